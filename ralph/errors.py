@@ -1,0 +1,162 @@
+"""What can go wrong that a person can mend.
+
+```
+RalphError                      something stopped Ralph; exit code 1 unless a subclass says otherwise
+├── UsageError                  2  what was asked cannot be done as it was asked
+│   ├── UnknownNameError           a name that nothing goes by; the nearest one is offered
+│   ├── SettingError               a setting that does not exist or has an impossible value
+│   ├── UntrustedSettingsError     a workspace's own settings would run programs or send data elsewhere
+│   ├── UnmeasurableLimitError     a limit on a quantity that nothing here measures
+│   ├── WorkspaceError             the workspace is missing or cannot be used
+│   │   └── WorkspaceBusyError     another run is at work in it
+│   └── VerifierError              a verifier that cannot start
+├── StoreError                  1  the store cannot be read or written
+├── ExecutorUnavailableError    6  no executor can work: missing, not logged in, refused
+│   └── ProvisionError             the agent's program could not be found or fetched
+└── RecordError                 1  a stored record cannot be read back
+```
+
+Every error says what was given, what is wrong with it and what to do: `str(error)` is the one paragraph that a
+person is shown. An agent's failure is not an exception but a value (`ralph.output.Failed`).
+"""
+
+import difflib
+from collections.abc import Iterable
+from typing import ClassVar
+
+__all__ = [
+    "ExecutorUnavailableError",
+    "ProvisionError",
+    "RalphError",
+    "RecordError",
+    "SettingError",
+    "StoreError",
+    "UnknownNameError",
+    "UnmeasurableLimitError",
+    "UntrustedSettingsError",
+    "UsageError",
+    "VerifierError",
+    "WorkspaceBusyError",
+    "WorkspaceError",
+]
+
+
+class RalphError(Exception):
+    """The root of Ralph's errors.
+
+    Attributes:
+        problem: what is wrong, naming the input; one sentence or two.
+        remedy: what the person can do about it; empty where nothing is known to help.
+    """
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, problem: str, remedy: str = "") -> None:
+        super().__init__(problem, remedy)
+        self.problem = problem
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"{self.problem} {self.remedy}".strip()
+
+
+class UsageError(RalphError):
+    """What was asked cannot be done as it was asked."""
+
+    exit_code = 2
+
+
+class UnknownNameError(UsageError):
+    """A name that nothing goes by.
+
+    Args:
+        kind: what was looked for, such as "executor".
+        name: the name as given.
+        known: the names that would have worked.
+    """
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        self.kind, self.name, self.known = kind, name, tuple(sorted(known))
+        super().__init__(f"There is no {kind} called {name!r}.", nearest(name, self.known))
+
+
+class SettingError(UsageError):
+    """A setting that does not exist or has an impossible value.
+
+    Args:
+        key: the setting's full name, such as "breaker.no_progress".
+        source: where it was read: a file's name, "the environment", "the command line".
+        problem: what is wrong with it.
+        remedy: what to write instead.
+    """
+
+    def __init__(self, key: str, source: str, problem: str, remedy: str = "") -> None:
+        self.key, self.source = key, source
+        super().__init__(f"{source}: {key}: {problem}", remedy)
+
+
+class UntrustedSettingsError(UsageError):
+    """A workspace's own settings would run programs or send data elsewhere, and nobody agreed to that."""
+
+    def __init__(self, path: str, keys: Iterable[str]) -> None:
+        self.path, self.keys = path, tuple(keys)
+        super().__init__(
+            f"{path} sets {', '.join(self.keys)}, which can run programs or send data elsewhere, "
+            "and it comes with the workspace.",
+            "Read the file, then run again with --trust: that is remembered until the file changes.",
+        )
+
+
+class UnmeasurableLimitError(UsageError):
+    """A limit on a quantity that nothing here measures would never trip, so it is refused at the start."""
+
+    def __init__(self, limit: str, quantity: str, remedy: str) -> None:
+        self.limit, self.quantity = limit, quantity
+        super().__init__(f"{limit} cannot be kept: {quantity} is not measured here.", remedy)
+
+
+class WorkspaceError(UsageError):
+    """The workspace is missing or cannot be used."""
+
+
+class WorkspaceBusyError(WorkspaceError):
+    """Another run is at work in the workspace."""
+
+    def __init__(self, path: str, run_id: str, pid: int) -> None:
+        self.path, self.run_id, self.pid = path, run_id, pid
+        super().__init__(
+            f"{path} is in use by run {run_id} (process {pid}).",
+            f"Wait for it, end it by Ctrl-C in its terminal, or work in another folder; `ralph show {run_id}` "
+            "tells what it is doing.",
+        )
+
+
+class VerifierError(UsageError):
+    """A verifier that cannot start: found out before anything is spent."""
+
+
+class StoreError(RalphError):
+    """The store cannot be read or written."""
+
+
+class ExecutorUnavailableError(RalphError):
+    """No executor can work: missing, not logged in, refused."""
+
+    exit_code = 6
+
+
+class ProvisionError(ExecutorUnavailableError):
+    """The agent's program could not be found or fetched."""
+
+
+class RecordError(RalphError):
+    """A stored record cannot be read back."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The remedy for a name that is not known: the nearest one, or the list of all."""
+    names = sorted(known)
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    if close:
+        return f"Did you mean {close[0]!r}?"
+    return f"Known: {', '.join(names)}." if names else ""
