@@ -1,0 +1,1 @@
+"""Executors: the interchangeable parts that hand a prompt to an agent."""

@@ -1,0 +1,318 @@
+"""What every executor is: something that hands a prompt to an agent and returns what came back.
+
+An executor is a class with a name and one coroutine:
+
+```python
+class Echo(Executor):
+    name = "echo"
+
+    async def execute(self, prompt: Prompt, turn: Turn) -> Output:
+        return turn.transcript.finish(Completed(), text=f"I was asked: {prompt.task}")
+```
+
+An agent's failure is a value (`Failed`), never an exception: it reaches the breaker. What an agent says while it
+works goes through `turn.transcript`, which masks secrets, tells viewers, feeds the watchdog, and keeps what there
+was when the turn is cut short.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic
+from types import TracebackType
+from typing import ClassVar, Literal, Self
+
+import anyio
+
+from ralph.output import Attempt, Message, Outcome, Output, TimedOut, ToolCall, Usage
+from ralph.prompt import Prompt
+from ralph.redact import Redactor
+
+__all__ = [
+    "Diagnosed",
+    "Executor",
+    "FellBack",
+    "MessageDelta",
+    "Quantity",
+    "Timeouts",
+    "ToolFinished",
+    "ToolStarted",
+    "Transcript",
+    "Turn",
+    "TurnEvent",
+    "watchdog",
+]
+
+Quantity = Literal["tokens", "premium_requests", "cost"]
+"""What an executor can measure; a limit on what it cannot is refused at the start."""
+
+_BOUND = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class MessageDelta:
+    """A piece of a message under way: shown live, never kept."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolStarted:
+    call: ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFinished:
+    call: ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class FellBack:
+    """The executor `before` could not do it, and `after` (the same one, for a retry) tries next."""
+
+    before: str
+    after: str
+    attempt: Attempt
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosed:
+    """Something a person should know that is neither a message nor a failure, such as a restarted runtime."""
+
+    text: str
+
+
+TurnEvent = Message | MessageDelta | ToolStarted | ToolFinished | FellBack | Diagnosed
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """When the watchdog ends a turn; in seconds.
+
+    Attributes:
+        idle: without a sign of life from the agent.
+        iteration: the whole turn.
+        tool: a tool that was started and has not finished; until then it counts as a sign of life.
+    """
+
+    idle: float = 600.0
+    iteration: float = 3600.0
+    tool: float = 1800.0
+
+
+class Transcript:
+    """What the agent said and did in the turn so far; every text in it is cleaned and masked.
+
+    It is written by one executor at a time and read by the runner, which takes `finish(Interrupted(…))` from it
+    when the turn is cut short.
+    """
+
+    def __init__(self, emit: Callable[[TurnEvent], None] | None = None, redactor: Redactor | None = None) -> None:
+        self._emit = emit or (lambda _event: None)
+        self._redactor = redactor or Redactor()
+        self._stream = self._redactor.stream()
+        self._messages: list[Message] = []
+        self._calls: dict[str, ToolCall] = {}
+        self._started: dict[str, float] = {}
+        self._usage = Usage()
+        self._attempts: list[Attempt] = []
+        self._began = self._attempt_began = monotonic()
+        self.last_activity = self._began
+        self.executor = ""
+        self.model: str | None = None
+        self.session_id: str | None = None
+        self.diagnostics = ""
+
+    def alive(self) -> None:
+        """The agent gave a sign of life that is nothing else."""
+        self.last_activity = monotonic()
+
+    def delta(self, text: str) -> None:
+        """A piece of a message under way."""
+        self.alive()
+        if shown := self._stream.feed(text):
+            self._emit(MessageDelta(shown))
+
+    def message(self, text: str, tool_calls: int = 0) -> None:
+        """A whole message; `tool_calls` counts the tools that it asks for."""
+        self.alive()
+        if rest := self._stream.flush():
+            self._emit(MessageDelta(rest))
+        message = Message(text=self._redactor(text), tool_calls=tool_calls)
+        self._messages.append(message)
+        self._emit(message)
+
+    def tool_started(self, call_id: str, name: str, arguments: str = "") -> None:
+        self.alive()
+        call = ToolCall(id=call_id, name=self._redactor(name), arguments=self._bounded(arguments))
+        self._calls[call_id] = call
+        self._started[call_id] = monotonic()
+        self._emit(ToolStarted(call))
+
+    def tool_finished(self, call_id: str, *, success: bool, result: str = "", denied: bool = False) -> None:
+        """A tool ended; one that was never started is ignored."""
+        self.alive()
+        began = self._started.pop(call_id, None)
+        if call_id not in self._calls or began is None:
+            return
+        changes = {
+            "success": success,
+            "denied": denied,
+            "result": self._bounded(result),
+            "duration": monotonic() - began,
+        }
+        self._calls[call_id] = call = self._calls[call_id].model_copy(update=changes)
+        self._emit(ToolFinished(call))
+
+    def used(self, usage: Usage) -> None:
+        """Adds to the usage of the attempt under way."""
+        self.alive()
+        self._usage += usage
+
+    def diagnosed(self, text: str) -> None:
+        """Tells viewers something that is neither a message nor a failure."""
+        self._emit(Diagnosed(self._bounded(text)))
+
+    def gave_up(self, executor: str, outcome: Outcome, following: str) -> None:
+        """Closes the attempt under way as failed; `following` names who tries next.
+
+        Its messages and tool calls leave the transcript, its usage and outcome stay in `Output.attempts`.
+        """
+        attempt = Attempt(
+            executor=executor,
+            outcome=outcome,
+            usage=self._usage,
+            duration=monotonic() - self._attempt_began,
+        )
+        self._attempts.append(attempt)
+        self._messages, self._calls, self._started, self._usage = [], {}, {}, Usage()
+        self._stream = self._redactor.stream()
+        self.session_id, self.diagnostics = None, ""
+        self._attempt_began = monotonic()
+        self.alive()
+        self._emit(FellBack(executor, following, attempt))
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        return tuple(self._messages)
+
+    @property
+    def usage(self) -> Usage:
+        """Of the whole turn so far, failed attempts included."""
+        return sum((attempt.usage for attempt in self._attempts), self._usage)
+
+    @property
+    def did_something(self) -> bool:
+        """Whether the attempt under way has used a tool, and so may have changed the workspace."""
+        return bool(self._calls)
+
+    def expires(self, timeouts: Timeouts) -> tuple[float, TimedOut]:
+        """When, on the monotonic clock, the turn is over if nothing more happens, and what to call it then."""
+        ends = [(self._began + timeouts.iteration, TimedOut(limit="iteration", after=timeouts.iteration))]
+        if self._started:
+            oldest = min(self._started.values())
+            ends.append((oldest + timeouts.tool, TimedOut(limit="tool", after=timeouts.tool)))
+        else:
+            ends.append((self.last_activity + timeouts.idle, TimedOut(limit="idle", after=timeouts.idle)))
+        return min(ends, key=lambda end: end[0])
+
+    def finish(self, outcome: Outcome, *, text: str | None = None) -> Output:
+        """The turn as an `Output`.
+
+        Args:
+            outcome: how it ended.
+            text: the agent's answer, for executors that have nothing but one; it becomes a message.
+        """
+        if text is not None:
+            self.message(text)
+        if rest := self._stream.flush():
+            self._emit(MessageDelta(rest))
+        last = self._messages[-1] if self._messages else Message(text="")
+        return Output(
+            text="" if last.tool_calls else last.text,
+            messages=self.messages,
+            tool_calls=tuple(self._calls.values()),
+            usage=self.usage,
+            outcome=outcome,
+            executor=self.executor,
+            model=self.model,
+            session_id=self.session_id,
+            duration=monotonic() - self._began,
+            attempts=tuple(self._attempts),
+            diagnostics=self._redactor(self.diagnostics[-_BOUND:]),
+        )
+
+    def _bounded(self, text: str) -> str:
+        return self._redactor(text[: 2 * _BOUND])[:_BOUND]
+
+
+@dataclass(slots=True)
+class Turn:
+    """What an executor is given for one turn, beside the prompt.
+
+    Attributes:
+        workspace: the folder that the agent works in; absolute.
+        transcript: where everything that the agent says and does is put.
+        session_id: the agent's session to go on with; None for a fresh one.
+    """
+
+    workspace: Path
+    iteration: int = 1
+    timeouts: Timeouts = field(default_factory=Timeouts)
+    transcript: Transcript = field(default_factory=Transcript)
+    session_id: str | None = None
+
+
+class Executor:
+    """Hands a prompt to an agent and returns what came back. Subclass it and give it a `name`.
+
+    An executor lives in `async with`: `start` is called once before the first turn, `stop` once at the end, also
+    after a failure. `execute` is called for one turn at a time. When it is cancelled it must end the agent's work
+    (processes and all) and then let the cancellation go on; it has a few seconds for that.
+
+    Attributes:
+        measures: what `Usage` this executor fills in; a limit on anything else is refused at the start.
+        account: whose quota is used. A rate limit falls back only to an executor of another account.
+    """
+
+    name: ClassVar[str] = ""
+    measures: frozenset[Quantity] = frozenset()
+    account: str = ""
+
+    async def start(self) -> None:
+        """Makes ready. Raises `ExecutorUnavailableError` where the executor cannot work at all."""
+
+    async def execute(self, prompt: Prompt, turn: Turn) -> Output:
+        """Runs one turn of the agent. Failures of the agent are in the output, not raised."""
+        raise NotImplementedError
+
+    async def stop(self) -> None:
+        """Frees what `start` and `execute` took; it may be called after a failed `start`, and twice."""
+
+    async def __aenter__(self) -> Self:
+        try:
+            await self.start()
+        except BaseException:
+            with anyio.CancelScope(shield=True):
+                await self.stop()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with anyio.CancelScope(shield=True):
+            await self.stop()
+
+
+async def watchdog(turn: Turn) -> TimedOut:
+    """Returns when the turn has run out of time; cancel it when the turn ends first.
+
+    It sleeps until the earliest moment at which a time could run out, and looks again then.
+    """
+    while True:
+        at, timed_out = turn.transcript.expires(turn.timeouts)
+        left = at - monotonic()
+        if left <= 0:
+            return timed_out
+        await anyio.sleep(left)
