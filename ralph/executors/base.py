@@ -108,7 +108,7 @@ class Transcript:
     """
 
     def __init__(self, emit: Callable[[TurnEvent], None] | None = None, redactor: Redactor | None = None) -> None:
-        self._emit = emit or (lambda _event: None)
+        self._emit: Callable[[TurnEvent], None] = emit or _unseen
         self._redactor = redactor or Redactor()
         self._stream = self._redactor.stream()
         self._messages: list[Message] = []
@@ -303,6 +303,10 @@ class Executor:
     ) -> None:
         with anyio.CancelScope(shield=True):
             await self.stop()
+
+
+def _unseen(_event: TurnEvent) -> None:
+    """Nobody watches."""
 
 
 async def watchdog(turn: Turn) -> TimedOut:
