@@ -1,0 +1,186 @@
+"""The analysis of one reply: what was found in it, and where.
+
+Four numbers are called confidence, and none is another: `Metrics.confidence` is the agent's own certainty (Ralph
+Runtime guide), `Analysis.confidence` the weighted sum that the work is complete (Nity Loop), `Completion.confidence`
+the strength of its completion words, `Stuck.confidence` the share of the window that repeats. All are 0–100.
+"""
+
+from collections.abc import Sequence
+from typing import Literal, Protocol
+
+from pydantic import BaseModel, Field, NonNegativeInt
+
+from ralph.changes import Changes
+from ralph.output import Output
+from ralph.plan import TaskPlan
+from ralph.status import Status, StatusMissing
+
+__all__ = [
+    "Analysis",
+    "AnalysisContext",
+    "Analyzer",
+    "Completion",
+    "Evidence",
+    "Metrics",
+    "Past",
+    "Percent",
+    "State",
+    "Stuck",
+]
+
+PAST_TEXT = 20_000
+"""Characters of an earlier reply that are kept for comparison."""
+
+Percent = float
+State = Literal["done", "progress", "blocked", "question", "limited", "error", "unknown"]
+Level = Literal["below_minimum", "minimum", "good", "excellent"]
+
+
+class Evidence(BaseModel, frozen=True):
+    """One thing that was found, and where.
+
+    Attributes:
+        signal: what kind of thing, in snake_case, such as "exit_signal" or "completion_keyword".
+        start, end: characters of the text as stored; both 0 where it is no span of the text.
+        text: what stands there, at most 200 characters.
+        weight: how much it counts; negative counts against completion.
+        why: one short sentence for a person.
+    """
+
+    signal: str
+    start: NonNegativeInt = 0
+    end: NonNegativeInt = 0
+    text: str = ""
+    weight: float = 0.0
+    why: str = ""
+
+
+class Metrics(BaseModel, frozen=True):
+    """The Ralph Runtime guide's four numbers, and what follows from them.
+
+    Attributes:
+        completion_score: 0–100.
+        completion_source: where that comes from: plan, checklist, percentage, keyword or default.
+        confidence: 0–100, the agent's own certainty; 50 where it shows none.
+        error_count: distinct error patterns, 0–7.
+        error_occurrences: how often they occur.
+        response_length: in characters, after trimming.
+        progress: completion_score now less that of the iteration before; None in the first.
+        quality_score: 0–100.
+        level: the expectation ladder.
+    """
+
+    completion_score: int = 50
+    completion_source: Literal["plan", "checklist", "percentage", "keyword", "default"] = "default"
+    confidence: int = 50
+    error_count: int = 0
+    error_occurrences: int = 0
+    response_length: int = 0
+    progress: int | None = None
+    quality_score: int = 0
+    level: Level = "minimum"
+
+
+class Completion(BaseModel, frozen=True):
+    """Whether the words of the reply say that the task is done."""
+
+    detected: bool = False
+    keywords: tuple[str, ...] = ()
+    test_only: bool = False
+    confidence: Percent = 0.0
+
+
+class Stuck(BaseModel, frozen=True):
+    """Whether the loop goes in circles. `repeated_patterns` says how, `error_frequency` counts normalised errors."""
+
+    detected: bool = False
+    repeated_patterns: tuple[str, ...] = ()
+    error_frequency: dict[str, int] = {}
+    confidence: Percent = 0.0
+
+
+class Analysis(BaseModel, frozen=True):
+    """What an analyzer makes of one reply.
+
+    Attributes:
+        indicators: completion indicators of the go-ralph rule (0–3 tiers) with their points in `points`.
+        error_signatures: normalised errors of this reply and of the executor's failure, for the breaker.
+        claims_done: the reply's state is "done".
+        question: the question asked of a person, where `state` is "question" or "blocked".
+        warnings: for a person, such as sources of completion that disagree.
+    """
+
+    status: Status = StatusMissing()
+    metrics: Metrics = Metrics()
+    completion: Completion = Completion()
+    stuck: Stuck = Stuck()
+    state: State = "unknown"
+    confidence: Percent = 0.0
+    work_summary: str = ""
+    points: int = 0
+    indicators: tuple[str, ...] = ()
+    error_signatures: tuple[str, ...] = ()
+    question: str = ""
+    warnings: tuple[str, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+
+
+class Past(BaseModel, frozen=True):
+    """What an analyzer needs to know of one iteration before.
+
+    Attributes:
+        text: of the reply, at most 20,000 characters of it.
+        progressed: whether workspace or plan moved; None where that is unknown.
+    """
+
+    text: str = ""
+    error_signatures: tuple[str, ...] = ()
+    completion_score: int | None = None
+    test_only: bool = False
+    denied: bool = False
+    state: State = "unknown"
+    progressed: bool | None = None
+
+    @classmethod
+    def of(cls, output: Output, analysis: Analysis, *, progressed: bool | None) -> "Past":
+        """What the analyses of later iterations need of this one."""
+        return cls(
+            text=output.text[:PAST_TEXT],
+            error_signatures=analysis.error_signatures,
+            completion_score=analysis.metrics.completion_score,
+            test_only=analysis.completion.test_only,
+            denied=output.denials > 0,
+            state=analysis.state,
+            progressed=progressed,
+        )
+
+
+class AnalysisContext(BaseModel, frozen=True):
+    """What a reply is judged against.
+
+    Attributes:
+        past: the iterations before, oldest first; the last five are looked at (Nity Loop's window).
+        progressed: whether this iteration moved workspace or plan; None where unknown.
+        errors: error texts from outside the reply, such as a failed executor's or a refuting verifier's.
+    """
+
+    task: str = ""
+    iteration: int = Field(default=1, ge=1)
+    max_iterations: int | None = None
+    plan: TaskPlan | None = None
+    changes: Changes = Changes()
+    progressed: bool | None = None
+    past: tuple[Past, ...] = ()
+    errors: tuple[str, ...] = ()
+
+
+class Analyzer(Protocol):
+    """Anything that makes an `Analysis` of a reply. It never raises on an agent's text."""
+
+    def analyze(self, output: Output, status: Status, context: AnalysisContext) -> Analysis: ...
+
+
+def bounded(evidence: Sequence[Evidence], most: int = 100) -> tuple[Evidence, ...]:
+    """The weightiest pieces of evidence, in the order of the text."""
+    heavy = sorted(evidence, key=lambda piece: -abs(piece.weight))[:most]
+    return tuple(sorted(heavy, key=lambda piece: (piece.start, piece.end)))

@@ -1,0 +1,50 @@
+"""What an iteration did to the workspace, and whether that is progress.
+
+Progress means that the workspace's fingerprint differs from every fingerprint of the last ten iterations (the one
+before the run included), or that boxes of the plan moved. So editing and reverting is no progress, and neither is a
+tree that was dirty before.
+"""
+
+from collections.abc import Sequence
+
+from pydantic import BaseModel, NonNegativeInt
+
+__all__ = ["FINGERPRINTS_KEPT", "Changes", "is_new"]
+
+FINGERPRINTS_KEPT = 10
+
+
+class Changes(BaseModel, frozen=True):
+    """What an iteration did to the workspace.
+
+    Attributes:
+        fingerprint: of the workspace after the iteration: its commit, its differences from that, its untracked
+            files; equal for equal states. None where it could not be taken; nothing follows from that.
+        files: paths that differ from how they were before the iteration, relative to the workspace, sorted, at most
+            200 of them.
+        files_changed: how many they are in all.
+        commits: how many commits were made.
+        problem: why the workspace could not be read, where it could not.
+    """
+
+    fingerprint: str | None = None
+    files: tuple[str, ...] = ()
+    files_changed: NonNegativeInt = 0
+    commits: NonNegativeInt = 0
+    problem: str = ""
+
+    @property
+    def known(self) -> bool:
+        """Whether anything can be concluded from it."""
+        return self.fingerprint is not None
+
+
+def is_new(fingerprint: str | None, earlier: Sequence[str]) -> bool:
+    """Whether a state of the workspace was not there before.
+
+    Args:
+        fingerprint: of the state; None is never new.
+        earlier: fingerprints of the iterations before, oldest first, with that of the start of the run in front;
+            the last ten count.
+    """
+    return fingerprint is not None and fingerprint not in earlier[-FINGERPRINTS_KEPT:]
