@@ -1,0 +1,209 @@
+"""The circuit breaker: the safety net under every loop, as a pure state machine.
+
+```
+CLOSED ──too much of one kind of failure──▶ OPEN ──cool-down over, or reset──▶ HALF_OPEN
+   ▲                                          ▲                                   │  │
+   └──────────────── one success ─────────────┼───────────────────────────────────┘  │
+                                              └───────────── one failure ────────────┘
+```
+
+CLOSED carries a warning when a counter is near its threshold. There is no clock, lock or file in here: the state is
+a value, the time is passed in, and both are kept in the run's record.
+"""
+
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
+from typing import Literal
+
+from pydantic import BaseModel, Field, NonNegativeInt, PositiveInt
+
+__all__ = ["PRESETS", "BreakerSettings", "BreakerState", "CircuitBreaker", "Observation"]
+
+Position = Literal["closed", "open", "half_open"]
+
+
+class BreakerSettings(BaseModel, frozen=True, extra="forbid"):
+    """When the breaker opens, and what happens then."""
+
+    no_progress: PositiveInt = Field(3, le=1000, description="Iterations without progress that open it.")
+    same_error: PositiveInt = Field(5, le=1000, description="Iterations in a row with one error that open it.")
+    denials: PositiveInt = Field(2, le=1000, description="Permission-denied iterations in a row that open it.")
+    stagnation: float | None = Field(
+        None, ge=0, le=100, description="Percent by which the completion must rise in an iteration; unset: not asked."
+    )
+    when_open: Literal["stop", "wait"] = Field("stop", description="Stop the run, or wait and try again.")
+    cool_down: float = Field(1800.0, ge=0, description="Seconds that it stays open before a probing iteration.")
+    max_probes: PositiveInt = Field(3, le=100, description="Probing iterations before a waiting run stops.")
+
+
+PRESETS: dict[str, BreakerSettings] = {
+    "critical_feature": BreakerSettings(no_progress=15, stagnation=2),
+    "research_task": BreakerSettings(no_progress=20, stagnation=5),
+    "simple_script": BreakerSettings(no_progress=3, stagnation=10),
+    "documentation": BreakerSettings(no_progress=5, stagnation=5),
+    "debugging": BreakerSettings(no_progress=8, stagnation=2),
+    "generic": BreakerSettings(no_progress=10, stagnation=3),
+}
+"""The Ralph Runtime guide's profiles: loops without progress, and percent that count as progress."""
+
+
+class Observation(BaseModel, frozen=True):
+    """What the breaker is told of one iteration. Rate-limited iterations are not shown to it.
+
+    Attributes:
+        progressed: whether workspace or plan moved; None where unknown.
+        failed: the executor failed or was timed out.
+        denied: tool calls were turned down.
+        errors: normalised errors with evidence behind them: a failed execution, a refuting verifier.
+        reported: normalised errors that the agent only wrote of; they count while there is no progress.
+        delta: percentage points that the completion rose by; None without a plan or an explicit percentage.
+    """
+
+    progressed: bool | None = None
+    failed: bool = False
+    denied: bool = False
+    errors: tuple[str, ...] = ()
+    reported: tuple[str, ...] = ()
+    delta: float | None = None
+
+    @property
+    def success(self) -> bool:
+        """What one probing iteration must be for the breaker to close."""
+        return not (self.failed or self.errors or self.progressed is False or (self.denied and not self.progressed))
+
+
+class BreakerState(BaseModel, frozen=True):
+    """Where the breaker stands.
+
+    Attributes:
+        warning: closed, but one more iteration of the kind in `reason` may open it.
+        no_progress, stagnant, denials: iterations in a row.
+        errors: iterations in a row by normalised error.
+        probes: probing iterations since it was last closed.
+        trips: how often it opened.
+        reason: why it is open or warns; empty otherwise.
+    """
+
+    state: Position = "closed"
+    warning: bool = False
+    no_progress: NonNegativeInt = 0
+    stagnant: NonNegativeInt = 0
+    denials: NonNegativeInt = 0
+    errors: dict[str, PositiveInt] = {}
+    probes: NonNegativeInt = 0
+    trips: NonNegativeInt = 0
+    opened_at: datetime | None = None
+    reason: str = ""
+
+
+class CircuitBreaker:
+    """Decides from observations whether the loop may go on.
+
+    Args:
+        settings: thresholds, or the name of one of `PRESETS`.
+    """
+
+    def __init__(self, settings: BreakerSettings | str | None = None) -> None:
+        if isinstance(settings, str):
+            settings = PRESETS[settings]
+        self.settings = settings or BreakerSettings()
+
+    def record(self, state: BreakerState, seen: Observation, at: datetime) -> BreakerState:
+        """The state after one more iteration. An open breaker stays as it is: nothing should have run."""
+        if state.state == "open":
+            return state
+        if state.state == "half_open":
+            return self._probed(state, seen, at)
+        counted = _count(state, seen, self.settings.stagnation)
+        if reason := self._over(counted, lambda threshold: threshold):
+            return self._open(counted, reason, at)
+        reason = self._over(counted, _warning_level)
+        return counted.model_copy(update={"warning": bool(reason), "reason": reason})
+
+    def cooled(self, state: BreakerState, at: datetime) -> BreakerState:
+        """HALF_OPEN where an open breaker's cool-down is over, else the state as it is."""
+        until = self.open_until(state)
+        return _half_open(state) if until is not None and at >= until else state
+
+    def reset(self, state: BreakerState) -> BreakerState:
+        """HALF_OPEN at a person's wish, with all probes to come; a closed breaker only forgets its counters."""
+        if state.state == "closed":
+            return BreakerState(trips=state.trips)
+        return _half_open(state).model_copy(update={"probes": 0})
+
+    def open_until(self, state: BreakerState) -> datetime | None:
+        """When the cool-down ends; None where the breaker is not open."""
+        if state.state != "open" or state.opened_at is None:
+            return None
+        return state.opened_at + timedelta(seconds=self.settings.cool_down)
+
+    def exhausted(self, state: BreakerState) -> bool:
+        """Whether an open breaker is to end the run: it should not wait, or all probes failed."""
+        if state.state != "open":
+            return False
+        return self.settings.when_open == "stop" or state.probes >= self.settings.max_probes
+
+    def _probed(self, state: BreakerState, seen: Observation, at: datetime) -> BreakerState:
+        if seen.success:
+            return BreakerState(trips=state.trips)
+        probed = _count(state, seen, self.settings.stagnation).model_copy(update={"probes": state.probes + 1})
+        return self._open(probed, f"the probing iteration failed ({state.reason or 'after a reset'})", at)
+
+    def _open(self, state: BreakerState, reason: str, at: datetime) -> BreakerState:
+        return state.model_copy(
+            update={
+                "state": "open",
+                "warning": False,
+                "trips": state.trips + 1,
+                "opened_at": at,
+                "reason": reason,
+            }
+        )
+
+    def _over(self, state: BreakerState, level: Callable[[int], int]) -> str:
+        """What has reached its level, in words; empty where nothing has."""
+        settings = self.settings
+        if state.denials >= level(settings.denials):
+            return f"{state.denials} permission-denied iterations in a row"
+        if state.no_progress >= level(settings.no_progress):
+            return f"{state.no_progress} iterations without progress"
+        if state.stagnant >= level(settings.no_progress):
+            return f"{state.stagnant} iterations that each rose by less than {settings.stagnation:g} %"
+        error, count = max(state.errors.items(), key=lambda item: item[1], default=("", 0))
+        if count >= level(settings.same_error):
+            return f"the same error {count} times: {error}"
+        return ""
+
+
+def _warning_level(threshold: int) -> int:
+    return max(1, threshold - max(1, threshold // 5))
+
+
+def _half_open(state: BreakerState) -> BreakerState:
+    return state.model_copy(update={"state": "half_open", "opened_at": None, "warning": False})
+
+
+def _count(state: BreakerState, seen: Observation, stagnation: float | None) -> BreakerState:
+    idle = seen.progressed is False or (seen.progressed is None and seen.failed)
+    stagnant = stagnation is not None and seen.delta is not None and seen.delta < stagnation
+    rose = stagnation is None or (seen.delta is not None and not stagnant)
+    errors = seen.errors if seen.progressed else (*seen.errors, *seen.reported)
+    return state.model_copy(
+        update={
+            "no_progress": _next(state.no_progress, more=idle, over=seen.progressed is True),
+            "stagnant": _next(state.stagnant, more=stagnant, over=rose),
+            "denials": _next(state.denials, more=seen.denied and not seen.progressed, over=True),
+            "errors": _repeated(state.errors, errors),
+        }
+    )
+
+
+def _next(count: int, *, more: bool, over: bool) -> int:
+    """A counter that goes on, starts again, or, where nothing is known, stays."""
+    if more:
+        return count + 1
+    return 0 if over else count
+
+
+def _repeated(counts: dict[str, int], errors: Iterable[str]) -> dict[str, int]:
+    return {error: counts.get(error, 0) + 1 for error in sorted(set(errors))[:50]}
