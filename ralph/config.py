@@ -1,0 +1,239 @@
+"""The settings, composed of the parts' own models.
+
+What is said later in this list wins: the defaults, `[tool.ralph]` in pyproject.toml, ralph.toml, variables called
+`RALPH_…` (`RALPH_BREAKER__NO_PROGRESS=5`), the command line. The settings in force are frozen into the run's record.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, cast
+
+from pydantic import BaseModel, BeforeValidator, Field, PositiveFloat, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsConfigDict
+
+from ralph.breaker import PRESETS, BreakerSettings
+from ralph.decision import DecisionSettings
+from ralph.errors import SettingError, nearest
+from ralph.limits import Limits, Price
+
+__all__ = [
+    "TRUSTED_ONLY",
+    "Duration",
+    "ExecutorSettings",
+    "Settings",
+    "SettingsFound",
+    "Source",
+    "load_settings",
+    "parse_duration",
+    "untrusted_keys",
+]
+
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_DURATION = re.compile(r"(?:\d{1,9}(?:\.\d{1,6})?(?:ms|[smhd]))+\Z", re.ASCII)
+_PART = re.compile(r"(\d{1,9}(?:\.\d{1,6})?)(ms|[smhd])", re.ASCII)
+
+TRUSTED_ONLY = (
+    "executor.allow",
+    "executor.api_key",
+    "executor.base_url",
+    "executor.cli_path",
+    "executor.headers",
+    "executor.permission",
+    "store",
+    "verify",
+    "verify_shell",
+)
+"""Settings that run programs, widen what the agent may do, or send data elsewhere: a workspace's own need consent."""
+
+
+def parse_duration(value: object) -> object:
+    """Seconds from "90s", "15m", "1h30m", or a number of seconds; anything else is left to be refused."""
+    if isinstance(value, str):
+        text = value.strip().lower()
+        if _DURATION.match(text):
+            return sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(text))
+        if not re.fullmatch(r"\d{1,9}(\.\d{1,6})?", text, re.ASCII):
+            raise ValueError("a duration reads 90s, 15m or 2h")
+    return value
+
+
+Duration = Annotated[PositiveFloat, BeforeValidator(parse_duration)]
+
+
+class ExecutorSettings(BaseModel, frozen=True, extra="forbid"):
+    """Who does the work, and how it is reached."""
+
+    name: str = Field(default="copilot", description="copilot (the SDK, then the CLI), copilot-sdk or copilot-cli.")
+    model: str | None = Field(default=None, description="The model; unset: the agent's own default.")
+    base_url: str | None = Field(default=None, description="An OpenAI-compatible endpoint instead of GitHub's.")
+    api_key: SecretStr | None = Field(default=None, description="The endpoint's key.")
+    wire_api: Literal["completions", "responses"] = Field(default="completions", description="The endpoint's dialect.")
+    headers: dict[str, str] = Field(default={}, description="Further headers for the endpoint.")
+    cli_path: str | None = Field(default=None, description="The Copilot CLI; unset: found, or fetched.")
+    cli_mode: Literal["prompt", "what-the-shell"] = Field(default="prompt", description="How the CLI is called.")
+    permission: Literal["workspace", "approve-all", "read-only"] = Field(
+        default="workspace", description="What the agent's tools may do."
+    )
+    allow: tuple[str, ...] = Field(default=(), description="Further patterns that are allowed.")
+    deny: tuple[str, ...] = Field(default=(), description="Further patterns that are denied.")
+    idle_timeout: Duration = Field(default=600.0, description="Without a sign of life the turn is ended.")
+    iteration_timeout: Duration = Field(default=3600.0, description="A turn's whole time.")
+    tool_timeout: Duration = Field(default=1800.0, description="How long a tool counts as a sign of life.")
+    context: Literal["fresh", "continue"] = Field(default="fresh", description="A new session an iteration, or one.")
+
+
+class LimitSettings(Limits, frozen=True, extra="forbid"):
+    """Limits, with the duration also as text."""
+
+    max_duration: Duration | None = Field(default=None, description="Of the work, pauses not counted.")
+
+
+class Breaker(BreakerSettings, frozen=True, extra="forbid"):
+    """The breaker's settings, with the cool-down also as text."""
+
+    cool_down: Annotated[float, Field(ge=0), BeforeValidator(parse_duration)] = Field(
+        default=1800.0, description="How long it stays open before a probing iteration."
+    )
+
+
+class KeywordSetting(BaseModel, frozen=True, extra="forbid"):
+    """A further completion keyword."""
+
+    text: str = Field(min_length=1, max_length=200)
+    language: str = "en"
+    weight: Literal["high", "very_high"] = "high"
+
+
+class StatusFieldSetting(BaseModel, frozen=True, extra="forbid"):
+    """A further field of the status block."""
+
+    name: str
+    type: Literal["str", "int", "float", "bool", "list"] = "str"
+    description: str = ""
+    example: str | None = None
+
+
+class Settings(BaseModel, frozen=True, extra="forbid"):
+    """Everything that can be set."""
+
+    executor: ExecutorSettings = ExecutorSettings()
+    limits: LimitSettings = LimitSettings()
+    preset: str | None = Field(default=None, description=f"A breaker profile: {', '.join(PRESETS)}.")
+    breaker: Breaker = Breaker()
+    decision: DecisionSettings = DecisionSettings()
+    strategy: str = Field(default="auto", description="The exit strategy.")
+    verify: tuple[str, ...] = Field(default=(), description="Programs that must succeed before a run is completed.")
+    verify_shell: tuple[str, ...] = Field(default=(), description="The same as shell commands.")
+    verify_timeout: Duration = Field(default=600.0, description="Of one verifier.")
+    plan: str | None = Field(default=None, description="The plan file; unset: @fix_plan.md and its like.")
+    promise: str | None = Field(default=None, description="Text that <promise>…</promise> must hold to say: done.")
+    keywords: tuple[KeywordSetting, ...] = Field(default=(), description="Further completion keywords.")
+    status_fields: tuple[StatusFieldSetting, ...] = Field(default=(), description="Further status fields.")
+    noise: tuple[str, ...] = Field(default=(), description="Paths whose changes are no progress; glob patterns.")
+    prices: dict[str, Price] = Field(default={}, description="By model; US dollars for a million tokens.")
+    store: str | None = Field(default=None, description="Where runs are kept; unset: the user's state folder.")
+    display: Literal["auto", "live", "plain", "json", "none"] = Field(default="auto", description="What is shown.")
+
+    def breaker_settings(self) -> BreakerSettings:
+        """The breaker's settings with the preset under them."""
+        if self.preset is None:
+            return self.breaker
+        return PRESETS[self.preset].model_copy(update=self.breaker.model_dump(exclude_unset=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where values come from: its name for messages ("ralph.toml"), and what it says."""
+
+    name: str
+    values: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsFound:
+    """The settings in force, and for each full key that was set where it comes from."""
+
+    settings: Settings
+    origins: Mapping[str, str]
+
+
+class _FromEnvironment(Settings, BaseSettings):  # pyright: ignore[reportIncompatibleVariableOverride]
+    model_config = SettingsConfigDict(frozen=True, extra="ignore", env_prefix="RALPH_", env_nested_delimiter="__")
+
+
+def environment() -> Source:
+    """What variables called RALPH_… say. Raises `SettingError` for one that cannot be read."""
+    try:
+        values = EnvSettingsSource(_FromEnvironment)()
+    except ValueError as error:
+        raise SettingError("RALPH_…", "the environment", str(error), "Lists and tables are written as JSON.") from None
+    return Source("the environment", values)
+
+
+def load_settings(sources: Sequence[Source]) -> SettingsFound:
+    """The settings that follow from sources, weakest first.
+
+    Raises `SettingError` naming the key, its source, what is wrong, and for an unknown key the nearest valid one.
+    """
+    merged: dict[str, Any] = {}
+    origins: dict[str, str] = {}
+    for source in sources:
+        _merge(merged, source.values)
+        origins.update({key: source.name for key, _ in _leaves(source.values)})
+    try:
+        settings = Settings.model_validate(merged)
+    except ValidationError as error:
+        raise _setting_error(error, origins) from None
+    if settings.preset is not None and settings.preset not in PRESETS:
+        raise SettingError(
+            "preset", origins["preset"], f"no profile is called {settings.preset!r}.", nearest(settings.preset, PRESETS)
+        )
+    return SettingsFound(settings, origins)
+
+
+def untrusted_keys(source: Source) -> tuple[str, ...]:
+    """The keys in a workspace's own settings that need a person's consent."""
+    said = {key for key, _ in _leaves(source.values)}
+    return tuple(key for key in TRUSTED_ONLY if any(name == key or name.startswith(f"{key}.") for name in said))
+
+
+def _merge(into: dict[str, Any], values: Mapping[str, Any]) -> None:
+    for key, value in values.items():
+        if isinstance(value, Mapping) and isinstance(into.get(key), dict):
+            _merge(into[key], cast("Mapping[str, Any]", value))
+        else:
+            into[key] = dict(cast("Mapping[str, Any]", value)) if isinstance(value, Mapping) else value
+
+
+def _leaves(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _leaves(cast("Mapping[str, Any]", value), f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def _setting_error(error: ValidationError, origins: Mapping[str, str]) -> SettingError:
+    first = error.errors()[0]
+    path = [str(part) for part in first["loc"]]
+    key = ".".join(path)
+    source = next((name for known, name in origins.items() if known == key or known.startswith(f"{key}.")), None)
+    source = source or next((name for known, name in origins.items() if key.startswith(f"{known}.")), "the settings")
+    if first["type"] == "extra_forbidden":
+        return SettingError(key, source, "there is no such setting.", nearest(path[-1], _names_at(path[:-1])))
+    shown = repr(first["input"])[:80]
+    problem = first["msg"].removeprefix("Value error, ")
+    return SettingError(key, source, f"{shown} will not do: {problem[0].lower()}{problem[1:]}.")
+
+
+def _names_at(path: Sequence[str]) -> list[str]:
+    """The names of the settings in the section that a path leads to."""
+    model: type[BaseModel] = Settings
+    for part in path:
+        field = model.model_fields.get(part)
+        annotation = field.annotation if field is not None else None
+        if not (isinstance(annotation, type) and issubclass(annotation, BaseModel)):
+            return []
+        model = annotation
+    return sorted(model.model_fields)

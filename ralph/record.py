@@ -1,0 +1,165 @@
+"""The durable facts: what a run is, and what each of its iterations came to.
+
+An `IterationRecord` holds all that resuming needs; the transcript is kept apart, in the events. Resuming is a fold
+over the records: `RunState.after` takes one at a time.
+"""
+
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import BaseModel, NonNegativeFloat, NonNegativeInt, PositiveInt
+
+from ralph.analysis.result import Analysis, Past
+from ralph.breaker import BreakerState
+from ralph.changes import FINGERPRINTS_KEPT, Changes
+from ralph.decision import Complete, Decision, Halt, Pause, StopReason, Tally
+from ralph.limits import Spent
+from ralph.output import Attempt, Outcome, Usage
+from ralph.plan import TaskPlan
+from ralph.verification import Verification
+
+__all__ = ["PAST_KEPT", "IterationRecord", "PlanCount", "RunRecord", "RunState"]
+
+PAST_KEPT = 5
+"""Iterations whose replies later analyses are compared with (Nity Loop's window)."""
+
+
+class PlanCount(BaseModel, frozen=True):
+    """How far the plan was: non-optional boxes."""
+
+    done: NonNegativeInt
+    total: NonNegativeInt
+
+
+class IterationRecord(BaseModel, frozen=True):
+    """What one iteration came to.
+
+    Attributes:
+        number: counted from 1, the rate-limited ones included.
+        text: the agent's answer, masked.
+        progressed: whether workspace or plan moved; None where unknown.
+        spent, tally, breaker: of the run, this iteration included.
+        past: what later analyses need of it.
+    """
+
+    run_id: str
+    number: PositiveInt
+    started_at: datetime
+    finished_at: datetime
+    text: str = ""
+    executor: str = ""
+    model: str | None = None
+    session_id: str | None = None
+    outcome: Outcome
+    attempts: tuple[Attempt, ...] = ()
+    usage: Usage = Usage()
+    duration: NonNegativeFloat = 0.0
+    tool_calls: NonNegativeInt = 0
+    denials: NonNegativeInt = 0
+    diagnostics: str = ""
+    changes: Changes = Changes()
+    plan: PlanCount | None = None
+    progressed: bool | None = None
+    analysis: Analysis = Analysis()
+    verification: Verification | None = None
+    breaker: BreakerState = BreakerState()
+    decision: Decision
+    spent: Spent = Spent()
+    tally: Tally = Tally()
+    past: Past = Past()
+
+
+class RunRecord(BaseModel, frozen=True):
+    """A run as a whole.
+
+    Attributes:
+        settings: as they were in force when it started, without secrets.
+        state: "running" also of a run that crashed; `pid` tells which process had it.
+        fingerprint, plan: of workspace and plan before the first iteration.
+        stop_reason: None until it has ended.
+        verified: whether anything but the agent's word stands behind a completion.
+        detail: why it ended, for a person.
+        still_open: what spoke against a completion and was overruled.
+        executors: iterations answered by each.
+    """
+
+    id: str
+    task: str
+    workspace: str | None = None
+    settings: dict[str, Any] = {}
+    started_at: datetime
+    pid: int = 0
+    state: Literal["running", "paused", "finished"] = "running"
+    fingerprint: str | None = None
+    plan: TaskPlan | None = None
+    finished_at: datetime | None = None
+    stop_reason: StopReason | None = None
+    verified: bool = False
+    detail: str = ""
+    still_open: tuple[str, ...] = ()
+    iterations: NonNegativeInt = 0
+    executors: dict[str, int] = {}
+    usage: Usage = Usage()
+    duration: NonNegativeFloat = 0.0
+
+
+class RunState(BaseModel, frozen=True):
+    """What the next iteration needs of the ones before: a fold over the records.
+
+    Attributes:
+        fingerprints: of the workspace, oldest first, the one before the run in front, the last ten kept.
+        baseline: the fingerprint before the run; None where unknown.
+        plan: the plan after the last iteration.
+    """
+
+    number: NonNegativeInt = 0
+    spent: Spent = Spent()
+    tally: Tally = Tally()
+    breaker: BreakerState = BreakerState()
+    baseline: str | None = None
+    fingerprints: tuple[str, ...] = ()
+    plan: PlanCount | None = None
+    past: tuple[Past, ...] = ()
+    session_id: str | None = None
+    session_executor: str = ""
+    executors: dict[str, int] = {}
+    decision: Decision | None = None
+
+    @classmethod
+    def of(cls, run: RunRecord) -> "RunState":
+        """Before the first iteration."""
+        fingerprints = (run.fingerprint,) if run.fingerprint else ()
+        plan = PlanCount(done=run.plan.done, total=run.plan.total) if run.plan else None
+        return cls(baseline=run.fingerprint, fingerprints=fingerprints, plan=plan)
+
+    def after(self, record: IterationRecord) -> "RunState":
+        """With one more iteration."""
+        mark = record.changes.fingerprint
+        executors = dict(self.executors)
+        if record.executor:
+            executors[record.executor] = executors.get(record.executor, 0) + 1
+        return self.model_copy(
+            update={
+                "number": record.number,
+                "spent": record.spent,
+                "tally": record.tally,
+                "breaker": record.breaker,
+                "fingerprints": (*self.fingerprints, *((mark,) if mark else ()))[-FINGERPRINTS_KEPT:],
+                "plan": record.plan or self.plan,
+                "past": (*self.past, record.past)[-PAST_KEPT:],
+                "session_id": record.session_id,
+                "session_executor": record.executor,
+                "executors": executors,
+                "decision": record.decision,
+            }
+        )
+
+    @property
+    def ended(self) -> Complete | Halt | None:
+        """The decision that ended the run, if one did."""
+        return self.decision if isinstance(self.decision, Complete | Halt) else None
+
+    @property
+    def paused(self) -> Pause | None:
+        """The pause that the run is in, if it is in one."""
+        return self.decision if isinstance(self.decision, Pause) else None
