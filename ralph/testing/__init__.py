@@ -1,0 +1,65 @@
+"""Test doubles that are shipped, so that what is built on Ralph can be tested as Ralph itself is.
+
+`ModelServer` is a scripted model endpoint on loopback for real agents, `ScriptedExecutor` an executor without an
+agent; the other names are the steps that a server's script is made of. Nothing is loaded before it is used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ralph.testing.model_server import ModelServer
+    from ralph.testing.scripted import Reply, ScriptedExecutor
+    from ralph.testing.steps import (
+        Call,
+        Cut,
+        EditFile,
+        Empty,
+        Fail,
+        Garbage,
+        Hang,
+        Say,
+        Shell,
+        Stall,
+        Step,
+        Use,
+        WriteFile,
+    )
+    from ralph.testing.wire import ModelRequest
+
+__all__ = [
+    "Call",
+    "Cut",
+    "EditFile",
+    "Empty",
+    "Fail",
+    "Garbage",
+    "Hang",
+    "ModelRequest",
+    "ModelServer",
+    "Reply",
+    "Say",
+    "ScriptedExecutor",
+    "Shell",
+    "Stall",
+    "Step",
+    "Use",
+    "WriteFile",
+]
+
+_ELSEWHERE = {
+    "ModelRequest": "wire",
+    "ModelServer": "model_server",
+    "Reply": "scripted",
+    "ScriptedExecutor": "scripted",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_ELSEWHERE.get(name, 'steps')}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,153 @@
+"""A step of a script as the answer to a request, in the tools that the request offers.
+
+Known are the Copilot CLI's `create`, `edit`, `apply_patch` (which it offers to some models instead), `bash` and
+`powershell`.
+"""
+
+import json
+import shlex
+
+from pydantic import JsonValue
+
+from ralph.output import Usage
+from ralph.testing.steps import (
+    Action,
+    Call,
+    Cut,
+    EditFile,
+    Empty,
+    Fail,
+    Garbage,
+    Hang,
+    Say,
+    Shell,
+    Stall,
+    Step,
+    Use,
+    WriteFile,
+)
+from ralph.testing.wire import Answer, End, ModelRequest, ToolUse
+
+__all__ = ["Reaction", "react"]
+
+Reaction = Answer | Fail | Hang | Garbage
+"""What goes over the line: an answer, or one of the ways not to give one."""
+
+
+def react(step: Step, request: ModelRequest) -> Reaction:  # noqa: PLR0911 - one for each kind
+    """What the step is for this request. Raises LookupError where no tool that the request offers could do it."""
+    match step:
+        case Fail() | Hang() | Garbage():
+            return step
+        case Empty():
+            return _answer(request)
+        case Say():
+            return _answer(request, step.text, usage=step.usage, chunk=step.chunk, pace=step.pace)
+        case Stall():
+            return _answer(request, step.text, end="stall", silence=step.seconds)
+        case Cut():
+            return _answer(request, step.text, end="cut")
+        case Use():
+            return _answer(request, step.text, step.actions, usage=step.usage)
+        case Call():
+            return _answer(request, step.text, (step,), usage=step.usage)
+        case WriteFile() | EditFile() | Shell():
+            return _answer(request, step.text, (step,))
+
+
+def _answer(
+    request: ModelRequest,
+    text: str = "",
+    actions: tuple[Action, ...] = (),
+    *,
+    usage: Usage = Usage(),  # noqa: B008 - frozen
+    end: End = "whole",
+    silence: float | None = None,
+    chunk: int = 24,
+    pace: float = 0.0,
+) -> Answer:
+    uses = [_use(action, request, f"call-{request.number}-{n}") for n, action in enumerate(actions, 1)]
+    said = len(text) + sum(len(use.name) + len(use.arguments) for use in uses)
+    return Answer(
+        id=str(request.number),
+        model=request.model,
+        text=text,
+        uses=uses,
+        usage=_counted(usage, request, said),
+        chunk=chunk,
+        pace=pace,
+        end=end,
+        silence=silence,
+    )
+
+
+def _counted(given: Usage, request: ModelRequest, said: int) -> Usage:
+    """The usage with what it does not tell estimated: about four characters are a token."""
+    asked = given.input_tokens if given.input_tokens is not None else request.size // 4
+    return given.model_copy(
+        update={
+            "input_tokens": asked,
+            "output_tokens": given.output_tokens if given.output_tokens is not None else said // 4 + 1,
+            "cache_read_tokens": given.cache_read_tokens or 0,
+        }
+    )
+
+
+def _use(action: Action, request: ModelRequest, call_id: str) -> ToolUse:
+    call = _call(action, request)
+    given = call.arguments if isinstance(call.arguments, str) else json.dumps(call.arguments)
+    return ToolUse(call.id or call_id, call.tool, given, custom=request.tools.get(call.tool) == "custom")
+
+
+def _call(action: Action, request: ModelRequest) -> Call:
+    match action:
+        case Call():
+            return action
+        case WriteFile():
+            return _written(action, request)
+        case EditFile():
+            return _edited(action, request)
+        case Shell():
+            return _run(action.command, request)
+
+
+def _written(action: WriteFile, request: ModelRequest) -> Call:
+    path = request.absolute(action.path)
+    if "create" in request.tools:
+        return Call("create", {"path": path, "file_text": action.content})
+    if "apply_patch" in request.tools:
+        return _patch(f"*** Add File: {path}", _signed("+", action.content))
+    return _run(f"mkdir -p {_parent(path)} && printf %s {shlex.quote(action.content)} > {shlex.quote(path)}", request)
+
+
+def _edited(action: EditFile, request: ModelRequest) -> Call:
+    path = request.absolute(action.path)
+    if "edit" in request.tools:
+        return Call("edit", {"path": path, "old_str": action.old, "new_str": action.new})
+    if "apply_patch" in request.tools:
+        return _patch(f"*** Update File: {path}", "@@", _signed("-", action.old), _signed("+", action.new))
+    raise LookupError(f"the agent offers no tool to edit {action.path} with; it offers {_offered(request)}")
+
+
+def _run(command: str, request: ModelRequest) -> Call:
+    for shell in ("bash", "powershell"):
+        if shell in request.tools:
+            arguments: dict[str, JsonValue] = {"command": command, "description": "Run a command"}
+            return Call(shell, arguments)
+    raise LookupError(f"the agent offers no shell to run {command!r} in; it offers {_offered(request)}")
+
+
+def _patch(*lines: str) -> Call:
+    return Call("apply_patch", "\n".join(("*** Begin Patch", *lines, "*** End Patch")))
+
+
+def _signed(sign: str, text: str) -> str:
+    return "\n".join(sign + line for line in text.splitlines())
+
+
+def _parent(path: str) -> str:
+    return shlex.quote(path.rpartition("/")[0] or ".")
+
+
+def _offered(request: ModelRequest) -> str:
+    return ", ".join(sorted(request.tools)) or "none"

@@ -1,0 +1,111 @@
+"""An executor without an agent: it answers from a list."""
+
+from collections.abc import Awaitable, Callable, Iterable
+from inspect import isawaitable
+from typing import ClassVar, Literal
+
+import anyio.lowlevel
+
+from ralph.executors.base import Executor, Quantity, Turn
+from ralph.output import Completed, Failed, Interrupted, Output, TimedOut, ToolCall, Usage
+from ralph.prompt import Prompt
+
+__all__ = ["Reply", "ScriptedExecutor"]
+
+Answer = str | Output | Completed | TimedOut | Failed | Interrupted
+Reply = Answer | Callable[[Prompt, Turn], Answer | Awaitable[Answer]]
+"""One turn: the agent's last message, a whole output, how the turn ended, or a function that gives one of them.
+
+A whole output goes through the turn's transcript as a real agent's would, except one that a function returns: a
+function has the transcript in its own hands, and what it returns stands.
+"""
+
+
+class ScriptedExecutor(Executor):
+    """Answers each turn with the next reply; for tests and benchmarks, where the agent should cost nothing.
+
+    Tokens that a reply does not tell are estimated from the lengths of its texts.
+
+    Args:
+        replies: one for each turn.
+        then: what follows them: a reply for every further turn, or "repeat_last".
+        account, measures: see `Executor`.
+
+    Attributes:
+        prompts: what it was asked, oldest first.
+        turns: the turns that it was given.
+    """
+
+    name: ClassVar[str] = "scripted"
+
+    def __init__(
+        self,
+        replies: Iterable[Reply] = (),
+        *,
+        then: Reply | Literal["repeat_last"] = "repeat_last",
+        account: str = "",
+        measures: Iterable[Quantity] = ("tokens",),
+    ) -> None:
+        script = tuple(replies)
+        self._left = iter(script)
+        self._last: Reply = (script[-1] if script else "") if then == "repeat_last" else then
+        self.account = account
+        self.measures = frozenset(measures)
+        self.prompts: list[Prompt] = []
+        self.turns: list[Turn] = []
+
+    async def execute(self, prompt: Prompt, turn: Turn) -> Output:
+        self.prompts.append(prompt)
+        self.turns.append(turn)
+        turn.transcript.executor = self.name
+        await anyio.lowlevel.checkpoint()
+        reply = next(self._left, self._last)
+        if not callable(reply):
+            return _replayed(reply, prompt, turn)
+        returned = reply(prompt, turn)
+        answer = await returned if isawaitable(returned) else returned
+        if isinstance(answer, Output):
+            return answer if answer.executor else answer.model_copy(update={"executor": self.name})
+        return _replayed(answer, prompt, turn)
+
+
+def _replayed(answer: Answer, prompt: Prompt, turn: Turn) -> Output:
+    transcript = turn.transcript
+    if isinstance(answer, str):
+        transcript.used(_estimated(prompt.text, answer))
+        return transcript.finish(Completed(), text=answer)
+    if not isinstance(answer, Output):
+        transcript.used(_estimated(prompt.text, ""))
+        return transcript.finish(answer)
+    _retell(answer, turn)
+    told = answer.usage if answer.usage.tokens is not None else answer.usage + _estimated(prompt.text, answer.text)
+    transcript.used(told)
+    text = answer.text if not answer.messages and answer.text else None
+    output = transcript.finish(answer.outcome, text=text)
+    kept = {"attempts": (*output.attempts, *answer.attempts), "duration": answer.duration or output.duration}
+    return output.model_copy(update=kept)
+
+
+def _retell(answer: Output, turn: Turn) -> None:
+    transcript = turn.transcript
+    transcript.executor = answer.executor or transcript.executor
+    transcript.model, transcript.session_id = answer.model, answer.session_id
+    transcript.diagnostics = answer.diagnostics
+    calls = iter(answer.tool_calls)
+    for message in answer.messages:
+        transcript.message(message.text, message.tool_calls)
+        for _, call in zip(range(message.tool_calls), calls, strict=False):
+            _retell_call(call, turn)
+    for call in calls:
+        _retell_call(call, turn)
+
+
+def _retell_call(call: ToolCall, turn: Turn) -> None:
+    turn.transcript.tool_started(call.id, call.name, call.arguments)
+    if call.success is not None:
+        turn.transcript.tool_finished(call.id, success=call.success, result=call.result, denied=call.denied)
+
+
+def _estimated(asked: str, said: str) -> Usage:
+    """About four characters are a token."""
+    return Usage(input_tokens=len(asked) // 4 + 1, output_tokens=len(said) // 4 + 1, model_calls=1)

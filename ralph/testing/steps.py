@@ -1,0 +1,193 @@
+"""What a scripted model does with one request: the vocabulary of a `ModelServer`'s script.
+
+```
+Say       a message that ends the agent's turn
+Call      one tool, by name and arguments            Use      several tools in one message
+WriteFile, EditFile, Shell                           the same, in the tools that the agent offers
+Fail      an HTTP error                              Empty    a well-formed answer without text or tools
+Hang      never answers                              Stall    begins to answer, then goes silent
+Cut       begins to answer, then drops the line      Garbage  an answer that is not one
+```
+
+Steps are frozen, and each can be written in JSON: `{"step": "say", "text": "Done."}`.
+"""
+
+from dataclasses import field
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field, JsonValue, NonNegativeFloat, PositiveInt, TypeAdapter
+from pydantic.dataclasses import dataclass
+
+from ralph.output import Usage
+
+__all__ = [
+    "Action",
+    "Call",
+    "Cut",
+    "EditFile",
+    "Empty",
+    "Fail",
+    "Garbage",
+    "Hang",
+    "Say",
+    "Shell",
+    "Stall",
+    "Step",
+    "Use",
+    "WriteFile",
+    "steps_from_json",
+]
+
+_STRICT = ConfigDict(extra="forbid")
+
+
+@dataclass(frozen=True, config=_STRICT)
+class Say:
+    """A message without tools: the agent's turn is over.
+
+    Attributes:
+        usage: the tokens that the answer reports; what is None in it is estimated from the lengths of the texts.
+        chunk: characters in one piece of a streamed answer.
+        pace: seconds before each piece; of an answer that is not streamed, before the whole.
+    """
+
+    text: str
+    usage: Usage = field(default=Usage(), kw_only=True)
+    chunk: PositiveInt = field(default=24, kw_only=True)
+    pace: NonNegativeFloat = field(default=0.0, kw_only=True)
+    step: Literal["say"] = field(default="say", kw_only=True)
+
+
+@dataclass(frozen=True, config=_STRICT)
+class Call:
+    """A message that asks for one tool.
+
+    Attributes:
+        arguments: an object, or text that is sent as it stands: for tools that take free text, and for broken JSON.
+        text: what is said beside it.
+        id: the call's id; None for one that is made up.
+    """
+
+    tool: str
+    arguments: dict[str, JsonValue] | str = field(default_factory=dict[str, JsonValue])
+    text: str = ""
+    id: str | None = field(default=None, kw_only=True)
+    usage: Usage = field(default=Usage(), kw_only=True)
+    step: Literal["call"] = field(default="call", kw_only=True)
+
+
+@dataclass(frozen=True, config=_STRICT)
+class WriteFile:
+    """Asks for a new file, in the agent's own tool for that.
+
+    Attributes:
+        path: from the agent's working folder, or absolute.
+    """
+
+    path: str
+    content: str
+    text: str = ""
+    step: Literal["write_file"] = field(default="write_file", kw_only=True)
+
+
+@dataclass(frozen=True, config=_STRICT)
+class EditFile:
+    """Asks to replace `old`, which occurs once in the file, by `new`."""
+
+    path: str
+    old: str
+    new: str
+    text: str = ""
+    step: Literal["edit_file"] = field(default="edit_file", kw_only=True)
+
+
+@dataclass(frozen=True, config=_STRICT)
+class Shell:
+    """Asks for a command in the agent's shell."""
+
+    command: str
+    text: str = ""
+    step: Literal["shell"] = field(default="shell", kw_only=True)
+
+
+Action = Annotated[Call | WriteFile | EditFile | Shell, Field(discriminator="step")]
+
+
+@dataclass(frozen=True, config=_STRICT)
+class Use:
+    """A message that asks for several tools at once; what its actions say is said in their order."""
+
+    actions: tuple[Action, ...]
+    text: str = ""
+    usage: Usage = field(default=Usage(), kw_only=True)
+    step: Literal["use"] = field(default="use", kw_only=True)
+
+
+@dataclass(frozen=True, config=_STRICT)
+class Fail:
+    """An HTTP error.
+
+    Attributes:
+        status: 400 is by default a context that is too long.
+        retry_after: the header, in seconds; None leaves it out.
+        message, code: by default what providers say with that status.
+    """
+
+    status: Annotated[int, Field(ge=400, le=599)]
+    message: str = ""
+    code: str = ""
+    retry_after: NonNegativeFloat | None = field(default=None, kw_only=True)
+    step: Literal["fail"] = field(default="fail", kw_only=True)
+
+
+@dataclass(frozen=True, config=_STRICT)
+class Hang:
+    """Takes the request and says nothing; after `seconds`, or when the server closes, the line is dropped."""
+
+    seconds: NonNegativeFloat | None = None
+    step: Literal["hang"] = field(default="hang", kw_only=True)
+
+
+@dataclass(frozen=True, config=_STRICT)
+class Stall:
+    """Says the text and then nothing more, with the answer unfinished."""
+
+    text: str = "Let me"
+    seconds: NonNegativeFloat | None = None
+    step: Literal["stall"] = field(default="stall", kw_only=True)
+
+
+@dataclass(frozen=True, config=_STRICT)
+class Cut:
+    """Says the text and then drops the line, with the answer unfinished."""
+
+    text: str = "Let me"
+    step: Literal["cut"] = field(default="cut", kw_only=True)
+
+
+@dataclass(frozen=True, config=_STRICT)
+class Garbage:
+    """Status 200 and a body that is not an answer."""
+
+    body: str = "<html>\x00 502, but with status 200"
+    step: Literal["garbage"] = field(default="garbage", kw_only=True)
+
+
+@dataclass(frozen=True, config=_STRICT)
+class Empty:
+    """A well-formed answer that says nothing and asks for nothing."""
+
+    step: Literal["empty"] = field(default="empty", kw_only=True)
+
+
+Step = Annotated[
+    Say | Call | WriteFile | EditFile | Shell | Use | Fail | Hang | Stall | Cut | Garbage | Empty,
+    Field(discriminator="step"),
+]
+
+_STEPS: TypeAdapter[tuple[Step, ...]] = TypeAdapter(tuple[Step, ...])
+
+
+def steps_from_json(text: str | bytes) -> tuple[Step, ...]:
+    """A script as a JSON array of steps. Raises pydantic's `ValidationError` with the place of what is wrong."""
+    return _STEPS.validate_json(text)
