@@ -1,0 +1,275 @@
+"""Finding the Copilot CLI, or fetching it, before the SDK could do so behind a person's back.
+
+It is looked for in the setting `executor.copilot.path`, in `COPILOT_CLI_PATH`, on PATH and in Ralph's own cache, and
+fetched into that cache when it is nowhere. Always the native program: the Node script that npm puts on PATH does not
+pass signals on, so that its agent could not be stopped.
+"""
+
+import json
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+import anyio
+from platformdirs import user_cache_path
+
+from ralph.errors import ProvisionError, UsageError
+from ralph.executors.provision_fetch import PINNED, REMEDY, Progress, fetch_cli, platform_name, program_name
+
+__all__ = ["Found", "Source", "find_cli", "provide_cli", "provide_runtime"]
+
+Source = Literal["setting", "environment", "PATH", "cache", "fetched"]
+
+_KNOWN_GOOD = (1, 0, 92), (1, 1)
+_VERSION = re.compile(r"GitHub Copilot CLI (\d{1,6}(?:\.\d{1,6}){1,3})")
+_LAUNCH = 60.0
+_BOUND = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A Copilot CLI.
+
+    Attributes:
+        path: the native program.
+        version: such as "1.0.102"; None where only a launch would tell.
+        runtime: the lighter `copilot-runtime` for the SDK, where it is unpacked.
+    """
+
+    path: Path
+    source: Source
+    version: str | None = None
+    runtime: Path | None = None
+
+    @property
+    def takes_prompts(self) -> bool:
+        """Whether it can be called with a prompt; the runtime alone serves nobody but the SDK."""
+        return self.path != self.runtime
+
+
+def find_cli(
+    setting: Path | None = None, env: Mapping[str, str] = os.environ, cache: Path | None = None
+) -> Found | None:
+    """The first Copilot CLI that there is, without launching anything, or None.
+
+    Args:
+        setting: the setting `executor.copilot.path`.
+        env: where `COPILOT_CLI_PATH`, `PATH` and the CLI's own cache are read from.
+        cache: Ralph's cache folder; by default the user's.
+
+    Raises:
+        UsageError: the setting or the variable names a program that is missing, cannot be executed or is known not
+            to work.
+    """
+    found = _candidates(setting, env, cache or user_cache_path("ralph"))
+    return next((each for each in found if each.version is None or _suits(each)), None)
+
+
+async def provide_cli(
+    setting: Path | None = None,
+    *,
+    env: Mapping[str, str] = os.environ,
+    cache: Path | None = None,
+    progress: Progress | None = None,
+    limit: float = 900.0,
+) -> Found:
+    """Finds a Copilot CLI of a version known to work, or fetches the pinned one.
+
+    Args:
+        setting: as for `find_cli`; also `env` and `cache`.
+        progress: told how the download goes.
+        limit: seconds for the download.
+
+    Raises:
+        UsageError: as for `find_cli`.
+        ProvisionError: there is none and none could be fetched.
+    """
+    cache = cache or user_cache_path("ralph")
+    for found in _candidates(setting, env, cache):
+        if _suits(known := await _with_version(found, env)):
+            return known
+    await fetch_cli(_folder(cache), cache / "copilot-cli", env, progress, limit)
+    if fetched := _cached(env, cache):
+        return replace(fetched, source="fetched")
+    raise ProvisionError(f"The Copilot CLI was fetched into {_folder(cache)}, but it is not there.", REMEDY)
+
+
+async def provide_runtime(found: Found, *, env: Mapping[str, str] = os.environ) -> Path | None:
+    """The lighter runtime of this CLI for the SDK; None where there is none, and the CLI itself will do.
+
+    The CLI unpacks it when it is first launched, which takes a second or two.
+
+    Raises:
+        ProvisionError: the CLI has nowhere to unpack itself, or does not answer.
+    """
+    if found.runtime or found.version is None:
+        return found.runtime
+    await _ask_version(found.path, env)
+    return _runtime(found.version, env)
+
+
+def _candidates(setting: Path | None, env: Mapping[str, str], cache: Path) -> Iterator[Found]:
+    """Every CLI there is, best first; what a person named comes alone."""
+    if setting is not None:
+        yield _named(setting, "setting", env)
+    elif named := env.get("COPILOT_CLI_PATH"):
+        yield _named(Path(named), "environment", env)
+    else:
+        for folder in env.get("PATH", "").split(os.pathsep):
+            if folder and (program := shutil.which("copilot", path=folder)) and (native := _native(Path(program))):
+                yield _found(native, "PATH", env)
+        if cached := _cached(env, cache):
+            yield cached
+
+
+def _named(path: Path, source: Literal["setting", "environment"], env: Mapping[str, str]) -> Found:
+    what = _NAMES[source]
+    remedy = f"Correct or remove it: without it Ralph looks on PATH and then fetches version {PINNED} itself."
+    path = path.expanduser().absolute()
+    if not path.is_file():
+        raise UsageError(f"{what} names {str(path)!r}, and there is no such file.", remedy)
+    if not os.access(path, os.X_OK):
+        raise UsageError(f"{what} names {str(path)!r}, which cannot be executed.", remedy)
+    return _found(_native(path) or path, source, env)
+
+
+_NAMES = {
+    "setting": "The setting executor.copilot.path",
+    "environment": "The environment variable COPILOT_CLI_PATH",
+}
+
+
+def _found(path: Path, source: Source, env: Mapping[str, str]) -> Found:
+    version = _packaged_version(path)
+    headless = path.stem == "copilot-runtime"
+    return Found(path, source, version, path if headless else _runtime(version, env))
+
+
+def _folder(cache: Path) -> Path:
+    return cache / "copilot-cli" / f"{PINNED}-{platform_name()}"
+
+
+def _cached(env: Mapping[str, str], cache: Path) -> Found | None:
+    """What `fetch_cli` left: the whole CLI, or where the SDK fetched it the runtime alone."""
+    name = platform_name()
+    program = _folder(cache) / program_name()
+    if program.is_file():
+        return Found(program, "cache", PINNED, _runtime(PINNED, env))
+    runtime = _folder(cache) / "prebuilds" / name / program_name("copilot-runtime")
+    return Found(runtime, "cache", PINNED, runtime) if runtime.is_file() else None
+
+
+def _native(path: Path) -> Path | None:
+    """The native program that a path on PATH stands for; None for a script that stands for none.
+
+    npm's loader looks for the package of its platform as Node resolves modules: in `node_modules` of each folder
+    upwards.
+    """
+    resolved = path.resolve()
+    if not _is_script(resolved):
+        return resolved
+    for folder in (path.parent / "node_modules" / "@github" / "copilot", *resolved.parents):
+        program = folder / "node_modules" / "@github" / f"copilot-{platform_name()}" / program_name()
+        if program.is_file():
+            return program
+    return None
+
+
+def _is_script(path: Path) -> bool:
+    if path.suffix.lower() in {".js", ".cmd", ".bat", ".ps1"}:
+        return True
+    try:
+        with path.open("rb") as file:
+            return file.read(2) == b"#!"
+    except OSError:
+        return True
+
+
+def _packaged_version(path: Path) -> str | None:
+    """The version that the package around the program states; the runtime lies two folders deeper than the CLI."""
+    for folder in (path.parent, path.parent.parent.parent):
+        try:
+            with (folder / "package.json").open(encoding="utf-8") as file:
+                package = json.loads(file.read(_BOUND))
+        except (OSError, ValueError):
+            continue
+        match package:
+            case {"name": str(name), "version": str(version)} if name.startswith("@github/copilot"):
+                return version
+            case _:
+                continue
+    return None
+
+
+def _runtime(version: str | None, env: Mapping[str, str]) -> Path | None:
+    if version is None:
+        return None
+    name = platform_name()
+    for place in _unpacking_places(env):
+        folder = place / "pkg" / name / version / "prebuilds" / name
+        if (folder / "runtime.node").is_file() and (folder / program_name("copilot-runtime")).is_file():
+            return folder / program_name("copilot-runtime")
+    return None
+
+
+def _unpacking_places(env: Mapping[str, str]) -> list[Path]:
+    """Where the CLI unpacks itself: into the first of these. All are looked into for what is there."""
+    named = [env[name] for name in ("COPILOT_PKG_CACHE_HOME", "COPILOT_CACHE_HOME") if env.get(name)]
+    home = Path(env.get("HOME") or Path.home())
+    if sys.platform == "darwin":
+        usual = home / "Library" / "Caches"
+    elif sys.platform == "win32":
+        usual = Path(env.get("LOCALAPPDATA") or home / ".cache")
+    else:
+        usual = Path(env.get("XDG_CACHE_HOME") or home / ".cache")
+    return [*map(Path, named), usual / "copilot"]
+
+
+def _suits(found: Found) -> bool:
+    """Whether its version is known to work with the SDK; one that a person named must, and one unknown may not."""
+    oldest, beyond = _KNOWN_GOOD
+    numbers = tuple(int(digits) for digits in re.findall(r"\d{1,6}", (found.version or "").split("-")[0]))
+    if oldest <= numbers < beyond:
+        return True
+    if found.source in _NAMES:
+        version = f"is version {found.version}" if found.version else "does not say that it is a Copilot CLI"
+        raise UsageError(
+            f"{_NAMES[found.source]} names {str(found.path)!r}, which {version}.",
+            f"Ralph works with versions {_dotted(oldest)} up to {_dotted(beyond)}; name one of these, or remove it: "
+            f"without it Ralph looks on PATH and then fetches version {PINNED} itself.",
+        )
+    return False
+
+
+def _dotted(numbers: tuple[int, ...]) -> str:
+    return ".".join(map(str, numbers))
+
+
+async def _with_version(found: Found, env: Mapping[str, str]) -> Found:
+    if found.version is not None or not found.takes_prompts:
+        return found
+    version = await _ask_version(found.path, env)
+    return replace(found, version=version, runtime=_runtime(version, env))
+
+
+async def _ask_version(program: Path, env: Mapping[str, str]) -> str | None:
+    """Launches the program, whereupon it unpacks itself. None where it is something else of that name."""
+    place = _unpacking_places(env)[0]
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        with anyio.fail_after(_LAUNCH):
+            command = [str(program), "--no-auto-update", "--version"]
+            done = await anyio.run_process(command, env=dict(env), check=False)
+    except TimeoutError:
+        problem = f"{str(program)!r} did not answer `--version` within {_LAUNCH:g} seconds."
+        raise ProvisionError(problem, f"Does it run in a terminal? If not: {REMEDY}") from None
+    except OSError as error:
+        problem = f"The Copilot CLI {str(program)!r} cannot unpack itself into {str(place)!r}: {error}."
+        raise ProvisionError(problem, "Name a folder that can be written in COPILOT_CACHE_HOME.") from error
+    match = _VERSION.search(done.stdout[:_BOUND].decode(errors="replace"))
+    return match[1] if match else None
