@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ralph.testing.model_server import ModelServer
+    from ralph.testing.request import ModelRequest
     from ralph.testing.scripted import Reply, ScriptedExecutor
     from ralph.testing.steps import (
         Call,
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
         Use,
         WriteFile,
     )
-    from ralph.testing.wire import ModelRequest
 
 __all__ = [
     "Call",
@@ -48,7 +48,7 @@ __all__ = [
 ]
 
 _ELSEWHERE = {
-    "ModelRequest": "wire",
+    "ModelRequest": "request",
     "ModelServer": "model_server",
     "Reply": "scripted",
     "ScriptedExecutor": "scripted",

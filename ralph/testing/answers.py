@@ -7,9 +7,8 @@ Known are the Copilot CLI's `create`, `edit`, `apply_patch` (which it offers to 
 import json
 import shlex
 
-from pydantic import JsonValue
-
 from ralph.output import Usage
+from ralph.testing.request import ModelRequest
 from ralph.testing.steps import (
     Action,
     Call,
@@ -26,7 +25,7 @@ from ralph.testing.steps import (
     Use,
     WriteFile,
 )
-from ralph.testing.wire import Answer, End, ModelRequest, ToolUse
+from ralph.testing.wire import Answer, End, ToolUse
 
 __all__ = ["Reaction", "react"]
 
@@ -95,7 +94,7 @@ def _counted(given: Usage, request: ModelRequest, said: int) -> Usage:
 
 def _use(action: Action, request: ModelRequest, call_id: str) -> ToolUse:
     call = _call(action, request)
-    given = call.arguments if isinstance(call.arguments, str) else json.dumps(call.arguments)
+    given = call.arguments if isinstance(call.arguments, str) else json.dumps(dict(call.arguments))
     return ToolUse(call.id or call_id, call.tool, given, custom=request.tools.get(call.tool) == "custom")
 
 
@@ -117,6 +116,8 @@ def _written(action: WriteFile, request: ModelRequest) -> Call:
         return Call("create", {"path": path, "file_text": action.content})
     if "apply_patch" in request.tools:
         return _patch(f"*** Add File: {path}", _signed("+", action.content))
+    if "bash" not in request.tools:
+        raise LookupError(f"the agent offers no tool to write {action.path} with; it offers {_offered(request)}")
     return _run(f"mkdir -p {_parent(path)} && printf %s {shlex.quote(action.content)} > {shlex.quote(path)}", request)
 
 
@@ -132,8 +133,7 @@ def _edited(action: EditFile, request: ModelRequest) -> Call:
 def _run(command: str, request: ModelRequest) -> Call:
     for shell in ("bash", "powershell"):
         if shell in request.tools:
-            arguments: dict[str, JsonValue] = {"command": command, "description": "Run a command"}
-            return Call(shell, arguments)
+            return Call(shell, {"command": command, "description": "Run a command"})
     raise LookupError(f"the agent offers no shell to run {command!r} in; it offers {_offered(request)}")
 
 
@@ -142,7 +142,7 @@ def _patch(*lines: str) -> Call:
 
 
 def _signed(sign: str, text: str) -> str:
-    return "\n".join(sign + line for line in text.splitlines())
+    return "\n".join(sign + line for line in text.removesuffix("\n").split("\n"))
 
 
 def _parent(path: str) -> str:

@@ -7,12 +7,14 @@ import sys
 import threading
 from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socketserver import TCPServer
 from time import monotonic
 from typing import Any, Final, cast
 
 from ralph.testing.answers import Reaction
+from ralph.testing.request import Body, ModelRequest
 from ralph.testing.steps import Fail, Garbage, Hang
-from ralph.testing.wire import Answer, Body, ModelRequest, finished, streamed
+from ralph.testing.wire import Answer, finished, streamed
 
 __all__ = ["Listener", "Take"]
 
@@ -38,6 +40,7 @@ class Listener(ThreadingHTTPServer):
 
     daemon_threads = True
     request_queue_size = 128
+    allow_reuse_port = False
 
     def __init__(self, port: int, take: Take, models: tuple[str, ...]) -> None:
         self.take, self.models = take, models
@@ -61,6 +64,11 @@ class Listener(ThreadingHTTPServer):
                 with contextlib.suppress(OSError):
                     line.shutdown(socket.SHUT_RDWR)
             self._changed.wait_for(lambda: not self._lines, timeout=_GRACE)
+
+    def server_bind(self) -> None:
+        """Binds without asking for the host's name, which could ask a name server."""
+        TCPServer.server_bind(self)
+        self.server_name, self.server_port = "127.0.0.1", self.port
 
     def process_request(self, request: Any, client_address: Any) -> None:
         with self._changed:
@@ -107,7 +115,7 @@ class _Connection(BaseHTTPRequestHandler):
         if not path.endswith(("/chat/completions", "/responses")):
             self._fail(Fail(404, f"There is nothing at {path}.", "not_found"))
         elif body is None:
-            self._fail(Fail(400, "The body is not a JSON object.", "invalid_request"))
+            self._fail(Fail(400, "The body must be a JSON object with a content-length.", "invalid_request"))
         else:
             self._perform(*self._listener.take(path, dict(self.headers.items()), raw, body))
 

@@ -9,7 +9,8 @@ async with ModelServer(script) as server:  # or `with`, where nothing is async
 
 A script is a list of steps, one for each request to the model, or a function from the `ModelRequest` to a step.
 A retry is a request too: `[Fail(500)] * 6` is what makes an agent with five retries give up. The server speaks
-OpenAI's chat completions and responses, streamed and not, and lists its models.
+OpenAI's chat completions and responses, streamed and not, and lists its models. Where several agents ask at once, a
+function can tell their requests apart; a list goes to them in the order of arrival.
 
 As a program, `python -m ralph.testing.model_server --script FILE.json` prints `{"base_url": …}` and serves until
 SIGTERM; the file holds an array of steps, or `{"steps": […], "then": …}`.
@@ -20,19 +21,21 @@ import json
 import signal
 import sys
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Literal, Self
+from typing import Final, Literal, Self, cast
 
 import anyio
 import anyio.to_thread
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, ValidationError, model_validator
 
+from ralph.errors import UsageError
 from ralph.testing.answers import Reaction, react
 from ralph.testing.listener import Listener
+from ralph.testing.request import Body, ModelRequest
 from ralph.testing.steps import Fail, Say, Step
-from ralph.testing.wire import Body, ModelRequest
 
 __all__ = ["ModelServer", "Script", "main"]
 
@@ -58,6 +61,7 @@ class ModelServer:
             take nothing from the script.
         models: the ids that /v1/models lists; a request for any model is answered.
         port: 0 for a free one.
+        keep: how many of the latest requests are remembered; None for all.
     """
 
     def __init__(
@@ -68,13 +72,15 @@ class ModelServer:
         side: Step = _ASIDE,
         models: Iterable[str] = ("m",),
         port: int = 0,
+        keep: int | None = None,
     ) -> None:
         self._choose = script if callable(script) else _one_by_one(tuple(script), then)
         self._side = side
         self._models = tuple(models)
         self._port = port
         self._lock = threading.Lock()
-        self._requests: list[ModelRequest] = []
+        self._requests: deque[ModelRequest] = deque(maxlen=keep)
+        self._served = 0
         self._error: Exception | None = None
         self._listener: Listener | None = None
 
@@ -92,21 +98,19 @@ class ModelServer:
 
     @property
     def requests(self) -> tuple[ModelRequest, ...]:
-        """Every request to the model so far, side requests included, in the order of their arrival."""
+        """The requests to the model so far, side requests included, in the order of their arrival."""
         with self._lock:
             return tuple(self._requests)
 
     @property
     def prompts(self) -> tuple[str, ...]:
-        """What the user asked, once for each time: requests after a tool, and retries, do not repeat it."""
-        prompts: list[str] = []
-        for request in self.requests:
-            if not request.side and not request.results and request.prompt not in prompts[-1:]:
-                prompts.append(request.prompt)
-        return tuple(prompts)
+        """What the agents were asked, one for each turn: side requests, tools and retries are left out."""
+        return tuple(request.prompt for request in self.requests if request.asks)
 
     def open(self) -> None:
-        """Listens and serves. Raises OSError where the port is taken."""
+        """Listens and serves. Raises OSError where the port is taken, RuntimeError where it is open already."""
+        if self._listener is not None:
+            raise RuntimeError("The model server is open already.")
         self._listener = Listener(self._port, self._take, self._models)
 
     def close(self) -> None:
@@ -117,7 +121,8 @@ class ModelServer:
 
     def _take(self, path: str, headers: Mapping[str, str], raw: bytes, body: Body) -> tuple[ModelRequest, Reaction]:
         with self._lock:
-            request = ModelRequest(len(self._requests) + 1, path, _masked(headers), body, len(raw))
+            self._served += 1
+            request = ModelRequest(self._served, path, _masked(headers), body, len(raw))
             self._requests.append(request)
             try:
                 return request, react(self._side if request.side else self._choose(request), request)
@@ -161,43 +166,48 @@ def _masked(headers: Mapping[str, str]) -> Mapping[str, str]:
 
 
 class _ScriptFile(BaseModel, frozen=True, extra="forbid"):
-    steps: tuple[Step, ...]
+    steps: tuple[Step, ...] = ()
     then: Then = _ENDED
     side: Step = _ASIDE
 
-
-_FILE: TypeAdapter[_ScriptFile | tuple[Step, ...]] = TypeAdapter(_ScriptFile | tuple[Step, ...])
+    @model_validator(mode="before")
+    @classmethod
+    def _steps_alone(cls, given: object) -> object:
+        return {"steps": cast("object", given)} if isinstance(given, list) else given
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The program; the exit status is 2 where the script cannot be read or the port is taken."""
+    """The program; the exit status is 2 where the script cannot be used or the port is taken."""
     parser = argparse.ArgumentParser(prog="python -m ralph.testing.model_server", description="A scripted model.")
     parser.add_argument("--port", type=int, default=0, help="the port on 127.0.0.1; 0 (the default) for a free one")
     parser.add_argument("--script", type=Path, metavar="FILE", help="the steps as JSON; without it every turn ends")
     parser.add_argument("--port-file", type=Path, metavar="FILE", help="where to write the port's number")
     given = parser.parse_args(arguments)
-    try:
-        server = _scripted(given.script, given.port)
-        server.open()
-    except (OSError, OverflowError, ValidationError) as error:
-        sys.stderr.write(f"{given.script or given.port}: {error}\n")
-        return 2
     stopped = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda _number, _frame: stopped.set())
-    _announce(server, given.port_file)
-    stopped.wait()
-    server.close()
+    try:
+        with _scripted(given.script, given.port) as server:
+            _announce(server, given.port_file)
+            stopped.wait()
+    except (LookupError, OSError, OverflowError, UsageError) as error:
+        sys.stderr.write(f"model_server: {error}\n")
+        return 2
     return 0
 
 
-def _scripted(script: Path | None, port: int) -> ModelServer:
-    if script is None:
-        return ModelServer(port=port)
-    read = _FILE.validate_json(script.read_bytes())
-    if isinstance(read, _ScriptFile):
-        return ModelServer(read.steps, then=read.then, side=read.side, port=port)
-    return ModelServer(read, port=port)
+def _scripted(path: Path | None, port: int) -> ModelServer:
+    """The server for a script's file. Raises UsageError where it is no script."""
+    try:
+        script = _ScriptFile() if path is None else _ScriptFile.model_validate_json(path.read_bytes())
+        return ModelServer(script.steps, then=script.then, side=script.side, port=port)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"]) or "the file"
+        problem = f"{path} is not a script: {place}: {first['msg']}."
+        raise UsageError(problem, 'Write an array of steps such as [{"step": "say", "text": "Done."}].') from None
+    except ValueError as error:
+        raise UsageError(f"{path} is not a script: {error}") from None
 
 
 def _announce(server: ModelServer, port_file: Path | None) -> None:

@@ -1,5 +1,6 @@
 """An executor without an agent: it answers from a list."""
 
+from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
 from inspect import isawaitable
 from typing import ClassVar, Literal
@@ -30,10 +31,7 @@ class ScriptedExecutor(Executor):
         replies: one for each turn.
         then: what follows them: a reply for every further turn, or "repeat_last".
         account, measures: see `Executor`.
-
-    Attributes:
-        prompts: what it was asked, oldest first.
-        turns: the turns that it was given.
+        keep: how many of the latest prompts are remembered; None for all.
     """
 
     name: ClassVar[str] = "scripted"
@@ -45,18 +43,22 @@ class ScriptedExecutor(Executor):
         then: Reply | Literal["repeat_last"] = "repeat_last",
         account: str = "",
         measures: Iterable[Quantity] = ("tokens",),
+        keep: int | None = None,
     ) -> None:
         script = tuple(replies)
         self._left = iter(script)
         self._last: Reply = (script[-1] if script else "") if then == "repeat_last" else then
         self.account = account
         self.measures = frozenset(measures)
-        self.prompts: list[Prompt] = []
-        self.turns: list[Turn] = []
+        self._prompts: deque[Prompt] = deque(maxlen=keep)
+
+    @property
+    def prompts(self) -> tuple[Prompt, ...]:
+        """What it was asked, oldest first."""
+        return tuple(self._prompts)
 
     async def execute(self, prompt: Prompt, turn: Turn) -> Output:
-        self.prompts.append(prompt)
-        self.turns.append(turn)
+        self._prompts.append(prompt)
         turn.transcript.executor = self.name
         await anyio.lowlevel.checkpoint()
         reply = next(self._left, self._last)

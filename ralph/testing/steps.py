@@ -12,10 +12,11 @@ Cut       begins to answer, then drops the line      Garbage  an answer that is 
 Steps are frozen, and each can be written in JSON: `{"step": "say", "text": "Done."}`.
 """
 
+from collections.abc import Mapping
 from dataclasses import field
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field, JsonValue, NonNegativeFloat, PositiveInt, TypeAdapter
+from pydantic import ConfigDict, Field, JsonValue, NonNegativeFloat, PositiveInt
 from pydantic.dataclasses import dataclass
 
 from ralph.output import Usage
@@ -35,7 +36,6 @@ __all__ = [
     "Step",
     "Use",
     "WriteFile",
-    "steps_from_json",
 ]
 
 _STRICT = ConfigDict(extra="forbid")
@@ -69,7 +69,7 @@ class Call:
     """
 
     tool: str
-    arguments: dict[str, JsonValue] | str = field(default_factory=dict[str, JsonValue])
+    arguments: Mapping[str, JsonValue] | str = field(default_factory=dict[str, JsonValue])
     text: str = ""
     id: str | None = field(default=None, kw_only=True)
     usage: Usage = field(default=Usage(), kw_only=True)
@@ -78,7 +78,7 @@ class Call:
 
 @dataclass(frozen=True, config=_STRICT)
 class WriteFile:
-    """Asks for a new file, in the agent's own tool for that.
+    """Asks for a new file; the Copilot CLI's tool for that refuses where there is one.
 
     Attributes:
         path: from the agent's working folder, or absolute.
@@ -92,7 +92,7 @@ class WriteFile:
 
 @dataclass(frozen=True, config=_STRICT)
 class EditFile:
-    """Asks to replace `old`, which occurs once in the file, by `new`."""
+    """Asks to replace `old`, whole lines that occur once in the file, by `new`."""
 
     path: str
     old: str
@@ -184,10 +184,3 @@ Step = Annotated[
     Say | Call | WriteFile | EditFile | Shell | Use | Fail | Hang | Stall | Cut | Garbage | Empty,
     Field(discriminator="step"),
 ]
-
-_STEPS: TypeAdapter[tuple[Step, ...]] = TypeAdapter(tuple[Step, ...])
-
-
-def steps_from_json(text: str | bytes) -> tuple[Step, ...]:
-    """A script as a JSON array of steps. Raises pydantic's `ValidationError` with the place of what is wrong."""
-    return _STEPS.validate_json(text)

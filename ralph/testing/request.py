@@ -1,0 +1,124 @@
+"""A request to the model, as a script sees it."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import PurePath
+from typing import Any, Literal, cast
+
+__all__ = ["Body", "ModelRequest"]
+
+Body = dict[str, Any]
+
+_DATETIME = re.compile(r"\A<current_datetime>[^<]{0,100}</current_datetime>\s*")
+_WORKSPACE = re.compile(r"^\* Current working directory: (.+)$", re.MULTILINE)
+# The kinds of its own requests that the Copilot CLI names in a header; it has no other side requests.
+_SIDE = frozenset({"conversation-background", "conversation-compaction", "conversation-sampling"})
+
+
+@dataclass(frozen=True, eq=False)
+class ModelRequest:
+    """One request to the model.
+
+    Attributes:
+        number: counted from 1, side requests included.
+        path: such as "/v1/chat/completions".
+        headers: names in lower case; the values of those that carry a key are masked.
+        body: the parsed JSON.
+        size: of the body, in bytes.
+    """
+
+    number: int
+    path: str
+    headers: Mapping[str, str]
+    body: Body
+    size: int
+
+    @property
+    def api(self) -> Literal["completions", "responses"]:
+        return "responses" if self.path.endswith("/responses") else "completions"
+
+    @property
+    def model(self) -> str:
+        return str(self.body.get("model", ""))
+
+    @property
+    def stream(self) -> bool:
+        return bool(self.body.get("stream"))
+
+    @property
+    def side(self) -> bool:
+        """Whether the agent asks on its own account (a title, a summary of a long context) and not for the turn."""
+        return self.headers.get("x-interaction-type", "") in _SIDE
+
+    @property
+    def asks(self) -> bool:
+        """Whether a turn of the agent begins here: neither a side request, nor one after a tool, nor a retry."""
+        initiator = self.headers.get("x-initiator")
+        if self.side or initiator is not None:
+            return initiator == "user" and not self.side
+        last = self.messages[-1] if self.messages else {}
+        return last.get("role") == "user" and self.headers.get("x-stainless-retry-count", "0") == "0"
+
+    @cached_property
+    def messages(self) -> tuple[Body, ...]:
+        """The conversation as it was sent, tool calls and their results included."""
+        sent = self.body.get("input" if self.api == "responses" else "messages", ())
+        if isinstance(sent, str):
+            return ({"role": "user", "content": sent},)
+        return tuple(_objects(sent))
+
+    @cached_property
+    def prompt(self) -> str:
+        """The text of the last message of the user, without the time of day that the Copilot CLI puts before it."""
+        said = next((m.get("content") for m in reversed(self.messages) if m.get("role") == "user"), "")
+        return _DATETIME.sub("", _text(said), count=1)
+
+    @cached_property
+    def system(self) -> str:
+        """The system prompt."""
+        said = [_text(m.get("content")) for m in self.messages if m.get("role") in {"system", "developer"}]
+        return "\n".join([str(self.body.get("instructions") or ""), *said]).strip()
+
+    @cached_property
+    def results(self) -> tuple[str, ...]:
+        """What the tools gave back since the last message of the user, oldest first."""
+        found: list[str] = []
+        for message in self.messages:
+            if message.get("role") == "user":
+                found.clear()
+            elif message.get("role") == "tool":
+                found.append(_text(message.get("content")))
+            elif str(message.get("type", "")).endswith("_call_output"):
+                found.append(_text(message.get("output")))
+        return tuple(found)
+
+    @cached_property
+    def tools(self) -> Mapping[str, str]:
+        """The tools on offer: name to type, "function" for those that take JSON and "custom" for free text."""
+        offered: dict[str, str] = {}
+        for tool in _objects(self.body.get("tools")):
+            kind = str(tool.get("type", "function"))
+            for named in (tool, *_objects([tool.get(kind)])):
+                if "name" in named:
+                    offered[str(named["name"])] = kind
+        return offered
+
+    def absolute(self, path: str) -> str:
+        """The path seen from the agent's working folder, where its system prompt names that."""
+        found = _WORKSPACE.search(self.system)
+        return str(PurePath(found[1].strip()) / path) if found else path
+
+
+def _objects(value: object) -> list[Body]:
+    """The JSON objects in what should be a list of them."""
+    found = cast("list[object]", value) if isinstance(value, list) else []
+    return [cast("Body", item) for item in found if isinstance(item, dict)]
+
+
+def _text(content: object) -> str:
+    """The text of a message's content, which is text already or a list of parts."""
+    if isinstance(content, str):
+        return content
+    return "\n".join(str(part.get("text", "")) for part in _objects(content))
