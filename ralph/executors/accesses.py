@@ -1,0 +1,223 @@
+"""What a tool of the agent would touch: the commands, files, hosts and tools that a permission is decided over."""
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel
+
+from ralph.executors.shell_text import Command, UnreadableScriptError, commands
+
+__all__ = ["Access", "PermissionRequest", "accesses"]
+
+_MOST_PATHS = 4_000
+_LONGEST_PATH = 4_096
+_LONGEST_URL = 2_000
+
+_NO_FILES = re.compile(r"/dev/(null|zero|full|random|urandom|tty|std(in|out|err)|fd/\d+)")
+_BETWEEN_PATHS = re.compile(r"""[\s'"(),;:=<>|&`@\[\]{}]+""")
+_URL = re.compile(r"https?://[^\s'\"<>|;)]{1,2000}")
+
+_WRITE_ALL = frozenset({
+    "chgrp",
+    "chmod",
+    "chown",
+    "mkdir",
+    "mkfifo",
+    "mv",
+    "rm",
+    "rmdir",
+    "shred",
+    "tee",
+    "touch",
+    "truncate",
+    "unlink",
+})
+_WRITE_LAST = frozenset({"cp", "install", "ln", "rsync", "scp"})
+_WRITE_OPTIONS = {
+    "cp": ("-t", "--target-directory"),
+    "curl": ("-o", "--output", "--output-dir"),
+    "install": ("-t", "--target-directory"),
+    "ln": ("-t", "--target-directory"),
+    "mv": ("-t", "--target-directory"),
+    "tar": ("-C", "--directory"),
+    "unzip": ("-d",),
+    "wget": ("-O", "-P", "--output-document", "--directory-prefix"),
+}
+_GIT_VALUED = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env"})
+
+
+class PermissionRequest(BaseModel, frozen=True):
+    """What an agent asks to do.
+
+    Attributes:
+        kind: "shell", "write", "read", "url", "mcp", "custom-tool", "memory", "hook" or another of the agent's.
+        command: the shell text.
+        paths: the files that a "write" or "read" is about; relative ones lie in the workspace.
+        url: the page that a "url" is about.
+        tool: "server/tool" for "mcp", the tool's name otherwise.
+        read_only: the asker says that it only reads.
+    """
+
+    kind: str
+    command: str = ""
+    paths: tuple[str, ...] = ()
+    url: str = ""
+    tool: str = ""
+    read_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One thing that a request would touch; exactly one of `words`, `path` and `name` tells what.
+
+    Attributes:
+        words: of a shell command; the program without its folder, git without git's own options.
+        path: of a file, links resolved.
+        name: a host, "server/tool", or a tool's name.
+        said: as the agent wrote it, for the message.
+        guessed: a shell command that may be one: it stands among the arguments of `env`, `find` and the like.
+        read_only: the asker says that it only reads.
+    """
+
+    kind: str
+    words: tuple[str, ...] = ()
+    path: Path | None = None
+    name: str = ""
+    said: str = ""
+    guessed: bool = False
+    read_only: bool = False
+
+
+def accesses(request: PermissionRequest, workspace: Path, home: Path) -> Iterator[Access]:
+    """Everything that the request would touch, as far as it tells.
+
+    Raises:
+        UnreadableScriptError: its shell text cannot be read.
+    """
+    if request.kind == "shell":
+        yield from _Shell(workspace, home).accesses(request.command)
+        return
+    for said in request.paths:
+        if path := _resolved(said, workspace, home):
+            yield Access(request.kind, path=path, said=said)
+    if request.url:
+        yield Access(request.kind, name=_host(request.url), said=request.url[:_LONGEST_URL])
+    if not request.paths and not request.url:
+        yield Access(request.kind, name=request.tool, said=request.tool, read_only=request.read_only)
+
+
+class _Shell:
+    """Goes through a script's commands, keeping the folder that they work in."""
+
+    def __init__(self, workspace: Path, home: Path) -> None:
+        self._folder, self._home = workspace, home
+        self._paths = 0
+
+    def accesses(self, script: str) -> Iterator[Access]:
+        for command in commands(script):
+            said = " ".join(command.words)[:200]
+            for words in _spoken(command):
+                yield Access("shell", words=words, said=said, guessed=command.guessed)
+            yield from self._files("write", [*command.writes, *_written(command)])
+            yield from self._files("read", [*command.reads, *self._named(command)])
+            for word in command.words:
+                for url in _URL.findall(word):
+                    yield Access("url", name=_host(url), said=url)
+            if command.program in {"cd", "pushd"} and not command.guessed:
+                target = (_operands(command) or ["~"])[-1]
+                self._folder = _resolved(target, self._folder, self._home) or self._folder
+
+    def _files(self, kind: str, said: list[str]) -> Iterator[Access]:
+        for text in said:
+            self._paths += 1
+            if self._paths > _MOST_PATHS:
+                raise UnreadableScriptError("it names too many files")
+            if not _NO_FILES.fullmatch(text) and (path := _resolved(text, self._folder, self._home)):
+                yield Access(kind, path=path, said=text[:200])
+
+    def _named(self, command: Command) -> list[str]:
+        """Whatever in the words looks like a path, inside of other text too."""
+        found = {word for word in command.words[1:] if _looks_like_path(word)}
+        for word in command.words[1:]:
+            if len(word) > 1 and ("/" in word or "." in word or "~" in word):
+                parts = _BETWEEN_PATHS.split(_at_home(word, self._home))
+                found.update(part for part in parts if _looks_like_path(part))
+        return sorted(found)
+
+
+def _spoken(command: Command) -> Iterator[tuple[str, ...]]:
+    """A command's words as patterns see them, and what an alias that git is given on the way stands for."""
+    words = command.words
+    if not words:
+        return
+    program = command.program.removesuffix(".exe")
+    if program != "git":
+        yield (program, *words[1:])
+        return
+    at = 1
+    while at < len(words) and words[at].startswith("-"):
+        if words[at] == "-c" and at + 1 < len(words) and words[at + 1].startswith("alias."):
+            yield ("git", *words[at + 1].partition("=")[2].lstrip("!").removeprefix("git ").split())
+        at += 2 if words[at] in _GIT_VALUED else 1
+    yield ("git", *words[at:])
+
+
+def _written(command: Command) -> list[str]:
+    """The files that a command's arguments say it writes or removes; for the programs that are known."""
+    program, words = command.program, command.words
+    targets = [
+        word.removeprefix(option).removeprefix("=") or following
+        for option in _WRITE_OPTIONS.get(program, ())
+        for word, following in zip(words[1:], [*words[2:], ""], strict=False)
+        if word == option or (word.startswith(f"{option}=" if option.startswith("--") else option))
+    ]
+    operands = _operands(command)
+    if program in _WRITE_ALL:
+        targets += operands
+    elif program in _WRITE_LAST:
+        targets += operands[-1:] if len(operands) > 1 else []
+    elif program == "dd":
+        targets += [word.removeprefix("of=") for word in words if word.startswith("of=")]
+    elif program in {"sed", "perl"} and any(word.startswith(("-i", "--in-place", "-pi")) for word in words):
+        targets += operands if {"-e", "-f"} & set(words) else operands[1:]
+    return [target for target in targets if target]
+
+
+def _operands(command: Command) -> list[str]:
+    words = command.words[1:]
+    if "--" in words:
+        after = words.index("--")
+        return [word for word in words[:after] if not word.startswith("-")] + words[after + 1 :]
+    return [word for word in words if not word.startswith("-")]
+
+
+def _looks_like_path(text: str) -> bool:
+    return len(text) > 1 and ("/" in text or text.startswith((".", "~")))
+
+
+def _at_home(text: str, home: Path) -> str:
+    return text.replace("${HOME}", str(home)).replace("$HOME", str(home))
+
+
+def _resolved(said: str, folder: Path, home: Path) -> Path | None:
+    """The file that is meant, links followed; None for what cannot be a path."""
+    text = _at_home(said, home).replace("$PWD", str(folder)).replace("${PWD}", str(folder))
+    if text == "~" or text.startswith("~/"):
+        text = str(home) + text[1:]
+    if not text or len(text) > _LONGEST_PATH or "\0" in text:
+        return None
+    try:
+        return Path(os.path.realpath(folder / Path(text).expanduser()))
+    except (OSError, RuntimeError, ValueError):
+        return Path(os.path.normpath(folder / text))
+
+
+def _host(url: str) -> str:
+    try:
+        return (urlsplit(url[:_LONGEST_URL]).hostname or "").rstrip(".")
+    except ValueError:
+        return ""

@@ -1,0 +1,275 @@
+"""Which of an agent's tools may run: the permission policy.
+
+**It is a guard rail, not a sandbox.** It keeps an agent that means well from pushing, from reading keys and from
+writing outside its workspace. Shell commands are judged by their text, and a program can do what its text does not
+show. Against an agent that means harm, run Ralph in a container.
+
+Modes:
+
+workspace
+    The default. Everything is allowed but: writing outside the workspace and the folder for temporary files (agents
+    and compilers need that one); pushing with git; credential stores, for reading and writing, wherever they lie in
+    the home folder; the cloud's metadata service; and what only a person could confirm.
+approve-all
+    Everything is allowed. Patterns to deny still hold.
+read-only
+    Reading files (but no credentials) and pages, and shell commands that are known to only read.
+
+Patterns are added by `deny` (asked first) and `allow` (overrides the mode, not `deny`):
+
+| pattern | matches |
+|---|---|
+| `shell` | any shell command; likewise `write`, `read`, `url`, `mcp`, `custom-tool` … |
+| `shell(git push)` | a command whose words begin so, git's own options left out; `*` in a word matches anything |
+| `write(docs)`, `read(~/.ssh)` | a file, or all in a folder; relative to the workspace; `*` matches slashes too |
+| `url(example.com)` | a host and its sub-domains |
+| `mcp(server)`, `mcp(server/tool)`, `custom-tool(name)` | all tools of a server, or one; a tool of ours |
+
+Every simple command of a shell text must pass, those in substitutions, subshells and `sh -c` included; so must every
+file that its redirections and its words name, and every host in its URLs.
+"""
+
+import os
+import re
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cached_property
+from pathlib import Path
+from typing import Literal, Self, get_args
+
+from pydantic import BaseModel
+
+from ralph.errors import SettingError, UnknownNameError
+from ralph.executors.accesses import Access, PermissionRequest, accesses
+from ralph.executors.shell_text import UnreadableScriptError
+
+__all__ = ["DENIED_COMMANDS", "Allowed", "Denied", "PermissionMode", "PermissionPolicy", "PermissionRequest"]
+
+PermissionMode = Literal["workspace", "approve-all", "read-only"]
+
+DENIED_COMMANDS = (
+    "shell(git push)",
+    "shell(git send-pack)",
+    "shell(git subtree push)",
+    "shell(git lfs push)",
+    "shell(git svn dcommit)",
+    "shell(git credential*)",
+    "shell(gh auth)",
+    "shell(secret-tool)",
+    "shell(security *-password)",
+    "shell(security dump-keychain)",
+)
+"""What a shell command may not be in the modes "workspace" and "read-only"."""
+
+_CREDENTIALS = (
+    *(".ssh", ".aws", ".azure", ".gnupg", ".kube", ".netrc", ".npmrc", ".pypirc", ".git-credentials", ".vault-token"),
+    *(".config/gh", ".config/gcloud", ".config/git/credentials", ".config/github-copilot", ".config/op"),
+    *(".docker/config.json", ".cargo/credentials", ".cargo/credentials.toml", ".gem/credentials", ".password-store"),
+    *(".local/share/keyrings", ".copilot/config.json", "Library/Keychains", ".terraform.d/credentials.tfrc.json"),
+)
+_CREDENTIAL_NAMES = frozenset({
+    ".ssh",
+    ".aws",
+    ".gnupg",
+    ".netrc",
+    ".git-credentials",
+    ".password-store",
+    "keychains",
+    "keyrings",
+    "shadow",
+})
+_METADATA_HOSTS = frozenset({"169.254.169.254", "metadata.google.internal", "fd00:ec2::254"})
+_TOOL_KINDS = frozenset({"mcp", "custom-tool", "memory"})
+_KINDS = frozenset({"shell", "write", "read", "url", "mcp", "custom-tool", "memory", "hook"})
+
+_READERS = frozenset(
+    {"[", "basename", "cat", "cd", "cmp", "cut", "date", "df", "diff", "dirname", "du", "echo", "egrep", "false"}
+    | {"fgrep", "file", "find", "grep", "head", "id", "jq", "ls", "md5sum", "nl", "printf", "ps", "pwd", "readlink"}
+    | {"realpath", "rg", "sha256sum", "sort", "stat", "tail", "test", "tr", "tree", "true", "type", "uname", "uniq"}
+    | {"wc", "which", "whoami"}
+)
+_GIT_READERS = frozenset(
+    {"blame", "cat-file", "describe", "diff", "grep", "log", "ls-files", "ls-tree", "merge-base", "rev-list"}
+    | {"rev-parse", "shortlog", "show", "status"}
+)
+_NOT_READING = re.compile(r"-(exec|execdir|ok|okdir|delete|fprint.*|fls|o.*|O.*|-output.*|-pre.*|-open-files.*)")
+
+
+class Allowed(BaseModel, frozen=True):
+    """The tool may run."""
+
+
+class Denied(BaseModel, frozen=True):
+    """The tool may not run; the agent is told the reason."""
+
+    reason: str
+
+
+class PermissionPolicy(BaseModel, frozen=True):
+    """Decides what an agent may do; see the module for the modes and the patterns.
+
+    Raises:
+        UnknownNameError: a pattern's kind is none of those above.
+        SettingError: a pattern that cannot be read.
+    """
+
+    mode: PermissionMode = "workspace"
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+
+    @classmethod
+    def named(cls, mode: str, *, allow: tuple[str, ...] = (), deny: tuple[str, ...] = ()) -> Self:
+        """The policy of a mode that a person named; an unknown one is an `UnknownNameError`."""
+        if mode not in get_args(PermissionMode):
+            raise UnknownNameError("permission mode", mode, get_args(PermissionMode))
+        return cls.model_validate({"mode": mode, "allow": allow, "deny": deny})
+
+    def model_post_init(self, context: object, /) -> None:
+        for text in (*self.allow, *self.deny):
+            _Pattern.parse(text)
+
+    def decide(self, request: PermissionRequest, workspace: Path, home: Path | None = None) -> Allowed | Denied:
+        """Whether the request may be carried out.
+
+        Args:
+            request: hostile; nothing in it makes this raise or take long.
+            workspace: absolute.
+            home: the user's home folder, where it is another than this process's.
+        """
+        where = _Where(workspace.resolve(), (home or Path.home()).resolve())
+        try:
+            for access in accesses(request, where.workspace, where.home):
+                if reason := self._objection(access, where):
+                    return Denied(reason=reason)
+        except UnreadableScriptError as error:
+            return self._unreadable(str(error))
+        return Allowed()
+
+    def _unreadable(self, problem: str) -> Allowed | Denied:
+        if self.mode == "approve-all" and not self.deny:
+            return Allowed()
+        return Denied(reason=f"The command cannot be checked: {problem}. Split it into several.")
+
+    def _objection(self, access: Access, where: "_Where") -> str:
+        """Why not, or nothing."""
+        for text in self.deny:
+            if _Pattern.parse(text).matches(access, where):
+                return f"{_bounded(access.said)!r} is denied by the pattern {text}."
+        if self.mode == "approve-all" or any(_Pattern.parse(text).matches(access, where) for text in self.allow):
+            return ""
+        return _generally(access, where) or (_only_reading(access) if self.mode == "read-only" else "")
+
+
+@dataclass(frozen=True)
+class _Where:
+    workspace: Path
+    home: Path
+
+    @cached_property
+    def temporary(self) -> tuple[Path, ...]:
+        return (Path(tempfile.gettempdir()).resolve(), Path("/tmp").resolve())  # noqa: S108 - it is only compared
+
+
+@dataclass(frozen=True)
+class _Pattern:
+    kind: str
+    argument: str | None
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        match = re.fullmatch(r"([a-z-]+)(?:\((.+)\))?", text.strip())
+        if match is None:
+            remedy = "Write it like shell(git push), write(docs), url(example.com) or mcp(server/tool)."
+            raise SettingError("permissions", "a pattern", f"{text!r} cannot be read as one.", remedy)
+        if match[1] not in _KINDS:
+            raise UnknownNameError("kind of permission", match[1], _KINDS)
+        return cls(match[1], match[2])
+
+    def matches(self, access: Access, where: _Where) -> bool:
+        if self.kind != access.kind:
+            return False
+        if self.argument is None:
+            return True
+        if access.words:
+            return _begins(access.words, self.argument.removesuffix(":*").split())
+        if access.path is not None:
+            return self._covers(access.path, where)
+        names = (access.name, access.name.partition("/")[0]) if access.kind == "mcp" else (access.name,)
+        within = access.kind == "url" and access.name.endswith(f".{self.argument}")
+        return within or any(fnmatchcase(name, self.argument) for name in names)
+
+    def _covers(self, path: Path, where: _Where) -> bool:
+        argument = self.argument or ""
+        base = where.home / argument[2:] if argument.startswith("~/") else where.workspace / argument
+        pattern = os.path.normpath(base) if "*" in argument else str(base.resolve())
+        return fnmatchcase(str(path), pattern) or fnmatchcase(str(path), f"{pattern}/*")
+
+
+def _begins(words: tuple[str, ...], pattern: list[str]) -> bool:
+    return len(words) >= len(pattern) and all(
+        fnmatchcase(word[:4096], wanted) for word, wanted in zip(words, pattern, strict=False)
+    )
+
+
+def _generally(access: Access, where: _Where) -> str:
+    """What neither "workspace" nor "read-only" lets pass."""
+    rules: dict[str, Callable[[Access, _Where], str]] = {
+        "shell": _command_objection,
+        "read": _credential_objection,
+        "write": _write_objection,
+        "url": _host_objection,
+    }
+    if rule := rules.get(access.kind):
+        return rule(access, where)
+    if access.kind in _TOOL_KINDS:
+        return ""
+    return f"A request of the kind {_bounded(access.kind)!r} needs a person, and nobody is there."
+
+
+def _command_objection(access: Access, where: _Where) -> str:
+    for text in DENIED_COMMANDS:
+        if _Pattern.parse(text).matches(access, where):
+            return f"{_bounded(access.said)!r} is not allowed here: pushing and credentials are left to a person."
+    return ""
+
+
+def _credential_objection(access: Access, where: _Where) -> str:
+    path = access.path
+    if path is None:
+        return ""
+    lowered = Path(str(path).lower())
+    stores = (Path(str(where.home / store).lower()) for store in _CREDENTIALS)
+    named = _CREDENTIAL_NAMES & set(lowered.parts) and not path.is_relative_to(where.workspace)
+    if named or any(lowered.is_relative_to(store) for store in stores):
+        return f"{_bounded(access.said)!r} holds credentials, which are out of bounds."
+    return ""
+
+
+def _write_objection(access: Access, where: _Where) -> str:
+    if objection := _credential_objection(access, where):
+        return objection
+    if access.path is None or any(access.path.is_relative_to(good) for good in (where.workspace, *where.temporary)):
+        return ""
+    return f"{_bounded(access.said)!r} lies outside the workspace; write inside {where.workspace}."
+
+
+def _host_objection(access: Access, _where: _Where) -> str:
+    if access.name in _METADATA_HOSTS:
+        return f"{access.name} hands out the machine's credentials, which are out of bounds."
+    return ""
+
+
+def _only_reading(access: Access) -> str:
+    if access.kind in {"read", "url"} or access.read_only or access.guessed:
+        return ""
+    if access.words and access.words[0] in _READERS | {"git"}:
+        known = access.words[0] != "git" or (len(access.words) > 1 and access.words[1] in _GIT_READERS)
+        if known and not any(_NOT_READING.fullmatch(word) for word in access.words[1:]):
+            return ""
+    return f"{_bounded(access.said)!r} may change something, and only reading is allowed here."
+
+
+def _bounded(text: str) -> str:
+    return text if len(text) <= 120 else f"{text[:117]}…"
