@@ -25,15 +25,18 @@ Position = Literal["closed", "open", "half_open"]
 class BreakerSettings(BaseModel, frozen=True, extra="forbid"):
     """When the breaker opens, and what happens then."""
 
-    no_progress: PositiveInt = Field(3, le=1000, description="Iterations without progress that open it.")
-    same_error: PositiveInt = Field(5, le=1000, description="Iterations in a row with one error that open it.")
-    denials: PositiveInt = Field(2, le=1000, description="Permission-denied iterations in a row that open it.")
+    no_progress: PositiveInt = Field(default=3, le=1000, description="Iterations without progress that open it.")
+    same_error: PositiveInt = Field(default=5, le=1000, description="Iterations in a row with one error that open it.")
+    denials: PositiveInt = Field(default=2, le=1000, description="Permission-denied iterations in a row that open it.")
     stagnation: float | None = Field(
-        None, ge=0, le=100, description="Percent by which the completion must rise in an iteration; unset: not asked."
+        default=None,
+        ge=0,
+        le=100,
+        description="Percent by which the completion must rise in an iteration; unset: not asked.",
     )
-    when_open: Literal["stop", "wait"] = Field("stop", description="Stop the run, or wait and try again.")
-    cool_down: float = Field(1800.0, ge=0, description="Seconds that it stays open before a probing iteration.")
-    max_probes: PositiveInt = Field(3, le=100, description="Probing iterations before a waiting run stops.")
+    when_open: Literal["stop", "wait"] = Field(default="stop", description="Stop the run, or wait and try again.")
+    cool_down: float = Field(default=1800.0, ge=0, description="Seconds that it stays open before a probing iteration.")
+    max_probes: PositiveInt = Field(default=3, le=100, description="Probing iterations before a waiting run stops.")
 
 
 PRESETS: dict[str, BreakerSettings] = {

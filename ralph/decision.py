@@ -192,7 +192,7 @@ def decide(
         or _limited(case, tally, at, settings)
         or _unavailable(case, tally, settings)
         or _blocked(case, tally, settings)
-        or _limit(limit)
+        or _limit(case, limit)
         or _breaker(breaker, breaker_until, ends_run=breaker_ends_run)
         or _saturated(tally, settings)
         or _stuck(case, tally)
@@ -247,7 +247,10 @@ def _blocked(case: Case, tally: Tally, settings: DecisionSettings) -> Halt | Non
     return Halt(stop_reason="blocked", reason=asked, evidence=_pieces(case, "blocked", "question", "status"))
 
 
-def _limit(limit: LimitReached | None) -> Halt | Pause | None:
+def _limit(case: Case, limit: LimitReached | None) -> Halt | Pause | None:
+    outcome = case.output.outcome
+    if isinstance(outcome, Interrupted) and outcome.by == "limit":
+        return Halt(stop_reason="limit_reached", reason=outcome.detail)
     if limit is None:
         return None
     if limit.until is not None:

@@ -3,7 +3,7 @@
 A limit on a quantity that nothing here measures is refused at the start: it would never trip.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
 
 from pydantic import BaseModel, Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
@@ -21,7 +21,7 @@ class Price(BaseModel, frozen=True, extra="forbid"):
 
     input: NonNegativeFloat
     output: NonNegativeFloat
-    cached_input: NonNegativeFloat | None = Field(None, description="Unset: as input.")
+    cached_input: NonNegativeFloat | None = Field(default=None, description="Unset: as input.")
 
     def of(self, usage: Usage) -> float | None:
         """The cost of a usage; None where its tokens were not measured."""
@@ -78,12 +78,16 @@ class LimitReached(BaseModel, frozen=True):
 class Limits(BaseModel, frozen=True, extra="forbid"):
     """What a run may use. None: no limit."""
 
-    max_iterations: PositiveInt | None = Field(50, description="Iterations; rate-limited ones do not count.")
-    max_duration: PositiveFloat | None = Field(None, description="Seconds of work, pauses not counted.")
-    max_tokens: PositiveInt | None = Field(None, description="Input and output tokens together.")
-    max_requests: PositiveFloat | None = Field(None, description="Premium requests, as the provider bills them.")
-    max_cost: PositiveFloat | None = Field(None, description="US dollars.")
-    calls_per_hour: PositiveInt | None = Field(None, description="Calls of the agent in any hour; it waits then.")
+    max_iterations: PositiveInt | None = Field(default=50, description="Iterations; rate-limited ones do not count.")
+    max_duration: PositiveFloat | None = Field(default=None, description="Seconds of work, pauses not counted.")
+    max_tokens: PositiveInt | None = Field(default=None, description="Input and output tokens together.")
+    max_requests: PositiveFloat | None = Field(
+        default=None, description="Premium requests, as the provider bills them."
+    )
+    max_cost: PositiveFloat | None = Field(default=None, description="US dollars.")
+    calls_per_hour: PositiveInt | None = Field(
+        default=None, description="Calls of the agent in any hour; it waits then."
+    )
 
     def require_measured(self, measures: Collection[str], *, priced: bool) -> None:
         """Raises `UnmeasurableLimitError` for a limit on what is not measured.
@@ -106,23 +110,26 @@ class Limits(BaseModel, frozen=True, extra="forbid"):
             raise UnmeasurableLimitError(
                 "--max-cost",
                 "the cost",
-                'Set the model\'s price in ralph.toml ([prices."MODEL"] input = …, output = …; US dollars for a million '
-                "tokens), or use --max-tokens.",
+                'Set the model\'s price in ralph.toml ([prices."MODEL"] input = …, output = …; US dollars for a '
+                "million tokens), or use --max-tokens.",
             )
 
     def reached(self, spent: Spent, at: datetime) -> LimitReached | None:
         """The first limit that is reached, calls an hour last."""
-        usage = spent.usage
-        for limit, allowed, used in (
+        limited = (
             ("max_iterations", self.max_iterations, spent.iterations),
             ("max_duration", self.max_duration, spent.duration),
+        )
+        return _first(limited) or self.within_turn(spent) or self._calls_reached(spent, at)
+
+    def within_turn(self, spent: Spent) -> LimitReached | None:
+        """The first limit on what is used up that is reached: these also act while the agent is at work."""
+        usage = spent.usage
+        return _first((
             ("max_tokens", self.max_tokens, usage.tokens),
             ("max_requests", self.max_requests, usage.premium_requests),
             ("max_cost", self.max_cost, usage.cost),
-        ):
-            if allowed is not None and used is not None and used >= allowed:
-                return LimitReached(limit=limit, allowed=allowed, used=used)
-        return self._calls_reached(spent, at)
+        ))
 
     def _calls_reached(self, spent: Spent, at: datetime) -> LimitReached | None:
         allowed = self.calls_per_hour
@@ -130,3 +137,10 @@ class Limits(BaseModel, frozen=True, extra="forbid"):
         if allowed is None or len(recent) < allowed:
             return None
         return LimitReached(limit="calls_per_hour", allowed=allowed, used=len(recent), until=recent[-allowed] + _HOUR)
+
+
+def _first(limited: Iterable[tuple[str, float | None, float | None]]) -> LimitReached | None:
+    for limit, allowed, used in limited:
+        if allowed is not None and used is not None and used >= allowed:
+            return LimitReached(limit=limit, allowed=allowed, used=used)
+    return None

@@ -4,6 +4,7 @@ An `IterationRecord` holds all that resuming needs; the transcript is kept apart
 over the records: `RunState.after` takes one at a time.
 """
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, Literal
 
@@ -12,7 +13,7 @@ from pydantic import BaseModel, NonNegativeFloat, NonNegativeInt, PositiveInt
 from ralph.analysis.result import Analysis, Past
 from ralph.breaker import BreakerState
 from ralph.changes import FINGERPRINTS_KEPT, Changes
-from ralph.decision import Complete, Decision, Halt, Pause, StopReason, Tally
+from ralph.decision import Complete, Continue, Decision, Halt, Pause, StopReason, Tally
 from ralph.limits import Spent
 from ralph.output import Attempt, Outcome, Usage
 from ralph.plan import TaskPlan
@@ -30,6 +31,11 @@ class PlanCount(BaseModel, frozen=True):
     done: NonNegativeInt
     total: NonNegativeInt
 
+    @classmethod
+    def of(cls, plan: TaskPlan | None) -> "PlanCount | None":
+        """That of a plan; None without one."""
+        return None if plan is None else cls(done=plan.done, total=plan.total)
+
 
 class IterationRecord(BaseModel, frozen=True):
     """What one iteration came to.
@@ -38,6 +44,7 @@ class IterationRecord(BaseModel, frozen=True):
         number: counted from 1, the rate-limited ones included.
         text: the agent's answer, masked.
         progressed: whether workspace or plan moved; None where unknown.
+        fingerprint: of the workspace when the iteration was over: verifiers may have left files after `changes`.
         spent, tally, breaker: of the run, this iteration included.
         past: what later analyses need of it.
     """
@@ -58,6 +65,7 @@ class IterationRecord(BaseModel, frozen=True):
     denials: NonNegativeInt = 0
     diagnostics: str = ""
     changes: Changes = Changes()
+    fingerprint: str | None = None
     plan: PlanCount | None = None
     progressed: bool | None = None
     analysis: Analysis = Analysis()
@@ -76,6 +84,7 @@ class RunRecord(BaseModel, frozen=True):
         settings: as they were in force when it started, without secrets.
         state: "running" also of a run that crashed; `pid` tells which process had it.
         fingerprint, plan: of workspace and plan before the first iteration.
+        breaker: as a person has reset it after iteration `reset_after`; None where nobody has.
         stop_reason: None until it has ended.
         verified: whether anything but the agent's word stands behind a completion.
         detail: why it ended, for a person.
@@ -92,6 +101,8 @@ class RunRecord(BaseModel, frozen=True):
     state: Literal["running", "paused", "finished"] = "running"
     fingerprint: str | None = None
     plan: TaskPlan | None = None
+    breaker: BreakerState | None = None
+    reset_after: NonNegativeInt = 0
     finished_at: datetime | None = None
     stop_reason: StopReason | None = None
     verified: bool = False
@@ -109,7 +120,8 @@ class RunState(BaseModel, frozen=True):
     Attributes:
         fingerprints: of the workspace, oldest first, the one before the run in front, the last ten kept.
         baseline: the fingerprint before the run; None where unknown.
-        plan: the plan after the last iteration.
+        ticked: the most boxes of the plan that were ticked at any time: ticking one again is no progress.
+        word: what the next iteration's agent is told; a pause leaves it as it was.
     """
 
     number: NonNegativeInt = 0
@@ -118,23 +130,29 @@ class RunState(BaseModel, frozen=True):
     breaker: BreakerState = BreakerState()
     baseline: str | None = None
     fingerprints: tuple[str, ...] = ()
-    plan: PlanCount | None = None
+    ticked: NonNegativeInt = 0
     past: tuple[Past, ...] = ()
     session_id: str | None = None
     session_executor: str = ""
     executors: dict[str, int] = {}
+    word: Continue = Continue()
     decision: Decision | None = None
 
     @classmethod
-    def of(cls, run: RunRecord) -> "RunState":
-        """Before the first iteration."""
+    def of(cls, run: RunRecord, records: Iterable[IterationRecord] = ()) -> "RunState":
+        """After the iterations of a run so far."""
         fingerprints = (run.fingerprint,) if run.fingerprint else ()
-        plan = PlanCount(done=run.plan.done, total=run.plan.total) if run.plan else None
-        return cls(baseline=run.fingerprint, fingerprints=fingerprints, plan=plan)
+        ticked = run.plan.done if run.plan else 0
+        state = cls(baseline=run.fingerprint, fingerprints=fingerprints, ticked=ticked)
+        for record in records:
+            state = state.after(record)
+        if run.breaker is not None and run.reset_after == state.number:
+            state = state.model_copy(update={"breaker": run.breaker})
+        return state
 
     def after(self, record: IterationRecord) -> "RunState":
         """With one more iteration."""
-        mark = record.changes.fingerprint
+        marks = [mark for mark in dict.fromkeys((record.changes.fingerprint, record.fingerprint)) if mark]
         executors = dict(self.executors)
         if record.executor:
             executors[record.executor] = executors.get(record.executor, 0) + 1
@@ -144,12 +162,13 @@ class RunState(BaseModel, frozen=True):
                 "spent": record.spent,
                 "tally": record.tally,
                 "breaker": record.breaker,
-                "fingerprints": (*self.fingerprints, *((mark,) if mark else ()))[-FINGERPRINTS_KEPT:],
-                "plan": record.plan or self.plan,
+                "fingerprints": (*self.fingerprints, *marks)[-FINGERPRINTS_KEPT:],
+                "ticked": max(self.ticked, record.plan.done) if record.plan else self.ticked,
                 "past": (*self.past, record.past)[-PAST_KEPT:],
                 "session_id": record.session_id,
                 "session_executor": record.executor,
                 "executors": executors,
+                "word": record.decision if isinstance(record.decision, Continue) else self.word,
                 "decision": record.decision,
             }
         )

@@ -82,7 +82,8 @@ class Diagnosed:
     text: str
 
 
-TurnEvent = Message | MessageDelta | ToolStarted | ToolFinished | FellBack | Diagnosed
+TurnEvent = Message | MessageDelta | ToolStarted | ToolFinished | FellBack | Diagnosed | Usage
+"""What a transcript tells its listener; a `Usage` is that of the whole turn so far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +169,7 @@ class Transcript:
         """Adds to the usage of the attempt under way."""
         self.alive()
         self._usage += usage
+        self._emit(self.usage)
 
     def diagnosed(self, text: str) -> None:
         """Tells viewers something that is neither a message nor a failure."""
@@ -254,6 +256,7 @@ class Turn:
         workspace: the folder that the agent works in; absolute.
         transcript: where everything that the agent says and does is put.
         session_id: the agent's session to go on with; None for a fresh one.
+        session_of: the executor that this session belongs to.
     """
 
     workspace: Path
@@ -261,6 +264,7 @@ class Turn:
     timeouts: Timeouts = field(default_factory=Timeouts)
     transcript: Transcript = field(default_factory=Transcript)
     session_id: str | None = None
+    session_of: str = ""
 
 
 class Executor:

@@ -1,0 +1,150 @@
+"""From what an iteration gave to what follows from it: pure, one step a function."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from ralph.analysis.result import Past
+from ralph.breaker import BreakerState, CircuitBreaker, Observation
+from ralph.changes import Changes, is_new
+from ralph.decision import DecisionSettings, decide
+from ralph.limits import Limits, Price
+from ralph.output import Failed, TimedOut, Usage
+from ralph.plan import PlanState, TaskPlan, compare
+from ralph.record import IterationRecord, PlanCount, RunRecord, RunState
+from ralph.strategies import Case, Claim
+from ralph.verification import Verification
+
+__all__ = ["Progress", "Rules", "breaker_changed", "conclude", "observe", "priced", "progress"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What an iteration is judged by."""
+
+    breaker: CircuitBreaker
+    limits: Limits
+    decision: DecisionSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What became of workspace and plan.
+
+    Attributes:
+        progressed: whether this iteration moved either; None where nothing is known of both.
+        changed: whether the workspace differs from how it was before the run; None where unknown.
+    """
+
+    changes: Changes
+    plan: TaskPlan | None
+    plan_state: PlanState | None
+    progressed: bool | None
+    changed: bool | None
+
+
+def progress(run: RunRecord, state: RunState, changes: Changes, plan: TaskPlan | None) -> Progress:
+    """What an iteration moved, seen against the run so far."""
+    count = PlanCount.of(plan)
+    moved = count is not None and count.done > state.ticked
+    known = changes.known or count is not None
+    return Progress(
+        changes=changes,
+        plan=plan,
+        plan_state=None if plan is None else compare(run.plan, plan),
+        progressed=(moved or is_new(changes.fingerprint, state.fingerprints)) if known else None,
+        changed=None if state.baseline is None or not changes.known else changes.fingerprint != state.baseline,
+    )
+
+
+def priced(usage: Usage, price: Price | None) -> Usage:
+    """The usage with its cost, where it was not measured and the model has a price."""
+    if price is None or usage.cost is not None:
+        return usage
+    return usage.model_copy(update={"cost": price.of(usage)})
+
+
+def observe(case: Case, verification: Verification | None) -> Observation:
+    """What the breaker is told of an iteration."""
+    outcome, metrics = case.output.outcome, case.analysis.metrics
+    errors: list[str] = []
+    if isinstance(outcome, Failed):
+        errors.append(f"{outcome.failure} {outcome.status or ''}".strip())
+    elif isinstance(outcome, TimedOut):
+        errors.append(f"{outcome.limit} time-out")
+    if verification is not None:
+        errors += [f"{verdict.verifier}: {verdict.signature}" for verdict in verification.refuted]
+    explicit = metrics.completion_source in {"plan", "checklist", "percentage"}
+    return Observation(
+        progressed=case.progressed,
+        failed=isinstance(outcome, Failed | TimedOut),
+        denied=case.output.denials > 0,
+        errors=tuple(errors),
+        reported=case.analysis.error_signatures,
+        delta=metrics.progress if explicit else None,
+    )
+
+
+def conclude(
+    rules: Rules,
+    run: RunRecord,
+    state: RunState,
+    case: Case,
+    seen: Progress,
+    *,
+    claim: Claim | None,
+    verification: Verification | None,
+    fingerprint: str | None,
+    started_at: datetime,
+    at: datetime,
+) -> IterationRecord:
+    """The record of an iteration, with its decision."""
+    output, analysis = case.output, case.analysis
+    limited = output.failure is not None and output.failure.failure == "rate_limited"
+    breaker = state.breaker if limited else rules.breaker.record(state.breaker, observe(case, verification), at)
+    spent = state.spent.called(started_at).used(output.usage, output.duration, counts=not limited)
+    tally = state.tally.after(case)
+    decision = decide(
+        case,
+        tally,
+        breaker,
+        at=at,
+        claim=claim,
+        verification=verification,
+        limit=rules.limits.reached(spent, at),
+        breaker_ends_run=rules.breaker.exhausted(breaker),
+        breaker_until=rules.breaker.open_until(breaker),
+        settings=rules.decision,
+    )
+    return IterationRecord(
+        run_id=run.id,
+        number=case.iteration,
+        started_at=started_at,
+        finished_at=at,
+        text=output.text,
+        executor=output.executor,
+        model=output.model,
+        session_id=output.session_id,
+        outcome=output.outcome,
+        attempts=output.attempts,
+        usage=output.usage,
+        duration=output.duration,
+        tool_calls=len(output.tool_calls),
+        denials=output.denials,
+        diagnostics=output.diagnostics,
+        changes=seen.changes,
+        fingerprint=fingerprint,
+        plan=PlanCount.of(seen.plan),
+        progressed=seen.progressed,
+        analysis=analysis,
+        verification=verification,
+        breaker=breaker,
+        decision=decision,
+        spent=spent,
+        tally=tally.decided(decision),
+        past=Past.of(output, analysis, progressed=seen.progressed),
+    )
+
+
+def breaker_changed(before: BreakerState, after: BreakerState) -> bool:
+    """Whether a person should be told."""
+    return (before.state, before.warning) != (after.state, after.warning)

@@ -1,0 +1,294 @@
+"""One iteration, from the prompt to its durable record."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+import anyio
+
+from ralph.analysis.result import AnalysisContext, Analyzer
+from ralph.breaker import BreakerState
+from ralph.changes import Changes
+from ralph.clock import Clock
+from ralph.conclusion import Progress, Rules, breaker_changed, conclude, priced, progress
+from ralph.events import (
+    BreakerChanged,
+    Diagnosed,
+    Event,
+    IterationFinished,
+    IterationStarted,
+    VerificationFinished,
+)
+from ralph.executors.base import Executor, Timeouts, Transcript, Turn, TurnEvent
+from ralph.journal import Journal
+from ralph.limits import LimitReached, Price
+from ralph.output import Interrupted, Output, Usage
+from ralph.plan import read_plan
+from ralph.prompt import Prompt, build_prompt, contract_example
+from ralph.record import IterationRecord, RunRecord, RunState
+from ralph.redact import Redactor
+from ralph.status import StatusField, StatusReport, parse_status
+from ralph.strategies import Case, Strategy
+from ralph.turn import as_event, execute
+from ralph.verification import Verdict, Verification
+from ralph.verifiers.base import Verifier
+from ralph.workspace.base import Snapshot, Workspace
+
+__all__ = ["ActiveRun", "Parts", "Stop", "iterate", "verify"]
+
+_LAST_WORDS = 4.0
+"""Seconds that a cancelled iteration has for storing what there was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Everything that an iteration works with; see `Runner` for what each is."""
+
+    executor: Executor
+    analyzer: Analyzer
+    workspace: Workspace
+    verifiers: tuple[Verifier, ...]
+    strategy: Strategy
+    rules: Rules
+    status_fields: tuple[StatusField, ...]
+    timeouts: Timeouts
+    context: Literal["fresh", "continue"]
+    prices: Mapping[str, Price]
+    model: str | None
+    plan: str | None
+    promise: str | None
+    redactor: Redactor
+    clock: Clock
+
+    def price(self, model: str | None) -> Price | None:
+        """What the model that answered costs, where that is known."""
+        return self.prices.get(model or self.model or "") or self.prices.get(self.model or "")
+
+
+@dataclass(slots=True)
+class Stop:
+    """A person's wish that the run should end: it ends the agent's turn, or the verification, that is under way."""
+
+    reason: str = ""
+    scope: anyio.CancelScope | None = None
+
+    def ask(self, reason: str) -> None:
+        self.reason = self.reason or reason
+        if self.scope is not None:
+            self.scope.cancel()
+
+    def watched(self) -> anyio.CancelScope:
+        """A scope that the wish cancels, also one that came before."""
+        self.scope = anyio.CancelScope()
+        if self.reason:
+            self.scope.cancel()
+        return self.scope
+
+
+@dataclass(slots=True)
+class ActiveRun:
+    """A run in this process's hands."""
+
+    record: RunRecord
+    state: RunState
+    journal: Journal
+    before: Snapshot | None = None
+    transcript: Transcript = field(default_factory=Transcript)
+
+    @property
+    def id(self) -> str:
+        return self.record.id
+
+    @property
+    def next_number(self) -> int:
+        return self.state.number + 1
+
+    def stamp(self, at: datetime, *, iteration: int | None = None) -> dict[str, Any]:
+        """What every event of the iteration under way begins with."""
+        return {"run_id": self.id, "iteration": self.next_number if iteration is None else iteration, "at": at}
+
+
+async def iterate(parts: Parts, run: ActiveRun, stop: Stop) -> IterationRecord:
+    """Does one iteration; its record is durable when this returns.
+
+    Cancelled from outside, it ends the agent's turn and stores what there was before the cancellation goes on.
+    """
+    started_at = parts.clock.now()
+    prompt = _prompt(parts, run)
+    if run.before is None:
+        run.before = await parts.workspace.snapshot()
+    cooled = parts.rules.breaker.cooled(run.state.breaker, started_at)
+    started: list[Event] = [*_breaker_events(run, cooled, started_at)]
+    run.state = run.state.model_copy(update={"breaker": cooled})
+    started.append(IterationStarted(**run.stamp(started_at), prompt=prompt.text))
+    await run.journal.commit(*started)
+    try:
+        output = await _turn(parts, run, prompt, stop)
+        return await _conclude(parts, run, output, started_at, stop)
+    except anyio.get_cancelled_exc_class():
+        with anyio.move_on_after(_LAST_WORDS, shield=True):
+            stop.reason = stop.reason or "cancelled"
+            output = run.transcript.finish(Interrupted(by="signal", detail=stop.reason))
+            await _conclude(parts, run, output, started_at, stop)
+        raise
+
+
+async def verify(parts: Parts, stop: Stop) -> Verification | None:
+    """What all verifiers say; None without verifiers, or where a person's wish to stop came first."""
+    verdicts: list[Verdict] = []
+    with stop.watched():
+        verdicts += [await verifier.verify(parts.workspace.path) for verifier in parts.verifiers]
+    if len(verdicts) < len(parts.verifiers) or not verdicts:
+        return None
+    return Verification(verdicts=tuple(verdicts))
+
+
+def _prompt(parts: Parts, run: ActiveRun) -> Prompt:
+    word = run.state.word
+    return build_prompt(
+        run.record.task,
+        iteration=run.next_number,
+        plan=read_plan(parts.workspace.path, parts.plan),
+        feedback=word.feedback,
+        pivot=word.pivot or word.warning,
+        fields=parts.status_fields,
+        promise=parts.promise,
+        verify=[verifier.name for verifier in parts.verifiers],
+    )
+
+
+async def _turn(parts: Parts, run: ActiveRun, prompt: Prompt, stop: Stop) -> Output:
+    """The agent's turn, cut short by a person's wish or by a limit that is reached within it."""
+    limits, spent, number = parts.rules.limits, run.state.spent, run.next_number
+    reached: list[LimitReached] = []
+
+    def hear(happened: TurnEvent) -> None:
+        now = parts.clock.now()
+        if isinstance(happened, Usage):
+            used = spent.used(priced(happened, parts.price(run.transcript.model)), 0.0, counts=False)
+            if (hit := limits.within_turn(used)) and not reached:
+                reached.append(hit)
+                scope.cancel()
+        elif event := as_event(happened, run_id=run.id, iteration=number, at=now):
+            run.journal.note(event)
+
+    run.transcript = Transcript(hear, parts.redactor)
+    turn = Turn(
+        workspace=parts.workspace.path,
+        iteration=number,
+        timeouts=parts.timeouts,
+        transcript=run.transcript,
+        session_id=run.state.session_id if parts.context == "continue" else None,
+        session_of=run.state.session_executor,
+    )
+    scope = stop.watched()
+    if limits.max_duration is not None:
+        scope.deadline = anyio.current_time() + max(0.0, limits.max_duration - spent.duration)
+    with scope:
+        return await execute(parts.executor, prompt, turn, parts.redactor)
+    if stop.reason:
+        return run.transcript.finish(Interrupted(by="signal", detail=stop.reason))
+    return run.transcript.finish(Interrupted(by="limit", detail=str(reached[0]) if reached else "max_duration"))
+
+
+async def _conclude(parts: Parts, run: ActiveRun, output: Output, started_at: datetime, stop: Stop) -> IterationRecord:
+    """Everything after the turn: what it changed, what it says, what follows."""
+    output = output.model_copy(update={"usage": priced(output.usage, parts.price(output.model))})
+    seen = await _look(parts, run, output)
+    case = _case(parts, run, output, seen)
+    claim = parts.strategy.claim(case)
+    verification: Verification | None = None
+    if claim is not None and (not claim.doubts or run.state.tally.confirming) and not stop.reason:
+        verification = await verify(parts, stop)
+    if stop.reason:
+        interrupted = output.model_copy(update={"outcome": Interrupted(by="signal", detail=stop.reason)})
+        case = case.model_copy(update={"output": interrupted})
+    if verification is not None:
+        # Verifiers leave files behind, which are no work of the next iteration.
+        run.before = await parts.workspace.snapshot()
+    record = conclude(
+        parts.rules,
+        run.record,
+        run.state,
+        case,
+        seen,
+        claim=claim,
+        verification=verification,
+        fingerprint=run.before.fingerprint if run.before else None,
+        started_at=started_at,
+        at=parts.clock.now(),
+    )
+    await run.journal.commit(*_finished(run, record), iteration=record)
+    run.state = run.state.after(record)
+    return record
+
+
+async def _look(parts: Parts, run: ActiveRun, output: Output) -> Progress:
+    """What became of the workspace. The answer is written there first, before anything is concluded from it."""
+    if problem := parts.workspace.keep_response(output.text):
+        run.journal.note(Diagnosed(**run.stamp(parts.clock.now()), text=problem))
+    after = await parts.workspace.snapshot()
+    changes = await parts.workspace.changes(run.before, after) if run.before else Changes()
+    run.before = after
+    return progress(run.record, run.state, changes, read_plan(parts.workspace.path, parts.plan))
+
+
+def _case(parts: Parts, run: ActiveRun, output: Output, seen: Progress) -> Case:
+    status = parse_status(
+        output.text, parts.status_fields, promise=parts.promise, example=contract_example(parts.status_fields)
+    )
+    context = AnalysisContext(
+        task=run.record.task,
+        iteration=run.next_number,
+        max_iterations=parts.rules.limits.max_iterations,
+        plan=seen.plan,
+        changes=seen.changes,
+        progressed=seen.progressed,
+        past=run.state.past,
+    )
+    return Case(
+        iteration=run.next_number,
+        output=output,
+        analysis=parts.analyzer.analyze(output, status, context),
+        plan=seen.plan_state,
+        changed=seen.changed,
+        progressed=seen.progressed,
+    )
+
+
+def _finished(run: ActiveRun, record: IterationRecord) -> list[Event]:
+    """What is told of a finished iteration, in the order in which it came about."""
+    stamp = run.stamp(record.finished_at)
+    told: list[Event] = []
+    if record.verification is not None:
+        told.append(
+            VerificationFinished(**stamp, passed=record.verification.passed, verdicts=record.verification.verdicts)
+        )
+    told += _breaker_events(run, record.breaker, record.finished_at)
+    status = record.analysis.status
+    told.append(
+        IterationFinished(
+            **stamp,
+            executor=record.executor,
+            outcome=record.outcome,
+            text=record.text,
+            fields=status.fields if isinstance(status, StatusReport) else {},
+            changes=record.changes,
+            plan=record.plan,
+            progressed=record.progressed,
+            analysis=record.analysis,
+            breaker=record.breaker,
+            decision=record.decision,
+            usage=record.usage,
+            duration=record.duration,
+        )
+    )
+    return told
+
+
+def _breaker_events(run: ActiveRun, after: BreakerState, at: datetime) -> list[Event]:
+    before = run.state.breaker
+    if not breaker_changed(before, after):
+        return []
+    return [BreakerChanged(**run.stamp(at), before=before.state, breaker=after)]
