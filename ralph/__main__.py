@@ -1,0 +1,6 @@
+"""`python -m ralph` is `ralph`."""
+
+from ralph.cli import main
+
+if __name__ == "__main__":
+    main()
