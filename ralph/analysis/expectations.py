@@ -1,0 +1,64 @@
+"""What may be expected of a reply (Ralph Runtime guide): the ladder, the quality score, and the guide's messages."""
+
+import re
+
+from ralph.analysis.result import Level, Metrics
+
+__all__ = ["CATASTROPHIC_ERRORS", "STAGNATION", "expectation_messages", "level", "output_quality", "quality_score"]
+
+STAGNATION = 3
+"""Percent of progress below which a loop stagnates."""
+CATASTROPHIC_ERRORS = 5
+
+_SPECIFIC = re.compile(r"[\w-]{1,80}\.[a-z]{1,5}\b|`[^`\n]{1,80}`|\b\d{1,9}\b|\w\(\)")
+
+
+def level(metrics: Metrics, *, fatal: bool = False) -> Level:
+    """The step of the ladder that a reply reaches. Unknown progress, as in a first iteration, is left out of it.
+
+    Args:
+        fatal: an error without a way on was found.
+    """
+    progress = metrics.progress
+    catastrophic = fatal or metrics.error_count >= CATASTROPHIC_ERRORS
+    if catastrophic or not metrics.response_length or (progress is not None and progress <= 0):
+        return "below_minimum"
+    if metrics.error_count == 0 and metrics.confidence > 80 and (progress is None or progress > 10):
+        return "excellent"
+    if metrics.error_count < 3 and metrics.confidence > 50 and (progress is None or progress > STAGNATION):
+        return "good"
+    return "minimum"
+
+
+def output_quality(text: str) -> float:
+    """Length and specificity, 0–100: half for 500 characters or more, half for five names of files, numbers or pieces
+    of code or more.
+    """
+    length = min(1.0, len(text.strip()) / 500)
+    specific = 0
+    for _ in _SPECIFIC.finditer(text[:20_000]):
+        specific += 1
+        if specific == 5:
+            break
+    return 50 * length + 10 * specific
+
+
+def quality_score(metrics: Metrics, output: float) -> int:
+    """All metrics together: 40 % completion, 30 % the agent's certainty, 20 % freedom from errors (each distinct
+    pattern costs a fifth of it), 10 % the quality of the output. High from 70, low below 40.
+    """
+    clean = max(0, 100 - 20 * metrics.error_count)
+    whole = 0.4 * metrics.completion_score + 0.3 * metrics.confidence + 0.2 * clean + 0.1 * output
+    return min(100, max(0, round(whole)))
+
+
+def expectation_messages(metrics: Metrics, *, threshold: float = STAGNATION) -> tuple[str, ...]:
+    """The guide's messages for a reply, each by itself."""
+    messages: list[str] = []
+    if metrics.progress is not None and metrics.progress <= 0:
+        messages.append("⚠️  Warning: No progress detected")
+    elif metrics.progress is not None and metrics.progress < threshold:
+        messages.append("⚠️  Warning: Progress below stagnation threshold")
+    if metrics.completion_score == 100:
+        messages.append("✅ Completion detected")
+    return tuple(messages)

@@ -1,0 +1,98 @@
+"""What a language has to give: its words, each with the part it plays."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+__all__ = ["Keyword", "Lexicon", "Role", "Words", "alone", "merged"]
+
+Role = Literal[
+    "keyword",
+    "success",
+    "negation",
+    "contrast",
+    "qualifier",
+    "future",
+    "more",
+    "certain",
+    "likely",
+    "unsure",
+    "hedge",
+    "certainty",
+    "fault",
+    "fatal",
+    "mended",
+    "nothing",
+    "progress",
+    "unrelated",
+    "lost",
+    "blocked",
+    "person",
+    "offer",
+    "work",
+    "plain",
+]
+"""The part that a word plays.
+
+keyword: says that work is complete. success: a weaker word of that kind, for the completion score alone.
+negation: turns what follows round. contrast, qualifier: take back what the sentence says, the first also what the
+sentence before says. future: what follows has not happened. more: there is work to come.
+certain, likely, unsure, hedge, certainty: how sure the agent is. fault: an error word. fatal: no way on from it.
+mended: the error is gone. nothing: an empty section says this. progress, unrelated: whether a percentage beside it
+is a share of the work. lost: does not know what to do. blocked: cannot go on without a person.
+person: a question beside it asks someone. offer: a question that asks for nothing. work: something was done.
+plain: looks like one of these and is none.
+"""
+
+Words = Mapping[Role, Mapping[str, tuple[str, ...]]]
+"""The forms of every name of every role, in lower case. `#` stands for a number that may be missing."""
+
+
+class Keyword(BaseModel, frozen=True):
+    """A phrase that says that the work is complete.
+
+    Attributes:
+        text: how it is called in results, and how it is written.
+        language: of the phrase, as in `ResponseAnalyzer(languages=…)`.
+        weight: a "very_high" one is enough by itself, a "high" one needs a second signal (Nity Loop).
+        forms: other ways to write it.
+        group: keywords of one group are one indicator of the go-ralph rule; empty makes it a group of its own.
+        points: of its group in the go-ralph rule.
+    """
+
+    text: str = Field(min_length=1)
+    language: str = "en"
+    weight: Literal["high", "very_high"] = "high"
+    forms: tuple[str, ...] = ()
+    group: str = ""
+    points: int = Field(default=10, ge=0)
+
+    @property
+    def indicator(self) -> str:
+        """The group that it counts in."""
+        return self.group or self.text
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """A language: its completion keywords and its other words."""
+
+    language: str
+    keywords: tuple[Keyword, ...]
+    words: Words
+
+
+def alone(*forms: str) -> dict[str, tuple[str, ...]]:
+    """Words that each have only the one form."""
+    return {form: (form,) for form in forms}
+
+
+def merged(*parts: Words) -> Words:
+    """All words of several tables; a role may stand in more than one of them."""
+    words: dict[Role, dict[str, tuple[str, ...]]] = {}
+    for part in parts:
+        for role, names in part.items():
+            words.setdefault(role, {}).update(names)
+    return words

@@ -1,0 +1,70 @@
+"""How far a word reaches: negation, what has not happened yet, and what the same sentence takes back."""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+
+from ralph.analysis.lexicon import Role
+from ralph.analysis.text import Reading, Span
+from ralph.analysis.vocabulary import Hit, Hits
+
+__all__ = ["Scope"]
+
+_REACH = 60
+"""Characters that a negation or a future reaches at most."""
+_CLAUSE_END = re.compile(r"[,;:()，、；：]|\b(?:but|however|although|so|because|since)\b")
+_WORD = re.compile(r"[a-z0-9']+|[\u3400-\u9fff]{1,2}")
+
+
+class Scope:
+    """Answers for the words found in one reading."""
+
+    def __init__(self, reading: Reading, hits: Hits) -> None:
+        self.reading = reading
+        self.hits = hits
+        self._ends: dict[Role, list[int]] = {role: [hit.end for hit in found] for role, found in hits.items()}
+
+    def of(self, role: Role) -> Sequence[Hit]:
+        """The words of a role, in order."""
+        return self.hits.get(role, ())
+
+    def within(self, role: Role, span: Span) -> Sequence[Hit]:
+        """The words of a role that end in a span."""
+        ends = self._ends.get(role, [])
+        return self.of(role)[bisect_right(ends, span[0]) : bisect_right(ends, span[1])]
+
+    def before(self, role: Role, hit: Hit, words: int) -> Hit | None:
+        """The nearest word of a role before another one in its clause, at most so many words away."""
+        index = bisect_right(self._ends.get(role, []), hit.start) - 1
+        if index < 0:
+            return None
+        found = self.of(role)[index]
+        return found if self._near(found.end, hit.start, words) else None
+
+    def after(self, role: Role, hit: Hit, words: int) -> Hit | None:
+        """The nearest word of a role after another one in its clause, at most so many words away."""
+        index = bisect_left(self._ends.get(role, []), hit.end + 1)
+        found = self.of(role)[index : index + 1]
+        return found[0] if found and found[0].start >= hit.end and self._near(hit.end, found[0].start, words) else None
+
+    def negated(self, hit: Hit, words: int = 3) -> Hit | None:
+        """What turns a word round, such as "not" in front of it."""
+        return self.before("negation", hit, words)
+
+    def taken_back(self, hit: Hit) -> Hit | None:
+        """What in its sentence takes a word back, such as "but" or "still", or "However" right after the sentence."""
+        sentence = self.reading.sentence(hit.start)
+        for role in ("contrast", "qualifier"):
+            for found in self.within(role, sentence)[:20]:
+                if not hit.start <= found.start < hit.end and not self.negated(found, 2):
+                    return found
+        following = self.within("contrast", (sentence[1], sentence[1] + 20))
+        opening = following[0] if following else None
+        return opening if opening and not self.reading.prose[sentence[1] : opening.start].strip(" \n*_-") else None
+
+    def _near(self, start: int, end: int, words: int) -> bool:
+        if end - start > _REACH:
+            return False
+        between = self.reading.prose[start:end]
+        clause = not _CLAUSE_END.search(between) and self.reading.sentence(start)[1] >= end
+        return clause and len(_WORD.findall(between)) <= words
