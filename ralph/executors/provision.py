@@ -1,6 +1,6 @@
 """Finding the Copilot CLI, or fetching it, before the SDK could do so behind a person's back.
 
-It is looked for in the setting `executor.copilot.path`, in `COPILOT_CLI_PATH`, on PATH and in Ralph's own cache, and
+It is looked for in the setting `executor.cli_path`, in `COPILOT_CLI_PATH`, on PATH and in Ralph's own cache, and
 fetched into that cache when it is nowhere. Always the native program: the Node script that npm puts on PATH does not
 pass signals on, so that its agent could not be stopped.
 """
@@ -20,8 +20,9 @@ from platformdirs import user_cache_path
 
 from ralph.errors import ProvisionError, UsageError
 from ralph.executors.provision_fetch import PINNED, REMEDY, Progress, fetch_cli, platform_name, program_name
+from ralph.process import Finished, run
 
-__all__ = ["Found", "Source", "find_cli", "provide_cli", "provide_runtime"]
+__all__ = ["Found", "Source", "find_cli", "present_cli", "provide_cli", "provide_runtime"]
 
 Source = Literal["setting", "environment", "PATH", "cache", "fetched"]
 
@@ -58,7 +59,7 @@ def find_cli(
     """The first Copilot CLI that there is, without launching anything, or None.
 
     Args:
-        setting: the setting `executor.copilot.path`.
+        setting: the setting `executor.cli_path`.
         env: where `COPILOT_CLI_PATH`, `PATH` and the CLI's own cache are read from.
         cache: Ralph's cache folder; by default the user's.
 
@@ -68,6 +69,16 @@ def find_cli(
     """
     found = _candidates(setting, env, cache or user_cache_path("ralph"))
     return next((each for each in found if each.version is None or _suits(each)), None)
+
+
+async def present_cli(
+    setting: Path | None = None, *, env: Mapping[str, str] = os.environ, cache: Path | None = None
+) -> Found | None:
+    """As `find_cli`, but one whose version only a launch tells is launched: what is called copilot may be anything."""
+    for found in _candidates(setting, env, cache or user_cache_path("ralph")):
+        if _suits(known := await _with_version(found, env)):
+            return known
+    return None
 
 
 async def provide_cli(
@@ -90,9 +101,8 @@ async def provide_cli(
         ProvisionError: there is none and none could be fetched.
     """
     cache = cache or user_cache_path("ralph")
-    for found in _candidates(setting, env, cache):
-        if _suits(known := await _with_version(found, env)):
-            return known
+    if found := await present_cli(setting, env=env, cache=cache):
+        return found
     await fetch_cli(_folder(cache), cache / "copilot-cli", env, progress, limit)
     if fetched := _cached(env, cache):
         return replace(fetched, source="fetched")
@@ -109,7 +119,12 @@ async def provide_runtime(found: Found, *, env: Mapping[str, str] = os.environ) 
     """
     if found.runtime or found.version is None:
         return found.runtime
-    await _ask_version(found.path, env)
+    done = await _launch(found.path, env)
+    if done.timed_out:
+        raise ProvisionError(
+            f"The Copilot CLI {str(found.path)!r} did not answer `--version` within {_LAUNCH:g} seconds.",
+            f"Does it in a terminal? If not: {REMEDY}",
+        )
     return _runtime(found.version, env)
 
 
@@ -139,7 +154,7 @@ def _named(path: Path, source: Literal["setting", "environment"], env: Mapping[s
 
 
 _NAMES = {
-    "setting": "The setting executor.copilot.path",
+    "setting": "The setting executor.cli_path",
     "environment": "The environment variable COPILOT_CLI_PATH",
 }
 
@@ -251,25 +266,28 @@ def _dotted(numbers: tuple[int, ...]) -> str:
 
 
 async def _with_version(found: Found, env: Mapping[str, str]) -> Found:
+    """What its launch tells; the version stays None where it is another program of that name, or a broken one."""
     if found.version is not None or not found.takes_prompts:
         return found
-    version = await _ask_version(found.path, env)
+    try:
+        done = await _launch(found.path, env)
+    except UsageError:
+        return found
+    match = _VERSION.search(done.stdout)
+    version = match[1] if match else None
     return replace(found, version=version, runtime=_runtime(version, env))
 
 
-async def _ask_version(program: Path, env: Mapping[str, str]) -> str | None:
-    """Launches the program, whereupon it unpacks itself. None where it is something else of that name."""
+async def _launch(program: Path, env: Mapping[str, str]) -> Finished:
+    """The program's answer to `--version`; the first time, it unpacks itself before it gives one."""
     place = _unpacking_places(env)[0]
     try:
-        place.mkdir(parents=True, exist_ok=True)
-        with anyio.fail_after(_LAUNCH):
-            command = [str(program), "--no-auto-update", "--version"]
-            done = await anyio.run_process(command, env=dict(env), check=False)
-    except TimeoutError:
-        problem = f"{str(program)!r} did not answer `--version` within {_LAUNCH:g} seconds."
-        raise ProvisionError(problem, f"Does it run in a terminal? If not: {REMEDY}") from None
-    except OSError as error:
-        problem = f"The Copilot CLI {str(program)!r} cannot unpack itself into {str(place)!r}: {error}."
-        raise ProvisionError(problem, "Name a folder that can be written in COPILOT_CACHE_HOME.") from error
-    match = _VERSION.search(done.stdout[:_BOUND].decode(errors="replace"))
-    return match[1] if match else None
+        await anyio.Path(place).mkdir(parents=True, exist_ok=True)
+    except OSError as error:  # the CLI itself would wait for ever, without a word
+        raise ProvisionError(
+            f"The Copilot CLI unpacks itself into {str(place)!r}, which cannot be made: {error.strerror}.",
+            "Name a folder that can be written in COPILOT_CACHE_HOME.",
+        ) from error
+    return await run(
+        [str(program), "--no-auto-update", "--version"], cwd=program.parent, env=env, timeout=_LAUNCH, max_output=_BOUND
+    )

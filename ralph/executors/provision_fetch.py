@@ -21,6 +21,7 @@ import anyio
 import anyio.to_thread
 
 from ralph.errors import ProvisionError
+from ralph.process import run
 
 __all__ = ["PINNED", "PINS", "REMEDY", "Pin", "Progress", "fetch_cli", "platform_name", "program_name"]
 
@@ -35,7 +36,7 @@ The steps, in their order: "wait" (another process is fetching), "download", "ch
 
 REMEDY = (
     "Install it yourself with `npm install -g @github/copilot`, or name the program in the setting "
-    "executor.copilot.path or in the environment variable COPILOT_CLI_PATH."
+    "executor.cli_path or in the environment variable COPILOT_CLI_PATH."
 )
 
 
@@ -157,10 +158,10 @@ async def _by_sdk(whole: Path, env: Mapping[str, str], report: Progress) -> None
 
 
 async def _download(command: Sequence[str], problem: str, folder: Path, env: Mapping[str, str]) -> None:
-    done = await anyio.run_process(command, cwd=folder, env=dict(env), check=False)
-    if done.returncode:
-        said = " ".join((done.stderr or done.stdout).decode(errors="replace").split())
-        raise ProvisionError(f"{problem}: {said[-500:] or f'exit code {done.returncode}'}.", REMEDY)
+    done = await run(command, cwd=folder, env=env, timeout=None)
+    if done.code:
+        said = " ".join((done.stderr or done.stdout).split())
+        raise ProvisionError(f"{problem}: {said[-500:] or f'exit code {done.code}'}.", REMEDY)
 
 
 @asynccontextmanager

@@ -1,0 +1,253 @@
+"""Two executors as one: the second steps in where the first cannot do it.
+
+| the first one's turn ended as | then |
+|---|---|
+| completed, interrupted | that is the turn |
+| unavailable, protocol, crashed | once more after a short pause, then the second one |
+| rate limited | that is the turn (Ralph pauses), unless the second is declared to use another account |
+| auth, refused | that is the turn: a person has to act, or it would be refused again |
+| timed out | that is the turn: the agent may be half-way, and its time was spent; the loop goes on from there |
+
+Nobody tries again when the time for the iteration is nearly used up. Whoever follows an attempt that had begun to use
+tools is told that the workspace may be half-changed. A breaker of its own spares the first executor, and the loop its
+waiting, once it has failed again and again.
+"""
+
+import math
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from time import monotonic
+from typing import ClassVar
+
+import anyio
+from tenacity import AsyncRetrying, RetryCallState, retry_if_result, stop_after_attempt, wait_random
+
+from ralph.errors import ExecutorUnavailableError
+from ralph.executors.base import Executor, Timeouts, Turn
+from ralph.output import Failed, FailureKind, Output
+from ralph.prompt import Prompt
+
+__all__ = ["FallbackExecutor", "PrimaryBreaker", "half_done"]
+
+_PASSING: frozenset[FailureKind] = frozenset({"unavailable", "protocol", "crashed"})
+_HALF_DONE = (
+    "Note: an earlier attempt at this very task was cut short while it was at work. The workspace may be half-changed: "
+    "look at what is there before you change anything."
+)
+_NEARLY_OVER = 0.05
+_BOUND = 500
+
+
+@dataclass(slots=True)
+class PrimaryBreaker:
+    """Whether the first executor is to be asked at all.
+
+    Attributes:
+        failure_threshold: fallbacks in a row that open it.
+        cool_down: seconds for which it stays open; the next turn then asks the first executor once more, and its
+            failure opens it again.
+    """
+
+    failure_threshold: int = 3
+    cool_down: float = 600.0
+    clock: Callable[[], float] = monotonic
+    failures: int = 0
+    opened_at: float | None = None
+
+    @property
+    def allows(self) -> bool:
+        return self.opened_at is None or self.clock() - self.opened_at >= self.cool_down
+
+    @property
+    def probing(self) -> bool:
+        return self.opened_at is not None and self.allows
+
+    def succeeded(self) -> None:
+        self.failures, self.opened_at = 0, None
+
+    def failed(self) -> None:
+        self.failures += 1
+        if self.failures >= self.failure_threshold or self.probing:
+            self.open()
+
+    def open(self) -> None:
+        self.opened_at = self.clock()
+
+
+class FallbackExecutor(Executor):
+    """Asks `primary`, and `secondary` where that fails for a reason that another executor may not have.
+
+    Which of them answered is in `Output.executor`, what was tried before in `Output.attempts`. The secondary is not
+    started before it is needed. A session belongs to the executor that opened it: the other one starts afresh.
+
+    Args:
+        breaker: over the primary.
+        sleep: between the two tries of one executor.
+    """
+
+    name: ClassVar[str] = "fallback"
+
+    def __init__(
+        self,
+        primary: Executor,
+        secondary: Executor,
+        *,
+        breaker: PrimaryBreaker | None = None,
+        sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
+    ) -> None:
+        self.primary, self.secondary = primary, secondary
+        self.measures = primary.measures & secondary.measures
+        self.account = primary.account
+        self._breaker = breaker or PrimaryBreaker()
+        self._sleep = sleep
+        self._started: set[int] = set()
+        self._session: tuple[str, Executor] | None = None
+        self._unsaid = ""
+
+    async def start(self) -> None:
+        """Starts the primary, and where that cannot work the secondary."""
+        problem = await self._unready(self.primary)
+        if problem is None:
+            return
+        other = await self._unready(self.secondary)
+        if other is not None:
+            raise ExecutorUnavailableError(
+                f"Neither {self.primary.name} nor {self.secondary.name} can work. "
+                f"{self.primary.name}: {problem.problem} {self.secondary.name}: {other.problem}",
+                " ".join(dict.fromkeys(filter(None, (problem.remedy, other.remedy)))),
+            ) from problem
+        self._breaker.open()
+        self._unsaid = f"{self.primary.name} cannot work, so {self.secondary.name} does. {problem}"
+
+    async def execute(self, prompt: Prompt, turn: Turn) -> Output:
+        if self._unsaid:
+            turn.transcript.diagnosed(self._unsaid)
+            self._unsaid = ""
+        relay = _Relay(prompt, turn)
+        if not self._breaker.allows and await self._steps_in(turn):
+            return await self._asked(self.secondary, relay)
+        output = await self._first_output(relay)
+        if output.outcome.kind == "completed":
+            self._breaker.succeeded()
+        if not self._switches(output) or _nearly_over(turn) or not await self._steps_in(turn):
+            return output
+        relay.hand_on(output, self.primary, self.secondary)
+        self._breaker.failed()
+        if not self._breaker.allows:
+            turn.transcript.diagnosed(
+                f"{self.primary.name} keeps failing, so {self.secondary.name} alone is asked for "
+                f"{self._breaker.cool_down:g} seconds."
+            )
+        return await self._asked(self.secondary, relay, tries=1)
+
+    async def stop(self) -> None:
+        """Stops what was started, the secondary also where the primary's stop raises."""
+        try:
+            await self._stop(self.primary)
+        finally:
+            await self._stop(self.secondary)
+
+    async def _first_output(self, relay: "_Relay") -> Output:
+        """The primary's. One that is only probed gets a single try."""
+        tries = 1 if self._breaker.probing else 2
+        if problem := await self._unready(self.primary):
+            return relay.turn.transcript.finish(Failed(failure="unavailable", message=str(problem)[:_BOUND]))
+        return await self._asked(self.primary, relay, tries)
+
+    async def _asked(self, executor: Executor, relay: "_Relay", tries: int = 2) -> Output:
+        retrying = AsyncRetrying(
+            sleep=self._sleep,
+            stop=stop_after_attempt(tries),
+            wait=wait_random(0.1, 1.0),
+            retry=retry_if_result(lambda output: _passes(output) and not _nearly_over(relay.turn)),
+            before_sleep=lambda state: relay.hand_on(_result(state), executor, executor),
+            retry_error_callback=_result,
+        )
+        return await retrying(self._asked_once, executor, relay)
+
+    async def _asked_once(self, executor: Executor, relay: "_Relay") -> Output:
+        relay.turn = turn = self._with_own_session(executor, relay.turn)
+        turn.transcript.executor = executor.name
+        try:
+            return await executor.execute(relay.prompt, turn)
+        finally:
+            if turn.transcript.session_id:
+                self._session = turn.transcript.session_id, executor
+
+    def _with_own_session(self, executor: Executor, turn: Turn) -> Turn:
+        """A session whose owner is not known is the primary's, who mostly answers."""
+        known = self._session and self._session[0] == turn.session_id
+        owner = self._session[1] if self._session and known else self.primary
+        if turn.session_id is None or owner is executor:
+            return turn
+        turn.transcript.diagnosed(
+            f"{executor.name} cannot go on with the session of {owner.name}: it starts a new one."
+        )
+        return replace(turn, session_id=None)
+
+    def _switches(self, output: Output) -> bool:
+        if output.failure and output.failure.failure == "rate_limited":
+            return self.secondary.account not in {"", self.primary.account}
+        return _passes(output)
+
+    async def _steps_in(self, turn: Turn) -> bool:
+        """Whether the secondary can work; says why where it cannot."""
+        problem = await self._unready(self.secondary)
+        if problem:
+            turn.transcript.diagnosed(f"{self.secondary.name} cannot step in. {problem}")
+        return problem is None
+
+    async def _unready(self, executor: Executor) -> ExecutorUnavailableError | None:
+        """Starts the executor, once; returns why it cannot work."""
+        if id(executor) in self._started:
+            return None
+        self._started.add(id(executor))
+        try:
+            await executor.start()
+        except ExecutorUnavailableError as error:
+            with anyio.CancelScope(shield=True):
+                await self._stop(executor)
+            return error
+        return None
+
+    async def _stop(self, executor: Executor) -> None:
+        if id(executor) in self._started:
+            self._started.discard(id(executor))
+            await executor.stop()
+
+
+@dataclass(slots=True)
+class _Relay:
+    """What goes from one attempt to the next: the turn, and a prompt that tells what went before."""
+
+    prompt: Prompt
+    turn: Turn
+
+    def hand_on(self, output: Output, before: Executor, after: Executor) -> None:
+        if self.turn.transcript.did_something:
+            self.prompt = half_done(self.prompt)
+        self.turn.transcript.gave_up(output.executor or before.name, output.outcome, after.name)
+
+
+def half_done(prompt: Prompt) -> Prompt:
+    """The prompt for whoever follows an attempt that was cut short in the middle of its work; noted once."""
+    if prompt.text.endswith(_HALF_DONE):
+        return prompt
+    return prompt.model_copy(update={"text": f"{prompt.text}\n\n{_HALF_DONE}"})
+
+
+def _passes(output: Output) -> bool:
+    """Whether the failure is of a kind that may be gone by the next try."""
+    return output.failure is not None and output.failure.failure in _PASSING
+
+
+def _nearly_over(turn: Turn) -> bool:
+    """Whether less than a twentieth of the time for the iteration is left."""
+    whole = turn.timeouts.iteration
+    ends, _ = turn.transcript.expires(Timeouts(idle=math.inf, iteration=whole, tool=math.inf))
+    return ends - monotonic() < whole * _NEARLY_OVER
+
+
+def _result(state: RetryCallState) -> Output:
+    assert state.outcome is not None, "tenacity calls back after an attempt"
+    return state.outcome.result()
