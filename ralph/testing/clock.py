@@ -16,7 +16,7 @@ class FakeClock(Clock):
         waits: the moments that were waited for, in order.
     """
 
-    def __init__(self, start: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> None:  # noqa: B008 - it is a value
+    def __init__(self, start: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> None:
         self._now = start
         self.waits: list[datetime] = []
 

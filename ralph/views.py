@@ -1,0 +1,207 @@
+"""Folds a run's events into what every display shows; pure.
+
+Agent text is hostile: `printable` takes the control characters out of whatever goes to a terminal.
+"""
+
+import re
+from datetime import datetime
+from functools import singledispatch
+
+from pydantic import BaseModel, NonNegativeFloat, NonNegativeInt
+
+from ralph.decision import Complete, Decision, Halt, Pause, StopReason
+from ralph.events import (
+    BreakerChanged,
+    Event,
+    ExecutorFellBack,
+    IterationFinished,
+    IterationStarted,
+    MessageReceived,
+    MessageStreamed,
+    Paused,
+    Resumed,
+    RunFinished,
+    RunStarted,
+    ToolFinished,
+    ToolStarted,
+    VerificationFinished,
+)
+from ralph.output import Usage
+from ralph.record import PlanCount
+
+__all__ = ["RunView", "describe", "duration", "printable"]
+
+_CONTROL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_BIDI = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_LAST_MESSAGE = 2_000
+
+
+def printable(text: str, most: int = 4_000) -> str:
+    """Text without escape sequences, control characters and marks that turn the reading direction; line ends stay."""
+    clean = _BIDI.sub("", _CONTROL.sub("", text[: 2 * most].replace("\r\n", "\n").replace("\r", "\n")))
+    return clean if len(clean) <= most and len(text) <= 2 * most else f"{clean[:most]} …"
+
+
+def duration(seconds: float) -> str:
+    """Seconds as people say them: 4.2 s, 3 min 20 s, 2 h 5 min."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min"
+
+
+def describe(decision: Decision) -> str:
+    """A decision in one line."""
+    match decision:
+        case Complete():
+            word = "complete, verified" if decision.verified else "complete, claimed and not verified"
+        case Halt():
+            word = f"stop ({decision.stop_reason})"
+        case Pause():
+            word = f"pause until {decision.until:%H:%M:%S} UTC"
+        case _:
+            word = "go on"
+    return f"{word}: {decision.reason}"
+
+
+class RunView(BaseModel, frozen=True):
+    """A run as a display shows it, after any number of its events.
+
+    Attributes:
+        activity: what the agent is doing, in a few words.
+        message: the end of its last message, or of the one under way.
+        since: when the iteration under way began.
+    """
+
+    run_id: str = ""
+    task: str = ""
+    workspace: str | None = None
+    state: str = "starting"
+    iteration: NonNegativeInt = 0
+    max_iterations: int | None = None
+    breaker: str = "closed"
+    breaker_warning: str = ""
+    executor: str = ""
+    activity: str = ""
+    message: str = ""
+    plan: PlanCount | None = None
+    usage: Usage = Usage()
+    started_at: datetime | None = None
+    since: datetime | None = None
+    paused_until: datetime | None = None
+    last_decision: str = ""
+    fallbacks: NonNegativeInt = 0
+    stop_reason: StopReason | None = None
+    verified: bool = False
+    detail: str = ""
+    duration: NonNegativeFloat = 0.0
+
+    def after(self, event: Event) -> "RunView":
+        """With one more event; one of a kind that is not known changes nothing."""
+        return self.model_copy(update=_changes(event, self))
+
+
+@singledispatch
+def _changes(event: object, view: RunView) -> dict[str, object]:
+    """What an event changes in a view."""
+    return {}
+
+
+@_changes.register
+def _(event: RunStarted, view: RunView) -> dict[str, object]:
+    return {
+        "run_id": event.run_id,
+        "task": event.task,
+        "workspace": event.workspace,
+        "executor": event.executor,
+        "max_iterations": event.max_iterations,
+        "started_at": event.at,
+        "state": "running",
+    }
+
+
+@_changes.register
+def _(event: IterationStarted, view: RunView) -> dict[str, object]:
+    return {
+        "iteration": event.iteration,
+        "since": event.at,
+        "activity": "thinking",
+        "message": "",
+        "state": "running",
+    }
+
+
+@_changes.register
+def _(event: MessageStreamed, view: RunView) -> dict[str, object]:
+    return {"message": (view.message + event.text)[-_LAST_MESSAGE:], "activity": "answering"}
+
+
+@_changes.register
+def _(event: MessageReceived, view: RunView) -> dict[str, object]:
+    return {"message": event.text[-_LAST_MESSAGE:]}
+
+
+@_changes.register
+def _(event: ToolStarted, view: RunView) -> dict[str, object]:
+    return {"activity": f"using {event.tool.name}", "message": ""}
+
+
+@_changes.register
+def _(event: ToolFinished, view: RunView) -> dict[str, object]:
+    return {"activity": "thinking"}
+
+
+@_changes.register
+def _(event: ExecutorFellBack, view: RunView) -> dict[str, object]:
+    return {"fallbacks": view.fallbacks + 1, "activity": f"{event.before} failed, {event.after} tries next"}
+
+
+@_changes.register
+def _(event: VerificationFinished, view: RunView) -> dict[str, object]:
+    return {"activity": "verified" if event.passed else "verification failed"}
+
+
+@_changes.register
+def _(event: BreakerChanged, view: RunView) -> dict[str, object]:
+    return {
+        "breaker": event.breaker.state,
+        "breaker_warning": event.breaker.reason if event.breaker.warning else "",
+    }
+
+
+@_changes.register
+def _(event: IterationFinished, view: RunView) -> dict[str, object]:
+    return {
+        "executor": event.executor or view.executor,
+        "usage": view.usage + event.usage,
+        "plan": event.plan or view.plan,
+        "last_decision": describe(event.decision),
+        "activity": "",
+        "message": event.text[-_LAST_MESSAGE:] or view.message,
+    }
+
+
+@_changes.register
+def _(event: Paused, view: RunView) -> dict[str, object]:
+    return {"state": "paused", "paused_until": event.until, "activity": event.reason}
+
+
+@_changes.register
+def _(event: Resumed, view: RunView) -> dict[str, object]:
+    return {"state": "running", "paused_until": None, "activity": ""}
+
+
+@_changes.register
+def _(event: RunFinished, view: RunView) -> dict[str, object]:
+    return {
+        "state": "finished",
+        "stop_reason": event.stop_reason,
+        "verified": event.verified,
+        "detail": event.detail,
+        "usage": event.usage,
+        "duration": event.duration,
+        "activity": "",
+    }
