@@ -1,0 +1,225 @@
+"""Where in a text status blocks stand, and which of them may count.
+
+Everything here is linear in the text: one search for markers, one for fences, and each stretch between two markers
+is looked at once.
+"""
+
+import json
+import re
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal, cast
+
+from pydantic import JsonValue
+
+from ralph.status.fields import RESERVED, as_text, storable
+
+__all__ = ["Block", "Source", "StatusForm", "blocks", "stray_signals"]
+
+StatusForm = Literal["block", "json", "yaml", "promise"]
+"""How a report was spelled."""
+
+_LONGEST = 20_000
+_MOST_BLOCKS = 1_000
+_BLANK = r"[^\S\n]"
+_MARKS = r"[*_`]{0,4}"
+_NAME = r"(?:RALPH|COPILOT)\\?_STATUS"
+_MARKER = re.compile(
+    rf"""
+    ^(?P<indent>{_BLANK}{{0,200}}){_MARKS}(?:
+        -{{3,9}}{_BLANK}?(?:(?P<opener>{_NAME})|(?P<closer>END\\?_(?:{_NAME}|STATUS))){_BLANK}?-{{3,9}}
+        {_MARKS}{_BLANK}{{0,200}}$
+    |
+        (?P<outer>\{{\s{{0,200}}(?="))?["']?{_NAME}["']?{_MARKS}{_BLANK}?[:：]{_MARKS}
+        (?:\s{{0,200}}(?P<object>(?=\{{)) | (?P<yaml>{_BLANK}{{0,200}}$))
+    )
+    """,
+    re.MULTILINE | re.VERBOSE,
+)
+_FENCE = re.compile(
+    rf"^{_BLANK}{{0,200}}((?:[-*+]|\d{{1,9}}[.)]){_BLANK}{{1,9}})?(`{{3,}}|~{{3,}})([^\n]*)$", re.MULTILINE
+)
+_LINE = re.compile(
+    rf"(?P<bullet>[-*+]{_BLANK}{{1,9}})?(?P<bold>{_MARKS})(?P<key>[A-Za-z](?:\\?[A-Za-z0-9_-]){{0,63}}?)(?P<closed>{_MARKS})"
+    rf"(?:{_BLANK}?[:：](?P<value>.*))?",
+)
+_STRAY = re.compile(rf"^{_BLANK}{{0,200}}{_MARKS}EXIT\\?_SIGNAL{_MARKS}{_BLANK}?(?:[:：][^\n]{{0,20}})?$", re.MULTILINE)
+_INK = re.compile(r"\S")
+
+
+class Source:
+    """A text made ready to be searched, with its fences. Every character keeps its place.
+
+    Attributes:
+        stored: without what no store can hold.
+        lines: the same with a line feed for every carriage return, so that all line endings read alike.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.stored = storable(text)
+        self.lines = self.stored.replace("\r", "\n")
+        self._fences: tuple[list[int], list[int]] | None = None
+
+    def fence_around(self, position: int) -> tuple[int, int] | None:
+        """The span of the fenced content that holds a position; a fence that nobody closes ends with the text."""
+        if self._fences is None:
+            self._fences = _fences(self.lines)
+        starts, ends = self._fences
+        index = bisect_right(starts, position) - 1
+        return (starts[index], ends[index]) if index >= 0 and position < ends[index] else None
+
+    def inked(self, start: int, end: int) -> bool:
+        """Whether anything but white space stands in the span."""
+        return _INK.search(self.lines, start, end) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A block as found: its span, and its fields in capitals or what is wrong with it."""
+
+    start: int
+    end: int
+    form: StatusForm
+    pairs: tuple[tuple[str, JsonValue], ...] = ()
+    problem: str = ""
+
+    @property
+    def folded(self) -> frozenset[tuple[str, str]]:
+        """The fields without regard to spelling: two blocks that say the same in the same words are equal."""
+        return frozenset((key, " ".join(as_text(value).split()).casefold()) for key, value in self.pairs)
+
+
+def blocks(source: Source) -> Iterator[Block]:
+    """The blocks that may count, last first; broken ones included.
+
+    Only the last 1,000 markers are looked at, and what stands between two of them only once.
+    """
+    if "_STATUS" not in source.lines:
+        return
+    following: re.Match[str] | None = None
+    for marker in reversed(deque(_MARKER.finditer(source.lines), maxlen=_MOST_BLOCKS)):
+        block = _block(source, marker, following)
+        following = marker
+        if block is None:
+            continue
+        fence = source.fence_around(marker.start())
+        if fence is None or not (source.inked(block.end, fence[1]) or source.inked(fence[0], block.start)):
+            yield block
+
+
+def _block(source: Source, marker: re.Match[str], following: re.Match[str] | None) -> Block | None:
+    """The block that a marker opens; None for a marker that closes one."""
+    if marker["closer"]:
+        return None
+    fence = source.fence_around(marker.start())
+    limit = min(following.start() if following else len(source.lines), fence[1] if fence else len(source.lines))
+    start = marker.end("indent")
+    if marker["object"] is not None:
+        return _object_block(source, start, marker.start("outer") if marker["outer"] else marker.end(), limit)
+    if marker["yaml"] is not None:
+        return _yaml_block(source, marker, limit)
+    if following and following["closer"] and source.fence_around(following.start()) == fence:
+        return _delimited_block(source, start, marker.end(), following)
+    end = start + len(source.lines[start:limit].rstrip())
+    return Block(start, end, "block", problem="it has no closing line ---END_RALPH_STATUS---")
+
+
+def _delimited_block(source: Source, start: int, content: int, closer: re.Match[str]) -> Block:
+    end = closer.start() + len(closer[0].rstrip())
+    if end - start > _LONGEST:
+        return Block(start, end, "block", problem=f"it is longer than {_LONGEST:,} characters")
+    pairs: list[tuple[str, JsonValue]] = []
+    for line in source.lines[content : closer.start()].split("\n"):
+        _read_line(line.strip(), pairs, names_a_field=lambda key: key.isupper() or _name(key) in RESERVED)
+    return Block(start, end, "block", tuple(pairs))
+
+
+def _yaml_block(source: Source, marker: re.Match[str], limit: int) -> Block:
+    """`key: value` lines that are indented deeper than the marker; what is deeper still belongs to the line above."""
+    start, end = marker.end("indent"), marker.end()
+    pairs: list[tuple[str, JsonValue]] = []
+    depth, position = 0, end + 1
+    for line in source.lines[position : min(limit, position + _LONGEST)].split("\n"):
+        indent = len(line) - len(line.lstrip())
+        if line.strip():
+            if indent <= len(marker["indent"]):
+                break
+            depth = depth or indent
+            _read_line(line.strip(), pairs, names_a_field=lambda _, deep=indent > depth: not deep)
+            end = position + len(line.rstrip())
+        position += len(line) + 1
+    problem = "" if pairs else "under RALPH_STATUS: no indented `key: value` line follows"
+    return Block(start, end, "yaml", tuple(pairs), problem)
+
+
+def _object_block(source: Source, start: int, brace: int, limit: int) -> Block:
+    """`RALPH_STATUS: {json}`, or an object that holds such a member."""
+    piece = source.lines[brace : min(limit, brace + _LONGEST)]
+    try:
+        found, length = json.JSONDecoder().raw_decode(piece)
+    except (ValueError, RecursionError) as error:
+        reason = (
+            error.msg if isinstance(error, json.JSONDecodeError) else "it is nested too deeply or a number too long"
+        )
+        return Block(start, brace + len(piece.rstrip()), "json", problem=f"its JSON cannot be read ({reason})")
+    inner = next((found[name] for name in ("RALPH_STATUS", "COPILOT_STATUS") if name in found), found)
+    if not isinstance(inner, dict):
+        return Block(start, brace + length, "json", problem="its JSON is not an object")
+    pairs = tuple((_name(key), value) for key, value in cast("dict[str, JsonValue]", inner).items())
+    return Block(start, brace + length, "json", pairs)
+
+
+def _read_line(line: str, pairs: list[tuple[str, JsonValue]], names_a_field: Callable[[str], bool]) -> None:
+    """Adds a line of a block to its fields: a field of its own, or more text for the one before."""
+    match = _LINE.fullmatch(line)
+    key = _name(match["key"]) if match else ""
+    if match and (match["value"] is not None or key == "EXIT_SIGNAL") and names_a_field(match["key"]):
+        pairs.append((key, _unmarked(match["value"] or "", "" if match["closed"] else match["bold"])))
+    elif line and pairs and not line.startswith(("```", "~~~")):
+        name, value = pairs[-1]
+        pairs[-1] = name, f"{value}\n{line}".lstrip("\n")
+
+
+def _unmarked(value: str, bold: str) -> str:
+    """A line's value without the bold marks that were opened before its key: `**KEY:** value`, `**KEY: value**`."""
+    value = value.strip()
+    if bold:
+        value = value.removeprefix(bold).removesuffix(bold).strip()
+    quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
+    return value[1:-1] if quoted else value
+
+
+def _name(key: str) -> str:
+    """A field's name in the one spelling: `exit-signal` and `EXIT\\_SIGNAL` are EXIT_SIGNAL."""
+    return storable(key).replace("\\", "").replace("-", "_").replace(" ", "_").upper()[:64]
+
+
+def stray_signals(source: Source) -> Iterator[Block]:
+    """The EXIT_SIGNAL lines outside of fences, last first, as blocks without an opening; some stand in real blocks."""
+    if "_SIGNAL" not in source.lines:
+        return
+    for line in reversed(deque(_STRAY.finditer(source.lines), maxlen=_MOST_BLOCKS)):
+        if source.fence_around(line.start()) is None:
+            problem = "EXIT_SIGNAL stands outside of a ---RALPH_STATUS--- block"
+            yield Block(line.start(), line.end(), "block", problem=problem)
+
+
+def _fences(lines: str) -> tuple[list[int], list[int]]:
+    """Where fenced content starts and where it ends, each in order."""
+    starts: list[int] = []
+    ends: list[int] = []
+    mark = ""
+    for line in _FENCE.finditer(lines) if "```" in lines or "~~~" in lines else ():
+        bullet, fence, info = line.groups()
+        if mark:
+            if not bullet and fence.startswith(mark) and not info.strip():
+                ends.append(line.start())
+                mark = ""
+        elif "`" not in info:
+            starts.append(line.end())
+            mark = fence
+    if mark:
+        ends.append(len(lines))
+    return starts, ends
