@@ -46,6 +46,7 @@ _LINE = re.compile(
     rf"(?:{_BLANK}?[:：](?P<value>.*))?",
 )
 _STRAY = re.compile(rf"^{_BLANK}{{0,200}}{_MARKS}EXIT\\?_SIGNAL{_MARKS}{_BLANK}?(?:[:：][^\n]{{0,20}})?$", re.MULTILINE)
+_BLOCK_SCALARS = {"", "|", "|-", ">", ">-"}
 _INK = re.compile(r"\S")
 
 
@@ -179,7 +180,7 @@ def _read_line(line: str, pairs: list[tuple[str, JsonValue]], names_a_field: Cal
         pairs.append((key, _unmarked(match["value"] or "", "" if match["closed"] else match["bold"])))
     elif line and pairs and not line.startswith(("```", "~~~")):
         name, value = pairs[-1]
-        pairs[-1] = name, f"{value}\n{line}".lstrip("\n")
+        pairs[-1] = name, line if value in _BLOCK_SCALARS else f"{value}\n{line}"
 
 
 def _unmarked(value: str, bold: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import JsonValue, PlainSerializer, PlainValidator, WithJsonSchema
+from pydantic import Field, JsonValue, PlainSerializer, PlainValidator, WithJsonSchema
 from pydantic.dataclasses import dataclass
 
 from ralph.errors import UsageError
@@ -57,7 +57,7 @@ class StatusField:
     """
 
     name: str
-    type: FieldType = str
+    type: FieldType = Field(default_factory=lambda: str)
     description: str = ""
     example: JsonValue = None
     choices: tuple[str, ...] = ()
