@@ -412,6 +412,12 @@ class _Link(asyncio.SubprocessProtocol):
         self.writable.set()
 
     def process_exited(self) -> None:
+        """What was read already may still be on its way here, so it goes first."""
+        for fd in self._open:
+            cast("asyncio.ReadTransport", self._transport.get_pipe_transport(fd)).pause_reading()
+        asyncio.get_running_loop().call_soon(self._end)
+
+    def _end(self) -> None:
         """What the program wrote lies in the pipes by now: it is taken from there, and that was all."""
         for fd in tuple(self._open):
             self.suspect |= self._drain(fd)

@@ -266,3 +266,9 @@ async def test_impossible_arguments_are_a_plain_error(tmp_path: Path, argument: 
     with pytest.raises(UsageError, match="cannot be started") as caught:
         await run(["true", argument], cwd=tmp_path, timeout=10)
     assert len(str(caught.value)) < 300
+
+
+async def test_the_output_of_a_program_that_ends_at_once_is_never_lost(tmp_path: Path):
+    for _ in range(300):
+        done = await run(["git", "no-such-command"], cwd=tmp_path, timeout=10)
+        assert "no-such-command" in done.stderr
