@@ -1,14 +1,20 @@
 """What a workspace is: the folder that the agent works in, and how to see what became of it."""
 
+import hashlib
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Literal, Self
 
 from pydantic import BaseModel
 
 from ralph.changes import Changes
+from ralph.workspace.hold import Hold
+from ralph.workspace.response import keep_response
 
-__all__ = ["Snapshot", "Workspace"]
+__all__ = ["NoWorkspace", "Snapshot", "Workspace", "fingerprint", "shown", "summed"]
+
+FILES_NAMED = 200
 
 
 class Snapshot(BaseModel, frozen=True):
@@ -19,24 +25,30 @@ class Snapshot(BaseModel, frozen=True):
         head: the commit that is checked out; None in a plain folder or before the first commit.
         files: content marks by path, of the files that differ from `head` (of all files in a plain folder);
             what two snapshots have to be compared by.
-        problem: why it could not be read, where it could not.
+        seen_by: what read the workspace. Only snapshots by the same can be compared file by file.
+        problem: why it could not be read, or not wholly.
     """
 
     fingerprint: str | None = None
     head: str | None = None
     files: dict[str, str] = {}
+    seen_by: Literal["git", "folder"] = "folder"
     problem: str = ""
 
 
 class Workspace:
-    """The folder that the agent works in. Used in `async with`, which holds it for one run.
+    """The folder that the agent works in. Used in `async with`, which gives it back at the end.
 
-    Attributes:
+    Subclass it and implement `snapshot` and `changes`.
+
+    Args:
         path: the folder; absolute.
+        state_dir: where the lock lies that keeps other runs out; None for the user's state folder.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, state_dir: Path | None = None) -> None:
         self.path = path
+        self._hold = Hold(path, state_dir)
 
     async def snapshot(self) -> Snapshot:
         """The state as it is now. It never raises on what an agent may have done to the folder."""
@@ -47,18 +59,19 @@ class Workspace:
         raise NotImplementedError
 
     def hold(self, run_id: str) -> None:
-        """Marks the workspace as taken by a run. Raises `WorkspaceBusyError` where another run has it."""
-        raise NotImplementedError
+        """Marks the workspace as taken by a run. Raises `WorkspaceBusyError` where a run has it already."""
+        self._hold.take(run_id)
 
     def release(self) -> None:
         """Gives the workspace back; safe to call when it is not held."""
+        self._hold.give_back()
 
     def keep_response(self, text: str) -> str:
         """Writes the agent's last answer to `.ralph/last-response.md`, by rename and never through a link.
 
         Returns why it could not be written, or the empty string.
         """
-        raise NotImplementedError
+        return keep_response(self.path, text)
 
     async def __aenter__(self) -> Self:
         return self
@@ -67,3 +80,43 @@ class Workspace:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.release()
+
+
+class NoWorkspace(Workspace):
+    """No workspace at all: nothing is known of what the agent changes, nothing is written, and nothing is held."""
+
+    async def snapshot(self) -> Snapshot:
+        return Snapshot()
+
+    async def changes(self, before: Snapshot, after: Snapshot) -> Changes:
+        return Changes()
+
+    def hold(self, run_id: str) -> None: ...
+
+    def keep_response(self, text: str) -> str:
+        return ""
+
+
+def shown(path: bytes) -> str:
+    """A path as text that can be stored and printed; bytes that are not UTF-8 are written as `\\xff`."""
+    return path.decode("utf-8", "backslashreplace")
+
+
+def fingerprint(head: str | None, marks: Mapping[str, str]) -> str:
+    """One name for a commit and the content marks by path, whatever their order."""
+    digest = hashlib.blake2b((head or "").encode(), digest_size=16)
+    for path, mark in sorted(marks.items()):
+        digest.update(f"\0{path}\0{mark}".encode())
+    return digest.hexdigest()
+
+
+def summed(after: Snapshot, paths: Iterable[str], *, commits: int = 0, problem: str = "") -> Changes:
+    """The changes that led to a snapshot, of the paths that differ."""
+    files = sorted(paths)
+    return Changes(
+        fingerprint=after.fingerprint,
+        files=tuple(files[:FILES_NAMED]),
+        files_changed=len(files),
+        commits=commits,
+        problem=problem or after.problem,
+    )

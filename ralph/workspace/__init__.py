@@ -1,0 +1,49 @@
+"""The folder that the agent works in: what it did there, under git or without, and one run at a time."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from ralph.errors import WorkspaceError
+from ralph.workspace.base import Snapshot, Workspace
+from ralph.workspace.git import GitWorkspace
+from ralph.workspace.plain import PlainWorkspace
+from ralph.workspace.repository import find_repository
+
+__all__ = ["GitWorkspace", "PlainWorkspace", "Snapshot", "Workspace", "open_workspace"]
+
+
+def open_workspace(
+    path: str | Path, *, noise: Iterable[str] = (), state_dir: str | Path | None = None
+) -> GitWorkspace | PlainWorkspace:
+    """The workspace in a folder: with git where the folder is under git and not ignored, else without.
+
+    Args:
+        noise: globs of paths that say nothing of the agent's work, in addition to the usual caches.
+        state_dir: where the locks lie; None for the user's state folder.
+
+    Raises:
+        WorkspaceError: there is no such folder, it cannot be read, or git has no files checked out in it.
+    """
+    folder = _folder(path)
+    state = Path(state_dir) if state_dir is not None else None
+    if (found := find_repository(folder)) is None:
+        return PlainWorkspace(folder, noise=noise, state_dir=state)
+    repository, within = found
+    return GitWorkspace(folder, repository, within=within, noise=noise, state_dir=state)
+
+
+def _folder(path: str | Path) -> Path:
+    given = repr(str(path))
+    try:
+        folder = Path(path).expanduser().resolve(strict=True)
+        is_folder = folder.is_dir()
+    except FileNotFoundError:
+        raise WorkspaceError(f"The workspace {given} does not exist.", "Name a folder that does, with -C.") from None
+    except (OSError, RuntimeError, ValueError) as error:
+        raise WorkspaceError(f"The workspace {given} cannot be reached: {error}.", "Name another folder.") from error
+    if not is_folder:
+        raise WorkspaceError(f"The workspace {given} is not a folder.", "Name the folder that it lies in, with -C.")
+    if not os.access(folder, os.R_OK | os.X_OK):
+        raise WorkspaceError(f"The workspace {given} cannot be read.", "Give yourself the right to read and enter it.")
+    return folder

@@ -1,0 +1,110 @@
+"""One run a workspace: a lock in the user's state folder, out of the agent's reach, that dies with its owner."""
+
+import hashlib
+import json
+import os
+import sys
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ralph.errors import WorkspaceBusyError, WorkspaceError
+
+__all__ = ["Hold"]
+
+
+class Hold:
+    """Holds a workspace for one run. The system lets go of it when the process ends, however it ends.
+
+    Args:
+        workspace: the folder; the same one under another name, through a link say, is the same.
+        state_dir: where the lock lies; None for the user's state folder.
+    """
+
+    def __init__(self, workspace: Path, state_dir: Path | None = None) -> None:
+        self._workspace = workspace
+        self._state_dir = state_dir
+        self._handle: int | None = None
+
+    @property
+    def path(self) -> Path:
+        """The lock's file. It stays when the lock is gone; what counts is the lock on it."""
+        key = hashlib.sha256(os.fsencode(self._workspace.resolve())).hexdigest()[:32]
+        return (self._state_dir or _state_dir()) / "held" / f"{key}.json"
+
+    def take(self, run_id: str) -> None:
+        """Takes the workspace for a run.
+
+        Raises:
+            WorkspaceBusyError: another run has it, in this process or another one.
+            WorkspaceError: the state folder cannot be written.
+        """
+        path = self.path
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise WorkspaceError(
+                f"The lock {str(path)!r} cannot be written: {error.strerror}.",
+                "Make that folder writable, or name another one in XDG_STATE_HOME.",
+            ) from error
+        if not _lock(handle):
+            owner, pid = _owner(handle)
+            os.close(handle)
+            raise WorkspaceBusyError(str(self._workspace), owner, pid)
+        note = {"run_id": run_id, "pid": os.getpid(), "workspace": str(self._workspace)}
+        _write(handle, json.dumps({**note, "started": datetime.now(UTC).isoformat()}))
+        self._handle = handle
+
+    def give_back(self) -> None:
+        """Gives the workspace back; safe to call when it is not held."""
+        if self._handle is None:
+            return
+        handle, self._handle = self._handle, None
+        with suppress(OSError):
+            _write(handle, "")
+        os.close(handle)
+
+
+def _state_dir() -> Path:
+    import platformdirs
+
+    return platformdirs.user_state_path("ralph", appauthor=False)
+
+
+def _write(handle: int, text: str) -> None:
+    os.ftruncate(handle, 0)
+    os.lseek(handle, 0, os.SEEK_SET)
+    os.write(handle, text.encode("utf-8", "replace"))
+
+
+def _owner(handle: int) -> tuple[str, int]:
+    """The run and the process that hold the lock; its owner may be about to write that down."""
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        note = json.loads(os.read(handle, 65_536))
+        return str(note["run_id"]), int(note["pid"])
+    return "unknown", 0
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(handle: int) -> bool:
+        """Locks a byte far behind the note, for what is locked there cannot be read by others."""
+        os.lseek(handle, 1 << 20, os.SEEK_SET)
+        try:
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            os.lseek(handle, 0, os.SEEK_SET)
+            return False
+        return True
+
+else:
+    import fcntl
+
+    def _lock(handle: int) -> bool:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        return True

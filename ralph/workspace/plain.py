@@ -1,0 +1,81 @@
+"""A workspace without git: a bounded look at every file."""
+
+import os
+from collections import deque
+from collections.abc import Iterable
+from itertools import islice
+from pathlib import Path
+
+import anyio.to_thread
+
+from ralph.changes import Changes
+from ralph.workspace.base import Snapshot, Workspace, fingerprint, shown, summed
+from ralph.workspace.marks import Marks
+from ralph.workspace.noise import Noise
+
+__all__ = ["PlainWorkspace"]
+
+FILES = 20_000
+ENTRIES = 200_000
+
+
+class PlainWorkspace(Workspace):
+    """A folder that git knows nothing of.
+
+    At most 20,000 files are looked at, those nearest to the top first, and at most 200,000 entries of folders; links
+    are not followed. A file that was not touched since the last snapshot is not read again.
+
+    Args:
+        noise: globs of what says nothing of the agent's work, in addition to the usual ones.
+    """
+
+    def __init__(self, path: Path, *, noise: Iterable[str] = (), state_dir: Path | None = None) -> None:
+        super().__init__(path, state_dir=state_dir)
+        self._noise = Noise(noise)
+        self._marks = Marks(path)
+
+    async def snapshot(self) -> Snapshot:
+        return await anyio.to_thread.run_sync(self._look, abandon_on_cancel=True)
+
+    async def changes(self, before: Snapshot, after: Snapshot) -> Changes:
+        if before.fingerprint is None or after.fingerprint is None:
+            return summed(after, (), problem=after.problem or before.problem)
+        changed = {path for path, _ in before.files.items() ^ after.files.items()}
+        return summed(after, changed)
+
+    def _look(self) -> Snapshot:
+        try:
+            paths, whole = self._paths()
+        except OSError as error:
+            return Snapshot(problem=f"{str(self.path)!r} cannot be read: {error.strerror}.")
+        files = {shown(path): mark for path, mark in self._marks(paths).items()}
+        problem = "" if whole else f"Only the first {len(paths):,} files of {str(self.path)!r} are looked at."
+        return Snapshot(fingerprint=fingerprint(None, files), files=files, problem=problem)
+
+    def _paths(self) -> tuple[list[bytes], bool]:
+        """The paths of the files, level by level, and whether these are all. Raises where the top is unreadable."""
+        paths: list[bytes] = []
+        folders = deque([b""])
+        left = ENTRIES
+        while folders:
+            folder = folders.popleft()
+            try:
+                entries = self._entries(folder, left)
+            except OSError:
+                if not folder:
+                    raise
+                continue
+            left -= len(entries)
+            for path, is_folder in entries:
+                if self._noise(shown(path) + "/" * is_folder):
+                    continue
+                (folders if is_folder else paths).append(path)
+            if left <= 0 or len(paths) > FILES:
+                return paths[:FILES], False
+        return paths, True
+
+    def _entries(self, folder: bytes, limit: int) -> list[tuple[bytes, bool]]:
+        """A folder's entries in their order, as paths from the top, and whether each is a folder itself."""
+        prefix = folder + b"/" if folder else b""
+        with os.scandir(os.path.join(os.fsencode(self.path), folder)) as found:  # noqa: PTH118  bytes are no Path
+            return sorted((prefix + entry.name, entry.is_dir(follow_symlinks=False)) for entry in islice(found, limit))

@@ -1,0 +1,265 @@
+"""Asking the user's git about a repository that an agent can do anything to.
+
+Nothing that the repository's own settings name is run: no hook, no file system monitor, no filter, no program for
+differences. Nothing is locked or written, nothing is fetched, nobody is asked for a password.
+"""
+
+import os
+import re
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from ralph.errors import UsageError, WorkspaceError
+from ralph.process import run
+from ralph.workspace.marks import ABSENT, read_regular
+
+__all__ = ["Repository", "Status", "UnreadableError", "find_repository"]
+
+PATIENCE = 120.0
+MAX_OUTPUT = 32 * 1024 * 1024
+"""Of more than that, the first half is read: some 100,000 paths."""
+
+_SAFE = (
+    "git",
+    "--no-optional-locks",
+    *("-c", "core.fsmonitor=false"),
+    *("-c", f"core.hooksPath={os.devnull}"),
+    *("-c", "core.quotePath=true"),
+    *("-c", "protocol.allow=never"),
+)
+_KEPT = ("GIT_EXEC_PATH", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_CEILING_DIRECTORIES")
+_EMPTY_TREES = {
+    "sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+    "sha256": "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+}
+_SETTINGS_READ = 256 * 1024
+
+
+class UnreadableError(Exception):
+    """Git cannot say anything about the repository."""
+
+
+class Status(NamedTuple):
+    """What differs from the commit that is checked out.
+
+    Attributes:
+        head: that commit; None before the first one.
+        paths: of what differs, from the repository's top. One that ends in a slash is a repository of its own that
+            this one does not track.
+    """
+
+    head: str | None
+    paths: list[bytes]
+
+
+class Repository:
+    """A repository, pinned to its folders: what the agent does to them cannot lead to another one.
+
+    Args:
+        top: the folder that its paths start from.
+        git_dir: the folder, or the file that names it, in which git keeps the repository.
+        settings: the files with the repository's own settings; without them git is asked each time.
+        algorithm: that of its ids, sha1 or sha256.
+    """
+
+    def __init__(self, top: Path, git_dir: Path, settings: Sequence[Path] = (), algorithm: str = "sha1") -> None:
+        self.top = top
+        self.algorithm = algorithm
+        self._settings = tuple(settings)
+        self._env = _environment() | {"GIT_DIR": str(git_dir), "GIT_WORK_TREE": str(top)}
+
+    async def status(self, within: str = "") -> Status:
+        """What differs from HEAD, in the index or on disk, and what is new and not ignored; below a folder if given.
+
+        Raises:
+            UnreadableError: it cannot be told.
+        """
+        out = await self._git(
+            *("status", "--porcelain=v2", "--branch", "--untracked-files=all", "--no-renames", "--no-ahead-behind"),
+            *("--ignore-submodules=dirty", "--", *([within] if within else [])),
+            env=self._env | await self._without_filters(),
+        )
+        head: str | None = None
+        paths: list[bytes] = []
+        for line in out:
+            kind, _, rest = line.partition(" ")
+            if kind == "#" and rest.startswith("branch.oid "):
+                head = None if rest.endswith("(initial)") else rest.rpartition(" ")[2]
+            elif kind in _FIELDS_BEFORE_PATH and rest:
+                paths.append(_unquoted(rest.split(" ", _FIELDS_BEFORE_PATH[kind])[-1]))
+        return Status(head, paths)
+
+    async def commits(self, before: str | None, after: str) -> int:
+        """How many commits one commit has that another one has not. Raises `UnreadableError`."""
+        out = await self._git("rev-list", "--count", f"{before}..{after}" if before else after, "--")
+        return int(out[0])
+
+    async def differences(self, before: str | None, after: str, within: str = "") -> dict[bytes, tuple[str, str]]:
+        """The content marks before and after, by path, of what two commits differ in. Raises `UnreadableError`."""
+        old = before or _EMPTY_TREES[self.algorithm]
+        out = await self._git(
+            *("diff-tree", "-r", "--raw", "--no-abbrev", "--no-renames", "--no-ext-diff", "--no-textconv"),
+            *(old, after, "--", *([within] if within else [])),
+        )
+        found: dict[bytes, tuple[str, str]] = {}
+        for line in out:
+            fields, _, path = line.removeprefix(":").partition("\t")
+            old_mode, new_mode, old_id, new_id, _ = fields.split(" ")
+            found[_unquoted(path)] = (_mark(old_mode, old_id), _mark(new_mode, new_id))
+        return found
+
+    def nested(self) -> list[bytes]:
+        """The paths of the submodules that are checked out, as far as `.gitmodules` names them; it blocks."""
+        try:
+            lines = read_regular(self.top / ".gitmodules", _SETTINGS_READ).splitlines()
+        except OSError:
+            return []
+        settings = (line.partition(b"=") for line in lines)
+        paths = {value.strip().strip(b'"').rstrip(b"/") for key, _, value in settings if key.strip().lower() == b"path"}
+        return sorted(path for path in paths if path and self.at(path) is not None)
+
+    def at(self, path: bytes) -> "Repository | None":
+        """The repository that lies in a folder of this one; None where there is none, or the path leads elsewhere."""
+        folder = self.top / os.fsdecode(path)
+        try:
+            if not folder.resolve().is_relative_to(self.top) or not (folder / ".git").exists():
+                return None
+        except (OSError, RuntimeError, ValueError):
+            return None
+        return Repository(folder, folder / ".git", algorithm=self.algorithm)
+
+    async def _without_filters(self) -> dict[str, str]:
+        """The environment that takes the power from filters in the repository's own settings: they would be run on
+        files that may have changed. It costs a process only where the settings could name any.
+        """
+        if not self._may_filter():
+            return {}
+        out = await self._git("config", "--null", "--show-scope", "--name-only", "--get-regexp", r"^filter\.", none=1)
+        fields = "\n".join(out).split("\0")
+        own = {key for scope, key in zip(fields[::2], fields[1::2], strict=False) if scope in {"local", "worktree"}}
+        names = sorted({key.removeprefix("filter.").rpartition(".")[0] for key in own})
+        harmless = (("clean", ""), ("smudge", ""), ("process", ""), ("required", "false"))
+        settings = [(f"filter.{name}.{key}", value) for name in names for key, value in harmless]
+        env = {"GIT_CONFIG_COUNT": str(len(settings))}
+        for number, (key, value) in enumerate(settings):
+            env |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
+        return env
+
+    def _may_filter(self) -> bool:
+        if not self._settings:
+            return True
+        for number, path in enumerate(self._settings):
+            try:
+                text = read_regular(path, _SETTINGS_READ).lower()
+            except FileNotFoundError:
+                if number == 0:
+                    return True
+            except OSError:
+                return True
+            else:
+                if b"filter" in text or b"include" in text or len(text) == _SETTINGS_READ:
+                    return True
+        return False
+
+    async def _git(self, *arguments: str, env: dict[str, str] | None = None, none: int = 0) -> list[str]:
+        """The lines that git prints. `none` is an exit status that means that there is nothing to print."""
+        try:
+            done = await run(
+                [*_SAFE, "--literal-pathspecs", *arguments],
+                cwd=self.top,
+                env=env or self._env,
+                timeout=PATIENCE,
+                max_output=MAX_OUTPUT,
+            )
+        except UsageError as error:
+            raise UnreadableError(str(error)) from error
+        if done.timed_out:
+            raise UnreadableError(f"git {arguments[0]} took more than {PATIENCE:.0f} s")
+        if done.code not in {0, none}:
+            raise UnreadableError(_complaint(done.stderr) or f"git {arguments[0]} ended with status {done.code}")
+        if done.stdout_truncated:
+            return done.stdout[: MAX_OUTPUT // 2].split("\n")[:-1]
+        return done.stdout.removesuffix("\n").split("\n") if done.stdout else []
+
+
+def find_repository(folder: Path) -> tuple[Repository, str] | None:
+    """The repository that a folder belongs to, and the folder's path in it, empty at the top.
+
+    None where there is no git, no repository, or one that ignores the folder. It blocks for a few milliseconds.
+
+    Raises:
+        WorkspaceError: the folder is git's own, or git refuses to read the repository.
+    """
+    try:
+        asked = _ask(
+            *(folder, "rev-parse", "--is-inside-git-dir", "--show-object-format"),
+            *("--absolute-git-dir", "--git-common-dir", "--show-prefix"),
+        )
+    except OSError:
+        return None
+    if asked.returncode != 0:
+        complaint = _complaint(asked.stderr)
+        if "not a git repository" in complaint:
+            return None
+        raise WorkspaceError(f"Git refuses to read {str(folder)!r}: {complaint}", "Mend that, or name another folder.")
+    inside, algorithm, where, common, prefix = asked.stdout.split("\n", 4)
+    if inside == "true":
+        raise WorkspaceError(
+            f"{str(folder)!r} is git's own folder or a bare repository; there are no files to work on.",
+            "Name a folder in which the repository is checked out.",
+        )
+    within = prefix.removesuffix("\n").rstrip("/")
+    if within and _ask(folder, "check-ignore", "--quiet", ".").returncode == 0:
+        return None
+    top = folder.parents[within.count("/")] if within else folder
+    settings = (folder / common / "config", Path(where) / "config.worktree")
+    return Repository(top, Path(where), settings, algorithm), within
+
+
+def _ask(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [*_SAFE, *arguments],
+        cwd=folder,
+        env=_environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        errors="surrogateescape",
+        check=False,
+    )
+
+
+def _environment() -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in _KEPT}
+    return kept | {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C", "LANGUAGE": ""}
+
+
+def _complaint(stderr: str) -> str:
+    """What git says went wrong, in one line; the hints that it adds are left out."""
+    lines = [line.strip() for line in stderr[:4000].splitlines() if line.strip() and not line.startswith("hint:")]
+    return " ".join(lines[:3])[:500]
+
+
+_FIELDS_BEFORE_PATH = {"1": 7, "u": 9, "?": 0}
+"""Of each kind of line of `git status`: how many fields stand between the kind and the path."""
+
+_ESCAPED = re.compile(rb'\\([abtnvfr"\\]|[0-7]{3})')
+_ESCAPES = dict(zip(b'abtnvfr"\\', b'\a\b\t\n\v\f\r"\\', strict=True))
+
+
+def _unquoted(path: str) -> bytes:
+    """A path as git prints it: in quotes and with escapes where it has other than plain characters."""
+    if not path.startswith('"'):
+        return os.fsencode(path)
+
+    def character(escape: re.Match[bytes]) -> bytes:
+        code = escape[1]
+        return bytes([_ESCAPES[code[0]] if len(code) == 1 else int(code, 8) & 0xFF])
+
+    return _ESCAPED.sub(character, path[1:-1].encode("ascii", "replace"))
+
+
+def _mark(mode: str, blob: str) -> str:
+    return ABSENT if mode == ABSENT else f"{mode} {blob}"
