@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, BeforeValidator, Field, PositiveFloat, SecretStr, ValidationError
-from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsConfigDict
+from pydantic_settings import BaseSettings, EnvSettingsSource
 
 from ralph.breaker import PRESETS, BreakerSettings
 from ralph.decision import DecisionSettings
@@ -24,6 +24,7 @@ __all__ = [
     "Settings",
     "SettingsFound",
     "Source",
+    "environment",
     "load_settings",
     "parse_duration",
     "untrusted_keys",
@@ -158,14 +159,11 @@ class SettingsFound:
     origins: Mapping[str, str]
 
 
-class _FromEnvironment(Settings, BaseSettings):  # pyright: ignore[reportIncompatibleVariableOverride]
-    model_config = SettingsConfigDict(frozen=True, extra="ignore", env_prefix="RALPH_", env_nested_delimiter="__")
-
-
 def environment() -> Source:
     """What variables called RALPH_… say. Raises `SettingError` for one that cannot be read."""
     try:
-        values = EnvSettingsSource(_FromEnvironment)()
+        shape = cast("type[BaseSettings]", Settings)  # it reads nothing of it but the fields
+        values = EnvSettingsSource(shape, env_prefix="RALPH_", env_nested_delimiter="__")()
     except ValueError as error:
         raise SettingError("RALPH_…", "the environment", str(error), "Lists and tables are written as JSON.") from None
     return Source("the environment", values)

@@ -12,6 +12,7 @@ import os
 import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -265,7 +266,7 @@ class Runner:
 
     async def _finish(self, run: ActiveRun, end: Complete | Halt) -> RunRecord:
         completed = end if isinstance(end, Complete) else None
-        facts = {
+        facts: dict[str, Any] = {
             "stop_reason": "completed" if completed else end.stop_reason if isinstance(end, Halt) else "error",
             "verified": completed is not None and completed.verified,
             "detail": end.reason,
@@ -300,7 +301,7 @@ class Runner:
         )
 
 
-def _verified(run: ActiveRun, verification: Verification, *, at: Any) -> VerificationFinished:
+def _verified(run: ActiveRun, verification: Verification, *, at: datetime) -> VerificationFinished:
     return VerificationFinished(
         **run.stamp(at, iteration=0), passed=verification.passed, verdicts=verification.verdicts
     )

@@ -2,6 +2,7 @@
 
 import logging
 from datetime import datetime
+from typing import Any
 
 from ralph import events
 from ralph.errors import ExecutorUnavailableError
@@ -27,7 +28,7 @@ _logger = logging.getLogger("ralph.runner")
 
 def as_event(happened: TurnEvent, *, run_id: str, iteration: int, at: datetime) -> Event | None:
     """What an executor told, as an event of the run; None for what is no event."""
-    common = {"run_id": run_id, "iteration": iteration, "at": at}
+    common: dict[str, Any] = {"run_id": run_id, "iteration": iteration, "at": at}
     match happened:
         case MessageDelta(text=text):
             return events.MessageStreamed(**common, text=text)
