@@ -15,7 +15,7 @@ from ralph.analysis.state import standing
 from ralph.analysis.stuck import REPEATS, WINDOW, Pass, stuck
 from ralph.analysis.summary import work_summary
 from ralph.analysis.testruns import SuiteOutcome, suite_outcome
-from ralph.analysis.text import read
+from ralph.analysis.text import Reading, read
 from ralph.analysis.vocabulary import Vocabulary, vocabulary
 from ralph.output import Output
 from ralph.plan import TaskPlan, parse_plan
@@ -45,6 +45,7 @@ class _Signals(NamedTuple):
     boxes: TaskPlan
     completion: Completion
     certainty: Certainty
+    quality: float
 
     @property
     def tests_pass(self) -> bool:
@@ -201,7 +202,16 @@ def _signals(words: Vocabulary, text: str, status: Status, task: str = "") -> _S
         open_items=len(boxes.open),
         said_so=isinstance(status, StatusReport) and status.exit_signal is True,
     )
-    return _Signals(scope, said, suite, faults(scope), boxes, done, certainty(scope, reported=done.detected))
+    return _Signals(
+        scope,
+        said,
+        suite,
+        faults(scope),
+        boxes,
+        done,
+        certainty(scope, reported=done.detected),
+        output_quality(reading.text),
+    )
 
 
 def _metrics(found: _Signals, work: WorkDone, text: str, context: AnalysisContext) -> Metrics:
@@ -217,7 +227,7 @@ def _metrics(found: _Signals, work: WorkDone, text: str, context: AnalysisContex
     )
     return metrics.model_copy(
         update={
-            "quality_score": quality_score(metrics, output_quality(found.scope.reading.text)),
+            "quality_score": quality_score(metrics, found.quality),
             "level": level(metrics, fatal=found.faults.fatal),
         }
     )
@@ -229,7 +239,7 @@ def _confidence(found: _Signals, text: str) -> float:
     whole = (
         0.35 * found.completion.confidence
         + 0.25 * (100 if found.tests_pass else 0)
-        + 0.20 * output_quality(found.scope.reading.text)
+        + 0.20 * found.quality
         + 0.20 * clean
     )
     return round(whole, 1)
@@ -252,16 +262,17 @@ def _evidence(found: _Signals, work: WorkDone, status: Status, text: str) -> tup
         *found.suite.evidence(),
         *work.evidence,
     ]
-    placed = [
-        piece.model_copy(update={"start": reading.place(piece.start), "end": reading.place(piece.end)})
-        if piece.end
-        else piece
-        for piece in bounded(pieces)
-    ]
-    return tuple(
-        piece.model_copy(update={"text": text[piece.start : piece.end][:_SHOWN]})
-        for piece in (*_status_evidence(status), *placed)
-    )
+    return tuple(_placed(piece, reading, text) for piece in (*_status_evidence(status), *bounded(pieces)))
+
+
+def _placed(piece: Evidence, reading: Reading, text: str) -> Evidence:
+    """A piece of evidence with its place in the whole reply; the status block's is known already."""
+    if not piece.end:
+        return piece
+    start, end = piece.start, piece.end
+    if piece.signal != "exit_signal":
+        start, end = reading.place(start), reading.place(end)
+    return piece.model_copy(update={"start": start, "end": end, "text": text[start : min(end, start + _SHOWN)]})
 
 
 def _status_evidence(status: Status) -> list[Evidence]:

@@ -23,7 +23,9 @@ LOOKED_AT = 50
 
 _WORD = re.compile(r"[a-z0-9']+|[\u3400-\u9fff]")
 _UNIT = re.compile(r"\b(?:step|phase|part|task|story|milestone|iteration|stage|item|sprint|session)\s{0,2}#?\d{1,4}\b")
+_PART = re.compile(r"\bfirst\s(?:\d{1,4}|one|two|three|four|five|few|half|part|step|phase|batch)\b")
 _SHARE = re.compile(r"(?<![\d/])(\d{1,6})\s?(?:/|of|out of)\s?(?:the )?(\d{1,6})(?![\d/])")
+_PERCENT = re.compile(r"(?<![\w.,])\d{1,2}(?:\.\d{1,3})?\s?[%％]")
 _ASIDE = re.compile(r"(?:ok|okay|great|good|well|right|nice)?[\s,]{0,3}(?:that's|that is|this is)\s+\w+[.!]?")
 _BOX = re.compile(r"(?:[-*+]|\d{1,3}[.)])\s\[[ x]\]")
 _TASK_READ = 20_000
@@ -127,7 +129,12 @@ def _misplaced(scope: Scope, hit: Hit) -> str:
         return "It is said in passing, not in a report of work."
     if _BOX.match(sentence):
         return "It stands in a checklist, whose boxes count by themselves."
-    if any(int(part) < int(whole) for part, whole in _SHARE.findall(sentence)):
+    near = scope.reading.prose[max(begin, hit.start - 30) : min(end, hit.end + 30)]
+    if (
+        _PERCENT.search(near)
+        or _PART.search(near)
+        or any(int(part) < int(whole) for part, whole in _SHARE.findall(sentence))
+    ):
         return "It is said of a part of the whole."
     if scope.of("more") and _UNIT.search(sentence):
         return "It is said of one part, and more is to come."

@@ -10,7 +10,7 @@ STAGNATION = 3
 """Percent of progress below which a loop stagnates."""
 CATASTROPHIC_ERRORS = 5
 
-_SPECIFIC = re.compile(r"[\w-]{1,80}\.[a-z]{1,5}\b|`[^`\n]{1,80}`|\b\d{1,9}\b|\w\(\)")
+_SPECIFIC = re.compile(r"(?<![\w-])[\w-]{1,80}\.[a-z]{1,5}\b|`[^`\n]{1,80}`|\b\d{1,9}\b|\w\(\)")
 
 
 def level(metrics: Metrics, *, fatal: bool = False) -> Level:

@@ -27,7 +27,7 @@ _STRONG = re.compile(
     r"|exit (?:code|status) [1-9]|segmentation fault|permission denied|no such file or directory"
 )
 _EMPTY = re.compile(r"[\"']?\s{0,3}[:=]\s{0,3}(?:null|none|nil|0|false|no|\[\]|\{\}|无|無|-)(?![\w.])")
-_CODE_AFTER = re.compile(r"\s?#\d")
+_NUMBER = re.compile(r"\s?#\d")
 _DROPPED = (
     (re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{7,64}\b"), " "),
     (re.compile(r"(?<![\w.~@+-])(?:[a-z]:)?(?:[\w.~@+-]{0,80}[/\\]){1,40}[\w.~@+-]{0,80}"), "path"),
@@ -61,7 +61,7 @@ def faults(scope: Scope) -> Faults:
     fatal = [hit for hit in scope.of("fatal")[:LOOKED_AT] if _reports(scope, hit)]
     found = [_evidence("error", hit, -10, f"Speaks of an error ({hit.name}).") for hit in counted]
     found += [_evidence("fatal_error", hit, -30, "There is no way on from this.") for hit in fatal]
-    names = {hit.name for hit in counted} | ({"error"} if fatal and not counted else set())
+    names = {hit.name for hit in counted} or {"error" for _ in fatal}
     return Faults(tuple(sorted(names)), len(counted) + len(fatal), bool(fatal), tuple(found))
 
 
@@ -107,12 +107,28 @@ def _strong_lines(reading: Reading) -> Iterable[str]:
 
 def _reports(scope: Scope, hit: Hit) -> bool:
     """Whether an error word says that there is an error."""
-    if scope.negated(hit, 4) or scope.before("mended", hit, 4) or scope.after("mended", hit, 4):
+    if _absent(scope, hit) or _is_mended(scope, hit):
         return False
     prose = scope.reading.prose
-    if _EMPTY.match(prose, hit.end) or (hit.name == "issue" and _CODE_AFTER.match(prose, hit.end)):
+    if _EMPTY.match(prose, hit.end) or (hit.name == "issue" and _NUMBER.match(prose, hit.end)):
         return False
     return not scope.reading.in_heading(hit.start) or _has_content(scope, hit)
+
+
+def _absent(scope: Scope, hit: Hit) -> bool:
+    """ "No errors", "not a bug", "did not find any problems"; but not "did not fix the bug"."""
+    if scope.before("absence", hit, 4) or scope.negated(hit, 1):
+        return True
+    negation = scope.negated(hit, 5)
+    return negation is not None and " any " in scope.reading.prose[negation.end : hit.start]
+
+
+def _is_mended(scope: Scope, hit: Hit) -> bool:
+    """ "Fixed the bug", "the error is resolved"; but not "the error is not resolved"."""
+    for word in (scope.before("mended", hit, 4), scope.after("mended", hit, 4)):
+        if word and not scope.negated(word):
+            return True
+    return False
 
 
 def _has_content(scope: Scope, heading: Hit) -> bool:

@@ -43,10 +43,10 @@ def standing(
     vetoed = isinstance(status, StatusReport) and status.exit_signal is False
     if question:
         return Standing("question", question)
-    if blocked := _blocked(scope):
-        return Standing("blocked", blocked)
     if completion.detected and not vetoed and not open_items:
         return Standing("done")
+    if blocked := _blocked(scope):
+        return Standing("blocked", blocked)
     return Standing(_plain(scope, worked=worked or vetoed))
 
 

@@ -21,7 +21,9 @@ LIKENESS = 0.85
 """Share of words in common from which two replies are nearly the same."""
 
 _COMPARED = 20_000
-_WORD = re.compile(r"[a-z_]{2,}|[\u3400-\u9fff]")
+_SHORT = 60
+"""Words that two replies have together, below which they are short."""
+_WORD = re.compile(r"[a-z0-9_]+|[^\w\s]|[\u3400-\u9fff]")
 
 
 class Pass(NamedTuple):
@@ -78,12 +80,14 @@ def stuck(
 
 
 def alike(left: str, right: str) -> float:
-    """How many of their words two replies have in common, 0–1; numbers and punctuation do not count."""
-    if left == right:
-        return 1.0
+    """How many of their words two replies have in common, 0–1. Short ones are alike only when they are the same: a
+    single word of a command makes another command of it.
+    """
     ours, theirs = (Counter(_WORD.findall(text[:_COMPARED].lower())) for text in (left, right))
+    if ours == theirs:
+        return 1.0
     total = ours.total() + theirs.total()
-    return 2 * (ours & theirs).total() / total if total else float(left.split() == right.split())
+    return 2 * (ours & theirs).total() / total if total >= _SHORT else 0.0
 
 
 def _circles(last: Sequence[Pass]) -> list[str]:

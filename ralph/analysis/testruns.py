@@ -37,12 +37,12 @@ _TEST_LINE = re.compile(
     | RUN\s+v\d | running\s\d{1,7}\stests? | test\s[\w:]+\s\.\.\. | test\sresult: | Doc-tests
     | Running\s(?:unittests|tests)
     | [✓✔✗✕❯×√]\s | \d{1,7}\s(?:passing|failing|pending) | (?:not\s)?ok\s\d | \d\.\.\d | OK$ | FAILED\s\(
-    | (?:\$|>)\s\S | (?:npm|npx|pnpm|yarn|pytest|cargo|go|make|jest|vitest)\s(?:run\s)?test\b | Exit\scode\s\d
+    | (?:(?:\$|>)\s)?(?:npm|npx|pnpm|yarn|pytest|cargo|go|make|jest|vitest)\s(?:run\s)?test\b | Exit\scode\s\d
     )""",
     re.VERBOSE,
 )
 _TEST_WORDS = re.compile(r"\d{1,7}\s(?:tests?|specs?)\s(?:passed|failed|passing|failing)|test suites?:", re.IGNORECASE)
-_REPORT_LINE = re.compile(r"\s{0,12}(?:#{1,6}\s|[-*]\s\*\*|\d{1,2}\.\s\*\*)")
+_REPORT_LINE = re.compile(r"#{1,6}\s|\s{0,4}(?:[-*]\s\*\*|\d{1,2}\.\s\*\*)")
 _FENCE = re.compile(r"\s{0,8}(?:```|~~~)")
 
 

@@ -12,6 +12,7 @@ Role = Literal[
     "keyword",
     "success",
     "negation",
+    "absence",
     "contrast",
     "qualifier",
     "future",
@@ -37,9 +38,9 @@ Role = Literal[
 """The part that a word plays.
 
 keyword: says that work is complete. success: a weaker word of that kind, for the completion score alone.
-negation: turns what follows round. contrast, qualifier: take back what the sentence says, the first also what the
-sentence before says. future: what follows has not happened. more: there is work to come.
-certain, likely, unsure, hedge, certainty: how sure the agent is. fault: an error word. fatal: no way on from it.
+negation: turns what follows round. absence: there is none of what follows. contrast, qualifier: take back what the
+sentence says, the first also what the sentence before says. future: what follows has not happened. more: there is
+work to come. certain, likely, unsure, hedge, certainty: how sure the agent is. fault: an error word. fatal: no way on.
 mended: the error is gone. nothing: an empty section says this. progress, unrelated: whether a percentage beside it
 is a share of the work. lost: does not know what to do. blocked: cannot go on without a person.
 person: a question beside it asks someone. offer: a question that asks for nothing. work: something was done.

@@ -63,9 +63,18 @@ _COMPLETION: Words = {
     "negation": alone(
         *("no", "not", "0", "zero", "never", "none", "nothing", "neither", "nor", "without", "cannot", "isn't"),
         *("aren't", "wasn't", "weren't", "hasn't", "haven't", "hadn't", "don't", "doesn't", "didn't", "can't"),
-        *("couldn't", "won't", "wouldn't", "shouldn't", "not yet", "yet to", "no longer", "free of", "failed to"),
-        *("fails to", "unable to", "far from", "instead of", "rather than", "not fully", "not completely"),
+        *(
+            "couldn't",
+            "won't",
+            "wouldn't",
+            "shouldn't",
+            "not yet",
+            "yet to",
+            "no longer",
+        ),
+        *("far from", "instead of", "rather than", "not fully", "not completely"),
     ),
+    "absence": alone("no", "0", "zero", "without", "free of", "no longer", "never", "any more"),
     "contrast": alone("but", "however", "except", "although", "though", "unfortunately"),
     "qualifier": alone(
         *("still", "remain", "remains", "remaining", "failing", "fails", "todo", "todos", "partial", "partially"),
@@ -78,7 +87,21 @@ _COMPLETION: Words = {
         *("need to", "needs to", "have to", "has to", "plan to", "want to", "trying to", "try to", "aim to"),
         *("once", "when", "if", "until", "till", "unless", "before", "after", "whether", "as soon as"),
         *("i'll", "we'll", "it'll", "let me", "let's", "can be", "could be", "may be", "might be", "mark as"),
-        *("consider", "considered", "definition of", "criteria for", "reply", "respond with", "say"),
+        *(
+            "failed to",
+            "fails to",
+            "unable to",
+            "failing to",
+            "not able to",
+            "couldn't get",
+            "consider",
+            "considered",
+            "definition of",
+            "criteria for",
+            "reply",
+            "respond with",
+            "say",
+        ),
     ),
     "more": alone(
         *("next task", "next step", "next steps", "next phase", "next story", "next up", "next iteration"),
@@ -121,7 +144,9 @@ _CERTAINTY: Words = {
         *("not confident", "not sure", "unconfident", "doesn't know", "can't tell", "cannot tell", "unlikely"),
     ),
     "hedge": {
-        **alone("maybe", "might", "could", "approximately", "roughly", "basically", "i think", "perhaps"),
+        "might": ("might", "might be"),
+        "could": ("could", "could be"),
+        **alone("maybe", "approximately", "roughly", "basically", "i think", "perhaps"),
         "doubt": ("doubt", "doubts", "doubtful"),
     },
     "certainty": {
@@ -142,7 +167,23 @@ _CERTAINTY: Words = {
 _FAULTS: Words = {
     "fault": {
         "error": ("error", "errors", "errored", "erroring"),
-        "failed": ("failed", "fail", "fails", "failing", "failure", "failures", "crash", "crashed", "crashes"),
+        "failed": (
+            "failed",
+            "failed to",
+            "fail",
+            "fails",
+            "fails to",
+            "failing",
+            "failing to",
+            "failure",
+            "failures",
+            "failed to",
+            "fails to",
+            "failing to",
+            "crash",
+            "crashed",
+            "crashes",
+        ),
         "exception": ("exception", "exceptions", "traceback", "stack trace"),
         "issue": ("issue", "issues"),
         "problem": ("problem", "problems"),
@@ -171,12 +212,11 @@ _FAULTS: Words = {
 
 _TALK: Words = {
     "blocked": alone(
-        *("i am blocked", "i'm blocked", "we are blocked", "blocked by", "blocked on", "remain blocked"),
-        *("still blocked", "cannot proceed", "can't proceed", "cannot continue", "can't continue"),
+        *("i am blocked", "i'm blocked", "we are blocked", "i remain blocked", "i am still blocked"),
+        *("i'm still blocked", "cannot proceed", "can't proceed", "cannot continue", "can't continue"),
         *("unable to proceed", "unable to continue", "waiting for you", "waiting for your", "waiting on you"),
-        *("need your approval", "needs your approval", "requires your approval", "need permission"),
-        *("need permissions", "need your permission", "need access", "need credentials", "no permission"),
-        *("permission denied", "permissions are denied", "approval is required", "requires approval"),
+        *("need your approval", "needs your approval", "requires your approval", "need your permission"),
+        *("i need permission", "i need access", "i need credentials", "approval is required before"),
     ),
     "person": alone(
         *("you", "your", "shall i", "should i", "should we", "shall we", "do i", "may i", "can i", "could i"),
