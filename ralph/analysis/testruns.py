@@ -41,7 +41,10 @@ _TEST_LINE = re.compile(
     )""",
     re.VERBOSE,
 )
-_TEST_WORDS = re.compile(r"\d{1,7}\s(?:tests?|specs?)\s(?:passed|failed|passing|failing)|test suites?:", re.IGNORECASE)
+_TEST_WORDS = re.compile(
+    r"\s{0,12}(?:[-*]\s)?(?:\w{1,20}:?\s){0,3}\d{1,7}\s(?:tests?|specs?)\s(?:passed|failed|passing|failing)",
+    re.IGNORECASE,
+)
 _REPORT_LINE = re.compile(r"#{1,6}\s|\s{0,4}(?:[-*]\s\*\*|\d{1,2}\.\s\*\*)")
 _FENCE = re.compile(r"\s{0,8}(?:```|~~~)")
 
@@ -130,7 +133,7 @@ def _only_tests(reading: Reading, scope: Scope) -> bool:
     begins as a test run does and ends without a report.
     """
     lines = [line for line in _sampled(reading.text) if line.strip() and not _FENCE.match(line)]
-    kinds = [bool(_TEST_LINE.match(line) or _TEST_WORDS.search(line[:300])) for line in lines]
+    kinds = [bool(_TEST_LINE.match(line) or _TEST_WORDS.match(line)) for line in lines]
     if not any(kinds):
         return False
     reported = any(_REPORT_LINE.match(line) for line in lines)
