@@ -1,0 +1,49 @@
+"""Where runs are kept: `open_store` finds the store that a name means."""
+
+import re
+from pathlib import Path
+
+from ralph.errors import UsageError
+from ralph.store.base import Store
+
+__all__ = ["Store", "default_path", "open_store"]
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+
+
+def open_store(url: str | None = None) -> Store:
+    """The store that a name means, to be used in `async with`; nothing is read or written before.
+
+    Args:
+        url: "memory:", "sqlite:///PATH" or a path, "~" allowed; None for the user's own store.
+
+    Raises:
+        UsageError: it means no store.
+    """
+    if url == "memory:":
+        from ralph.store.memory import MemoryStore
+
+        return MemoryStore()
+    from ralph.store.sql import SqlStore
+    from ralph.store.sqlite import SqliteFile
+
+    return SqlStore(SqliteFile(default_path() if url is None else _path(url)))
+
+
+def default_path() -> Path:
+    """The file of the user's own store: outside of any workspace, so out of the agent's way."""
+    from platformdirs import user_state_path
+
+    return user_state_path("ralph") / "ralph.db"
+
+
+def _path(url: str) -> Path:
+    path = url.removeprefix("sqlite:///")
+    scheme = _SCHEME.match(path)
+    if scheme or path in {"", ":memory:"} or "\0" in path:
+        name = f"{scheme[0]}…" if scheme else repr(url)  # the rest may hold a password
+        raise UsageError(
+            f"{name} names no store that Ralph can use.",
+            "Give the path of a file, the same as sqlite:///PATH, or memory: to keep nothing.",
+        )
+    return Path(path).expanduser().absolute()

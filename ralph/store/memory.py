@@ -1,0 +1,82 @@
+"""Keeps runs in memory, for tests and for runs that nobody will ask about."""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+
+from ralph.errors import StoreError
+from ralph.events import Event
+from ralph.record import IterationRecord, RunRecord
+from ralph.store.base import Store
+
+__all__ = ["MemoryStore"]
+
+
+@dataclass
+class _Kept:
+    run: RunRecord
+    iterations: dict[int, IterationRecord] = field(default_factory=dict[int, IterationRecord])
+    events: dict[int, Event] = field(default_factory=dict[int, Event])
+
+
+class MemoryStore(Store):
+    """A store that lasts as long as the object. Runs outlive the `async with`."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, _Kept] = {}
+
+    async def create(self, run: RunRecord, events: Sequence[Event] = ()) -> None:
+        if run.id in self._kept:
+            raise StoreError(f"Run {run.id} is in the store already.")
+        kept = _Kept(run)
+        kept.events.update(_new(events, kept.events))
+        self._kept[run.id] = kept
+
+    async def append(
+        self,
+        run_id: str,
+        events: Sequence[Event],
+        *,
+        iteration: IterationRecord | None = None,
+        run: RunRecord | None = None,
+    ) -> None:
+        kept = self._kept.get(run_id)
+        if kept is None:
+            raise StoreError(f"The store holds no run {run_id}.")
+        if iteration and iteration.number in kept.iterations:
+            raise StoreError(f"Iteration {iteration.number} of run {run_id} is in the store already.")
+        kept.events.update(_new(events, kept.events))
+        if iteration:
+            kept.iterations[iteration.number] = iteration
+        kept.run = run or kept.run
+
+    async def run(self, run_id: str) -> RunRecord | None:
+        if run_id in self._kept:
+            return self._kept[run_id].run
+        found = [kept.run for key, kept in self._kept.items() if key.startswith(run_id)]
+        return found[0] if len(found) == 1 else None
+
+    async def runs(self, *, workspace: str | None = None, limit: int = 100) -> list[RunRecord]:
+        kept = [kept.run for kept in self._kept.values()]
+        found = [run for run in kept if workspace is None or run.workspace == workspace]
+        return sorted(found, key=lambda run: (run.started_at, run.id), reverse=True)[:limit]
+
+    async def iterations(self, run_id: str) -> AsyncIterator[IterationRecord]:
+        if kept := self._kept.get(run_id):
+            for number in sorted(kept.iterations):
+                yield kept.iterations[number]
+
+    async def events(self, run_id: str, *, after: int = 0) -> AsyncIterator[Event]:
+        if kept := self._kept.get(run_id):
+            for seq in sorted(seq for seq in kept.events if seq > after):
+                yield kept.events[seq]
+
+    async def last_seq(self, run_id: str) -> int:
+        kept = self._kept.get(run_id)
+        return max(kept.events, default=0) if kept else 0
+
+
+def _new(events: Sequence[Event], known: dict[int, Event]) -> dict[int, Event]:
+    new = {event.seq: event for event in events if event.seq}
+    if len(new) < sum(1 for event in events if event.seq) or not known.keys().isdisjoint(new):
+        raise StoreError("An event with that number is in the store already: another writer is at work on the run.")
+    return new

@@ -1,0 +1,88 @@
+"""Records and events as rows of the tables, and back."""
+
+import json
+import re
+from collections.abc import Callable, Iterable
+from datetime import UTC
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import PydanticSerializationError
+
+from ralph.errors import RecordError
+from ralph.events import Event, parse_event
+from ralph.record import IterationRecord, RunRecord
+
+__all__ = ["clean", "event_rows", "iteration_row", "read_event", "read_iteration", "read_run", "run_row"]
+
+_R = TypeVar("_R")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def run_row(run: RunRecord) -> dict[str, Any]:
+    return {
+        "id": run.id,
+        "workspace": None if run.workspace is None else clean(run.workspace),
+        "started_at": run.started_at.astimezone(UTC).isoformat(timespec="microseconds"),
+        "state": run.state,
+        "record": _json(run),
+    }
+
+
+def iteration_row(run_id: str, iteration: IterationRecord) -> dict[str, Any]:
+    return {"run_id": run_id, "number": iteration.number, "record": _json(iteration)}
+
+
+def event_rows(run_id: str, events: Iterable[Event]) -> list[dict[str, Any]]:
+    """A row for each event that is kept, which those without a `seq` are not."""
+    return [
+        {"run_id": run_id, "seq": event.seq, "type": event.type, "iteration": event.iteration, "body": _json(event)}
+        for event in events
+        if event.seq
+    ]
+
+
+def read_run(run_id: str, record: str) -> RunRecord:
+    return _read(RunRecord.model_validate_json, record, f"The record of run {run_id}")
+
+
+def read_iteration(run_id: str, number: int, record: str) -> IterationRecord:
+    return _read(IterationRecord.model_validate_json, record, f"The record of iteration {number} of run {run_id}")
+
+
+def read_event(run_id: str, seq: int, body: str) -> Event | None:
+    """The event; None for a type that this version does not know."""
+    return _read(_known_event, body, f"Event {seq} of run {run_id}")
+
+
+def clean(text: str) -> str:
+    """The text without lone surrogates, which neither UTF-8 nor any database has room for."""
+    return _SURROGATE.sub("\ufffd", text)
+
+
+def _json(record: BaseModel) -> str:
+    try:
+        return record.model_dump_json()
+    except PydanticSerializationError:
+        return clean(json.dumps(record.model_dump(mode="json"), ensure_ascii=False))
+
+
+def _known_event(body: str) -> Event | None:
+    try:
+        return parse_event(body)
+    except ValidationError as error:
+        if error.errors(include_url=False)[0]["type"] == "union_tag_invalid":
+            return None
+        raise
+
+
+def _read(parse: Callable[[str], _R], text: str, name: str) -> _R:
+    try:
+        return parse(text)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise RecordError(
+            f"{name} cannot be read back: {f'{where}: ' if where else ''}{first['msg']}.",
+            "It is damaged, or another version of Ralph wrote it: read it with that one.",
+        ) from error

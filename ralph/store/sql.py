@@ -1,0 +1,110 @@
+"""Keeps runs in a SQL database.
+
+One thread holds the store's one connection and does everything in the order in which it was asked for. A call that
+is cancelled is done as a whole or not at all, and leaves the connection to the calls after it.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from types import TracebackType
+from typing import Concatenate, ParamSpec, Self, TypeVar
+
+import anyio
+from sqlalchemy.exc import DBAPIError
+
+from ralph.events import Event
+from ralph.record import IterationRecord, RunRecord
+from ralph.store.base import Store
+from ralph.store.sqlite import SqliteFile
+from ralph.store.tables import Tables
+
+__all__ = ["SqlStore"]
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+class SqlStore(Store):
+    """A store in a database, shared with any number of other processes."""
+
+    def __init__(self, database: SqliteFile) -> None:
+        self._database = database
+        self._tables: Tables | None = None
+        self._thread: ThreadPoolExecutor | None = None
+
+    async def __aenter__(self) -> Self:
+        self._thread = ThreadPoolExecutor(1, "ralph-store")
+        try:
+            await self._in_thread(self._open)
+        except BaseException:
+            await self.__aexit__(None, None, None)
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._thread
+        with anyio.CancelScope(shield=True):
+            await self._in_thread(self._close)
+        self._thread.shutdown()
+
+    async def create(self, run: RunRecord, events: Sequence[Event] = ()) -> None:
+        await self._do(Tables.create, run, events)
+
+    async def append(
+        self,
+        run_id: str,
+        events: Sequence[Event],
+        *,
+        iteration: IterationRecord | None = None,
+        run: RunRecord | None = None,
+    ) -> None:
+        await self._do(Tables.append, run_id, events, iteration, run)
+
+    async def run(self, run_id: str) -> RunRecord | None:
+        return await self._do(Tables.run, run_id)
+
+    async def runs(self, *, workspace: str | None = None, limit: int = 100) -> list[RunRecord]:
+        return await self._do(Tables.newest_runs, workspace, limit)
+
+    async def iterations(self, run_id: str) -> AsyncIterator[IterationRecord]:
+        after = 0
+        while page := await self._do(Tables.iterations, run_id, after):
+            for iteration in page:
+                yield iteration
+            after = page[-1].number
+
+    async def events(self, run_id: str, *, after: int = 0) -> AsyncIterator[Event]:
+        while page := await self._do(Tables.events, run_id, after):
+            for _, event in page:
+                if event is not None:
+                    yield event
+            after = page[-1][0]
+
+    async def last_seq(self, run_id: str) -> int:
+        return await self._do(Tables.last_seq, run_id)
+
+    async def _do(self, call: Callable[Concatenate[Tables, _P], _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        if self._tables is None:
+            raise RuntimeError("A store is used in `async with`.")
+        return await self._in_thread(partial(call, self._tables, *args, **kwargs))
+
+    async def _in_thread(self, work: Callable[[], _T]) -> _T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._explained, work)
+
+    def _explained(self, work: Callable[[], _T]) -> _T:
+        try:
+            return work()
+        except DBAPIError as error:
+            raise self._database.explain(error) from error
+
+    def _open(self) -> None:
+        self._tables = Tables.open(self._database)
+
+    def _close(self) -> None:
+        tables, self._tables = self._tables, None
+        if tables:
+            tables.close()

@@ -1,0 +1,97 @@
+"""What is particular to SQLite: how its file is opened, how a transaction begins, what its errors mean."""
+
+import sqlite3
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import URL, Connection, NullPool, create_engine
+from sqlalchemy.exc import DBAPIError
+
+from ralph.errors import StoreError
+
+__all__ = ["SqliteFile"]
+
+BUSY_TIMEOUT = 3.0
+"""Seconds to wait for another process's transaction; each of ours takes less than a millisecond."""
+
+_DISK_FULL = ("the disk is full", "Make room, then resume the run: everything up to the last iteration is kept.")
+_READ_ONLY = ("it cannot be written", "Check who owns the file and its folder and their permissions.")
+_BUSY = (
+    f"another process has kept it locked for more than {BUSY_TIMEOUT:.0f} seconds",
+    "End the program that has it open (a database browser, a backup), then try again.",
+)
+_DAMAGED = ("the file is damaged", "Move it away, with the -wal and -shm files beside it, and Ralph begins a new one.")
+_FAULTS = {
+    sqlite3.SQLITE_BUSY: _BUSY,
+    sqlite3.SQLITE_LOCKED: _BUSY,
+    sqlite3.SQLITE_PERM: _READ_ONLY,
+    sqlite3.SQLITE_READONLY: _READ_ONLY,
+    sqlite3.SQLITE_FULL: _DISK_FULL,
+    sqlite3.SQLITE_CORRUPT: _DAMAGED,
+    sqlite3.SQLITE_NOTADB: ("the file is no SQLite database", "Name another file, or move this one away."),
+    sqlite3.SQLITE_CANTOPEN: (
+        "it cannot be opened",
+        "The path must name a file, in a folder that may be written to: check both.",
+    ),
+    sqlite3.SQLITE_IOERR: ("the disk reports an error", "Check the disk: it may be full, over quota or failing."),
+    sqlite3.SQLITE_TOOBIG: ("a text is larger than SQLite takes", "Have the agent print less."),
+}
+
+
+@dataclass(frozen=True)
+class SqliteFile:
+    """A database file in write-ahead mode, fully durable. Its folder is made where missing, for the owner alone."""
+
+    path: Path
+
+    begin = "BEGIN IMMEDIATE"
+    """Takes the write lock at once, so that a transaction that has begun cannot find itself locked out."""
+
+    @property
+    def place(self) -> str:
+        """What a person knows the store by."""
+        return str(self.path)
+
+    def connect(self) -> Connection:
+        """The one connection that a store needs, in autocommit mode outside of transactions."""
+        try:
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(
+                f"The folder of the store, {self.path.parent}, cannot be created: {error.strerror}.",
+                "Name another place for the store, or make the folder yourself.",
+            ) from error
+        engine = create_engine(
+            URL.create("sqlite", database=self.place),
+            poolclass=NullPool,
+            connect_args={"timeout": BUSY_TIMEOUT, "isolation_level": None, "check_same_thread": False},
+            hide_parameters=True,
+        )
+        connection = engine.connect()
+        with connection.begin():
+            for pragma in ("foreign_keys = ON", "synchronous = FULL"):
+                connection.exec_driver_sql(f"PRAGMA {pragma}")
+        return connection
+
+    def prepare(self, connection: Connection) -> None:
+        """What is kept in the file itself, once it is known to be Ralph's."""
+        connection.exec_driver_sql("PRAGMA journal_mode = WAL")
+
+    def explain(self, error: DBAPIError) -> StoreError:
+        """What a person is told of an error."""
+        cause = error.orig
+        if not isinstance(cause, sqlite3.Error):
+            return StoreError(f"The store {self.place} cannot be used: {cause}.")
+        code: int | None = getattr(cause, "sqlite_errorcode", None)
+        if code is not None and code & 0xFF == sqlite3.SQLITE_CONSTRAINT:
+            return self._refused(code)
+        problem, remedy = _FAULTS.get((code or 0) & 0xFF, (str(cause), "Check the file and its folder."))
+        return StoreError(f"The store {self.place} cannot be used: {problem}.", remedy)
+
+    def _refused(self, code: int) -> StoreError:
+        if code == sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY:
+            return StoreError(f"The store {self.place} holds no such run.", "`ralph runs` lists those that it holds.")
+        return StoreError(
+            f"The store {self.place} already holds what was to be added to it.",
+            "Another process seems to be at work on the same run: end one of the two.",
+        )

@@ -1,0 +1,17 @@
+"""Every store does what a store does."""
+
+import pytest
+
+from ralph.store import Store, open_store
+from ralph.store.memory import MemoryStore
+from ralph.testing.store_conformance import StoreConformance
+
+
+class TestMemoryStore(StoreConformance):
+    store = pytest.fixture(lambda _: MemoryStore())
+
+
+class TestSqlStore(StoreConformance):
+    @pytest.fixture
+    def store(self, tmp_path) -> Store:
+        return open_store(str(tmp_path / "ralph.db"))
