@@ -28,6 +28,11 @@ Source = Literal["setting", "environment", "PATH", "cache", "fetched"]
 
 _KNOWN_GOOD = (1, 0, 92), (1, 1)
 _VERSION = re.compile(r"GitHub Copilot CLI (\d{1,6}(?:\.\d{1,6}){1,3})")
+_NAMES = {
+    "setting": "The setting executor.cli_path",
+    "environment": "The environment variable COPILOT_CLI_PATH",
+}
+_REMOVE_IT = f"Name another, or none: Ralph then looks on PATH, and else fetches version {PINNED} itself."
 _LAUNCH = 60.0
 _BOUND = 100_000
 
@@ -38,7 +43,7 @@ class Found:
 
     Attributes:
         path: the native program.
-        version: such as "1.0.102"; None where only a launch would tell.
+        version: such as "1.0.102"; None where only a launch, or for a runtime only the SDK, would tell.
         runtime: the lighter `copilot-runtime` for the SDK, where it is unpacked.
     """
 
@@ -135,28 +140,27 @@ def _candidates(setting: Path | None, env: Mapping[str, str], cache: Path) -> It
     elif named := env.get("COPILOT_CLI_PATH"):
         yield _named(Path(named), "environment", env)
     else:
-        for folder in env.get("PATH", "").split(os.pathsep):
-            if folder and (program := shutil.which("copilot", path=folder)) and (native := _native(Path(program))):
-                yield _found(native, "PATH", env)
+        for native in _on_path(env):
+            yield _found(native, "PATH", env)
         if cached := _cached(env, cache):
             yield cached
 
 
+def _on_path(env: Mapping[str, str]) -> Iterator[Path]:
+    """Relative folders are left out: in them a workspace's own `copilot` would be found."""
+    for folder in filter(os.path.isabs, env.get("PATH", "").split(os.pathsep)):
+        if (program := shutil.which("copilot", path=folder)) and (native := _native(Path(program))):
+            yield native
+
+
 def _named(path: Path, source: Literal["setting", "environment"], env: Mapping[str, str]) -> Found:
     what = _NAMES[source]
-    remedy = f"Correct or remove it: without it Ralph looks on PATH and then fetches version {PINNED} itself."
     path = path.expanduser().absolute()
     if not path.is_file():
-        raise UsageError(f"{what} names {str(path)!r}, and there is no such file.", remedy)
+        raise UsageError(f"{what} names {str(path)!r}, and there is no such file.", _REMOVE_IT)
     if not os.access(path, os.X_OK):
-        raise UsageError(f"{what} names {str(path)!r}, which cannot be executed.", remedy)
+        raise UsageError(f"{what} names {str(path)!r}, which cannot be executed.", _REMOVE_IT)
     return _found(_native(path) or path, source, env)
-
-
-_NAMES = {
-    "setting": "The setting executor.cli_path",
-    "environment": "The environment variable COPILOT_CLI_PATH",
-}
 
 
 def _found(path: Path, source: Source, env: Mapping[str, str]) -> Found:
@@ -211,7 +215,7 @@ def _packaged_version(path: Path) -> str | None:
         try:
             with (folder / "package.json").open(encoding="utf-8") as file:
                 package = json.loads(file.read(_BOUND))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             continue
         match package:
             case {"name": str(name), "version": str(version)} if name.startswith("@github/copilot"):
@@ -246,17 +250,20 @@ def _unpacking_places(env: Mapping[str, str]) -> list[Path]:
 
 
 def _suits(found: Found) -> bool:
-    """Whether its version is known to work with the SDK; one that a person named must, and one unknown may not."""
+    """Whether its version is known to work; a runtime that states none is left to the SDK's own check.
+
+    Raises:
+        UsageError: it does not suit, and a person named it.
+    """
     oldest, beyond = _KNOWN_GOOD
     numbers = tuple(int(digits) for digits in re.findall(r"\d{1,6}", (found.version or "").split("-")[0]))
-    if oldest <= numbers < beyond:
+    if oldest <= numbers < beyond or (found.version is None and not found.takes_prompts):
         return True
     if found.source in _NAMES:
         version = f"is version {found.version}" if found.version else "does not say that it is a Copilot CLI"
         raise UsageError(
             f"{_NAMES[found.source]} names {str(found.path)!r}, which {version}.",
-            f"Ralph works with versions {_dotted(oldest)} up to {_dotted(beyond)}; name one of these, or remove it: "
-            f"without it Ralph looks on PATH and then fetches version {PINNED} itself.",
+            f"Ralph works with versions from {_dotted(oldest)} to below {_dotted(beyond)}. {_REMOVE_IT}",
         )
     return False
 

@@ -20,7 +20,7 @@ from typing import IO, NamedTuple
 import anyio
 import anyio.to_thread
 
-from ralph.errors import ProvisionError
+from ralph.errors import ProvisionError, UsageError
 from ralph.process import run
 
 __all__ = ["PINNED", "PINS", "REMEDY", "Pin", "Progress", "fetch_cli", "platform_name", "program_name"]
@@ -76,6 +76,7 @@ PINS: Mapping[str, Pin] = {
 
 _CHUNK = 1 << 20
 _LOOK_AGAIN = 0.1
+_BOUND = 500
 
 
 def platform_name() -> str:
@@ -135,8 +136,8 @@ async def _by_npm(npm: str, staging: Path, whole: Path, env: Mapping[str, str], 
     pin, package = PINS[name], f"@github/copilot-{name}@{PINNED}"
     # A cache of its own leaves nothing behind, and its growth is the progress.
     options = ["--ignore-scripts", "--loglevel=error", "--cache", str(staging / "npm"), "--pack-destination", "."]
-    async with _measured(staging, pin.size, report):
-        await _download([npm, "pack", package, *options], f"npm could not fetch {package}", staging, env)
+    if said := await _download([npm, "pack", package, *options], staging, env, pin.size, report):
+        raise ProvisionError(f"npm could not fetch {package}: {said}.", REMEDY)
     tarball = staging / f"github-copilot-{name}-{PINNED}.tgz"
     report("check", 0, pin.size)
     if await anyio.to_thread.run_sync(_integrity, tarball) != pin.integrity:
@@ -152,21 +153,15 @@ async def _by_npm(npm: str, staging: Path, whole: Path, env: Mapping[str, str], 
 async def _by_sdk(whole: Path, env: Mapping[str, str], report: Progress) -> None:
     """The SDK checks what it downloads against the checksums of the release."""
     command = [sys.executable, "-m", "copilot", "download-runtime", "--version", PINNED]
-    async with _measured(whole, None, report):
+    if said := await _download(command, whole, {**env, "COPILOT_CLI_EXTRACT_DIR": str(whole)}, None, report):
         problem = "There is no npm on PATH, and the Copilot SDK could not download its runtime"
-        await _download(command, problem, whole, {**env, "COPILOT_CLI_EXTRACT_DIR": str(whole)})
+        raise ProvisionError(f"{problem}: {said}.", REMEDY)
 
 
-async def _download(command: Sequence[str], problem: str, folder: Path, env: Mapping[str, str]) -> None:
-    done = await run(command, cwd=folder, env=env, timeout=None)
-    if done.code:
-        said = " ".join((done.stderr or done.stdout).split())
-        raise ProvisionError(f"{problem}: {said[-500:] or f'exit code {done.code}'}.", REMEDY)
-
-
-@asynccontextmanager
-async def _measured(folder: Path, total: int | None, report: Progress) -> AsyncGenerator[None]:
-    """Reports how much has come into the folder, while the body runs."""
+async def _download(
+    command: Sequence[str], folder: Path, env: Mapping[str, str], total: int | None, report: Progress
+) -> str:
+    """Runs the command in the folder and reports how that grows. Returns the end of what a failed one said."""
 
     async def watch() -> None:
         while True:
@@ -174,10 +169,23 @@ async def _measured(folder: Path, total: int | None, report: Progress) -> AsyncG
             report("download", done if total is None else min(done, total), total)
             await anyio.sleep(_LOOK_AGAIN)
 
+    said = ""
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(watch)
-        yield
+        said = await _complaint(command, folder, env)
         tasks.cancel_scope.cancel()
+    return said
+
+
+async def _complaint(command: Sequence[str], folder: Path, env: Mapping[str, str]) -> str:
+    try:
+        done = await run(command, cwd=folder, env=env, timeout=None)
+    except UsageError as error:
+        return error.problem.rstrip(".")
+    if not done.code:
+        return ""
+    said = " ".join((done.stderr or done.stdout).split()).rstrip(".")
+    return said[-_BOUND:] or f"exit code {done.code}"
 
 
 @asynccontextmanager
