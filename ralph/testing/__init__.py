@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ralph.testing.clock import FakeClock
     from ralph.testing.model_server import ModelServer
     from ralph.testing.request import ModelRequest
     from ralph.testing.scripted import Reply, ScriptedExecutor
@@ -33,6 +34,7 @@ __all__ = [
     "EditFile",
     "Empty",
     "Fail",
+    "FakeClock",
     "Garbage",
     "Hang",
     "ModelRequest",
@@ -48,6 +50,7 @@ __all__ = [
 ]
 
 _ELSEWHERE = {
+    "FakeClock": "clock",
     "ModelRequest": "request",
     "ModelServer": "model_server",
     "Reply": "scripted",
