@@ -89,7 +89,7 @@ class ResponseAnalyzer:
         work = work_done(found.scope, context.plan, found.boxes, found.claims)
         metrics = _metrics(found, work, output.text, context)
         errors = signatures(found.scope.reading, context.errors, output.failure)
-        loop = self._loop(output.text, found.suite, context, errors)
+        loop = self._loop(output, found.suite, context, errors)
         summary = work_summary(found.scope.reading, found.suite, context.changes)
         state = standing(
             found.scope,
@@ -116,17 +116,16 @@ class ResponseAnalyzer:
             evidence=_evidence(found, work, status, output.text),
         )
 
-    def _loop(self, text: str, suite: SuiteOutcome, context: AnalysisContext, errors: Sequence[str]) -> Stuck:
-        """Repetition, over the iterations before and this one."""
+    def _loop(self, output: Output, suite: SuiteOutcome, context: AnalysisContext, errors: Sequence[str]) -> Stuck:
+        """Repetition, over the iterations before and this one; those that only met a rate limit do not count."""
+        if output.failure and output.failure.failure == "rate_limited":
+            return Stuck()
         outside = [normalised(error) for error in context.errors]
         own = frozenset(errors) - frozenset(outside)
-        now = Pass(text, own, suite.test_only, context.progressed)
-        return stuck(
-            [*map(Pass.of, context.past), now],
-            [pattern for pattern in outside if pattern],
-            window=self._window,
-            repeats=self._repeats,
-        )
+        passes = [Pass.of(past) for past in context.past if past.state != "limited"]
+        passes.append(Pass(output.text, own, suite.test_only, context.progressed))
+        known = [pattern for pattern in outside if pattern]
+        return stuck(passes, known, window=self._window, repeats=self._repeats)
 
 
 def analyze_text(

@@ -76,3 +76,11 @@ def test_a_failure_is_a_signature_and_a_state() -> None:
     assert of(Failed(failure="unavailable", status=503)).error_signatures == ("failed:unavailable:503",)
     assert of(Failed(failure="unavailable")).state == "error"
     assert of(Failed(failure="rate_limited")).state == "limited"
+
+
+def test_rate_limited_iterations_are_no_circle() -> None:
+    limited = Output(outcome=Failed(failure="rate_limited"))
+    past = tuple(Past(state="limited", progressed=False) for _ in range(4))
+    analyzer, context = ResponseAnalyzer(), AnalysisContext(past=past, progressed=False)
+    assert not analyzer.analyze(limited, StatusMissing(), context).stuck.detected
+    assert not analyzer.analyze(Output(text="On it."), StatusMissing(), context).stuck.detected
