@@ -1,8 +1,8 @@
 """The loop over a scripted executor: what ends a run, what does not, and what is kept."""
 
 import subprocess
-from collections.abc import AsyncIterator
 from datetime import timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -79,8 +79,8 @@ def repository(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-async def workspace(repository: Path, tmp_path: Path) -> AsyncIterator[Workspace]:
-    yield open_workspace(repository, state_dir=tmp_path / "state")
+def workspace(repository: Path, tmp_path: Path) -> Workspace:
+    return open_workspace(repository, state_dir=tmp_path / "state")
 
 
 async def test_explicit_signal_with_changes_completes(workspace: Workspace) -> None:
@@ -328,17 +328,14 @@ async def test_calls_an_hour_pause_the_run(workspace: Workspace) -> None:
 
 
 async def test_cancelled_turn_keeps_what_there_was(workspace: Workspace) -> None:
+    class Canceller(Hooks):
+        async def on_message_received(self, event: Event) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+            runner.cancel("SIGINT")
+
     executor, store = Endless(), MemoryStore()
-    async with Runner(executor=executor, workspace=workspace, store=store) as runner:
-        async with anyio.create_task_group() as tasks:
-
-            async def stop() -> None:
-                while not (runs := await store.runs()) or await store.last_seq(runs[0].id) < 3:
-                    await anyio.sleep(0.01)
-                runner.cancel("SIGINT")
-
-            tasks.start_soon(stop)
-            record = await runner.run("go")
+    runner = Runner(executor=executor, workspace=workspace, store=store, hooks=[Canceller()])
+    async with runner:
+        record = await runner.run("go")
         kept = [iteration async for iteration in store.iterations(record.id)]
     assert record.stop_reason == "cancelled"
     assert executor.ended
@@ -498,4 +495,4 @@ async def test_pause_decisions_name_their_moment(workspace: Workspace) -> None:
     async with Runner(executor=executor, workspace=workspace, clock=clock, hooks=[seen]) as runner:
         await runner.run("write a")
     waits = [event.decision.until for event in seen.of("iteration_finished") if isinstance(event.decision, Pause)]
-    assert [(after - before).total_seconds() for before, after in zip(waits, waits[1:], strict=False)] == [120, 240]
+    assert [(after - before).total_seconds() for before, after in pairwise(waits)] == [120, 240]
