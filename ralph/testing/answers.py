@@ -33,7 +33,7 @@ Reaction = Answer | Fail | Hang | Garbage
 """What goes over the line: an answer, or one of the ways not to give one."""
 
 
-def react(step: Step, request: ModelRequest) -> Reaction:  # noqa: PLR0911 - one for each kind
+def react(step: Step, request: ModelRequest) -> Reaction:
     """What the step is for this request. Raises LookupError where no tool that the request offers could do it."""
     match step:
         case Fail() | Hang() | Garbage():

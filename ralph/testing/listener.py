@@ -22,7 +22,6 @@ Take = Callable[[str, Mapping[str, str], bytes, Body], tuple[ModelRequest, React
 """Takes a request's path, headers and body (raw and parsed) and says what to do; called in many threads."""
 
 _LARGEST_BODY = 256 * 1024 * 1024
-_POLL = 0.05
 _GRACE = 5.0
 _REASONS: Final[Mapping[int, tuple[str, str]]] = {
     400: ("context_length_exceeded", "This model's maximum context length is 128000 tokens."),
@@ -47,7 +46,8 @@ class Listener(ThreadingHTTPServer):
         self._lines: set[socket.socket] = set()
         self._changed = threading.Condition()
         super().__init__(("127.0.0.1", port), _Connection)
-        self._thread = threading.Thread(target=self.serve_forever, args=(_POLL,), name="model-server", daemon=True)
+        self._closing = False
+        self._thread = threading.Thread(target=self._serve, name="model-server", daemon=True)
         self._thread.start()
 
     @property
@@ -56,14 +56,21 @@ class Listener(ThreadingHTTPServer):
 
     def close(self) -> None:
         """Stops listening and drops every line, those that hang too."""
-        self.shutdown()
-        self._thread.join()
+        self._closing = True
+        with contextlib.suppress(OSError):
+            socket.create_connection(self.socket.getsockname(), _GRACE).close()
+        self._thread.join(_GRACE)
         self.server_close()
         with self._changed:
             for line in self._lines:
                 with contextlib.suppress(OSError):
                     line.shutdown(socket.SHUT_RDWR)
             self._changed.wait_for(lambda: not self._lines, timeout=_GRACE)
+
+    def _serve(self) -> None:
+        """Takes lines until `close`, whose own line wakes it: `serve_forever` would look for its end in intervals."""
+        while not self._closing:
+            self.handle_request()
 
     def server_bind(self) -> None:
         """Binds without asking for the host's name, which could ask a name server."""
