@@ -12,6 +12,7 @@ import platform
 import shutil
 import sys
 import tarfile
+import tempfile
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -109,7 +110,7 @@ async def fetch_cli(
         with anyio.fail_after(limit):
             async with _alone(home, report):
                 if not await anyio.Path(folder).exists():
-                    await _fill(folder, home / "fetching", env, report)
+                    await _fill(folder, _fresh(home), env, report)
     except TimeoutError:
         raise ProvisionError(f"Fetching the Copilot CLI {PINNED} took longer than {limit:g} seconds.", REMEDY) from None
     except OSError as error:
@@ -117,11 +118,10 @@ async def fetch_cli(
 
 
 async def _fill(folder: Path, staging: Path, env: Mapping[str, str], report: Progress) -> None:
-    shutil.rmtree(staging, ignore_errors=True)
     whole = staging / "whole"
-    whole.mkdir(parents=True)
     try:
-        if npm := shutil.which("npm", path=env.get("PATH")):
+        whole.mkdir()
+        if npm := shutil.which("npm", path=env.get("PATH", "")):
             await _by_npm(npm, staging, whole, env, report)
         else:
             await _by_sdk(whole, env, report)
@@ -129,6 +129,13 @@ async def _fill(folder: Path, staging: Path, env: Mapping[str, str], report: Pro
         whole.rename(folder)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
+
+
+def _fresh(home: Path) -> Path:
+    """A folder to fetch into. What killed ones left goes; an npm that outlived one must not write into the new one."""
+    for left in home.glob("fetching-*"):
+        shutil.rmtree(left, ignore_errors=True)
+    return Path(tempfile.mkdtemp(prefix="fetching-", dir=home))
 
 
 async def _by_npm(npm: str, staging: Path, whole: Path, env: Mapping[str, str], report: Progress) -> None:

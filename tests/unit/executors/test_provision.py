@@ -272,7 +272,7 @@ async def test_a_download_without_end_is_ended_and_nothing_is_left(machine: Mach
 
 async def test_what_a_killed_download_left_is_no_hindrance(machine: Machine) -> None:
     machine.install_npm()
-    executable(machine.cache / "copilot-cli" / "fetching" / "whole" / "copilot", b"half of it")
+    executable(machine.cache / "copilot-cli" / "fetching-killed" / "whole" / "copilot", b"half of it")
     assert (await provide(machine)).path.read_bytes() == NATIVE
     assert machine.left == [f"{PINNED}-{PLATFORM}"]
 
