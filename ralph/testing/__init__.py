@@ -1,7 +1,8 @@
 """Test doubles that are shipped, so that what is built on Ralph can be tested as Ralph itself is.
 
 `ModelServer` is a scripted model endpoint on loopback for real agents, `ScriptedExecutor` an executor without an
-agent; the other names are the steps that a server's script is made of. Nothing is loaded before it is used.
+agent, `FakeClock` a clock that a test moves; the other names are what a server's script is made of. Nothing is
+loaded before it is used.
 """
 
 from importlib import import_module
