@@ -1,0 +1,190 @@
+"""What the loop itself costs an iteration, with an agent that answers at once and a durable store; prints JSON.
+
+`uv run python tests/benchmarks/loop_overhead.py [ITERATIONS]`. Every iteration is followed by its reference, in the
+same process: one bare commit of the same bytes to a file beside the store, under the same pragmas (`commit_ratio`),
+or one bare `git status` of the same workspace (`git_ratio`).
+"""
+
+import gc
+import json
+import random
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median, quantiles
+from time import perf_counter
+
+import anyio
+import psutil
+
+from ralph.breaker import BreakerSettings, CircuitBreaker
+from ralph.executors.base import Executor, Turn
+from ralph.limits import Limits
+from ralph.output import Completed, Output, Usage
+from ralph.prompt import Prompt
+from ralph.record import RunRecord
+from ralph.runner import Runner
+from ralph.store import open_store
+from ralph.workspace import open_workspace
+from ralph.workspace.base import Workspace
+
+REPLY = """{prose}
+
+- Modified `{path}`
+- 12 tests passing
+
+---RALPH_STATUS---
+EXIT_SIGNAL: false
+STATUS: IN_PROGRESS
+REASON: {reason}
+---END_RALPH_STATUS---
+"""
+WORDS = (
+    "parser grammar rule table token stream reader writer index cache lookup entry point module "
+    "function branch reads keeps adds moves renames splits joins checks covers returns the a "
+    "its new old small next first every "
+).split()  # noqa: SIM905 - a list of forty strings reads worse
+
+
+def reply(number: int) -> str:
+    """A kilobyte of prose, another one each time, with a status block."""
+    words = random.Random(number)
+    sentences = [" ".join(words.choices(WORDS, k=11)).capitalize() + "." for _ in range(12)]
+    return REPLY.format(prose=" ".join(sentences), path=f"parser/{words.choice(WORDS)}.py", reason=sentences[0].lower())
+
+
+class Instant(Executor):
+    """Answers at once; between two turns it does the reference and notes what lay between."""
+
+    name = "instant"
+    measures = frozenset({"tokens"})
+
+    def __init__(self, reference: Callable[[int], float], events: int = 0) -> None:
+        self.reference = reference
+        self.events = events
+        self.iterations: list[float] = []
+        self.references: list[float] = []
+        self.resident: list[int] = []
+        self._left = 0.0
+        self._process = psutil.Process()
+
+    async def execute(self, prompt: Prompt, turn: Turn) -> Output:
+        if self._left:
+            self.iterations.append(perf_counter() - self._left)
+        self.references.append(self.reference(turn.iteration))
+        if turn.iteration % 100 == 0:
+            gc.collect()
+            self.resident.append(self._process.memory_info().rss)
+        self._left = perf_counter()
+        for number in range(self.events):
+            turn.transcript.message(f"Reading file {number} of the package.", tool_calls=1)
+        turn.transcript.used(Usage(input_tokens=900, output_tokens=100, model_calls=1))
+        return turn.transcript.finish(Completed(), text=reply(turn.iteration))
+
+
+class BareCommits:
+    """Commits as many bytes as the store has taken for the iteration before, under the same pragmas."""
+
+    def __init__(self, path: Path, store: Path) -> None:
+        self._copy = sqlite3.connect(path, isolation_level=None)
+        for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
+            self._copy.execute(f"PRAGMA {pragma}")
+        self._copy.execute("CREATE TABLE bytes (number INTEGER PRIMARY KEY, body TEXT NOT NULL)")
+        self._store = sqlite3.connect(store, isolation_level=None)
+        self.commits_per_iteration = 2
+
+    def __call__(self, number: int) -> float:
+        """Seconds that the commit took."""
+        (size,) = self._store.execute(
+            "SELECT coalesce((SELECT sum(length(body)) FROM events WHERE iteration = ?1), 0)"
+            " + coalesce((SELECT sum(length(record)) FROM iterations WHERE number = ?1), 0)",
+            (number - 1,),
+        ).fetchone()
+        began = perf_counter()
+        self._copy.execute("BEGIN IMMEDIATE")
+        self._copy.execute("INSERT INTO bytes VALUES (?, ?)", (number, "x" * max(size, 1)))
+        self._copy.execute("COMMIT")
+        return perf_counter() - began
+
+
+async def run(
+    folder: Path, iterations: int, *, events: int = 0, reference: str = "commit", workspace: Workspace | None = None
+) -> tuple[Instant, RunRecord]:
+    """One run of that many iterations, with the reference in between."""
+    store = open_store(str(folder / "store.db"))
+    async with store:
+        pass  # the file is there now, for the reference to read
+    bare: Callable[[int], float]
+    if reference == "commit":
+        bare = BareCommits(folder / "bare.db", folder / "store.db")
+    else:
+        assert workspace is not None
+        bare = git_status(workspace.path)
+    executor = Instant(bare, events)
+    runner = Runner(
+        executor=executor,
+        store=store,
+        workspace=workspace,
+        breaker=CircuitBreaker(BreakerSettings(no_progress=1000, same_error=1000)),
+        limits=Limits(max_iterations=iterations),
+    )
+    async with runner:
+        record = await runner.run("Read the whole grammar.")
+    assert record.iterations == iterations, record.detail
+    return executor, record
+
+
+def git_status(workspace: Path) -> Callable[[int], float]:
+    def once(number: int) -> float:
+        (workspace / f"part_{number}.py").write_text(f"PART = {number}\n")
+        began = perf_counter()
+        subprocess.run(["git", "status", "--porcelain=v2", "-z"], cwd=workspace, check=True, capture_output=True)
+        return perf_counter() - began
+
+    return once
+
+
+def repository(folder: Path) -> Workspace:
+    """A small repository with fifty files."""
+    folder.mkdir()
+    for number in range(50):
+        (folder / f"module_{number}.py").write_text(f"VALUE = {number}\n" * 20)
+    for argv in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "start"]):
+        identity = ["-c", "user.name=bench", "-c", "user.email=bench@localhost"]
+        subprocess.run(["git", *identity, *argv], cwd=folder, check=True, capture_output=True)
+    return open_workspace(folder, state_dir=folder.parent / "state")
+
+
+def paired(executor: Instant) -> float:
+    """The median of iteration over reference, pair by pair."""
+    return median(a / b for a, b in zip(executor.iterations, executor.references[1:], strict=False))
+
+
+async def measure(iterations: int) -> dict[str, float]:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for part in ("plain", "events", "git"):
+            (folder / part).mkdir()
+        plain, _ = await run(folder / "plain", iterations)
+        busy, _ = await run(folder / "events", 200, events=100)
+        git, _ = await run(folder / "git", 60, reference="git", workspace=repository(folder / "git" / "repository"))
+    window = min(200, iterations // 4)
+    first, last = median(plain.iterations[20 : 20 + window]), median(plain.iterations[-window:])
+    return {
+        "iteration_ms": median(plain.iterations) * 1e3,
+        "iteration_ms_p99": quantiles(plain.iterations, n=100)[98] * 1e3,
+        "bare_commit_ms": median(plain.references) * 1e3,
+        "commit_ratio": paired(plain),
+        "iteration_ms_100_events": median(busy.iterations) * 1e3,
+        "git_ratio": paired(git),
+        "memory_growth_mb": (plain.resident[-1] - plain.resident[1]) / 1e6,
+        "time_growth_ratio": last / first,
+    }
+
+
+if __name__ == "__main__":
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
+    print(json.dumps({key: round(value, 3) for key, value in anyio.run(measure, count).items()}))
