@@ -24,7 +24,6 @@ from ralph.executors.base import Executor, Timeouts, Transcript, Turn, TurnEvent
 from ralph.journal import Journal
 from ralph.limits import LimitReached, Price
 from ralph.output import Interrupted, Output, Usage
-from ralph.plan import read_plan
 from ralph.prompt import Prompt, build_prompt, contract_example
 from ralph.record import IterationRecord, RunRecord, RunState
 from ralph.redact import Redactor
@@ -149,7 +148,7 @@ def _prompt(parts: Parts, run: ActiveRun) -> Prompt:
     return build_prompt(
         run.record.task,
         iteration=run.next_number,
-        plan=read_plan(parts.workspace.path, parts.plan),
+        plan=parts.workspace.plan(parts.plan),
         feedback=word.feedback,
         pivot=word.pivot or word.warning,
         fields=parts.status_fields,
@@ -231,7 +230,7 @@ async def _look(parts: Parts, run: ActiveRun, output: Output) -> Progress:
     after = await parts.workspace.snapshot()
     changes = await parts.workspace.changes(run.before, after) if run.before else Changes()
     run.before = after
-    return progress(run.record, run.state, changes, read_plan(parts.workspace.path, parts.plan))
+    return progress(run.record, run.state, changes, parts.workspace.plan(parts.plan))
 
 
 def _case(parts: Parts, run: ActiveRun, output: Output, seen: Progress) -> Case:

@@ -227,6 +227,7 @@ def _key(item: PlanItem) -> str:
 
 def _read(workspace: Path, name: str) -> bytes:
     """What the file holds: at most one byte more than what is parsed of it."""
+    os.lstat(os.path.join(workspace, name))  # noqa: PTH118 - most often it is not there: the cheapest way to know
     root = workspace.resolve()
     path = (root / name).resolve(strict=True)
     if not path.is_relative_to(root):

@@ -33,7 +33,6 @@ from ralph.hooks import Hooks
 from ralph.iteration import ActiveRun, Parts, Stop, iterate, verify
 from ralph.journal import Journal
 from ralph.limits import Limits, Price
-from ralph.plan import read_plan
 from ralph.record import IterationRecord, RunRecord, RunState
 from ralph.redact import Redactor, secret_values
 from ralph.status import StatusField
@@ -197,7 +196,7 @@ class Runner:
             started_at=now,
             pid=os.getpid(),
             fingerprint=before.fingerprint,
-            plan=read_plan(parts.workspace.path, parts.plan),
+            plan=parts.workspace.plan(parts.plan),
         )
         await self._store.create(record)
         run = self._active(record, RunState.of(record), seq=0)

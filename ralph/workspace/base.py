@@ -9,6 +9,7 @@ from typing import Literal, Self
 from pydantic import BaseModel
 
 from ralph.changes import Changes
+from ralph.plan import TaskPlan, read_plan
 from ralph.workspace.hold import Hold
 from ralph.workspace.response import keep_response
 
@@ -58,6 +59,10 @@ class Workspace:
         """What happened between two snapshots."""
         raise NotImplementedError
 
+    def plan(self, name: str | None) -> TaskPlan | None:
+        """The task plan, or None where there is none; see `read_plan`."""
+        return read_plan(self.path, name)
+
     def hold(self, run_id: str) -> None:
         """Marks the workspace as taken by a run. Raises `WorkspaceBusyError` where a run has it already."""
         self._hold.take(run_id)
@@ -90,6 +95,9 @@ class NoWorkspace(Workspace):
 
     async def changes(self, before: Snapshot, after: Snapshot) -> Changes:
         return Changes()
+
+    def plan(self, name: str | None) -> TaskPlan | None:
+        return None
 
     def hold(self, run_id: str) -> None: ...
 
