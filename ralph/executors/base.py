@@ -15,7 +15,7 @@ works goes through `turn.transcript`, which masks secrets, tells viewers, feeds 
 was when the turn is cut short.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
@@ -41,6 +41,7 @@ __all__ = [
     "Turn",
     "TurnEvent",
     "watchdog",
+    "within_time",
 ]
 
 Quantity = Literal["tokens", "premium_requests", "cost"]
@@ -324,3 +325,19 @@ async def watchdog(turn: Turn) -> TimedOut:
         if left <= 0:
             return timed_out
         await anyio.sleep(left)
+
+
+async def within_time(turn: Turn, work: Callable[[], Awaitable[None]]) -> TimedOut | None:
+    """Runs `work` beside the watchdog, which cancels it when the turn has run out of time; what ran out then."""
+    timed_out: TimedOut | None = None
+
+    async def watch() -> None:
+        nonlocal timed_out
+        timed_out = await watchdog(turn)
+        group.cancel_scope.cancel()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(watch)
+        await work()
+        group.cancel_scope.cancel()
+    return timed_out

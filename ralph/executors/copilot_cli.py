@@ -1,0 +1,215 @@
+"""The Copilot CLI as an executor: one process for each turn.
+
+Override points, for a subclass:
+
+command(prompt, turn)
+    The command line; the prompt comes on its standard input.
+environment(turn)
+    The environment of the CLI and so of the agent's shells.
+classify(ending)
+    The failure that the end of a turn means, or None.
+
+The CLI's exit status says little: it is 0 after SIGTERM, and after a turn that was denied everything. A turn has
+succeeded when the status is 0, the CLI reports a result of 0, nothing was aborted or failed, and the agent answered.
+"""
+
+import os
+import shutil
+import tempfile
+import uuid
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from signal import Signals
+from typing import ClassVar, Literal
+
+from ralph.errors import ExecutorUnavailableError, UsageError
+from ralph.executors.base import Executor, Turn, within_time
+from ralph.executors.copilot_events import classify_failure
+from ralph.executors.copilot_flags import permission_flags
+from ralph.executors.copilot_turn import Ending, Listener
+from ralph.executors.copilot_usage import read_usage
+from ralph.executors.permissions import PermissionPolicy
+from ralph.executors.provision import provide_cli
+from ralph.executors.provision_fetch import Progress
+from ralph.executors.what_the_shell import LEGACY, ask
+from ralph.output import Completed, Failed, Outcome, Output
+from ralph.process import ProgramMissingError, spawn
+from ralph.prompt import Prompt
+
+__all__ = ["CopilotCLIExecutor", "Ending"]
+
+_NO_KEY = "ralph-local-no-key"
+_SHORT_KEY = 12
+"""The CLI hides the key wherever it occurs in what it prints, names of JSON fields included; a key that short may
+occur there, and goes as a header instead, which the CLI does not look at.
+"""
+
+
+class CopilotCLIExecutor(Executor):
+    """Runs the agent of GitHub Copilot through its command line program.
+
+    Args:
+        program: the native program, not npm's script; None to find or fetch one.
+        model: None for Copilot's default; an endpoint needs one.
+        base_url: an OpenAI-compatible endpoint instead of GitHub's; no login is needed then.
+        api_key: the endpoint's.
+        wire_api, headers: how the endpoint is talked to.
+        permissions: what the agent's tools may do; `ralph.executors.copilot_flags` tells how far the CLI keeps it.
+        home: where sessions are kept, to be taken up by a later run. None for a folder that goes with the executor,
+            or with GitHub's models, for the user's own, where their login lies.
+        progress: told how the download of a CLI goes.
+        mode: "what-the-shell" asks the deprecated `github-copilot-cli` for a command instead; `program` is then that one.
+
+    Raises:
+        UsageError: an endpoint without a model, or a policy that the CLI cannot keep.
+    """
+
+    name: ClassVar[str] = "copilot-cli"
+
+    def __init__(
+        self,
+        program: Path | None = None,
+        *,
+        model: str | None = None,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        wire_api: Literal["completions", "responses"] = "completions",
+        headers: Mapping[str, str] | None = None,
+        permissions: PermissionPolicy | None = None,
+        home: Path | None = None,
+        progress: Progress | None = None,
+        mode: Literal["agent", "what-the-shell"] = "agent",
+    ) -> None:
+        if base_url and not model:
+            raise UsageError(f"The endpoint {base_url} needs a model's name.", "Give one with --model.")
+        self.model, self.base_url, self.permissions = model, base_url, permissions or PermissionPolicy()
+        self.mode: Literal["agent", "what-the-shell"] = mode
+        self._api_key, self._wire_api, self._headers = api_key or _NO_KEY, wire_api, dict(headers or {})
+        self._program, self._home, self._progress = program, home, progress
+        self._own_home: tempfile.TemporaryDirectory[str] | None = None
+        self.account = base_url or "github"
+        if mode == "agent":
+            self.measures = frozenset({"tokens"}) if base_url else frozenset({"tokens", "premium_requests"})
+        permission_flags(self.permissions, Path("/"))
+
+    def command(self, prompt: Prompt, turn: Turn) -> list[str]:
+        """The command line, without where the log and the usage go, which is added to it. The prompt is not in it: it
+        would not fit.
+        """
+        session = turn.session_id
+        return [
+            str(self._program),
+            *("--output-format", "json", "--no-ask-user", "--no-auto-update", "--no-color"),
+            *([f"--resume={session}"] if session else ["--session-id", turn.transcript.session_id or ""]),
+            *permission_flags(self.permissions, turn.workspace),
+        ]
+
+    def environment(self, turn: Turn) -> dict[str, str]:
+        """The whole environment. With an endpoint of one's own, the CLI talks to nobody else."""
+        env = {**os.environ, "COPILOT_AUTO_UPDATE": "false", "COPILOT_ALLOW_ALL": "false"}
+        if self.model:
+            env["COPILOT_MODEL"] = self.model
+        if home := self._home or (Path(self._own_home.name) if self._own_home else None):
+            env["COPILOT_HOME"] = str(home)
+        return env | self._provider() if self.base_url else env
+
+    def classify(self, ending: Ending) -> Failed | None:
+        """The failure that an ending means; None for a turn that succeeded."""
+        if ending.failure:
+            return ending.failure
+        said = ending.complaint.strip()[-300:]
+        if ending.code is not None and ending.code < 0:
+            return _crashed(f"was killed by {_signal_name(ending.code)}", said)
+        if not ending.spoke and ending.code != 0 and (guess := classify_failure(said)).failure == "auth":
+            return guess
+        if ending.code != 0:
+            return _crashed(f"ended with status {ending.code}", said)
+        if ending.result is None:
+            return Failed(failure="protocol", message=f"The CLI ended without a result. {said}".strip())
+        if ending.result != 0:
+            return _crashed(f"reported the result {ending.result}", said)
+        return None if ending.answered else Failed(failure="protocol", message="The agent gave no answer.")
+
+    async def start(self) -> None:
+        if self.mode == "what-the-shell":
+            self._program = _legacy_program(self._program)
+        elif self._program is None:
+            self._program = (await provide_cli(progress=self._progress)).path
+        if not os.access(self._program, os.X_OK):
+            raise ExecutorUnavailableError(
+                f"There is no Copilot CLI that can be run at {str(self._program)!r}.",
+                "Correct or remove the setting executor.cli_path; `ralph doctor` tells what is there.",
+            )
+        if self.base_url and not self._home:
+            self._own_home = tempfile.TemporaryDirectory(prefix="ralph-copilot-", ignore_cleanup_errors=True)
+
+    async def stop(self) -> None:
+        if self._own_home:
+            self._own_home.cleanup()
+            self._own_home = None
+
+    async def execute(self, prompt: Prompt, turn: Turn) -> Output:
+        transcript = turn.transcript
+        transcript.executor, transcript.model = self.name, self.model
+        if self.mode == "what-the-shell":
+            return transcript.finish(await ask(self._program or Path(LEGACY), prompt.text, turn))
+        transcript.session_id = turn.session_id or str(uuid.uuid4())
+        with tempfile.TemporaryDirectory(prefix="ralph-turn-", ignore_cleanup_errors=True) as folder:
+            return transcript.finish(await self._converse(prompt, turn, Path(folder)))
+
+    async def _converse(self, prompt: Prompt, turn: Turn, folder: Path) -> Outcome:
+        files = ["--usage-output-file", f"{folder}/usage.json", "--log-level", "warning", "--log-dir", f"{folder}/logs"]
+        listener = Listener(turn.transcript, folder / "logs")
+        try:
+            async with spawn(
+                [*self.command(prompt, turn), *files], cwd=turn.workspace, env=self.environment(turn)
+            ) as program:
+                try:
+                    timed_out = await within_time(turn, partial(listener.follow, program, prompt.text))
+                finally:
+                    if turn.transcript.did_something:
+                        program.suspected()
+        except ProgramMissingError as error:
+            return Failed(failure="unavailable", message=str(error))
+        finally:
+            turn.transcript.used(read_usage(folder / "usage.json", listener.calls))
+            turn.transcript.diagnostics = listener.complaint
+        return timed_out or self.classify(listener.ending(program.code)) or Completed()
+
+    def _provider(self) -> dict[str, str]:
+        headers = dict(self._headers)
+        if len(self._api_key) < _SHORT_KEY:
+            headers["Authorization"] = f"Bearer {self._api_key}"
+        return {
+            "COPILOT_OFFLINE": "true",
+            "COPILOT_PROVIDER_BASE_URL": self.base_url or "",
+            "COPILOT_PROVIDER_TYPE": "openai",
+            "COPILOT_PROVIDER_API_KEY": _NO_KEY if "Authorization" in headers else self._api_key,
+            "COPILOT_PROVIDER_API_KEY_COMMAND": "",
+            "COPILOT_PROVIDER_BEARER_TOKEN": "",
+            "COPILOT_PROVIDER_WIRE_API": self._wire_api,
+            "COPILOT_PROVIDER_HEADERS": "\n".join(f"{name}: {value}" for name, value in headers.items()),
+        }
+
+
+def _crashed(how: str, said: str) -> Failed:
+    return Failed(failure="crashed", message=f"The CLI {how}. {said}".strip())
+
+
+def _signal_name(code: int) -> str:
+    try:
+        return Signals(-code).name
+    except ValueError:
+        return f"signal {-code}"
+
+
+def _legacy_program(program: Path | None) -> Path:
+    if program:
+        return program
+    if found := shutil.which(LEGACY):
+        return Path(found)
+    raise ExecutorUnavailableError(
+        f"The mode what-the-shell needs the deprecated program {LEGACY}, which is not on PATH.",
+        "Use the mode agent, which needs the Copilot CLI of today.",
+    )

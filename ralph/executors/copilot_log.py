@@ -1,0 +1,67 @@
+"""The time that a provider asks to wait after a rate limit: the Copilot runtime tells it in its log alone.
+
+No event carries the Retry-After of a 429 (seen with 1.0.102); the runtime's log has it, from the level "warning" on,
+in a line like
+
+    … [WARNING] [rust:model_events::producer] Model provider request failed {"http_status":429,…,"retry_after_ms":2000}
+
+So the runtime is given a log folder of its own for every turn.
+"""
+
+import json
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+__all__ = ["logged_retry_after"]
+
+_MARK = b"Model provider request failed {"
+_TAIL = 65_536
+
+
+async def logged_retry_after(folder: Path, patience: float = 0.25) -> float | None:
+    """How long the provider asked to wait, in seconds, at the latest rate limit that the log in the folder tells of.
+
+    The line may come a moment after the event: it is waited for up to `patience` seconds.
+    """
+    pause = 0.005
+    with anyio.move_on_after(patience):
+        while (line := _latest(folder)) is None:
+            await anyio.sleep(pause)
+            pause *= 2
+        wait = line.get("retry_after_ms")
+        return wait / 1000 if isinstance(wait, int | float) and 0 <= wait < 1e12 else None
+    return None
+
+
+def _latest(folder: Path) -> dict[str, Any] | None:
+    """The newest line about a rate limit."""
+    try:
+        logs = sorted(folder.glob("*.log"), key=lambda path: path.name)
+    except OSError:
+        return None
+    for log in reversed(logs):
+        for piece in reversed(_tail(log).split(_MARK)[1:]):
+            try:
+                line: Any = json.loads(b"{" + piece.split(b"\n", 1)[0])
+            except ValueError:
+                continue
+            if isinstance(line, dict) and line.get("http_status") == 429:  # pyright: ignore[reportUnknownMemberType]
+                return line  # pyright: ignore[reportUnknownVariableType]
+    return None
+
+
+def _tail(path: Path) -> bytes:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0))
+    except OSError:
+        return b""
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            return b""
+        file.seek(max(0, status.st_size - _TAIL))
+        return file.read(_TAIL)

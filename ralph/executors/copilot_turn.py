@@ -1,0 +1,138 @@
+"""One turn of the Copilot CLI: what it prints is followed as it comes, and its end is put down."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from ralph.executors.base import Transcript
+from ralph.executors.copilot_events import Event, ends_turn, failure_in, record
+from ralph.executors.copilot_log import logged_retry_after
+from ralph.executors.jsonl import JsonLines, Oversized, Unreadable
+from ralph.output import Failed
+from ralph.process import ByteStream, Running
+
+__all__ = ["Ending", "Listener"]
+
+_TAIL = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How the CLI's process and its turn ended.
+
+    Attributes:
+        code: the exit status, negative for a signal; None where the turn was ended because going on was no use.
+        failure: what the CLI itself reported last: an error of the session, an abort, or the failed call to the model
+            because of which the turn was ended.
+        result: the exit code in its last line; None where that line is missing.
+        answered: the agent's last message asks for no tool.
+        spoke: it printed at least one event.
+        complaint: the end of its error stream and of what it printed beside events.
+    """
+
+    code: int | None
+    failure: Failed | None
+    result: int | None
+    answered: bool
+    spoke: bool
+    complaint: str
+
+
+class Listener:
+    """Follows the output of one turn."""
+
+    def __init__(self, transcript: Transcript, logs: Path) -> None:
+        self._transcript, self._logs = transcript, logs
+        self._failure: Failed | None = None
+        self._given_up = self._spoke = False
+        self._result: int | None = None
+        self._errors = b""
+        self._beside = ""
+        self.calls = 0
+
+    async def follow(self, program: Running, prompt: str) -> None:
+        """Hands the prompt over and reads until the CLI has ended or going on is no use."""
+        async with anyio.create_task_group() as talking:
+            talking.start_soon(_hand_over, program, prompt)
+            talking.start_soon(self._read_errors, program.stderr)
+            await self._read_events(program.stdout)
+            if self._given_up:
+                talking.cancel_scope.cancel()
+            else:
+                await program.wait()
+        if self._given_up and self._failure and self._failure.failure == "rate_limited":
+            wait = await logged_retry_after(self._logs)
+            self._failure = self._failure.model_copy(update={"retry_after": wait})
+
+    @property
+    def complaint(self) -> str:
+        return f"{self._beside}{self._errors.decode('utf-8', 'replace')}"
+
+    def ending(self, code: int | None) -> Ending:
+        """What there is to judge the turn by; `code` is the exit status."""
+        messages = self._transcript.messages
+        return Ending(
+            code=None if self._given_up else code,
+            failure=self._failure,
+            result=self._result,
+            answered=bool(messages) and messages[-1].tool_calls == 0,
+            spoke=self._spoke,
+            complaint=self.complaint,
+        )
+
+    async def _read_events(self, stdout: ByteStream) -> None:
+        lines = JsonLines()
+        async for chunk in stdout:
+            self._transcript.alive()
+            for line in lines.feed(chunk):
+                self._take(line)
+                if self._given_up:
+                    return
+        for line in lines.end():
+            self._take(line)
+
+    def _take(self, line: dict[str, Any] | Oversized | Unreadable) -> None:
+        match line:
+            case Unreadable(text):
+                self._beside = f"{self._beside}{text}\n"[-_TAIL:]
+            case Oversized():
+                self._take_oversized(line)
+            case event:
+                self._spoke = True
+                self._take_event(event)
+
+    def _take_event(self, event: Event) -> None:
+        record(event, self._transcript)
+        match event.get("type"):
+            case "model.call_start":
+                self.calls += 1
+            case "result":
+                code = event.get("exitCode")
+                self._result = code if isinstance(code, int) else 1
+            case "model.call_failure":
+                if ends_turn(event):
+                    self._failure, self._given_up = failure_in(event), True
+            case _:
+                self._failure = failure_in(event) or self._failure
+
+    def _take_oversized(self, line: Oversized) -> None:
+        """What a line was about stands at its beginning; a tool that has ended must not seem to go on."""
+        kind = line.field("type")
+        self._transcript.diagnosed(
+            f"The CLI printed a line of {line.size:,} bytes ({kind or 'unknown'}): it is left out."
+        )
+        if kind.startswith("tool.execution_"):
+            data = {"toolCallId": line.field("toolCallId"), "toolName": line.field("toolName"), "success": True}
+            record({"type": kind, "data": data}, self._transcript)
+
+    async def _read_errors(self, stderr: ByteStream) -> None:
+        async for chunk in stderr:
+            self._transcript.alive()
+            self._errors = (self._errors + chunk)[-_TAIL:]
+
+
+async def _hand_over(program: Running, prompt: str) -> None:
+    await program.send(prompt.encode("utf-8", "replace"))
+    program.close_stdin()
