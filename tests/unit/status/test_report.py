@@ -40,13 +40,17 @@ def test_the_documented_block() -> None:
         (f"```\n{BLOCK}", "block"),
         (f"```sh\nmake\n```\n\n{BLOCK}\n\n```sh\nls\n```", "block"),
         (
-            "**---RALPH_STATUS---**\n**EXIT_SIGNAL:** true\n**REASON**: 已完成所有工作，無待辦項目\n"
-            "**---END_RALPH_STATUS---**",
+            (
+                "**---RALPH_STATUS---**\n**EXIT_SIGNAL:** true\n**REASON**: 已完成所有工作，無待辦項目\n"
+                "**---END_RALPH_STATUS---**"
+            ),
             "block",
         ),
         (
-            "---RALPH\\_STATUS---\n- EXIT\\_SIGNAL: `true`\n- **REASON: 已完成所有工作，無待辦項目**\n"
-            "---END\\_RALPH\\_STATUS---",
+            (
+                "---RALPH\\_STATUS---\n- EXIT\\_SIGNAL: `true`\n- **REASON: 已完成所有工作，無待辦項目**\n"
+                "---END\\_RALPH\\_STATUS---"
+            ),
             "block",
         ),
         (BLOCK.replace("END_RALPH_STATUS", "END_STATUS").replace("RALPH_STATUS", "COPILOT_STATUS"), "block"),
