@@ -94,15 +94,15 @@ def _rules(iteration: int) -> str:
 def _plan(plan: TaskPlan | None) -> str:
     if plan is None:
         return ""
+    lines = [f"The plan is {plan.path or 'a checklist'}: {plan.done} of {plan.total} boxes are ticked."]
     if plan.problem:
-        return f"The plan is {plan.path}, but it cannot be read: {plan.problem}. Mend it."
-    left = plan.open
-    where = f"The plan is {plan.path or 'a checklist'}: {plan.done} of {plan.total} boxes are ticked."
-    if not left:
-        return where
-    shown = "\n".join(f"> - [ ] {item.text[:200]}" for item in left[:20])
-    more = f"\n> and {len(left) - 20} more" if len(left) > 20 else ""
-    return f"{where} Tick a box when its item is done and checked; keep the items' words. Open:\n{shown}{more}"
+        lines[0] = f"The plan is {plan.path or 'a checklist'}, but {plan.problem}: mend that first."
+    if left := plan.open:
+        lines[0] += " Tick a box when its item is done and checked; keep the items' words. Open:"
+        lines += [f"> - [ ] {' '.join(item.text.split())[:200]}" for item in left[:20]]
+    if len(left) > 20:
+        lines.append(f"> and {len(left) - 20} more")
+    return "\n".join(lines)
 
 
 def _pivot(pivot: str) -> str:
