@@ -81,6 +81,8 @@ class Repository:
             *("--ignore-submodules=dirty", "--", *([within] if within else [])),
             env=self._env | await self._without_filters(),
         )
+        if not out or not out[0].startswith("# "):
+            raise UnreadableError("git status said nothing")
         head: str | None = None
         paths: list[bytes] = []
         for line in out:

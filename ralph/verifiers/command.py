@@ -1,0 +1,186 @@
+"""A verifier that runs a program: its exit status decides."""
+
+import re
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from ralph.analysis.faults import normalised
+from ralph.errors import UsageError, VerifierError
+from ralph.process import Finished, run
+from ralph.redact import Redactor
+from ralph.verification import Verdict
+from ralph.verifiers.base import Verifier
+
+__all__ = ["CommandVerifier", "failure_signature", "parse_command"]
+
+SHOWN = 4_000
+"""Characters of the output that are kept: its beginning, and three times as much of its end."""
+
+SIGNATURE = 200
+_KEPT = 256 * 1024
+_NAME = 200
+_NOT_STARTED = {126, 127}
+"""What a shell ends with when it cannot run a command or does not find it."""
+
+
+class CommandVerifier(Verifier):
+    """Passes when a command in the workspace ends with status 0.
+
+    One that takes too long is ended with everything it started, which refutes the claim. Its input is empty.
+
+    Args:
+        command: a program and its arguments, or a text for the shell.
+        timeout: in seconds.
+        redactor: masks secrets in the output; without it, those of known shapes are masked.
+    """
+
+    def __init__(
+        self, command: Sequence[str] | str, *, timeout: float = 600.0, redactor: Redactor | None = None
+    ) -> None:
+        self._shell = isinstance(command, str)
+        if isinstance(command, str):
+            self._argv = ["cmd", "/c", command] if sys.platform == "win32" else ["/bin/sh", "-c", command]
+            text = command
+        else:
+            self._argv = list(command)
+            text = shlex.join(command)
+        if not text.strip():
+            raise UsageError("A verifier's command is empty.", "Name a program, such as --verify 'pytest -q'.")
+        self._timeout = timeout
+        self._mask = redactor or Redactor()
+        self.name = self._mask(text if len(text) <= _NAME else f"{text[: _NAME - 1]}…")
+
+    async def verify(self, workspace: Path) -> Verdict:
+        """Runs the command.
+
+        Raises:
+            VerifierError: there is no such program, or it cannot be run.
+        """
+        try:
+            done = await run(self._argv, cwd=workspace, timeout=self._timeout, max_output=_KEPT)
+        except UsageError as error:
+            raise VerifierError(f"The verifier {self.name!r} cannot start: {error.problem}", error.remedy) from error
+        passed = done.code == 0 and not done.timed_out
+        output, errors = self._readable(done.stdout), self._readable(done.stderr)
+        if self._shell and done.code in _NOT_STARTED and not done.timed_out:
+            raise VerifierError(
+                f"The verifier {self.name!r} cannot start: {_last_line(errors) or 'its program is not there'}.",
+                "Install what it needs, or correct the command.",
+            )
+        return Verdict(
+            verifier=self.name,
+            passed=passed,
+            output=_shown(output, errors, self._ending(done)),
+            signature="" if passed else self._signature(done, f"{output}\n{errors}"),
+            duration=done.duration,
+        )
+
+    def _readable(self, text: str) -> str:
+        """The text without what steers a terminal, and masked."""
+        return self._mask(_STEERING.sub("", text.replace("\r\n", "\n"))).strip("\n")
+
+    def _ending(self, done: Finished) -> str:
+        if done.timed_out:
+            return f"[It was ended after {self._timeout:g} s, before it had finished.]"
+        if done.code < 0:
+            return f"[It was ended by signal {-done.code}.]"
+        return f"[It ended with status {done.code}.]" if done.code else ""
+
+    def _signature(self, done: Finished, text: str) -> str:
+        if done.timed_out:
+            return "timed out"
+        return failure_signature(text) or f"ended with status {done.code}"
+
+
+def parse_command(text: str) -> tuple[str, ...]:
+    """A program and its arguments from one text, in a shell's quotes but without a shell.
+
+    Raises:
+        UsageError: it is empty, a quote is open, or it needs a shell.
+    """
+    given = f"The verify command {text!r}" if len(text) <= _NAME else f"The verify command {text[:_NAME]!r}…"
+    if operator := _operator(text):
+        raise UsageError(
+            f"{given} uses the shell's {operator!r}, but --verify runs a program without a shell.",
+            "Give the whole command to --verify-shell, or put quotes around that character if it is meant literally.",
+        )
+    try:
+        words = tuple(shlex.split(text))
+    except ValueError as error:
+        raise UsageError(f"{given} cannot be read: {str(error).lower()}.", "Close the quotation.") from error
+    if not words or not words[0]:
+        raise UsageError(f"{given} names no program.", "Write the program and its arguments: --verify 'pytest -q'.")
+    if _ASSIGNMENT.match(words[0]):
+        raise UsageError(
+            f"{given} begins with {words[0]!r}, which only a shell takes for a variable.",
+            "Give the whole command to --verify-shell.",
+        )
+    return words
+
+
+def failure_signature(text: str) -> str:
+    """What a failure is known by: its last three lines that speak of an error, or its last lines at all, without
+    paths, numbers and times; at most 200 characters, and empty for a text that says nothing.
+    """
+    lines = [line[:_LINE] for line in text[-_LOOKED_AT:].splitlines() if any(map(str.isalpha, line[:_LINE]))]
+    telling = [line for line in lines if _TELLING.search(line)] or lines
+    parts = (normalised(_DURATION.sub(" ", line)) for line in telling[-3:])
+    return " | ".join(part for part in parts if part)[:SIGNATURE].strip()
+
+
+_LINE = 400
+_LOOKED_AT = 32 * 1024
+_TELLING = re.compile(
+    r"error|fail|exception|panic|assert|fatal|expected|not found|cannot|undefined|unresolved|denied|no such",
+    re.IGNORECASE,
+)
+_DURATION = re.compile(
+    r"\b\d{1,9}(?:\.\d{1,9})?\s?(?:ns|µs|us|ms|s|sec|secs|seconds?|m|mins?|minutes?|h)\b", re.IGNORECASE
+)
+_STEERING = re.compile(
+    r"\x1b(?:\[[0-?]{0,32}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,512}(?:\x07|\x1b\\)|[@-Z\\^_])|[\x00-\x08\x0b-\x1f\x7f]"
+)
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+_OPERATORS = ("&&", "||", "$(", ">>", "<<", "|", "&", ";", ">", "<", "`", "\n")
+
+
+def _operator(text: str) -> str:
+    """The first thing in a text that only a shell understands, outside quotes; what works in double quotes, too."""
+    quote = ""
+    position = 0
+    while position < len(text):
+        character = text[position]
+        if character == "\\" and quote != "'":
+            position += 2
+            continue
+        if character in {"'", '"'} and quote in {"", character}:
+            quote = "" if quote else character
+        elif quote != "'":
+            found = next((each for each in _OPERATORS if text.startswith(each, position)), "")
+            if found and (not quote or found in {"$(", "`"}):
+                return found
+        position += 1
+    return ""
+
+
+def _shown(output: str, errors: str, ending: str) -> str:
+    """Both streams in `SHOWN` characters. Each gets half where both are long, and what the other one leaves."""
+    room = SHOWN - len(ending) - 2
+    for_output = max(room // 2, room - len(errors))
+    for_errors = max(room - room // 2, room - len(output))
+    parts = (_clipped(output, for_output), _clipped(errors, for_errors), ending)
+    return "\n".join(part for part in parts if part)
+
+
+def _clipped(text: str, room: int) -> str:
+    if len(text) <= room:
+        return text
+    note = f"\n[… {len(text) - room:,} characters left out …]\n"
+    head = (room - len(note)) // 4
+    return f"{text[:head]}{note}{text[len(text) - (room - len(note) - head) :]}"
+
+
+def _last_line(text: str) -> str:
+    return text.rpartition("\n")[2].strip().rstrip(".")[:_LINE]

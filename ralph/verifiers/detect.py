@@ -1,0 +1,197 @@
+"""Finding out how a project is tested, from the files that its tools leave at its top."""
+
+import json
+import re
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+from pydantic import BaseModel
+
+from ralph.workspace.marks import read_regular
+
+__all__ = ["Detected", "detect_test_command"]
+
+_READ = 512 * 1024
+
+
+class Detected(BaseModel, frozen=True):
+    """How a project is tested.
+
+    Attributes:
+        command: as it is typed.
+        reason: what it was concluded from, such as "pyproject.toml configures pytest".
+    """
+
+    command: str
+    reason: str
+
+
+def detect_test_command(workspace: Path) -> Detected | None:
+    """How the project in a folder is tested; None where nothing tells. Nothing is run, and little is read."""
+    project = _Project(workspace)
+    return next((found for find in _FINDERS if (found := find(project))), None)
+
+
+class _Project:
+    """The files at the top of a project, read with care: no links, no FIFOs, nothing huge."""
+
+    def __init__(self, top: Path) -> None:
+        self.top = top
+
+    def has(self, *names: str) -> str:
+        """The first of the names that is there, or the empty string."""
+        return next((name for name in names if (self.top / name).exists()), "")
+
+    def any(self, glob: str) -> str:
+        """The first path that a glob matches, or the empty string."""
+        return min((path.relative_to(self.top).as_posix() for path in self.top.glob(glob)), default="")
+
+    def text(self, name: str) -> str:
+        try:
+            return read_regular(self.top / name, _READ).decode("utf-8", "replace")
+        except OSError:
+            return ""
+
+    def json(self, name: str) -> dict[str, Any]:
+        try:
+            return _table(json.loads(self.text(name)))
+        except (ValueError, RecursionError):
+            return {}
+
+    def toml(self, name: str) -> dict[str, Any]:
+        try:
+            return tomllib.loads(self.text(name))
+        except (ValueError, RecursionError):
+            return {}
+
+
+def _python(project: _Project) -> Detected | None:
+    tools = _table(project.toml("pyproject.toml").get("tool"))
+    if reason := _names_pytest(project, tools):
+        return Detected(command=_pytest(project, tools), reason=reason)
+    if project.has("tox.ini") or "tox" in tools:
+        return Detected(command="tox", reason="tox is configured")
+    if project.has("noxfile.py"):
+        return Detected(command="nox", reason="there is noxfile.py")
+    if project.has("manage.py"):
+        return Detected(command="python manage.py test", reason="there is Django's manage.py")
+    if not (name := project.any("test_*.py") or project.any("tests/test_*.py")):
+        return None
+    if "import unittest" in project.text(name) or "from unittest" in project.text(name):
+        apart = name.startswith("tests/") and not project.has("tests/__init__.py")
+        return Detected(command=f"python -m unittest discover{' -s tests' * apart}", reason=f"{name} uses unittest")
+    return Detected(command=_pytest(project, tools), reason=f"there is {name}")
+
+
+def _names_pytest(project: _Project, tools: dict[str, Any]) -> str:
+    if "pytest" in tools:
+        return "pyproject.toml configures pytest"
+    for name, sign in (
+        ("pytest.ini", ""),
+        (".pytest.ini", ""),
+        ("setup.cfg", "[tool:pytest]"),
+        ("tox.ini", "[pytest]"),
+    ):
+        if project.has(name) and sign in project.text(name):
+            return f"{name} configures pytest"
+    if name := project.has("conftest.py", "tests/conftest.py"):
+        return f"there is {name}"
+    listings = ("pyproject.toml", "requirements-dev.txt", "requirements.txt", "setup.cfg", "setup.py", "Pipfile")
+    return next((f"{name} names pytest" for name in listings if _PYTEST.search(project.text(name))), "")
+
+
+def _pytest(project: _Project, tools: dict[str, Any]) -> str:
+    for name, runner in (("uv.lock", "uv"), ("poetry.lock", "poetry"), ("pdm.lock", "pdm"), ("Pipfile", "pipenv")):
+        if project.has(name):
+            return f"{runner} run pytest"
+    runner = next((tool for tool in ("uv", "poetry", "pdm") if tool in tools), "")
+    return f"{runner} run pytest" if runner else "python -m pytest"
+
+
+def _javascript(project: _Project) -> Detected | None:
+    package = project.json("package.json")
+    script = _table(package.get("scripts")).get("test")
+    if isinstance(script, str) and script.strip() and "no test specified" not in script:
+        declared = str(package.get("packageManager", "")).partition("@")[0]
+        locks = (("pnpm-lock.yaml", "pnpm"), ("yarn.lock", "yarn"), ("bun.lock", "bun"), ("bun.lockb", "bun"))
+        tool = next((tool for name, tool in locks if project.has(name)), "npm")
+        tool = declared if declared in {"npm", "pnpm", "yarn", "bun"} else tool
+        return Detected(
+            command=f"{tool} run test" if tool == "bun" else f"{tool} test", reason="package.json has a test script"
+        )
+    for name in ("deno.json", "deno.jsonc"):
+        if project.has(name):
+            task = "test" in _table(project.json(name).get("tasks"))
+            return Detected(command="deno task test" if task else "deno test", reason=f"there is {name}")
+    return None
+
+
+def _java(project: _Project) -> Detected | None:
+    if project.has("pom.xml"):
+        return Detected(command="./mvnw test" if project.has("mvnw") else "mvn test", reason="there is pom.xml")
+    if name := project.has("build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts"):
+        return Detected(
+            command="./gradlew test" if project.has("gradlew") else "gradle test", reason=f"there is {name}"
+        )
+    return None
+
+
+def _ruby(project: _Project) -> Detected | None:
+    if name := project.has(".rspec", "spec/spec_helper.rb"):
+        return Detected(command="bundle exec rspec" if project.has("Gemfile") else "rspec", reason=f"there is {name}")
+    if project.has("bin/rails"):
+        return Detected(command="bin/rails test", reason="there is bin/rails")
+    if _RAKE_TEST.search(project.text("Rakefile")):
+        return Detected(command="bundle exec rake test", reason="Rakefile has a test task")
+    return None
+
+
+def _php(project: _Project) -> Detected | None:
+    if "test" in _table(project.json("composer.json").get("scripts")):
+        return Detected(command="composer test", reason="composer.json has a test script")
+    if name := project.has("phpunit.xml", "phpunit.xml.dist"):
+        return Detected(command="vendor/bin/phpunit", reason=f"there is {name}")
+    return None
+
+
+def _by_one_file(project: _Project) -> Detected | None:
+    for glob, command in _ONE_FILE:
+        if name := project.any(glob):
+            return Detected(command=command, reason=f"there is {name}")
+    return None
+
+
+def _target(project: _Project) -> Detected | None:
+    for names, command in (
+        (("GNUmakefile", "makefile", "Makefile"), "make test"),
+        (("justfile", "Justfile"), "just test"),
+    ):
+        if (name := project.has(*names)) and _TARGET.search(project.text(name)):
+            return Detected(command=command, reason=f"{name} has a target called test")
+    return None
+
+
+def _table(value: object) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+_PYTEST = re.compile(r"(?<![\w-])pytest(?![\w-])")
+_RAKE_TEST = re.compile(r"TestTask|^\s{0,8}task\s{1,4}\(?:test\b", re.MULTILINE)
+_TARGET = re.compile(r"^test(?: [^:=\n]{0,200})?:(?!=)", re.MULTILINE)
+_ONE_FILE = (
+    ("Cargo.toml", "cargo test"),
+    ("go.mod", "go test ./..."),
+    ("mix.exs", "mix test"),
+    ("Package.swift", "swift test"),
+    ("pubspec.yaml", "dart test"),
+    ("stack.yaml", "stack test"),
+    ("*.cabal", "cabal test"),
+    ("*.sln", "dotnet test"),
+    ("*.csproj", "dotnet test"),
+)
+_FINDERS: tuple[Callable[[_Project], Detected | None], ...] = (
+    *(_python, _javascript, _by_one_file, _java, _ruby, _php),
+    _target,
+)
