@@ -101,7 +101,9 @@ def conclude(
     output, analysis = case.output, case.analysis
     limited = output.failure is not None and output.failure.failure == "rate_limited"
     breaker = state.breaker if limited else rules.breaker.record(state.breaker, observe(case, verification), at)
-    spent = state.spent.called(started_at).used(output.usage, output.duration, counts=not limited)
+    spent = state.spent.called(started_at, keep=rules.limits.calls_per_hour).used(
+        output.usage, output.duration, counts=not limited
+    )
     tally = state.tally.after(case)
     decision = decide(
         case,
