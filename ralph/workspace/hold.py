@@ -37,18 +37,19 @@ class Hold:
 
         Raises:
             WorkspaceBusyError: another run has it, in this process or another one.
-            WorkspaceError: the state folder cannot be written.
+            WorkspaceError: the lock cannot be taken, for want of the right to write, say.
         """
         path = self.path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+            free = _lock(handle)
         except OSError as error:
             raise WorkspaceError(
-                f"The lock {str(path)!r} cannot be written: {error.strerror}.",
+                f"The lock {str(path)!r} cannot be taken: {error.strerror}.",
                 "Make that folder writable, or name another one in XDG_STATE_HOME.",
             ) from error
-        if not _lock(handle):
+        if not free:
             owner, pid = _owner(handle)
             os.close(handle)
             raise WorkspaceBusyError(str(self._workspace), owner, pid)
@@ -105,6 +106,6 @@ else:
     def _lock(handle: int) -> bool:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except BlockingIOError:
             return False
         return True

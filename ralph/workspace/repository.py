@@ -96,7 +96,7 @@ class Repository:
     async def commits(self, before: str | None, after: str) -> int:
         """How many commits one commit has that another one has not. Raises `UnreadableError`."""
         out = await self._git("rev-list", "--count", f"{before}..{after}" if before else after, "--")
-        return int(out[0])
+        return int(out[0]) if out else 0
 
     async def differences(self, before: str | None, after: str, within: str = "") -> dict[bytes, tuple[str, str]]:
         """The content marks before and after, by path, of what two commits differ in. Raises `UnreadableError`."""

@@ -72,6 +72,14 @@ async def test_secrets_and_terminal_codes_are_taken_out(tmp_path: Path) -> None:
     assert "hunter2" not in verdict.model_dump_json()
 
 
+async def test_hostile_output_is_read_in_no_time(tmp_path: Path) -> None:
+    code = r"import sys; [print(part * 60_000, end='') for part in ('\x1b]', '\x1b[', 'a/', '1.', '\r')]; sys.exit(1)"
+    began = time.monotonic()
+    verdict = await CommandVerifier(python(code)).verify(tmp_path)
+    assert len(verdict.output) <= 4000
+    assert time.monotonic() - began < 5
+
+
 async def test_one_that_takes_too_long_is_ended_with_its_tree_and_refutes(tmp_path: Path) -> None:
     code = "import subprocess, time; print(subprocess.Popen(['sleep', '60']).pid, flush=True); time.sleep(60)"
     began = time.monotonic()

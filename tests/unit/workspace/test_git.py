@@ -165,6 +165,16 @@ async def test_the_first_commit_of_all(empty: Repo) -> None:
     assert (changes.files, changes.commits) == (("b.txt",), 1)
 
 
+async def test_a_repository_with_longer_ids(empty: Repo) -> None:
+    shutil.rmtree(empty.path / ".git")
+    empty.git("init", "--quiet", "--object-format", "sha256")
+    workspace = open_workspace(empty.path)
+    empty.write("a.txt", "a\n")
+    changes = await after(workspace, empty.commit)
+    assert (changes.files, changes.commits, changes.problem) == ((), 1, "")
+    assert (await after(workspace, lambda: empty.write("a.txt", "1\n"))).files == ("a.txt",)
+
+
 async def test_a_detached_head(repo: Repo, workspace: Workspace) -> None:
     repo.git("checkout", "--quiet", "--detach")
     changes = await after(workspace, lambda: (repo.write("a.txt", "1\n"), repo.commit()))

@@ -73,7 +73,7 @@ def test_it_lies_outside_the_workspace_in_the_users_state_folder(
 
 def test_a_state_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     (tmp_path / "state").write_text("in the way")
-    with pytest.raises(WorkspaceError, match="cannot be written") as caught:
+    with pytest.raises(WorkspaceError, match="cannot be taken") as caught:
         Hold(tmp_path, tmp_path / "state").take("one")
     assert not isinstance(caught.value, WorkspaceBusyError)
 
