@@ -41,9 +41,15 @@ def _path(url: str) -> Path:
     path = url.removeprefix("sqlite:///")
     scheme = _SCHEME.match(path)
     if scheme or path in {"", ":memory:"} or "\0" in path:
-        name = f"{scheme[0]}…" if scheme else repr(url)  # the rest may hold a password
-        raise UsageError(
-            f"{name} names no store that Ralph can use.",
-            "Give the path of a file, the same as sqlite:///PATH, or memory: to keep nothing.",
-        )
-    return Path(path).expanduser().absolute()
+        raise _not_a_store(scheme[0] + "…" if scheme else repr(url))  # what follows may be a password
+    try:
+        return Path(path).expanduser().absolute()
+    except RuntimeError as error:  # a "~user" that does not exist
+        raise _not_a_store(repr(url)) from error
+
+
+def _not_a_store(name: str) -> UsageError:
+    return UsageError(
+        f"{name} names no store that Ralph can use.",
+        "Give the path of a file, the same as sqlite:///PATH, or memory: to keep nothing.",
+    )

@@ -11,10 +11,11 @@ __all__ = ["Store"]
 
 
 class Store:
-    """Keeps runs. Used in `async with`. Every method raises `StoreError` where the store cannot do it.
+    """Keeps runs. Used in `async with`. Every method raises `StoreError` where the store cannot do it, and
+    those that read raise `RecordError` where what they find cannot be read back.
 
     A run has one writer. `append` is atomic: after a crash either all of what it was given is there or nothing.
-    When it returns, it is durable.
+    When it returns, it is durable; when it is cancelled, it is there as a whole or not at all.
     """
 
     async def create(self, run: RunRecord, events: Sequence[Event] = ()) -> None:
@@ -29,7 +30,10 @@ class Store:
         iteration: IterationRecord | None = None,
         run: RunRecord | None = None,
     ) -> None:
-        """Adds events (their `seq` goes on from the last one's), one finished iteration, and the run's new state."""
+        """Adds events (their `seq` goes on from the last one's), one finished iteration, and the run's new state.
+
+        Events without a `seq` are not kept; one whose `seq` is there already is refused, and so is an iteration.
+        """
         raise NotImplementedError
 
     async def run(self, run_id: str) -> RunRecord | None:
@@ -45,7 +49,7 @@ class Store:
         raise NotImplementedError
 
     def events(self, run_id: str, *, after: int = 0) -> AsyncIterator[Event]:
-        """The events of a run with a greater `seq`, in order."""
+        """The events of a run with a greater `seq`, in order. Types that this version does not know are passed over."""
         raise NotImplementedError
 
     async def last_seq(self, run_id: str) -> int:

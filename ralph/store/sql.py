@@ -47,9 +47,11 @@ class SqlStore(Store):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         assert self._thread
-        with anyio.CancelScope(shield=True):
-            await self._in_thread(self._close)
-        self._thread.shutdown()
+        try:
+            with anyio.CancelScope(shield=True):
+                await self._in_thread(self._close)
+        finally:
+            self._thread.shutdown()
 
     async def create(self, run: RunRecord, events: Sequence[Event] = ()) -> None:
         await self._do(Tables.create, run, events)

@@ -14,6 +14,7 @@ __all__ = ["SqliteFile"]
 BUSY_TIMEOUT = 3.0
 """Seconds to wait for another process's transaction; each of ours takes less than a millisecond."""
 
+_ELSEWHERE = "Check the file and its folder, or name another place for the store."
 _DISK_FULL = ("the disk is full", "Make room, then resume the run: everything up to the last iteration is kept.")
 _READ_ONLY = ("it cannot be written", "Check who owns the file and its folder and their permissions.")
 _BUSY = (
@@ -29,10 +30,7 @@ _FAULTS = {
     sqlite3.SQLITE_FULL: _DISK_FULL,
     sqlite3.SQLITE_CORRUPT: _DAMAGED,
     sqlite3.SQLITE_NOTADB: ("the file is no SQLite database", "Name another file, or move this one away."),
-    sqlite3.SQLITE_CANTOPEN: (
-        "it cannot be opened",
-        "The path must name a file, in a folder that may be written to: check both.",
-    ),
+    sqlite3.SQLITE_CANTOPEN: ("it cannot be opened", _ELSEWHERE),
     sqlite3.SQLITE_IOERR: ("the disk reports an error", "Check the disk: it may be full, over quota or failing."),
     sqlite3.SQLITE_TOOBIG: ("a text is larger than SQLite takes", "Have the agent print less."),
 }
@@ -56,11 +54,11 @@ class SqliteFile:
         """The one connection that a store needs, in autocommit mode outside of transactions."""
         try:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            irregular = self.path.exists() and not self.path.is_file()
         except OSError as error:
-            raise StoreError(
-                f"The folder of the store, {self.path.parent}, cannot be created: {error.strerror}.",
-                "Name another place for the store, or make the folder yourself.",
-            ) from error
+            raise self._unusable(f"{error.filename}: {error.strerror}", _ELSEWHERE) from error
+        if irregular:
+            raise self._unusable("it is no file", _ELSEWHERE)
         engine = create_engine(
             URL.create("sqlite", database=self.place),
             poolclass=NullPool,
@@ -81,12 +79,11 @@ class SqliteFile:
         """What a person is told of an error."""
         cause = error.orig
         if not isinstance(cause, sqlite3.Error):
-            return StoreError(f"The store {self.place} cannot be used: {cause}.")
+            return self._unusable(str(error), _ELSEWHERE)
         code: int | None = getattr(cause, "sqlite_errorcode", None)
         if code is not None and code & 0xFF == sqlite3.SQLITE_CONSTRAINT:
             return self._refused(code)
-        problem, remedy = _FAULTS.get((code or 0) & 0xFF, (str(cause), "Check the file and its folder."))
-        return StoreError(f"The store {self.place} cannot be used: {problem}.", remedy)
+        return self._unusable(*_FAULTS.get((code or 0) & 0xFF, (str(cause), _ELSEWHERE)))
 
     def _refused(self, code: int) -> StoreError:
         if code == sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY:
@@ -95,3 +92,6 @@ class SqliteFile:
             f"The store {self.place} already holds what was to be added to it.",
             "Another process seems to be at work on the same run: end one of the two.",
         )
+
+    def _unusable(self, problem: str, remedy: str) -> StoreError:
+        return StoreError(f"The store {self.place} cannot be used: {problem}.", remedy)

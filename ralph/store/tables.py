@@ -77,7 +77,7 @@ class Tables:
     def run(self, run_id: str) -> RunRecord | None:
         start = rows.clean(run_id)
         column = schema.runs.c.id
-        found = self._page(
+        found = self._all(
             select(column, schema.runs.c.record)
             .where(func.substr(column, 1, len(start)) == start)
             .order_by(column)
@@ -92,8 +92,7 @@ class Tables:
         statement = select(run.id, run.record).order_by(run.started_at.desc(), run.id.desc()).limit(limit)
         if workspace is not None:
             statement = statement.where(run.workspace == rows.clean(workspace))
-        with self._connection.begin():
-            return [rows.read_run(*row) for row in self._connection.execute(statement)]
+        return [rows.read_run(*row) for row in self._all(statement)]
 
     def iterations(self, run_id: str, after: int) -> list[IterationRecord]:
         """The iterations next after that number."""
@@ -111,6 +110,10 @@ class Tables:
         event = schema.events.c
         with self._connection.begin():
             return self._connection.scalar(select(func.max(event.seq)).where(event.run_id == run_id)) or 0
+
+    def _all(self, statement: Select[Any]) -> Sequence[Row[Any]]:
+        with self._connection.begin():
+            return self._connection.execute(statement).all()
 
     def _page(self, statement: Select[Any]) -> list[Row[Any]]:
         page: list[Row[Any]] = []

@@ -2,10 +2,13 @@
 
 ```
 class TestMyStore(StoreConformance):
-    store = pytest.fixture(lambda self: MyStore())
+    @pytest.fixture
+    def store(self):
+        return MyStore()
 ```
 """
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 import anyio
@@ -34,7 +37,7 @@ def sample_run(run_id: str = "run-1", *, hours: float = 0, workspace: str | None
     )
 
 
-def sample_event(seq: int, text: str = "", *, run_id: str = "run-1", iteration: int = 1) -> Event:
+def sample_event(seq: int, text: str = "", *, run_id: str = "run-1", iteration: int = 1) -> MessageReceived:
     return MessageReceived(run_id=run_id, seq=seq, at=START, iteration=iteration, text=text or f"message {seq}")
 
 
@@ -132,6 +135,12 @@ class StoreConformance:
             assert (await store.run("a_")) == sample_run("a_z")
             for ambiguous_or_unknown in ("a", "", "b", "ab%", "%", "_", "\\", "abcd", "a\0", "\udcff", "'; --"):
                 assert await store.run(ambiguous_or_unknown) is None
+
+    async def test_a_beginning_that_two_long_runs_share_is_nobodys(self, store: Store) -> None:
+        async with store:
+            for run_id in ("ab", "ac"):
+                await store.create(sample_run(run_id).model_copy(update={"task": "x" * 2_000_000}))
+            assert await store.run("a") is None
 
     async def test_runs_are_listed_newest_first(self, store: Store) -> None:
         here = timedelta(hours=9)
@@ -241,5 +250,5 @@ class StoreConformance:
                 assert (number in [it.number async for it in store.iterations("run-1")]) is bool(kept)
 
 
-async def _append(store: Store, events: list[Event], number: int) -> None:
+async def _append(store: Store, events: Sequence[Event], number: int) -> None:
     await store.append("run-1", events, iteration=sample_iteration(number))

@@ -8,7 +8,9 @@ from ralph.testing.store_conformance import StoreConformance
 
 
 class TestMemoryStore(StoreConformance):
-    store = pytest.fixture(lambda _: MemoryStore())
+    @pytest.fixture
+    def store(self) -> Store:
+        return MemoryStore()
 
 
 class TestSqlStore(StoreConformance):

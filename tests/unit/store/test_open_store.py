@@ -1,0 +1,70 @@
+"""`open_store` finds the store that a name means, or says what would be one."""
+
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ralph.errors import UsageError
+from ralph.store import default_path, open_store
+from ralph.store.memory import MemoryStore
+from ralph.testing.store_conformance import sample_run
+
+
+async def test_without_a_name_it_is_the_users_own_in_a_folder_for_the_owner_alone(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    async with open_store() as store:
+        await store.create(sample_run())
+    assert default_path().is_relative_to(tmp_path)
+    assert default_path().is_file()
+    assert stat.S_IMODE(default_path().parent.stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("form", ["sqlite:///{}/a.db", "{}/a.db", "a.db", "sqlite:///a.db"])
+async def test_a_path_may_be_given_bare_or_as_a_url(tmp_path, monkeypatch, form):
+    monkeypatch.chdir(tmp_path)
+    async with open_store(form.format(tmp_path)) as store:
+        await store.create(sample_run())
+    assert (tmp_path / "a.db").is_file()
+
+
+async def test_the_path_is_taken_literally_but_for_the_home_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    async with open_store("~/a b?c%20d;e.db"):
+        assert (tmp_path / "a b?c%20d;e.db").is_file()
+
+
+async def test_a_relative_path_stays_where_it_was_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    store = open_store("a.db")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    async with store:
+        assert (tmp_path / "a.db").is_file()
+
+
+def test_memory_has_a_name():
+    assert isinstance(open_store("memory:"), MemoryStore)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("postgresql://u:secret@h/db", "http://x", "sqlite://", "sqlite:///", "sqlite:///postgresql://x"),
+        *("sqlite:///:memory:", ":memory:", "", "a\0b", "~nobody-of-that-name/x"),
+    ],
+)
+def test_what_is_no_store_is_refused_with_what_would_be_one(name):
+    with pytest.raises(UsageError) as raised:
+        open_store(name)
+    assert "sqlite:///PATH" in str(raised.value)
+    assert "memory:" in raised.value.remedy
+    assert "secret" not in str(raised.value)
+
+
+def test_nothing_heavy_is_loaded_before_it_is_needed():
+    code = "import sys, ralph.store as s; s.open_store('memory:'); sys.exit('sqlalchemy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parent, check=False).returncode == 0

@@ -1,0 +1,247 @@
+"""A store that cannot be used says so in one paragraph that names it, and what was kept stays whole."""
+
+import os
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from contextlib import closing
+from pathlib import Path
+
+import anyio
+import pytest
+
+from ralph.errors import RecordError, StoreError
+from ralph.store import open_store, sqlite
+from ralph.store.sql import SqlStore
+from ralph.store.sqlite import SqliteFile
+from ralph.testing.store_conformance import sample_event, sample_iteration, sample_run
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "ralph.db"
+
+
+async def fill(path, events=0):
+    async with open_store(str(path)) as store:
+        await store.create(sample_run(), [sample_event(seq, "x" * 500) for seq in range(1, events + 1)])
+
+
+async def refusal(path):
+    """What is said where the store cannot even be opened."""
+    with pytest.raises(StoreError) as raised:
+        async with open_store(str(path)):
+            pytest.fail("it was opened")
+    text = str(raised.value)
+    assert str(path) in text
+    assert raised.value.remedy
+    assert "\n" not in text
+    return text
+
+
+def raw(path):
+    return closing(sqlite3.connect(path, isolation_level=None))
+
+
+async def test_a_store_that_another_process_keeps_locked(path, monkeypatch):
+    # covers: the busy store of the bad inputs
+    monkeypatch.setattr(sqlite, "BUSY_TIMEOUT", 0.05)
+    async with open_store(str(path)) as store:
+        await store.create(sample_run())
+        with raw(path) as other:
+            other.execute("BEGIN IMMEDIATE")
+            with pytest.raises(StoreError, match="another process") as raised:
+                await store.append("run-1", [sample_event(1)])
+            assert await store.last_seq("run-1") == 0, "reading goes on"
+            other.execute("ROLLBACK")
+        assert str(path) in str(raised.value)
+        await store.append("run-1", [sample_event(1)])
+        assert await store.last_seq("run-1") == 1
+
+
+async def test_a_file_that_is_locked_while_it_is_opened(path, monkeypatch):
+    monkeypatch.setattr(sqlite, "BUSY_TIMEOUT", 0.05)
+    with raw(path) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        assert "another process" in await refusal(path)
+    await fill(path)
+
+
+async def test_a_wait_for_another_process_can_be_cancelled(path):
+    async with open_store(str(path)) as store:
+        await store.create(sample_run())
+        with raw(path) as other:
+            other.execute("BEGIN IMMEDIATE")
+            with anyio.move_on_after(0.05) as scope:
+                await store.append("run-1", [sample_event(1)])
+            assert scope.cancelled_caught
+            other.execute("ROLLBACK")
+        last = await store.last_seq("run-1")
+        await store.append("run-1", [sample_event(last + 1)])
+        assert await store.last_seq("run-1") == last + 1
+
+
+async def test_leaving_while_cancelled_closes_the_file(path):
+    store = open_store(str(path))
+    with anyio.CancelScope() as scope:
+        async with store:
+            await store.create(sample_run())
+            scope.cancel()
+            await anyio.sleep_forever()
+    assert [file.name for file in path.parent.iterdir()] == [path.name], "the last one out leaves no log behind"
+    with pytest.raises(RuntimeError, match="async with"):
+        await store.runs()
+
+
+async def test_a_store_can_be_entered_again(path):
+    store = open_store(str(path))
+    async with store:
+        await store.create(sample_run())
+    async with store:
+        assert await store.run("run-1") == sample_run()
+
+
+@pytest.mark.parametrize("kind", ["folder", "fifo", "device"])
+async def test_what_is_no_file(path, kind):
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "fifo":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("/dev/null")
+    assert "it is no file" in await refusal(path)
+
+
+async def test_a_file_of_something_else_is_left_as_it_is(path):
+    path.write_text("Dear diary, this is no database. " * 50)
+    before = path.read_bytes()
+    assert "no SQLite database" in await refusal(path)
+    assert path.read_bytes() == before
+
+
+async def test_a_database_of_something_else_is_left_as_it_is(path):
+    with raw(path) as other:
+        other.execute("CREATE TABLE bookmarks (url TEXT)")
+    before = path.read_bytes()
+    assert "not one that Ralph made" in await refusal(path)
+    assert path.read_bytes() == before
+
+
+async def test_an_empty_file_becomes_a_store(path):
+    path.touch()
+    await fill(path)
+
+
+async def test_a_damaged_file(path):
+    await fill(path, events=2000)
+    size = path.stat().st_size
+    with path.open("r+b") as file:
+        file.seek(8192)
+        file.write(b"\xa5" * (size - 8192))
+    with pytest.raises(StoreError, match="damaged") as raised:
+        async with open_store(str(path)) as store:
+            _ = [event async for event in store.events("run-1")]
+    assert str(path) in str(raised.value)
+
+
+async def test_a_folder_that_cannot_be_made(path):
+    path.write_text("a file, not a folder")
+    assert "Not a directory" in await refusal(path / "folder" / "ralph.db")
+
+
+async def test_a_full_disk_keeps_what_was_there(path):
+    class Small(SqliteFile):
+        def connect(self):
+            connection = super().connect()
+            with connection.begin():
+                connection.exec_driver_sql("PRAGMA max_page_count = 40")
+            return connection
+
+    async with SqlStore(Small(path)) as store:
+        await store.create(sample_run())
+        said, kept = "", 0
+        while not said:
+            event, iteration = sample_event(kept + 1, "x" * 9000), sample_iteration(kept + 1, "x" * 9000)
+            try:
+                await store.append("run-1", [event], iteration=iteration)
+                kept += 1
+            except StoreError as error:
+                said = str(error)
+        assert "the disk is full" in said
+        assert str(path) in said
+        assert kept > 0
+        assert await store.last_seq("run-1") == kept
+        assert [it.number async for it in store.iterations("run-1")] == list(range(1, kept + 1))
+    async with open_store(str(path)) as store:
+        await store.append("run-1", [sample_event(kept + 1)])
+
+
+AS_NOBODY = """
+import os, sys, anyio
+from ralph.store import open_store
+from ralph.testing.store_conformance import sample_event
+from ralph.errors import StoreError
+import ralph.store.sql
+
+async def main():
+    async with open_store(sys.argv[1]) as store:
+        await store.append("run-1", [sample_event(1)])
+
+if os.geteuid() == 0:
+    os.setegid(65534)
+    os.seteuid(65534)
+try:
+    anyio.run(main)
+except StoreError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize(
+    ("folder_mode", "file_mode", "problem"),
+    [(0o555, 0o444, "cannot be"), (0o777, 0o444, "cannot be written"), (0o000, 0o444, "ermission denied")],
+)
+def test_a_store_that_may_not_be_written(folder_mode, file_mode, problem):
+    # covers: the read-only store of the bad inputs
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        inner = Path(folder, "inner")
+        path = inner / "ralph.db"
+        anyio.run(fill, path)
+        path.chmod(file_mode)
+        inner.chmod(folder_mode)
+        done = subprocess.run([sys.executable, "-c", AS_NOBODY, path], capture_output=True, text=True, check=False)
+        inner.chmod(0o755)
+    assert problem in done.stdout, done.stderr
+    assert str(path) in done.stdout
+    assert len(done.stdout.splitlines()) == 1
+
+
+async def test_what_another_version_kept(path):
+    await fill(path, events=1)
+    with raw(path) as other:
+        other.execute('INSERT INTO events VALUES (\'run-1\', 2, \'dreamt\', 1, \'{"type": "dreamt", "of": "sheep"}\')')
+        other.execute("UPDATE events SET body = json_set(body, '$.mood', 'calm') WHERE seq = 1")
+    async with open_store(str(path)) as store:
+        await store.append("run-1", [sample_event(3)])
+        assert [event.seq async for event in store.events("run-1")] == [1, 3], "unknown types are passed over"
+
+
+@pytest.mark.parametrize("text", ["{", "{}", "null", '{"id": "run-1", "started_at": "yesterday"}', "\x00"])
+async def test_a_record_that_cannot_be_read_back_is_named(path, text):
+    await fill(path, events=1)
+    async with open_store(str(path)) as store:
+        await store.append("run-1", [], iteration=sample_iteration(1))
+        with raw(path) as other:
+            other.execute("UPDATE runs SET record = ?", (text,))
+            other.execute("UPDATE iterations SET record = ?", (text,))
+            other.execute("UPDATE events SET body = ?", (text,))
+        with pytest.raises(RecordError, match="record of run run-1"):
+            await store.run("run-1")
+        with pytest.raises(RecordError, match="run run-1"):
+            await store.runs()
+        with pytest.raises(RecordError, match="iteration 1 of run run-1"):
+            _ = [it async for it in store.iterations("run-1")]
+        with pytest.raises(RecordError, match="Event 1 of run run-1"):
+            _ = [event async for event in store.events("run-1")]

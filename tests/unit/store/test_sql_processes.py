@@ -1,0 +1,115 @@
+"""A store that is shared by processes, and one whose writer is killed."""
+
+import subprocess
+import sys
+
+import pytest
+
+from ralph.store import open_store
+
+WRITER = """
+import sys, anyio
+from ralph.errors import StoreError
+from ralph.store import open_store
+from ralph.testing.store_conformance import sample_event, sample_iteration, sample_run
+
+PATH, RUN, FIRST, LAST = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+
+async def main():
+    sys.stdin.readline()
+    async with open_store(PATH) as store:
+        if await store.run(RUN) is None:
+            await store.create(sample_run(RUN))
+        for number in range(FIRST, LAST + 1):
+            events = [sample_event(number * 5 + step, "x" * 3000, run_id=RUN, iteration=number) for step in range(5)]
+            run = sample_run(RUN).model_copy(update={"iterations": number})
+            try:
+                await store.append(RUN, events, iteration=sample_iteration(number, run_id=RUN), run=run)
+            except StoreError as error:
+                print("refused:", error, flush=True)
+                return
+            print(number, flush=True)
+
+anyio.run(main)
+"""
+
+
+class Writer:
+    """A process that appends iteration after iteration and says the number of each after it."""
+
+    def __init__(self, path, run_id, first, last):
+        command = [sys.executable, "-c", WRITER, str(path), run_id, str(first), str(last)]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdin
+        assert self.process.stdout
+        self.stdin, self.stdout = self.process.stdin, self.process.stdout
+
+    def begin(self):
+        self.stdin.write("go\n")
+        self.stdin.close()
+
+    def said(self):
+        """Each whole line that was not read before, once it has ended."""
+        with self.stdout:
+            lines = self.stdout.read().split("\n")[:-1]
+        self.status = self.process.wait()
+        return lines
+
+
+def finish(writers):
+    """Lets them all begin at once; returns what each said."""
+    for writer in writers:
+        writer.begin()
+    said = [writer.said() for writer in writers]
+    assert [writer.status for writer in writers] == [0] * len(writers)
+    return said
+
+
+async def kept(path, run_id):
+    """Iterations by the run's record, the iterations' numbers, and the number of events by iteration."""
+    async with open_store(str(path)) as store:
+        events: dict[int, int] = {}
+        async for event in store.events(run_id):
+            events[event.iteration] = events.get(event.iteration, 0) + 1
+        run = await store.run(run_id)
+        return run and run.iterations, [it.number async for it in store.iterations(run_id)], events
+
+
+async def test_nothing_that_was_acknowledged_is_lost_when_the_writer_is_killed(tmp_path):
+    path, done = tmp_path / "ralph.db", 0
+    for patience in (1, 40, 7, 100, 23):
+        writer = Writer(path, "run-1", done + 1, 1_000_000)
+        writer.begin()
+        heard = [writer.stdout.readline() for _ in range(patience)]
+        writer.process.kill()
+        acknowledged = int([*heard, *writer.said()][-1])
+        iterations, numbers, events = await kept(path, "run-1")
+        done = numbers[-1]
+        assert done in {acknowledged, acknowledged + 1}
+        assert iterations == done
+        assert numbers == list(range(1, done + 1))
+        assert events == dict.fromkeys(numbers, 5)
+
+
+@pytest.mark.timeout(120)
+async def test_processes_that_share_a_new_file_neither_lose_nor_double_anything(tmp_path):
+    path, names = tmp_path / "new" / "ralph.db", ["a", "b", "c", "d"]
+    said = finish([Writer(path, name, 1, 100) for name in names])
+    assert said == [[str(number) for number in range(1, 101)]] * len(names)
+    for name in names:
+        iterations, numbers, events = await kept(path, name)
+        assert iterations == 100
+        assert numbers == list(range(1, 101))
+        assert events == dict.fromkeys(numbers, 5)
+
+
+async def test_of_two_writers_of_one_run_one_is_refused(tmp_path):
+    path = tmp_path / "ralph.db"
+    finish([Writer(path, "run-1", 1, 3)])
+    said = finish([Writer(path, "run-1", 4, 60) for _ in range(2)])
+    refused = [lines[-1] for lines in said if lines[-1].startswith("refused:")]
+    assert len(refused) == 1
+    assert "Another process" in refused[0]
+    _, numbers, events = await kept(path, "run-1")
+    assert numbers == list(range(1, 61))
+    assert events == dict.fromkeys(numbers, 5)
