@@ -5,7 +5,7 @@ in a line like
 
     … [WARNING] [rust:model_events::producer] Model provider request failed {"http_status":429,…,"retry_after_ms":2000}
 
-So the runtime is given a log folder of its own for every turn.
+So the runtime is given a log folder of its own; where it outlives a turn, what the log held before is left out.
 """
 
 import json
@@ -22,14 +22,15 @@ _MARK = b"Model provider request failed {"
 _TAIL = 65_536
 
 
-async def logged_retry_after(folder: Path, patience: float = 0.25) -> float | None:
+async def logged_retry_after(folder: Path, patience: float = 0.25, after: int = 0) -> float | None:
     """How long the provider asked to wait, in seconds, at the latest rate limit that the log in the folder tells of.
 
-    The line may come a moment after the event: it is waited for up to `patience` seconds.
+    The line may come a moment after the event: it is waited for up to `patience` seconds. What a log's first `after`
+    bytes tell is not looked at.
     """
     pause = 0.005
     with anyio.move_on_after(patience):
-        while (line := _latest(folder)) is None:
+        while (line := _latest(folder, after)) is None:
             await anyio.sleep(pause)
             pause *= 2
         wait = line.get("retry_after_ms")
@@ -37,14 +38,14 @@ async def logged_retry_after(folder: Path, patience: float = 0.25) -> float | No
     return None
 
 
-def _latest(folder: Path) -> dict[str, Any] | None:
+def _latest(folder: Path, after: int) -> dict[str, Any] | None:
     """The newest line about a rate limit."""
     try:
         logs = sorted(folder.glob("*.log"), key=lambda path: path.name)
     except OSError:
         return None
     for log in reversed(logs):
-        for piece in reversed(_tail(log).split(_MARK)[1:]):
+        for piece in reversed(_tail(log, after).split(_MARK)[1:]):
             try:
                 line: Any = json.loads(b"{" + piece.split(b"\n", 1)[0])
             except ValueError:
@@ -54,7 +55,7 @@ def _latest(folder: Path) -> dict[str, Any] | None:
     return None
 
 
-def _tail(path: Path) -> bytes:
+def _tail(path: Path, after: int) -> bytes:
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0))
     except OSError:
@@ -63,5 +64,5 @@ def _tail(path: Path) -> bytes:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):
             return b""
-        file.seek(max(0, status.st_size - _TAIL))
+        file.seek(max(after, status.st_size - _TAIL))
         return file.read(_TAIL)

@@ -5,7 +5,7 @@ watched here, and every call has a time-out of its own. A runtime that has died 
 takes up the sessions that lie in the same home folder.
 """
 
-import json
+import asyncio
 import logging
 import os
 import re
@@ -22,6 +22,7 @@ import anyio.to_thread
 import psutil
 
 from ralph.errors import ExecutorUnavailableError
+from ralph.executors.copilot_log import logged_retry_after
 from ralph.process import MARK, end_tree, new_marker, survivors
 
 if TYPE_CHECKING:
@@ -37,8 +38,6 @@ STOP = 2.0
 """Seconds until a runtime that does not start, answer or stop is given up."""
 
 _OLDEST, _BEYOND = (1, 0, 92), (1, 1)
-_LOG_TAIL = 64 * 1024
-_CALL_FAILED = re.compile(r"Model provider request failed (\{.{1,1000}\})")
 
 
 class CopilotRuntime:
@@ -72,6 +71,7 @@ class CopilotRuntime:
         """
         await anyio.to_thread.run_sync(import_module, "copilot")
         self.client = self._client()
+        asyncio.get_running_loop().call_soon(self._keep_pipes)
         try:
             with anyio.fail_after(START):
                 await self.client.start()
@@ -80,10 +80,6 @@ class CopilotRuntime:
             raise _unusable(self._program, f"did not answer within {START:g} seconds") from None
         except Exception as error:
             raise _unusable(self._program, f"did not start: {str(error)[:500]}") from error
-        finally:
-            # The SDK forgets to close them.
-            spawned: Popen[bytes] | None = getattr(self.client, "_cli_process", None)
-            self._pipes = [pipe for pipe in (spawned.stdin, spawned.stdout, spawned.stderr) if pipe] if spawned else []
         _check_version(version, self._program)
         self._process = await anyio.to_thread.run_sync(self._find)
 
@@ -102,6 +98,12 @@ class CopilotRuntime:
             log_level="warning",
             env=environment,
         )
+
+    def _keep_pipes(self) -> None:
+        """Notes the pipes while the SDK waits for the process's first answer, for it forgets to close them."""
+        spawned: Popen[bytes] | None = getattr(self.client, "_cli_process", None)
+        if spawned:
+            self._pipes = [pipe for pipe in (spawned.stdin, spawned.stdout, spawned.stderr) if pipe]
 
     def _find(self) -> psutil.Process | None:
         return next((process for process in survivors(self._marker) if process.ppid() == os.getpid()), None)
@@ -158,38 +160,15 @@ class CopilotRuntime:
 
     def new_turn(self) -> None:
         """What the log holds by now belongs to earlier turns."""
-        self._log_read = sum(file.stat().st_size for file in self._log_files())
+        self._log_read = sum(file.stat().st_size for file in self._log_folder.glob("*.log"))
 
     async def retry_after(self) -> float | None:
-        """How long the provider asked to wait when it last limited this turn's rate, in seconds; None for not at all.
+        """How long the provider asked to wait when it last limited this turn's rate, in seconds."""
+        return await logged_retry_after(self._log_folder, after=self._log_read)
 
-        No event tells it; the log does, some milliseconds around the event of the failed call.
-        """
-        with anyio.move_on_after(0.5):
-            while True:
-                if (told := self._last_rate_limit()) is not None:
-                    wait = told.get("retry_after_ms")
-                    return wait / 1000 if isinstance(wait, int | float) and wait >= 0 else None
-                await anyio.sleep(0.01)
-        return None
-
-    def _last_rate_limit(self) -> dict[str, object] | None:
-        for said in reversed(_CALL_FAILED.findall(self._log_since())):
-            with suppress(ValueError):
-                told = json.loads(said)
-                if told.get("http_status") == 429:
-                    return told
-        return None
-
-    def _log_since(self) -> str:
-        for file in self._log_files():
-            with suppress(OSError), file.open("rb") as log:
-                log.seek(max(self._log_read, file.stat().st_size - _LOG_TAIL))
-                return log.read(_LOG_TAIL).decode("utf-8", "replace")
-        return ""
-
-    def _log_files(self) -> list[Path]:
-        return list(Path(self._logs.name).glob("process-*.log"))
+    @property
+    def _log_folder(self) -> Path:
+        return Path(self._logs.name)
 
 
 def _marked(environment: Mapping[str, str], marker: str) -> str:

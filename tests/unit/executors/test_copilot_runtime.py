@@ -1,0 +1,66 @@
+"""What can be said of the runtime's life without one; the rest is tested against the real one."""
+
+from pathlib import Path
+
+import pytest
+
+from ralph.errors import ExecutorUnavailableError
+from ralph.executors import copilot_runtime
+from ralph.executors.copilot_runtime import CopilotRuntime
+
+LIMITED = (
+    '2026-11-21T02:00:36.547Z [WARNING] [rust:model_events::producer] Model provider request failed {"stage":'
+    '"inference","api_endpoint":"/chat/completions","http_status":429,"failure_kind":"http_error"%s}\n'
+)
+
+
+@pytest.fixture
+def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The log file of the runtime that is made next."""
+    folder = tmp_path / "logs"
+    folder.mkdir()
+
+    class Here:
+        name = str(folder)
+
+        def __init__(self, **_options: object) -> None: ...
+
+        def cleanup(self) -> None: ...
+
+    monkeypatch.setattr(copilot_runtime.tempfile, "TemporaryDirectory", Here)
+    return folder / "process-1-2.log"
+
+
+async def test_only_this_turns_rate_limit_is_read_from_the_log(log: Path) -> None:
+    runtime = CopilotRuntime(Path("x"), {}, None)
+    append(log, LIMITED % ',"retry_after_ms":2000')
+    assert await runtime.retry_after() == 2.0
+    runtime.new_turn()
+    assert await runtime.retry_after() is None
+    append(log, LIMITED % "")
+    assert await runtime.retry_after() is None
+    append(log, LIMITED % ',"retry_after_ms":90500')
+    assert await runtime.retry_after() == 90.5
+
+
+def append(log: Path, text: str) -> None:
+    with log.open("a") as file:
+        file.write(text)
+
+
+@pytest.mark.parametrize("version", ["1.0.92", "1.0.102", "1.0.103-2"])
+def test_versions_that_work(version: str) -> None:
+    copilot_runtime._check_version(version, Path("/x/copilot"))
+
+
+@pytest.mark.parametrize("version", ["1.0.80", "0.9.9", "1.1.0", "2.0", "", "nonsense"])
+def test_versions_that_do_not_are_named(version: str) -> None:
+    with pytest.raises(ExecutorUnavailableError, match=rf"/x/copilot.*{version}.*1\.0\.92"):
+        copilot_runtime._check_version(version, Path("/x/copilot"))
+
+
+async def test_one_that_was_never_started_can_be_stopped() -> None:
+    runtime = CopilotRuntime(Path("x"), {}, None)
+    assert not runtime.lives
+    await runtime.stop()
+    await runtime.stop()
