@@ -1,21 +1,32 @@
-"""The real Copilot CLI, for every test in this folder."""
+"""The real Copilot CLI, for every test that needs it."""
 
+import os
 from pathlib import Path
 
 import anyio
 import pytest
 
+from ralph.errors import ProvisionError
 from ralph.executors.provision import Found, provide_cli, provide_runtime
 
 
 @pytest.fixture(scope="session")
 def provided_cli() -> Found:
-    return anyio.run(provide_cli)
+    """The Copilot CLI; fetched once into the user's cache where it is not there.
+
+    Where it cannot be had, the test is skipped with the reason, but in CI it fails: nothing real is left out there.
+    """
+    try:
+        return anyio.run(provide_cli)
+    except ProvisionError as error:
+        if os.environ.get("CI"):
+            raise
+        pytest.skip(str(error))
 
 
 @pytest.fixture(scope="session")
 def copilot_cli(provided_cli: Found) -> Path:
-    """The native Copilot CLI; fetched once into the user's cache where it is not there."""
+    """The native Copilot CLI."""
     return provided_cli.path
 
 
