@@ -1,8 +1,9 @@
 """One iteration, from the prompt to its durable record."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Literal
 
 import anyio
@@ -30,11 +31,14 @@ from ralph.redact import Redactor
 from ralph.status import StatusField, StatusReport, parse_status
 from ralph.strategies import Case, Strategy
 from ralph.turn import as_event, execute
-from ralph.verification import Verdict, Verification
+from ralph.verification import Verification
 from ralph.verifiers.base import Verifier
+from ralph.verifiers.checks import judge
 from ralph.workspace.base import Snapshot, Workspace
 
-__all__ = ["ActiveRun", "Parts", "Stop", "iterate", "verify"]
+__all__ = ["ActiveRun", "Parts", "Stop", "iterate", "verified"]
+
+_Asking = Callable[[Iterable[Verifier], Path], Awaitable[Verification]]
 
 _LAST_WORDS = 4.0
 """Seconds that a cancelled iteration has for storing what there was."""
@@ -133,14 +137,17 @@ async def iterate(parts: Parts, run: ActiveRun, stop: Stop) -> IterationRecord:
         raise
 
 
-async def verify(parts: Parts, stop: Stop) -> Verification | None:
-    """What all verifiers say; None without verifiers, or where a person's wish to stop came first."""
-    verdicts: list[Verdict] = []
-    with stop.watched():
-        verdicts += [await verifier.verify(parts.workspace.path) for verifier in parts.verifiers]
-    if len(verdicts) < len(parts.verifiers) or not verdicts:
+async def verified(parts: Parts, stop: Stop, asking: _Asking) -> Verification | None:
+    """What all verifiers say; None without verifiers, or where a person's wish to stop came first.
+
+    Args:
+        asking: `preflight` before the first iteration, `judge` for a claim of completion.
+    """
+    if not parts.verifiers:
         return None
-    return Verification(verdicts=tuple(verdicts))
+    with stop.watched():
+        return await asking(parts.verifiers, parts.workspace.path)
+    return None
 
 
 def _prompt(parts: Parts, run: ActiveRun) -> Prompt:
@@ -199,7 +206,7 @@ async def _conclude(parts: Parts, run: ActiveRun, output: Output, started_at: da
     claim = parts.strategy.claim(case)
     verification: Verification | None = None
     if claim is not None and (not claim.doubts or run.state.tally.confirming) and not stop.reason:
-        verification = await verify(parts, stop)
+        verification = await verified(parts, stop, judge)
     if stop.reason:
         interrupted = output.model_copy(update={"outcome": Interrupted(by="signal", detail=stop.reason)})
         case = case.model_copy(update={"output": interrupted})

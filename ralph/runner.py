@@ -30,7 +30,7 @@ from ralph.errors import ExecutorUnavailableError, RecordError, UsageError
 from ralph.events import Event, Paused, Resumed, RunFinished, RunStarted, VerificationFinished
 from ralph.executors.base import Executor, Timeouts
 from ralph.hooks import Hooks
-from ralph.iteration import ActiveRun, Parts, Stop, iterate, verify
+from ralph.iteration import ActiveRun, Parts, Stop, iterate, verified
 from ralph.journal import Journal
 from ralph.limits import Limits, Price
 from ralph.record import IterationRecord, RunRecord, RunState
@@ -41,6 +41,7 @@ from ralph.store.memory import MemoryStore
 from ralph.strategies import Strategy, strategy_named
 from ralph.verification import Verification
 from ralph.verifiers.base import Verifier
+from ralph.verifiers.checks import preflight
 from ralph.workspace.base import NoWorkspace, Workspace
 
 __all__ = ["Runner"]
@@ -186,7 +187,7 @@ class Runner:
         parts, now = self._parts, self._parts.clock.now()
         run_id = f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
         parts.workspace.hold(run_id)
-        verification = await verify(parts, self._stop)
+        verification = await verified(parts, self._stop, preflight)
         before = await parts.workspace.snapshot()
         record = RunRecord(
             id=run_id,

@@ -181,7 +181,7 @@ HOSTILE = {
     "deletes .ralph": "rm -rf .ralph",
     "cleans": "git clean -qfdx",
     "plants a link": "rm -rf .ralph; ln -s {outside} .ralph",
-    "plants a file link": "mkdir -p .ralph; rm -f .ralph/last-response.md; ln -s {outside}/victim .ralph/last-response.md",
+    "plants a file link": "mkdir -p .ralph; ln -sf {outside}/victim .ralph/last-response.md",
     "plants a fifo": "rm -rf .ralph; mkfifo .ralph",
     "breaks git": "rm -rf .git",
 }
