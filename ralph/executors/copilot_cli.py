@@ -33,7 +33,7 @@ from ralph.executors.permissions import PermissionPolicy
 from ralph.executors.provision import provide_cli
 from ralph.executors.provision_fetch import Progress
 from ralph.executors.what_the_shell import LEGACY, ask
-from ralph.output import Completed, Failed, Outcome, Output
+from ralph.output import Completed, Failed, Outcome, Output, Usage
 from ralph.process import ProgramMissingError, spawn
 from ralph.prompt import Prompt
 
@@ -59,7 +59,7 @@ class CopilotCLIExecutor(Executor):
         home: where sessions are kept, to be taken up by a later run. None for a folder that goes with the executor,
             or with GitHub's models, for the user's own, where their login lies.
         progress: told how the download of a CLI goes.
-        mode: "what-the-shell" asks the deprecated `github-copilot-cli` for a command instead; `program` is then that one.
+        mode: "what-the-shell" asks the deprecated `github-copilot-cli` for a command; `program` is then that one.
 
     Raises:
         UsageError: an endpoint without a model, or a policy that the CLI cannot keep.
@@ -94,14 +94,14 @@ class CopilotCLIExecutor(Executor):
         permission_flags(self.permissions, Path("/"))
 
     def command(self, prompt: Prompt, turn: Turn) -> list[str]:
-        """The command line, without where the log and the usage go, which is added to it. The prompt is not in it: it
-        would not fit.
+        """The command line, without where the log and the usage go, which is added to it.
+
+        The prompt is not in it: it would not fit. The session is taken up where the CLI knows it, and begun if not.
         """
-        session = turn.session_id
         return [
             str(self._program),
             *("--output-format", "json", "--no-ask-user", "--no-auto-update", "--no-color"),
-            *([f"--resume={session}"] if session else ["--session-id", turn.transcript.session_id or ""]),
+            *("--session-id", turn.transcript.session_id or ""),
             *permission_flags(self.permissions, turn.workspace),
         ]
 
@@ -118,7 +118,7 @@ class CopilotCLIExecutor(Executor):
         """The failure that an ending means; None for a turn that succeeded."""
         if ending.failure:
             return ending.failure
-        said = ending.complaint.strip()[-300:]
+        said = " ".join(ending.complaint.split())[:300]
         if ending.code is not None and ending.code < 0:
             return _crashed(f"was killed by {_signal_name(ending.code)}", said)
         if not ending.spoke and ending.code != 0 and (guess := classify_failure(said)).failure == "auth":
@@ -173,7 +173,8 @@ class CopilotCLIExecutor(Executor):
         except ProgramMissingError as error:
             return Failed(failure="unavailable", message=str(error))
         finally:
-            turn.transcript.used(read_usage(folder / "usage.json", listener.calls))
+            if (usage := read_usage(folder / "usage.json", listener.calls)) != Usage():
+                turn.transcript.used(usage)
             turn.transcript.diagnostics = listener.complaint
         return timed_out or self.classify(listener.ending(program.code)) or Completed()
 

@@ -46,6 +46,7 @@ class Listener:
     def __init__(self, transcript: Transcript, logs: Path) -> None:
         self._transcript, self._logs = transcript, logs
         self._failure: Failed | None = None
+        self._call_failure: Failed | None = None
         self._given_up = self._spoke = False
         self._result: int | None = None
         self._errors = b""
@@ -112,10 +113,17 @@ class Listener:
                 code = event.get("exitCode")
                 self._result = code if isinstance(code, int) else 1
             case "model.call_failure":
+                self._call_failure = failure_in(event)
                 if ends_turn(event):
-                    self._failure, self._given_up = failure_in(event), True
+                    self._failure, self._given_up = self._call_failure, True
             case _:
-                self._failure = failure_in(event) or self._failure
+                if failure := failure_in(event):
+                    self._failure = self._in_the_providers_words(failure)
+
+    def _in_the_providers_words(self, failure: Failed) -> Failed:
+        """The CLI's own words for an error of the provider's are a guess ("Check your key" for any 403)."""
+        told = self._call_failure
+        return told if told and told.status and told.status == failure.status else failure
 
     def _take_oversized(self, line: Oversized) -> None:
         """What a line was about stands at its beginning; a tool that has ended must not seem to go on."""
