@@ -101,18 +101,21 @@ class Breaker(BreakerSettings, frozen=True, extra="forbid"):
 class KeywordSetting(BaseModel, frozen=True, extra="forbid"):
     """A further completion keyword."""
 
-    text: str = Field(min_length=1, max_length=200)
-    language: str = "en"
-    weight: Literal["high", "very_high"] = "high"
+    text: str = Field(min_length=1, max_length=200, description="As the agent writes it.")
+    language: str = Field(default="en", description="Of the phrase: en or zh.")
+    weight: Literal["high", "very_high"] = Field(
+        default="high", description="very_high is enough by itself, high needs a second signal."
+    )
 
 
 class StatusFieldSetting(BaseModel, frozen=True, extra="forbid"):
     """A further field of the status block."""
 
-    name: str
-    type: Literal["str", "int", "float", "bool", "list"] = "str"
-    description: str = ""
-    example: str | None = None
+    name: str = Field(description="In capitals, digits and underscores.")
+    type: Literal["str", "int", "float", "bool", "list[str]"] = Field(default="str", description="What it is read as.")
+    description: str = Field(default="", description="What the agent should put there.")
+    example: str | None = Field(default=None, description="A value, for the prompt; unset: one that fits the type.")
+    choices: tuple[str, ...] = Field(default=(), description="What a str may be; empty for anything.")
 
 
 class Settings(BaseModel, frozen=True, extra="forbid"):

@@ -19,9 +19,11 @@ _HOUR = timedelta(hours=1)
 class Price(BaseModel, frozen=True, extra="forbid"):
     """What a model costs, in US dollars for a million tokens."""
 
-    input: NonNegativeFloat
-    output: NonNegativeFloat
-    cached_input: NonNegativeFloat | None = Field(default=None, description="Unset: as input.")
+    input: NonNegativeFloat = Field(description="Of what the model reads.")
+    output: NonNegativeFloat = Field(description="Of what it writes.")
+    cached_input: NonNegativeFloat | None = Field(
+        default=None, description="Of what it reads from its cache; unset: as input."
+    )
 
     def of(self, usage: Usage) -> float | None:
         """The cost of a usage; None where its tokens were not measured."""
