@@ -1,0 +1,69 @@
+"""The program `ralph`: the composition root. One module a command, imported when that command is called.
+
+`main` is the only place that turns an exception into an exit code.
+"""
+
+import os
+import sys
+from typing import NoReturn
+
+__all__ = ["main"]
+
+
+def main() -> NoReturn:
+    """Runs the program on the process's arguments and ends the process."""
+    code = _exit_code(sys.argv[1:])
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _forget_output()
+    sys.exit(code)
+
+
+def _exit_code(arguments: list[str]) -> int:
+    from ralph.errors import RalphError
+
+    try:
+        return _call(arguments)
+    except RalphError as error:
+        return _complain(str(error), error.exit_code)
+    except BrokenPipeError:
+        _forget_output()  # who reads by `| head` has read enough
+        return 0
+    except KeyboardInterrupt:
+        return 130
+    except Exception as error:  # noqa: BLE001 - whatever it is, a person is told of it in one paragraph
+        from ralph.cli.crash import explain
+
+        return explain(error)
+
+
+def _call(arguments: list[str]) -> int:
+    """Lets typer find the command and call it; its complaints become ours."""
+    import typer
+
+    from ralph.cli.commands import command
+    from ralph.errors import UsageError
+
+    try:
+        with command().make_context("ralph", arguments) as context:
+            return context.command.invoke(context) or 0
+    except typer.Exit as end:
+        return end.exit_code
+    except typer.Abort:
+        return 130
+    except typer.TyperException as error:
+        from ralph.cli.complaint import paragraph
+
+        raise UsageError(paragraph(error)) from None
+
+
+def _complain(text: str, code: int) -> int:
+    one_paragraph = " ".join(text.split())
+    sys.stderr.write(f"ralph: {one_paragraph}\n")
+    return code
+
+
+def _forget_output() -> None:
+    """Nobody reads any more: what is left must not fail when Python flushes it at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,152 @@
+"""From settings to a `Runner`: the one place that knows which parts there are."""
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, cast
+
+from ralph.analysis import Keyword
+from ralph.breaker import CircuitBreaker
+from ralph.config import ExecutorSettings, Settings
+from ralph.errors import UnknownNameError
+from ralph.executors.base import Executor, Timeouts
+from ralph.executors.permissions import PermissionPolicy
+from ralph.executors.provision_fetch import Progress
+from ralph.hooks import Hooks
+from ralph.limits import Limits
+from ralph.redact import Redactor, secret_values
+from ralph.runner import Runner
+from ralph.status import StatusField
+from ralph.store import open_store
+from ralph.verifiers import CommandVerifier, Verifier, parse_command
+from ralph.workspace import open_workspace
+
+__all__ = ["EXECUTORS", "executor_for", "frozen_settings", "redactor_for", "runner_for", "verifiers_for"]
+
+
+def runner_for(
+    settings: Settings,
+    *,
+    workspace: Path,
+    hooks: Sequence[Hooks] = (),
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+) -> Runner:
+    """A runner with everything that the settings say; nothing is started or written yet.
+
+    Args:
+        executor: another one than the settings name.
+        progress: told how the download of an agent's program goes.
+
+    Raises:
+        UsageError: a name that nothing goes by, a limit that cannot be measured, a workspace that is none …
+    """
+    redactor = redactor_for(settings)
+    own = settings.executor
+    return Runner(
+        executor=executor or executor_for(own, progress=progress),
+        breaker=CircuitBreaker(settings.breaker_settings()),
+        store=open_store(settings.store),
+        workspace=open_workspace(workspace, noise=settings.noise),
+        verifiers=verifiers_for(settings, redactor),
+        hooks=hooks,
+        keywords=[Keyword(**keyword.model_dump()) for keyword in settings.keywords],
+        status_fields=[StatusField(**field.model_dump()) for field in settings.status_fields],
+        limits=Limits(**settings.limits.model_dump()),
+        strategy=settings.strategy,
+        timeouts=Timeouts(idle=own.idle_timeout, iteration=own.iteration_timeout, tool=own.tool_timeout),
+        context=own.context,
+        decision=settings.decision,
+        prices=settings.prices,
+        model=own.model,
+        plan=settings.plan,
+        promise=settings.promise,
+        settings=frozen_settings(settings, redactor),
+        redactor=redactor,
+    )
+
+
+class _Build(NamedTuple):
+    """What an executor is made of: its settings, the program if one is named, who hears of a download."""
+
+    settings: ExecutorSettings
+    progress: Progress | None
+
+    @property
+    def common(self) -> dict[str, Any]:
+        """The keywords that both Copilot executors take."""
+        own = self.settings
+        return {
+            "model": own.model,
+            "base_url": own.base_url,
+            "api_key": own.api_key.get_secret_value() if own.api_key else None,
+            "wire_api": own.wire_api,
+            "headers": own.headers,
+            "permissions": PermissionPolicy.named(own.permission, allow=own.allow, deny=own.deny),
+            "progress": self.progress,
+        }
+
+
+def _copilot_sdk(build: _Build) -> Executor:
+    from ralph.executors.copilot_sdk import CopilotSDKExecutor
+    from ralph.executors.provision import find_cli
+
+    legacy = build.settings.cli_mode == "what-the-shell"
+    named = None if legacy or not build.settings.cli_path else find_cli(Path(build.settings.cli_path))
+    return CopilotSDKExecutor(program=(named.runtime or named.path) if named else None, **build.common)
+
+
+def _copilot_cli(build: _Build) -> Executor:
+    from ralph.executors.copilot_cli import CopilotCLIExecutor
+    from ralph.executors.provision import find_cli
+
+    named = build.settings.cli_path
+    mode: Literal["agent", "what-the-shell"] = "agent"
+    if build.settings.cli_mode == "what-the-shell":
+        mode, program = "what-the-shell", Path(named).expanduser() if named else None
+    else:
+        found = find_cli(Path(named)) if named else None
+        program = found.path if found else None
+    return CopilotCLIExecutor(program, mode=mode, **build.common)
+
+
+def _copilot(build: _Build) -> Executor:
+    from ralph.executors.fallback import FallbackExecutor
+
+    return FallbackExecutor(_copilot_sdk(build), _copilot_cli(build))
+
+
+EXECUTORS: Mapping[str, Callable[[_Build], Executor]] = {
+    "copilot": _copilot,
+    "copilot-cli": _copilot_cli,
+    "copilot-sdk": _copilot_sdk,
+}
+"""The executors by name."""
+
+
+def executor_for(settings: ExecutorSettings, *, progress: Progress | None = None) -> Executor:
+    """The executor that the settings name. Raises `UnknownNameError` for one that there is not."""
+    try:
+        build = EXECUTORS[settings.name]
+    except KeyError:
+        raise UnknownNameError("executor", settings.name, EXECUTORS) from None
+    return build(_Build(settings, progress))
+
+
+def verifiers_for(settings: Settings, redactor: Redactor) -> list[Verifier]:
+    """The verifiers that the settings name, programs first."""
+    commands = [*map(parse_command, settings.verify), *settings.verify_shell]
+    return [CommandVerifier(command, timeout=settings.verify_timeout, redactor=redactor) for command in commands]
+
+
+def redactor_for(settings: Settings) -> Redactor:
+    """What masks secrets: those of the environment, the endpoint's key, and what its headers carry."""
+    own = settings.executor
+    key = [own.api_key.get_secret_value()] if own.api_key else []
+    return Redactor([*secret_values(os.environ), *key, *own.headers.values()])
+
+
+def frozen_settings(settings: Settings, redactor: Redactor) -> dict[str, Any]:
+    """The settings as they are kept and shown: JSON values, secrets masked."""
+    return cast("dict[str, Any]", json.loads(redactor(settings.model_dump_json())))

@@ -1,0 +1,29 @@
+"""What is said of a fault of Ralph's own: one paragraph, and where the traceback is."""
+
+import os
+import sys
+import tempfile
+import traceback
+
+__all__ = ["explain"]
+
+
+def explain(error: Exception) -> int:
+    """Tells of the error on standard error, and returns the exit code. RALPH_DEBUG=1 shows the traceback there."""
+    from ralph.redact import Redactor, secret_values
+
+    mask = Redactor(secret_values(os.environ))
+    trace = mask("".join(traceback.format_exception(error)))
+    if os.environ.get("RALPH_DEBUG", "") not in {"", "0"}:
+        sys.stderr.write(trace)
+        return 1
+    with tempfile.NamedTemporaryFile(
+        "w", prefix="ralph-fault-", suffix=".txt", delete=False, encoding="utf-8", errors="replace"
+    ) as file:
+        file.write(trace)
+    said = " ".join(mask(f"{type(error).__name__}: {error}").split())[:500]
+    sys.stderr.write(
+        f"ralph: A fault in Ralph itself: {said} Where it happened is written in {file.name}; "
+        "with RALPH_DEBUG=1 it is shown here. Please report it.\n"
+    )
+    return 1

@@ -1,0 +1,57 @@
+"""Where the task comes from: the command line, a file, or standard input."""
+
+import sys
+from pathlib import Path
+from typing import BinaryIO
+
+from ralph.errors import UsageError
+
+__all__ = ["read_prompt"]
+
+_MOST_BYTES = 1_000_000
+_HOW = 'Say it as an argument (`ralph run "Make the tests pass"`), with -f FILE, or with - from standard input.'
+
+
+def read_prompt(text: str | None, file: Path | None) -> str:
+    """The task. Raises `UsageError` where there is none, or more than one, or it cannot be read."""
+    if text is not None and file is not None:
+        raise UsageError("The task is given twice: as an argument and with -f.", "Give it once.")
+    if file is not None and str(file) != "-":
+        task, source = _from_file(file), f"The file {str(file)!r}"
+    elif text == "-" or file is not None:
+        task, source = _decoded(sys.stdin.buffer.read(_MOST_BYTES + 1), "Standard input"), "Standard input"
+    elif text is None:
+        raise UsageError("There is no task.", _HOW)
+    else:
+        task, source = text, "The task"
+    if not task.strip():
+        raise UsageError(f"{source} is empty.", _HOW)
+    return task
+
+
+def _from_file(path: Path) -> str:
+    named = f"The file {str(path)!r}"
+    try:
+        with path.open("rb") as file:
+            return _decoded(_bounded(file), named)
+    except FileNotFoundError:
+        raise UsageError(f"{named} does not exist.", "Name the file that holds the task.") from None
+    except OSError as error:
+        raise UsageError(f"{named} cannot be read: {error.strerror}.", "Name a file that can be read.") from error
+
+
+def _bounded(file: BinaryIO) -> bytes:
+    return file.read(_MOST_BYTES + 1)
+
+
+def _decoded(content: bytes, named: str) -> str:
+    if len(content) > _MOST_BYTES:
+        raise UsageError(
+            f"{named} is larger than {_MOST_BYTES:,} bytes.",
+            "Keep what the agent should read in the workspace, and name it in the task.",
+        )
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise UsageError(f"{named} is not UTF-8: line {line} has other bytes.", "Save it as UTF-8.") from None

@@ -1,0 +1,95 @@
+"""Consent to a workspace's own settings: asked for once, and remembered until those settings change.
+
+What comes with a cloned repository must not run a program or send data elsewhere because someone typed `ralph run`
+in it. Consent is kept in the user's state folder: for each place a hash of what it said.
+"""
+
+import hashlib
+import json
+import sys
+from pathlib import Path
+from typing import Any, cast
+
+from ralph.config import Source, untrusted_keys
+from ralph.errors import UntrustedSettingsError
+
+__all__ = ["remember", "require_trust"]
+
+_MOST_BYTES = 4_000_000
+
+
+def require_trust(source: Source, *, trust: bool, ask: bool = True) -> None:
+    """Returns when what a workspace's own source sets may be used.
+
+    Args:
+        trust: consent was given on the command line.
+        ask: whether to ask at a terminal where it was not.
+
+    Raises:
+        UntrustedSettingsError: nobody consented.
+    """
+    keys = untrusted_keys(source)
+    if not keys or _trusted(source):
+        return
+    if not trust and not (ask and _agrees(source, keys)):
+        raise UntrustedSettingsError(source.name, keys)
+    remember(source)
+
+
+def remember(source: Source) -> None:
+    """Notes consent to what a source says now. Where it cannot be noted, it is asked for again."""
+    known = _known()
+    known[source.name] = _hash(source)
+    path = _path()
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        draft = path.with_name(f"{path.name}.new")
+        draft.write_text(json.dumps(known, indent=1, sort_keys=True), encoding="utf-8")
+        draft.replace(path)
+    except OSError as error:
+        print(f"ralph: The consent to {source.name} could not be remembered: {error}.", file=sys.stderr)  # noqa: T201
+
+
+def _agrees(source: Source, keys: tuple[str, ...]) -> bool:
+    """Asks at the terminal, showing the values: consent to what one has not seen is none."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    import typer
+
+    from ralph.views import printable
+
+    typer.echo(f"{source.name} comes with the workspace and can run programs or send data elsewhere:", err=True)
+    for key in keys:
+        typer.echo(f"  {key} = {printable(json.dumps(_value(source, key), ensure_ascii=False), 500)}", err=True)
+    return typer.confirm("Use these settings, now and until they change?", err=True)
+
+
+def _value(source: Source, key: str) -> object:
+    value: Any = source.values
+    for part in key.split("."):
+        value = cast("dict[str, Any]", value).get(part) if isinstance(value, dict) else None
+    return value
+
+
+def _trusted(source: Source) -> bool:
+    return _known().get(source.name) == _hash(source)
+
+
+def _hash(source: Source) -> str:
+    said = json.dumps(source.values, sort_keys=True, default=str)
+    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _known() -> dict[str, str]:
+    try:
+        with _path().open(encoding="utf-8") as file:
+            known = json.loads(file.read(_MOST_BYTES))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return cast("dict[str, str]", known) if isinstance(known, dict) else {}
+
+
+def _path() -> Path:
+    from platformdirs import user_state_path
+
+    return user_state_path("ralph", appauthor=False) / "trusted.json"

@@ -1,0 +1,72 @@
+"""Whether a model endpoint is there at all: asked once before a run, so that a slip costs a second, not a night."""
+
+import errno
+import urllib.request
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+import anyio
+
+from ralph.errors import ExecutorUnavailableError, UsageError
+from ralph.redact import Redactor
+
+__all__ = ["Address", "check_endpoint", "parse_endpoint"]
+
+_PATIENCE = 3.0
+_PORTS = {"http": 80, "https": 443}
+_SHAPE = "It reads like http://127.0.0.1:8000/v1."
+
+
+class Address(NamedTuple):
+    """Where an endpoint listens."""
+
+    host: str
+    port: int
+
+
+def parse_endpoint(url: str) -> Address:
+    """The address in an endpoint's URL. Raises `UsageError` for what is none."""
+    shown = Redactor()(url[:200])
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError as error:
+        raise UsageError(f"The endpoint {shown!r} is no URL: {error}.", _SHAPE) from None
+    if parts.scheme not in _PORTS:
+        raise UsageError(f"The endpoint {shown!r} begins with neither http:// nor https://.", _SHAPE)
+    if not host or any(character.isspace() or not character.isprintable() for character in url):
+        raise UsageError(f"The endpoint {shown!r} names no host that can be asked.", _SHAPE)
+    return Address(host, port or _PORTS[parts.scheme])
+
+
+async def check_endpoint(url: str) -> None:
+    """Returns when something listens there, or may: one that is only slow, or behind a proxy, is left to the agent.
+
+    Raises:
+        UsageError: it is no URL.
+        ExecutorUnavailableError: the connection is refused, or the host has no address.
+    """
+    host, port = parse_endpoint(url)
+    if _proxied(url, host):
+        return
+    try:
+        with anyio.move_on_after(_PATIENCE):
+            await (await anyio.connect_tcp(host, port)).aclose()
+    except OSError as error:
+        raise ExecutorUnavailableError(
+            f"The model endpoint {Redactor()(url)} cannot be reached: {_cause(error, host, port)}.",
+            "Start the model's server, or correct --base-url.",
+        ) from error
+
+
+def _proxied(url: str, host: str) -> bool:
+    return url.partition(":")[0] in urllib.request.getproxies() and not urllib.request.proxy_bypass(host)
+
+
+def _cause(error: OSError, host: str, port: int) -> str:
+    """In words; anyio wraps what each of several addresses answered."""
+    causes = [error, error.__cause__, *getattr(error.__cause__, "exceptions", ())]
+    if any(isinstance(cause, OSError) and cause.errno == errno.ECONNREFUSED for cause in causes):
+        return f"{host}:{port} refuses the connection"
+    innermost = next((cause for cause in reversed(causes) if isinstance(cause, OSError)), error)
+    return f"{innermost.strerror or innermost}"
