@@ -16,34 +16,28 @@ are cut short where they cannot help. It never fetches a CLI, for it is always g
 
 import os
 import tempfile
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import anyio
 
 from ralph.errors import ExecutorUnavailableError, UsageError
-from ralph.executors.base import Executor, Turn, watchdog
-from ralph.executors.copilot_events import Event, classify_failure, ends_turn, failure_in, record
+from ralph.executors.base import Executor, Turn
+from ralph.executors.copilot_conversation import Conversation
+from ralph.executors.copilot_events import Event, failure_in
 from ralph.executors.copilot_runtime import CopilotRuntime
-from ralph.executors.permissions import Denied, PermissionPolicy, PermissionRequest
+from ralph.executors.permissions import PermissionPolicy
 from ralph.executors.provision import provide_cli, provide_runtime
 from ralph.executors.provision_fetch import Progress
-from ralph.output import Completed, Failed, Outcome, Output
+from ralph.output import Failed, Output
 from ralph.prompt import Prompt
 
-if TYPE_CHECKING:
-    from copilot import CopilotSession
-
-__all__ = ["CopilotSDKExecutor", "asked_for"]
+__all__ = ["CopilotSDKExecutor"]
 
 _NO_KEY = "ralph-local-no-key"
 """The runtime hides the key wherever it occurs in what it says, so that it must not be a short word."""
-
-_ABORT = 2.0
-_SETTLE = 1.0
-"""Seconds for an agent to let go of its work, and for the runtime to say so; it usually takes 20 milliseconds."""
 
 
 class CopilotSDKExecutor(Executor):
@@ -147,7 +141,15 @@ class CopilotSDKExecutor(Executor):
             runtime = await self._living_runtime(turn)
         except ExecutorUnavailableError as error:
             return transcript.finish(Failed(failure="unavailable", message=str(error)))
-        conversation = _Conversation(self, runtime, turn)
+        if turn.session_of not in {"", self.name}:
+            turn = replace(turn, session_id=None)
+        conversation = Conversation(
+            runtime,
+            turn,
+            options=self.session_options(turn),
+            permissions=self.permissions,
+            classify=self.classify,
+        )
         try:
             outcome = await conversation.hold(prompt.text, self._last_session)
         finally:
@@ -189,158 +191,3 @@ class CopilotSDKExecutor(Executor):
     async def _give_up_runtime(self, runtime: CopilotRuntime) -> None:
         self._runtime = None
         await runtime.stop(gently=False)
-
-
-class _Conversation:
-    """One turn: a session is opened, the prompt sent, and its events are listened to until it is over."""
-
-    def __init__(self, executor: CopilotSDKExecutor, runtime: CopilotRuntime, turn: Turn) -> None:
-        self._executor, self._runtime, self._turn = executor, runtime, turn
-        self._session: CopilotSession | None = None
-        self._begun = False
-        self._usable = True
-        self._failure: Failed | None = None
-        self._over = anyio.Event()
-        self._idle = anyio.Event()
-
-    async def hold(self, text: str, last_session: str | None) -> Outcome:
-        """How the turn ended. A cancellation goes through; `close` is to be called in any case."""
-        self._runtime.new_turn()
-
-        async def work() -> Outcome:
-            try:
-                return await self._work(text, last_session)
-            except TimeoutError:
-                self._usable = False
-                return Failed(failure="crashed", message="The Copilot runtime does not answer.")
-            except Exception as error:  # noqa: BLE001 - the SDK raises bare exceptions
-                self._usable = self._runtime.lives
-                said = str(error)[:500]
-                return classify_failure(said) if self._usable else Failed(failure="crashed", message=said)
-
-        async def death() -> Outcome:
-            await self._runtime.died()
-            self._usable = False
-            return Failed(failure="crashed", message="The Copilot runtime died in the middle of the turn.")
-
-        async def patience() -> Outcome:
-            return await watchdog(self._turn)
-
-        return await _first(work, death, patience)
-
-    async def close(self) -> bool:
-        """Ends what goes on and leaves the session, which can be taken up again; False: the runtime is of no use."""
-        if self._session is None or not self._usable or not self._runtime.lives:
-            return self._usable and self._runtime.lives
-        try:
-            if self._begun and not self._idle.is_set():
-                await self._runtime.call(self._session.abort(), _ABORT)
-                with anyio.fail_after(_SETTLE):
-                    await self._idle.wait()
-                await self._runtime.end_children()
-            await self._runtime.call(self._session.disconnect(), _ABORT)
-        except Exception:  # noqa: BLE001 - whatever it is, the next turn gets a new runtime
-            return False
-        return True
-
-    async def _work(self, text: str, last_session: str | None) -> Outcome:
-        self._session = await self._opened(last_session)
-        self._turn.transcript.session_id = self._session.session_id
-        self._begun = True
-        await self._runtime.call(self._session.send(text))
-        await self._over.wait()
-        if self._failure and self._failure.failure == "rate_limited" and self._failure.retry_after is None:
-            wait = await self._runtime.retry_after()
-            return self._failure.model_copy(update={"retry_after": wait})
-        if self._failure is None and not self._turn.transcript.messages:
-            return Failed(failure="protocol", message="The agent ended its turn without a word.")
-        return self._failure or Completed()
-
-    async def _opened(self, last_session: str | None) -> "CopilotSession":
-        client, turn = self._runtime.client, self._turn
-        wanted = turn.session_id if turn.session_of in {"", self._executor.name} else None
-        options: dict[str, Any] = dict(self._executor.session_options(turn))
-        options |= {"on_event": self._heard, "on_permission_request": self._asked}
-        if wanted:
-            try:
-                return await self._runtime.call(client.resume_session(wanted, **options))
-            except TimeoutError:
-                raise
-            except Exception as error:
-                if not self._runtime.lives:
-                    raise
-                turn.transcript.diagnosed(f"The session cannot be taken up again, a new one is begun: {error}")
-        if last_session:
-            with suppress(Exception):
-                await self._runtime.call(client.delete_session(last_session))
-        return await self._runtime.call(client.create_session(**options))
-
-    def _heard(self, event: Any) -> None:
-        """The SDK calls it in the event loop, for each event of the session in order."""
-        wire: dict[str, Any] = event.to_dict()
-        if not self._begun:
-            return
-        record(wire, self._turn.transcript)
-        if wire.get("agentId"):
-            return
-        match wire.get("type"):
-            case "session.error":
-                self._failure = self._executor.classify(wire) or self._failure
-            case "model.call_failure" if ends_turn(wire):
-                self._failure = self._executor.classify(wire)
-                if self._failure:
-                    self._over.set()
-            case "session.idle":
-                self._idle.set()
-                self._over.set()
-            case _:
-                pass
-
-    def _asked(self, request: Any, _invocation: object) -> Any:
-        from copilot.rpc import PermissionDecisionApproveOnce, PermissionDecisionReject
-
-        self._turn.transcript.alive()
-        verdict = self._executor.permissions.decide(asked_for(request.to_dict()), self._turn.workspace)
-        if isinstance(verdict, Denied):
-            return PermissionDecisionReject(feedback=verdict.reason)
-        return PermissionDecisionApproveOnce()
-
-
-def asked_for(wire: Mapping[str, Any]) -> PermissionRequest:
-    """The runtime's request for a permission in Ralph's words."""
-
-    def text(key: str) -> str:
-        value = wire.get(key)
-        return value if isinstance(value, str) else ""
-
-    kind = text("kind")
-    server = f"{text('serverName')}/" if kind == "mcp" else ""
-    paths = [text("fileName"), text("path"), *_edited(wire)]
-    return PermissionRequest(
-        kind=kind,
-        command=text("fullCommandText"),
-        paths=tuple(path for path in paths if path),
-        url=text("url"),
-        tool=server + text("toolName"),
-        read_only=wire.get("readOnly") is True,
-    )
-
-
-def _edited(wire: Mapping[str, Any]) -> list[str]:
-    """The files of a patch, which can be many and can be moved."""
-    edits: list[dict[str, dict[str, str] | None]] = wire.get("fileEdits") or []
-    return [side["path"] for edit in edits for name in ("before", "after") if (side := edit.get(name))]
-
-
-async def _first(*ways: Callable[[], Awaitable[Outcome]]) -> Outcome:
-    """What the first of them to end gives; the others are cancelled."""
-    ends: list[Outcome] = []
-    async with anyio.create_task_group() as group:
-
-        async def go(way: Callable[[], Awaitable[Outcome]]) -> None:
-            ends.append(await way())
-            group.cancel_scope.cancel()
-
-        for way in ways:
-            group.start_soon(go, way)
-    return ends[0]

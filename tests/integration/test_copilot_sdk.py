@@ -122,6 +122,13 @@ async def test_the_responses_dialect_works_too(scene: Callable[..., Any]) -> Non
         assert {request.api for request in on.server.requests} == {"responses"}
 
 
+async def test_the_projects_own_instructions_reach_the_model(scene: Callable[..., Any]) -> None:
+    async with scene([Say("Noted.")]) as on:
+        (on.work / "AGENTS.md").write_text("Use tabs, by order of the house.")
+        await on.turn()
+        assert "by order of the house" in on.server.requests[0].system
+
+
 async def test_one_runtime_serves_all_turns_and_sessions_do_not_pile_up(
     scene: Callable[..., Any], tmp_path: Path
 ) -> None:
@@ -372,6 +379,13 @@ async def test_cancelling_ends_the_agents_processes_and_keeps_the_session(scene:
         output = await on.turn(session_id=partial.session_id)
         assert output.text == "Back."
         assert output.session_id == partial.session_id
+
+
+async def test_a_session_of_another_executor_is_not_taken_up(scene: Callable[..., Any]) -> None:
+    async with scene([Say("Mine."), Say("Anew.")]) as on:
+        first = await on.turn()
+        turn = Turn(workspace=on.work, timeouts=PATIENT, session_id=first.session_id, session_of="copilot-cli")
+        assert (await on.executor.execute(Prompt(text="x", task="x"), turn)).session_id != first.session_id
 
 
 async def test_stopping_leaves_nothing_behind(scene: Callable[..., Any]) -> None:
