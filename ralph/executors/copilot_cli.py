@@ -28,7 +28,7 @@ from ralph.executors.base import Executor, Turn, within_time
 from ralph.executors.copilot_events import classify_failure
 from ralph.executors.copilot_flags import permission_flags
 from ralph.executors.copilot_turn import Ending, Listener
-from ralph.executors.copilot_usage import read_usage
+from ralph.executors.copilot_usage import UsageMeter
 from ralph.executors.permissions import PermissionPolicy
 from ralph.executors.provision import provide_cli
 from ralph.executors.provision_fetch import Progress
@@ -88,6 +88,7 @@ class CopilotCLIExecutor(Executor):
         self._api_key, self._wire_api, self._headers = api_key or _NO_KEY, wire_api, dict(headers or {})
         self._program, self._home, self._progress = program, home, progress
         self._own_home: tempfile.TemporaryDirectory[str] | None = None
+        self._meter = UsageMeter()
         self.account = base_url or "github"
         if mode == "agent":
             self.measures = frozenset({"tokens"}) if base_url else frozenset({"tokens", "premium_requests"})
@@ -173,10 +174,15 @@ class CopilotCLIExecutor(Executor):
         except ProgramMissingError as error:
             return Failed(failure="unavailable", message=str(error))
         finally:
-            if (usage := read_usage(folder / "usage.json", listener.calls)) != Usage():
-                turn.transcript.used(usage)
+            self._measure(turn, folder / "usage.json", listener.calls)
             turn.transcript.diagnostics = listener.complaint
         return timed_out or self.classify(listener.ending(program.code)) or Completed()
+
+    def _measure(self, turn: Turn, path: Path, calls: int) -> None:
+        session, begun_here = turn.transcript.session_id or "", turn.session_id is None or self._own_home is not None
+        usage = self._meter.read(path, session, calls=calls, begun_here=begun_here)
+        if usage != Usage():
+            turn.transcript.used(usage)
 
     def _provider(self) -> dict[str, str]:
         headers = dict(self._headers)
