@@ -1,0 +1,257 @@
+"""Writes the parts of the reference that the code itself knows: settings, events, commands, names.
+
+`uv run python docs/generate.py` fills everything between `<!-- generated: NAME -->` and `<!-- end -->` in
+docs/reference. A test runs it and fails where it would change anything.
+"""
+
+import inspect
+import re
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from importlib import import_module
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+import typer.main
+from annotated_types import Ge, Gt, Le
+from pydantic import BaseModel, BeforeValidator, JsonValue, SecretStr
+from pydantic.fields import FieldInfo
+
+REFERENCE = Path(__file__).parent / "reference"
+
+_PLACE = re.compile(r"(<!-- generated: ([a-z]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+_ATTRIBUTE = re.compile(r"^    (\w+(?:, \w+)*): (.*(?:\n {8,}.*)*)", re.MULTILINE)
+_WORDS = {
+    str: "text",
+    SecretStr: "text",
+    int: "whole number",
+    float: "number",
+    bool: "boolean",
+    datetime: "time (ISO 8601)",
+    Any: "any",
+}
+
+PACKAGES = (
+    "ralph",
+    "ralph.analysis",
+    "ralph.events",
+    "ralph.executors",
+    "ralph.workspace",
+    "ralph.store",
+    "ralph.verifiers",
+    "ralph.testing",
+    "ralph.errors",
+)
+
+
+def rewritten(text: str) -> str:
+    """A page with its generated parts as they should be."""
+    return _PLACE.sub(lambda place: f"{place[1]}\n{PARTS[place[2]]().strip()}\n\n{place[3]}", text)
+
+
+def settings() -> str:
+    """A table for each section of the settings."""
+    from ralph.cli.settings import FLAGS
+    from ralph.config import Settings
+
+    flags = {key: flag for flag, key in FLAGS.items()}
+    sections = {"": Settings, **dict(_sections(Settings))}
+    return "\n".join(_section(name, model, flags) for name, model in sections.items())
+
+
+def events() -> str:
+    """Every event with its fields, then every kind of value in them."""
+    from ralph import events as module
+
+    kinds = [getattr(module, name) for name in module.__all__ if inspect.isclass(getattr(module, name))]
+    common = kinds[0].__mro__[1]
+    values: dict[type[BaseModel], None] = {}
+    parts = ["## Every event\n", _fields(common, values)]
+    for kind in sorted(kinds, key=lambda kind: _constant(kind, "type")):
+        parts += [f"## {_constant(kind, 'type')}\n", _summary(kind), _fields(kind, values, besides=common)]
+    parts.append("## Values\n\nWhat the fields above hold.\n")
+    told: dict[str, str] = {}
+    while left := [model for model in values if model.__name__ not in told]:
+        for model in left:
+            told[model.__name__] = f"### {model.__name__}\n\n{_summary(model)}\n{_fields(model, values)}"
+    return "\n".join([*parts, *(told[name] for name in sorted(told))]).replace("None", "null")
+
+
+def commands() -> str:
+    """Every command with its arguments and options."""
+    from ralph.cli.commands import command
+
+    group = command()
+    context = typer.Context(group, info_name="ralph")
+    found = ((name, group.get_command(context, name)) for name in group.list_commands(context))
+    return "\n".join(_command(f"ralph {name}", each) for name, each in found)
+
+
+def names() -> str:
+    """What each package exports, with the first sentence of its docstring."""
+    return "\n".join(_package(name) for name in PACKAGES)
+
+
+PARTS: dict[str, Callable[[], str]] = {"settings": settings, "events": events, "commands": commands, "names": names}
+
+
+def _sections(model: type[BaseModel]) -> Iterator[tuple[str, type[BaseModel]]]:
+    """The models within the settings, by the heading that they have in ralph.toml."""
+    for name, field in model.model_fields.items():
+        inner = next(_models(field.annotation), None)
+        if inner is not None:
+            origin = get_origin(field.annotation)
+            yield {tuple: f"[[{name}]]", dict: f'[{name}."MODEL"]'}.get(origin, f"[{name}]"), inner
+
+
+def _section(heading: str, model: type[BaseModel], flags: dict[str, str]) -> str:
+    rows = [["Key", "Type", "Default", "Flag", "What it is"]]
+    plain = re.fullmatch(r"\[(\w+)\]", heading)
+    for name, field in model.model_fields.items():
+        if not heading and next(_models(field.annotation), None) is not None:
+            continue
+        key = f"{plain[1]}.{name}" if plain else name
+        flag = f"`{flags[key]}`" if key in flags and (plain or not heading) else ""
+        default = "**required**" if field.is_required() else _default(field)
+        rows.append([f"`{key}`", _kind(field.annotation, field.metadata), default, flag, field.description or ""])
+    title = f"## `{heading}`" if heading else "## At the top"
+    listed = f"{_summary(model)}\n" if heading and not plain else ""
+    return f"{title}\n\n{listed}{_table(rows)}"
+
+
+def _default(field: FieldInfo) -> str:
+    value = field.get_default(call_default_factory=True)
+    if value is None:
+        return "unset"
+    if value in ((), {}, ""):
+        return "none"
+    if _kind(field.annotation, field.metadata) == "duration":
+        return f"{value / 60:g} min" if value >= 60 else f"{value:g} s"
+    return f"`{value:g}`" if isinstance(value, float) else f"`{value}`"
+
+
+def _fields(model: type[BaseModel], values: dict[type[BaseModel], None], besides: type[BaseModel] | None = None) -> str:
+    """A table of a model's fields; the models that they hold are noted in `values`."""
+    told = _attributes(model)
+    rows = [["Field", "Type", "What it is"]]
+    for name, field in model.model_fields.items():
+        if (besides is None or name not in besides.model_fields) and not (besides and name == "type"):
+            values.update(dict.fromkeys(_models(field.annotation)))
+            rows.append([f"`{name}`", _kind(field.annotation, field.metadata, null=True), told.get(name, "")])
+    return _table(rows) if len(rows) > 1 else "Nothing beside the common fields.\n"
+
+
+def _attributes(model: type[BaseModel]) -> dict[str, str]:
+    """What the docstring says of each attribute."""
+    _, _, listed = inspect.cleandoc(model.__doc__ or "").partition("Attributes:\n")
+    said = {name: text for names, text in _ATTRIBUTE.findall(listed) for name in names.split(", ")}
+    return {name: " ".join(text.split()) for name, text in said.items()}
+
+
+def _summary(model: type[Any]) -> str:
+    text, _, _ = inspect.cleandoc(model.__doc__ or "").partition("Attributes:\n")
+    return f"{' '.join(text.split())}\n"
+
+
+def _constant(model: type[BaseModel], name: str) -> str:
+    return str(model.model_fields[name].default)
+
+
+def _kind(annotation: Any, metadata: Iterable[Any] = (), *, null: bool = False) -> str:
+    """A type in plain words; models are links."""
+    from ralph.config import parse_duration
+
+    arguments, metadata = get_args(annotation), tuple(metadata)
+    match get_origin(annotation):
+        case origin if origin is Annotated:
+            return _kind(arguments[0], (*arguments[1:], *metadata), null=null)
+        case origin if origin in {Union, UnionType}:
+            kinds = [_kind(each, metadata) for each in arguments if each is not NoneType]
+            return " or ".join([*kinds, "null"] if null and NoneType in arguments else kinds)
+        case origin if origin is Literal:
+            return ", ".join(f"`{each}`" for each in arguments)
+        case origin if origin is tuple:
+            return f"list of {_kind(arguments[0])}"
+        case origin if origin is dict:
+            return f"table of {_kind(arguments[1])}"
+        case _:
+            pass
+    if any(isinstance(each, BeforeValidator) and each.func is parse_duration for each in metadata):
+        return "duration"
+    if inspect.isclass(annotation) and issubclass(annotation, BaseModel):
+        return f"[{annotation.__name__}](#{annotation.__name__.lower()})"
+    return "any" if annotation is JsonValue else f"{_WORDS[annotation]}{_range(metadata)}"
+
+
+def _range(metadata: Iterable[Any]) -> str:
+    signs = {Gt: ("gt", ">"), Ge: ("ge", "≥"), Le: ("le", "≤")}
+    found = sorted(metadata, key=lambda each: type(each) is Le)
+    bounds = [
+        f"{sign} {getattr(each, name):g}" for each in found for name, sign in [signs.get(type(each), ("", ""))] if sign
+    ]
+    return f" {', '.join(bounds)}" if bounds else ""
+
+
+def _models(annotation: Any) -> Iterator[type[BaseModel]]:
+    if inspect.isclass(annotation) and issubclass(annotation, BaseModel):
+        yield annotation
+    for argument in get_args(annotation) if annotation is not JsonValue else ():
+        yield from _models(argument)
+
+
+def _command(path: str, command: Any) -> str:
+    context = typer.Context(command, info_name=path)
+    usage = " ".join(command.collect_usage_pieces(context))
+    rows = [["Option", "What it does"]]
+    for parameter in command.params:
+        if parameter.param_type_name == "option":
+            spelled = ", ".join(f"`{name}`" for name in (*parameter.opts, *parameter.secondary_opts))
+            rows.append([spelled, parameter.help or ""])
+    about = " ".join((command.help or "").split())
+    parts = [f"## {path}\n", f"```text\n{path} {usage}\n```\n", f"{about}\n"]
+    arguments = [each for each in command.params if each.param_type_name == "argument"]
+    parts += [
+        f"- `{(each.metavar or each.name.upper()).strip('[]')}`: {each.help}\n"
+        for each in arguments
+        if getattr(each, "help", None)
+    ]
+    if len(rows) > 1:
+        parts.append(_table(rows))
+    inner = getattr(command, "commands", {})
+    return "\n".join([*parts, *(_command(f"{path} {name}", each) for name, each in inner.items())])
+
+
+def _package(name: str) -> str:
+    module = import_module(name)
+    rows = [["Name", "What it is"]]
+    rows += [[f"`{each}`", _about(getattr(module, each))] for each in module.__all__]
+    return f"## {name}\n\n{_table(rows)}"
+
+
+def _about(thing: object) -> str:
+    if isinstance(thing, int | str):
+        return f"`{thing!r}`"
+    if get_origin(thing) is Annotated:
+        thing = get_args(thing)[0]
+    if get_origin(thing) in {Union, UnionType}:
+        return f"One of {', '.join(f'`{each.__name__}`' for each in get_args(thing) if hasattr(each, '__name__'))}."
+    if not callable(thing):
+        return ""
+    text = inspect.cleandoc(thing.__doc__ or "").partition("\n\n")[0]
+    return " ".join(text.split())
+
+
+def _table(rows: Iterable[list[str]]) -> str:
+    lines = [f"| {' | '.join(_escaped(cell) for cell in row)} |" for row in rows]
+    columns = lines[0].count(" | ") + 1
+    return "\n".join([lines[0], f"|{'---|' * columns}", *lines[1:]]) + "\n"
+
+
+def _escaped(cell: str) -> str:
+    return cell.replace("|", r"\|").replace("<", "&lt;")
+
+
+if __name__ == "__main__":
+    for page in REFERENCE.glob("*.md"):
+        page.write_text(rewritten(page.read_text(encoding="utf-8")), encoding="utf-8")
