@@ -212,8 +212,9 @@ def _completed(claim: Claim | None, tally: Tally, verification: Verification | N
         return None
     if claim.doubts and not tally.confirming:
         return None
+    passed = [f"`{verdict.verifier}`" for verdict in verification.verdicts] if verification else []
     return Complete(
-        reason=claim.reason,
+        reason=f"{claim.reason}; passed: {', '.join(passed)}" if passed else claim.reason,
         verified=verification is not None and verification.passed,
         still_open=claim.doubts,
         evidence=claim.evidence,
@@ -293,7 +294,7 @@ def _go_on(
     elif doubted:
         reason = "a claim of completion waits for its confirmation"
     else:
-        reason = "the work goes on"
+        reason = _why_on(case)
     return Continue(
         reason=reason,
         feedback="\n\n".join(_feedback(case, claim if doubted else None, verification)),
@@ -301,6 +302,18 @@ def _go_on(
         confirm=doubted,
         evidence=claim.evidence if claim is not None else (),
     )
+
+
+def _why_on(case: Case) -> str:
+    match case.output.outcome:
+        case Failed() as failure:
+            return f"the turn failed and is tried again: {_failure_text(failure)}"
+        case TimedOut(limit=limit, after=after):
+            return f"the turn was ended after {after:g} s ({limit} time-out)"
+        case _ if case.exit_signal is False:
+            return "the agent says that work is left"
+        case _:
+            return "nothing says that the task is done"
 
 
 def _feedback(case: Case, doubted: Claim | None, verification: Verification | None) -> list[str]:

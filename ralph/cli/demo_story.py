@@ -10,10 +10,15 @@ from pathlib import Path
 
 import psutil
 
+from ralph.events import IterationFinished
+from ralph.hooks import Hooks
+from ralph.output import Failed
+from ralph.record import RunRecord
 from ralph.testing.request import ModelRequest
 from ralph.testing.steps import Cut, EditFile, Fail, Say, Step
+from ralph.views import describe
 
-__all__ = ["Story", "TASK", "make_repository"]
+__all__ = ["TASK", "Evidence", "Story", "make_repository"]
 
 TASK = "Make the tests pass: mend `mean` and `median` in stats.py, one at a time, and keep @fix_plan.md up to date."
 
@@ -28,7 +33,7 @@ def mean(values: list[float]) -> float:
 def median(values: list[float]) -> float:
     return sorted(values)[0]
 ''',
-    "test_stats.py": '''import unittest
+    "test_stats.py": """import unittest
 
 from stats import mean, median
 
@@ -43,7 +48,7 @@ class Averages(unittest.TestCase):
 
 if __name__ == "__main__":
     unittest.main()
-''',
+""",
     "@fix_plan.md": "# Plan\n\n- [ ] mend mean\n- [ ] mend median\n",
     ".gitignore": "__pycache__/\n",
 }
@@ -114,6 +119,43 @@ class Story:
             return Cut("")
         steps = self._chapters.get(iteration) or [_report("The story is over.", done=True, reason="nothing is left")]
         return steps.pop(0)
+
+
+class Evidence(Hooks):
+    """Collects what the demo shows at its end: one line an iteration, with what stands behind it."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+        self._killed: list[int] = []
+
+    def killed(self, pid: int) -> None:
+        """A runtime was killed."""
+        self._killed.append(pid)
+
+    async def on_iteration_finished(self, event: IterationFinished) -> None:
+        happened = [self._outcome(event)]
+        if self._killed:
+            happened.append(f"after processes {' and '.join(map(str, self._killed))} were killed")
+            self._killed = []
+        line = f"  {event.iteration}  {event.executor:<11}  {', '.join(happened)}"
+        self._lines.append(f"{line}\n                  -> {describe(event.decision)}")
+
+    def told(self, run: RunRecord) -> str:
+        """What was seen, for a person."""
+        answered = ", ".join(f"{name} {count}" for name, count in run.executors.items())
+        return "\n".join((
+            "\nWhat happened, and what stands behind it:",
+            *self._lines,
+            f"Iterations answered by each: {answered}.",
+            f"Look closer: ralph show {run.id}",
+        ))
+
+    def _outcome(self, event: IterationFinished) -> str:
+        if isinstance(event.outcome, Failed):
+            return f"{event.outcome.failure} (HTTP {event.outcome.status})"
+        files = ", ".join(event.changes.files) or "nothing"
+        plan = f", plan {event.plan.done} of {event.plan.total}" if event.plan else ""
+        return f"changed {files}{plan}"
 
 
 def kill_runtime() -> int | None:

@@ -1,0 +1,70 @@
+"""`ralph demo`: the whole of it, offline, on the real Copilot runtime; only the model is scripted."""
+
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from ralph.config import Settings
+
+__all__ = ["app"]
+
+app = typer.Typer()
+
+Keep = Annotated[bool, typer.Option("--keep", help="Keep the demo's repository and say where it is.")]
+StoreName = Annotated[str | None, typer.Option("--store", help="Where the run is kept; unset: with all others.")]
+DisplayName = Annotated[str | None, typer.Option("--display", help="auto, live, plain, json or none.")]
+
+_OPENING = """\
+A small git repository with two bugs, a test for each and a plan is mended by the real Copilot runtime.
+Only the model is scripted, on loopback: no account is needed. Three things go as in a real night:
+the model refuses once, says "done" too early once, and the runtime is killed until the CLI has to step in.
+"""
+
+
+@app.command()
+def demo(*, keep: Keep = False, store: StoreName = None, display: DisplayName = None) -> int:
+    """See the whole thing work, without any account."""
+    from ralph.cli.assemble import runner_for
+    from ralph.cli.demo_story import TASK, Evidence, Story, make_repository
+    from ralph.cli.run import exit_code, run_to_end
+    from ralph.display import open_display
+    from ralph.testing.model_server import ModelServer
+
+    folder = Path(tempfile.mkdtemp(prefix="ralph-demo-"))
+    evidence = Evidence()
+    try:
+        make_repository(folder)
+        with ModelServer(Story(evidence.killed)) as server:
+            settings = _settings(server.base_url, store, display)
+            shown = open_display(settings.display)
+            talks = settings.display not in {"json", "none"}
+            if talks:
+                typer.echo(_OPENING)
+            runner = runner_for(settings, workspace=folder, hooks=[shown, evidence])
+            record = run_to_end(runner, TASK, shown)
+    finally:
+        if not keep:
+            shutil.rmtree(folder, ignore_errors=True)
+    if talks:
+        typer.echo(evidence.told(record))
+        if keep:
+            typer.echo(f"\nThe repository is in {folder}")
+    return exit_code(record)
+
+
+def _settings(base_url: str, store: str | None, display: str | None) -> "Settings":
+    """What the demo runs under: nothing of the user's settings but where runs are kept and how they are shown."""
+    from ralph.config import Source, load_settings
+
+    story = {
+        "executor": {"base_url": base_url, "model": "scripted"},
+        "limits": {"max_iterations": 10},
+        "verify": [f"'{sys.executable}' -B -m unittest --quiet"],
+    }
+    asked = {key: value for key, value in (("store", store), ("display", display)) if value is not None}
+    return load_settings([Source("the demo", story), Source("the command line", asked)]).settings
