@@ -1,8 +1,8 @@
 """Test doubles that are shipped, so that what is built on Ralph can be tested as Ralph itself is.
 
 `ModelServer` is a scripted model endpoint on loopback for real agents, `ScriptedExecutor` an executor without an
-agent, `FakeClock` a clock that a test moves; the other names are what a server's script is made of. Nothing is
-loaded before it is used.
+agent, `FakeClock` a clock that a test moves, `StoreConformance` the tests that every store passes; the other names
+are what a server's script is made of. Nothing is loaded before it is used.
 """
 
 from importlib import import_module
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         Use,
         WriteFile,
     )
+    from ralph.testing.store_conformance import StoreConformance
 
 __all__ = [
     "Call",
@@ -46,6 +47,7 @@ __all__ = [
     "Shell",
     "Stall",
     "Step",
+    "StoreConformance",
     "Use",
     "WriteFile",
 ]
@@ -56,6 +58,7 @@ _ELSEWHERE = {
     "ModelServer": "model_server",
     "Reply": "scripted",
     "ScriptedExecutor": "scripted",
+    "StoreConformance": "store_conformance",
 }
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from ralph.store import Store, open_store
 from ralph.store.memory import MemoryStore
-from ralph.testing.store_conformance import StoreConformance
+from ralph.testing import StoreConformance
 
 
 class TestMemoryStore(StoreConformance):

@@ -45,7 +45,6 @@ def raw(path):
 
 
 async def test_a_store_that_another_process_keeps_locked(path, monkeypatch):
-    # covers: the busy store of the bad inputs
     monkeypatch.setattr(sqlite, "BUSY_TIMEOUT", 0.05)
     async with open_store(str(path)) as store:
         await store.create(sample_run())
@@ -203,7 +202,6 @@ except StoreError as error:
     [(0o555, 0o444, "cannot be"), (0o777, 0o444, "cannot be written"), (0o000, 0o444, "ermission denied")],
 )
 def test_a_store_that_may_not_be_written(folder_mode, file_mode, problem):
-    # covers: the read-only store of the bad inputs
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
         inner = Path(folder, "inner")
