@@ -22,10 +22,16 @@ async def cancelled_by_signals(runner: "Runner") -> AsyncGenerator[None]:
     if sys.platform == "win32":  # there Ctrl-C raises KeyboardInterrupt
         yield
         return
+    error: BaseException | None = None
     async with anyio.create_task_group() as tasks:
         await tasks.start(_listen, runner)
-        yield
+        try:
+            yield
+        except BaseException as raised:  # noqa: BLE001 - raised again below, as it is and not in a group
+            error = raised
         tasks.cancel_scope.cancel()
+    if error is not None:
+        raise error
 
 
 async def _listen(runner: "Runner", *, task_status: anyio.abc.TaskStatus[None]) -> None:
