@@ -99,9 +99,9 @@ def run(
     from ralph.cli.prompt import read_prompt
     from ralph.display import open_display
 
-    shown = open_display(settings.display)
     task = read_prompt(prompt, file)
-    runner = runner_for(settings, workspace=folder, hooks=[shown])
+    shown = open_display(settings.display, look_up=_look_up(settings.store))
+    runner = runner_for(settings, workspace=folder, hooks=[shown], progress=shown.progress)
     record = run_to_end(runner, task, shown, endpoint=settings.executor.base_url)
     return exit_code(record)
 
@@ -116,11 +116,20 @@ def run_to_end(runner: "Runner", task: str, display: "Display", *, endpoint: str
     async def whole() -> "RunRecord":
         if endpoint:
             await check_endpoint(endpoint)
-        async with cancelled_by_signals(runner), runner:
+        async with cancelled_by_signals(runner, display), runner:
             return await runner.run(task)
 
     with display:
         return anyio.run(whole)
+
+
+def _look_up(store: str | None) -> str:
+    """The command that shows the run later; none does where it is not kept."""
+    import shlex
+
+    if store is None:
+        return "ralph show"
+    return "" if store == "memory:" else f"ralph show --store {shlex.quote(store)}"
 
 
 def exit_code(record: "RunRecord") -> int:

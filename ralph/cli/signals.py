@@ -4,53 +4,62 @@ import os
 import signal
 import sys
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, NoReturn
 
 import anyio
 import anyio.abc
 
 if TYPE_CHECKING:
+    from ralph.display import Display
     from ralph.runner import Runner
 
 __all__ = ["cancelled_by_signals"]
 
+_PATIENCE = 4.5
+"""Seconds after the first signal in which the agent's turn is ended and what there was is stored."""
+
+_SHOW_CURSOR = b"\x1b[?25h"
+
 
 @asynccontextmanager
-async def cancelled_by_signals(runner: "Runner") -> AsyncGenerator[None]:
-    """Cancels the runner at the first signal, and kills the process with its children at the second."""
+async def cancelled_by_signals(runner: "Runner", display: "Display") -> AsyncGenerator[None]:
+    """Cancels the runner at the first signal; kills this process and its children at the second, or when the first
+    has not ended it in time.
+    """
     if sys.platform == "win32":  # there Ctrl-C raises KeyboardInterrupt
         yield
         return
-    error: BaseException | None = None
+    failure: Exception | None = None
     async with anyio.create_task_group() as tasks:
-        await tasks.start(_listen, runner)
+        await tasks.start(_listen, runner, display)
         try:
             yield
-        except BaseException as raised:  # noqa: BLE001 - raised again below, as it is and not in a group
-            error = raised
+        except Exception as error:  # noqa: BLE001 - it goes on below, as it is and not in a group
+            failure = error
         tasks.cancel_scope.cancel()
-    if error is not None:
-        raise error
+    if failure is not None:
+        raise failure
 
 
-async def _listen(runner: "Runner", *, task_status: anyio.abc.TaskStatus[None]) -> None:
+async def _listen(runner: "Runner", display: "Display", *, task_status: anyio.abc.TaskStatus[None]) -> None:
     with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         task_status.started()
-        again = False
-        async for number in signals:
-            if again:
-                _die(number)
-            again = True
-            runner.cancel(signal.Signals(number).name)
+        first = await anext(signals)
+        display.hurry("Ending the agent's turn and storing what there is. Once more ends it at once.")
+        runner.cancel(signal.Signals(first).name)
+        with anyio.move_on_after(_PATIENCE):
+            _die(await anext(signals))
+        _die(first)
 
 
 def _die(number: int) -> NoReturn:
     import psutil
 
     for child in psutil.Process().children(recursive=True):
-        try:
+        with suppress(psutil.Error):
             child.kill()
-        except psutil.Error:
-            continue
+    if sys.stderr.isatty():
+        with suppress(OSError):
+            os.write(sys.stderr.fileno(), _SHOW_CURSOR)
     os._exit(128 + number)

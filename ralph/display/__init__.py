@@ -1,18 +1,34 @@
 """How a run is shown: `open_display` finds the display that a name means."""
 
+import os
+import sys
+
 from ralph.display.base import Display
 
 __all__ = ["Display", "open_display"]
 
 
-def open_display(name: str) -> Display:
-    """The display of a name in `config.Settings.display`; "auto" is the live one on a terminal, else the plain one."""
+def open_display(name: str, *, look_up: str = "ralph show") -> Display:
+    """The display of a name in `config.Settings.display`.
+
+    "auto" is the live one on a terminal that people sit at, else the plain one; "live" falls back in the same way.
+    """
     if name == "json":
         from ralph.display.json import JsonDisplay
 
         return JsonDisplay()
     if name == "none":
         return Display()
-    from ralph.display.plain import PlainDisplay
+    if _interactive() and (name == "live" or (name == "auto" and not os.environ.get("CI"))):
+        from ralph.display.live import LiveDisplay
 
-    return PlainDisplay()
+        return LiveDisplay(look_up=look_up)
+    if name in {"auto", "live", "plain"}:
+        from ralph.display.plain import PlainDisplay
+
+        return PlainDisplay(look_up=look_up)
+    raise ValueError(f"no display is called {name!r}")
+
+
+def _interactive() -> bool:
+    return sys.stdout.isatty() and os.environ.get("TERM", "") not in {"", "dumb", "unknown"}

@@ -1,13 +1,23 @@
 """What a display is: hooks that show a run to a person or a program. What it cannot write does not break the run."""
 
 import sys
+from contextlib import suppress
 from types import TracebackType
 from typing import Self, TextIO
 
+from ralph.display.outlet import Outlet
 from ralph.events import Event
 from ralph.hooks import Hooks
 
 __all__ = ["Display"]
+
+_LAST_WAIT = 1.0
+_STEPS = {
+    "wait": "another process is fetching the Copilot CLI",
+    "download": "fetching the Copilot CLI",
+    "check": "checking the Copilot CLI",
+    "unpack": "unpacking the Copilot CLI",
+}
 
 
 class Display(Hooks):
@@ -15,31 +25,44 @@ class Display(Hooks):
 
     Args:
         out: where to; standard output by default.
+        look_up: the command that shows a run later, to which its id is added; empty where none does.
     """
 
-    def __init__(self, out: TextIO | None = None) -> None:
-        self._out = out if out is not None else sys.stdout
-        self._gone = False
+    def __init__(self, out: TextIO | None = None, *, look_up: str = "ralph show") -> None:
+        self.out = Outlet(out if out is not None else sys.stdout)
+        self.look_up = look_up
+        self._step = ""
+        self._last_wait: float | None = None
 
     def show(self, event: Event) -> None:
         """Shows one event."""
 
+    def note(self, text: str) -> None:
+        """Tells a person something that is no event of the run: on standard error, out of a program's way."""
+        with suppress(OSError, ValueError):
+            sys.stderr.write(f"ralph: {text}\n")
+            sys.stderr.flush()
+
+    def progress(self, step: str, done: int, total: int | None) -> None:
+        """Tells how the fetching of the agent's program goes, in bytes: each step once, and each tenth of it."""
+        tenth = done * 10 // total if total else 0
+        text = _STEPS.get(step, step) + (f": {tenth * 10} % of {total / 1e6:.0f} MB" if total and tenth else " …")
+        if text != self._step:
+            self._step = text
+            self.note(text)
+
+    def hurry(self, text: str) -> None:
+        """Tells a person that the run is being ended; nobody is waited for long from now on."""
+        self._last_wait = _LAST_WAIT
+        self.note(text)
+
     async def on_event(self, event: Event) -> None:
         self.show(event)
-
-    def write(self, text: str) -> None:
-        """Writes a text at once. When nobody reads any more, it does nothing from then on."""
-        if self._gone:
-            return
-        try:
-            self._out.write(text)
-            self._out.flush()
-        except (OSError, ValueError):
-            self._gone = True
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+    ) -> None:
+        self.out.close(self._last_wait if kind is None else _LAST_WAIT)

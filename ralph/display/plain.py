@@ -1,41 +1,183 @@
 """A run as lines of a log: for pipes, files and people who like to scroll."""
 
+from datetime import datetime
 from functools import singledispatchmethod
+from typing import TextIO
 
+from ralph.decision import Decision, Halt, Pause
 from ralph.display.base import Display
-from ralph.events import Event, IterationFinished, IterationStarted, MessageReceived, RunFinished, RunStarted
-from ralph.views import describe, printable
+from ralph.display.summary import print_summary
+from ralph.display.terminal import BREAKER_SIGNS, clipped, console_for, one_line, sign
+from ralph.events import (
+    BreakerChanged,
+    Diagnosed,
+    Event,
+    ExecutorFellBack,
+    IterationFinished,
+    IterationStarted,
+    MessageReceived,
+    Paused,
+    Resumed,
+    RunFinished,
+    RunStarted,
+    ToolFinished,
+    VerificationFinished,
+)
+from ralph.output import Failed, Outcome, TimedOut
+from ralph.views import describe, duration
 
-__all__ = ["PlainDisplay"]
+__all__ = ["PlainDisplay", "outcome_text"]
+
+_MESSAGE_LINES = 20
+_OUTPUT_LINES = 12
 
 
 class PlainDisplay(Display):
-    """Writes a line or two for each event."""
+    """Writes a line or more for each event that a person cares for, with the local time in front."""
+
+    def __init__(self, out: TextIO | None = None, *, look_up: str = "ralph show") -> None:
+        super().__init__(out, look_up=look_up)
+        self.console = console_for(self.out)
+        self._most: int | None = None
+        self._verifiers: tuple[str, ...] = ()
+        self._decision: Decision | None = None
 
     def show(self, event: Event) -> None:
-        for text in self.lines(event):
-            self.write(f"{text}\n")
+        self._tell(event)
+
+    def say(self, at: datetime, label: str, text: str, *, style: str = "", most: int = 4) -> None:
+        """One entry of the log; text that is longer than the line goes on below itself."""
+        from rich.text import Text
+
+        time = f"{at.astimezone():%H:%M:%S}"
+        body = clipped(text, most)
+        indent = len(time) + 12
+        wraps = not self.console.soft_wrap
+        lines = body.wrap(self.console, max(self.console.width - indent, 20)) if wraps else body.split("\n")
+        for number, line in enumerate(lines):
+            front = f"{time}  {label:<9} " if number == 0 else " " * indent
+            self.console.print(Text.assemble((front, "dim"), (line.plain.rstrip(), style)))
 
     @singledispatchmethod
-    def lines(self, event: object) -> list[str]:
-        return []
+    def _tell(self, event: object) -> None:
+        """An event that is told nothing of, such as a piece of a message."""
 
-    @lines.register
-    def _(self, event: RunStarted) -> list[str]:
-        return [f"run {event.run_id}: {printable(event.task, 200)}"]
+    @_tell.register
+    def _(self, event: RunStarted) -> None:
+        self._most, self._verifiers = event.max_iterations, event.verifiers
+        self.say(event.at, "run", f"{event.run_id}{' goes on' if event.resumed else ''}", style="bold")
+        self.say(event.at, "task", event.task)
+        if event.workspace:
+            self.say(event.at, "in", event.workspace)
+        if event.verifiers:
+            green = ", which succeeds already: it cannot tell when the work is done" if event.already_green else ""
+            self.say(event.at, "verified", f"by {', '.join(event.verifiers)}{green}", style="yellow" if green else "")
 
-    @lines.register
-    def _(self, event: IterationStarted) -> list[str]:
-        return [f"iteration {event.iteration}"]
+    @_tell.register
+    def _(self, event: IterationStarted) -> None:
+        of = f" of at most {self._most}" if self._most else ""
+        self.say(event.at, "iteration", f"{event.iteration}{of}", style="bold")
 
-    @lines.register
-    def _(self, event: MessageReceived) -> list[str]:
-        return [f"  {printable(event.text)}"]
+    @_tell.register
+    def _(self, event: MessageReceived) -> None:
+        if event.text.strip():
+            self.say(event.at, "agent", event.text, most=_MESSAGE_LINES)
 
-    @lines.register
-    def _(self, event: IterationFinished) -> list[str]:
-        return [f"  → {printable(describe(event.decision))}"]
+    @_tell.register
+    def _(self, event: ToolFinished) -> None:
+        call = event.tool
+        ended = "denied" if call.denied else "" if call.success else "failed"
+        took = f" ({duration(call.duration)})" if call.duration >= 1 else ""
+        front = f"{ended}: " if ended else ""
+        self.say(
+            event.at,
+            "tool",
+            f"{front}{one_line(call.name, 40)} {one_line(call.arguments, 160)}{took}",
+            style="yellow" if ended else "",
+        )
 
-    @lines.register
-    def _(self, event: RunFinished) -> list[str]:
-        return [f"{event.stop_reason}: {printable(event.detail)}"]
+    @_tell.register
+    def _(self, event: ExecutorFellBack) -> None:
+        what = "is asked again" if event.before == event.after else f"gives way to {event.after}"
+        self.say(event.at, "fallback", f"{event.before} {what}: {outcome_text(event.attempt.outcome)}", style="yellow")
+
+    @_tell.register
+    def _(self, event: Diagnosed) -> None:
+        self.say(event.at, "note", event.text, style="yellow")
+
+    @_tell.register
+    def _(self, event: VerificationFinished) -> None:
+        for verdict in event.verdicts:
+            took = f"({duration(verdict.duration)})"
+            if verdict.passed:
+                self.say(event.at, "verify", f"{verdict.verifier} succeeds {took}", style="green")
+                continue
+            if not event.iteration:
+                self.say(event.at, "verify", f"{verdict.verifier} does not succeed yet {took}")
+                continue
+            self.say(event.at, "verify", f"{verdict.verifier} fails {took}", style="red")
+            if verdict.output:
+                self.say(event.at, "", verdict.output, most=_OUTPUT_LINES)
+
+    @_tell.register
+    def _(self, event: BreakerChanged) -> None:
+        state = event.breaker
+        warns = state.state == "closed" and state.warning
+        mark = sign(self.console, BREAKER_SIGNS["warning" if warns else state.state])
+        word = "warns" if warns else state.state.replace("_", " ")
+        self.say(event.at, "breaker", f"{mark} {word}{f': {state.reason}' if state.reason else ''}", style="yellow")
+
+    @_tell.register
+    def _(self, event: IterationFinished) -> None:
+        self._decision = decision = event.decision
+        if event.outcome.kind != "completed":
+            self.say(event.at, "turn", outcome_text(event.outcome), style="red")
+        self.say(event.at, "changed", _changed(event))
+        style = "red" if isinstance(decision, Halt) else "yellow" if isinstance(decision, Pause) else ""
+        self.say(event.at, "decision", describe(decision), style=style)
+
+    @_tell.register
+    def _(self, event: Paused) -> None:
+        self.say(event.at, "paused", f"until {event.until.astimezone():%H:%M:%S}: {event.reason}", style="yellow")
+
+    @_tell.register
+    def _(self, event: Resumed) -> None:
+        self.say(event.at, "resumed", "")
+
+    @_tell.register
+    def _(self, event: RunFinished) -> None:
+        look_up = f"{self.look_up} {event.run_id}" if self.look_up else ""
+        print_summary(self.console, event, decision=self._decision, verifiers=self._verifiers, look_up=look_up)
+
+
+def outcome_text(outcome: Outcome) -> str:
+    """How a turn ended, in a few words."""
+    match outcome:
+        case Failed():
+            status = f" (HTTP {outcome.status})" if outcome.status else ""
+            return f"{outcome.failure.replace('_', ' ')}{status}: {one_line(outcome.message, 300)}"
+        case TimedOut():
+            what = {"idle": "no sign of life", "iteration": "the turn took too long", "tool": "a tool took too long"}
+            return f"{what[outcome.limit]}: ended after {duration(outcome.after)}"
+        case _ if outcome.kind == "interrupted":
+            return f"interrupted: {one_line(outcome.detail)}"
+        case _:
+            return "completed"
+
+
+def _changed(event: IterationFinished) -> str:
+    """What an iteration did, in one line."""
+    parts: list[str] = []
+    changes = event.changes
+    if not changes.known:
+        parts.append("unknown")
+    elif changes.files_changed or changes.commits:
+        parts.append(f"{changes.files_changed} files" if changes.files_changed != 1 else "1 file")
+        if changes.commits:
+            parts.append(f"{changes.commits} commits" if changes.commits != 1 else "1 commit")
+    else:
+        parts.append("nothing")
+    if event.plan is not None and event.plan.total:
+        parts.append(f"plan {event.plan.done}/{event.plan.total}")
+    parts.append(duration(event.duration))
+    return ", ".join(parts)

@@ -1,0 +1,156 @@
+"""A run on a terminal: a small panel that stays in place, and above it what is worth scrolling back to."""
+
+import time
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import TYPE_CHECKING, Self, TextIO
+
+from ralph.display.plain import PlainDisplay
+from ralph.display.summary import spent
+from ralph.display.terminal import BREAKER_SIGNS, clipped, one_line, sign
+from ralph.events import (
+    Event,
+    IterationStarted,
+    MessageReceived,
+    MessageStreamed,
+    Resumed,
+    RunFinished,
+    ToolFinished,
+    ToolStarted,
+)
+from ralph.views import RunView, duration
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.text import Text
+
+__all__ = ["LiveDisplay"]
+
+_IN_PANEL = (IterationStarted, MessageReceived, MessageStreamed, Resumed, ToolFinished, ToolStarted)
+"""Events that the panel shows, and so no line above it."""
+
+_MESSAGE_LINES = 5
+_BREAKER_STYLES = {"closed": "green", "half_open": "yellow", "open": "red"}
+
+
+class LiveDisplay(PlainDisplay):
+    """Shows iteration, state, breaker, time, tokens, plan and the last message while they change."""
+
+    def __init__(self, out: TextIO | None = None, *, look_up: str = "ralph show") -> None:
+        super().__init__(out, look_up=look_up)
+        from rich.live import Live
+
+        self.view = RunView()
+        self._active_since = time.monotonic()
+        self._fetching = ""
+        self._live = Live(
+            console=self.console, get_renderable=self.panel, refresh_per_second=4, transient=True, redirect_stdout=False
+        )
+
+    def __enter__(self) -> Self:
+        self._live.start()
+        return super().__enter__()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._live.stop()
+        super().__exit__(kind, error, trace)
+
+    def show(self, event: Event) -> None:
+        before = self.view
+        self.view = before.after(event)
+        if self.view.activity != before.activity or self.view.iteration != before.iteration:
+            self._active_since = time.monotonic()
+        if isinstance(event, IterationStarted):
+            self._fetching = ""
+        if isinstance(event, RunFinished):
+            self._live.stop()
+        if not isinstance(event, _IN_PANEL):
+            super().show(event)
+
+    def note(self, text: str) -> None:
+        from rich.text import Text
+
+        self.console.print(Text(f"ralph: {one_line(text, 500)}", style="yellow"))
+
+    def progress(self, step: str, done: int, total: int | None) -> None:
+        share = f" {done * 100 // total} % of {total / 1e6:.0f} MB" if total else ""
+        self._fetching = f"fetching the Copilot CLI: {step}{share}"
+
+    def panel(self) -> "RenderableType":
+        """The panel as it is now."""
+        from rich.box import ASCII, ROUNDED
+        from rich.console import Group
+        from rich.panel import Panel
+
+        view = self.view
+        if view.state == "finished":
+            return ""
+        utf = self.console.encoding.lower().startswith("utf")
+        lines = [self._task(), self._figures(), self._activity(), *self._message()]
+        width = min(self.console.width, 110)
+        return Panel(
+            Group(*lines),
+            box=ROUNDED if utf else ASCII,
+            title=f"ralph {view.run_id}".strip(),
+            title_align="left",
+            border_style="dim",
+            width=width,
+        )
+
+    def _task(self) -> "Text":
+        from rich.text import Text
+
+        return Text(one_line(self.view.task, 300) or "starting", style="bold", no_wrap=True, overflow="ellipsis")
+
+    def _figures(self) -> "Text":
+        """Iteration, breaker, time, tokens, plan."""
+        from rich.text import Text
+
+        view, dot = self.view, f" {sign(self.console, '·')} "
+        warns = view.breaker == "closed" and bool(view.breaker_warning)
+        mark = sign(self.console, BREAKER_SIGNS["warning" if warns else view.breaker])
+        style = "yellow" if warns else _BREAKER_STYLES.get(view.breaker, "")
+        parts: list[Text | tuple[str, str] | str] = []
+        if view.iteration:
+            of = f" of {view.max_iterations}" if view.max_iterations else ""
+            parts += [(f"iteration {view.iteration}{of}", "bold"), dot]
+        word = "warning" if warns else view.breaker.replace("_", " ")
+        parts += [(f"{mark} breaker {word}", style)]
+        if view.started_at:
+            parts += [dot, duration(max(0.0, (datetime.now(UTC) - view.started_at).total_seconds()))]
+        if used := spent(view.usage):
+            parts += [dot, used]
+        if view.plan and view.plan.total:
+            parts += [dot, f"plan {view.plan.done}/{view.plan.total}"]
+        if view.fallbacks:
+            parts += [dot, (f"{view.fallbacks} fallbacks", "yellow")]
+        return Text.assemble(*parts)
+
+    def _activity(self) -> "RenderableType":
+        from rich.spinner import Spinner
+        from rich.text import Text
+
+        view = self.view
+        if view.state == "paused" and view.paused_until:
+            left = max(0.0, (view.paused_until - datetime.now(UTC)).total_seconds())
+            until = f"{view.paused_until.astimezone():%H:%M:%S}"
+            return Text(f"paused until {until} (in {duration(left)}): {one_line(view.activity)}", style="yellow")
+        since = time.monotonic() - self._active_since
+        doing = self._fetching or one_line(view.activity) or "working"
+        who = f"{view.executor}: " if view.executor and not self._fetching else ""
+        text = Text(f"{who}{doing} ({duration(since)})", style="cyan", no_wrap=True, overflow="ellipsis")
+        return Spinner("dots" if self.console.encoding.lower().startswith("utf") else "line", text=text, style="cyan")
+
+    def _message(self) -> list["Text"]:
+        """The end of the last message, in as many lines as there is room for."""
+        room = min(_MESSAGE_LINES, self.console.height - 7)
+        if room < 1 or not self.view.message.strip():
+            return []
+        whole = clipped(self.view.message, 1_000)
+        lines = whole.wrap(self.console, max(min(self.console.width, 110) - 4, 10))
+        shown = [line for line in lines if line.plain.strip()][-room:]
+        for line in shown:
+            line.stylize("dim")
+        return [*shown]

@@ -1,0 +1,113 @@
+"""The end of a run in a few lines: why it stopped, what stands behind it, what it took, and where to look further."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from ralph.decision import Decision
+from ralph.display.terminal import STOP_SIGNS, one_line, sign
+from ralph.events import RunFinished
+from ralph.output import Usage
+from ralph.record import RunRecord
+from ralph.views import duration
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+__all__ = ["headline", "print_summary", "spent", "told"]
+
+_ENDED = {
+    "stuck": "Stopped: stuck",
+    "test_saturation": "Stopped: only tests were run",
+    "circuit_open": "Stopped: the circuit breaker is open",
+    "limit_reached": "Stopped: a limit is reached",
+    "executor_unavailable": "Stopped: the agent cannot work",
+    "blocked": "Stopped: the agent needs a person",
+    "cancelled": "Cancelled",
+    "error": "Stopped: a fault in Ralph itself",
+}
+_NEXT = {
+    "executor_unavailable": "`ralph doctor` looks at what the agent needs",
+    "blocked": "say what it needs in the task, and run again: what it did is in the workspace",
+    "limit_reached": "raise the limit and run again: what it did is in the workspace",
+}
+_EVIDENCE = 3
+
+
+def headline(end: RunFinished | RunRecord, verifiers: Iterable[str] = ()) -> str:
+    """How a run ended, and for a completion whether anything but the agent's word stands behind it."""
+    if end.stop_reason != "completed":
+        return _ENDED.get(end.stop_reason or "", "Under way")
+    if not end.verified:
+        return "Completed: claimed, not verified"
+    by = ", ".join(f"`{one_line(name, 80)}`" for name in verifiers)
+    return f"Completed, verified by {by}" if by else "Completed, verified"
+
+
+def told(end: RunFinished | RunRecord, decision: Decision | None = None) -> list[tuple[str, str]]:
+    """What is to be told of an end, a label and a text each."""
+    said: list[tuple[str, str]] = []
+    if end.detail:
+        said.append(("why", one_line(end.detail, 600)))
+    for piece in decision.evidence[:_EVIDENCE] if decision is not None else ():
+        quoted = f"“{one_line(piece.text, 100)}”: " if piece.text else ""
+        said.append(("evidence", f"{quoted}{one_line(piece.why or piece.signal)}"))
+    if end.stop_reason == "completed" and not end.verified:
+        said.append(("", "nothing but the agent's word stands behind it; with --verify CMD a program decides"))
+    said += [("still open", one_line(item)) for item in end.still_open[:_EVIDENCE]]
+    if next_step := _NEXT.get(end.stop_reason or ""):
+        said.append(("next", next_step))
+    by = ", ".join(f"{name} {count}" for name, count in sorted(end.executors.items()))
+    said.append(("iterations", f"{end.iterations} ({by})" if by else str(end.iterations)))
+    if used := spent(end.usage):
+        said.append(("used", used))
+    said.append(("took", duration(end.duration)))
+    return said
+
+
+def spent(usage: Usage) -> str:
+    """What was used, as far as it was measured."""
+    parts: list[str] = []
+    if usage.tokens is not None:
+        parts.append(f"{usage.tokens:,} tokens")
+    if usage.premium_requests:
+        parts.append(f"{usage.premium_requests:g} premium requests")
+    if usage.cost is not None:
+        parts.append(f"${usage.cost:.2f}")
+    return " · ".join(parts)
+
+
+def print_summary(
+    console: "Console",
+    end: RunFinished | RunRecord,
+    *,
+    decision: Decision | None = None,
+    verifiers: Iterable[str] = (),
+    look_up: str = "",
+) -> None:
+    """Prints the end of a run; `look_up` is the command that shows it again."""
+    from rich.text import Text
+
+    done = end.stop_reason == "completed"
+    colour = "green" if done and end.verified else "yellow" if done else "red"
+    mark = sign(console, STOP_SIGNS.get(end.stop_reason or "", "✗"))
+    console.print()
+    console.print(Text(f"{mark} {headline(end, verifiers)}", style=f"bold {colour}"))
+    rows = told(end, decision)
+    if look_up:
+        rows.append(("more", look_up))
+    for label, text in rows:
+        _row(console, label, Text(text))
+
+
+def _row(console: "Console", label: str, text: "Text") -> None:
+    from rich.table import Table
+
+    if console.soft_wrap:
+        console.print(f"  {label:<11} {text.plain}")
+        return
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(width=13, style="dim")
+    grid.add_column(overflow="fold")
+    grid.add_row(f"  {label}", text)
+    console.print(grid)

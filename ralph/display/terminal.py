@@ -1,0 +1,51 @@
+"""What terminals and pipes need: consoles for text that is nobody's markup, and signs that every encoding has."""
+
+from typing import IO, TYPE_CHECKING, cast
+
+from ralph.views import printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+    from ralph.display.outlet import Outlet
+
+__all__ = ["BREAKER_SIGNS", "STOP_SIGNS", "clipped", "console_for", "one_line", "sign"]
+
+BREAKER_SIGNS = {"closed": "○", "half_open": "◐", "open": "●", "warning": "◉"}
+STOP_SIGNS = {"completed": "✓", "cancelled": "■"}
+"""For every other stop reason: ✗."""
+
+_PLAIN_SIGNS = {"○": "o", "◐": "%", "●": "@", "◉": "!", "✓": "+", "✗": "x", "■": "#", "→": "->", "·": "-", "│": "|"}
+
+
+def console_for(out: "Outlet | IO[str]") -> "Console":
+    """A console on a stream: in colours where people want them, as wide as the terminal, and endless in a pipe."""
+    from rich.console import Console
+
+    console = Console(file=cast("IO[str]", out), markup=False, highlight=False, emoji=False, soft_wrap=not out.isatty())
+    if not console.is_terminal:
+        console.width = 160
+    return console
+
+
+def sign(console: "Console", name: str) -> str:
+    """A sign, or what stands for it where the encoding has none."""
+    return name if console.encoding.lower().startswith("utf") else _PLAIN_SIGNS.get(name, "?")
+
+
+def one_line(text: str, most: int = 200) -> str:
+    """Hostile text as one bounded line."""
+    words = " ".join(printable(text, 4 * most).split())
+    return words if len(words) <= most else f"{words[: most - 1]}…"
+
+
+def clipped(text: str, most: int) -> "Text":
+    """Hostile text in at most so many lines; what is left out is said."""
+    from rich.text import Text
+
+    lines = printable(text).strip("\n").split("\n")
+    if len(lines) > most:
+        left_out = len(lines) - most + 1
+        lines = [*lines[: most - 1], f"… {left_out} more lines"]
+    return Text("\n".join(lines))
