@@ -3,32 +3,29 @@
 `run` runs one to its end; `spawn` gives one that is talked with while it runs. Either way, nothing that was started
 is left behind when the caller is cancelled or the time is over. Three things make that hold:
 
-- a program gets a session of its own, so that a Ctrl-C in the terminal reaches Ralph alone, which then ends it;
+- a program is kept apart from the terminal, so that a Ctrl-C there reaches Ralph alone, which then ends it;
 - the tree below it is taken before the first signal is sent, for children of a dead process belong to nobody;
 - its environment carries a mark that its children inherit, by which those that nobody owns are found again.
-
-A process is always named by its number and the time when it was created, so that a number which the system gave to
-another process in the meantime is never hit.
 """
 
 import asyncio
 import errno
 import os
-import secrets
 import signal
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from time import monotonic
-from typing import Protocol, Self, cast
+from typing import Any, Protocol, Self, cast
 
 import anyio
-import anyio.to_thread
 import psutil
 
 from ralph.errors import UsageError
+from ralph.process_tree import GRACE, MARK, end_family, end_tree, known, marked, new_marker, survivors
 
 __all__ = [
     "MARK",
@@ -37,17 +34,12 @@ __all__ = [
     "ProgramMissingError",
     "Running",
     "end_tree",
+    "marked",
     "new_marker",
     "run",
     "spawn",
     "survivors",
 ]
-
-MARK = "RALPH_TURN"
-"""The environment variable that marks what Ralph started. A Ralph within a Ralph adds its own mark after a colon."""
-
-GRACE = 2.0
-"""How long, in seconds, a program has between being asked to end and being killed."""
 
 _ROOM = 256 * 1024
 """How many bytes of unread output are held before the program has to wait."""
@@ -83,11 +75,6 @@ class Finished:
     stderr_truncated: bool
     timed_out: bool
     duration: float
-
-
-def new_marker() -> str:
-    """A mark that no other process carries."""
-    return secrets.token_hex(8)
 
 
 async def run(
@@ -211,84 +198,6 @@ async def spawn(
         await link.finish(grace)
 
 
-async def end_tree(root: psutil.Process | int, grace: float = GRACE, *, marker: str | None = None) -> None:
-    """Ends a process, its descendants and whatever carries the mark: asks, waits up to `grace` seconds, then kills.
-
-    It goes on until a look finds nothing alive, a bounded number of times, for a tree can grow while it is felled.
-    A process that is gone already, or is not ours to end, is passed over.
-    """
-    await _end({root} if isinstance(root, psutil.Process) else _known(root), grace, marker)
-
-
-async def _end(roots: Iterable[psutil.Process], grace: float, marker: str | None) -> None:
-    family = await anyio.to_thread.run_sync(_family, roots, marker)
-    _signal(family, psutil.Process.terminate)
-    await _wait_gone(family, grace)
-    for _ in range(10):
-        again = await anyio.to_thread.run_sync(_family, family, marker)
-        family = {process for process in again if _lives(process)}
-        if not family:
-            return
-        _signal(family, psutil.Process.kill)
-        await _wait_gone(family, 1.0)
-
-
-def survivors(marker: str) -> set[psutil.Process]:
-    """The processes that carry the mark, whoever their parent is. It reads the environment of every process."""
-    found: set[psutil.Process] = set()
-    for pid in psutil.pids():
-        try:
-            process = psutil.Process(pid)
-            if marker in process.environ().get(MARK, "").split(":"):
-                found.add(process)
-        except (psutil.Error, OSError):
-            continue
-    return found
-
-
-def _known(pid: int) -> set[psutil.Process]:
-    """The process of that number, if there is one: a short-lived one may be gone before it is looked at."""
-    try:
-        return {psutil.Process(pid)}
-    except psutil.NoSuchProcess:
-        return set()
-
-
-def _family(roots: Iterable[psutil.Process], marker: str | None) -> set[psutil.Process]:
-    family = set(roots)
-    for root in tuple(family):
-        try:
-            family.update(root.children(recursive=True))
-        except psutil.Error:
-            continue
-    return family | survivors(marker) if marker else family
-
-
-def _lives(process: psutil.Process) -> bool:
-    """Whether it can still do anything; one that waits to be reaped cannot."""
-    try:
-        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.Error:
-        return False
-
-
-def _signal(family: Iterable[psutil.Process], send: Callable[[psutil.Process], None]) -> None:
-    for process in family:
-        try:
-            send(process)
-        except (psutil.Error, OSError):
-            continue
-
-
-async def _wait_gone(family: Iterable[psutil.Process], patience: float) -> None:
-    """Returns when none lives, or after `patience` seconds. It has to look: the system tells an end to parents only."""
-    pause = 0.002
-    with anyio.move_on_after(patience):
-        while any(_lives(process) for process in family):
-            await anyio.sleep(pause)
-            pause = min(2 * pause, 0.05)
-
-
 class _Sink(Protocol):
     """Where a program's output goes."""
 
@@ -392,7 +301,7 @@ class _Link(asyncio.SubprocessProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.SubprocessTransport", transport)
-        self.family = _known(self._transport.get_pid())
+        self.family = known(self._transport.get_pid())
         for fd, sink in self._sinks.items():
             sink.attach(cast("asyncio.ReadTransport", self._transport.get_pipe_transport(fd)))
 
@@ -447,7 +356,7 @@ class _Link(asyncio.SubprocessProtocol):
         if self.exited.is_set() and not self.suspect:
             return
         with anyio.CancelScope(shield=True):
-            await _end(self.family, grace, self.marker)
+            await end_family(self.family, grace, marker=self.marker)
             with anyio.move_on_after(1.0):
                 await self.exited.wait()
             self._transport.close()
@@ -478,18 +387,30 @@ async def _start(
     sinks: tuple[_Sink, _Sink],
     piped: bool,
 ) -> _Link:
-    environment = dict(os.environ if env is None else env)
-    environment[MARK] = f"{outer}:{marker}" if (outer := environment.get(MARK)) else marker
+    environment = marked(os.environ if env is None else env, marker)
     stdin = asyncio.subprocess.PIPE if piped else asyncio.subprocess.DEVNULL
     link = _Link(sinks, marker)
     try:
         with anyio.CancelScope(shield=True):
             await asyncio.get_running_loop().subprocess_exec(
-                lambda: link, *argv, stdin=stdin, cwd=cwd, env=environment, start_new_session=True
+                lambda: link, *argv, stdin=stdin, cwd=cwd, env=environment, **_apart()
             )
     except (OSError, ValueError) as error:
         raise _unstartable(argv[0], cwd, error) from error
     return link
+
+
+@cache
+def _apart() -> dict[str, Any]:
+    """What keeps a program apart from the terminal. In a session of its own it cannot even ask for a password there.
+    But Linux schedules a new session as a stranger, at the cost of milliseconds on a busy machine: where there is no
+    terminal, a group of its own will do.
+    """
+    try:
+        os.close(os.open("/dev/tty", os.O_RDWR))
+    except OSError:
+        return {"process_group": 0} if os.name == "posix" else {}
+    return {"start_new_session": True}
 
 
 def _unstartable(program: str, cwd: Path, error: OSError | ValueError) -> UsageError:

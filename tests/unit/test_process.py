@@ -272,3 +272,8 @@ async def test_the_output_of_a_program_that_ends_at_once_is_never_lost(tmp_path:
     for _ in range(300):
         done = await run(["git", "no-such-command"], cwd=tmp_path, timeout=10)
         assert "no-such-command" in done.stderr
+
+
+async def test_a_ctrl_c_in_the_terminal_reaches_ralph_alone(tmp_path: Path):
+    async with spawn(["sleep", "60"], cwd=tmp_path) as program:
+        assert os.getpgid(program.pid) != os.getpgid(0)
