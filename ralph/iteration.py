@@ -117,7 +117,7 @@ async def iterate(parts: Parts, run: ActiveRun, stop: Stop) -> IterationRecord:
 
     Cancelled from outside, it ends the agent's turn and stores what there was before the cancellation goes on.
     """
-    started_at = parts.clock.now()
+    number, started_at = run.next_number, parts.clock.now()
     prompt = _prompt(parts, run)
     if run.before is None:
         run.before = await parts.workspace.snapshot()
@@ -130,10 +130,11 @@ async def iterate(parts: Parts, run: ActiveRun, stop: Stop) -> IterationRecord:
         output = await _turn(parts, run, prompt, stop)
         return await _conclude(parts, run, output, started_at, stop)
     except anyio.get_cancelled_exc_class():
-        with anyio.move_on_after(_LAST_WORDS, shield=True):
-            stop.reason = stop.reason or "cancelled"
-            output = run.transcript.finish(Interrupted(by="signal", detail=stop.reason))
-            await _conclude(parts, run, output, started_at, stop)
+        if run.state.number < number:
+            with anyio.move_on_after(_LAST_WORDS, shield=True):
+                stop.reason = stop.reason or "cancelled"
+                output = run.transcript.finish(Interrupted(by="signal", detail=stop.reason))
+                await _conclude(parts, run, output, started_at, stop)
         raise
 
 

@@ -53,11 +53,15 @@ class Journal:
     async def commit(
         self, *events: Event, iteration: IterationRecord | None = None, run: RunRecord | None = None
     ) -> None:
-        """Stores and publishes what is pending and then these facts. Raises `StoreError` where that failed."""
-        async with self._lock:
-            if self._failure is not None:
-                raise self._failure
-            await self._write([*self._take(), *events], iteration=iteration, run=run)
+        """Stores and publishes what is pending and then these facts. Raises `StoreError` where that failed.
+
+        A cancellation waits until that is done: nobody should have to ask whether a fact is there.
+        """
+        with anyio.CancelScope(shield=True):
+            async with self._lock:
+                if self._failure is not None:
+                    raise self._failure
+                await self._write([*self._take(), *events], iteration=iteration, run=run)
 
     async def flush_groups(self) -> None:
         """Commits what is noted, at most every 100 ms, until `close`."""

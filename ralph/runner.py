@@ -232,6 +232,10 @@ class Runner:
                 else:
                     await self.iterate(run.id)
             end = run.state.ended or Halt(stop_reason="cancelled", reason=self._stop.reason)
+        except anyio.get_cancelled_exc_class():
+            with anyio.CancelScope(shield=True):
+                await self._finish(run, Halt(stop_reason="cancelled", reason=self._stop.reason or "cancelled"))
+            raise
         except ExecutorUnavailableError as error:
             end = Halt(stop_reason="executor_unavailable", reason=str(error))
         except Exception as error:

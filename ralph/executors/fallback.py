@@ -101,7 +101,6 @@ class FallbackExecutor(Executor):
         self._breaker = breaker or PrimaryBreaker()
         self._sleep = sleep
         self._started: set[int] = set()
-        self._session: tuple[str, Executor] | None = None
         self._unsaid = ""
 
     async def start(self) -> None:
@@ -168,16 +167,11 @@ class FallbackExecutor(Executor):
     async def _asked_once(self, executor: Executor, relay: "_Relay") -> Output:
         relay.turn = turn = self._with_own_session(executor, relay.turn)
         turn.transcript.executor = executor.name
-        try:
-            return await executor.execute(relay.prompt, turn)
-        finally:
-            if turn.transcript.session_id:
-                self._session = turn.transcript.session_id, executor
+        return await executor.execute(relay.prompt, turn)
 
     def _with_own_session(self, executor: Executor, turn: Turn) -> Turn:
         """A session whose owner is not known is the primary's, who mostly answers."""
-        known = self._session and self._session[0] == turn.session_id
-        owner = self._session[1] if self._session and known else self.primary
+        owner = self.secondary if turn.session_of == self.secondary.name else self.primary
         if turn.session_id is None or owner is executor:
             return turn
         turn.transcript.diagnosed(

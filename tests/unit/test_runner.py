@@ -353,6 +353,7 @@ async def test_cancelled_from_outside_stores_the_iteration(workspace: Workspace)
         run = (await store.runs())[0]
         kept = [iteration async for iteration in store.iterations(run.id)]
     assert [iteration.text for iteration in kept] == ["I begin."]
+    assert (run.state, run.stop_reason) == ("finished", "cancelled")
 
 
 async def test_registered_status_fields_reach_prompt_record_event_and_strategy(workspace: Workspace) -> None:

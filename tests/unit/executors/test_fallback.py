@@ -94,6 +94,7 @@ class Bench:
             workspace=Path.cwd(),
             transcript=Transcript(self.events.append),
             session_id=session_id,
+            session_of=(session_id or "").partition("-")[0],
             timeouts=timeouts or Timeouts(),
         )
         return await self.executor.execute(Prompt(text="Mend it.", task="Mend it."), turn)
