@@ -24,7 +24,7 @@ from typing import ClassVar, Literal, Self
 
 import anyio
 
-from ralph.output import Attempt, Message, Outcome, Output, TimedOut, ToolCall, Usage
+from ralph.output import Attempt, Failed, Message, Outcome, Output, TimedOut, ToolCall, Usage
 from ralph.prompt import Prompt
 from ralph.redact import Redactor
 
@@ -183,7 +183,7 @@ class Transcript:
         """
         attempt = Attempt(
             executor=executor,
-            outcome=outcome,
+            outcome=self._masked(outcome),
             usage=self._usage,
             duration=monotonic() - self._attempt_began,
         )
@@ -236,7 +236,7 @@ class Transcript:
             messages=self.messages,
             tool_calls=tuple(self._calls.values()),
             usage=self.usage,
-            outcome=outcome,
+            outcome=self._masked(outcome),
             executor=self.executor,
             model=self.model,
             session_id=self.session_id,
@@ -244,6 +244,12 @@ class Transcript:
             attempts=tuple(self._attempts),
             diagnostics=self._redactor(self.diagnostics[-_BOUND:]),
         )
+
+    def _masked(self, outcome: Outcome) -> Outcome:
+        """Providers like to repeat the key that they do not accept."""
+        if isinstance(outcome, Failed):
+            return outcome.model_copy(update={"message": self._redactor(outcome.message)})
+        return outcome
 
     def _bounded(self, text: str) -> str:
         return self._redactor(text[: 2 * _BOUND])[:_BOUND]
