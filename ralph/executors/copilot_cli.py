@@ -61,11 +61,16 @@ class CopilotCLIExecutor(Executor):
         progress: told how the download of a CLI goes.
         mode: "what-the-shell" asks the deprecated `github-copilot-cli` for a command; `program` is then that one.
 
+    Attributes:
+        start_limit: how long, in seconds, until the CLI's first sign of life; without a home folder or cache that it
+            can write to, it would be silent for ever.
+
     Raises:
         UsageError: an endpoint without a model, or a policy that the CLI cannot keep.
     """
 
     name: ClassVar[str] = "copilot-cli"
+    start_limit: float = 60.0
 
     def __init__(
         self,
@@ -136,7 +141,7 @@ class CopilotCLIExecutor(Executor):
         if self.mode == "what-the-shell":
             self._program = _legacy_program(self._program)
         elif self._program is None:
-            self._program = (await provide_cli(progress=self._progress)).path
+            self._program = await self._provided()
         if not os.access(self._program, os.X_OK):
             raise ExecutorUnavailableError(
                 f"There is no Copilot CLI that can be run at {str(self._program)!r}.",
@@ -144,6 +149,15 @@ class CopilotCLIExecutor(Executor):
             )
         if self.base_url and not self._home:
             self._own_home = tempfile.TemporaryDirectory(prefix="ralph-copilot-", ignore_cleanup_errors=True)
+
+    async def _provided(self) -> Path:
+        found = await provide_cli(progress=self._progress)
+        if found.takes_prompts:
+            return found.path
+        raise ExecutorUnavailableError(
+            f"{str(found.path)!r} is the runtime for the SDK alone; the whole CLI is not there.",
+            "Use the executor copilot-sdk, or install the Copilot CLI; `ralph doctor` tells how.",
+        )
 
     async def stop(self) -> None:
         if self._own_home:
@@ -161,7 +175,7 @@ class CopilotCLIExecutor(Executor):
 
     async def _converse(self, prompt: Prompt, turn: Turn, folder: Path) -> Outcome:
         files = ["--usage-output-file", f"{folder}/usage.json", "--log-level", "warning", "--log-dir", f"{folder}/logs"]
-        listener = Listener(turn.transcript, folder / "logs")
+        listener = Listener(turn.transcript, folder / "logs", self.start_limit)
         try:
             async with spawn(
                 [*self.command(prompt, turn), *files], cwd=turn.workspace, env=self.environment(turn)

@@ -41,10 +41,16 @@ class Ending:
 
 
 class Listener:
-    """Follows the output of one turn."""
+    """Follows the output of one turn.
 
-    def __init__(self, transcript: Transcript, logs: Path) -> None:
-        self._transcript, self._logs = transcript, logs
+    Args:
+        logs: the CLI's log folder.
+        start: how long, in seconds, until its first sign of life.
+    """
+
+    def __init__(self, transcript: Transcript, logs: Path, start: float) -> None:
+        self._transcript, self._logs, self._start = transcript, logs, start
+        self._started = anyio.Event()
         self._failure: Failed | None = None
         self._call_failure: Failed | None = None
         self._given_up = self._spoke = False
@@ -58,12 +64,13 @@ class Listener:
         async with anyio.create_task_group() as talking:
             talking.start_soon(_hand_over, program, prompt)
             talking.start_soon(self._read_errors, program.stderr)
+            talking.start_soon(self._await_start, talking.cancel_scope)
             await self._read_events(program.stdout)
             if self._given_up:
                 talking.cancel_scope.cancel()
             else:
                 await program.wait()
-        if self._given_up and self._failure and self._failure.failure == "rate_limited":
+        if self._failure and self._failure.failure == "rate_limited":
             wait = await logged_retry_after(self._logs)
             self._failure = self._failure.model_copy(update={"retry_after": wait})
 
@@ -83,14 +90,24 @@ class Listener:
             complaint=self.complaint,
         )
 
+    async def _await_start(self, talking: anyio.CancelScope) -> None:
+        with anyio.move_on_after(self._start) as waiting:
+            await self._started.wait()
+        if waiting.cancelled_caught:
+            said = f"The CLI gave no sign of life for {self._start:g} s: can it write to its home folder and cache?"
+            self._failure, self._given_up = Failed(failure="unavailable", message=said), True
+            talking.cancel()
+
     async def _read_events(self, stdout: ByteStream) -> None:
         lines = JsonLines()
         async for chunk in stdout:
+            self._started.set()
             self._transcript.alive()
             for line in lines.feed(chunk):
                 self._take(line)
                 if self._given_up:
                     return
+        self._started.set()
         for line in lines.end():
             self._take(line)
 

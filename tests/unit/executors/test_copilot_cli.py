@@ -16,6 +16,7 @@ from ralph.errors import ExecutorUnavailableError, UsageError
 from ralph.executors.base import Diagnosed, Timeouts, Transcript, Turn
 from ralph.executors.copilot_cli import CopilotCLIExecutor, Ending
 from ralph.executors.permissions import PermissionPolicy
+from ralph.executors.provision import Found
 from ralph.output import Completed, Failed, Output, TimedOut
 from ralph.prompt import Prompt
 
@@ -279,6 +280,29 @@ async def test_silence_is_ended_by_the_watchdog_with_the_whole_tree(stub: Stub, 
     assert output.outcome == TimedOut(limit="idle", after=0.5)
     assert output.messages[-1].text == "Done."
     assert not lives(int(stub.read("pid")))
+
+
+async def test_a_cli_that_never_begins_is_given_up_before_the_watchdog_bites(stub: Stub, workspace: Path):
+    async with CopilotCLIExecutor(stub.script("exec sleep 60")) as executor:
+        executor.start_limit = 0.3
+        output = await executor.execute(PROMPT, turn(workspace))
+        stub.prints(MESSAGE, then='sleep 0.6; echo \'{"type":"result","exitCode":0}\'')
+        slow = await executor.execute(PROMPT, turn(workspace))
+    assert output.failure is not None
+    assert output.failure.failure == "unavailable"
+    assert "no sign of life for 0.3 s" in output.failure.message
+    assert slow.outcome == Completed()
+
+
+async def test_where_only_the_sdks_runtime_is_there_the_cli_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    runtime = tmp_path / "copilot-runtime"
+
+    async def provide(**_: Any) -> Found:
+        return Found(runtime, "cache", "1.0.102", runtime)
+
+    monkeypatch.setattr("ralph.executors.copilot_cli.provide_cli", provide)
+    with pytest.raises(ExecutorUnavailableError, match="for the SDK alone"):
+        await CopilotCLIExecutor().start()
 
 
 async def test_any_output_is_a_sign_of_life(stub: Stub, workspace: Path):
