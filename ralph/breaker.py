@@ -17,9 +17,15 @@ from typing import Literal
 
 from pydantic import BaseModel, Field, NonNegativeInt, PositiveInt
 
+from ralph.errors import UnknownNameError
+
 __all__ = ["PRESETS", "BreakerSettings", "BreakerState", "CircuitBreaker", "Observation"]
 
 Position = Literal["closed", "open", "half_open"]
+
+_YEAR = 366 * 86400.0
+_ERRORS_KEPT = 50
+_PROBE_FAILED = "the probing iteration failed; before that: "
 
 
 class BreakerSettings(BaseModel, frozen=True, extra="forbid"):
@@ -35,7 +41,9 @@ class BreakerSettings(BaseModel, frozen=True, extra="forbid"):
         description="Percent by which the completion must rise in an iteration; unset: not asked.",
     )
     when_open: Literal["stop", "wait"] = Field(default="stop", description="Stop the run, or wait and try again.")
-    cool_down: float = Field(default=1800.0, ge=0, description="Seconds that it stays open before a probing iteration.")
+    cool_down: float = Field(
+        default=1800.0, ge=0, le=_YEAR, description="Seconds that it stays open before a probing iteration."
+    )
     max_probes: PositiveInt = Field(default=3, le=100, description="Probing iterations before a waiting run stops.")
 
 
@@ -51,7 +59,7 @@ PRESETS: dict[str, BreakerSettings] = {
 
 
 class Observation(BaseModel, frozen=True):
-    """What the breaker is told of one iteration. Rate-limited iterations are not shown to it.
+    """What the breaker is told of one iteration; not of one that was rate-limited, or that Ralph itself cut short.
 
     Attributes:
         progressed: whether workspace or plan moved; None where unknown.
@@ -79,7 +87,7 @@ class BreakerState(BaseModel, frozen=True):
     """Where the breaker stands.
 
     Attributes:
-        warning: closed, but one more iteration of the kind in `reason` may open it.
+        warning: closed, but near to being opened by what `reason` says.
         no_progress, stagnant, denials: iterations in a row.
         errors: iterations in a row by normalised error.
         probes: probing iterations since it was last closed.
@@ -104,10 +112,15 @@ class CircuitBreaker:
 
     Args:
         settings: thresholds, or the name of one of `PRESETS`.
+
+    Raises:
+        UnknownNameError: no preset goes by that name.
     """
 
     def __init__(self, settings: BreakerSettings | str | None = None) -> None:
         if isinstance(settings, str):
+            if settings not in PRESETS:
+                raise UnknownNameError("preset", settings, PRESETS)
             settings = PRESETS[settings]
         self.settings = settings or BreakerSettings()
 
@@ -150,7 +163,8 @@ class CircuitBreaker:
         if seen.success:
             return BreakerState(trips=state.trips)
         probed = _count(state, seen, self.settings.stagnation).model_copy(update={"probes": state.probes + 1})
-        return self._open(probed, f"the probing iteration failed ({state.reason or 'after a reset'})", at)
+        before = state.reason.removeprefix(_PROBE_FAILED) or "a reset"
+        return self._open(probed, f"{_PROBE_FAILED}{before}", at)
 
     def _open(self, state: BreakerState, reason: str, at: datetime) -> BreakerState:
         return state.model_copy(
@@ -190,13 +204,13 @@ def _count(state: BreakerState, seen: Observation, stagnation: float | None) -> 
     idle = seen.progressed is False or (seen.progressed is None and seen.failed)
     stagnant = stagnation is not None and seen.delta is not None and seen.delta < stagnation
     rose = stagnation is None or (seen.delta is not None and not stagnant)
-    errors = seen.errors if seen.progressed else (*seen.errors, *seen.reported)
+    reported = () if seen.progressed else seen.reported
     return state.model_copy(
         update={
             "no_progress": _next(state.no_progress, more=idle, over=seen.progressed is True),
             "stagnant": _next(state.stagnant, more=stagnant, over=rose),
             "denials": _next(state.denials, more=seen.denied and not seen.progressed, over=True),
-            "errors": _repeated(state.errors, errors),
+            "errors": _repeated(state.errors, (*seen.errors, *reported)),
         }
     )
 
@@ -209,4 +223,5 @@ def _next(count: int, *, more: bool, over: bool) -> int:
 
 
 def _repeated(counts: dict[str, int], errors: Iterable[str]) -> dict[str, int]:
-    return {error: counts.get(error, 0) + 1 for error in sorted(set(errors))[:50]}
+    """Only what this iteration met goes on counting; of too much, what has evidence behind it comes first."""
+    return {error: counts.get(error, 0) + 1 for error in list(dict.fromkeys(errors))[:_ERRORS_KEPT]}

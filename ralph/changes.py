@@ -5,13 +5,14 @@ before the run included), or that boxes of the plan moved. So editing and revert
 tree that was dirty before.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from pydantic import BaseModel, NonNegativeInt
 
 __all__ = ["FINGERPRINTS_KEPT", "Changes", "is_new"]
 
 FINGERPRINTS_KEPT = 10
+"""Iterations whose states of the workspace are remembered."""
 
 
 class Changes(BaseModel, frozen=True):
@@ -39,12 +40,13 @@ class Changes(BaseModel, frozen=True):
         return self.fingerprint is not None
 
 
-def is_new(fingerprint: str | None, earlier: Sequence[str]) -> bool:
+def is_new(fingerprint: str | None, earlier: Sequence[Collection[str]]) -> bool:
     """Whether a state of the workspace was not there before.
 
     Args:
         fingerprint: of the state; None is never new.
         earlier: fingerprints of the iterations before, oldest first, with that of the start of the run in front;
-            the last ten count.
+            an iteration has more than one where its verifiers left something behind. The last ten iterations count.
     """
-    return fingerprint is not None and fingerprint not in earlier[-FINGERPRINTS_KEPT:]
+    recent = earlier[-FINGERPRINTS_KEPT:]
+    return fingerprint is not None and not any(fingerprint in marks for marks in recent)

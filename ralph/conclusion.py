@@ -8,7 +8,7 @@ from ralph.breaker import BreakerState, CircuitBreaker, Observation
 from ralph.changes import Changes, is_new
 from ralph.decision import DecisionSettings, decide
 from ralph.limits import Limits, Price
-from ralph.output import Failed, TimedOut, Usage
+from ralph.output import Failed, Interrupted, TimedOut, Usage
 from ralph.plan import PlanState, TaskPlan, compare
 from ralph.record import IterationRecord, PlanCount, RunRecord, RunState
 from ralph.strategies import Case, Claim
@@ -31,7 +31,8 @@ class Progress:
     """What became of workspace and plan.
 
     Attributes:
-        progressed: whether this iteration moved either; None where nothing is known of both.
+        plan_state: None where there is no plan and was none when the run started.
+        progressed: whether this iteration moved either; None where the plan did not move and the workspace is unknown.
         changed: whether the workspace differs from how it was before the run; None where unknown.
     """
 
@@ -46,12 +47,12 @@ def progress(run: RunRecord, state: RunState, changes: Changes, plan: TaskPlan |
     """What an iteration moved, seen against the run so far."""
     count = PlanCount.of(plan)
     moved = count is not None and count.done > state.ticked
-    known = changes.known or count is not None
+    changed = is_new(changes.fingerprint, state.fingerprints) if changes.known else None
     return Progress(
         changes=changes,
         plan=plan,
-        plan_state=None if plan is None else compare(run.plan, plan),
-        progressed=(moved or is_new(changes.fingerprint, state.fingerprints)) if known else None,
+        plan_state=None if plan is None and run.plan is None else compare(run.plan, plan),
+        progressed=True if moved else changed,
         changed=None if state.baseline is None or not changes.known else changes.fingerprint != state.baseline,
     )
 
@@ -100,7 +101,8 @@ def conclude(
     """The record of an iteration, with its decision."""
     output, analysis = case.output, case.analysis
     limited = output.failure is not None and output.failure.failure == "rate_limited"
-    breaker = state.breaker if limited else rules.breaker.record(state.breaker, observe(case, verification), at)
+    unshown = limited or isinstance(output.outcome, Interrupted)
+    breaker = state.breaker if unshown else rules.breaker.record(state.breaker, observe(case, verification), at)
     spent = state.spent.called(started_at, keep=rules.limits.calls_per_hour).used(
         output.usage, output.duration, counts=not limited
     )

@@ -10,8 +10,8 @@ The order is fixed; the first that applies is the decision:
 6. a limit
 7. the breaker is open
 8. test saturation
-9. stuck: first a pivot, the second time a halt
-10. go on
+9. stuck for the second time; the first time makes the next iteration a pivot
+10. go on, after the hour where the calls of an hour are used up
 """
 
 from datetime import datetime, timedelta
@@ -37,6 +37,7 @@ __all__ = [
     "StopReason",
     "Tally",
     "decide",
+    "following",
 ]
 
 StopReason = Literal[
@@ -96,30 +97,51 @@ class Halt(BaseModel, frozen=True):
 
 
 class Pause(BaseModel, frozen=True):
-    """Nothing is wrong but the time: the run goes on at `until`."""
+    """Nothing is wrong but the time: the run goes on at `until`.
+
+    Attributes:
+        then: how it goes on; None after a rate limit, as the iteration that met it is done again.
+    """
 
     kind: Literal["pause"] = "pause"
     until: datetime
     reason: str
+    then: Continue | None = None
     evidence: tuple[Evidence, ...] = ()
 
 
 Decision = Annotated[Continue | Complete | Halt | Pause, Field(discriminator="kind")]
 
+_LONGEST_WAIT = 7 * 86400.0
+"""Seconds. A provider that names a later time is asked again nonetheless: nobody waits for what may be nonsense."""
+
+
+def following(decision: "Decision") -> Continue | None:
+    """How the run goes on after a decision; None where it does not, or goes on as before."""
+    return decision.then if isinstance(decision, Pause) else decision if isinstance(decision, Continue) else None
+
 
 class DecisionSettings(BaseModel, frozen=True, extra="forbid"):
     """Numbers of the decision that belong to no other part."""
 
-    test_saturation: PositiveInt = Field(default=3, description="Test-only iterations in a row that end the run.")
-    blocked: PositiveInt = Field(default=2, description="Blocked iterations in a row that end the run.")
-    questions: PositiveInt = Field(default=3, description="Questions to a person in a row that end the run.")
+    test_saturation: PositiveInt = Field(
+        default=3, le=1000, description="Test-only iterations without progress in a row that end the run."
+    )
+    blocked: PositiveInt = Field(default=2, le=1000, description="Blocked iterations in a row that end the run.")
+    questions: PositiveInt = Field(default=3, le=1000, description="Questions to a person in a row that end the run.")
     unavailable: PositiveInt = Field(
-        default=2, description="Refused (or, before any answer, unanswered) iterations in a row that end the run."
+        default=2,
+        le=1000,
+        description="Refused (or, before any answer, unanswered) iterations in a row that end the run.",
     )
     rate_limit_wait: PositiveFloat = Field(
-        default=60.0, description="Seconds to wait where no time is named; doubled each time in a row."
+        default=60.0,
+        le=_LONGEST_WAIT,
+        description="Seconds to wait where no time is named; doubled each time in a row.",
     )
-    max_rate_limit_wait: PositiveFloat = Field(default=3600.0, description="Seconds that such a wait has at most.")
+    max_rate_limit_wait: PositiveFloat = Field(
+        default=3600.0, le=_LONGEST_WAIT, description="Seconds that such a wait has at most."
+    )
 
 
 class Tally(BaseModel, frozen=True):
@@ -135,8 +157,10 @@ class Tally(BaseModel, frozen=True):
     confirming: bool = False
 
     def after(self, case: Case) -> "Tally":
-        """With one more iteration, before its decision."""
+        """With one more iteration, before its decision. One that Ralph itself cut short says nothing."""
         failure, analysis = case.output.failure, case.analysis
+        if isinstance(case.output.outcome, Interrupted):
+            return self
         if failure is not None and failure.failure == "rate_limited":
             return self.model_copy(update={"limited": self.limited + 1})
         turned_down = failure is not None and (
@@ -150,16 +174,17 @@ class Tally(BaseModel, frozen=True):
                 "refused": self.refused + 1 if turned_down else 0,
                 "blocked": self.blocked + 1 if analysis.state == "blocked" else 0,
                 "questions": self.questions + 1 if analysis.state == "question" else 0,
-                "test_only": self.test_only + 1 if analysis.completion.test_only else 0,
+                "test_only": self.test_only + 1 if analysis.completion.test_only and not case.progressed else 0,
                 "pivoted": self.pivoted and not recovered,
             }
         )
 
     def decided(self, decision: "Decision") -> "Tally":
         """With what the iteration's decision leaves behind."""
-        if not isinstance(decision, Continue):
+        word = following(decision)
+        if word is None:
             return self
-        return self.model_copy(update={"pivoted": self.pivoted or bool(decision.pivot), "confirming": decision.confirm})
+        return self.model_copy(update={"pivoted": self.pivoted or bool(word.pivot), "confirming": word.confirm})
 
 
 def decide(
@@ -186,17 +211,19 @@ def decide(
         breaker_ends_run: whether an open breaker stops the run or waits for `breaker_until`.
     """
     settings = settings or DecisionSettings()
+    word = _go_on(case, breaker, claim, tally, verification)
     return (
         _cancelled(case)
         or _completed(claim, tally, verification)
-        or _limited(case, tally, at, settings)
+        or _limited(case, tally, limit, at, settings)
         or _unavailable(case, tally, settings)
         or _blocked(case, tally, settings)
         or _limit(case, limit)
-        or _breaker(breaker, breaker_until, ends_run=breaker_ends_run)
-        or _saturated(tally, settings)
-        or _stuck(case, tally)
-        or _go_on(case, breaker, claim, tally, verification)
+        or _breaker(breaker, breaker_until, word, ends_run=breaker_ends_run)
+        or _saturated(case, tally, settings)
+        or _stuck_again(case, tally)
+        or _later(limit, word)
+        or word
     )
 
 
@@ -221,7 +248,9 @@ def _completed(claim: Claim | None, tally: Tally, verification: Verification | N
     )
 
 
-def _limited(case: Case, tally: Tally, at: datetime, settings: DecisionSettings) -> Pause | None:
+def _limited(
+    case: Case, tally: Tally, limit: LimitReached | None, at: datetime, settings: DecisionSettings
+) -> Pause | None:
     failure = case.output.failure
     if failure is None or failure.failure != "rate_limited":
         return None
@@ -229,7 +258,10 @@ def _limited(case: Case, tally: Tally, at: datetime, settings: DecisionSettings)
     if wait is None:
         doubled = settings.rate_limit_wait * 2.0 ** min(max(tally.limited, 1) - 1, 20)
         wait = min(doubled, settings.max_rate_limit_wait)
-    return Pause(until=at + timedelta(seconds=wait), reason=f"rate limited: {failure.message}".rstrip(": "))
+    until = at + timedelta(seconds=min(wait, _LONGEST_WAIT))
+    if limit is not None and limit.until is not None:
+        until = max(until, limit.until)
+    return Pause(until=until, reason=f"rate limited: {failure.message}".rstrip(": "))
 
 
 def _unavailable(case: Case, tally: Tally, settings: DecisionSettings) -> Halt | None:
@@ -245,43 +277,62 @@ def _blocked(case: Case, tally: Tally, settings: DecisionSettings) -> Halt | Non
     if tally.blocked < settings.blocked and tally.questions < settings.questions:
         return None
     asked = case.analysis.question or case.analysis.work_summary or "the agent says that it cannot go on alone"
-    return Halt(stop_reason="blocked", reason=asked, evidence=_pieces(case, "blocked", "question", "status"))
+    return Halt(stop_reason="blocked", reason=asked, evidence=_pieces(case, "exit_signal"))
 
 
-def _limit(case: Case, limit: LimitReached | None) -> Halt | Pause | None:
+def _limit(case: Case, limit: LimitReached | None) -> Halt | None:
     outcome = case.output.outcome
     if isinstance(outcome, Interrupted) and outcome.by == "limit":
         return Halt(stop_reason="limit_reached", reason=outcome.detail)
-    if limit is None:
+    if limit is None or limit.until is not None:
         return None
-    if limit.until is not None:
-        return Pause(until=limit.until, reason=str(limit))
     return Halt(stop_reason="limit_reached", reason=str(limit))
 
 
-def _breaker(breaker: BreakerState, until: datetime | None, *, ends_run: bool) -> Halt | Pause | None:
+def _later(limit: LimitReached | None, word: Continue) -> Pause | None:
+    """The wait for a limit that passes by itself. It comes last: it must hide no reason to stop."""
+    if limit is None or limit.until is None:
+        return None
+    return Pause(until=limit.until, reason=str(limit), then=word)
+
+
+def _breaker(breaker: BreakerState, until: datetime | None, word: Continue, *, ends_run: bool) -> Halt | Pause | None:
     if breaker.state != "open":
         return None
     if ends_run or until is None:
         return Halt(stop_reason="circuit_open", reason=breaker.reason)
-    return Pause(until=until, reason=f"circuit open: {breaker.reason}")
+    return Pause(until=until, reason=f"circuit open: {breaker.reason}", then=word)
 
 
-def _saturated(tally: Tally, settings: DecisionSettings) -> Halt | None:
+def _saturated(case: Case, tally: Tally, settings: DecisionSettings) -> Halt | None:
     if tally.test_only < settings.test_saturation:
         return None
-    return Halt(stop_reason="test_saturation", reason=f"{tally.test_only} iterations in a row only ran tests")
+    reason = f"{tally.test_only} iterations in a row only ran tests"
+    return Halt(stop_reason="test_saturation", reason=reason, evidence=_pieces(case, "test_"))
 
 
-def _stuck(case: Case, tally: Tally) -> Halt | Continue | None:
+def _stuck_again(case: Case, tally: Tally) -> Halt | None:
+    why = _circles(case)
+    if not why or not tally.pivoted:
+        return None
+    reason = f"stuck again after a change of approach: {why}"
+    return Halt(stop_reason="stuck", reason=reason, evidence=_repeating(case))
+
+
+def _circles(case: Case) -> str:
+    """How the loop goes in circles; empty where it does not."""
     stuck = case.analysis.stuck
     if not stuck.detected or case.progressed:
-        return None
-    why = "; ".join(stuck.repeated_patterns) or "the loop goes in circles"
-    evidence = _pieces(case, "stuck", "repeated")
-    if tally.pivoted:
-        return Halt(stop_reason="stuck", reason=f"stuck again after a change of approach: {why}", evidence=evidence)
-    return Continue(reason="stuck for the first time: the approach must change", pivot=why, evidence=evidence)
+        return ""
+    return "; ".join(stuck.repeated_patterns) or "the loop goes in circles"
+
+
+def _repeating(case: Case) -> tuple[Evidence, ...]:
+    stuck = case.analysis.stuck
+    return tuple(
+        Evidence(signal="stuck", text=pattern[:200], weight=stuck.confidence, why="It repeats.")
+        for pattern in stuck.repeated_patterns
+    )
 
 
 def _go_on(
@@ -289,7 +340,10 @@ def _go_on(
 ) -> Continue:
     doubted = claim is not None and bool(claim.doubts) and not tally.confirming
     refuted = verification is not None and bool(verification.refuted)
-    if refuted:
+    pivot = _circles(case)
+    if pivot:
+        reason = "stuck for the first time: the approach must change"
+    elif refuted:
         reason = "a claim of completion was refuted"
     elif doubted:
         reason = "a claim of completion waits for its confirmation"
@@ -298,9 +352,10 @@ def _go_on(
     return Continue(
         reason=reason,
         feedback="\n\n".join(_feedback(case, claim if doubted else None, verification)),
+        pivot=pivot,
         warning=breaker.reason if breaker.warning else "",
         confirm=doubted,
-        evidence=claim.evidence if claim is not None else (),
+        evidence=(*(claim.evidence if claim else ()), *(_repeating(case) if pivot else ())),
     )
 
 

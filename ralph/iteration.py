@@ -29,7 +29,7 @@ from ralph.prompt import Prompt, build_prompt, contract_example
 from ralph.record import IterationRecord, RunRecord, RunState
 from ralph.redact import Redactor
 from ralph.status import StatusField, StatusReport, parse_status
-from ralph.strategies import Case, Strategy
+from ralph.strategies import Case, Strategy, claimed
 from ralph.turn import as_event, execute
 from ralph.verification import Verification
 from ralph.verifiers.base import Verifier
@@ -124,7 +124,7 @@ async def iterate(parts: Parts, run: ActiveRun, stop: Stop) -> IterationRecord:
     cooled = parts.rules.breaker.cooled(run.state.breaker, started_at)
     started: list[Event] = [*_breaker_events(run, cooled, started_at)]
     run.state = run.state.model_copy(update={"breaker": cooled})
-    started.append(IterationStarted(**run.stamp(started_at), prompt=prompt.text))
+    started.append(IterationStarted(**run.stamp(started_at), prompt=parts.redactor(prompt.text)))
     await run.journal.commit(*started)
     try:
         output = await _turn(parts, run, prompt, stop)
@@ -204,7 +204,7 @@ async def _conclude(parts: Parts, run: ActiveRun, output: Output, started_at: da
     output = output.model_copy(update={"usage": priced(output.usage, parts.price(output.model))})
     seen = await _look(parts, run, output)
     case = _case(parts, run, output, seen)
-    claim = parts.strategy.claim(case)
+    claim = claimed(parts.strategy, case)
     verification: Verification | None = None
     if claim is not None and (not claim.doubts or run.state.tally.confirming) and not stop.reason:
         verification = await verified(parts, stop, judge)

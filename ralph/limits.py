@@ -14,6 +14,7 @@ from ralph.output import Usage
 __all__ = ["LimitReached", "Limits", "Price", "Spent"]
 
 _HOUR = timedelta(hours=1)
+_MOST = 10**12
 
 
 class Price(BaseModel, frozen=True, extra="forbid"):
@@ -76,21 +77,25 @@ class LimitReached(BaseModel, frozen=True):
     until: datetime | None = None
 
     def __str__(self) -> str:
-        return f"{self.limit}: {self.used:g} of {self.allowed:g}"
+        return f"{self.limit}: {_shown(self.used)} of {_shown(self.allowed)}"
 
 
 class Limits(BaseModel, frozen=True, extra="forbid"):
     """What a run may use. None: no limit."""
 
-    max_iterations: PositiveInt | None = Field(default=50, description="Iterations; rate-limited ones do not count.")
-    max_duration: PositiveFloat | None = Field(default=None, description="Seconds of work, pauses not counted.")
-    max_tokens: PositiveInt | None = Field(default=None, description="Input and output tokens together.")
-    max_requests: PositiveFloat | None = Field(
-        default=None, description="Premium requests, as the provider bills them."
+    max_iterations: PositiveInt | None = Field(
+        default=50, le=_MOST, description="Iterations; rate-limited ones do not count."
     )
-    max_cost: PositiveFloat | None = Field(default=None, description="US dollars.")
+    max_duration: PositiveFloat | None = Field(
+        default=None, le=_MOST, description="Seconds of work, pauses not counted."
+    )
+    max_tokens: PositiveInt | None = Field(default=None, le=_MOST, description="Input and output tokens together.")
+    max_requests: PositiveFloat | None = Field(
+        default=None, le=_MOST, description="Premium requests, as the provider bills them."
+    )
+    max_cost: PositiveFloat | None = Field(default=None, le=_MOST, description="US dollars.")
     calls_per_hour: PositiveInt | None = Field(
-        default=None, description="Calls of the agent in any hour; it waits then."
+        default=None, le=10_000, description="Calls of the agent in any hour; it waits then."
     )
 
     def require_measured(self, measures: Collection[str], *, priced: bool) -> None:
@@ -148,3 +153,7 @@ def _first(limited: Iterable[tuple[str, float | None, float | None]]) -> LimitRe
         if allowed is not None and used is not None and used >= allowed:
             return LimitReached(limit=limit, allowed=allowed, used=used)
     return None
+
+
+def _shown(number: float) -> str:
+    return f"{number:,.0f}" if number == int(number) else f"{number:,.4g}"

@@ -13,9 +13,9 @@ from pydantic import BaseModel, NonNegativeFloat, NonNegativeInt, PositiveInt
 from ralph.analysis.result import Analysis, Past
 from ralph.breaker import BreakerState
 from ralph.changes import FINGERPRINTS_KEPT, Changes
-from ralph.decision import Complete, Continue, Decision, Halt, Pause, StopReason, Tally
+from ralph.decision import Complete, Continue, Decision, Halt, Pause, StopReason, Tally, following
 from ralph.limits import Spent
-from ralph.output import Attempt, Outcome, Usage
+from ralph.output import Attempt, Failed, Outcome, Usage
 from ralph.plan import TaskPlan
 from ralph.verification import Verification
 
@@ -76,6 +76,11 @@ class IterationRecord(BaseModel, frozen=True):
     tally: Tally = Tally()
     past: Past = Past()
 
+    @property
+    def limited(self) -> bool:
+        """Whether it met a rate limit, and so counts against nothing."""
+        return isinstance(self.outcome, Failed) and self.outcome.failure == "rate_limited"
+
 
 class RunRecord(BaseModel, frozen=True):
     """A run as a whole.
@@ -118,10 +123,10 @@ class RunState(BaseModel, frozen=True):
     """What the next iteration needs of the ones before: a fold over the records.
 
     Attributes:
-        fingerprints: of the workspace, oldest first, the one before the run in front, the last ten kept.
+        fingerprints: of the workspace by iteration, oldest first, the one before the run in front, the last ten kept.
         baseline: the fingerprint before the run; None where unknown.
         ticked: the most boxes of the plan that were ticked at any time: ticking one again is no progress.
-        word: what the next iteration's agent is told; a pause leaves it as it was.
+        word: what the next iteration's agent is told; a rate limit leaves it as it was.
     """
 
     number: NonNegativeInt = 0
@@ -129,7 +134,7 @@ class RunState(BaseModel, frozen=True):
     tally: Tally = Tally()
     breaker: BreakerState = BreakerState()
     baseline: str | None = None
-    fingerprints: tuple[str, ...] = ()
+    fingerprints: tuple[tuple[str, ...], ...] = ()
     ticked: NonNegativeInt = 0
     past: tuple[Past, ...] = ()
     session_id: str | None = None
@@ -141,7 +146,7 @@ class RunState(BaseModel, frozen=True):
     @classmethod
     def of(cls, run: RunRecord, records: Iterable[IterationRecord] = ()) -> "RunState":
         """After the iterations of a run so far."""
-        fingerprints = (run.fingerprint,) if run.fingerprint else ()
+        fingerprints = ((run.fingerprint,),) if run.fingerprint else ()
         ticked = run.plan.done if run.plan else 0
         state = cls(baseline=run.fingerprint, fingerprints=fingerprints, ticked=ticked)
         for record in records:
@@ -152,26 +157,31 @@ class RunState(BaseModel, frozen=True):
 
     def after(self, record: IterationRecord) -> "RunState":
         """With one more iteration."""
-        marks = [mark for mark in dict.fromkeys((record.changes.fingerprint, record.fingerprint)) if mark]
-        executors = dict(self.executors)
-        if record.executor:
-            executors[record.executor] = executors.get(record.executor, 0) + 1
-        return self.model_copy(
-            update={
-                "number": record.number,
-                "spent": record.spent,
-                "tally": record.tally,
-                "breaker": record.breaker,
-                "fingerprints": (*self.fingerprints, *marks)[-FINGERPRINTS_KEPT:],
-                "ticked": max(self.ticked, record.plan.done) if record.plan else self.ticked,
-                "past": (*self.past, record.past)[-PAST_KEPT:],
-                "session_id": record.session_id,
-                "session_executor": record.executor,
-                "executors": executors,
-                "word": record.decision if isinstance(record.decision, Continue) else self.word,
-                "decision": record.decision,
-            }
-        )
+        update: dict[str, Any] = {
+            "number": record.number,
+            "spent": record.spent,
+            "tally": record.tally,
+            "breaker": record.breaker,
+            "fingerprints": self._seen(record),
+            "ticked": max(self.ticked, record.plan.done) if record.plan else self.ticked,
+            "word": following(record.decision) or self.word,
+            "decision": record.decision,
+        }
+        if record.session_id is not None or not record.limited:
+            update |= {"session_id": record.session_id, "session_executor": record.executor}
+        if not record.limited:
+            update["past"] = (*self.past, record.past)[-PAST_KEPT:]
+        if record.executor and not isinstance(record.outcome, Failed):
+            update["executors"] = {**self.executors, record.executor: self.executors.get(record.executor, 0) + 1}
+        return self.model_copy(update=update)
+
+    def _seen(self, record: IterationRecord) -> tuple[tuple[str, ...], ...]:
+        """The workspace's states with the iteration's own. Waiting for a rate limit must not push older ones out."""
+        marks = tuple(mark for mark in dict.fromkeys((record.changes.fingerprint, record.fingerprint)) if mark)
+        if not record.limited:
+            return (*self.fingerprints, marks)[-FINGERPRINTS_KEPT:]
+        *before, last = self.fingerprints or ((),)
+        return (*before, tuple(dict.fromkeys((*last, *marks)))[-FINGERPRINTS_KEPT:])
 
     @property
     def ended(self) -> Complete | Halt | None:

@@ -11,8 +11,10 @@ A claim ends nothing by itself: the run's verifiers decide on it, and `ralph.dec
 | `fix_plan` | every box of the plan ticked (Ralph Runtime, Nity Loop) |
 | `circuit_breaker` | nothing: only limits and the safety net end the run |
 
-An explicit `EXIT_SIGNAL: false` vetoes every claim made by words. Under `auto` a claim that the evidence does not
-bear out (open boxes in the plan, a run that changed nothing) asks for one confirming iteration first.
+Only a turn that the agent itself ended can claim anything (`claimed`). An explicit `EXIT_SIGNAL: false` vetoes every
+claim made by words. Under `auto` an explicit claim that the evidence does not bear out (open boxes in the plan, a run
+that changed nothing) asks for one confirming iteration first; words alone never outweigh open boxes, nor a reply that
+says in another place that it is blocked, asks, or is still at work.
 """
 
 from collections.abc import Mapping
@@ -24,9 +26,9 @@ from ralph.analysis.result import Analysis, Evidence
 from ralph.errors import UnknownNameError
 from ralph.output import Completed, Output
 from ralph.plan import PlanState
-from ralph.status import StatusReport
+from ralph.status import StatusMalformed, StatusReport
 
-__all__ = ["STRATEGIES", "Case", "Claim", "Strategy", "strategy_named"]
+__all__ = ["STRATEGIES", "Case", "Claim", "Strategy", "claimed", "strategy_named"]
 
 
 class Case(BaseModel, frozen=True):
@@ -80,17 +82,15 @@ class _Auto:
     name = "auto"
 
     def claim(self, case: Case) -> Claim | None:
-        if case.exit_signal is False or not isinstance(case.output.outcome, Completed):
+        if case.exit_signal is False:
             return None
         if case.exit_signal:
-            return Claim(reason="EXIT_SIGNAL: true", doubts=_doubts(case), evidence=_said(case, "exit_signal"))
-        if case.plan is not None and case.plan.all_ticked_during_run and not _contradicts(case):
-            return Claim(reason="every box of the plan was ticked during this run", evidence=_said(case, "plan"))
-        completion = case.analysis.completion
-        if completion.detected and completion.confidence >= 70:
-            words = ", ".join(completion.keywords)
-            return Claim(reason=f"the reply says so: {words}", doubts=_doubts(case), evidence=_said(case, "completion"))
-        return None
+            return _explicit(case)
+        if _contradicts(case):
+            return None
+        if case.plan is not None and case.plan.all_ticked_during_run:
+            return Claim(reason="every box of the plan was ticked during this run", evidence=_said(case, "boxes"))
+        return _by_words(case)
 
 
 class _ExitSignal:
@@ -112,7 +112,7 @@ class _NaturalLanguage:
         if analysis.points < 30 or len(analysis.indicators) < 2:
             return None
         reason = f"{analysis.points} points from {', '.join(analysis.indicators)}"
-        return Claim(reason=reason, evidence=_said(case, "indicator", "completion"))
+        return Claim(reason=reason, evidence=_said(case, "completion"))
 
 
 class _DoneSignals:
@@ -120,18 +120,19 @@ class _DoneSignals:
 
     def claim(self, case: Case) -> Claim | None:
         analysis = case.analysis
-        if not analysis.completion.detected or analysis.confidence < 40:
+        if case.exit_signal is False or not analysis.completion.detected or analysis.confidence < 40:
             return None
-        return Claim(reason=f"confidence {analysis.confidence:g} with {', '.join(analysis.completion.keywords)}")
+        reason = f"confidence {analysis.confidence:g} with {', '.join(analysis.completion.keywords)}"
+        return Claim(reason=reason, evidence=_said(case, "completion"))
 
 
 class _FixPlan:
     name = "fix_plan"
 
     def claim(self, case: Case) -> Claim | None:
-        if case.plan is None or not case.plan.now.total or case.plan.now.open:
+        if case.plan is None or not case.plan.now.total or case.plan.now.open or case.plan.now.problem:
             return None
-        return Claim(reason="every box of the plan is ticked", evidence=_said(case, "plan"))
+        return Claim(reason="every box of the plan is ticked", evidence=_said(case, "boxes"))
 
 
 class _CircuitBreaker:
@@ -155,6 +156,29 @@ def strategy_named(name: str) -> Strategy:
         raise UnknownNameError("exit strategy", name, STRATEGIES) from None
 
 
+def claimed(strategy: Strategy, case: Case) -> Claim | None:
+    """What a strategy makes of a case. A turn that failed or was cut short claims nothing, whatever it said before."""
+    return strategy.claim(case) if isinstance(case.output.outcome, Completed) else None
+
+
+def _explicit(case: Case) -> Claim | None:
+    """The claim of an `EXIT_SIGNAL: true`. One whose own block says BLOCKED wants to stop, and has not finished."""
+    if _status_word(case) == "BLOCKED":
+        return None
+    return Claim(reason="EXIT_SIGNAL: true", doubts=_doubts(case), evidence=_said(case, "exit_signal"))
+
+
+def _by_words(case: Case) -> Claim | None:
+    completion = case.analysis.completion
+    if not completion.detected or completion.confidence < 70 or (case.plan is not None and case.plan.still_open):
+        return None
+    doubts = list(_doubts(case))
+    if isinstance(case.analysis.status, StatusMalformed):
+        doubts.append(f"the status block could not be read: {case.analysis.status.problem}")
+    reason = f"the reply says so: {', '.join(completion.keywords)}"
+    return Claim(reason=reason, doubts=tuple(doubts), evidence=_said(case, "completion"))
+
+
 def _doubts(case: Case) -> tuple[str, ...]:
     doubts = [f"still open in the plan: {item}" for item in (case.plan.still_open if case.plan else ())]
     if case.changed is False and not (case.plan is not None and case.plan.ticked_during_run):
@@ -163,10 +187,14 @@ def _doubts(case: Case) -> tuple[str, ...]:
 
 
 def _contradicts(case: Case) -> bool:
-    """Whether the reply speaks against a finished plan."""
-    status = case.analysis.status
-    working = isinstance(status, StatusReport) and status.status.upper() in {"IN_PROGRESS", "BLOCKED"}
+    """Whether the reply speaks against being finished in another place."""
+    working = _status_word(case) in {"IN_PROGRESS", "BLOCKED"}
     return working or case.analysis.state in {"blocked", "question", "limited", "error"}
+
+
+def _status_word(case: Case) -> str:
+    status = case.analysis.status
+    return status.status.strip().upper().replace(" ", "_") if isinstance(status, StatusReport) else ""
 
 
 def _said(case: Case, *signals: str) -> tuple[Evidence, ...]:
