@@ -86,7 +86,6 @@ class CopilotSDKExecutor(Executor):
         options: dict[str, Any] = {
             "working_directory": str(turn.workspace),
             "streaming": True,
-            "infinite_sessions": {"enabled": turn.session_id is not None},
         }
         if self.model:
             options["model"] = self.model

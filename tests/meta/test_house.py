@@ -1,0 +1,52 @@
+"""The rules of the house that no linter knows."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+MODULES = sorted((ROOT / "ralph").rglob("*.py"))
+LONGEST_FUNCTION = 80
+LONGEST_FILE = 500
+FORBIDDEN = ("manager", "util", "helper", "engine", "service", "mixin", "abstract", "impl")
+
+
+def functions(path: Path) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+
+
+def lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    return (function.end_lineno or function.lineno) - function.lineno + 1
+
+
+def test_no_function_is_long() -> None:
+    long = [
+        f"{path.relative_to(ROOT)}:{function.lineno} {function.name}"
+        for path in MODULES
+        for function in functions(path)
+        if lines(function) > LONGEST_FUNCTION
+    ]
+    assert long == []
+
+
+def test_most_functions_are_short() -> None:
+    sizes = sorted(lines(function) for path in MODULES for function in functions(path))
+    assert sizes[int(len(sizes) * 0.9)] <= 30
+
+
+def test_no_file_is_long() -> None:
+    assert [path.name for path in MODULES if path.read_text(encoding="utf-8").count("\n") > LONGEST_FILE] == []
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_names_are_the_fields_terms(path: Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    classes = [node.name.lower() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    assert not [name for name in (path.stem, *classes) for word in FORBIDDEN if word in name]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_module_says_what_it_is(path: Path) -> None:
+    assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
