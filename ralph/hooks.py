@@ -1,16 +1,19 @@
 """Hooks: typed observers of a run.
 
 Subclass `Hooks` and override what is of interest. A hook is told of what is already durable, in the order in which it
-happened; it cannot change it. A hook that raises is logged and skipped: it cannot break a run.
+happened; it cannot change it. A hook that raises, or takes more than ten seconds, is logged and skipped: it cannot
+break a run.
 """
 
 from ralph.events import (
     BreakerChanged,
+    Diagnosed,
     Event,
     ExecutorFellBack,
     IterationFinished,
     IterationStarted,
     MessageReceived,
+    MessageStreamed,
     Paused,
     Resumed,
     RunFinished,
@@ -32,6 +35,8 @@ class Hooks:
 
     async def on_iteration_started(self, event: IterationStarted) -> None: ...
 
+    async def on_message_streamed(self, event: MessageStreamed) -> None: ...
+
     async def on_message_received(self, event: MessageReceived) -> None: ...
 
     async def on_tool_started(self, event: ToolStarted) -> None: ...
@@ -39,6 +44,8 @@ class Hooks:
     async def on_tool_finished(self, event: ToolFinished) -> None: ...
 
     async def on_executor_fell_back(self, event: ExecutorFellBack) -> None: ...
+
+    async def on_diagnosed(self, event: Diagnosed) -> None: ...
 
     async def on_verification_finished(self, event: VerificationFinished) -> None: ...
 

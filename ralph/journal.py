@@ -5,7 +5,8 @@ at most 100 ms apart, or with the next fact. Pieces of messages keep their place
 """
 
 import logging
-from collections.abc import Awaitable, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
 from time import monotonic
 
 import anyio
@@ -22,6 +23,7 @@ _logger = logging.getLogger("ralph.hooks")
 
 _GROUP = 0.1
 _PATIENCE = 10.0
+_SECOND_CHANCES = 3
 
 
 class Journal:
@@ -29,14 +31,16 @@ class Journal:
 
     Args:
         seq: of the run's last event.
-        hooks: who is told, in this order. One that raises, or takes more than ten seconds, is logged and skipped.
+        hooks: who is told, in this order. One that raises, or takes more than ten seconds, is logged and skipped;
+            one that took too long three times is told nothing any more.
     """
 
     def __init__(self, store: Store, run_id: str, seq: int, hooks: Sequence[Hooks]) -> None:
         self._store = store
         self._run_id = run_id
         self._seq = seq
-        self._hooks = tuple(hooks)
+        self._hooks = list(hooks)
+        self._slow: Counter[int] = Counter()
         self._pending: list[Event] = []
         self._more = anyio.Event()
         self._lock = anyio.Lock()
@@ -95,7 +99,9 @@ class Journal:
         numbered = [event if isinstance(event, MessageStreamed) else self._numbered(event) for event in events]
         kept = [event for event in numbered if event.seq]
         if kept or iteration or run:
-            await self._store.append(self._run_id, kept, iteration=iteration, run=run)
+            # What was taken is in no other hands: a cancellation must not lose it.
+            with anyio.CancelScope(shield=True):
+                await self._store.append(self._run_id, kept, iteration=iteration, run=run)
         self._flushed_at = monotonic()
         for event in numbered:
             await self._publish(event)
@@ -105,17 +111,24 @@ class Journal:
         return event.model_copy(update={"seq": self._seq})
 
     async def _publish(self, event: Event) -> None:
-        for hooks in self._hooks:
+        for hooks in tuple(self._hooks):
             for name in ("on_event", f"on_{event.type}"):
                 method = getattr(hooks, name, None)
-                if method is None or getattr(type(hooks), name, None) is getattr(Hooks, name, None):
-                    continue
-                await self._tell(name, method(event))
+                if method is not None and getattr(method, "__func__", None) is not getattr(Hooks, name, None):
+                    await self._tell(hooks, name, method, event)
 
-    async def _tell(self, name: str, call: Awaitable[None]) -> None:
+    async def _tell(self, hooks: Hooks, name: str, method: Callable[[Event], Awaitable[None]], event: Event) -> None:
+        scope = anyio.CancelScope(deadline=anyio.current_time() + _PATIENCE)
         try:
-            with anyio.fail_after(_PATIENCE):
-                await call
+            with scope:
+                await method(event)
         except Exception:
             self.hook_failures += 1
             _logger.exception("the hook %s failed; the run goes on", name)
+        if scope.cancelled_caught:
+            self.hook_failures += 1
+            self._slow[id(hooks)] += 1
+            _logger.warning("the hook %s took more than %g seconds; the run goes on", name, _PATIENCE)
+            if self._slow[id(hooks)] == _SECOND_CHANCES:
+                self._hooks.remove(hooks)
+                _logger.warning("%s is too slow: it is told nothing any more", type(hooks).__name__)

@@ -59,8 +59,8 @@ async def execute(executor: Executor, prompt: Prompt, turn: Turn, redactor: Reda
         output = transcript.finish(Failed(failure="unavailable", message=str(error)))
     except Exception as error:
         _logger.exception("the executor %s raised; its turn counts as crashed", executor.name)
-        message = f"{type(error).__name__}: {error}"[:500]
-        output = transcript.finish(Failed(failure="crashed", message=redactor(message)))
+        message = redactor(f"{type(error).__name__}: {error}")[:500]
+        output = transcript.finish(Failed(failure="crashed", message=message))
     if output.text and not transcript.messages:
         transcript.message(output.text)
         text = transcript.messages[-1].text

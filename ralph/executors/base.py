@@ -242,7 +242,7 @@ class Transcript:
             session_id=self.session_id,
             duration=monotonic() - self._began,
             attempts=tuple(self._attempts),
-            diagnostics=self._redactor(self.diagnostics[-_BOUND:]),
+            diagnostics=self._redactor(self.diagnostics)[-_BOUND:],
         )
 
     def _masked(self, outcome: Outcome) -> Outcome:
@@ -252,7 +252,10 @@ class Transcript:
         return outcome
 
     def _bounded(self, text: str) -> str:
-        return self._redactor(text[: 2 * _BOUND])[:_BOUND]
+        """The beginning of a text. A secret that is cut in two is left out: half of it would not be known for one."""
+        stream = self._redactor.stream()
+        shown = stream.feed(text[: 2 * _BOUND])
+        return (shown + stream.flush() if len(text) <= 2 * _BOUND else shown)[:_BOUND]
 
 
 @dataclass(slots=True)
@@ -334,8 +337,12 @@ async def watchdog(turn: Turn) -> TimedOut:
 
 
 async def within_time(turn: Turn, work: Callable[[], Awaitable[None]]) -> TimedOut | None:
-    """Runs `work` beside the watchdog, which cancels it when the turn has run out of time; what ran out then."""
+    """Runs `work` beside the watchdog, which cancels it when the turn has run out of time; what ran out then.
+
+    What `work` raises reaches the caller as it is.
+    """
     timed_out: TimedOut | None = None
+    failure: Exception | None = None
 
     async def watch() -> None:
         nonlocal timed_out
@@ -344,6 +351,11 @@ async def within_time(turn: Turn, work: Callable[[], Awaitable[None]]) -> TimedO
 
     async with anyio.create_task_group() as group:
         group.start_soon(watch)
-        await work()
+        try:
+            await work()
+        except Exception as error:  # noqa: BLE001 - it is raised again, outside of the group
+            failure = error
         group.cancel_scope.cancel()
+    if failure is not None:
+        raise failure
     return timed_out
