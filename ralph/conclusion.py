@@ -97,6 +97,7 @@ def conclude(
     fingerprint: str | None,
     started_at: datetime,
     at: datetime,
+    duration: float,
 ) -> IterationRecord:
     """The record of an iteration, with its decision."""
     output, analysis = case.output, case.analysis
@@ -104,7 +105,7 @@ def conclude(
     unshown = limited or isinstance(output.outcome, Interrupted)
     breaker = state.breaker if unshown else rules.breaker.record(state.breaker, observe(case, verification), at)
     spent = state.spent.called(started_at, keep=rules.limits.calls_per_hour).used(
-        output.usage, output.duration, counts=not limited
+        output.usage, duration, counts=not limited
     )
     tally = state.tally.after(case)
     decision = decide(
@@ -131,7 +132,7 @@ def conclude(
         outcome=output.outcome,
         attempts=output.attempts,
         usage=output.usage,
-        duration=output.duration,
+        duration=duration,
         tool_calls=len(output.tool_calls),
         denials=output.denials,
         diagnostics=output.diagnostics,

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from time import monotonic
 from typing import Any, Literal
 
 import anyio
@@ -98,6 +99,7 @@ class ActiveRun:
     journal: Journal
     before: Snapshot | None = None
     transcript: Transcript = field(default_factory=Transcript)
+    began: float = 0.0
 
     @property
     def id(self) -> str:
@@ -118,6 +120,7 @@ async def iterate(parts: Parts, run: ActiveRun, stop: Stop) -> IterationRecord:
     Cancelled from outside, it ends the agent's turn and stores what there was before the cancellation goes on.
     """
     number, started_at = run.next_number, parts.clock.now()
+    run.began = monotonic()
     prompt = _prompt(parts, run)
     if run.before is None:
         run.before = await parts.workspace.snapshot()
@@ -225,6 +228,7 @@ async def _conclude(parts: Parts, run: ActiveRun, output: Output, started_at: da
         fingerprint=run.before.fingerprint if run.before else None,
         started_at=started_at,
         at=parts.clock.now(),
+        duration=monotonic() - run.began,
     )
     await run.journal.commit(*_finished(run, record), iteration=record)
     run.state = run.state.after(record)

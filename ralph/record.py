@@ -43,6 +43,7 @@ class IterationRecord(BaseModel, frozen=True):
     Attributes:
         number: counted from 1, the rate-limited ones included.
         text: the agent's answer, masked.
+        duration: in seconds, verification included.
         progressed: whether workspace or plan moved; None where unknown.
         fingerprint: of the workspace when the iteration was over: verifiers may have left files after `changes`.
         spent, tally, breaker: of the run, this iteration included.

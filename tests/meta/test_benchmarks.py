@@ -31,7 +31,7 @@ PROMISES: dict[str, tuple[tuple[str, ...], dict[str, Kept]]] = {
     "cli_overhead": (
         (),
         {
-            "spawn_ratio": lambda found: found["spawn_ratio"] <= 1.5 or found["extra_ms"] <= 3,
+            "spawn_ratio": lambda found: found["executor_ms"] <= 1.5 * found["bare_ms"] + 3,
             "extra_ms": lambda found: found["extra_ms"] > -1000,
         },
     ),
