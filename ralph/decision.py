@@ -38,6 +38,7 @@ __all__ = [
     "Tally",
     "decide",
     "following",
+    "held_by",
 ]
 
 StopReason = Literal[
@@ -114,6 +115,13 @@ Decision = Annotated[Continue | Complete | Halt | Pause, Field(discriminator="ki
 
 _LONGEST_WAIT = 7 * 86400.0
 """Seconds. A provider that names a later time is asked again nonetheless: nobody waits for what may be nonsense."""
+
+
+def held_by(limit: LimitReached) -> "Halt | Pause":
+    """What a limit that is reached asks for: the end, or, where it passes by itself, a wait."""
+    if limit.until is None:
+        return Halt(stop_reason="limit_reached", reason=str(limit))
+    return Pause(until=limit.until, reason=str(limit))
 
 
 def following(decision: "Decision") -> Continue | None:
@@ -284,16 +292,14 @@ def _limit(case: Case, limit: LimitReached | None) -> Halt | None:
     outcome = case.output.outcome
     if isinstance(outcome, Interrupted) and outcome.by == "limit":
         return Halt(stop_reason="limit_reached", reason=outcome.detail)
-    if limit is None or limit.until is not None:
-        return None
-    return Halt(stop_reason="limit_reached", reason=str(limit))
+    held = held_by(limit) if limit else None
+    return held if isinstance(held, Halt) else None
 
 
 def _later(limit: LimitReached | None, word: Continue) -> Pause | None:
     """The wait for a limit that passes by itself. It comes last: it must hide no reason to stop."""
-    if limit is None or limit.until is None:
-        return None
-    return Pause(until=limit.until, reason=str(limit), then=word)
+    held = held_by(limit) if limit else None
+    return held.model_copy(update={"then": word}) if isinstance(held, Pause) else None
 
 
 def _breaker(breaker: BreakerState, until: datetime | None, word: Continue, *, ends_run: bool) -> Halt | Pause | None:

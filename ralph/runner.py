@@ -25,7 +25,7 @@ from ralph.analysis.result import Analyzer
 from ralph.breaker import CircuitBreaker
 from ralph.clock import Clock
 from ralph.conclusion import Rules
-from ralph.decision import Complete, DecisionSettings, Halt, Pause
+from ralph.decision import Complete, DecisionSettings, Halt, Pause, held_by
 from ralph.errors import ExecutorUnavailableError, RecordError, UsageError
 from ralph.events import Event, Paused, Resumed, RunFinished, RunStarted, VerificationFinished
 from ralph.executors.base import Executor, Timeouts
@@ -239,15 +239,19 @@ class Runner:
         except ExecutorUnavailableError as error:
             end = Halt(stop_reason="executor_unavailable", reason=str(error))
         except Exception as error:
-            reason = self._parts.redactor(f"{type(error).__name__}: {error}"[:500])
+            reason = self._parts.redactor(f"{type(error).__name__}: {error}")[:500]
             await self._finish(run, Halt(stop_reason="error", reason=reason))
             raise
         return await self._finish(run, end)
 
     def _held(self, run: ActiveRun) -> Halt | Pause | None:
-        """What to do instead of an iteration while the breaker is open: only a resumed run comes here with one."""
-        breaker = self._parts.rules.breaker
-        state = breaker.cooled(run.state.breaker, self._parts.clock.now())
+        """What to do instead of an iteration that must not begin: a resumed run may come here with a limit reached or
+        an open breaker, and one that has waited for a rate limit with a limit reached.
+        """
+        breaker, now = self._parts.rules.breaker, self._parts.clock.now()
+        if (limit := self._parts.rules.limits.reached(run.state.spent, now)) is not None:
+            return held_by(limit)
+        state = breaker.cooled(run.state.breaker, now)
         until = breaker.open_until(state)
         if until is None:
             return None

@@ -31,8 +31,10 @@ from ralph.record import PlanCount
 
 __all__ = ["RunView", "describe", "duration", "printable"]
 
-_CONTROL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-_BIDI = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_CONTROL = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|.)?|[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]"
+)
+_BIDI = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _LAST_MESSAGE = 2_000
 
 
@@ -44,7 +46,7 @@ def printable(text: str, most: int = 4_000) -> str:
 
 def duration(seconds: float) -> str:
     """Seconds as people say them: 4.2 s, 3 min 20 s, 2 h 5 min."""
-    if seconds < 60:
+    if seconds < 59.95:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
     if minutes < 60:
@@ -120,6 +122,10 @@ def _(event: RunStarted, view: RunView) -> dict[str, object]:
         "max_iterations": event.max_iterations,
         "started_at": event.at,
         "state": "running",
+        "paused_until": None,
+        "stop_reason": None,
+        "verified": False,
+        "detail": "",
     }
 
 
