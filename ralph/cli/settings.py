@@ -3,14 +3,14 @@
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
-from ralph.cli.trust import require_trust
+from ralph.cli.trust import is_trusted, require_trust
 from ralph.config import SettingsFound, Source, environment, load_settings
 from ralph.errors import SettingError, UsageError, WorkspaceError
 from ralph.workspace.marks import read_regular
 
-__all__ = ["FLAGS", "read_settings", "user_file", "workspace_folder"]
+__all__ = ["FLAGS", "own_sources", "read_settings", "user_file", "workspace_folder"]
 
 FLAGS: Mapping[str, str] = {
     "--executor": "executor.name",
@@ -49,28 +49,37 @@ def read_settings(
     *,
     trust: bool = False,
     ask: bool = True,
-    require: bool = True,
+    own: Literal["required", "trusted", "shown"] = "required",
 ) -> SettingsFound:
     """The settings in force for a workspace, and where each comes from.
 
     Args:
         flags: as given, by their names in `FLAGS`; None means not given.
         trust, ask: as in `require_trust`.
-        require: whether the workspace's own settings need consent at all: not where nothing is done with them.
+        own: what of the workspace's own settings needs consent: they are "required" to have it, or only those that
+            are "trusted" count, or they are merely "shown".
 
     Raises:
         SettingError: one of them will not do, or a file cannot be read.
         UntrustedSettingsError: the workspace's own would run programs and nobody agreed.
     """
-    own = [source for source in (_project(workspace), _toml(workspace / "ralph.toml")) if source]
-    for source in own if require else ():
-        require_trust(source, trust=trust, ask=ask)
+    found = own_sources(workspace)
+    if own == "required":
+        for source in found:
+            require_trust(source, trust=trust, ask=ask)
+    elif own == "trusted":
+        found = [source for source in found if is_trusted(source)]
     user = _toml(user_file())
     given = _given(flags or {})
     try:
-        return load_settings([*([user] if user else []), *own, environment(), given])
+        return load_settings([*([user] if user else []), *found, environment(), given])
     except SettingError as error:
         raise _in_flags(error, given) from None
+
+
+def own_sources(workspace: Path) -> list[Source]:
+    """What the workspace itself says, weakest first: `[tool.ralph]` in its pyproject.toml, then its ralph.toml."""
+    return [source for source in (_project(workspace), _toml(workspace / "ralph.toml")) if source]
 
 
 def user_file() -> Path:

@@ -13,7 +13,7 @@ from typing import Any, cast
 from ralph.config import Source, untrusted_keys
 from ralph.errors import UntrustedSettingsError
 
-__all__ = ["remember", "require_trust"]
+__all__ = ["is_trusted", "remember", "require_trust"]
 
 _MOST_BYTES = 4_000_000
 
@@ -28,12 +28,17 @@ def require_trust(source: Source, *, trust: bool, ask: bool = True) -> None:
     Raises:
         UntrustedSettingsError: nobody consented.
     """
-    keys = untrusted_keys(source)
-    if not keys or _trusted(source):
+    if is_trusted(source):
         return
+    keys = untrusted_keys(source)
     if not trust and not (ask and _agrees(source, keys)):
         raise UntrustedSettingsError(source.name, keys)
     remember(source)
+
+
+def is_trusted(source: Source) -> bool:
+    """Whether a source says nothing that needs consent, or has it."""
+    return not untrusted_keys(source) or _known().get(source.name) == _hash(source)
 
 
 def remember(source: Source) -> None:
@@ -69,10 +74,6 @@ def _value(source: Source, key: str) -> object:
     for part in key.split("."):
         value = cast("dict[str, Any]", value).get(part) if isinstance(value, dict) else None
     return value
-
-
-def _trusted(source: Source) -> bool:
-    return _known().get(source.name) == _hash(source)
 
 
 def _hash(source: Source) -> str:

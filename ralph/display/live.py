@@ -139,7 +139,7 @@ class LiveDisplay(PlainDisplay):
             return Text(f"paused until {until} (in {duration(left)}): {one_line(view.activity)}", style="yellow")
         since = time.monotonic() - self._active_since
         doing = self._fetching or one_line(view.activity) or "working"
-        who = f"{view.executor}: " if view.executor and not self._fetching else ""
+        who = f"{view.executor}: " if view.executor not in {"", "fallback"} and not self._fetching else ""
         text = Text(f"{who}{doing} ({duration(since)})", style="cyan", no_wrap=True, overflow="ellipsis")
         return Spinner("dots" if self.console.encoding.lower().startswith("utf") else "line", text=text, style="cyan")
 
@@ -148,7 +148,7 @@ class LiveDisplay(PlainDisplay):
         room = min(_MESSAGE_LINES, self.console.height - 7)
         if room < 1 or not self.view.message.strip():
             return []
-        whole = clipped(self.view.message, 1_000)
+        whole = clipped(self.view.message.partition("---RALPH_STATUS---")[0], 1_000)
         lines = whole.wrap(self.console, max(min(self.console.width, 110) - 4, 10))
         shown = [line for line in lines if line.plain.strip()][-room:]
         for line in shown:

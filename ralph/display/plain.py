@@ -24,9 +24,10 @@ from ralph.events import (
     VerificationFinished,
 )
 from ralph.output import Failed, Outcome, TimedOut
+from ralph.record import IterationRecord
 from ralph.views import describe, duration
 
-__all__ = ["PlainDisplay", "outcome_text"]
+__all__ = ["PlainDisplay", "changes_text", "outcome_text"]
 
 _MESSAGE_LINES = 20
 _OUTPUT_LINES = 12
@@ -132,7 +133,7 @@ class PlainDisplay(Display):
         self._decision = decision = event.decision
         if event.outcome.kind != "completed":
             self.say(event.at, "turn", outcome_text(event.outcome), style="red")
-        self.say(event.at, "changed", _changed(event))
+        self.say(event.at, "ended", f"iteration {event.iteration} {changes_text(event)}; {duration(event.duration)}")
         style = "red" if isinstance(decision, Halt) else "yellow" if isinstance(decision, Pause) else ""
         self.say(event.at, "decision", describe(decision), style=style)
 
@@ -165,19 +166,15 @@ def outcome_text(outcome: Outcome) -> str:
             return "completed"
 
 
-def _changed(event: IterationFinished) -> str:
-    """What an iteration did, in one line."""
-    parts: list[str] = []
-    changes = event.changes
+def changes_text(done: IterationFinished | IterationRecord) -> str:
+    """What an iteration changed, in a few words."""
+    changes = done.changes
+    parts = ["1 file" if changes.files_changed == 1 else f"{changes.files_changed} files"]
+    if changes.commits:
+        parts.append("1 commit" if changes.commits == 1 else f"{changes.commits} commits")
     if not changes.known:
-        parts.append("unknown")
-    elif changes.files_changed or changes.commits:
-        parts.append(f"{changes.files_changed} files" if changes.files_changed != 1 else "1 file")
-        if changes.commits:
-            parts.append(f"{changes.commits} commits" if changes.commits != 1 else "1 commit")
-    else:
-        parts.append("nothing")
-    if event.plan is not None and event.plan.total:
-        parts.append(f"plan {event.plan.done}/{event.plan.total}")
-    parts.append(duration(event.duration))
-    return ", ".join(parts)
+        parts = ["unknown"]
+    elif not changes.files_changed and not changes.commits:
+        parts = ["nothing"]
+    plan = f"; plan {done.plan.done}/{done.plan.total}" if done.plan is not None and done.plan.total else ""
+    return f"changed {', '.join(parts)}{plan}"

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ralph.decision import Decision
-from ralph.display.terminal import STOP_SIGNS, one_line, sign
+from ralph.display.terminal import STOP_SIGNS, evidence_text, one_line, sign
 from ralph.events import RunFinished
 from ralph.output import Usage
 from ralph.record import RunRecord
@@ -49,9 +49,8 @@ def told(end: RunFinished | RunRecord, decision: Decision | None = None) -> list
     said: list[tuple[str, str]] = []
     if end.detail:
         said.append(("why", one_line(end.detail, 600)))
-    for piece in decision.evidence[:_EVIDENCE] if decision is not None else ():
-        quoted = f"“{one_line(piece.text, 100)}”: " if piece.text else ""
-        said.append(("evidence", f"{quoted}{one_line(piece.why or piece.signal)}"))
+    evidence = decision.evidence[:_EVIDENCE] if decision is not None else ()
+    said += [("evidence", evidence_text(piece)) for piece in evidence]
     if end.stop_reason == "completed" and not end.verified:
         said.append(("", "nothing but the agent's word stands behind it; with --verify CMD a program decides"))
     said += [("still open", one_line(item)) for item in end.still_open[:_EVIDENCE]]

@@ -2,6 +2,7 @@
 
 from typing import IO, TYPE_CHECKING, cast
 
+from ralph.analysis.result import Evidence
 from ralph.views import printable
 
 if TYPE_CHECKING:
@@ -10,7 +11,7 @@ if TYPE_CHECKING:
 
     from ralph.display.outlet import Outlet
 
-__all__ = ["BREAKER_SIGNS", "STOP_SIGNS", "clipped", "console_for", "one_line", "sign"]
+__all__ = ["BREAKER_SIGNS", "STOP_SIGNS", "clipped", "console_for", "evidence_text", "one_line", "sign"]
 
 BREAKER_SIGNS = {"closed": "○", "half_open": "◐", "open": "●", "warning": "◉"}
 STOP_SIGNS = {"completed": "✓", "cancelled": "■"}
@@ -38,6 +39,12 @@ def one_line(text: str, most: int = 200) -> str:
     """Hostile text as one bounded line."""
     words = " ".join(printable(text, 4 * most).split())
     return words if len(words) <= most else f"{words[: most - 1]}…"
+
+
+def evidence_text(piece: Evidence) -> str:
+    """A piece of evidence in one line: what was said, and why it counts."""
+    quoted = f"“{one_line(piece.text, 80)}”: " if piece.text and piece.signal != "exit_signal" else ""
+    return f"{quoted}{one_line(piece.why or piece.signal)}"
 
 
 def clipped(text: str, most: int) -> "Text":

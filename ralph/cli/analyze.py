@@ -1,0 +1,167 @@
+"""`ralph analyze`: what Ralph makes of a reply, without running anything."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, cast
+
+import typer
+
+if TYPE_CHECKING:
+    from ralph.cli.judging import Question, Ruling
+
+__all__ = ["app"]
+
+app = typer.Typer()
+
+_MOST_BYTES = 64 * 1024 * 1024
+
+Reply = Annotated[str, typer.Argument(metavar="[FILE]", help="The reply; - reads it from standard input.")]
+Task = Annotated[Path | None, typer.Option("--task", metavar="FILE", help="The task that it answers.")]
+Plan = Annotated[Path | None, typer.Option("--plan", metavar="FILE", help="The checklist, as it is now.")]
+Previous = Annotated[
+    list[Path] | None, typer.Option("--previous", metavar="FILE", help="An earlier reply, oldest first; repeatable.")
+]
+StrategyName = Annotated[str, typer.Option("--strategy", metavar="NAME", help="The exit strategy.")]
+AsJson = Annotated[bool, typer.Option("--json", help="As a JSON object.")]
+AsLines = Annotated[
+    bool, typer.Option("--jsonl", help="Read objects from standard input, one a line, and answer each with one.")
+]
+
+
+@app.command()
+def analyze(
+    *,
+    file: Reply = "-",
+    task: Task = None,
+    plan: Plan = None,
+    previous: Previous = None,
+    strategy: StrategyName = "auto",
+    as_json: AsJson = False,
+    as_lines: AsLines = False,
+) -> None:
+    """Say what a reply means: is the work done, is the agent stuck, and what would follow."""
+    from ralph.cli.judging import Question, judge
+    from ralph.cli.tell import print_json
+    from ralph.strategies import strategy_named
+
+    chosen = strategy_named(strategy)
+    if as_lines:
+        for answer in _answers(sys.stdin.buffer, strategy):
+            sys.stdout.write(f"{answer}\n")
+            sys.stdout.flush()
+        return
+    question = Question(
+        text=_read(file),
+        task=_read(str(task)) if task else "",
+        plan=_read(str(plan)) if plan else None,
+        previous=tuple(_read(str(path)) for path in previous or ()),
+    )
+    ruling = judge(question, chosen)
+    if as_json:
+        print_json(ruling.as_json())
+    else:
+        _print(question, ruling)
+
+
+def _read(name: str) -> str:
+    """What a file holds, as agents write: bytes that are not UTF-8 are replaced. Raises `UsageError`."""
+    from ralph.errors import UsageError
+
+    try:
+        if name == "-":
+            content = sys.stdin.buffer.read(_MOST_BYTES + 1)
+        else:
+            with Path(name).open("rb") as file:
+                content = file.read(_MOST_BYTES + 1)
+    except OSError as error:
+        raise UsageError(f"The file {name!r} cannot be read: {error.strerror}.", "Name one that can, or -.") from error
+    if len(content) > _MOST_BYTES:
+        raise UsageError(f"The file {name!r} is larger than {_MOST_BYTES // 1024**2} MiB.", "Take a part of it.")
+    return content.decode("utf-8-sig", "replace")
+
+
+def _answers(stream: BinaryIO, strategy: str) -> Iterator[str]:
+    """One JSON line for each line that is not empty, in order; a broken one is answered, and the rest goes on."""
+    import json
+
+    for line in _lines(stream):
+        if line is None:
+            yield json.dumps({"error": f"the line is longer than {_MOST_BYTES // 1024**2} MiB"})
+        elif line.strip():
+            yield json.dumps(_answer(line, strategy))
+
+
+def _answer(line: bytes, strategy: str) -> dict[str, Any]:
+    import json
+
+    from pydantic import ValidationError
+
+    from ralph.cli.judging import Question, judge
+    from ralph.strategies import strategy_named
+
+    try:
+        question = Question.model_validate(_cleaned(json.loads(line.decode("utf-8", "replace"))))
+    except (json.JSONDecodeError, RecursionError) as error:
+        return {"error": f"it is no JSON: {error}"}
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        return {"error": f"{place}: {first['msg']}" if place else str(first["msg"])}
+    return judge(question, strategy_named(strategy)).as_json()
+
+
+def _cleaned(value: Any) -> Any:
+    """A JSON value whose texts can be stored: what agents wrote holds anything."""
+    from ralph.status.fields import storable
+
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, list):
+        return [_cleaned(item) for item in cast("list[Any]", value)]
+    if isinstance(value, dict):
+        return {key: _cleaned(item) for key, item in cast("dict[str, Any]", value).items()}
+    return value
+
+
+def _lines(stream: BinaryIO) -> Iterator[bytes | None]:
+    """The lines of a stream; None for one that is too long, which is read past without being kept."""
+    while line := stream.readline(_MOST_BYTES + 1):
+        if len(line) <= _MOST_BYTES or line.endswith(b"\n"):
+            yield line
+            continue
+        while (rest := stream.readline(_MOST_BYTES)) and not rest.endswith(b"\n"):
+            pass
+        yield None
+
+
+def _print(question: "Question", ruling: "Ruling") -> None:
+    from rich.text import Text
+
+    from ralph.cli.evidence import evidence_lines, marked
+    from ralph.cli.tell import console
+    from ralph.display.terminal import one_line
+    from ralph.views import describe
+
+    out, analysis = console(), ruling.analysis
+    metrics, stuck = analysis.metrics, analysis.stuck
+    rows: Sequence[tuple[str, str]] = (
+        ("state", analysis.state),
+        ("decision", describe(ruling.decision)),
+        ("done", f"{metrics.completion_score} % (by {metrics.completion_source}), confidence {analysis.confidence:g}"),
+        ("quality", f"{metrics.quality_score} ({metrics.level.replace('_', ' ')}), errors {metrics.error_count}"),
+        ("did", analysis.work_summary),
+        ("asks", analysis.question),
+        ("stuck", "; ".join(stuck.repeated_patterns) if stuck.detected else ""),
+        *(("warning", warning) for warning in analysis.warnings),
+    )
+    for label, text in rows:
+        if text:
+            out.print(Text.assemble((f"{label:<10}", "dim"), one_line(text, 400)))
+    if out.is_terminal and question.text.strip():
+        out.print()
+        out.print(marked(question.text, analysis.evidence))
+    if analysis.evidence:
+        out.print(Text("\nevidence", style="bold"))
+    for line in evidence_lines(analysis.evidence):
+        out.print(line)

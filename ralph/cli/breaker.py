@@ -1,0 +1,148 @@
+"""`ralph breaker`: the circuit breaker of a run, and a person's reset of it."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from ralph.breaker import BreakerState
+    from ralph.events import BreakerChanged
+    from ralph.record import IterationRecord, RunRecord
+    from ralph.store import Store
+
+__all__ = ["app"]
+
+app = typer.Typer(help="Show or reset the circuit breaker of a run.")
+
+RunId = Annotated[str, typer.Argument(metavar="[RUN]", help="Its id, the beginning of it, or last.")]
+AsJson = Annotated[bool, typer.Option("--json", help="As a JSON object.")]
+StoreName = Annotated[str | None, typer.Option("--store", metavar="URL", help="Where runs are kept.")]
+
+
+@app.callback(invoke_without_command=True)
+def breaker(context: typer.Context) -> None:
+    """Show or reset the circuit breaker of a run; without either, that of the last run is shown."""
+    if context.invoked_subcommand is None:
+        show()
+
+
+@app.command()
+def show(*, run: RunId = "last", as_json: AsJson = False, store: StoreName = None) -> None:
+    """Show its state, its counters and when it changed."""
+    import anyio
+
+    from ralph.cli.tell import print_json
+
+    record, state, history = anyio.run(_look, run, store)
+    if as_json:
+        print_json({
+            "run_id": record.id,
+            **state.model_dump(mode="json"),
+            "history": [event.model_dump(mode="json") for event in history],
+        })
+    else:
+        _print(record, state, history)
+
+
+@app.command()
+def reset(*, run: RunId = "last", as_json: AsJson = False, store: StoreName = None) -> None:
+    """Let the run go on with a probing iteration, and forget what it counted. Not while it runs."""
+    import anyio
+
+    from ralph.cli.tell import console, print_json
+
+    record, state = anyio.run(_reset, run, store)
+    if as_json:
+        print_json({"run_id": record.id, **state.model_dump(mode="json")})
+    else:
+        console().print(f"The breaker of run {record.id} is {state.state.replace('_', ' ')} now.")
+
+
+async def _look(name: str, store: str | None) -> "tuple[RunRecord, BreakerState, list[BreakerChanged]]":
+    from ralph.cli.lookup import find_run, opened_store
+    from ralph.events import BreakerChanged
+    from ralph.record import RunState
+
+    async with opened_store(store) as opened:
+        run = await find_run(opened, name)
+        state = RunState.of(run, await _iterations(opened, run))
+        history = [event async for event in opened.events(run.id) if isinstance(event, BreakerChanged)]
+    return run, state.breaker, history
+
+
+async def _reset(name: str, store: str | None) -> "tuple[RunRecord, BreakerState]":
+    from pathlib import Path
+
+    from ralph.cli.lookup import find_run, opened_store
+    from ralph.workspace.hold import Hold
+
+    async with opened_store(store) as opened:
+        run = await find_run(opened, name)
+        hold = Hold(Path(run.workspace)) if run.workspace else None
+        if hold is not None:
+            hold.take(run.id)  # nobody else may write this run meanwhile
+        try:
+            return run, await _reset_in(opened, run)
+        finally:
+            if hold is not None:
+                hold.give_back()
+
+
+async def _reset_in(store: "Store", run: "RunRecord") -> "BreakerState":
+    from datetime import UTC, datetime
+
+    from ralph.breaker import CircuitBreaker
+    from ralph.cli.lookup import is_alive
+    from ralph.errors import UsageError
+    from ralph.events import BreakerChanged
+    from ralph.record import RunState
+
+    if is_alive(run):
+        raise UsageError(f"Run {run.id} is under way in process {run.pid}.", "End it first; then reset its breaker.")
+    before = RunState.of(run, await _iterations(store, run))
+    state = CircuitBreaker().reset(before.breaker)
+    if state == before.breaker:
+        return state
+    event = BreakerChanged(
+        run_id=run.id,
+        seq=await store.last_seq(run.id) + 1,
+        at=datetime.now(UTC),
+        iteration=before.number,
+        before=before.breaker.state,
+        breaker=state,
+    )
+    changed = run.model_copy(update={"breaker": state, "reset_after": before.number})
+    await store.append(run.id, [event], run=changed)
+    return state
+
+
+async def _iterations(store: "Store", run: "RunRecord") -> "list[IterationRecord]":
+    return [iteration async for iteration in store.iterations(run.id)]
+
+
+def _print(run: "RunRecord", state: "BreakerState", history: "list[BreakerChanged]") -> None:
+    from rich.text import Text
+
+    from ralph.cli.tell import console, when
+    from ralph.display.terminal import BREAKER_SIGNS, one_line, sign
+
+    out = console()
+    warns = state.state == "closed" and state.warning
+    mark = sign(out, BREAKER_SIGNS["warning" if warns else state.state])
+    word = f"{state.state.replace('_', ' ')}{', and warns' if warns else ''}"
+    out.print(Text(f"{mark} {word}", style="bold"), Text(f"(run {run.id})", style="dim"))
+    rows: list[tuple[str, Any]] = [
+        ("reason", one_line(state.reason)),
+        ("without progress", state.no_progress),
+        ("denied", state.denials),
+        ("opened", f"{state.trips} times" if state.trips != 1 else "once"),
+        *(("same error", f"{count} times: {one_line(error)}") for error, count in state.errors.items()),
+    ]
+    for label, value in rows:
+        if value not in {"", 0, "0 times"}:
+            out.print(Text.assemble((f"  {label:<17}", "dim"), str(value)))
+    for event in history:
+        warned = " with a warning" if event.breaker.warning else ""
+        change = f"{event.before} → {event.breaker.state}{warned}".replace("_", " ")
+        why = f": {one_line(event.breaker.reason)}" if event.breaker.reason else ""
+        out.print(Text.assemble((f"  {when(event.at)}  ", "dim"), f"after iteration {event.iteration}: {change}{why}"))

@@ -1,0 +1,58 @@
+"""Finding runs in the store."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Annotated
+
+import psutil
+import typer
+
+from ralph.cli.settings import read_settings
+from ralph.errors import UsageError
+from ralph.record import RunRecord
+from ralph.store import Store, open_store
+
+__all__ = ["RunId", "StoreName", "find_run", "is_alive", "opened_store", "state_of"]
+
+RunId = Annotated[str, typer.Argument(metavar="RUN", help="Its id, the beginning of it, or last.")]
+StoreName = Annotated[str | None, typer.Option("--store", metavar="URL", help="Where runs are kept.")]
+
+
+@asynccontextmanager
+async def opened_store(name: str | None, folder: Path | None = None) -> AsyncGenerator[Store]:
+    """The store that the command line names, else the one of the settings in force in a folder."""
+    settings = read_settings(folder or Path.cwd(), {"--store": name}, own="trusted").settings
+    async with open_store(settings.store) as store:
+        yield store
+
+
+async def find_run(store: Store, name: str) -> RunRecord:
+    """The run of that id, of the one id that begins so, or for "last" the newest. Raises `UsageError`."""
+    if name == "last":
+        if newest := await store.runs(limit=1):
+            return newest[0]
+        raise UsageError("There is no run in the store yet.", "`ralph run` makes one.")
+    if run := await store.run(name):
+        return run
+    alike = [run.id for run in await store.runs(limit=10_000) if name and run.id.startswith(name)]
+    if alike:
+        raise UsageError(f"Several runs begin with {name!r}: {', '.join(alike[:5])}.", "Give more of the id.")
+    raise UsageError(f"There is no run {name[:80]!r} in the store.", "`ralph runs` lists them; `last` is the newest.")
+
+
+def is_alive(run: RunRecord) -> bool:
+    """Whether the process that had an unfinished run is still there."""
+    if run.state == "finished" or run.pid <= 0:
+        return False
+    try:
+        return psutil.Process(run.pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.Error:
+        return False
+
+
+def state_of(run: RunRecord) -> str:
+    """Where a run stands, in a word: why it stopped, or "running", "paused", "crashed"."""
+    if run.state == "finished":
+        return run.stop_reason or "finished"
+    return run.state if is_alive(run) else "crashed"

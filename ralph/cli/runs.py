@@ -1,0 +1,69 @@
+"""`ralph runs`: what ran, and why it stopped."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from ralph.record import RunRecord
+
+__all__ = ["app"]
+
+app = typer.Typer()
+
+Folder = Annotated[
+    Path | None, typer.Option("--directory", "-C", metavar="DIR", help="Only runs in this folder; all by default.")
+]
+Most = Annotated[int, typer.Option("--limit", "-n", min=1, help="How many, the newest first.")]
+AsJson = Annotated[bool, typer.Option("--json", help="As a JSON array.")]
+StoreName = Annotated[str | None, typer.Option("--store", metavar="URL", help="Where runs are kept.")]
+
+
+@app.command()
+def runs(*, directory: Folder = None, limit: Most = 20, as_json: AsJson = False, store: StoreName = None) -> None:
+    """List runs: what was asked, how far they came, why they stopped."""
+    import anyio
+
+    from ralph.cli.settings import workspace_folder
+    from ralph.cli.tell import console, print_json
+
+    folder = workspace_folder(directory) if directory else None
+    found = anyio.run(_runs, store, folder, limit)
+    if as_json:
+        print_json([_as_json(run) for run in found])
+    elif found:
+        _print(found)
+    else:
+        console().print(f"No run yet{f' in {folder}' if folder else ''}. `ralph run` makes one.")
+
+
+async def _runs(store: str | None, folder: Path | None, limit: int) -> "list[RunRecord]":
+    from ralph.cli.lookup import opened_store
+
+    async with opened_store(store, folder) as opened:
+        return await opened.runs(workspace=str(folder) if folder else None, limit=limit)
+
+
+def _as_json(run: "RunRecord") -> dict[str, Any]:
+    from ralph.cli.lookup import state_of
+
+    said = run.model_dump(mode="json", exclude={"settings", "plan", "breaker", "fingerprint"})
+    return {**said, "state": state_of(run) if run.state != "finished" else "finished"}
+
+
+def _print(found: "list[RunRecord]") -> None:
+    from ralph.cli.lookup import state_of
+    from ralph.cli.tell import print_table, when
+    from ralph.display.terminal import one_line
+    from ralph.views import duration
+
+    rows: list[tuple[str, ...]] = []
+    for run in found:
+        ended = state_of(run)
+        if ended == "completed":
+            ended += ", verified" if run.verified else ", not verified"
+        took = duration(run.duration) if run.finished_at else ""
+        number = str(run.iterations) if run.finished_at else ""
+        rows.append((run.id, when(run.started_at), ended.replace("_", " "), number, took, one_line(run.task, 100)))
+    print_table(("run", "started", "ended", "iterations", "took", "task"), rows)

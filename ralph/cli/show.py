@@ -1,0 +1,140 @@
+"""`ralph show`: a run with its iterations, and what decided each."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ralph.record import IterationRecord, RunRecord
+
+__all__ = ["app"]
+
+app = typer.Typer()
+
+RunId = Annotated[str, typer.Argument(metavar="[RUN]", help="Its id, the beginning of it, or last.")]
+Number = Annotated[
+    int | None, typer.Option("--iteration", "-i", min=1, metavar="N", help="One iteration, with everything on it.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="As a JSON object.")]
+StoreName = Annotated[str | None, typer.Option("--store", metavar="URL", help="Where runs are kept.")]
+
+_MOST_EVIDENCE = 4
+
+
+@app.command()
+def show(*, run: RunId = "last", iteration: Number = None, as_json: AsJson = False, store: StoreName = None) -> None:
+    """Show why a run stopped, or why it did not: each iteration's decision with its evidence."""
+    import anyio
+
+    from ralph.cli.tell import console, print_json
+
+    record, iterations = anyio.run(_load, run, iteration, store)
+    if as_json:
+        print_json(_as_json(record, iterations))
+    elif iteration is not None:
+        _print_iteration(console(), iterations[0])
+    else:
+        _print_run(console(), record, iterations)
+
+
+async def _load(name: str, number: int | None, store: str | None) -> "tuple[RunRecord, list[IterationRecord]]":
+    from ralph.cli.lookup import find_run, opened_store
+    from ralph.errors import UsageError
+
+    async with opened_store(store) as opened:
+        run = await find_run(opened, name)
+        found = [each async for each in opened.iterations(run.id) if number in {None, each.number}]
+    if number is not None and not found:
+        raise UsageError(f"Run {run.id} has no iteration {number}.", f"`ralph show {run.id}` lists those that it has.")
+    return run, found
+
+
+def _as_json(run: "RunRecord", iterations: "list[IterationRecord]") -> dict[str, Any]:
+    return {
+        "run": run.model_dump(mode="json"),
+        "iterations": [iteration.model_dump(mode="json", exclude={"past"}) for iteration in iterations],
+    }
+
+
+def _print_run(out: "Console", run: "RunRecord", iterations: "list[IterationRecord]") -> None:
+    from rich.text import Text
+
+    from ralph.cli.lookup import state_of
+    from ralph.cli.tell import when
+    from ralph.display.summary import print_summary
+    from ralph.display.terminal import clipped, one_line
+
+    out.print(Text(f"run {run.id}", style="bold"))
+    out.print(Text.assemble(("  task        ", "dim"), clipped(run.task, 6)))
+    if run.workspace:
+        out.print(Text.assemble(("  in          ", "dim"), one_line(run.workspace)))
+    out.print(Text.assemble(("  started     ", "dim"), when(run.started_at)))
+    for iteration in iterations:
+        out.print()
+        _print_short(out, iteration)
+    verifiers = [verdict.verifier for verdict in _last_verdicts(iterations)]
+    if run.state == "finished":
+        print_summary(out, run, decision=iterations[-1].decision if iterations else None, verifiers=verifiers)
+        return
+    what = {"crashed": "The process that had it is gone, and did not end it.", "paused": "It waits."}
+    out.print()
+    state = state_of(run)
+    out.print(Text(f"{state.capitalize()}. {what.get(state, 'It is at work.')}", style="bold yellow"))
+
+
+def _last_verdicts(iterations: "list[IterationRecord]") -> Any:
+    checks = [iteration.verification for iteration in iterations if iteration.verification]
+    return checks[-1].verdicts if checks else ()
+
+
+def _print_short(out: "Console", iteration: "IterationRecord") -> None:
+    """What an iteration came to, in a few lines."""
+    from rich.text import Text
+
+    from ralph.display.plain import changes_text, outcome_text
+    from ralph.display.terminal import evidence_text, one_line
+    from ralph.views import describe, duration
+
+    who = iteration.executor or "nobody"
+    out.print(Text(f"iteration {iteration.number}", style="bold"), end="")
+    out.print(Text(f"  {who}, {duration(iteration.duration)}, {changes_text(iteration)}"))
+    for attempt in iteration.attempts:
+        out.print(Text(f"  before      {attempt.executor}: {outcome_text(attempt.outcome)}", style="yellow"))
+    if iteration.outcome.kind != "completed":
+        out.print(Text(f"  turn        {outcome_text(iteration.outcome)}", style="red"))
+    for verdict in iteration.verification.verdicts if iteration.verification else ():
+        word, style = ("succeeds", "green") if verdict.passed else ("fails", "red")
+        out.print(Text(f"  verify      {one_line(verdict.verifier)} {word}", style=style))
+    out.print(Text(f"  decision    {one_line(describe(iteration.decision), 400)}"))
+    for piece in iteration.decision.evidence[:_MOST_EVIDENCE]:
+        out.print(Text(f"              {evidence_text(piece)}", style="dim"))
+
+
+def _print_iteration(out: "Console", iteration: "IterationRecord") -> None:
+    """Everything on one iteration: the reply with its evidence marked, the verdicts' output, the breaker."""
+    from rich.text import Text
+
+    from ralph.cli.evidence import evidence_lines, marked
+    from ralph.display.terminal import one_line
+    from ralph.views import printable
+
+    _print_short(out, iteration)
+    analysis, breaker = iteration.analysis, iteration.breaker
+    out.print(Text(f"  state       {analysis.state}, confidence {analysis.confidence:g}"))
+    reason = f": {one_line(breaker.reason)}" if breaker.reason else ""
+    out.print(Text(f"  breaker     {breaker.state.replace('_', ' ')}{reason}"))
+    for file in iteration.changes.files[:20]:
+        out.print(Text(f"  changed     {one_line(file)}"))
+    out.print(Text("\nreply", style="bold"))
+    out.print(marked(iteration.text, analysis.evidence))
+    out.print(Text("\nevidence", style="bold"))
+    for line in evidence_lines(analysis.evidence):
+        out.print(line)
+    for verdict in iteration.verification.verdicts if iteration.verification else ():
+        out.print(Text(f"\noutput of {one_line(verdict.verifier)}", style="bold"))
+        out.print(Text(printable(verdict.output)))
+    if iteration.diagnostics:
+        out.print(Text("\nerror output of the agent's program", style="bold"))
+        out.print(Text(printable(iteration.diagnostics)))
