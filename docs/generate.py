@@ -60,6 +60,13 @@ def settings() -> str:
     return "\n".join(_section(name, model, flags) for name, model in sections.items())
 
 
+def consent() -> str:
+    """The settings that a workspace may not make by itself."""
+    from ralph.config import TRUSTED_ONLY
+
+    return "\n".join(f"- `{key}`" for key in TRUSTED_ONLY)
+
+
 def events() -> str:
     """Every event with its fields, then every kind of value in them."""
     from ralph import events as module
@@ -93,7 +100,13 @@ def names() -> str:
     return "\n".join(_package(name) for name in PACKAGES)
 
 
-PARTS: dict[str, Callable[[], str]] = {"settings": settings, "events": events, "commands": commands, "names": names}
+PARTS: dict[str, Callable[[], str]] = {
+    "consent": consent,
+    "settings": settings,
+    "events": events,
+    "commands": commands,
+    "names": names,
+}
 
 
 def _sections(model: type[BaseModel]) -> Iterator[tuple[str, type[BaseModel]]]:
