@@ -10,7 +10,10 @@ STAGNATION = 3
 """Percent of progress below which a loop stagnates."""
 CATASTROPHIC_ERRORS = 5
 
-_SPECIFIC = re.compile(r"(?<![\w-])[\w-]{1,80}\.[a-z]{1,5}\b|`[^`\n]{1,80}`|\b\d{1,9}\b|\w\(\)")
+_SPECIFIC = re.compile(
+    r"[.`\d(](?:(?<=[\w-]\.)[a-z]{1,5}\b(?:\.[\w-]+)?|(?<=`)[^`\n]{1,80}`|(?<=\b\d)\d{0,8}\b|(?<=\w\()\))"
+)
+"""The end of a file's name, code, a number, a call. The first character is one of a set, to which `re` skips ahead."""
 
 
 def level(metrics: Metrics, *, fatal: bool = False) -> Level:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from ralph.analysis.anchored import Anchored
 from ralph.analysis.result import Evidence
 from ralph.analysis.scope import Scope
 from ralph.analysis.text import Reading
@@ -22,9 +23,16 @@ _LENGTH = 120
 _STRONG_LINES = 60
 _LINE = 300
 
-_STRONG = re.compile(
-    r"traceback \(most recent call last\)|(?:error|exception|panic|fatal)(?:\[\w{1,12}\])?: |command not found"
-    r"|exit (?:code|status) [1-9]|segmentation fault|permission denied|no such file or directory"
+_NAMES = ("error", "exception", "panic", "fatal")
+_SAID = (
+    *("traceback (most recent call last)", "command not found", "segmentation fault", "permission denied"),
+    "no such file or directory",
+)
+_STRONG = Anchored(
+    (*_NAMES, *_SAID, "exit code ", "exit status "),
+    rf"""(?:{"|".join(_NAMES)})(?:\[\w{{1,12}}\])?:[ ]
+        |exit[ ](?:code|status)[ ][1-9]
+        |{"|".join(map(re.escape, _SAID))}""",
 )
 _EMPTY = re.compile(r"[\"']?\s{0,3}[:=]\s{0,3}(?:null|none|nil|0|false|no|\[\]|\{\}|无|無|-)(?![\w.])")
 _NUMBER = re.compile(r"\s?#\d")

@@ -8,6 +8,7 @@ error again and again.
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from ralph.analysis.faults import normalised
@@ -83,11 +84,18 @@ def alike(left: str, right: str) -> float:
     """How many of their words two replies have in common, 0–1. Short ones are alike only when they are the same: a
     single word of a command makes another command of it.
     """
-    ours, theirs = (Counter(_WORD.findall(text[:_COMPARED].lower())) for text in (left, right))
+    ours, theirs = _words(left), _words(right)
     if ours == theirs:
         return 1.0
     total = ours.total() + theirs.total()
-    return 2 * (ours & theirs).total() / total if total >= _SHORT else 0.0
+    common = sum(min(ours[word], theirs[word]) for word in ours.keys() & theirs.keys())
+    return 2 * common / total if total >= _SHORT else 0.0
+
+
+@lru_cache(maxsize=16)
+def _words(text: str) -> Counter[str]:
+    """How often each word occurs. Every reply is compared with a few that come after it."""
+    return Counter(_WORD.findall(text[:_COMPARED].lower()))
 
 
 def _circles(last: Sequence[Pass]) -> list[str]:

@@ -1,28 +1,33 @@
 """What was done, in one line: "Modified 3 files, 12 tests passing, 2 errors fixed"."""
 
-import re
-
+from ralph.analysis.anchored import Anchored
 from ralph.analysis.testruns import SuiteOutcome
 from ralph.analysis.text import Reading
 from ralph.changes import Changes
 
 __all__ = ["work_summary"]
 
-_FILES = re.compile(
-    r"\b(?:modified|changed|updated|edited|created|added|touched|wrote)\s(?P<n>\d{1,6})\s(?:\w{1,20}\s)?files?\b"
-    r"|\b(?P<m>\d{1,6})\s(?:\w{1,20}\s)?files?\s(?:were\s|was\s)?(?:modified|changed|updated|edited|created|added)\b"
+_CHANGED = ("modified", "changed", "updated", "edited", "created", "added")
+_DIGITS = tuple("0123456789")
+_FILES = Anchored(
+    (*_CHANGED, "touched", "wrote", *_DIGITS),
+    rf"""\b(?:{"|".join(_CHANGED)}|touched|wrote)\s(?P<n>\d{{1,6}})\s(?:\w{{1,20}}\s)?files?\b
+        |\b(?P<m>\d{{1,6}})\s(?:\w{{1,20}}\s)?files?\s(?:were\s|was\s)?(?:{"|".join(_CHANGED)})\b""",
 )
-_NAMED = re.compile(
-    r"\b(?:modified|changed|updated|edited|created|added|wrote|implemented|refactored|rewrote|fixed)\b"
-    r"[^\n.;`]{0,40}?`?((?:[\w-]{1,40}/){0,8}[\w-]{1,60}\.[a-z]{1,5})\b"
+_WROTE = (*_CHANGED, "wrote", "implemented", "refactored", "rewrote", "fixed")
+_NAMED = Anchored(
+    _WROTE,
+    rf"\b(?:{'|'.join(_WROTE)})\b[^\n.;`]{{0,40}}?`?((?:[\w-]{{1,40}}/){{0,8}}[\w-]{{1,60}}\.[a-z]{{1,5}})\b",
 )
-_MENDED = r"(?:fixed|resolved|corrected)"
+_MENDED = ("fixed", "resolved", "corrected")
+_FIXING = f"(?:{'|'.join(_MENDED)})"
 _FAULT = r"(?:error|bug|issue|problem|failure)"
-_FIXED = re.compile(
-    rf"\b{_MENDED}\s(?:(?:all|the|these)\s){{0,2}}(?P<n>\d{{1,6}})\s(?:[\w-]{{1,20}}\s){{0,2}}?{_FAULT}s?\b"
-    rf"|\b(?P<m>\d{{1,6}})\s(?:[\w-]{{1,20}}\s)?{_FAULT}s?\s(?:(?:were|was|are|have\sbeen)\s)?{_MENDED}\b"
+_FIXED = Anchored(
+    (*_MENDED, *_DIGITS),
+    rf"""\b{_FIXING}\s(?:(?:all|the|these)\s){{0,2}}(?P<n>\d{{1,6}})\s(?:[\w-]{{1,20}}\s){{0,2}}?{_FAULT}s?\b
+        |\b(?P<m>\d{{1,6}})\s(?:[\w-]{{1,20}}\s)?{_FAULT}s?\s(?:(?:were|was|are|have\sbeen)\s)?{_FIXING}\b""",
 )
-_FIXED_ONE = re.compile(rf"\b{_MENDED}\s(?:an?|the|this|that|one)\s(?:[\w-]{{1,20}}\s){{0,4}}?{_FAULT}\b")
+_FIXED_ONE = Anchored(_MENDED, rf"\b{_FIXING}\s(?:an?|the|this|that|one)\s(?:[\w-]{{1,20}}\s){{0,4}}?{_FAULT}\b")
 _MATCHES = 500
 
 
@@ -55,12 +60,12 @@ def _files(lower: str) -> int:
     return len(names)
 
 
-def _count(pattern: re.Pattern[str], lower: str) -> int:
+def _count(pattern: Anchored, lower: str) -> int:
     match = pattern.search(lower)
     return int(match["n"] or match["m"]) if match else 0
 
 
-def _matches(pattern: re.Pattern[str], lower: str) -> int:
+def _matches(pattern: Anchored, lower: str) -> int:
     return sum(1 for _, _ in zip(pattern.finditer(lower), range(_MATCHES), strict=False))
 
 

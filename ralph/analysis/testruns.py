@@ -7,6 +7,7 @@ import re
 from collections import deque
 from typing import NamedTuple
 
+from ralph.analysis.anchored import Anchored
 from ralph.analysis.result import Evidence
 from ralph.analysis.scope import Scope
 from ralph.analysis.text import Reading, Span
@@ -17,10 +18,12 @@ _LINES = 1000
 """Lines looked at from the beginning, and as many from the end."""
 
 _KIND = r"(?:(?:unit|integration|new|existing|total|of)\s)?(?:tests?|specs?|test\scases?|examples?)?\s?"
-_COUNT = re.compile(
-    rf"(?<![\w.])(?P<n>\d{{1,7}})(?:/\d{{1,7}})?\s{_KIND}(?:are\s|now\s|have\s)?(?P<how>pass(?:ed|ing|es)?|fail(?:ed|ing|ures?|s)?)\b"
-    rf"|\b(?P<how_first>passed|passing|failed|failures|fail|pass)\s?[:=]\s?(?P<n_last>\d{{1,7}})\b"
-    rf"|\b(?P<passes>pass(?:es|ed)?):?\s(?:all\s)?(?P<n_passes>\d{{1,7}})\s(?:tests?|specs?)\b",
+_COUNT = Anchored(
+    (*"0123456789", "pass", "fail"),
+    rf"""(?<![\w.])(?P<n>\d{{1,7}})(?:/\d{{1,7}})?\s{_KIND}(?:are\s|now\s|have\s)?
+            (?P<how>pass(?:ed|ing|es)?|fail(?:ed|ing|ures?|s)?)\b
+        |\b(?P<how_first>passed|passing|failed|failures|fail|pass)\s?[:=]\s?(?P<n_last>\d{{1,7}})\b
+        |\b(?P<passes>pass(?:es|ed)?):?\s(?:all\s)?(?P<n_passes>\d{{1,7}})\s(?:tests?|specs?)\b""",
 )
 _SUITES = re.compile(r"test (?:suites?|files?)\W")
 _RAN = re.compile(r"^Ran (\d{1,7}) tests? in [\d.]+s\s{1,4}(OK|FAILED)", re.MULTILINE)

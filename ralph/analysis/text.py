@@ -18,16 +18,19 @@ Span = tuple[int, int]
 
 _FENCE = re.compile(r"^[ \t]{0,8}(`{3,}|~{3,})([^\n]*)", re.MULTILINE)
 _HEADING = re.compile(r"^[ \t]{0,3}#{1,6}[ \t][^\n]*", re.MULTILINE)
-_SHOWN = re.compile(
-    r"^[ \t]{0,8}[>|][^\n]*"  # a quote or a row of a table
-    r"|`[^`\n]{1,200}`"
+_SET_OFF = re.compile(r"^[ \t]{0,8}[>|][^\n]*", re.MULTILINE)
+"""A quote or a row of a table."""
+_QUOTED = re.compile(
+    r"`[^`\n]{1,200}`"
     r'|"[^"\n]{1,200}"'
     r"|“[^“”\n]{1,200}”"
     r"|「[^「」\n]{1,200}」"
-    r"|『[^『』\n]{1,200}』",
-    re.MULTILINE,
+    r"|『[^『』\n]{1,200}』"
 )
-_SENTENCE_END = re.compile(r"[.!?](?=[\s\"'*_)\]])|[。！？；]|\n\n|\n(?![ \t]{0,8}[a-z])")
+_SENTENCE_END = re.compile(
+    r"[.!?。！？；\n](?:(?<=[.!?])(?=[\s\"'*_)\]])|(?<=[。！？；])|(?<=\n)(?:\n|(?![ \t]{0,8}[a-z])))"
+)
+"""Its first character is one of a set, to which `re` skips ahead."""
 _HIDDEN = (
     ("---ralph_status---", "---end_ralph_status---"),
     ("---copilot_status---", "---end_copilot_status---"),
@@ -91,10 +94,12 @@ def read(reply: str, hidden: Sequence[Span] = ()) -> Reading:
     """
     whole = _blanked(reply, hidden) if hidden else reply
     text, seam, gap = _window(whole)
+    text = text.encode(errors="replace").decode()  # lone surrogates are question marks from here on
     text = _blanked(text, _paired(_lower(text)))
     unfenced = _blanked(text, _fences(text))
-    prose = _SHOWN.sub(lambda shown: " " * len(shown[0]), unfenced).replace("’", "'")
-    headings = tuple(match.span() for match in _HEADING.finditer(prose))
+    prose = _SET_OFF.sub(_spaces, unfenced) if ">" in unfenced or "|" in unfenced else unfenced
+    prose = _QUOTED.sub(_spaces, prose).replace("’", "'")
+    headings = tuple(match.span() for match in _HEADING.finditer(prose)) if "#" in prose else ()
     starts = {0, *(match.end() for match in _SENTENCE_END.finditer(prose))}
     starts.update(edge for span in headings for edge in span)
     return Reading(text, _lower(text), unfenced, _lower(prose), headings, tuple(sorted(starts)), seam, gap)
@@ -116,6 +121,8 @@ def _lower(text: str) -> str:
 def _fences(text: str) -> Iterator[Span]:
     """Code fences with their marks; one that is not closed reaches to the end."""
     begin, mark = -1, ""
+    if "```" not in text and "~~~" not in text:
+        return
     for match in _FENCE.finditer(text):
         fence, info = match[1], match[2]
         if begin < 0:
@@ -126,6 +133,10 @@ def _fences(text: str) -> Iterator[Span]:
             begin = -1
     if begin >= 0:
         yield begin, len(text)
+
+
+def _spaces(match: re.Match[str]) -> str:
+    return " " * len(match[0])
 
 
 def _paired(lower: str) -> list[Span]:

@@ -1,18 +1,22 @@
 """All words of all languages found in one pass over the prose."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from itertools import groupby
+from operator import itemgetter
 from typing import NamedTuple
+
+from ahocorasick_rs import AhoCorasick
 
 from ralph.analysis.lexicon import Keyword, Role, lexicon
 
 __all__ = ["Hit", "Hits", "Vocabulary", "vocabulary"]
 
-_GAP = r"[ \t\n*_]{1,3}"
+_GAPS = " \t\n*_"
+_GAP = rf"[{_GAPS}]{{1,3}}"
 _NUMBER = rf"(?:\d{{1,9}}{_GAP})?"
-_BEFORE = r"a-z0-9_\-./="
+_INSIDE = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-./=")
+"""What does not stand before a word: behind it, letters are the rest of another word, a path or an option."""
 _AFTER = r"(?![a-z0-9_(]|[-./=][a-z0-9_])"
 _SPACES = re.compile(r"[\s*_]+")
 _NUMBERS = re.compile(r"[\s*_]+(?:\d{1,9}[\s*_]+)?")
@@ -48,7 +52,10 @@ class Vocabulary:
             for role, names in words.words.items():
                 for name, written in names.items():
                     forms |= self._add(role, name, written)
-        self._pattern = re.compile(_alternation(forms))
+        self._openings = _by_first_word(forms)
+        self._patterns: dict[str, re.Pattern[str]] = {}
+        self._sought = _sought(self._openings)
+        self._automaton = AhoCorasick(self._sought, store_patterns=False)
 
     def _add(self, role: Role, name: str, written: Iterable[str]) -> set[str]:
         forms = {" ".join(form.lower().split()) for form in written}
@@ -59,12 +66,29 @@ class Vocabulary:
         return forms
 
     def find(self, prose: str) -> Hits:
-        """Every word in the prose, which is in lower case, by its role and in order."""
+        """Every word in the prose, which is in lower case, by its role and in order.
+
+        One pass finds what a form may begin with; a pattern of all forms that begin so then looks closer.
+        """
         hits: Hits = {}
-        for match in self._pattern.finditer(prose):
-            for role, name in self._known(match[0]):
-                hits.setdefault(role, []).append(Hit(name, *match.span()))
+        end = 0
+        for index, start, _ in sorted(
+            self._automaton.find_matches_as_indexes(prose, overlapping=True), key=itemgetter(1, 0)
+        ):
+            if start < end or (start and prose[start - 1] in _INSIDE and _is_letter(prose[start])):
+                continue
+            if match := self._pattern(self._sought[index].rstrip(_GAPS)).match(prose, start):
+                end = match.end()
+                for role, name in self._known(match[0]):
+                    hits.setdefault(role, []).append(Hit(name, start, end))
         return hits
+
+    def _pattern(self, opening: str) -> re.Pattern[str]:
+        """The pattern of the forms that begin with a word; made when the word is first met."""
+        if opening not in self._patterns:
+            forms = sorted(self._openings[opening], key=len, reverse=True)
+            self._patterns[opening] = re.compile("|".join(map(_expression, forms)))
+        return self._patterns[opening]
 
     def _known(self, found: str) -> list[tuple[Role, str]]:
         return (
@@ -72,21 +96,24 @@ class Vocabulary:
         )
 
 
-def _alternation(forms: Iterable[str]) -> str:
-    """One pattern for all forms. They are grouped by their first letter, which lets `re` skip ahead to it, and what
-    may not stand before a word is looked at only then.
-    """
-    groups: list[str] = []
-    for first, group in groupby(sorted(forms, key=lambda form: (form[0], -len(form), form)), key=lambda form: form[0]):
-        letter = re.escape(first)
-        boundary = rf"(?<![{_BEFORE}]{letter})" if _is_letter(first) else ""
-        groups.append(rf"{letter}{boundary}(?:{'|'.join(_pattern(form[1:], form[-1]) for form in group)})")
-    return "|".join(groups)
+def _by_first_word(forms: Iterable[str]) -> dict[str, list[str]]:
+    openings: dict[str, list[str]] = {}
+    for form in forms:
+        openings.setdefault(form.partition(" ")[0], []).append(form)
+    return openings
 
 
-def _pattern(rest: str, last: str) -> str:
-    words = "".join(_NUMBER if word == "#" else re.escape(word) + _GAP for word in rest.split(" "))
-    return words.removesuffix(_GAP) + (_AFTER if _is_letter(last) else "")
+def _sought(openings: Mapping[str, Sequence[str]]) -> list[str]:
+    """What to look for: first words, longest first; with the gap behind them where no form ends there."""
+    sought: list[str] = []
+    for word, forms in openings.items():
+        sought += [word] if word in forms else [word + gap for gap in _GAPS]
+    return sorted(sought, key=len, reverse=True)
+
+
+def _expression(form: str) -> str:
+    words = "".join(_NUMBER if word == "#" else re.escape(word) + _GAP for word in form.split(" "))
+    return words.removesuffix(_GAP) + (_AFTER if _is_letter(form[-1]) else "")
 
 
 def _is_letter(char: str) -> bool:

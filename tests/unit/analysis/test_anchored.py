@@ -1,0 +1,34 @@
+import re
+
+import pytest
+
+from ralph.analysis import analyze_text
+from ralph.analysis.anchored import Anchored
+
+FILE = r"\b(?:modified|wrote|rewrote|\d{1,3}[ ]files)[ ](?P<name>\w{1,20}\.py)"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "modified a.py, wrote b.py and rewrote c.py",
+        "wrotewrote a.py, unmodified b.py, 12 files c.py",
+        "modified modified a.py modified 1 2 files b.py",
+        "已完成 modified ü.py, wrote 完成.py",
+    ],
+)
+def test_it_finds_what_the_pattern_alone_finds(text: str) -> None:
+    anchored = Anchored(("modified", "wrote", "rewrote", *"0123456789"), FILE)
+    plain = [match.span("name") for match in re.finditer(FILE, text, re.VERBOSE)]
+
+    assert [match.span("name") for match in anchored.finditer(text)] == plain
+    assert bool(anchored.search(text)) == bool(plain)
+
+
+def test_half_a_character_in_a_reply_keeps_every_position() -> None:
+    text = "\ud800 All 12 **tests**\npass. \udfff"
+
+    evidence = next(piece for piece in analyze_text(text).evidence if piece.signal == "completion_keyword")
+
+    assert text[evidence.start : evidence.end] == "All 12 **tests**\npass"
