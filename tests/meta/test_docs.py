@@ -125,7 +125,8 @@ def test_commands_and_flags_exist(page: Path) -> None:
                 continue
             path, options = call(line)
             try:
-                wrong += [f"{option} in {typed!r}" for option in options if option not in flags(path) | {"--help"}]
+                unknown = set(options) - flags(path) - {"--help"}
+                wrong += [f"{option} in {typed!r}" for option in sorted(unknown)]
             except KeyError as error:
                 wrong.append(f"the command {error} in {typed!r}")
     assert not wrong
