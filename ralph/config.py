@@ -7,7 +7,7 @@ What is said later in this list wins: the defaults, `[tool.ralph]` in pyproject.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal, cast, get_args
 
 from pydantic import BaseModel, BeforeValidator, Field, PositiveFloat, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, EnvSettingsSource
@@ -16,6 +16,7 @@ from ralph.breaker import PRESETS, BreakerSettings
 from ralph.decision import DecisionSettings
 from ralph.errors import SettingError, nearest
 from ralph.limits import Limits, Price
+from ralph.redact import Redactor
 
 __all__ = [
     "TRUSTED_ONLY",
@@ -30,6 +31,13 @@ __all__ = [
     "untrusted_keys",
 ]
 
+_YEAR = 366 * 86400.0
+_SECRET = {"api_key", "headers"}
+_REMEDIES = {
+    "dict_type": "Write a table.",
+    "tuple_type": """Write a list, as in ["…"].""",
+}
+_FIELD = re.compile(r'field "(\w+)"')
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION = re.compile(r"(?:\d{1,9}(?:\.\d{1,6})?(?:ms|[smhd]))+\Z", re.ASCII)
 _PART = re.compile(r"(\d{1,9}(?:\.\d{1,6})?)(ms|[smhd])", re.ASCII)
@@ -39,6 +47,7 @@ TRUSTED_ONLY = (
     "executor.api_key",
     "executor.base_url",
     "executor.cli_path",
+    "executor.deny",
     "executor.headers",
     "executor.permission",
     "store",
@@ -54,12 +63,14 @@ def parse_duration(value: object) -> object:
         text = value.strip().lower()
         if _DURATION.match(text):
             return sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(text))
-        if not re.fullmatch(r"\d{1,9}(\.\d{1,6})?", text, re.ASCII):
-            raise ValueError("a duration reads 90s, 15m or 2h")
+        if re.fullmatch(r"\d{1,9}(\.\d{1,6})?", text, re.ASCII):
+            return float(text)
+    if isinstance(value, bool | str):
+        raise ValueError("a duration reads 90s, 15m or 2h")  # noqa: TRY004 - the one that pydantic reports
     return value
 
 
-Duration = Annotated[PositiveFloat, BeforeValidator(parse_duration)]
+Duration = Annotated[PositiveFloat, Field(le=_YEAR), BeforeValidator(parse_duration)]
 
 
 class ExecutorSettings(BaseModel, frozen=True, extra="forbid"):
@@ -93,9 +104,18 @@ class LimitSettings(Limits, frozen=True, extra="forbid"):
 class Breaker(BreakerSettings, frozen=True, extra="forbid"):
     """The breaker's settings, with the cool-down also as text."""
 
-    cool_down: Annotated[float, Field(ge=0), BeforeValidator(parse_duration)] = Field(
+    cool_down: Annotated[float, Field(ge=0, le=_YEAR), BeforeValidator(parse_duration)] = Field(
         default=1800.0, description="How long it stays open before a probing iteration."
     )
+
+
+class DecisionSection(DecisionSettings, frozen=True, extra="forbid"):
+    """The decision's settings, with the waits also as text."""
+
+    rate_limit_wait: Duration = Field(
+        default=60.0, description="Of a rate limit that names no time; doubled each time in a row."
+    )
+    max_rate_limit_wait: Duration = Field(default=3600.0, description="How long such a wait is at most.")
 
 
 class KeywordSetting(BaseModel, frozen=True, extra="forbid"):
@@ -125,7 +145,7 @@ class Settings(BaseModel, frozen=True, extra="forbid"):
     limits: LimitSettings = LimitSettings()
     preset: str | None = Field(default=None, description=f"A breaker profile: {', '.join(PRESETS)}.")
     breaker: Breaker = Breaker()
-    decision: DecisionSettings = DecisionSettings()
+    decision: DecisionSection = DecisionSection()
     strategy: str = Field(default="auto", description="The exit strategy.")
     verify: tuple[str, ...] = Field(default=(), description="Programs that must succeed before a run is completed.")
     verify_shell: tuple[str, ...] = Field(default=(), description="The same as shell commands.")
@@ -163,12 +183,16 @@ class SettingsFound:
 
 
 def environment() -> Source:
-    """What variables called RALPH_… say. Raises `SettingError` for one that cannot be read."""
+    """What variables called RALPH_… say; those that name no setting are somebody else's.
+
+    Raises `SettingError` for one that cannot be read.
+    """
     try:
         shape = cast("type[BaseSettings]", Settings)  # it reads nothing of it but the fields
         values = EnvSettingsSource(shape, env_prefix="RALPH_", env_nested_delimiter="__")()
     except ValueError as error:
-        raise SettingError("RALPH_…", "the environment", str(error), "Lists and tables are written as JSON.") from None
+        field = _FIELD.search(str(error))
+        raise _unreadable_variable(field[1] if field else "") from None
     return Source("the environment", values)
 
 
@@ -180,6 +204,8 @@ def load_settings(sources: Sequence[Source]) -> SettingsFound:
     merged: dict[str, Any] = {}
     origins: dict[str, str] = {}
     for source in sources:
+        if "preset" in source.values:
+            _forget_profile(merged, origins)
         _merge(merged, source.values)
         origins.update({key: source.name for key, _ in _leaves(source.values)})
     try:
@@ -215,26 +241,78 @@ def _leaves(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, 
             yield f"{prefix}{key}", value
 
 
+def _forget_profile(merged: dict[str, Any], origins: dict[str, str]) -> None:
+    """A preset stands above what weaker sources say of the settings that it sets, and below its own source's."""
+    breaker = merged.get("breaker")
+    for name in ("no_progress", "stagnation") if isinstance(breaker, dict) else ():
+        cast("dict[str, Any]", breaker).pop(name, None)
+        origins.pop(f"breaker.{name}", None)
+
+
+def _unreadable_variable(field: str) -> SettingError:
+    variable, info = f"RALPH_{field.upper()}", Settings.model_fields.get(field)
+    section = info.annotation if info is not None else None
+    if isinstance(section, type) and issubclass(section, BaseModel):
+        remedy = f"Name one of its settings, as in {variable}__{next(iter(section.model_fields)).upper()}=…"
+        return SettingError(variable, "the environment", "it is a whole section.", remedy)
+    remedy = f"""Write it as in {variable}='["…"]'."""
+    return SettingError(variable, "the environment", "lists and tables are written as JSON.", remedy)
+
+
 def _setting_error(error: ValidationError, origins: Mapping[str, str]) -> SettingError:
-    first = error.errors()[0]
+    errors = error.errors()
+    first = next((each for each in errors if each["type"] == "extra_forbidden"), errors[0])
     path = [str(part) for part in first["loc"]]
-    key = ".".join(path)
-    source = next((name for known, name in origins.items() if known == key or known.startswith(f"{key}.")), None)
-    source = source or next((name for known, name in origins.items() if key.startswith(f"{known}.")), "the settings")
+    key, source = ".".join(path)[:200], _origin(path, origins)
     if first["type"] == "extra_forbidden":
         return SettingError(key, source, "there is no such setting.", nearest(path[-1], _names_at(path[:-1])))
-    shown = repr(first["input"])[:80]
-    problem = first["msg"].removeprefix("Value error, ")
-    return SettingError(key, source, f"{shown} will not do: {problem[0].lower()}{problem[1:]}.")
+    remedy = _REMEDIES.get(first["type"], "")
+    if first["type"] == "missing":
+        return SettingError(key, source, "it is missing.", "Add it.")
+    if first["type"] == "model_type":
+        remedy = f"It is a section; its settings: {', '.join(_names_at(path))}."
+    reason = first["msg"].removeprefix("Value error, ").replace("Input should", "it should", 1)
+    reason = reason.replace("greater than or equal to", "at least").replace("less than or equal to", "at most")
+    problem = f"{_shown(path, first['input'])} will not do"
+    return SettingError(key, source, f"{problem}." if remedy else f"{problem}: {reason}.", remedy)
+
+
+def _origin(path: Sequence[str], origins: Mapping[str, str]) -> str:
+    """Which source a key comes from; for one that nobody set, the source of its nearest neighbour."""
+    for depth in range(len(path), 0, -1):
+        prefix = ".".join(path[:depth])
+        for known, source in origins.items():
+            if known == prefix or known.startswith(f"{prefix}."):
+                return source
+    return "the settings"
+
+
+def _shown(path: Sequence[str], value: object) -> str:
+    """A value as it may be repeated to a person: messages end up in logs, where no key and no header belongs."""
+    if _SECRET & set(path) or not isinstance(value, str | int | float):
+        return f"what stands there ({type(value).__name__})"
+    if isinstance(value, int) and abs(value) >= 10**20:
+        return "so large a number"
+    return repr(Redactor()(value) if isinstance(value, str) else value)[:80]
 
 
 def _names_at(path: Sequence[str]) -> list[str]:
-    """The names of the settings in the section that a path leads to."""
+    """The names of the settings in the section that a path leads to; none where it leads to a single value."""
     model: type[BaseModel] = Settings
-    for part in path:
+    parts = iter(path)
+    for part in parts:
         field = model.model_fields.get(part)
-        annotation = field.annotation if field is not None else None
-        if not (isinstance(annotation, type) and issubclass(annotation, BaseModel)):
+        held: object = field.annotation if field is not None else None
+        inner = _model_in(held)
+        if inner is None:
             return []
-        model = annotation
+        if held is not inner:
+            next(parts, None)  # a table's key or a list's index
+        model = inner
     return sorted(model.model_fields)
+
+
+def _model_in(annotation: object) -> type[BaseModel] | None:
+    """The model that a field holds, by itself, in a table or in a list."""
+    held = (annotation, *get_args(annotation))
+    return next((each for each in held if isinstance(each, type) and issubclass(each, BaseModel)), None)
