@@ -10,19 +10,25 @@ still become part of a secret: in prose the word under way, at most a few thousa
 
 import json
 import re
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, cast
 from urllib.parse import quote
+
+from ahocorasick_rs import AhoCorasick
 
 __all__ = ["MASK", "RedactedStream", "Redactor", "secret_values"]
 
 MASK = "***"
 
+_PIECE = 100_000
+"""Characters of a text that are looked at together."""
+
 _SHORTEST = 6
 """A shorter value is not masked: it would eat the text."""
 
-# Every alternative begins with plain characters and needs a bounded number of them to be recognised; what follows in
-# the same alphabet belongs to the secret, however long. All but `before` and `pem` are one run of visible ASCII.
+# Every alternative begins with one of `_BEGINNINGS` and needs a bounded number of characters to be recognised; what
+# follows in the same alphabet belongs to the secret, however long. All but `before` and `pem` are one run of visible
+# ASCII.
 _SHAPES = re.compile(
     r"""
       (?P<key> gh[pousr]_[A-Za-z0-9]{20} | github_pat_[A-Za-z0-9_]{20}
@@ -37,6 +43,10 @@ _SHAPES = re.compile(
     | (?P<pem> -----BEGIN[ ][A-Z0-9 ]{0,40}PRIVATE[ ]KEY(?:[ ]BLOCK)?----- )
     """,
     re.VERBOSE,
+)
+_BEGINNINGS = (
+    *("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "sk-", "AKIA", "ASIA", "xox", "xapp-", "AIza", "eyJ"),
+    *("Bearer", "bearer", "Authorization:", "authorization:", "://", "-----BEGIN"),
 )
 _REACH = 1_100
 """How many characters tell at most whether a secret begins here."""
@@ -83,19 +93,31 @@ class Redactor:
 
     def __init__(self, values: Iterable[str] = ()) -> None:
         spellings = {spelling for value in values for spelling in _spellings(_storable(value.strip()))}
-        known = sorted((value for value in spellings if len(value) >= _SHORTEST), key=len, reverse=True)
-        self._values = re.compile("|".join(map(re.escape, known))) if known else None
+        known = [value for value in spellings if len(value) >= _SHORTEST]
+        self._sought = AhoCorasick((*_BEGINNINGS, *known), store_patterns=False)
         self._broken = tuple(value for value in known if value.strip(_VISIBLE))
         self._reach = max([_REACH, *(len(value) for value in known)])
 
     def __call__(self, text: str) -> str:
         """The text without its secrets; in time proportional to its length."""
         stream = self.stream()
-        return stream.feed(text) + stream.flush()
+        last = len(text) // _PIECE * _PIECE
+        shown = [stream.feed(text[at : at + _PIECE]) for at in range(0, last, _PIECE)]
+        return "".join((*shown, stream.flush(text[last:])))
+
+    def within(self, data: object) -> Any:
+        """JSON values with every text in them masked; keys and numbers stay."""
+        if isinstance(data, str):
+            return self(data)
+        if isinstance(data, Mapping):
+            return {key: self.within(value) for key, value in cast("Mapping[str, object]", data).items()}
+        if isinstance(data, list | tuple):
+            return [self.within(value) for value in cast("Sequence[object]", data)]
+        return data
 
     def stream(self) -> "RedactedStream":
         """For one text that comes in pieces."""
-        return RedactedStream(self._values, self._broken, self._reach)
+        return RedactedStream(self._sought, self._broken, self._reach)
 
 
 class RedactedStream:
@@ -104,8 +126,8 @@ class RedactedStream:
     Made by `Redactor.stream`.
     """
 
-    def __init__(self, values: re.Pattern[str] | None, broken: tuple[str, ...], reach: int) -> None:
-        self._values, self._broken, self._reach = values, broken, reach
+    def __init__(self, sought: AhoCorasick, broken: tuple[str, ...], reach: int) -> None:
+        self._sought, self._broken, self._reach = sought, broken, reach
         self._text = ""
         self._from = 0  # what stands before is done with, and kept as context of what comes
         self._tail: re.Pattern[str] | None = None
@@ -115,8 +137,9 @@ class RedactedStream:
         self._text += _storable(chunk)
         return self._shown(self._decided(), final=False)
 
-    def flush(self) -> str:
-        """Ends the text and returns the rest of it."""
+    def flush(self, last: str = "") -> str:
+        """Takes the last piece, ends the text and returns the rest of it."""
+        self._text += _storable(last)
         shown = self._shown(len(self._text), final=True)
         self._text, self._from, self._tail = "", 0, None
         return shown
@@ -128,38 +151,32 @@ class RedactedStream:
             position = tail.end()
         if position < len(text):
             self._tail = None
-        shape = _SHAPES.search(text, position)
-        value = self._values.search(text, position) if self._values else None
-        while secret := self._first(shape, value, decided, final=final):
-            if secret.start == secret.end:  # a private key whose end is not here yet
-                decided = secret.start
+        for start, value_end in self._candidates(text):
+            if start < position:
+                continue
+            if start >= decided:
                 break
-            pieces += text[position : secret.start], secret.shown
+            secret = _secret(text, start, value_end, final=final)
+            if secret is None:
+                continue
+            if secret.start == secret.end:  # a private key whose end is not here yet
+                decided = start
+                break
+            pieces += text[position:start], secret.shown
             position = secret.end
             self._tail = secret.tail if position == len(text) else None
-            if shape and shape.start() < position:
-                shape = _SHAPES.search(text, position)
-            if value and self._values and value.start() < position:
-                value = self._values.search(text, position)
         pieces.append(text[position:decided])
         position = max(position, decided)
         self._text = text[max(position - 1, 0) :]
         self._from = min(position, 1)
         return "".join(pieces)
 
-    def _first(
-        self, shape: re.Match[str] | None, value: re.Match[str] | None, decided: int, *, final: bool
-    ) -> _Secret | None:
-        """The next secret that begins before `decided`; of two that begin together the longer."""
-        found = [match for match in (shape, value) if match and match.start() < decided]
-        if not found:
-            return None
-        match = min(found, key=lambda match: (match.start(), -match.end()))
-        kind = match.lastgroup if match is shape else None
-        if kind == "pem":
-            return _Secret(match.start(), _key_end(match, final=final) or match.start(), MASK)
-        before = match[kind] if kind in {"before", "address"} else ""
-        return _Secret(match.start(), match.end(), before + MASK, _TAILS.get(kind or ""))
+    def _candidates(self, text: str) -> list[tuple[int, int]]:
+        """Where a secret may begin, in order, and where the longest given value that begins there ends, or else 0."""
+        ends: dict[int, int] = {}
+        for index, start, end in self._sought.find_matches_as_indexes(text, overlapping=True):
+            ends[start] = max(ends.get(start, 0), end if index >= len(_BEGINNINGS) else 0)
+        return sorted(ends.items())
 
     def _decided(self) -> int:
         """Up to where no character that may come can change what is a secret."""
@@ -175,6 +192,18 @@ class RedactedStream:
                     decided = start
                 start += 1
         return decided
+
+
+def _secret(text: str, start: int, value_end: int, *, final: bool) -> _Secret | None:
+    """The secret that begins there: of a known shape, or a given value if that is longer."""
+    shape = _SHAPES.match(text, start)
+    if shape is None or shape.end() < value_end:
+        return _Secret(start, value_end, MASK) if value_end else None
+    kind = shape.lastgroup or ""
+    if kind == "pem":
+        return _Secret(start, _key_end(shape, final=final) or start, MASK)
+    before = shape[kind] if kind in {"before", "address"} else ""
+    return _Secret(start, shape.end(), before + MASK, _TAILS.get(kind))
 
 
 def secret_values(environ: Mapping[str, str]) -> tuple[str, ...]:

@@ -63,7 +63,7 @@ class Runner:
         prices: by model, so that tokens give a cost.
         model: whose price counts where the executor does not say which model answered.
         plan: the plan file's path within the workspace; None looks for @fix_plan.md and its like.
-        settings: kept in the run's record, for people.
+        settings: kept in the run's record, for people; secrets are masked.
         redactor: what masks secrets; by default the values of environment variables with secret names are masked.
 
     Raises:
@@ -116,7 +116,7 @@ class Runner:
         )
         self._store = store or MemoryStore()
         self._hooks = tuple(hooks)
-        self._settings = dict(settings or {})
+        self._settings: dict[str, Any] = self._parts.redactor.within(dict(settings or {}))
         self._stop = Stop()
         self._runs: dict[str, ActiveRun] = {}
         self._stack = AsyncExitStack()

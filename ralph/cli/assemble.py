@@ -1,10 +1,9 @@
 """From settings to a `Runner`: the one place that knows which parts there are."""
 
-import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple
 
 from ralph.analysis import Keyword
 from ralph.breaker import CircuitBreaker
@@ -149,4 +148,4 @@ def redactor_for(settings: Settings) -> Redactor:
 
 def frozen_settings(settings: Settings, redactor: Redactor) -> dict[str, Any]:
     """The settings as they are kept and shown: JSON values, secrets masked."""
-    return cast("dict[str, Any]", json.loads(redactor(settings.model_dump_json())))
+    return redactor.within(settings.model_dump(mode="json"))
