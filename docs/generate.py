@@ -22,6 +22,9 @@ REFERENCE = Path(__file__).parent / "reference"
 
 _PLACE = re.compile(r"(<!-- generated: ([a-z]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _ATTRIBUTE = re.compile(r"^    (\w+(?:, \w+)*): (.*(?:\n {8,}.*)*)", re.MULTILINE)
+_ASTRONOMICAL = 10**9
+"""A bound from there on only keeps arithmetic sane."""
+
 _WORDS = {
     str: "text",
     SecretStr: "text",
@@ -201,7 +204,10 @@ def _range(metadata: Iterable[Any]) -> str:
     signs = {Gt: ("gt", ">"), Ge: ("ge", "≥"), Le: ("le", "≤")}
     found = sorted(metadata, key=lambda each: type(each) is Le)
     bounds = [
-        f"{sign} {getattr(each, name):g}" for each in found for name, sign in [signs.get(type(each), ("", ""))] if sign
+        f"{sign} {getattr(each, name):g}"
+        for each in found
+        for name, sign in [signs.get(type(each), ("", ""))]
+        if sign and getattr(each, name) < _ASTRONOMICAL
     ]
     return f" {', '.join(bounds)}" if bounds else ""
 
@@ -215,11 +221,12 @@ def _models(annotation: Any) -> Iterator[type[BaseModel]]:
 
 def _command(path: str, command: Any) -> str:
     context = typer.Context(command, info_name=path)
-    usage = " ".join(command.collect_usage_pieces(context))
+    usage = " ".join(command.collect_usage_pieces(context)).replace("[[", "[").replace("]]", "]")
     rows = [["Option", "What it does"]]
     for parameter in command.params:
         if parameter.param_type_name == "option":
-            spelled = ", ".join(f"`{name}`" for name in (*parameter.opts, *parameter.secondary_opts))
+            value = f" {parameter.metavar}" if parameter.metavar else ""
+            spelled = ", ".join(f"`{name}{value}`" for name in (*parameter.opts, *parameter.secondary_opts))
             rows.append([spelled, parameter.help or ""])
     about = " ".join((command.help or "").split())
     parts = [f"## {path}\n", f"```text\n{path} {usage}\n```\n", f"{about}\n"]
