@@ -39,6 +39,11 @@ def test_a_token_of_a_known_shape_is_masked_and_nothing_else(name: str) -> None:
     assert Redactor()(f"key={token}\n") == f"key={MASK}\n"
 
 
+@pytest.mark.parametrize("prefix", ["ghp_", "gho_", "ghu_", "ghs_", "ghr_", "AKIA", "ASIA", "xapp-", "sk-or-"])
+def test_every_prefix_of_a_kind_of_token_is_known(prefix: str) -> None:
+    assert Redactor()(f"({prefix}{FILLER.upper()})") == f"({MASK})"
+
+
 @pytest.mark.parametrize(
     ("text", "masked"),
     [
