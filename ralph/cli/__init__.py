@@ -55,7 +55,9 @@ def _call(arguments: list[str]) -> int:
     except typer.TyperException as error:
         from ralph.cli.complaint import paragraph
 
-        raise UsageError(paragraph(error)) from None
+        if said := paragraph(error):
+            raise UsageError(said) from None
+        return UsageError.exit_code  # the help is there instead
 
 
 def _complain(text: str, code: int) -> int:

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 _MOST_BYTES = 64 * 1024 * 1024
 
-Reply = Annotated[str, typer.Argument(metavar="[FILE]", help="The reply; - reads it from standard input.")]
+Reply = Annotated[str, typer.Argument(metavar="FILE", help="The reply; - reads it from standard input.")]
 Task = Annotated[Path | None, typer.Option("--task", metavar="FILE", help="The task that it answers.")]
 Plan = Annotated[Path | None, typer.Option("--plan", metavar="FILE", help="The checklist, as it is now.")]
 Previous = Annotated[
@@ -101,13 +101,15 @@ def _answer(line: bytes, strategy: str) -> dict[str, Any]:
     from ralph.strategies import strategy_named
 
     try:
-        question = Question.model_validate(_cleaned(json.loads(line.decode("utf-8", "replace"))))
-    except (json.JSONDecodeError, RecursionError) as error:
-        return {"error": f"it is no JSON: {error}"}
+        said = _cleaned(json.loads(line.decode("utf-8", "replace")))
+        if not isinstance(said, dict):
+            return {"error": "it is no object"}
+        question = Question.model_validate(said)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        return {"error": f"{place}: {first['msg']}" if place else str(first["msg"])}
+        return {"error": f"{'.'.join(map(str, first['loc']))}: {first['msg']}"}
+    except (ValueError, RecursionError) as error:
+        return {"error": f"it is no JSON: {error}"}
     return judge(question, strategy_named(strategy)).as_json()
 
 

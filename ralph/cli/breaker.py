@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-app = typer.Typer(help="Show or reset the circuit breaker of a run.")
+app = typer.Typer(add_completion=False, help="Show or reset the circuit breaker of a run.")
 
-RunId = Annotated[str, typer.Argument(metavar="[RUN]", help="Its id, the beginning of it, or last.")]
+RunId = Annotated[str, typer.Argument(metavar="RUN", help="Its id, the beginning of it, or last.")]
 AsJson = Annotated[bool, typer.Option("--json", help="As a JSON object.")]
 StoreName = Annotated[str | None, typer.Option("--store", metavar="URL", help="Where runs are kept.")]
 

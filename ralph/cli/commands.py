@@ -9,7 +9,7 @@ import typer.main
 
 __all__ = ["command"]
 
-_COMMANDS = ("run", "demo", "runs", "show", "breaker", "analyze")
+_COMMANDS = ("run", "demo", "runs", "show", "analyze", "breaker", "init", "doctor", "config")
 """In the order of `ralph --help`. Each is a module of this package with a `typer.Typer` called `app`."""
 
 
@@ -24,6 +24,7 @@ class _LazyGroup(typer.core.TyperGroup):
             return None
         found = typer.main.get_command(import_module(f"ralph.cli.{cmd_name}").app)
         found.name = cmd_name
+        _without_types_of_flags(found)
         return found
 
 
@@ -32,6 +33,15 @@ def command() -> Any:
     app = typer.Typer(cls=_LazyGroup, no_args_is_help=True, add_completion=False)
     app.callback()(_ralph)
     return typer.main.get_command(app)
+
+
+def _without_types_of_flags(found: Any) -> None:
+    """A flag takes nothing, so that its help need not call it a bool."""
+    for parameter in found.params:
+        if getattr(parameter, "is_flag", False) and parameter.metavar is None:
+            parameter.metavar = ""
+    for inner in getattr(found, "commands", {}).values():
+        _without_types_of_flags(inner)
 
 
 def _show_version(value: bool) -> None:  # noqa: FBT001 - typer's shape of a callback
@@ -45,7 +55,10 @@ def _show_version(value: bool) -> None:  # noqa: FBT001 - typer's shape of a cal
 def _ralph(
     *,
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version and exit.", is_eager=True, callback=_show_version)
+        bool,
+        typer.Option(
+            "--version", metavar="", help="Print the version and exit.", is_eager=True, callback=_show_version
+        ),
     ] = False,
 ) -> None:
     """Runs a coding agent in a loop, and decides, with evidence, when the work is done."""

@@ -1,22 +1,31 @@
 """What typer complains of, as one paragraph with the nearest name."""
 
+import re
+from typing import Any
+
 import typer
 
 from ralph.errors import nearest
 
 __all__ = ["paragraph"]
 
-_CONTEXT = "ctx"
+_UNKNOWN = re.compile(r"No such command '([^']{1,80})'")
 
 
 def paragraph(error: typer.TyperException) -> str:
-    """A usage error as a person is told it."""
+    """A usage error as a person is told it; empty where typer has shown the help instead."""
+    context: Any = getattr(error, "ctx", None)
     said = " ".join(str(getattr(error, "format_message", error.__str__)()).split())
-    context = getattr(error, _CONTEXT, None)
-    if context is None:
+    if context is None or not said:
         return said
-    option = getattr(error, "option_name", None)
-    if option and getattr(error, "possibilities", None) is not None:
-        known = [name for parameter in context.command.params for name in parameter.opts if name.startswith("--")]
-        said = f"There is no option {option}. {nearest(str(option), known)}"
-    return f"{said} `{context.command_path} --help` tells more."
+    command = context.command
+    option = getattr(error, "option_name", "")
+    if type(error).__name__ == "NoSuchOption":
+        said = f"There is no option {option}. {nearest(option, _options(command))}"
+    elif unknown := _UNKNOWN.match(said):
+        said = f"There is no command {unknown[1]!r}. {nearest(unknown[1], command.list_commands(context))}"
+    return f"{said.rstrip('.')}. `{context.command_path} --help` tells more." if said[-1] != "?" else said
+
+
+def _options(command: Any) -> list[str]:
+    return [name for parameter in command.params for name in parameter.opts if name.startswith("--")]

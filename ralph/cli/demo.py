@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 Keep = Annotated[bool, typer.Option("--keep", help="Keep the demo's repository and say where it is.")]
 StoreName = Annotated[str | None, typer.Option("--store", help="Where the run is kept; unset: with all others.")]

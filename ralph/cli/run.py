@@ -1,7 +1,7 @@
 """`ralph run`: the loop, from one command."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["app", "exit_code", "run_to_end"]
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 _EXIT_CODES = {
     "completed": 0,
@@ -26,35 +26,85 @@ _EXIT_CODES = {
     "cancelled": 130,
 }
 
-Prompt = Annotated[str | None, typer.Argument(metavar="[PROMPT]", help="The task; - reads it from standard input.")]
+_AGENT = "The agent"
+_ENDS = "When it ends"
+_LIMITS = "Limits"
+_TIMES = "Time for one turn of the agent (90s, 15m, 2h)"
+_ELSE = "Other settings"
+
+Prompt = Annotated[str | None, typer.Argument(metavar="PROMPT", help="The task; - reads it from standard input.")]
 File = Annotated[Path | None, typer.Option("--file", "-f", metavar="FILE", help="Read the task from a file.")]
 Folder = Annotated[Path, typer.Option("--directory", "-C", metavar="DIR", help="The folder to work in.")]
+
+
+def _setting(flag: str, metavar: str, panel: str, text: str) -> Any:
+    """An option that is a setting: unset, what is set elsewhere counts."""
+    return typer.Option(flag, metavar=metavar, rich_help_panel=panel, help=text, show_default=False)
+
+
 ExecutorName = Annotated[
-    str | None, typer.Option("--executor", help="copilot (the SDK, then the CLI), copilot-sdk or copilot-cli.")
+    str | None,
+    _setting("--executor", "NAME", _AGENT, "copilot (the SDK, then the CLI), copilot-sdk or copilot-cli."),
 ]
-Model = Annotated[str | None, typer.Option("--model", help="The model.")]
-BaseUrl = Annotated[str | None, typer.Option("--base-url", help="An OpenAI-compatible endpoint.")]
-WireApi = Annotated[str | None, typer.Option("--wire-api", help="completions or responses.")]
-Permission = Annotated[str | None, typer.Option("--permission", help="workspace, approve-all or read-only.")]
-Context = Annotated[str | None, typer.Option("--context", help="fresh or continue.")]
-IterationTimeout = Annotated[str | None, typer.Option("--iteration-timeout", help="A turn's whole time.")]
-IdleTimeout = Annotated[str | None, typer.Option("--idle-timeout", help="A turn without a sign of life.")]
-ToolTimeout = Annotated[str | None, typer.Option("--tool-timeout", help="One tool.")]
-MaxIterations = Annotated[str | None, typer.Option("--max-iterations", help="Iterations.")]
-MaxDuration = Annotated[str | None, typer.Option("--max-duration", help="Time of work.")]
-MaxTokens = Annotated[str | None, typer.Option("--max-tokens", help="Tokens.")]
-MaxRequests = Annotated[str | None, typer.Option("--max-requests", help="Premium requests.")]
-MaxCost = Annotated[str | None, typer.Option("--max-cost", help="US dollars.")]
-MaxCalls = Annotated[str | None, typer.Option("--max-calls-per-hour", help="Calls an hour.")]
-Preset = Annotated[str | None, typer.Option("--preset", help="A breaker profile.")]
-StrategyName = Annotated[str | None, typer.Option("--strategy", help="The exit strategy.")]
-Verify = Annotated[list[str] | None, typer.Option("--verify", help="A program that must succeed.")]
-VerifyShell = Annotated[list[str] | None, typer.Option("--verify-shell", help="The same as a shell command.")]
-Plan = Annotated[str | None, typer.Option("--plan", help="The plan file.")]
-Promise = Annotated[str | None, typer.Option("--promise", help="What <promise>…</promise> must hold.")]
-Trust = Annotated[bool, typer.Option("--trust", help="Consent to the workspace's own settings.")]
-StoreName = Annotated[str | None, typer.Option("--store", help="Where runs are kept.")]
-DisplayName = Annotated[str | None, typer.Option("--display", help="auto, live, plain, json or none.")]
+Model = Annotated[str | None, _setting("--model", "NAME", _AGENT, "The model; else the agent's own default.")]
+BaseUrl = Annotated[
+    str | None, _setting("--base-url", "URL", _AGENT, "An OpenAI-compatible endpoint instead of GitHub's models.")
+]
+WireApi = Annotated[str | None, _setting("--wire-api", "NAME", _AGENT, "The endpoint's: completions or responses.")]
+Permission = Annotated[
+    str | None, _setting("--permission", "MODE", _AGENT, "What its tools may do: workspace, approve-all or read-only.")
+]
+Context = Annotated[
+    str | None, _setting("--context", "WORD", _AGENT, "fresh: a new session an iteration; continue: one for all.")
+]
+IterationTimeout = Annotated[str | None, _setting("--iteration-timeout", "TIME", _TIMES, "The whole turn.")]
+IdleTimeout = Annotated[str | None, _setting("--idle-timeout", "TIME", _TIMES, "Without a sign of life.")]
+ToolTimeout = Annotated[str | None, _setting("--tool-timeout", "TIME", _TIMES, "One tool.")]
+MaxIterations = Annotated[str | None, _setting("--max-iterations", "N", _LIMITS, "Iterations; 50 unless set.")]
+MaxDuration = Annotated[str | None, _setting("--max-duration", "TIME", _LIMITS, "Time of work, pauses not counted.")]
+MaxTokens = Annotated[str | None, _setting("--max-tokens", "N", _LIMITS, "Tokens, in and out.")]
+MaxRequests = Annotated[str | None, _setting("--max-requests", "N", _LIMITS, "Premium requests.")]
+MaxCost = Annotated[str | None, _setting("--max-cost", "USD", _LIMITS, "Cost; the model needs a price in ralph.toml.")]
+MaxCalls = Annotated[
+    str | None, _setting("--max-calls-per-hour", "N", _LIMITS, "Calls of the agent in any hour; it waits then.")
+]
+Preset = Annotated[
+    str | None,
+    _setting(
+        "--preset",
+        "NAME",
+        _ENDS,
+        "When the circuit breaker opens: critical_feature, research_task, simple_script, documentation, debugging "
+        "or generic.",
+    ),
+]
+StrategyName = Annotated[
+    str | None,
+    _setting(
+        "--strategy",
+        "NAME",
+        _ENDS,
+        "What counts as a claim that it is done: auto, exit_signal, natural_language, done_signals, fix_plan or "
+        "circuit_breaker.",
+    ),
+]
+Verify = Annotated[
+    list[str] | None,
+    _setting("--verify", "CMD", _ENDS, "A program that must succeed then; repeatable. none: nothing checks it."),
+]
+VerifyShell = Annotated[list[str] | None, _setting("--verify-shell", "CMD", _ENDS, "The same as a shell command.")]
+Plan = Annotated[str | None, _setting("--plan", "FILE", _ENDS, "The checklist; else @fix_plan.md or its like.")]
+Promise = Annotated[
+    str | None, _setting("--promise", "TEXT", _ENDS, "What <promise>…</promise> must hold to say: done.")
+]
+Trust = Annotated[
+    bool,
+    typer.Option("--trust", rich_help_panel=_ELSE, help="Consent to what the workspace's own settings would run."),
+]
+StoreName = Annotated[
+    str | None, _setting("--store", "URL", _ELSE, "Where runs are kept: a file, or memory: for not at all.")
+]
+DisplayName = Annotated[str | None, _setting("--display", "NAME", _ELSE, "auto, live, plain, json or none.")]
 
 
 @app.command()
@@ -88,7 +138,12 @@ def run(
     store: StoreName = None,
     display: DisplayName = None,
 ) -> int:
-    """Work on a task until the evidence says that it is done."""
+    """Work on a task until the evidence says that it is done.
+
+    Ends with 0 when completed, 1 after a fault, 2 for wrong usage, 3 when stuck,
+    4 with an open circuit, 5 at a limit, 6 when no executor can work, 7 when the
+    agent needs a person, 130 or 143 after a signal.
+    """
     given = dict(locals())
     from ralph.cli.settings import FLAGS, read_settings, workspace_folder
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 Folder = Annotated[
     Path | None, typer.Option("--directory", "-C", metavar="DIR", help="Only runs in this folder; all by default.")

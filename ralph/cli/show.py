@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
-RunId = Annotated[str, typer.Argument(metavar="[RUN]", help="Its id, the beginning of it, or last.")]
+RunId = Annotated[str, typer.Argument(metavar="RUN", help="Its id, the beginning of it, or last.")]
 Number = Annotated[
     int | None, typer.Option("--iteration", "-i", min=1, metavar="N", help="One iteration, with everything on it.")
 ]

@@ -1,0 +1,151 @@
+"""`ralph doctor`: whether a run can work here, and what to do where it cannot."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from ralph.config import Settings
+    from ralph.executors.findings import Finding
+
+__all__ = ["app"]
+
+app = typer.Typer(add_completion=False)
+
+Folder = Annotated[Path, typer.Option("--directory", "-C", metavar="DIR", help="The folder to work in.")]
+AsJson = Annotated[bool, typer.Option("--json", help="As a JSON object.")]
+
+_OF_EXECUTOR = {"copilot", "endpoint", "executor"}
+_NEEDED = {"store", "workspace", "settings"}
+
+
+@app.command()
+def doctor(*, directory: Folder = Path(), as_json: AsJson = False) -> int:
+    """Look at everything that a run needs. Ends with 0 when one can work, 6 when no executor can."""
+    import anyio
+
+    from ralph.cli.settings import workspace_folder
+    from ralph.cli.tell import print_json
+
+    found = anyio.run(_all_findings, workspace_folder(directory))
+    code = _exit_code(found)
+    if as_json:
+        print_json({"ok": code == 0, "findings": [asdict(finding) for finding in found]})
+    else:
+        _print(found, code)
+    return code
+
+
+def _exit_code(found: "Sequence[Finding]") -> int:
+    failed = {finding.name for finding in found if not finding.ok}
+    if failed & _OF_EXECUTOR:
+        return 6
+    return 1 if failed & _NEEDED else 0
+
+
+async def _all_findings(folder: Path) -> "list[Finding]":
+    from ralph.cli.settings import read_settings
+    from ralph.config import Settings
+    from ralph.errors import RalphError
+    from ralph.executors.findings import Finding, findings
+
+    problems: list[Finding] = []
+    try:
+        settings = read_settings(folder, own="trusted").settings
+    except RalphError as error:
+        settings = Settings()
+        problems.append(Finding("settings", ok=False, detail=error.problem, remedy=error.remedy))
+    own = settings.executor
+    named = Path(own.cli_path) if own.cli_path and own.cli_mode == "prompt" else None
+    seen = await findings(named)
+    if own.base_url:
+        seen = [finding for finding in seen if finding.name != "login"]  # an endpoint of one's own needs none
+        seen.append(await _endpoint(own.base_url))
+    return [*seen, *_executor(settings), await _store(settings), *_workspace(folder, settings), *problems]
+
+
+async def _endpoint(url: str) -> "Finding":
+    from ralph.errors import RalphError
+    from ralph.executors.endpoint import check_endpoint
+    from ralph.executors.findings import Finding
+    from ralph.redact import Redactor
+
+    try:
+        await check_endpoint(url)
+    except RalphError as error:
+        return Finding("endpoint", ok=False, detail=error.problem, remedy=error.remedy)
+    return Finding("endpoint", ok=True, detail=Redactor()(url))
+
+
+def _executor(settings: "Settings") -> "list[Finding]":
+    """Whether the executor that the settings name can be put together from them."""
+    from ralph.cli.assemble import executor_for
+    from ralph.errors import RalphError
+    from ralph.executors.findings import Finding
+
+    try:
+        executor_for(settings.executor)
+    except RalphError as error:
+        return [Finding("executor", ok=False, detail=error.problem, remedy=error.remedy)]
+    return []
+
+
+async def _store(settings: "Settings") -> "Finding":
+    from ralph.errors import RalphError
+    from ralph.executors.findings import Finding
+    from ralph.store import default_path, open_store
+
+    place = settings.store or str(default_path())
+    try:
+        async with open_store(settings.store) as store:
+            count = len(await store.runs(limit=10_000))
+    except RalphError as error:
+        return Finding("store", ok=False, detail=error.problem, remedy=error.remedy)
+    return Finding("store", ok=True, detail=f"{place}, {count} runs" if count != 1 else f"{place}, 1 run")
+
+
+def _workspace(folder: Path, settings: "Settings") -> "list[Finding]":
+    from ralph.cli.settings import own_sources
+    from ralph.cli.trust import is_trusted
+    from ralph.errors import RalphError
+    from ralph.executors.findings import Finding
+    from ralph.verifiers import detect_test_command
+    from ralph.workspace import GitWorkspace, open_workspace
+
+    try:
+        opened = open_workspace(folder, noise=settings.noise)
+        untrusted = [source.name for source in own_sources(folder) if not is_trusted(source)]
+    except RalphError as error:
+        return [Finding("workspace", ok=False, detail=error.problem, remedy=error.remedy)]
+    kind = "under git" if isinstance(opened, GitWorkspace) else "a folder without git: commits are not seen"
+    found = [Finding("workspace", ok=True, detail=f"{folder}, {kind}")]
+    if untrusted:
+        detail = f"{', '.join(untrusted)} can run programs or send data elsewhere, and nobody agreed to that yet"
+        found.append(Finding("trust", ok=False, detail=detail, remedy="Read it; then run with --trust."))
+    elif not settings.verify and not settings.verify_shell:
+        detected = detect_test_command(folder)
+        by = f"--verify '{detected.command}'" if detected else "--verify CMD"
+        remedy = f"Name what does with {by}, or write it down with `ralph init`."
+        found.append(Finding("verify", ok=False, detail="nothing checks what the agent says", remedy=remedy))
+    return found
+
+
+def _print(found: "Sequence[Finding]", code: int) -> None:
+    from rich.text import Text
+
+    from ralph.cli.tell import console
+    from ralph.display.terminal import one_line, sign
+
+    out = console()
+    for finding in found:
+        grave = finding.name in _OF_EXECUTOR | _NEEDED
+        mark, style = ("✓", "green") if finding.ok else ("✗", "red") if grave else ("!", "yellow")
+        mark = mark if mark == "!" else sign(out, mark)
+        out.print(Text.assemble((f"{mark} {finding.name:<19}", style), one_line(finding.detail, 400)))
+        if finding.remedy:
+            out.print(Text(f"{'':<21}{one_line(finding.remedy, 400)}", style="dim"))
+    ends = {0: "A run can work here.", 1: "A run cannot work here yet.", 6: "No executor can work here yet."}
+    out.print(Text(f"\n{ends[code]}", style="bold"))
