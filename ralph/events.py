@@ -49,6 +49,7 @@ class _Happened(BaseModel, frozen=True):
         iteration: 0 outside of any.
     """
 
+    type: str = ""
     run_id: str
     seq: NonNegativeInt = 0
     at: datetime
