@@ -172,14 +172,17 @@ class Runner:
         Cancelled from outside, it ends the agent's turn and stores what there was before the cancellation goes on.
         """
         run = self._runs.get(run_id) or await self._load(run_id)
-        if not self._executor_started:
-            await self._stack.enter_async_context(self._parts.executor)
-            self._executor_started = True
+        await self._start_executor()
         return await iterate(self._parts, run, self._stop)
 
     def cancel(self, reason: str) -> None:
         """Ends the run soon: the agent's turn is ended, and what there was is stored. Safe to call from a callback."""
         self._stop.ask(reason)
+
+    async def _start_executor(self) -> None:
+        if not self._executor_started:
+            await self._stack.enter_async_context(self._parts.executor)
+            self._executor_started = True
 
     async def _begin(self, task: str) -> ActiveRun:
         if not task.strip():
@@ -230,7 +233,10 @@ class Runner:
                 elif (held := self._held(run)) is not None:
                     run.state = run.state.model_copy(update={"decision": held})
                 else:
-                    await self.iterate(run.id)
+                    with self._stop.watched():
+                        await self._start_executor()  # which may fetch a program, for minutes
+                    if not self._stop.reason:
+                        await self.iterate(run.id)
             end = run.state.ended or Halt(stop_reason="cancelled", reason=self._stop.reason)
         except anyio.get_cancelled_exc_class():
             with anyio.CancelScope(shield=True):

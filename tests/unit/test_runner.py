@@ -497,3 +497,16 @@ async def test_pause_decisions_name_their_moment(workspace: Workspace) -> None:
         await runner.run("write a")
     waits = [event.decision.until for event in seen.of("iteration_finished") if isinstance(event.decision, Pause)]
     assert [(after - before).total_seconds() for before, after in pairwise(waits)] == [120, 240]
+
+
+async def test_a_cancellation_ends_the_starting_of_an_executor() -> None:
+    class Downloading(ScriptedExecutor):
+        async def start(self) -> None:
+            runner.cancel("SIGINT")
+            await anyio.sleep_forever()
+
+    runner = Runner(executor=Downloading(["never"]))
+    with anyio.fail_after(5):
+        async with runner:
+            record = await runner.run("task")
+    assert (record.stop_reason, record.detail, record.iterations) == ("cancelled", "SIGINT", 0)
