@@ -1,0 +1,84 @@
+"""The tables that people wrote say what the code says."""
+
+import re
+import tomllib
+from pathlib import Path
+from typing import get_args
+
+from ralph.breaker import PRESETS, BreakerSettings
+from ralph.cli.run import exit_code
+from ralph.clock import Clock
+from ralph.decision import StopReason
+from ralph.executors.base import Timeouts
+from ralph.executors.permissions import PermissionMode
+from ralph.executors.provision_fetch import PINNED
+from ralph.output import FailureKind
+from ralph.record import RunRecord
+from ralph.strategies import STRATEGIES
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+
+
+def rows(page: str) -> list[list[str]]:
+    """The rows of a page's tables, code marks left out."""
+    lines = (DOCS / page).read_text(encoding="utf-8").splitlines()
+    rows = [line.strip("|").split("|") for line in lines if line[:2] == "| "]
+    return [[cell.strip().replace("`", "") for cell in row] for row in rows]
+
+
+def test_exit_codes() -> None:
+    written = {
+        reason: int(code)
+        for code, reasons, *_ in rows("reference/exit-codes.md")
+        for reason in reasons.split(", ")
+        if code.isdigit() and reason and int(code) != 143
+    }
+    record = RunRecord(id="r", task="t", started_at=Clock().now())
+    reasons = get_args(StopReason)
+    assert written == {reason: exit_code(record.model_copy(update={"stop_reason": reason})) for reason in reasons}
+
+
+def test_profiles_and_thresholds() -> None:
+    written = {
+        name: (int(loops), float(percent.strip(" %")))
+        for name, loops, percent in (row for row in rows("how-to/tune-the-breaker.md") if row[0] in PRESETS)
+    }
+    assert written == {name: (preset.no_progress, preset.stagnation) for name, preset in PRESETS.items()}
+    settings = BreakerSettings()
+    table = [row for row in rows("how-to/tune-the-breaker.md") if len(row) == 3]
+    defaults = {key.removeprefix("breaker."): value for _, key, value in table if key.startswith("breaker.")}
+    assert (defaults.pop("stagnation"), settings.stagnation) == ("not asked", None)
+    assert defaults == {key: str(getattr(settings, key)) for key in ("no_progress", "same_error", "denials")}
+
+
+def test_failures_and_time_outs() -> None:
+    assert {row[0] for row in rows("reference/executors.md")} >= set(get_args(FailureKind))
+    minutes = {option: value for option, value, *_ in rows("reference/executors.md") if option.startswith("--")}
+    timeouts = Timeouts()
+    assert minutes == {
+        "--idle-timeout": f"{timeouts.idle / 60:g} min",
+        "--iteration-timeout": f"{timeouts.iteration / 60:g} min",
+        "--tool-timeout": f"{timeouts.tool / 60:g} min",
+    }
+    assert f"version {PINNED} " in (DOCS / "reference/executors.md").read_text(encoding="utf-8")
+
+
+def test_strategies_and_permission_modes() -> None:
+    assert {row[0] for row in rows("explanation/how-it-decides.md")} >= set(STRATEGIES)
+    assert {row[0] for row in rows("how-to/when-the-agent-is-denied.md")} >= set(get_args(PermissionMode))
+
+
+def test_the_listing_is_the_layers() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ]
+    layers = next(contract["layers"] for contract in contracts if contract["type"] == "layers")
+    assert [set(re.split(r" [|:] ", layer)) for layer in reversed(layers)] == [
+        set(row[0].split(", ")) for row in rows("explanation/architecture.md") if row[0] not in {"layer", "---"}
+    ][: len(layers)]
+
+
+def test_decisions_are_numbered_without_gaps() -> None:
+    numbers = sorted(path.name.partition("-")[0] for path in (DOCS / "decisions").glob("*.md"))
+    assert numbers == [f"{number:04}" for number in range(1, len(numbers) + 1)]
