@@ -410,7 +410,7 @@ def _feedback(case: Case, doubted: Claim | None, verification: Verification | No
 
 def _failure_text(failure: Failed) -> str:
     status = f" (HTTP {failure.status})" if failure.status else ""
-    return f"{failure.failure}{status}: {failure.message}".rstrip(": ")
+    return f"{failure.failure}{status}: {failure.message}".rstrip(": .")
 
 
 def _pieces(case: Case, *signals: str) -> tuple[Evidence, ...]:

@@ -173,7 +173,7 @@ def test_a_signal_ends_the_turn_within_seconds_and_keeps_what_there_was(
     assert alive == []
     assert marked(marker) == []
     assert '"stop_reason":"cancelled"' in out.replace(" ", "")
-    shown = ralph("show", "last", "--json", "-C", str(workspace))
+    shown = ralph("show", "last", "--json")
     assert "I begin with a long command." in shown.stdout
 
 
@@ -202,7 +202,7 @@ def test_what_the_agent_does_to_its_folder_loses_nothing_and_writes_nothing_outs
     assert ran.end["iterations"] == 2
     assert sorted(path.name for path in outside.iterdir()) == ["victim"]
     assert (outside / "victim").read_text() == "untouched"
-    shown = ralph("show", "last", "--json", "-C", str(workspace))
+    shown = ralph("show", "last", "--json")
     assert "I tidied up." in shown.stdout
 
 
