@@ -8,7 +8,7 @@ from ralph.breaker import BreakerState, CircuitBreaker, Observation
 from ralph.changes import Changes, is_new
 from ralph.decision import DecisionSettings, decide
 from ralph.limits import Limits, Price
-from ralph.output import Failed, Interrupted, TimedOut, Usage
+from ralph.output import Completed, Failed, Interrupted, Output, TimedOut, Usage
 from ralph.plan import PlanState, TaskPlan, compare
 from ralph.record import IterationRecord, PlanCount, RunRecord, RunState
 from ralph.strategies import Case, Claim
@@ -126,6 +126,7 @@ def conclude(
         started_at=started_at,
         finished_at=at,
         text=output.text,
+        partial=_partial(output),
         executor=output.executor,
         model=output.model,
         session_id=output.session_id,
@@ -148,6 +149,12 @@ def conclude(
         tally=tally.decided(decision),
         past=Past.of(output, analysis, progressed=seen.progressed),
     )
+
+
+def _partial(output: Output) -> str:
+    if isinstance(output.outcome, Completed):
+        return ""
+    return next((message.text for message in reversed(output.messages) if message.text), "")
 
 
 def breaker_changed(before: BreakerState, after: BreakerState) -> bool:

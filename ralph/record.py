@@ -43,6 +43,7 @@ class IterationRecord(BaseModel, frozen=True):
     Attributes:
         number: counted from 1, the rate-limited ones included.
         text: the agent's answer, masked.
+        partial: the last that it said in a turn that did not come to its end; never read for completion.
         duration: in seconds, verification included.
         progressed: whether workspace or plan moved; None where unknown.
         fingerprint: of the workspace when the iteration was over: verifiers may have left files after `changes`.
@@ -55,6 +56,7 @@ class IterationRecord(BaseModel, frozen=True):
     started_at: datetime
     finished_at: datetime
     text: str = ""
+    partial: str = ""
     executor: str = ""
     model: str | None = None
     session_id: str | None = None
