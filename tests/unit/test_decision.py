@@ -1,0 +1,397 @@
+"""What follows from an iteration: the order of the stops, and what each leaves for the iterations after it."""
+
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import TypeAdapter
+
+from ralph.analysis.result import Analysis, Completion, Evidence, Stuck
+from ralph.breaker import BreakerState
+from ralph.decision import Complete, Continue, Decision, DecisionSettings, Halt, Pause, Tally, decide, following
+from ralph.limits import LimitReached
+from ralph.output import Completed, Failed, FailureKind, Interrupted, Outcome, Output, TimedOut, ToolCall
+from ralph.status import StatusMalformed
+from ralph.strategies import Case, Claim
+from ralph.verification import Verdict, Verification
+
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+LATER = AT + timedelta(minutes=20)
+CLAIM, DOUBTED = Claim(reason="done"), Claim(reason="done", doubts=("two is open",))
+PASSED = Verification(verdicts=(Verdict(verifier="tests", passed=True),))
+REFUTED = Verification(verdicts=(Verdict(verifier="tests", passed=False, output="1 failed"),))
+OPEN = BreakerState(state="open", opened_at=AT, reason="3 iterations without progress")
+ITERATIONS = LimitReached(limit="max_iterations", allowed=3, used=3)
+CALLS = LimitReached(limit="calls_per_hour", allowed=2, used=2, until=AT + timedelta(minutes=40))
+CIRCLES = Stuck(detected=True, repeated_patterns=("repeated output",), confidence=60)
+LIMITED = Failed(failure="rate_limited", message="slow down", retry_after=5)
+
+
+def case(outcome: Outcome | None = None, *, progressed: bool | None = None, output: Any = None, **said: Any) -> Case:
+    whole = Output(outcome=outcome or Completed(), **(output or {}))
+    return Case(output=whole, analysis=Analysis(**said), progressed=progressed)
+
+
+def ruled(given: Case, tally: Tally | None = None, breaker: BreakerState | None = None, **rest: Any) -> Decision:
+    return decide(given, tally or Tally().after(given), breaker or BreakerState(), at=AT, **rest)
+
+
+def name(decision: Decision) -> str:
+    return decision.stop_reason if isinstance(decision, Halt) else decision.kind
+
+
+# What each stop needs to apply, in the order in which they are asked.
+STOPS: list[tuple[str, dict[str, Any]]] = [
+    ("cancelled", {"outcome": Interrupted(by="signal")}),
+    ("complete", {"claim": CLAIM, "verification": PASSED}),
+    ("pause", {"outcome": LIMITED}),
+    ("executor_unavailable", {"tally": {"refused": 2}, "outcome": Failed(failure="refused")}),
+    ("blocked", {"tally": {"blocked": 2}}),
+    ("limit_reached", {"limit": ITERATIONS}),
+    ("circuit_open", {"breaker": OPEN}),
+    ("test_saturation", {"tally": {"test_only": 3}}),
+    ("stuck", {"tally": {"pivoted": True}, "stuck": CIRCLES}),
+    ("continue", {}),
+]
+
+
+def together(*parts: dict[str, Any]) -> Decision:
+    """The decision on all of these at once; of two outcomes the first."""
+    tally, given = dict[str, Any](), dict[str, Any]()
+    for part in reversed(parts):
+        tally |= part.get("tally", {})
+        given |= part
+    said = {"stuck": given["stuck"]} if "stuck" in given else {}
+    rest = {key: given[key] for key in ("claim", "verification", "limit") if key in given}
+    return ruled(case(given.get("outcome"), **said), Tally(**tally), given.get("breaker"), **rest)
+
+
+# covers: S4-42, S4-43, S4-44, S4-45
+@pytest.mark.parametrize("number", range(len(STOPS)))
+def test_each_stop_beats_all_below_it(number: int) -> None:
+    stop = STOPS[number][0]
+    assert name(together(STOPS[number][1])) == stop
+    assert name(together(*(needs for _, needs in STOPS[number:]))) == stop
+
+
+@given(st.sets(st.integers(0, len(STOPS) - 1), min_size=1))
+def test_of_any_stops_together_the_first_is_the_decision(numbers: set[int]) -> None:
+    chosen = [STOPS[number] for number in sorted(numbers)]
+    assert name(together(*(needs for _, needs in chosen))) == chosen[0][0]
+
+
+@pytest.mark.parametrize(
+    ("claim", "verification", "confirming", "verified", "still_open"),
+    [
+        (CLAIM, None, False, False, ()),
+        (CLAIM, PASSED, False, True, ()),
+        (DOUBTED, None, True, False, ("two is open",)),
+        (DOUBTED, PASSED, True, True, ("two is open",)),
+    ],
+)
+def test_a_completion_says_what_stands_behind_it(
+    claim: Claim, verification: Verification | None, confirming: bool, verified: bool, still_open: tuple[str, ...]
+) -> None:
+    decision = ruled(case(), Tally(confirming=confirming), claim=claim, verification=verification)
+    assert isinstance(decision, Complete)
+    assert (decision.verified, decision.still_open) == (verified, still_open)
+
+
+@pytest.mark.parametrize(
+    ("claim", "verification", "confirming"),
+    [
+        (None, None, True),
+        (None, PASSED, True),
+        (DOUBTED, None, False),
+        (DOUBTED, PASSED, False),
+        (CLAIM, REFUTED, False),
+        (DOUBTED, REFUTED, True),
+        (CLAIM, Verification(verdicts=(*PASSED.verdicts, *REFUTED.verdicts)), False),
+    ],
+)
+def test_no_completion_without_a_claim_that_holds(
+    claim: Claim | None, verification: Verification | None, confirming: bool
+) -> None:
+    decision = ruled(case(), Tally(confirming=confirming), claim=claim, verification=verification)
+    assert isinstance(decision, Continue)
+
+
+def test_a_doubted_claim_asks_for_one_confirming_iteration() -> None:
+    first = ruled(case(), claim=DOUBTED)
+    assert isinstance(first, Continue)
+    assert first.confirm
+    assert "two is open" in first.feedback
+    confirming = Tally().decided(first)
+    assert isinstance(ruled(case(), confirming.after(case()), claim=DOUBTED), Complete)
+    silent = ruled(case(), confirming.after(case()))
+    assert not confirming.decided(silent).confirming, "a confirmation that did not come is asked for again"
+
+
+def test_a_rate_limit_leaves_the_confirmation_to_the_iteration_after_it() -> None:
+    confirming = Tally(confirming=True)
+    limited = case(LIMITED)
+    paused = ruled(limited, confirming.after(limited))
+    assert confirming.after(limited).decided(paused).confirming
+
+
+def test_a_refuted_claim_tells_the_agent_what_the_verifier_said() -> None:
+    decision = ruled(case(), claim=CLAIM, verification=REFUTED)
+    assert isinstance(decision, Continue)
+    assert decision.reason == "a claim of completion was refuted"
+    assert "`tests`" in decision.feedback
+    assert "1 failed" in decision.feedback
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (case(TimedOut(limit="tool", after=1800)), "ended after 1800 s (tool time-out)"),
+        (case(Failed(failure="unavailable", status=503, message="busy")), "unavailable (HTTP 503): busy"),
+        (case(status=StatusMalformed(problem="EXIT_SIGNAL has no value")), "EXIT_SIGNAL has no value"),
+        (case(state="question"), "Nobody will reply"),
+        (case(state="blocked"), "Nobody will reply"),
+        (
+            case(output={"tool_calls": (ToolCall(id="1", name="bash", denied=True), ToolCall(id="2", name="view"))}),
+            "1 tool calls were denied (bash)",
+        ),
+    ],
+)
+def test_feedback_of_an_iteration_that_goes_on(given: Case, told: str) -> None:
+    decision = ruled(given, Tally(answered=True).after(given))
+    assert isinstance(decision, Continue)
+    assert told in decision.feedback
+
+
+# covers: S4-38, S1-44, K1-11
+def test_stuck_is_a_pivot_first_and_a_halt_then() -> None:
+    tally, decisions = Tally(), list[Decision]()
+    for _ in range(2):
+        tally = tally.after(case(stuck=CIRCLES, progressed=False))
+        decisions.append(ruled(case(stuck=CIRCLES, progressed=False), tally))
+        tally = tally.decided(decisions[-1])
+    pivot, halt = decisions
+    assert isinstance(pivot, Continue)
+    assert pivot.pivot == "repeated output"
+    assert pivot.evidence == (Evidence(signal="stuck", text="repeated output", weight=60, why="It repeats."),)
+    assert isinstance(halt, Halt)
+    assert (halt.stop_reason, halt.evidence) == ("stuck", pivot.evidence)
+
+
+def test_a_pivot_is_forgotten_when_the_work_moves_again() -> None:
+    pivoted = Tally(pivoted=True)
+    assert not pivoted.after(case(progressed=True)).pivoted
+    assert pivoted.after(case(progressed=False)).pivoted
+    assert pivoted.after(case()).pivoted
+
+
+def test_progress_is_not_stuck_whatever_the_words() -> None:
+    decision = ruled(case(stuck=CIRCLES, progressed=True), Tally(pivoted=True))
+    assert isinstance(decision, Continue)
+    assert not decision.pivot
+
+
+def test_a_pivot_keeps_what_the_agent_has_to_know_besides() -> None:
+    decision = ruled(case(stuck=CIRCLES), claim=DOUBTED)
+    assert isinstance(decision, Continue)
+    assert decision.pivot
+    assert decision.confirm
+    assert "two is open" in decision.feedback
+    assert "1 failed" in getattr(ruled(case(stuck=CIRCLES), claim=CLAIM, verification=REFUTED), "feedback", "")
+
+
+# covers: KX-7, S1-60, S1-61, K1-4
+def test_test_only_iterations_in_a_row_without_progress_saturate() -> None:
+    only_tests: dict[str, Any] = {"completion": Completion(test_only=True)}
+    tally = Tally()
+    for _ in range(2):
+        tally = tally.after(case(progressed=False, **only_tests))
+        assert name(ruled(case(**only_tests), tally)) == "continue"
+    assert name(ruled(case(**only_tests), tally.after(case(progressed=False, **only_tests)))) == "test_saturation"
+    assert tally.after(case(progressed=True, **only_tests)).test_only == 0, "the code was changed, whatever it says"
+    assert tally.after(case()).test_only == 0
+
+
+@pytest.mark.parametrize(("state", "iterations"), [("blocked", 2), ("question", 3)])
+def test_who_needs_a_person_is_blocked_in_the_end(state: str, iterations: int) -> None:
+    given, tally = case(state=state, question="Which database?"), Tally()
+    for _ in range(iterations - 1):
+        tally = tally.after(given)
+        assert name(ruled(given, tally)) == "continue"
+    decision = ruled(given, tally.after(given))
+    assert isinstance(decision, Halt)
+    assert (decision.stop_reason, decision.reason) == ("blocked", "Which database?")
+    assert name(ruled(given, tally.after(case()).after(given))) == "continue", "not in a row"
+
+
+@pytest.mark.parametrize(
+    ("failures", "ended_by"),
+    [
+        (["auth"], 1),
+        (["refused", "refused"], 2),
+        (["unavailable", "unavailable"], 2),
+        (["refused", "rate_limited", "refused"], 3),
+        (["refused", "crashed", "refused"], None),
+        (["crashed"] * 5, None),
+        (["protocol"] * 5, None),
+        (["", "unavailable", "unavailable", "unavailable"], None),
+        (["refused", "", "refused"], None),
+    ],
+)
+def test_when_the_executor_cannot_work(failures: list[FailureKind | str], ended_by: int | None) -> None:
+    tally, ended = Tally(), None
+    for number, kind in enumerate(failures, start=1):
+        given = case(Failed.model_validate({"failure": kind}) if kind else None)
+        tally = tally.after(given)
+        if name(ruled(given, tally)) == "executor_unavailable" and ended is None:
+            ended = number
+    assert ended == ended_by
+
+
+def waits(settings: DecisionSettings, *failures: Failed) -> list[float]:
+    tally, found = Tally(), list[float]()
+    for failure in failures:
+        given = case(failure)
+        tally = tally.after(given)
+        decision = ruled(given, tally, settings=settings)
+        assert isinstance(decision, Pause)
+        assert decision.then is None
+        found.append((decision.until - AT).total_seconds())
+    return found
+
+
+def test_a_rate_limit_waits_as_long_as_it_is_told() -> None:
+    named = [Failed(failure="rate_limited", retry_after=wait) for wait in (0, 2.5, 7200)]
+    assert waits(DecisionSettings(), *named) == [0, 2.5, 7200]
+
+
+def test_without_a_named_time_the_wait_doubles_up_to_its_limit() -> None:
+    settings = DecisionSettings(rate_limit_wait=60, max_rate_limit_wait=200)
+    assert waits(settings, *[Failed(failure="rate_limited")] * 60) == [60, 120, *[200] * 58]
+    assert Tally(limited=7).after(case()).limited == 0
+
+
+# A date that nobody can wait for must not end the run with an overflow, nor keep it from ever asking again.
+@pytest.mark.parametrize("wait", [1e9, 1e18, 1e300, float("inf")])
+def test_nobody_waits_longer_than_a_week(wait: float) -> None:
+    assert waits(DecisionSettings(), Failed(failure="rate_limited", retry_after=wait)) == [7 * 86400]
+
+
+def test_a_rate_limit_and_the_calls_of_an_hour_wait_for_the_later() -> None:
+    decision = ruled(case(LIMITED), limit=CALLS)
+    assert isinstance(decision, Pause)
+    assert decision.until == CALLS.until
+
+
+def test_waiting_for_the_hour_keeps_what_the_next_iteration_is_told() -> None:
+    decision = ruled(case(), claim=DOUBTED, limit=CALLS)
+    assert isinstance(decision, Pause)
+    assert decision.until == CALLS.until
+    assert decision.then is not None
+    assert "two is open" in decision.then.feedback
+    assert Tally().decided(decision).confirming
+
+
+@pytest.mark.parametrize("stop", [stop for stop in STOPS[:-1] if stop[0] not in {"pause", "limit_reached"}])
+def test_waiting_for_the_hour_hides_no_stop(stop: tuple[str, dict[str, Any]]) -> None:
+    assert name(together({"limit": CALLS}, stop[1])) == stop[0]
+
+
+@pytest.mark.parametrize(
+    ("ends_run", "until", "kind"), [(True, LATER, "halt"), (False, LATER, "pause"), (False, None, "halt")]
+)
+def test_an_open_breaker_stops_or_waits(ends_run: bool, until: datetime | None, kind: str) -> None:
+    decision = ruled(case(), breaker=OPEN, breaker_ends_run=ends_run, breaker_until=until)
+    assert decision.kind == kind
+    assert "without progress" in getattr(decision, "reason", "")
+    if isinstance(decision, Pause):
+        assert decision.until == LATER
+
+
+def test_the_breakers_warning_reaches_the_agent() -> None:
+    warned = BreakerState(warning=True, reason="2 iterations without progress", no_progress=2)
+    decision = ruled(case(), breaker=warned)
+    assert isinstance(decision, Continue)
+    assert decision.warning == "2 iterations without progress"
+
+
+def test_a_limit_within_the_turn_is_a_limit() -> None:
+    decision = ruled(case(Interrupted(by="limit", detail="max_tokens: 5 of 3")))
+    assert decision == Halt(stop_reason="limit_reached", reason="max_tokens: 5 of 3")
+
+
+def test_a_turn_that_ralph_cut_short_says_nothing_of_the_agent() -> None:
+    tally = Tally(answered=True, blocked=1, questions=2, test_only=2, refused=1, confirming=True, pivoted=True)
+    assert tally.after(case(Interrupted(by="signal"))) == tally
+
+
+outcomes = st.sampled_from([
+    Completed(),
+    TimedOut(limit="idle", after=1),
+    Interrupted(by="signal"),
+    Interrupted(by="limit"),
+    LIMITED,
+    *(Failed.model_validate({"failure": kind}) for kind in ("auth", "unavailable", "protocol", "crashed", "refused")),
+])
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    return case(
+        draw(outcomes),
+        stuck=draw(st.sampled_from([Stuck(), CIRCLES])),
+        state=draw(st.sampled_from(["progress", "blocked", "question", "unknown"])),
+        completion=Completion(test_only=draw(st.booleans())),
+        progressed=draw(st.sampled_from([True, False, None])),
+    )
+
+
+breakers = st.sampled_from([BreakerState(), OPEN, BreakerState(state="half_open")])
+
+
+@given(
+    st.lists(cases(), min_size=1, max_size=12),
+    breakers,
+    st.sampled_from([None, CLAIM, DOUBTED]),
+    st.sampled_from([None, PASSED, REFUTED]),
+    st.sampled_from([None, ITERATIONS, CALLS]),
+)
+def test_what_holds_for_any_decision(
+    given: list[Case],
+    breaker: BreakerState,
+    claim: Claim | None,
+    verification: Verification | None,
+    limit: LimitReached | None,
+) -> None:
+    tally = Tally()
+    for one in given:
+        tally = tally.after(one)
+        decision = ruled(one, tally, breaker, claim=claim, verification=verification, limit=limit)
+        if isinstance(decision, Complete):
+            assert claim is not None
+            assert verification is not REFUTED
+            assert decision.verified is (verification is PASSED)
+            assert not claim.doubts or tally.confirming
+        if isinstance(decision, Pause):
+            assert decision.until >= AT
+        if not isinstance(decision, Halt):
+            assert not (isinstance(one.output.outcome, Interrupted) and one.output.outcome.by == "signal")
+        if isinstance(decision, Continue):
+            assert limit is None
+            assert breaker.state != "open"
+        assert following(decision) is None or isinstance(decision, Continue | Pause)
+        adapter = TypeAdapter[Decision](Decision)
+        assert adapter.validate_json(adapter.dump_json(decision)) == decision
+        tally = tally.decided(decision)
+
+
+def test_waits_only_grow() -> None:
+    assert all(earlier <= later for earlier, later in pairwise(waits(DecisionSettings(), *[LIMITED] * 3)))
+
+
+@pytest.mark.parametrize("bad", [{"rate_limit_wait": 1e300}, {"max_rate_limit_wait": 0}, {"blocked": 0}, {"x": 1}])
+def test_settings_are_bounded(bad: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match=next(iter(bad))):
+        DecisionSettings.model_validate(bad)
