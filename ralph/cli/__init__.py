@@ -5,6 +5,7 @@
 
 import os
 import sys
+from io import TextIOWrapper
 from typing import NoReturn
 
 __all__ = ["main"]
@@ -12,6 +13,9 @@ __all__ = ["main"]
 
 def main() -> NoReturn:
     """Runs the program on the process's arguments and ends the process."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")  # what agents write has characters that no terminal has
     code = _exit_code(sys.argv[1:])
     try:
         sys.stdout.flush()

@@ -149,6 +149,8 @@ def run(
 
     folder = workspace_folder(directory)
     flags = {flag: given[flag.removeprefix("--").replace("-", "_")] for flag in FLAGS}
+    if verify == ["none"]:
+        flags |= {"--verify": [], "--verify-shell": verify_shell or []}
     settings = read_settings(folder, flags, trust=trust).settings
     from ralph.cli.assemble import runner_for
     from ralph.cli.prompt import read_prompt

@@ -69,7 +69,7 @@ def read_settings(
             require_trust(source, trust=trust, ask=ask)
     elif own == "trusted":
         found = [source for source in found if is_trusted(source)]
-    user = _toml(user_file())
+    user = _toml(user_file().resolve())  # a link to where people keep such files
     given = _given(flags or {})
     try:
         return load_settings([*([user] if user else []), *found, environment(), given])
@@ -123,9 +123,8 @@ def _toml(path: Path) -> Source | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise UsageError(
-            f"{path} cannot be read: {error.strerror or error}.", "Mend it, or take it away: it is not needed."
-        ) from error
+        problem = "it is a link" if path.is_symlink() else error.strerror or error
+        raise UsageError(f"{path} cannot be read: {problem}.", "Mend it, or take it away: it is not needed.") from error
     if len(content) > _MOST_BYTES:
         raise UsageError(f"{path} is larger than {_MOST_BYTES:,} bytes.", "Settings take a few lines.")
     try:

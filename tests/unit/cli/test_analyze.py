@@ -1,0 +1,142 @@
+"""What a reply means, without running anything: by the contract's JSON, and line by line."""
+
+import io
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ralph.cli import analyze as analyze_command
+from ralph.cli.judging import Question, judge
+from ralph.strategies import strategy_named
+
+DONE = """\
+All tests pass.
+
+---RALPH_STATUS---
+EXIT_SIGNAL: true
+REASON: all there
+STATUS: COMPLETE
+---END_RALPH_STATUS---
+"""
+
+
+def _judged(text: str, **more: Any) -> dict[str, Any]:
+    return judge(Question(text=text, **more), strategy_named("auto")).as_json()
+
+
+def _lines(ralph: Callable, monkeypatch: pytest.MonkeyPatch, *lines: str | bytes) -> list[dict[str, Any]]:
+    raw = b"".join((line.encode() if isinstance(line, str) else line) + b"\n" for line in lines)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(raw)))
+    ended = ralph("analyze", "--jsonl")
+    assert (ended.code, ended.err) == (0, "")
+    return [json.loads(line) for line in ended.out.splitlines()]
+
+
+def test_the_contract(ralph: Callable, workspace: Path) -> None:
+    (workspace / "reply.md").write_text(DONE)
+    ended = ralph("analyze", "reply.md", "--json")
+    assert ended.code == 0
+    told = json.loads(ended.out)
+    assert told["status"] == {"exit_signal": True, "reason": "all there", "status": "COMPLETE", "fields": {}}
+    assert told["status_problem"] is None
+    assert {
+        "completion_score",
+        "confidence",
+        "error_count",
+        "response_length",
+        "progress",
+        "quality_score",
+        "level",
+    } <= (told["metrics"].keys())
+    assert told["completion"].keys() == {"detected", "keywords", "test_only", "confidence"}
+    assert told["stuck"].keys() == {"detected", "repeated_patterns", "error_frequency", "confidence"}
+    assert (told["state"], told["should_exit"], told["exit_reason"], told["decision"]) == (
+        "done",
+        True,
+        "completion",
+        "complete",
+    )
+    for piece in told["evidence"]:
+        assert piece.keys() == {"signal", "start", "end", "text", "weight", "why"}
+        if piece["signal"] != "exit_signal" and piece["end"]:
+            assert DONE[piece["start"] : piece["end"]].startswith(piece["text"])
+
+
+def test_people_see_the_decision_and_its_evidence(ralph: Callable, workspace: Path) -> None:
+    (workspace / "reply.md").write_text(DONE)
+    shown = ralph("analyze", "reply.md").out
+    assert "complete, claimed and not verified: EXIT_SIGNAL: true" in shown
+    assert "“All tests pass”" in shown
+
+
+def test_the_plan_speaks_against_words(ralph: Callable, workspace: Path) -> None:
+    (workspace / "reply.md").write_text("Everything is complete.")
+    (workspace / "plan.md").write_text("- [x] one\n- [ ] two\n")
+    told = json.loads(ralph("analyze", "reply.md", "--plan", "plan.md", "--json").out)
+    assert told["metrics"]["completion_score"] == 50
+    assert told["should_exit"] is False
+
+
+def test_a_strategy_by_name(ralph: Callable, workspace: Path) -> None:
+    (workspace / "reply.md").write_text(DONE)
+    told = json.loads(ralph("analyze", "reply.md", "--strategy", "circuit_breaker", "--json").out)
+    assert (told["should_exit"], told["decision"]) == (False, "continue")
+    ended = ralph("analyze", "reply.md", "--strategy", "exit_signl")
+    assert (ended.code, "Did you mean 'exit_signal'" in ended.err) == (2, True)
+
+
+def test_going_in_circles_first_asks_for_another_approach_and_then_ends() -> None:
+    text = "I tried to run the build and it failed with Error: cannot find module foo."
+    first = _judged(text, previous=[text, text])
+    assert first["stuck"]["detected"]
+    assert (first["decision"], first["exit_reason"]) == ("continue", None)
+    second = _judged(text, previous=[text, text, text])
+    assert (second["decision"], second["exit_reason"], second["should_exit"]) == ("halt", "stuck", True)
+
+
+def test_the_last_iteration_ends_the_loop() -> None:
+    told = _judged("More to do.", iteration=5, max_iterations=5)
+    assert (told["exit_reason"], told["decision"]) == ("max_iterations", "halt")
+    assert _judged("More to do.", iteration=4, max_iterations=5)["exit_reason"] is None
+
+
+def test_a_finished_task_is_finished_also_in_the_last_iteration() -> None:
+    assert _judged(DONE, iteration=5, max_iterations=5)["exit_reason"] == "completion"
+
+
+class TestLines:
+    def test_each_line_is_answered_in_order_and_a_broken_one_does_not_stop_the_rest(
+        self, ralph: Callable, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        told = _lines(
+            ralph,
+            monkeypatch,
+            json.dumps({"text": DONE}),
+            "no JSON",
+            '{"text": 1}',
+            "[1]",
+            "",
+            "[" * 100_000,
+            b'{"text": "\xff"}',
+            '{"text": "lone \\ud800 surrogate"}',
+            json.dumps({"text": "More to do.", "unknown": "ignored"}),
+        )
+        assert ["error" in answer for answer in told] == [False, True, True, True, True, False, False, False]
+        assert told[2]["error"].startswith("text: ")
+
+    def test_a_line_beyond_all_measure_is_read_past(self, ralph: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(analyze_command, "_MOST_BYTES", 1_000)
+        told = _lines(ralph, monkeypatch, '{"text": "' + "a" * 5_000 + '"}', '{"text": "short"}')
+        assert "longer than" in told[0]["error"]
+        assert told[1]["metrics"]["response_length"] == 5
+
+
+@pytest.mark.parametrize("name", ["nowhere.md", "."])
+def test_a_file_that_cannot_be_read(ralph: Callable, name: str) -> None:
+    ended = ralph("analyze", name)
+    assert ended.code == 2
+    assert f"The file {name!r} cannot be read" in ended.err

@@ -1,0 +1,74 @@
+"""Where the task comes from."""
+
+import io
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ralph.cli.prompt import read_prompt
+from ralph.errors import UsageError
+
+
+def _stdin(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+
+
+def test_an_argument(tmp_path: Path) -> None:
+    assert read_prompt("Mend it.", None) == "Mend it."
+
+
+def test_a_file_with_a_byte_order_mark(tmp_path: Path) -> None:
+    file = tmp_path / "task.md"
+    file.write_bytes("\ufeff測試 mend it".encode())
+    assert read_prompt(None, file) == "測試 mend it"
+
+
+@pytest.mark.parametrize(("text", "file"), [("-", None), (None, Path("-"))])
+def test_standard_input(monkeypatch: pytest.MonkeyPatch, text: str | None, file: Path | None) -> None:
+    _stdin(monkeypatch, b"Mend it.\n")
+    assert read_prompt(text, file) == "Mend it.\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "is empty"),
+        (b" \n\t", "is empty"),
+        (b"one\ntwo \xff", "is not UTF-8: line 2"),
+        (b"a" * 1_000_001, "is larger than 1,000,000 bytes"),
+    ],
+)
+def test_content_that_is_no_task(tmp_path: Path, content: bytes, said: str) -> None:
+    file = tmp_path / "task.md"
+    file.write_bytes(content)
+    with pytest.raises(UsageError, match=said) as refused:
+        read_prompt(None, file)
+    assert "task.md" in str(refused.value)
+
+
+def test_a_huge_standard_input_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    _stdin(monkeypatch, b"a" * 3_000_000)
+    with pytest.raises(UsageError, match="larger than"):
+        read_prompt("-", None)
+    assert sys.stdin.buffer.tell() < 1_100_000
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("run",), "There is no task"),
+        (("run", "  "), "The task is empty"),
+        (("run", "-f", "nowhere.md"), "The file 'nowhere.md' does not exist"),
+        (("run", "-f", "."), "The file '.' cannot be read"),
+        (("run", "x", "-f", "y.md"), "given twice"),
+        (("run", "x", "-C", "nowhere"), "The workspace 'nowhere' does not exist"),
+        (("run", "x", "-C", "/dev/null"), "The workspace '/dev/null' is not a folder"),
+    ],
+)
+def test_no_task_or_no_workspace_is_wrong_usage(ralph: Callable, words: tuple[str, ...], said: str) -> None:
+    ended = ralph(*words)
+    assert ended.code == 2
+    assert said in ended.err
+    assert ended.err.count("\n") == 1

@@ -1,0 +1,199 @@
+"""What ran, why it stopped, and the breaker's state."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import anyio
+import pytest
+
+from ralph.breaker import BreakerState
+from ralph.executors.base import Turn
+from ralph.output import Failed, Output
+from ralph.prompt import Prompt
+from ralph.record import RunRecord, RunState
+from ralph.store import open_store
+from ralph.testing import ScriptedExecutor
+from ralph.workspace import open_workspace
+
+DONE = "It is done.\n\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: all there\n---END_RALPH_STATUS---\n"
+WORKING = "I go on.\n\n---RALPH_STATUS---\nEXIT_SIGNAL: false\nREASON: more to do\n---END_RALPH_STATUS---\n"
+
+
+class Writing(ScriptedExecutor):
+    """Leaves a file behind in each turn, so that the workspace changes."""
+
+    async def execute(self, prompt: Prompt, turn: Turn) -> Output:
+        (turn.workspace / f"file-{turn.iteration}.txt").write_text("x")
+        return await super().execute(prompt, turn)
+
+
+@pytest.fixture
+def done(kept_run: Callable[..., RunRecord]) -> RunRecord:
+    return kept_run(executor=Writing([WORKING, DONE]), verify="test -f file-2.txt")
+
+
+@pytest.fixture
+def tripped(kept_run: Callable[..., RunRecord]) -> RunRecord:
+    crash = Failed(failure="crashed", message="the runtime died")
+    return kept_run(executor=ScriptedExecutor([crash, crash, crash], then="repeat_last"))
+
+
+def test_nothing_ran_yet(ralph: Callable) -> None:
+    assert "No run yet" in ralph("runs").out
+    assert json.loads(ralph("runs", "--json").out) == []
+    ended = ralph("show")
+    assert (ended.code, ended.err) == (2, "ralph: There is no run in the store yet. `ralph run` makes one.\n")
+
+
+def test_runs_tells_why_each_stopped(ralph: Callable, done: RunRecord, tripped: RunRecord) -> None:
+    lines = ralph("runs").out.splitlines()
+    assert lines[1].startswith(tripped.id)
+    assert "circuit open" in lines[1]
+    assert lines[2].startswith(done.id)
+    assert "completed, verified" in lines[2]
+    listed = json.loads(ralph("runs", "--json").out)
+    assert [(run["id"], run["stop_reason"], run["verified"]) for run in listed] == [
+        (tripped.id, "circuit_open", False),
+        (done.id, "completed", True),
+    ]
+    assert len(json.loads(ralph("runs", "--json", "-n", "1").out)) == 1
+
+
+def test_runs_of_one_folder(ralph: Callable, done: RunRecord, tmp_path: Path) -> None:
+    assert json.loads(ralph("runs", "-C", str(tmp_path), "--json").out) == []
+    assert [run["id"] for run in json.loads(ralph("runs", "-C", ".", "--json").out)] == [done.id]
+
+
+def test_show_answers_why_it_stopped_and_why_it_did_not(ralph: Callable, done: RunRecord) -> None:
+    shown = ralph("show", done.id).out
+    assert "iteration 1" in shown
+    assert "go on: " in shown
+    assert "The status block says EXIT_SIGNAL: true." in shown
+    assert "✓ Completed, verified by `test -f file-2.txt`" in shown
+    assert shown == ralph("show", "last").out == ralph("show").out
+
+
+def test_a_claim_that_nothing_verified_is_called_so(ralph: Callable, kept_run: Callable[..., RunRecord]) -> None:
+    kept_run(executor=Writing([DONE]))
+    assert "Completed: claimed, not verified" in ralph("show").out
+
+
+def test_show_names_failures_and_the_open_breaker(ralph: Callable, tripped: RunRecord) -> None:
+    shown = ralph("show").out
+    assert "crashed: the runtime died" in shown
+    assert "✗ Stopped: the circuit breaker is open" in shown
+
+
+def test_one_iteration_with_its_reply_and_the_verifiers_output(
+    ralph: Callable, kept_run: Callable[..., RunRecord]
+) -> None:
+    run = kept_run(executor=Writing([DONE, DONE]), verify="echo 'no file yet'; test -f file-2.txt")
+    shown = ralph("show", run.id, "-i", "1").out
+    assert "It is done." in shown
+    assert "no file yet" in shown
+    assert "fails" in shown
+    assert "changed     file-1.txt" in shown
+
+
+def test_show_as_json(ralph: Callable, done: RunRecord) -> None:
+    told = json.loads(ralph("show", "--json").out)
+    assert told["run"]["id"] == done.id
+    assert [iteration["decision"]["kind"] for iteration in told["iterations"]] == ["continue", "complete"]
+    assert told["iterations"][1]["verification"]["verdicts"][0]["passed"] is True
+    (only,) = json.loads(ralph("show", "--json", "--iteration", "2").out)["iterations"]
+    assert only["number"] == 2
+
+
+def test_the_beginning_of_an_id_is_enough_where_it_is_the_only_one(
+    ralph: Callable, done: RunRecord, tripped: RunRecord
+) -> None:
+    assert done.id in ralph("show", done.id[:-2]).out
+    ended = ralph("show", done.id[:4])
+    assert ended.code == 2
+    assert "Several runs begin with" in ended.err
+    assert done.id in ended.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("show", "nosuch"), "There is no run 'nosuch'"),
+        (("show", "last", "-i", "99"), "has no iteration 99"),
+        (("breaker", "show", "nosuch"), "There is no run 'nosuch'"),
+    ],
+)
+def test_what_is_not_there(ralph: Callable, done: RunRecord, words: tuple[str, ...], said: str) -> None:
+    ended = ralph(*words)
+    assert ended.code == 2
+    assert said in ended.err
+
+
+def test_hostile_text_reaches_no_terminal(ralph: Callable, kept_run: Callable[..., RunRecord]) -> None:
+    run = kept_run(executor=Writing([f"\x1b[2J\x1b]0;pwned\x07\u202e[red]bold[/red] \x9b31m {DONE}"]))
+    for words in (("show",), ("show", run.id, "-i", "1"), ("runs",)):
+        shown = ralph(*words).out
+        assert not {"\x1b", "\x07", "\u202e", "\x9b"} & set(shown)
+    assert "[red]bold[/red]" in ralph("show", run.id, "-i", "1").out
+
+
+def test_a_run_whose_process_is_gone_is_called_crashed(ralph: Callable, done: RunRecord) -> None:
+    gone = done.model_copy(update={"state": "running", "stop_reason": None, "finished_at": None, "pid": 2**22 + 1})
+    _rewrite(gone)
+    assert "crashed" in ralph("runs").out
+    assert "Crashed." in ralph("show").out
+
+
+class TestBreaker:
+    def test_it_tells_state_counters_and_history(self, ralph: Callable, tripped: RunRecord) -> None:
+        shown = ralph("breaker").out
+        assert "open" in shown
+        assert "without progress" in shown
+        assert "closed → open" in shown
+        told = json.loads(ralph("breaker", "show", tripped.id, "--json").out)
+        assert (told["run_id"], told["state"]) == (tripped.id, "open")
+        assert told["history"][-1]["breaker"]["state"] == "open"
+
+    def test_a_reset_lets_the_run_go_on_with_a_probe(self, ralph: Callable, tripped: RunRecord) -> None:
+        ended = ralph("breaker", "reset", tripped.id)
+        assert (ended.code, ended.err) == (0, "")
+        assert "half open" in ended.out
+        assert "half open" in ralph("breaker").out
+        run, state = _state(tripped.id)
+        assert run.reset_after == 3
+        assert state.state == "half_open"
+        told = json.loads(ralph("breaker", "show", "--json").out)
+        assert [event["breaker"]["state"] for event in told["history"]][-1] == "half_open"
+
+    def test_a_reset_of_what_is_closed_changes_nothing(self, ralph: Callable, done: RunRecord) -> None:
+        before = json.loads(ralph("breaker", "show", "--json").out)
+        assert ralph("breaker", "reset").code == 0
+        assert json.loads(ralph("breaker", "show", "--json").out) == before
+
+    def test_a_run_that_is_at_work_is_refused(self, ralph: Callable, tripped: RunRecord, workspace: Path) -> None:
+        held = open_workspace(workspace)
+        held.hold(tripped.id)
+        try:
+            ended = ralph("breaker", "reset")
+        finally:
+            held.release()
+        assert ended.code == 2
+        assert "is in use by run" in ended.err
+
+
+def _state(run_id: str) -> tuple[RunRecord, BreakerState]:
+    async def read() -> tuple[RunRecord, BreakerState]:
+        async with open_store() as store:
+            run = await store.run(run_id)
+            assert run is not None
+            return run, RunState.of(run, [each async for each in store.iterations(run_id)]).breaker
+
+    return anyio.run(read)
+
+
+def _rewrite(run: RunRecord) -> None:
+    async def write() -> None:
+        async with open_store() as store:
+            await store.append(run.id, [], run=run)
+
+    anyio.run(write)
