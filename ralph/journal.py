@@ -43,7 +43,7 @@ class Journal:
         self._slow: Counter[int] = Counter()
         self._pending: list[Event] = []
         self._more = anyio.Event()
-        self._lock = anyio.Lock()
+        self._lock = anyio.Lock(fast_acquire=True)
         self._flushing = anyio.CancelScope()
         self._flushed_at = 0.0
         self._failure: StoreError | None = None

@@ -1,6 +1,7 @@
 """What the agent said in its status block, as a value; and `parse_status`, which finds it."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, JsonValue, NonNegativeInt
@@ -89,6 +90,7 @@ def parse_status(
     return _promised(source, promise) or malformed or _stray(source, echoes) or StatusMissing()
 
 
+@lru_cache(maxsize=8)
 def _folded(example: str | None) -> frozenset[tuple[str, str]] | None:
     block = next(blocks(Source(example)), None) if example else None
     return block.folded if block else None

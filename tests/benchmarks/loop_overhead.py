@@ -78,11 +78,12 @@ class Instant(Executor):
         if turn.iteration % 100 == 0:
             gc.collect()
             self.resident.append(self._process.memory_info().rss)
+        answer = reply(turn.iteration)
         self._left = perf_counter()
         for number in range(self.events):
             turn.transcript.message(f"Reading file {number} of the package.", tool_calls=1)
         turn.transcript.used(Usage(input_tokens=900, output_tokens=100, model_calls=1))
-        return turn.transcript.finish(Completed(), text=reply(turn.iteration))
+        return turn.transcript.finish(Completed(), text=answer)
 
 
 class BareCommits:
