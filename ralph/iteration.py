@@ -162,6 +162,7 @@ def _prompt(parts: Parts, run: ActiveRun) -> Prompt:
         plan=parts.workspace.plan(parts.plan),
         feedback=word.feedback,
         pivot=word.pivot or word.warning,
+        interrupted=run.state.cut_short,
         fields=parts.status_fields,
         promise=parts.promise,
         verify=[verifier.name for verifier in parts.verifiers],

@@ -15,7 +15,7 @@ from ralph.breaker import BreakerState
 from ralph.changes import FINGERPRINTS_KEPT, Changes
 from ralph.decision import Complete, Continue, Decision, Halt, Pause, StopReason, Tally, following
 from ralph.limits import Spent
-from ralph.output import Attempt, Failed, Outcome, Usage
+from ralph.output import Attempt, Failed, Interrupted, Outcome, Usage
 from ralph.plan import TaskPlan
 from ralph.verification import Verification
 
@@ -129,6 +129,7 @@ class RunState(BaseModel, frozen=True):
         fingerprints: of the workspace by iteration, oldest first, the one before the run in front, the last ten kept.
         baseline: the fingerprint before the run; None where unknown.
         ticked: the most boxes of the plan that were ticked at any time: ticking one again is no progress.
+        cut_short: how the last turn ended, where it had used tools and neither the agent nor `word` says so.
         word: what the next iteration's agent is told; a rate limit leaves it as it was.
     """
 
@@ -143,6 +144,7 @@ class RunState(BaseModel, frozen=True):
     session_id: str | None = None
     session_executor: str = ""
     executors: dict[str, int] = {}
+    cut_short: str = ""
     word: Continue = Continue()
     decision: Decision | None = None
 
@@ -167,6 +169,7 @@ class RunState(BaseModel, frozen=True):
             "breaker": record.breaker,
             "fingerprints": self._seen(record),
             "ticked": max(self.ticked, record.plan.done) if record.plan else self.ticked,
+            "cut_short": _cut_short(record),
             "word": following(record.decision) or self.word,
             "decision": record.decision,
         }
@@ -195,3 +198,12 @@ class RunState(BaseModel, frozen=True):
     def paused(self) -> Pause | None:
         """The pause that the run is in, if it is in one."""
         return self.decision if isinstance(self.decision, Pause) else None
+
+
+def _cut_short(record: IterationRecord) -> str:
+    """Where a turn ends in a pause or by Ralph itself, its half-done work is news to the next one's agent."""
+    if not record.tool_calls:
+        return ""
+    if record.limited:
+        return "it was rate limited"
+    return "it was ended before its time" if isinstance(record.outcome, Interrupted) else ""

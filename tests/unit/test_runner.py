@@ -510,3 +510,14 @@ async def test_a_cancellation_ends_the_starting_of_an_executor() -> None:
         async with runner:
             record = await runner.run("task")
     assert (record.stop_reason, record.detail, record.iterations) == ("cancelled", "SIGINT", 0)
+
+
+async def test_a_turn_that_a_rate_limit_cut_short_is_told_to_the_next(workspace: Workspace) -> None:
+    limited = Output(
+        outcome=Failed(failure="rate_limited", retry_after=1), tool_calls=(ToolCall(id="1", name="bash", success=True),)
+    )
+    executor = ScriptedExecutor([limited, writes("a", "1", DONE)])
+    async with Runner(executor=executor, workspace=workspace, clock=FakeClock()) as runner:
+        record = await runner.run("write a")
+    assert record.stop_reason == "completed"
+    assert "half-changed" in executor.prompts[1].text
