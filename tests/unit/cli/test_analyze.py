@@ -28,7 +28,7 @@ def _judged(text: str, **more: Any) -> dict[str, Any]:
     return judge(Question(text=text, **more), strategy_named("auto")).as_json()
 
 
-def _lines(ralph: Callable, monkeypatch: pytest.MonkeyPatch, *lines: str | bytes) -> list[dict[str, Any]]:
+def _lines(ralph: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, *lines: str | bytes) -> list[dict[str, Any]]:
     raw = b"".join((line.encode() if isinstance(line, str) else line) + b"\n" for line in lines)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(raw)))
     ended = ralph("analyze", "--jsonl")
@@ -36,7 +36,7 @@ def _lines(ralph: Callable, monkeypatch: pytest.MonkeyPatch, *lines: str | bytes
     return [json.loads(line) for line in ended.out.splitlines()]
 
 
-def test_the_contract(ralph: Callable, workspace: Path) -> None:
+def test_the_contract(ralph: Callable[..., Any], workspace: Path) -> None:
     (workspace / "reply.md").write_text(DONE)
     ended = ralph("analyze", "reply.md", "--json")
     assert ended.code == 0
@@ -66,14 +66,14 @@ def test_the_contract(ralph: Callable, workspace: Path) -> None:
             assert DONE[piece["start"] : piece["end"]].startswith(piece["text"])
 
 
-def test_people_see_the_decision_and_its_evidence(ralph: Callable, workspace: Path) -> None:
+def test_people_see_the_decision_and_its_evidence(ralph: Callable[..., Any], workspace: Path) -> None:
     (workspace / "reply.md").write_text(DONE)
     shown = ralph("analyze", "reply.md").out
     assert "complete, claimed and not verified: EXIT_SIGNAL: true" in shown
     assert "“All tests pass”" in shown
 
 
-def test_the_plan_speaks_against_words(ralph: Callable, workspace: Path) -> None:
+def test_the_plan_speaks_against_words(ralph: Callable[..., Any], workspace: Path) -> None:
     (workspace / "reply.md").write_text("Everything is complete.")
     (workspace / "plan.md").write_text("- [x] one\n- [ ] two\n")
     told = json.loads(ralph("analyze", "reply.md", "--plan", "plan.md", "--json").out)
@@ -81,7 +81,7 @@ def test_the_plan_speaks_against_words(ralph: Callable, workspace: Path) -> None
     assert told["should_exit"] is False
 
 
-def test_a_strategy_by_name(ralph: Callable, workspace: Path) -> None:
+def test_a_strategy_by_name(ralph: Callable[..., Any], workspace: Path) -> None:
     (workspace / "reply.md").write_text(DONE)
     told = json.loads(ralph("analyze", "reply.md", "--strategy", "circuit_breaker", "--json").out)
     assert (told["should_exit"], told["decision"]) == (False, "continue")
@@ -110,7 +110,7 @@ def test_a_finished_task_is_finished_also_in_the_last_iteration() -> None:
 
 class TestLines:
     def test_each_line_is_answered_in_order_and_a_broken_one_does_not_stop_the_rest(
-        self, ralph: Callable, monkeypatch: pytest.MonkeyPatch
+        self, ralph: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         told = _lines(
             ralph,
@@ -128,7 +128,9 @@ class TestLines:
         assert ["error" in answer for answer in told] == [False, True, True, True, True, False, False, False]
         assert told[2]["error"].startswith("text: ")
 
-    def test_a_line_beyond_all_measure_is_read_past(self, ralph: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_line_beyond_all_measure_is_read_past(
+        self, ralph: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr(analyze_command, "_MOST_BYTES", 1_000)
         told = _lines(ralph, monkeypatch, '{"text": "' + "a" * 5_000 + '"}', '{"text": "short"}')
         assert "longer than" in told[0]["error"]
@@ -136,7 +138,7 @@ class TestLines:
 
 
 @pytest.mark.parametrize("name", ["nowhere.md", "."])
-def test_a_file_that_cannot_be_read(ralph: Callable, name: str) -> None:
+def test_a_file_that_cannot_be_read(ralph: Callable[..., Any], name: str) -> None:
     ended = ralph("analyze", name)
     assert ended.code == 2
     assert f"The file {name!r} cannot be read" in ended.err

@@ -4,6 +4,7 @@ import json
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from ralph.cli.settings import read_settings
 
 class TestInit:
     def test_it_writes_the_projects_own_test_command_and_trusts_what_it_wrote(
-        self, ralph: Callable, workspace: Path
+        self, ralph: Callable[..., Any], workspace: Path
     ) -> None:
         (workspace / "package.json").write_text('{"scripts": {"test": "jest"}}')
         ended = ralph("init")
@@ -22,15 +23,15 @@ class TestInit:
         assert read_settings(workspace).settings.verify == ("npm test",)
         assert not (workspace / "@fix_plan.md").exists()
 
-    def test_without_a_test_command_it_says_so(self, ralph: Callable, workspace: Path) -> None:
+    def test_without_a_test_command_it_says_so(self, ralph: Callable[..., Any], workspace: Path) -> None:
         assert "No test command was found" in ralph("init").out
         assert read_settings(workspace).settings.verify == ()
 
-    def test_a_plan_on_request(self, ralph: Callable, workspace: Path) -> None:
+    def test_a_plan_on_request(self, ralph: Callable[..., Any], workspace: Path) -> None:
         ralph("init", "--plan")
         assert "- [ ] " in (workspace / "@fix_plan.md").read_text()
 
-    def test_nothing_is_written_over(self, ralph: Callable, workspace: Path) -> None:
+    def test_nothing_is_written_over(self, ralph: Callable[..., Any], workspace: Path) -> None:
         (workspace / "@fix_plan.md").write_text("mine")
         ended = ralph("init", "--plan")
         assert ended.code == 2
@@ -39,7 +40,7 @@ class TestInit:
         assert ralph("init", "--plan", "--force").code == 0
         assert (workspace / "@fix_plan.md").read_text() != "mine"
 
-    def test_a_planted_link_is_not_followed(self, ralph: Callable, workspace: Path, tmp_path: Path) -> None:
+    def test_a_planted_link_is_not_followed(self, ralph: Callable[..., Any], workspace: Path, tmp_path: Path) -> None:
         outside = tmp_path / "outside.toml"
         (workspace / "ralph.toml").symlink_to(outside)
         assert ralph("init").code == 2
@@ -50,7 +51,7 @@ class TestInit:
 
 class TestConfig:
     def test_every_setting_with_where_it_comes_from_and_without_secrets(
-        self, ralph: Callable, workspace: Path, monkeypatch: pytest.MonkeyPatch
+        self, ralph: Callable[..., Any], workspace: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         (workspace / "ralph.toml").write_text("verify = ['make test']\n[limits]\nmax_iterations = 7\n")
         monkeypatch.setenv("RALPH_EXECUTOR__API_KEY", "sk-verysecretkey")
@@ -70,7 +71,7 @@ class TestConfig:
 
 class TestDoctor:
     def test_where_the_cli_is_named_wrongly_no_executor_can_work(
-        self, ralph: Callable, monkeypatch: pytest.MonkeyPatch
+        self, ralph: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("COPILOT_CLI_PATH", "/nowhere/copilot")
         ended = ralph("doctor", "--json")
@@ -82,14 +83,16 @@ class TestDoctor:
         assert copilot["remedy"]
         assert "No executor can work here yet." in ralph("doctor").out
 
-    def test_an_endpoint_that_refuses(self, ralph: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_an_endpoint_that_refuses(self, ralph: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("RALPH_EXECUTOR__BASE_URL", "http://127.0.0.1:1/v1")
         monkeypatch.setenv("RALPH_EXECUTOR__MODEL", "m")
         ended = ralph("doctor")
         assert ended.code == 6
         assert "127.0.0.1:1 refuses the connection" in ended.out
 
-    def test_a_store_that_cannot_be_used(self, ralph: Callable, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_store_that_cannot_be_used(
+        self, ralph: Callable[..., Any], home: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         (home / "junk.db").write_text("no database " * 1_000)
         monkeypatch.setenv("RALPH_STORE", str(home / "junk.db"))
         told = json.loads(ralph("doctor", "--json").out)

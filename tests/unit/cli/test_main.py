@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,12 +10,12 @@ from ralph import __version__
 from ralph.cli import runs as runs_command
 
 
-def test_the_version(ralph: Callable) -> None:
+def test_the_version(ralph: Callable[..., Any]) -> None:
     ended = ralph("--version")
     assert (ended.code, ended.out) == (0, f"ralph {__version__}\n")
 
 
-def test_help_lists_every_command(ralph: Callable) -> None:
+def test_help_lists_every_command(ralph: Callable[..., Any]) -> None:
     ended = ralph("--help")
     assert ended.code == 0
     for command in ("run", "demo", "runs", "show", "analyze", "breaker", "init", "doctor", "config"):
@@ -31,7 +32,9 @@ def test_help_lists_every_command(ralph: Callable) -> None:
         (["run", "a", "b"], "ralph: Got unexpected extra argument"),
     ],
 )
-def test_wrong_usage_is_one_paragraph_with_the_nearest_name(ralph: Callable, words: list[str], said: str) -> None:
+def test_wrong_usage_is_one_paragraph_with_the_nearest_name(
+    ralph: Callable[..., Any], words: list[str], said: str
+) -> None:
     ended = ralph(*words)
     assert ended.code == 2
     assert ended.err.startswith(said)
@@ -39,7 +42,7 @@ def test_wrong_usage_is_one_paragraph_with_the_nearest_name(ralph: Callable, wor
     assert ended.out == ""
 
 
-def test_without_a_command_the_help_is_shown(ralph: Callable) -> None:
+def test_without_a_command_the_help_is_shown(ralph: Callable[..., Any]) -> None:
     ended = ralph()
     assert ended.code == 2
     assert "Commands" in ended.out + ended.err
@@ -47,7 +50,7 @@ def test_without_a_command_the_help_is_shown(ralph: Callable) -> None:
 
 
 def test_a_fault_of_our_own_is_one_paragraph_that_names_where_the_traceback_is(
-    ralph: Callable, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ralph: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
@@ -71,7 +74,7 @@ def test_a_fault_of_our_own_is_one_paragraph_that_names_where_the_traceback_is(
     assert "Traceback" in ralph("runs").err
 
 
-def test_an_interrupt_ends_with_130(ralph: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_ends_with_130(ralph: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     async def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 

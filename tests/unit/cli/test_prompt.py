@@ -4,6 +4,7 @@ import io
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -67,7 +68,7 @@ def test_a_huge_standard_input_is_not_read_to_its_end(monkeypatch: pytest.Monkey
         (("run", "x", "-C", "/dev/null"), "The workspace '/dev/null' is not a folder"),
     ],
 )
-def test_no_task_or_no_workspace_is_wrong_usage(ralph: Callable, words: tuple[str, ...], said: str) -> None:
+def test_no_task_or_no_workspace_is_wrong_usage(ralph: Callable[..., Any], words: tuple[str, ...], said: str) -> None:
     ended = ralph(*words)
     assert ended.code == 2
     assert said in ended.err

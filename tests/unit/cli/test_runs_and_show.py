@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -39,14 +40,14 @@ def tripped(kept_run: Callable[..., RunRecord]) -> RunRecord:
     return kept_run(executor=ScriptedExecutor([crash, crash, crash], then="repeat_last"))
 
 
-def test_nothing_ran_yet(ralph: Callable) -> None:
+def test_nothing_ran_yet(ralph: Callable[..., Any]) -> None:
     assert "No run yet" in ralph("runs").out
     assert json.loads(ralph("runs", "--json").out) == []
     ended = ralph("show")
     assert (ended.code, ended.err) == (2, "ralph: There is no run in the store yet. `ralph run` makes one.\n")
 
 
-def test_runs_tells_why_each_stopped(ralph: Callable, done: RunRecord, tripped: RunRecord) -> None:
+def test_runs_tells_why_each_stopped(ralph: Callable[..., Any], done: RunRecord, tripped: RunRecord) -> None:
     lines = ralph("runs").out.splitlines()
     assert lines[1].startswith(tripped.id)
     assert "circuit open" in lines[1]
@@ -60,12 +61,12 @@ def test_runs_tells_why_each_stopped(ralph: Callable, done: RunRecord, tripped: 
     assert len(json.loads(ralph("runs", "--json", "-n", "1").out)) == 1
 
 
-def test_runs_of_one_folder(ralph: Callable, done: RunRecord, tmp_path: Path) -> None:
+def test_runs_of_one_folder(ralph: Callable[..., Any], done: RunRecord, tmp_path: Path) -> None:
     assert json.loads(ralph("runs", "-C", str(tmp_path), "--json").out) == []
     assert [run["id"] for run in json.loads(ralph("runs", "-C", ".", "--json").out)] == [done.id]
 
 
-def test_show_answers_why_it_stopped_and_why_it_did_not(ralph: Callable, done: RunRecord) -> None:
+def test_show_answers_why_it_stopped_and_why_it_did_not(ralph: Callable[..., Any], done: RunRecord) -> None:
     shown = ralph("show", done.id).out
     assert "iteration 1" in shown
     assert "go on: " in shown
@@ -74,19 +75,21 @@ def test_show_answers_why_it_stopped_and_why_it_did_not(ralph: Callable, done: R
     assert shown == ralph("show", "last").out == ralph("show").out
 
 
-def test_a_claim_that_nothing_verified_is_called_so(ralph: Callable, kept_run: Callable[..., RunRecord]) -> None:
+def test_a_claim_that_nothing_verified_is_called_so(
+    ralph: Callable[..., Any], kept_run: Callable[..., RunRecord]
+) -> None:
     kept_run(executor=Writing([DONE]))
     assert "Completed: claimed, not verified" in ralph("show").out
 
 
-def test_show_names_failures_and_the_open_breaker(ralph: Callable, tripped: RunRecord) -> None:
+def test_show_names_failures_and_the_open_breaker(ralph: Callable[..., Any], tripped: RunRecord) -> None:
     shown = ralph("show").out
     assert "crashed: the runtime died" in shown
     assert "✗ Stopped: the circuit breaker is open" in shown
 
 
 def test_one_iteration_with_its_reply_and_the_verifiers_output(
-    ralph: Callable, kept_run: Callable[..., RunRecord]
+    ralph: Callable[..., Any], kept_run: Callable[..., RunRecord]
 ) -> None:
     run = kept_run(executor=Writing([DONE, DONE]), verify="echo 'no file yet'; test -f file-2.txt")
     shown = ralph("show", run.id, "-i", "1").out
@@ -96,7 +99,7 @@ def test_one_iteration_with_its_reply_and_the_verifiers_output(
     assert "changed     file-1.txt" in shown
 
 
-def test_show_as_json(ralph: Callable, done: RunRecord) -> None:
+def test_show_as_json(ralph: Callable[..., Any], done: RunRecord) -> None:
     told = json.loads(ralph("show", "--json").out)
     assert told["run"]["id"] == done.id
     assert [iteration["decision"]["kind"] for iteration in told["iterations"]] == ["continue", "complete"]
@@ -106,7 +109,7 @@ def test_show_as_json(ralph: Callable, done: RunRecord) -> None:
 
 
 def test_the_beginning_of_an_id_is_enough_where_it_is_the_only_one(
-    ralph: Callable, done: RunRecord, tripped: RunRecord
+    ralph: Callable[..., Any], done: RunRecord, tripped: RunRecord
 ) -> None:
     assert done.id in ralph("show", done.id[:-2]).out
     ended = ralph("show", done.id[:4])
@@ -123,13 +126,13 @@ def test_the_beginning_of_an_id_is_enough_where_it_is_the_only_one(
         (("breaker", "show", "nosuch"), "There is no run 'nosuch'"),
     ],
 )
-def test_what_is_not_there(ralph: Callable, done: RunRecord, words: tuple[str, ...], said: str) -> None:
+def test_what_is_not_there(ralph: Callable[..., Any], done: RunRecord, words: tuple[str, ...], said: str) -> None:
     ended = ralph(*words)
     assert ended.code == 2
     assert said in ended.err
 
 
-def test_hostile_text_reaches_no_terminal(ralph: Callable, kept_run: Callable[..., RunRecord]) -> None:
+def test_hostile_text_reaches_no_terminal(ralph: Callable[..., Any], kept_run: Callable[..., RunRecord]) -> None:
     run = kept_run(executor=Writing([f"\x1b[2J\x1b]0;pwned\x07\u202e[red]bold[/red] \x9b31m {DONE}"]))
     for words in (("show",), ("show", run.id, "-i", "1"), ("runs",)):
         shown = ralph(*words).out
@@ -137,7 +140,7 @@ def test_hostile_text_reaches_no_terminal(ralph: Callable, kept_run: Callable[..
     assert "[red]bold[/red]" in ralph("show", run.id, "-i", "1").out
 
 
-def test_a_run_whose_process_is_gone_is_called_crashed(ralph: Callable, done: RunRecord) -> None:
+def test_a_run_whose_process_is_gone_is_called_crashed(ralph: Callable[..., Any], done: RunRecord) -> None:
     gone = done.model_copy(update={"state": "running", "stop_reason": None, "finished_at": None, "pid": 2**22 + 1})
     _rewrite(gone)
     assert "crashed" in ralph("runs").out
@@ -145,7 +148,7 @@ def test_a_run_whose_process_is_gone_is_called_crashed(ralph: Callable, done: Ru
 
 
 class TestBreaker:
-    def test_it_tells_state_counters_and_history(self, ralph: Callable, tripped: RunRecord) -> None:
+    def test_it_tells_state_counters_and_history(self, ralph: Callable[..., Any], tripped: RunRecord) -> None:
         shown = ralph("breaker").out
         assert "open" in shown
         assert "without progress" in shown
@@ -154,7 +157,7 @@ class TestBreaker:
         assert (told["run_id"], told["state"]) == (tripped.id, "open")
         assert told["history"][-1]["breaker"]["state"] == "open"
 
-    def test_a_reset_lets_the_run_go_on_with_a_probe(self, ralph: Callable, tripped: RunRecord) -> None:
+    def test_a_reset_lets_the_run_go_on_with_a_probe(self, ralph: Callable[..., Any], tripped: RunRecord) -> None:
         ended = ralph("breaker", "reset", tripped.id)
         assert (ended.code, ended.err) == (0, "")
         assert "half open" in ended.out
@@ -165,12 +168,14 @@ class TestBreaker:
         told = json.loads(ralph("breaker", "show", "--json").out)
         assert [event["breaker"]["state"] for event in told["history"]][-1] == "half_open"
 
-    def test_a_reset_of_what_is_closed_changes_nothing(self, ralph: Callable, done: RunRecord) -> None:
+    def test_a_reset_of_what_is_closed_changes_nothing(self, ralph: Callable[..., Any], done: RunRecord) -> None:
         before = json.loads(ralph("breaker", "show", "--json").out)
         assert ralph("breaker", "reset").code == 0
         assert json.loads(ralph("breaker", "show", "--json").out) == before
 
-    def test_a_run_that_is_at_work_is_refused(self, ralph: Callable, tripped: RunRecord, workspace: Path) -> None:
+    def test_a_run_that_is_at_work_is_refused(
+        self, ralph: Callable[..., Any], tripped: RunRecord, workspace: Path
+    ) -> None:
         held = open_workspace(workspace)
         held.hold(tripped.id)
         try:

@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -183,7 +184,7 @@ class TestTrust:
         read_settings(workspace, trust=True)
         read_settings(workspace)
 
-    def test_a_run_without_it_ends_with_2(self, ralph: Callable, workspace: Path) -> None:
+    def test_a_run_without_it_ends_with_2(self, ralph: Callable[..., Any], workspace: Path) -> None:
         (workspace / "ralph.toml").write_text("verify = ['make test']\n")
         ended = ralph("run", "x")
         assert ended.code == 2
