@@ -1,0 +1,230 @@
+"""From what an iteration gave to its record: progress, what the breaker is told, what is spent."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from ralph.analysis.result import Analysis, Metrics
+from ralph.breaker import BreakerSettings, BreakerState, CircuitBreaker, Observation
+from ralph.changes import Changes
+from ralph.conclusion import Progress, Rules, breaker_changed, conclude, observe, priced, progress
+from ralph.decision import Complete, Continue, DecisionSettings, Halt, Pause, Tally
+from ralph.limits import Limits, Price, Spent
+from ralph.output import Completed, Failed, Interrupted, Outcome, Output, TimedOut, ToolCall, Usage
+from ralph.plan import parse_plan
+from ralph.record import IterationRecord, PlanCount, RunRecord, RunState
+from ralph.strategies import Case, Claim
+from ralph.verification import Verdict, Verification
+
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+PLAN = parse_plan("- [x] one\n- [ ] two\n- [ ] three\n")
+RUN = RunRecord(id="r", task="t", started_at=AT, fingerprint="before", plan=PLAN)
+REFUTED = Verification(
+    verdicts=(
+        Verdict(verifier="pytest", passed=False, signature="1 failed"),
+        Verdict(verifier="ruff", passed=True),
+    )
+)
+
+
+def at(fingerprint: str | None) -> Changes:
+    return Changes(fingerprint=fingerprint)
+
+
+@pytest.mark.parametrize(
+    ("changes", "plan", "progressed", "changed"),
+    [
+        (at("new"), PLAN, True, True),
+        (at("before"), PLAN, False, False),
+        (at("earlier"), PLAN, False, True),
+        (at(None), PLAN, None, None),
+        (at("before"), parse_plan("- [x] one\n- [x] two\n- [ ] three\n"), True, False),
+        (at(None), parse_plan("- [x] one\n- [x] two\n- [ ] three\n"), True, None),
+        (at("before"), parse_plan("- [ ] one\n- [x] two\n- [ ] three\n"), False, False),
+        (at("before"), parse_plan("- [x] one\n"), False, False),
+        (at("before"), None, False, False),
+        (at("new"), None, True, True),
+        (at(None), None, None, None),
+    ],
+    ids=[
+        *("a new state", "nothing", "reverted to an earlier state", "unknown", "a box", "a box in an unknown folder"),
+        *(
+            "one box for another",
+            "items taken away",
+            "the plan taken away",
+            "the plan taken away for work",
+            "all unknown",
+        ),
+    ],
+)
+def test_what_is_progress(changes: Changes, plan: Any, progressed: bool | None, changed: bool | None) -> None:
+    state = RunState.of(RUN).model_copy(update={"fingerprints": (("before",), ("earlier", "after verifying"))})
+    found = progress(RUN, state, changes, plan)
+    assert (found.progressed, found.changed) == (progressed, changed)
+
+
+def test_a_run_without_a_known_start_has_changed_nobody_knows_what() -> None:
+    run = RUN.model_copy(update={"fingerprint": None})
+    found = progress(run, RunState.of(run), at("new"), None)
+    assert (found.progressed, found.changed) == (True, None)
+
+
+def test_a_plan_that_was_taken_away_stays_open() -> None:
+    found = progress(RUN, RunState.of(RUN), at("new"), None)
+    assert found.plan is None
+    assert found.plan_state is not None
+    assert found.plan_state.still_open == ("two", "three")
+    never = RUN.model_copy(update={"plan": None})
+    assert progress(never, RunState.of(never), at("new"), None).plan_state is None
+
+
+@pytest.mark.parametrize(
+    ("usage", "price", "cost"),
+    [
+        (Usage(input_tokens=10**6), Price(input=2, output=1), 2),
+        (Usage(input_tokens=10**6, cost=0.5), Price(input=2, output=1), 0.5),
+        (Usage(input_tokens=10**6), None, None),
+        (Usage(premium_requests=1), Price(input=2, output=1), None),
+    ],
+)
+def test_tokens_have_a_price_where_no_cost_was_measured(usage: Usage, price: Price | None, cost: float | None) -> None:
+    assert priced(usage, price).cost == cost
+
+
+def case(outcome: Outcome | None = None, *, progressed: bool | None = True, **output: Any) -> Case:
+    return Case(output=Output(outcome=outcome or Completed(), executor="x", **output), progressed=progressed)
+
+
+# covers: S4-40, S0-4
+@pytest.mark.parametrize(
+    ("given", "verification", "told"),
+    [
+        (case(), None, Observation(progressed=True)),
+        (case(progressed=None), None, Observation()),
+        (
+            case(Failed(failure="unavailable", status=503)),
+            None,
+            Observation(progressed=True, failed=True, errors=("unavailable 503",)),
+        ),
+        (case(Failed(failure="crashed")), None, Observation(progressed=True, failed=True, errors=("crashed",))),
+        (
+            case(TimedOut(limit="idle", after=5)),
+            None,
+            Observation(progressed=True, failed=True, errors=("idle time-out",)),
+        ),
+        (case(), REFUTED, Observation(progressed=True, errors=("pytest: 1 failed",))),
+        (
+            case(tool_calls=(ToolCall(id="1", name="bash", denied=True),)),
+            None,
+            Observation(progressed=True, denied=True),
+        ),
+    ],
+)
+def test_what_the_breaker_is_told(given: Case, verification: Verification | None, told: Observation) -> None:
+    assert observe(given, verification) == told
+
+
+# covers: S0-15, K0-18
+@pytest.mark.parametrize(
+    ("source", "delta"),
+    [("plan", 4), ("checklist", 4), ("percentage", 4), ("keyword", None), ("default", None)],
+)
+def test_the_completion_rises_only_where_it_is_explicit(source: Any, delta: float | None) -> None:
+    analysis = Analysis(metrics=Metrics(completion_source=source, progress=4), error_signatures=("no such file",))
+    told = observe(Case(analysis=analysis), None)
+    assert (told.delta, told.reported) == (delta, ("no such file",))
+
+
+def concluded(
+    given: Case, *, state: RunState | None = None, limits: Limits | None = None, **rest: Any
+) -> IterationRecord:
+    breaker = CircuitBreaker(rest.pop("breaker", None) or BreakerSettings())
+    rules = Rules(breaker, limits or Limits(), DecisionSettings())
+    seen = Progress(at("new"), PLAN, None, given.progressed, changed=True)
+    common: dict[str, Any] = {"claim": None, "verification": None, "fingerprint": "after"}
+    common |= {"started_at": AT, "at": AT + timedelta(seconds=5), "duration": 5.0}
+    return conclude(rules, RUN, state or RunState.of(RUN), given, seen, **(common | rest))
+
+
+def test_an_iteration_is_counted_and_kept() -> None:
+    record = concluded(case(text="hello", usage=Usage(input_tokens=3), diagnostics="a warning"))
+    assert isinstance(record.decision, Continue)
+    assert record.spent == Spent(iterations=1, duration=5, usage=Usage(input_tokens=3))
+    assert (record.text, record.diagnostics, record.executor) == ("hello", "a warning", "x")
+    assert (record.plan, record.fingerprint, record.changes) == (PlanCount(done=1, total=3), "after", at("new"))
+    assert (record.past.text, record.past.progressed) == ("hello", True)
+    assert (record.tally, record.breaker) == (Tally(answered=True), BreakerState())
+
+
+def test_a_rate_limit_counts_against_nothing_but_what_it_used() -> None:
+    state = RunState.of(RUN).model_copy(update={"breaker": BreakerState(no_progress=2, warning=True, reason="…")})
+    given = case(Failed(failure="rate_limited", retry_after=9), progressed=False, usage=Usage(input_tokens=3))
+    record = concluded(given, state=state, limits=Limits(max_iterations=1))
+    assert isinstance(record.decision, Pause)
+    assert record.decision.until == AT + timedelta(seconds=14)
+    assert record.breaker == state.breaker
+    assert record.spent == Spent(iterations=0, duration=5, usage=Usage(input_tokens=3))
+    assert record.limited
+
+
+@pytest.mark.parametrize("by", ["signal", "limit"])
+@pytest.mark.parametrize("position", ["closed", "half_open"])
+def test_a_turn_that_was_cut_short_says_nothing_to_the_breaker(by: Any, position: Any) -> None:
+    state = RunState.of(RUN).model_copy(update={"breaker": BreakerState(state=position, no_progress=2)})
+    record = concluded(case(Interrupted(by=by), progressed=False), state=state)
+    assert record.breaker == state.breaker
+    assert isinstance(record.decision, Halt)
+
+
+def test_a_failure_of_the_executor_and_a_refuted_claim_reach_the_breaker() -> None:
+    assert concluded(case(Failed(failure="crashed"), progressed=None)).breaker.no_progress == 1
+    refuted = concluded(case(), claim=Claim(reason="done"), verification=REFUTED)
+    assert refuted.breaker.errors == {"pytest: 1 failed": 1}
+
+
+# covers: S4-45
+def test_a_verified_completion_counts_also_where_everything_else_is_over() -> None:
+    state = RunState.of(RUN).model_copy(update={"breaker": BreakerState(no_progress=2)})
+    passed = Verification(verdicts=(Verdict(verifier="pytest", passed=True),))
+    record = concluded(
+        case(progressed=False),
+        state=state,
+        limits=Limits(max_iterations=1),
+        claim=Claim(reason="done"),
+        verification=passed,
+    )
+    assert record.breaker.state == "open"
+    assert isinstance(record.decision, Complete)
+    assert record.decision.verified
+
+
+@pytest.mark.parametrize(("when_open", "kind"), [("stop", "halt"), ("wait", "pause")])
+def test_what_happens_when_the_breaker_opens(when_open: Any, kind: str) -> None:
+    settings = BreakerSettings(no_progress=1, when_open=when_open, cool_down=60)
+    record = concluded(case(progressed=False), breaker=settings)
+    assert record.decision.kind == kind
+    if isinstance(record.decision, Pause):
+        assert record.decision.until == record.finished_at + timedelta(seconds=60)
+
+
+def test_calls_are_counted_from_their_beginning_where_they_are_limited() -> None:
+    assert concluded(case()).spent.calls == ()
+    record = concluded(case(), limits=Limits(calls_per_hour=1))
+    assert record.spent.calls == (AT,)
+    assert isinstance(record.decision, Pause)
+    assert record.decision.until == AT + timedelta(hours=1)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        (BreakerState(), BreakerState(no_progress=1), False),
+        (BreakerState(), BreakerState(warning=True, reason="…"), True),
+        (BreakerState(warning=True, reason="…"), BreakerState(state="open", opened_at=AT), True),
+        (BreakerState(state="open", opened_at=AT), BreakerState(state="half_open"), True),
+        (BreakerState(state="open", opened_at=AT), BreakerState(state="open", opened_at=AT, trips=2), False),
+    ],
+)
+def test_when_a_person_is_told_of_the_breaker(before: BreakerState, after: BreakerState, told: bool) -> None:
+    assert breaker_changed(before, after) is told
