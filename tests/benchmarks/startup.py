@@ -1,0 +1,56 @@
+"""What starting costs: of the program, of the analysis as a library, and which heavy modules come with it.
+
+Each thing and its reference take turns, so that a busy machine slows both; the fastest of each counts, for what is
+slower than that is the machine's. Prints one JSON object: `version_ratio` (`ralph --version` ÷ `import typer`),
+`import_ms` (`import ralph.analysis` − a process that imports pydantic and defines one model), `heavy_modules` (what
+`import ralph` and `ralph --version` load of what they should not), and the times behind them.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from time import perf_counter
+
+ROUNDS = 25
+
+PYDANTIC = "import pydantic\nclass Model(pydantic.BaseModel):\n    name: str = ''\n"
+HEAVY = ("anyio", "asyncio", "copilot", "httpx", "opentelemetry", "psutil", "pydantic", "rich", "sqlalchemy", "textual")
+LOADED = f"import sys; print(*[name for name in {HEAVY} if name in sys.modules])"
+PROGRAM = "import sys; from ralph.cli import main\nsys.argv = ['ralph', '--version']\n"
+
+
+def main() -> None:
+    """Measures, and prints the result."""
+    typer, version = side_by_side(("-c", "import typer"), ("-m", "ralph", "--version"))
+    model, analysis = side_by_side(("-c", PYDANTIC), ("-c", "import ralph.analysis"))
+    result = {
+        "version_ratio": round(version / typer, 3),
+        "import_ms": round((analysis - model) * 1000, 1),
+        "heavy_modules": sorted({*loaded("import ralph"), *loaded(f"{PROGRAM}try: main()\nexcept SystemExit: pass")}),
+        "version_ms": round(version * 1000, 1),
+        "typer_ms": round(typer * 1000, 1),
+        "within": version <= 1.5 * typer,
+    }
+    print(json.dumps(result))
+
+
+def side_by_side(reference: Sequence[str], measured: Sequence[str]) -> tuple[float, float]:
+    """Seconds that a Python process with each of the arguments takes at its fastest."""
+    times: tuple[list[float], list[float]] = ([], [])
+    for _ in range(ROUNDS):
+        for taken, words in zip(times, (reference, measured), strict=True):
+            began = perf_counter()
+            subprocess.run([sys.executable, *words], check=True, capture_output=True)
+            taken.append(perf_counter() - began)
+    return min(times[0]), min(times[1])
+
+
+def loaded(code: str) -> list[str]:
+    """Which of the heavy modules a process has loaded after it ran some code."""
+    done = subprocess.run([sys.executable, "-c", f"{code}\n{LOADED}"], check=True, capture_output=True, text=True)
+    return done.stdout.splitlines()[-1].split()
+
+
+if __name__ == "__main__":
+    main()
