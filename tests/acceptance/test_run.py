@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -39,7 +40,7 @@ def marked(text: str) -> list[psutil.Process]:
 
 
 @pytest.mark.parametrize("executor", ["copilot", "copilot-sdk", "copilot-cli"])
-def test_a_file_asked_for_is_there(ralph: Callable, workspace: Path, executor: str) -> None:
+def test_a_file_asked_for_is_there(ralph: Callable[..., Any], workspace: Path, executor: str) -> None:
     with ModelServer(list(CREATES)) as server:
         ran = ralph("run", "Create hello.txt", "--executor", executor, *against(server, workspace))
     assert ran.code == 0, ran.stderr
@@ -53,7 +54,7 @@ def test_a_file_asked_for_is_there(ralph: Callable, workspace: Path, executor: s
 
 
 def test_a_registered_status_field_stands_in_the_prompt_that_the_model_receives(
-    ralph: Callable, workspace: Path
+    ralph: Callable[..., Any], workspace: Path
 ) -> None:
     (workspace / "ralph.toml").write_text(
         '[[status_fields]]\nname = "RISK"\ntype = "int"\ndescription = "from 0 to 9"\nexample = "4"\n'
@@ -68,13 +69,14 @@ def test_a_registered_status_field_stands_in_the_prompt_that_the_model_receives(
     assert ran.of("iteration_finished")[0]["fields"] == {"RISK": 7}
 
 
-def test_a_killed_runtime_leaves_no_orphan_and_the_run_completes(ralph: Callable, workspace: Path) -> None:
+def test_a_killed_runtime_leaves_no_orphan_and_the_run_completes(ralph: Callable[..., Any], workspace: Path) -> None:
     marker = f"30{os.getpid()}"
     killed: list[int] = []
 
     def kill_when_it_sleeps() -> None:
         deadline = time.monotonic() + 30
-        while time.monotonic() < deadline and not (sleeping := marked(marker)):
+        while not (sleeping := marked(marker)):
+            assert time.monotonic() < deadline
             time.sleep(0.02)
         parents = sleeping[0].parents()
         runtime = next(parent for parent in parents if "copilot" in parent.name())
@@ -97,7 +99,7 @@ def test_a_killed_runtime_leaves_no_orphan_and_the_run_completes(ralph: Callable
     assert (workspace / "hello.txt").exists()
 
 
-def test_a_rate_limit_is_a_pause_as_long_as_the_endpoint_says(ralph: Callable, workspace: Path) -> None:
+def test_a_rate_limit_is_a_pause_as_long_as_the_endpoint_says(ralph: Callable[..., Any], workspace: Path) -> None:
     with ModelServer([Fail(429, retry_after=2), *CREATES]) as server:
         ran = ralph("run", "Create hello.txt", *against(server, workspace))
     assert ran.code == 0, ran.stderr
@@ -109,7 +111,7 @@ def test_a_rate_limit_is_a_pause_as_long_as_the_endpoint_says(ralph: Callable, w
     assert ran.of("iteration_finished")[-1]["breaker"]["state"] == "closed"
 
 
-def test_a_key_that_is_not_accepted_ends_the_run_with_what_to_do(ralph: Callable, workspace: Path) -> None:
+def test_a_key_that_is_not_accepted_ends_the_run_with_what_to_do(ralph: Callable[..., Any], workspace: Path) -> None:
     with ModelServer([Fail(401)] * 20) as server:
         ran = ralph("run", "Create hello.txt", *against(server, workspace))
     assert ran.code == 6
@@ -119,7 +121,7 @@ def test_a_key_that_is_not_accepted_ends_the_run_with_what_to_do(ralph: Callable
 
 
 @pytest.mark.parametrize("step", [Hang(), Stall("I begin to")], ids=["hang", "stall"])
-def test_a_silent_model_is_ended_by_the_watchdog(ralph: Callable, workspace: Path, step: Step) -> None:
+def test_a_silent_model_is_ended_by_the_watchdog(ralph: Callable[..., Any], workspace: Path, step: Step) -> None:
     with ModelServer([step, *CREATES]) as server:
         ran = ralph("run", "Create hello.txt", "--idle-timeout", "2s", *against(server, workspace))
     assert ran.code == 0, ran.stderr
@@ -129,7 +131,7 @@ def test_a_silent_model_is_ended_by_the_watchdog(ralph: Callable, workspace: Pat
     assert ran.end["iterations"] == 2
 
 
-def test_a_false_done_is_refuted_and_then_mended(ralph: Callable, workspace: Path) -> None:
+def test_a_false_done_is_refuted_and_then_mended(ralph: Callable[..., Any], workspace: Path) -> None:
     claims_only = Say(DONE)
     with ModelServer([WriteFile("other.txt", "x"), claims_only, *CREATES]) as server:
         verify = f"{sys.executable} -c \"open('hello.txt')\""
@@ -142,7 +144,7 @@ def test_a_false_done_is_refuted_and_then_mended(ralph: Callable, workspace: Pat
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_a_signal_ends_the_turn_within_seconds_and_keeps_what_there_was(
-    environment: Mapping[str, str], workspace: Path, ralph: Callable, number: int, code: int
+    environment: Mapping[str, str], workspace: Path, ralph: Callable[..., Any], number: int, code: int
 ) -> None:
     marker = f"31{os.getpid()}"
     script = [Use((Shell(f"sleep {marker}"),), text="I begin with a long command.")]
@@ -189,7 +191,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("command", HOSTILE.values(), ids=HOSTILE.keys())
 def test_what_the_agent_does_to_its_folder_loses_nothing_and_writes_nothing_outside(
-    ralph: Callable, workspace: Path, tmp_path: Path, command: str
+    ralph: Callable[..., Any], workspace: Path, tmp_path: Path, command: str
 ) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -207,7 +209,7 @@ def test_what_the_agent_does_to_its_folder_loses_nothing_and_writes_nothing_outs
 
 
 def test_a_second_run_in_the_same_folder_is_refused(
-    environment: Mapping[str, str], workspace: Path, ralph: Callable
+    environment: Mapping[str, str], workspace: Path, ralph: Callable[..., Any]
 ) -> None:
     with ModelServer([Hang()]) as server, running(environment, server, workspace) as first:
         assert first.stdout
