@@ -1,0 +1,262 @@
+"""The `ralph` program at the edges: terminals, pipes, signals, stores, consent."""
+
+import json
+import os
+import pty
+import select
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from ralph.testing import Hang, ModelServer, Say, Shell, WriteFile
+
+RALPH = (sys.executable, "-m", "ralph")
+DONE = "All done.\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: written\n---END_RALPH_STATUS---"
+CREATES = (WriteFile("hello.txt", "hello\n"), Say(DONE))
+
+pytestmark = pytest.mark.timeout(90)
+
+
+def _to(server: ModelServer, workspace: Path, display: str = "json") -> tuple[str, ...]:
+    return ("-C", str(workspace), "--base-url", server.base_url, "--model", "m", "--display", display)
+
+
+def _on_terminal(environment: Mapping[str, str], *words: str, within: float = 40) -> tuple[int, str]:
+    """Runs the program on a terminal of 100 × 30; returns its exit code and what it wrote there."""
+    ours, theirs = pty.openpty()
+    env = {**environment, "TERM": "xterm-256color", "COLUMNS": "100", "LINES": "30"}
+    env.pop("CI", None)
+    process = subprocess.Popen((*RALPH, *words), env=env, stdin=theirs, stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    shown, deadline = b"", time.monotonic() + within
+    while time.monotonic() < deadline and select.select([ours], [], [], deadline - time.monotonic())[0]:
+        try:
+            shown += os.read(ours, 65_536)
+        except OSError:  # the other side is closed
+            break
+    os.close(ours)
+    process.kill() if time.monotonic() >= deadline else None
+    return process.wait(10), shown.decode()
+
+
+def test_a_terminal_shows_a_panel_while_it_works_and_a_summary_at_the_end(
+    environment: Mapping[str, str], workspace: Path
+) -> None:
+    with ModelServer([Shell("sleep 1"), *CREATES]) as server:
+        code, shown = _on_terminal(environment, "run", "Create hello.txt", *_to(server, workspace, "auto"))
+    assert code == 0, shown
+    assert "iteration 1 of 50" in shown
+    assert "breaker closed" in shown
+    assert "using bash" in shown
+    assert "Completed: claimed, not verified" in shown
+    assert "\x1b[?25l" in shown
+    assert shown.rindex("\x1b[?25h") > shown.rindex("\x1b[?25l"), "the cursor is shown again"
+    assert "ralph show " in shown
+
+
+def test_consent_is_asked_for_at_a_terminal_showing_what_it_is_for(
+    environment: Mapping[str, str], workspace: Path, ralph: Callable[..., Any]
+) -> None:
+    (workspace / "ralph.toml").write_text("verify = ['test -f hello.txt']\n")
+    ours, theirs = pty.openpty()
+    with ModelServer(list(CREATES)) as server:
+        process = subprocess.Popen(
+            (*RALPH, "run", "Create hello.txt", *_to(server, workspace, "plain")),
+            env=environment,
+            stdin=theirs,
+            stdout=subprocess.PIPE,
+            stderr=theirs,
+        )
+        os.close(theirs)
+        asked = b""
+        while b"[y/N]" not in asked:
+            assert select.select([ours], [], [], 20)[0], asked
+            asked += os.read(ours, 4_096)
+        os.write(ours, b"y\n")
+        out, _ = process.communicate(timeout=40)
+        os.close(ours)
+        assert process.returncode == 0
+        assert "test -f hello.txt" in asked.decode()
+        assert "Completed, verified by `test -f hello.txt`" in out.decode()
+    assert json.loads(ralph("config", "show", "-C", str(workspace), "--json").stdout)["untrusted"] == []
+
+
+def test_untrusted_settings_end_a_run_unless_trusted_and_none_takes_the_verifier_away(
+    ralph: Callable[..., Any], workspace: Path
+) -> None:
+    (workspace / "ralph.toml").write_text("verify = ['test -f hello.txt']\n")
+    with ModelServer(list(CREATES)) as server:
+        refused = ralph("run", "Create hello.txt", *_to(server, workspace))
+        assert (refused.code, refused.stdout) == (2, "")
+        assert "sets verify" in refused.stderr
+        assert server.requests == ()
+        assert ralph("run", "Create hello.txt", "--trust", *_to(server, workspace)).end["verified"] is True
+    with ModelServer([Say(DONE), Say(DONE)]) as server:
+        ran = ralph("run", "Create hello.txt", "--verify", "none", *_to(server, workspace))
+        assert (ran.code, ran.end["verified"]) == (0, False)
+
+
+def test_the_task_from_standard_input(ralph: Callable[..., Any], workspace: Path) -> None:
+    with ModelServer(list(CREATES)) as server:
+        ran = ralph("run", "-", *_to(server, workspace), stdin="Create hello.txt, 測試\n")
+    assert ran.code == 0, ran.stderr
+    assert ran.of("run_started")[0]["task"].strip() == "Create hello.txt, 測試"
+    assert "測試" in server.prompts[0]
+
+
+def test_a_second_signal_ends_it_at_once(environment: Mapping[str, str], workspace: Path) -> None:
+    with ModelServer([Shell("trap '' TERM; sleep 30"), Hang()]) as server:
+        process = subprocess.Popen(
+            (*RALPH, "run", "Wait", *_to(server, workspace)), env=environment, stdout=subprocess.PIPE, text=True
+        )
+        try:
+            assert process.stdout
+            while '"tool_started"' not in (line := process.stdout.readline()):
+                assert line, "it ended before the tool began"
+            children = psutil.Process(process.pid).children(recursive=True)
+            process.send_signal(signal.SIGINT)
+            process.send_signal(signal.SIGINT)
+            began = time.monotonic()
+            process.communicate(timeout=15)
+        finally:
+            process.kill()
+        assert time.monotonic() - began < 3
+        assert process.returncode in {130, -signal.SIGINT}
+    assert children
+    assert psutil.wait_procs(children, timeout=3)[1] == []
+
+
+def test_who_reads_only_the_first_line_does_not_end_the_run(
+    environment: Mapping[str, str], workspace: Path, ralph: Callable[..., Any]
+) -> None:
+    with ModelServer(list(CREATES)) as server:
+        process = subprocess.Popen(
+            (*RALPH, "run", "Create hello.txt", *_to(server, workspace)),
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stdout
+        assert "run_started" in process.stdout.readline()
+        process.stdout.close()
+        assert process.wait(40) == 0
+        assert process.stderr
+        assert process.stderr.read() == ""
+        process.stderr.close()
+    assert json.loads(ralph("show", "--json").stdout)["run"]["stop_reason"] == "completed"
+
+
+def test_who_does_not_read_at_all_does_not_hold_the_run_up(
+    environment: Mapping[str, str], workspace: Path, ralph: Callable[..., Any]
+) -> None:
+    with ModelServer([WriteFile("hello.txt", "hello\n"), Say(f"{'long ' * 40_000}\n{DONE}", chunk=10_000)]) as server:
+        process = subprocess.Popen(
+            (*RALPH, "run", "Create hello.txt", *_to(server, workspace)),
+            env=environment,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        deadline = time.monotonic() + 40
+        state = ""
+        while state != "finished" and time.monotonic() < deadline:
+            runs = json.loads(ralph("runs", "--json").stdout)
+            state = runs[0]["state"] if runs else ""
+        assert state == "finished"
+        assert process.poll() is None
+        out, _ = process.communicate(timeout=20)
+    assert process.returncode == 0
+    assert json.loads(out.splitlines()[-1])["type"] == "run_finished"
+
+
+def test_a_pipe_to_head_is_no_error(environment: Mapping[str, str], ralph: Callable[..., Any]) -> None:
+    assert ralph("runs").code == 0
+    command = f"set -o pipefail; {sys.executable} -m ralph config show --json | head -1"
+    done = subprocess.run(["bash", "-c", command], env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "{\n", "")
+
+
+class TestStores:
+    def test_a_busy_one(self, ralph: Callable[..., Any], workspace: Path, tmp_path: Path) -> None:
+        place = tmp_path / "runs.db"
+        assert ralph("runs", "--store", str(place)).code == 0
+        with ModelServer(list(CREATES)) as server, sqlite3.connect(place, isolation_level=None) as other:
+            other.execute("BEGIN EXCLUSIVE")
+            ran = ralph("run", "x", "--store", str(place), *_to(server, workspace))
+            other.execute("ROLLBACK")
+            assert server.requests == ()
+        other.close()
+        assert ran.code == 1
+        assert str(place) in ran.stderr
+        assert "locked" in ran.stderr
+        assert ran.stderr.count("\n") == 1
+
+    @pytest.mark.parametrize("place", ["/dev/null", "/dev/null/runs.db", "/proc/runs.db"])
+    def test_one_that_cannot_be_written(self, ralph: Callable[..., Any], workspace: Path, place: str) -> None:
+        with ModelServer(list(CREATES)) as server:
+            ran = ralph("run", "x", "--store", place, *_to(server, workspace))
+            assert server.requests == ()
+        assert ran.code == 1
+        assert place in ran.stderr
+        assert ran.stderr.count("\n") == 1
+
+    @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="the superuser may write anywhere")
+    def test_a_read_only_one(self, ralph: Callable[..., Any], workspace: Path, tmp_path: Path) -> None:
+        place = tmp_path / "runs.db"
+        assert ralph("runs", "--store", str(place)).code == 0
+        place.chmod(0o400)
+        with ModelServer(list(CREATES)) as server:
+            ran = ralph("run", "x", "--store", str(place), *_to(server, workspace))
+        assert ran.code == 1
+        assert "cannot be written" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("--base-url", "http://127.0.0.1:1/v1", "--model", "m"), 6, "127.0.0.1:1 refuses the connection"),
+        (("--base-url", "http://127.0.0.1:1/v1"), 2, "--model"),
+        (("--base-url", "127.0.0.1:1", "--model", "m"), 2, "http://"),
+        (("--base-url", "ftp://127.0.0.1", "--model", "m"), 2, "http://"),
+        (("--executor", "copilot-cil"), 2, "Did you mean 'copilot-cli'?"),
+        (("--strategy", "exit-signal"), 2, "Did you mean 'exit_signal'?"),
+        (("--preset", "debuging"), 2, "Did you mean 'debugging'?"),
+        (("--verify", "pytest | tee log"), 2, "--verify-shell"),
+        (("--verify", "no-such-program-anywhere"), 2, "cannot start"),
+        (("--max-cost", "3"), 2, "price"),
+        (("--max-iterations", "-1"), 2, "--max-iterations"),
+        (("--store", "redis://localhost"), 2, "names no store"),
+    ],
+)
+def test_bad_input_is_one_paragraph_before_anything_is_spent(
+    ralph: Callable[..., Any], workspace: Path, words: tuple[str, ...], code: int, said: str
+) -> None:
+    ran = ralph("run", "x", "-C", str(workspace), *words)
+    assert (ran.code, ran.stdout) == (code, "") or (ran.code == code and "run_finished" not in ran.stdout)
+    assert said in ran.stderr
+    assert ran.stderr.count("\n") == 1
+    assert ran.stderr.startswith("ralph: ")
+
+
+def test_where_the_real_cli_is_a_run_can_work(ralph: Callable[..., Any], workspace: Path) -> None:
+    ran = ralph("doctor", "-C", str(workspace), "--json")
+    assert ran.code == 0, ran.stdout
+    findings = {finding["name"]: finding for finding in json.loads(ran.stdout)["findings"]}
+    for name in ("copilot", "github-copilot-sdk", "store", "workspace"):
+        assert findings[name]["ok"], findings[name]
+
+
+def test_starting_is_quick_and_loads_nothing_heavy() -> None:
+    benchmark = Path(__file__).parent.parent / "benchmarks" / "startup.py"
+    done = subprocess.run((sys.executable, str(benchmark)), check=True, capture_output=True, text=True)
+    told = json.loads(done.stdout)
+    assert told["version_ratio"] <= 1.5
+    assert told["heavy_modules"] == []
