@@ -28,12 +28,12 @@ from ralph.executors.base import Executor, Turn, within_time
 from ralph.executors.copilot_events import classify_failure
 from ralph.executors.copilot_flags import permission_flags
 from ralph.executors.copilot_turn import Ending, Listener
-from ralph.executors.copilot_usage import UsageMeter
+from ralph.executors.copilot_usage import SessionLog, UsageMeter
 from ralph.executors.permissions import PermissionPolicy
 from ralph.executors.provision import provide_cli
 from ralph.executors.provision_fetch import Progress
 from ralph.executors.what_the_shell import LEGACY, ask
-from ralph.output import Completed, Failed, Outcome, Output, Usage
+from ralph.output import Completed, Failed, Outcome, Output
 from ralph.process import ProgramMissingError, spawn
 from ralph.prompt import Prompt
 
@@ -175,11 +175,11 @@ class CopilotCLIExecutor(Executor):
 
     async def _converse(self, prompt: Prompt, turn: Turn, folder: Path) -> Outcome:
         files = ["--usage-output-file", f"{folder}/usage.json", "--log-level", "warning", "--log-dir", f"{folder}/logs"]
-        listener = Listener(turn.transcript, folder / "logs", self.start_limit)
+        environment = self.environment(turn)
+        session = SessionLog(_session_log(environment, turn.transcript.session_id or ""))
+        listener = Listener(turn.transcript, folder / "logs", session, self.start_limit)
         try:
-            async with spawn(
-                [*self.command(prompt, turn), *files], cwd=turn.workspace, env=self.environment(turn)
-            ) as program:
+            async with spawn([*self.command(prompt, turn), *files], cwd=turn.workspace, env=environment) as program:
                 try:
                     timed_out = await within_time(turn, partial(listener.follow, program, prompt.text))
                 finally:
@@ -188,15 +188,14 @@ class CopilotCLIExecutor(Executor):
         except ProgramMissingError as error:
             return Failed(failure="unavailable", message=str(error))
         finally:
-            self._measure(turn, folder / "usage.json", listener.calls)
+            self._measure(turn, folder / "usage.json", session, listener.calls)
             turn.transcript.diagnostics = listener.complaint
         return timed_out or self.classify(listener.ending(program.code)) or Completed()
 
-    def _measure(self, turn: Turn, path: Path, calls: int) -> None:
+    def _measure(self, turn: Turn, path: Path, log: SessionLog, calls: int) -> None:
         session, begun_here = turn.transcript.session_id or "", turn.session_id is None or self._own_home is not None
-        usage = self._meter.read(path, session, calls=calls, begun_here=begun_here)
-        if usage != Usage():
-            turn.transcript.used(usage)
+        turn.transcript.used(log.more())
+        turn.transcript.used(self._meter.read(path, session, calls=calls, begun_here=begun_here, counted=log.counted))
 
     def _provider(self) -> dict[str, str]:
         headers = dict(self._headers)
@@ -212,6 +211,11 @@ class CopilotCLIExecutor(Executor):
             "COPILOT_PROVIDER_WIRE_API": self._wire_api,
             "COPILOT_PROVIDER_HEADERS": "\n".join(f"{name}: {value}" for name, value in headers.items()),
         }
+
+
+def _session_log(environment: Mapping[str, str], session_id: str) -> Path:
+    home = Path(environment.get("COPILOT_HOME") or Path.home() / ".copilot")
+    return home / "session-state" / session_id / "events.jsonl"
 
 
 def _crashed(how: str, said: str) -> Failed:

@@ -9,13 +9,16 @@ import anyio
 from ralph.executors.base import Transcript
 from ralph.executors.copilot_events import Event, ends_turn, failure_in, record
 from ralph.executors.copilot_log import logged_retry_after
+from ralph.executors.copilot_usage import SessionLog
 from ralph.executors.jsonl import JsonLines, Oversized, Unreadable
-from ralph.output import Failed
+from ralph.output import Failed, Usage
 from ralph.process import ByteStream, Running
 
 __all__ = ["Ending", "Listener"]
 
 _TAIL = 2_000
+_AFTER_CALLS = {"assistant.turn_end", "model.call_start", "tool.execution_complete"}
+"""When the session's log may hold what calls to the model used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +48,12 @@ class Listener:
 
     Args:
         logs: the CLI's log folder.
+        session: the session's own log.
         start: how long, in seconds, until its first sign of life.
     """
 
-    def __init__(self, transcript: Transcript, logs: Path, start: float) -> None:
-        self._transcript, self._logs, self._start = transcript, logs, start
+    def __init__(self, transcript: Transcript, logs: Path, session: SessionLog, start: float) -> None:
+        self._transcript, self._logs, self._session, self._start = transcript, logs, session, start
         self._started = anyio.Event()
         self._failure: Failed | None = None
         self._call_failure: Failed | None = None
@@ -123,6 +127,8 @@ class Listener:
 
     def _take_event(self, event: Event) -> None:
         record(event, self._transcript)
+        if event.get("type") in _AFTER_CALLS and (used := self._session.more()) != Usage():
+            self._transcript.used(used)
         match event.get("type"):
             case "model.call_start":
                 self.calls += 1
