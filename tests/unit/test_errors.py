@@ -1,0 +1,71 @@
+"""The errors a person is shown: one paragraph, an exit code, a remedy."""
+
+import inspect
+import re
+
+import pytest
+
+from ralph import errors
+from ralph.errors import (
+    ExecutorUnavailableError,
+    ProvisionError,
+    RalphError,
+    RecordError,
+    SettingError,
+    StoreError,
+    UnknownNameError,
+    UnmeasurableLimitError,
+    UntrustedSettingsError,
+    UsageError,
+    VerifierError,
+    WorkspaceBusyError,
+    WorkspaceError,
+    nearest,
+)
+
+EXAMPLES: list[tuple[RalphError, int, list[str]]] = [
+    (RalphError("It broke."), 1, ["It broke."]),
+    (UsageError("The task is empty.", "Say what is to be done."), 2, ["The task is empty. Say what is to be done."]),
+    (UnknownNameError("executor", "copilo", ["copilot", "scripted"]), 2, ["executor", "'copilo'", "'copilot'?"]),
+    (SettingError("breaker.x", "ralph.toml", "no such setting."), 2, ["ralph.toml: breaker.x: no such setting."]),
+    (UntrustedSettingsError("ralph.toml", ["verify", "store"]), 2, ["ralph.toml", "verify, store", "--trust"]),
+    (UnmeasurableLimitError("--max-cost", "the cost", "Set a price."), 2, ["--max-cost", "the cost", "Set a price."]),
+    (WorkspaceError("There is no folder x."), 2, ["no folder"]),
+    (WorkspaceBusyError("/w", "r1", 42), 2, ["/w", "r1", "42", "ralph show r1"]),
+    (VerifierError("There is no program 'x'."), 2, ["'x'"]),
+    (StoreError("The store is read-only."), 1, ["read-only"]),
+    (RecordError("Record 3 cannot be read."), 1, ["Record 3"]),
+    (ExecutorUnavailableError("Not logged in.", "Log in."), 6, ["Not logged in. Log in."]),
+    (ProvisionError("npm is not there."), 6, ["npm"]),
+]
+
+
+@pytest.mark.parametrize(("error", "code", "told"), EXAMPLES, ids=[type(error).__name__ for error, _, _ in EXAMPLES])
+def test_an_error_says_what_is_wrong_and_ends_with_its_code(error: RalphError, code: int, told: list[str]) -> None:
+    assert error.exit_code == code
+    assert all(part in str(error) for part in told)
+    assert "\n" not in str(error)
+    assert not str(error).endswith(" ")
+
+
+def test_the_tree_in_the_docstring_is_the_tree() -> None:
+    drawn = re.findall(r"(\w+Error)\b.*?(?:  (\d))?  ", errors.__doc__ or "")
+    known = {
+        name: kind for name, kind in vars(errors).items() if inspect.isclass(kind) and issubclass(kind, RalphError)
+    }
+    assert {name for name, _ in drawn} | {"RalphError"} == set(known) == set(errors.__all__)
+    assert all(known[name].exit_code == int(code) for name, code in drawn if code)
+    assert {type(error) for error, _, _ in EXAMPLES} == set(known.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "remedy"),
+    [
+        ("fixplan", ["fix_plan", "auto"], "Did you mean 'fix_plan'?"),
+        ("zzz", ["b", "a"], "Known: a, b."),
+        ("zzz", [], ""),
+        ("", ["a"], "Known: a."),
+    ],
+)
+def test_the_nearest_name_is_offered(name: str, known: list[str], remedy: str) -> None:
+    assert nearest(name, known) == remedy
