@@ -1,0 +1,141 @@
+"""Typical use of the public interface, checked by type checkers and never run."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar, assert_type
+
+from ralph import (
+    Analysis,
+    BreakerSettings,
+    CircuitBreaker,
+    Complete,
+    Completed,
+    Continue,
+    Decision,
+    Executor,
+    Failed,
+    Halt,
+    Hooks,
+    IterationRecord,
+    Keyword,
+    Limits,
+    Output,
+    Pause,
+    Price,
+    Prompt,
+    ResponseAnalyzer,
+    Runner,
+    RunRecord,
+    StatusField,
+    TimedOut,
+    Turn,
+    Usage,
+    parse_status,
+)
+from ralph.events import Event, IterationFinished, RunFinished
+from ralph.executors import CopilotCLIExecutor, CopilotSDKExecutor, FallbackExecutor
+from ralph.status import StatusMalformed, StatusMissing, StatusReport
+from ralph.store import open_store
+from ralph.strategies import Case, Claim
+from ralph.testing import ScriptedExecutor
+from ralph.verification import Verdict
+from ralph.verifiers import CommandVerifier, Verifier, parse_command
+from ralph.workspace import open_workspace
+
+
+class Echo(Executor):
+    name: ClassVar[str] = "echo"
+    measures = frozenset({"tokens"})
+
+    async def execute(self, prompt: Prompt, turn: Turn) -> Output:
+        if not prompt.text:
+            return turn.transcript.finish(Failed(failure="refused", message="nothing was asked"))
+        turn.transcript.used(Usage(input_tokens=3))
+        return turn.transcript.finish(Completed(), text=f"{turn.iteration}: {prompt.task}")
+
+
+class Diary(Hooks):
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    async def on_event(self, event: Event) -> None:
+        self.lines.append(event.type)
+
+    async def on_iteration_finished(self, event: IterationFinished) -> None:
+        assert_type(event.decision, Continue | Complete | Halt | Pause)
+        assert_type(event.analysis, Analysis)
+        if isinstance(event.outcome, TimedOut):
+            self.lines.append(f"timed out after {event.outcome.after:g} s")
+
+    async def on_run_finished(self, event: RunFinished) -> None:
+        assert_type(event.verified, bool)
+        assert_type(event.usage.tokens, int | None)
+
+
+class EnoughTests:
+    """A strategy is any object with a name and a `claim`."""
+
+    name = "enough_tests"
+
+    def claim(self, case: Case) -> Claim | None:
+        status = case.analysis.status
+        passing = status.fields.get("TESTS") if isinstance(status, StatusReport) else None
+        return Claim(reason=f"{passing} tests") if isinstance(passing, int) and passing >= 12 else None
+
+
+class Always(Verifier):
+    name = "always"
+
+    async def verify(self, workspace: Path) -> Verdict:
+        return Verdict(verifier=self.name, passed=True)
+
+
+def told(decision: Decision) -> str:
+    match decision:
+        case Continue():
+            return decision.feedback
+        case Complete():
+            return "verified" if decision.verified else ", ".join(decision.still_open)
+        case Halt():
+            return decision.stop_reason
+        case Pause():
+            return decision.until.isoformat()
+
+
+def said(text: str, fields: Sequence[StatusField]) -> bool | None:
+    match parse_status(text, fields, promise="COMPLETE"):
+        case StatusReport(exit_signal=signal):
+            return signal
+        case StatusMissing() | StatusMalformed():
+            return None
+
+
+async def one_run(folder: Path) -> RunRecord:
+    fields = [StatusField(name="TESTS", type=int, description="tests that pass", example=12)]
+    async with Runner(
+        executor=FallbackExecutor(CopilotSDKExecutor(model="m"), CopilotCLIExecutor(model="m")),
+        analyzer=ResponseAnalyzer(keywords=[Keyword(text="shipped", weight="very_high")]),
+        breaker=CircuitBreaker(BreakerSettings(no_progress=5, when_open="wait")),
+        store=open_store(None),
+        workspace=open_workspace(folder),
+        verifiers=[CommandVerifier(parse_command("pytest -q")), Always()],
+        hooks=[Diary()],
+        status_fields=fields,
+        limits=Limits(max_iterations=20, max_cost=1.5),
+        strategy=EnoughTests(),
+        prices={"m": Price(input=1, output=4)},
+        model="m",
+    ) as runner:
+        record = await runner.run("Make the tests pass.")
+        assert_type(record, RunRecord)
+        assert_type(await runner.resume(record.id), RunRecord)
+        iteration = await runner.iterate(record.id)
+        assert_type(iteration, IterationRecord)
+        told(iteration.decision)
+    return record
+
+
+def in_a_script() -> RunRecord:
+    return Runner(executor=ScriptedExecutor(["Done.", Failed(failure="crashed")]), strategy="exit_signal").run_sync(
+        "go"
+    )
