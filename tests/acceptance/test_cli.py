@@ -223,24 +223,16 @@ class TestStores:
     ("words", "code", "said"),
     [
         (("--base-url", "http://127.0.0.1:1/v1", "--model", "m"), 6, "127.0.0.1:1 refuses the connection"),
-        (("--base-url", "http://127.0.0.1:1/v1"), 2, "--model"),
-        (("--base-url", "127.0.0.1:1", "--model", "m"), 2, "http://"),
-        (("--base-url", "ftp://127.0.0.1", "--model", "m"), 2, "http://"),
         (("--executor", "copilot-cil"), 2, "Did you mean 'copilot-cli'?"),
-        (("--strategy", "exit-signal"), 2, "Did you mean 'exit_signal'?"),
-        (("--preset", "debuging"), 2, "Did you mean 'debugging'?"),
         (("--verify", "pytest | tee log"), 2, "--verify-shell"),
         (("--verify", "no-such-program-anywhere"), 2, "cannot start"),
-        (("--max-cost", "3"), 2, "price"),
-        (("--max-iterations", "-1"), 2, "--max-iterations"),
-        (("--store", "redis://localhost"), 2, "names no store"),
     ],
 )
 def test_bad_input_is_one_paragraph_before_anything_is_spent(
     ralph: Callable[..., Any], workspace: Path, words: tuple[str, ...], code: int, said: str
 ) -> None:
     ran = ralph("run", "x", "-C", str(workspace), *words)
-    assert (ran.code, ran.stdout) == (code, "") or (ran.code == code and "run_finished" not in ran.stdout)
+    assert (ran.code, ran.stdout) == (code, "")
     assert said in ran.stderr
     assert ran.stderr.count("\n") == 1
     assert ran.stderr.startswith("ralph: ")
@@ -256,7 +248,7 @@ def test_where_the_real_cli_is_a_run_can_work(ralph: Callable[..., Any], workspa
 
 def test_starting_is_quick_and_loads_nothing_heavy() -> None:
     benchmark = Path(__file__).parent.parent / "benchmarks" / "startup.py"
-    done = subprocess.run((sys.executable, str(benchmark)), check=True, capture_output=True, text=True)
+    done = subprocess.run((sys.executable, str(benchmark), "7"), check=True, capture_output=True, text=True)
     told = json.loads(done.stdout)
     assert told["version_ratio"] <= 1.5
     assert told["heavy_modules"] == []

@@ -3,7 +3,8 @@
 Each thing and its reference take turns, so that a busy machine slows both; the fastest of each counts, for what is
 slower than that is the machine's. Prints one JSON object: `version_ratio` (`ralph --version` ÷ `import typer`),
 `import_ms` (`import ralph.analysis` − a process that imports pydantic and defines one model), `heavy_modules` (what
-`import ralph` and `ralph --version` load of what they should not), and the times behind them.
+`import ralph` and `ralph --version` load of what they should not), and the times behind them. An argument says how
+often each is measured.
 """
 
 import json
@@ -12,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from time import perf_counter
 
-ROUNDS = 25
+ROUNDS = int(sys.argv[1]) if sys.argv[1:] else 25
 
 PYDANTIC = "import pydantic\nclass Model(pydantic.BaseModel):\n    name: str = ''\n"
 HEAVY = ("anyio", "asyncio", "copilot", "httpx", "opentelemetry", "psutil", "pydantic", "rich", "sqlalchemy", "textual")

@@ -97,6 +97,35 @@ def test_an_error_of_the_command_line_names_the_flag(workspace: Path, flag: str,
     assert str(refused.value).startswith(said)
 
 
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("--base-url", "http://127.0.0.1:1/v1", "--model", "m"), 6, "127.0.0.1:1 refuses the connection"),
+        (("--base-url", "http://127.0.0.1:1/v1"), 2, "--model"),
+        (("--base-url", "127.0.0.1:1", "--model", "m"), 2, "begins with neither http:// nor https://"),
+        (("--base-url", "ftp://127.0.0.1", "--model", "m"), 2, "begins with neither http:// nor https://"),
+        (("--base-url", "http://[::1", "--model", "m"), 2, "is no URL"),
+        (("--base-url", "http://", "--model", "m"), 2, "names no host"),
+        (("--base-url", "http://127.0.0.1:99999", "--model", "m"), 2, "is no URL"),
+        (("--executor", "copilot-cil"), 2, "Did you mean 'copilot-cli'?"),
+        (("--strategy", "exit-signal"), 2, "Did you mean 'exit_signal'?"),
+        (("--preset", "debuging"), 2, "Did you mean 'debugging'?"),
+        (("--permission", "all"), 2, "--permission: 'all' will not do"),
+        (("--max-cost", "3"), 2, "price"),
+        (("--max-iterations", "-1"), 2, "--max-iterations"),
+        (("--store", "redis://localhost"), 2, "names no store"),
+    ],
+)
+def test_bad_input_of_a_run_is_one_paragraph(
+    ralph: Callable[..., Any], words: tuple[str, ...], code: int, said: str
+) -> None:
+    ended = ralph("run", "x", *words)
+    assert (ended.code, ended.out) == (code, "")
+    assert said in ended.err
+    assert ended.err.startswith("ralph: ")
+    assert ended.err.count("\n") == 1
+
+
 def test_every_flag_is_a_setting_and_an_option_of_run() -> None:
     options = app.registered_commands[0].callback.__annotations__  # type: ignore[union-attr]
     for flag, key in FLAGS.items():
