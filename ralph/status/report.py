@@ -84,8 +84,10 @@ def parse_status(
         if isinstance(status, StatusReport):
             if status.exit_signal is None and _promised(source, promise):
                 status = status.model_copy(update={"exit_signal": True})
-            later = (f"the block after it: {malformed.problem}",) if malformed else ()
-            return status.model_copy(update={"problems": status.problems + later})
+            if malformed:
+                problems = (*status.problems, f"the block after it: {malformed.problem}")
+                status = status.model_copy(update={"problems": problems})
+            return status
         malformed = malformed or status
     return _promised(source, promise) or malformed or _stray(source, echoes) or StatusMissing()
 
