@@ -10,6 +10,8 @@ from ralph.display.summary import spent
 from ralph.display.terminal import BREAKER_SIGNS, clipped, one_line, sign
 from ralph.events import (
     Event,
+    ExecutorFellBack,
+    IterationFinished,
     IterationStarted,
     MessageReceived,
     MessageStreamed,
@@ -42,7 +44,7 @@ class LiveDisplay(PlainDisplay):
 
         self.view = RunView()
         self._active_since = time.monotonic()
-        self._fetching = ""
+        self._fetching = self._who = ""
         self._live = Live(
             console=self.console, get_renderable=self.panel, refresh_per_second=4, transient=True, redirect_stdout=False
         )
@@ -62,8 +64,15 @@ class LiveDisplay(PlainDisplay):
         self.view = before.after(event)
         if self.view.activity != before.activity or self.view.iteration != before.iteration:
             self._active_since = time.monotonic()
-        if isinstance(event, IterationStarted):
-            self._fetching = ""
+        match event:
+            case IterationStarted():
+                self._fetching = ""
+            case ExecutorFellBack():
+                self._who = event.after
+            case IterationFinished():
+                self._who = event.executor or self._who
+            case _:
+                pass
         if isinstance(event, RunFinished):
             self._live.stop()
         if not isinstance(event, _IN_PANEL):
@@ -89,15 +98,19 @@ class LiveDisplay(PlainDisplay):
             return ""
         utf = self.console.encoding.lower().startswith("utf")
         lines = [self._task(), self._figures(), self._activity(), *self._message()]
-        width = min(self.console.width, 110)
         return Panel(
             Group(*lines),
             box=ROUNDED if utf else ASCII,
             title=f"ralph {view.run_id}".strip(),
             title_align="left",
             border_style="dim",
-            width=width,
+            width=self._width,
         )
+
+    @property
+    def _width(self) -> int:
+        """The panel's: the terminal must have room beside it to echo Ctrl-C, or the next panel would stand too low."""
+        return max(min(self.console.width - 4, 110), 1)
 
     def _task(self) -> "Text":
         from rich.text import Text
@@ -138,8 +151,8 @@ class LiveDisplay(PlainDisplay):
             until = f"{view.paused_until.astimezone():%H:%M:%S}"
             return Text(f"paused until {until} (in {duration(left)}): {one_line(view.activity)}", style="yellow")
         since = time.monotonic() - self._active_since
-        doing = self._fetching or one_line(view.activity) or "working"
-        who = f"{view.executor}: " if view.executor not in {"", "fallback"} and not self._fetching else ""
+        doing = self._fetching or ((one_line(view.activity) or "working") if view.iteration else "starting the agent")
+        who = f"{self._who}: " if self._who and not self._fetching else ""
         text = Text(f"{who}{doing} ({duration(since)})", style="cyan", no_wrap=True, overflow="ellipsis")
         return Spinner("dots" if self.console.encoding.lower().startswith("utf") else "line", text=text, style="cyan")
 
@@ -149,7 +162,7 @@ class LiveDisplay(PlainDisplay):
         if room < 1 or not self.view.message.strip():
             return []
         whole = clipped(self.view.message.partition("---RALPH_STATUS---")[0], 1_000)
-        lines = whole.wrap(self.console, max(min(self.console.width, 110) - 4, 10))
+        lines = whole.wrap(self.console, max(self._width - 4, 10))
         shown = [line for line in lines if line.plain.strip()][-room:]
         for line in shown:
             line.stylize("dim")

@@ -131,8 +131,9 @@ class PlainDisplay(Display):
     @_tell.register
     def _(self, event: IterationFinished) -> None:
         self._decision = decision = event.decision
-        if event.outcome.kind != "completed":
-            self.say(event.at, "turn", outcome_text(event.outcome), style="red")
+        failure = outcome_text(event.outcome)
+        if event.outcome.kind != "completed" and failure.partition(": ")[2] not in decision.reason:
+            self.say(event.at, "turn", failure, style="red")
         self.say(event.at, "ended", f"iteration {event.iteration} {changes_text(event)}; {duration(event.duration)}")
         style = "red" if isinstance(decision, Halt) else "yellow" if isinstance(decision, Pause) else ""
         self.say(event.at, "decision", describe(decision), style=style)

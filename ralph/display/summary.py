@@ -48,7 +48,8 @@ def told(end: RunFinished | RunRecord, decision: Decision | None = None) -> list
     """What is to be told of an end, a label and a text each."""
     said: list[tuple[str, str]] = []
     if end.detail:
-        said.append(("why", one_line(end.detail, 600)))
+        by = "ended by " if end.stop_reason == "cancelled" else ""
+        said.append(("why", f"{by}{one_line(end.detail, 600)}"))
     evidence = decision.evidence[:_EVIDENCE] if decision is not None else ()
     said += [("evidence", evidence_text(piece)) for piece in evidence]
     if end.stop_reason == "completed" and not end.verified:
