@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, cast
 
 import typer
 
+from ralph.cli.options import AsJson
+
 if TYPE_CHECKING:
     from ralph.cli.judging import Question, Ruling
 
@@ -23,7 +25,6 @@ Previous = Annotated[
     list[Path] | None, typer.Option("--previous", metavar="FILE", help="An earlier reply, oldest first; repeatable.")
 ]
 StrategyName = Annotated[str, typer.Option("--strategy", metavar="NAME", help="The exit strategy.")]
-AsJson = Annotated[bool, typer.Option("--json", help="As a JSON object.")]
 AsLines = Annotated[
     bool, typer.Option("--jsonl", help="Read objects from standard input, one a line, and answer each with one.")
 ]

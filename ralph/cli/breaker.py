@@ -1,8 +1,10 @@
 """`ralph breaker`: the circuit breaker of a run, and a person's reset of it."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
+
+from ralph.cli.options import AsJson, RunId, StoreName
 
 if TYPE_CHECKING:
     from ralph.breaker import BreakerState
@@ -13,10 +15,6 @@ if TYPE_CHECKING:
 __all__ = ["app"]
 
 app = typer.Typer(add_completion=False, help="Show or reset the circuit breaker of a run.")
-
-RunId = Annotated[str, typer.Argument(metavar="RUN", help="Its id, the beginning of it, or last.")]
-AsJson = Annotated[bool, typer.Option("--json", help="As a JSON object.")]
-StoreName = Annotated[str | None, typer.Option("--store", metavar="URL", help="Where runs are kept.")]
 
 
 @app.callback(invoke_without_command=True)

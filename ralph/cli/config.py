@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
+
+from ralph.cli.options import AsJson, Folder
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -12,9 +14,6 @@ if TYPE_CHECKING:
 __all__ = ["app"]
 
 app = typer.Typer(add_completion=False, help="Show the settings in force.", no_args_is_help=True)
-
-Folder = Annotated[Path, typer.Option("--directory", "-C", metavar="DIR", help="The folder to work in.")]
-AsJson = Annotated[bool, typer.Option("--json", help="As a JSON object by the settings' full names.")]
 
 
 @app.callback()

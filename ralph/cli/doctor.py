@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
+
+from ralph.cli.options import AsJson, Folder
 
 if TYPE_CHECKING:
     from ralph.config import Settings
@@ -15,8 +17,6 @@ __all__ = ["app"]
 
 app = typer.Typer(add_completion=False)
 
-Folder = Annotated[Path, typer.Option("--directory", "-C", metavar="DIR", help="The folder to work in.")]
-AsJson = Annotated[bool, typer.Option("--json", help="As a JSON object.")]
 
 _OF_EXECUTOR = {"copilot", "endpoint", "executor"}
 _NEEDED = {"store", "workspace", "settings"}

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ralph.cli.options import Folder
+
 if TYPE_CHECKING:
     from ralph.verifiers import Detected
 
@@ -14,7 +16,6 @@ __all__ = ["app"]
 
 app = typer.Typer(add_completion=False)
 
-Folder = Annotated[Path, typer.Option("--directory", "-C", metavar="DIR", help="The folder to set up.")]
 Planned = Annotated[bool, typer.Option("--plan", help="Also write @fix_plan.md, the agent's checklist.")]
 Force = Annotated[bool, typer.Option("--force", help="Write over what is there.")]
 

@@ -3,20 +3,15 @@
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Annotated
 
 import psutil
-import typer
 
 from ralph.cli.settings import read_settings
 from ralph.errors import UsageError
 from ralph.record import RunRecord
 from ralph.store import Store, open_store
 
-__all__ = ["RunId", "StoreName", "find_run", "is_alive", "opened_store", "state_of"]
-
-RunId = Annotated[str, typer.Argument(metavar="RUN", help="Its id, the beginning of it, or last.")]
-StoreName = Annotated[str | None, typer.Option("--store", metavar="URL", help="Where runs are kept.")]
+__all__ = ["find_run", "is_alive", "opened_store", "state_of"]
 
 
 @asynccontextmanager

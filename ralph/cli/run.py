@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ralph.cli.options import Folder
+
 if TYPE_CHECKING:
     from ralph.display import Display
     from ralph.record import RunRecord
@@ -34,7 +36,6 @@ _ELSE = "Other settings"
 
 Prompt = Annotated[str | None, typer.Argument(metavar="PROMPT", help="The task; - reads it from standard input.")]
 File = Annotated[Path | None, typer.Option("--file", "-f", metavar="FILE", help="Read the task from a file.")]
-Folder = Annotated[Path, typer.Option("--directory", "-C", metavar="DIR", help="The folder to work in.")]
 
 
 def _setting(flag: str, metavar: str, panel: str, text: str) -> Any:

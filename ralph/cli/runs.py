@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ralph.cli.options import AsJson, StoreName
+
 if TYPE_CHECKING:
     from ralph.record import RunRecord
 
@@ -16,8 +18,6 @@ Folder = Annotated[
     Path | None, typer.Option("--directory", "-C", metavar="DIR", help="Only runs in this folder; all by default.")
 ]
 Most = Annotated[int, typer.Option("--limit", "-n", min=1, help="How many, the newest first.")]
-AsJson = Annotated[bool, typer.Option("--json", help="As a JSON array.")]
-StoreName = Annotated[str | None, typer.Option("--store", metavar="URL", help="Where runs are kept.")]
 
 
 @app.command()

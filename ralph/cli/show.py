@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ralph.cli.options import AsJson, RunId, StoreName
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -13,12 +15,9 @@ __all__ = ["app"]
 
 app = typer.Typer(add_completion=False)
 
-RunId = Annotated[str, typer.Argument(metavar="RUN", help="Its id, the beginning of it, or last.")]
 Number = Annotated[
     int | None, typer.Option("--iteration", "-i", min=1, metavar="N", help="One iteration, with everything on it.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="As a JSON object.")]
-StoreName = Annotated[str | None, typer.Option("--store", metavar="URL", help="Where runs are kept.")]
 
 _MOST_EVIDENCE = 4
 

@@ -3,12 +3,15 @@
 import json
 import sys
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 __all__ = ["console", "print_json", "print_table", "when"]
+
+_ENDLESS = 10_000
 
 
 def console() -> "Console":
@@ -23,23 +26,22 @@ def print_json(value: Any) -> None:
     sys.stdout.write(json.dumps(value, indent=2) + "\n")
 
 
-def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, styles: Sequence[str] = ()) -> None:
-    """A table of hostile texts, a line each; what does not fit is folded, in a pipe never."""
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """A table of hostile texts. The last column is folded where it does not fit; in a pipe each row is one line."""
     from rich.table import Table
     from rich.text import Text
 
     out = console()
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for number, column in enumerate(columns):
-        last = number == len(columns) - 1
-        table.add_column(column, overflow="fold", no_wrap=not last, ratio=None)
-    for row in rows:
-        table.add_row(*(Text(text, style=styles[number] if styles else "") for number, text in enumerate(row)))
     if not out.is_terminal:
-        out.width = 10_000
+        out.width = _ENDLESS
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        table.add_column(column, overflow="fold", no_wrap=column != columns[-1])
+    for row in rows:
+        table.add_row(*map(Text, row))
     out.print(table)
 
 
-def when(moment: Any) -> str:
+def when(moment: datetime) -> str:
     """A moment as people say it where they are."""
     return f"{moment.astimezone():%Y-%m-%d %H:%M:%S}"
