@@ -42,18 +42,18 @@ STATUS: IN_PROGRESS
 REASON: {reason}
 ---END_RALPH_STATUS---
 """
-WORDS = """
+PROSE = """
 parser grammar rule table token stream reader writer index cache lookup entry point module function
 branch reads keeps adds moves renames splits joins checks covers returns the a its new
 old small next first every
-""".split()
+"""
 
 
 def reply(number: int) -> str:
     """A kilobyte of prose, another one each time, with a status block."""
     words = random.Random(number)
-    sentences = [" ".join(words.choices(WORDS, k=11)).capitalize() + "." for _ in range(12)]
-    return REPLY.format(prose=" ".join(sentences), path=f"parser/{words.choice(WORDS)}.py", reason=sentences[0].lower())
+    sentences = [" ".join(words.choices(PROSE.split(), k=11)).capitalize() + "." for _ in range(12)]
+    return REPLY.format(prose=" ".join(sentences), path=f"parser/{words.choice(PROSE.split())}.py", reason=sentences[0].lower())
 
 
 class Instant(Executor):
