@@ -25,7 +25,17 @@ import anyio
 import psutil
 
 from ralph.errors import UsageError
-from ralph.process_tree import GRACE, MARK, end_family, end_tree, known, marked, new_marker, survivors
+from ralph.process_tree import (
+    GRACE,
+    MARK,
+    end_family,
+    end_tree,
+    known,
+    marked,
+    new_marker,
+    started_here,
+    survivors,
+)
 
 __all__ = [
     "MARK",
@@ -38,6 +48,7 @@ __all__ = [
     "new_marker",
     "run",
     "spawn",
+    "started_here",
     "survivors",
 ]
 

@@ -5,6 +5,7 @@ another process in the meantime is never hit. What its parent left behind belong
 environment variable, which children inherit.
 """
 
+import os
 import secrets
 from collections.abc import Callable, Iterable, Mapping
 
@@ -12,7 +13,7 @@ import anyio
 import anyio.to_thread
 import psutil
 
-__all__ = ["GRACE", "MARK", "end_family", "end_tree", "known", "marked", "new_marker", "survivors"]
+__all__ = ["GRACE", "MARK", "end_family", "end_tree", "known", "marked", "new_marker", "started_here", "survivors"]
 
 MARK = "RALPH_TURN"
 """The environment variable that marks what Ralph started. A Ralph within a Ralph adds its own mark after a colon."""
@@ -21,9 +22,12 @@ GRACE = 2.0
 """How long, in seconds, a program has between being asked to end and being killed."""
 
 
+_THIS_PROGRAM = secrets.token_hex(8)
+
+
 def new_marker() -> str:
     """A mark that no other process carries."""
-    return secrets.token_hex(8)
+    return f"{_owner()}.{secrets.token_hex(8)}"
 
 
 def marked(environment: Mapping[str, str], marker: str) -> dict[str, str]:
@@ -57,15 +61,12 @@ async def end_family(roots: Iterable[psutil.Process], grace: float = GRACE, *, m
 
 def survivors(marker: str) -> set[psutil.Process]:
     """The processes that carry the mark, whoever their parent is. It reads the environment of every process."""
-    found: set[psutil.Process] = set()
-    for pid in psutil.pids():
-        try:
-            process = psutil.Process(pid)
-            if marker in process.environ().get(MARK, "").split(":"):
-                found.add(process)
-        except (psutil.Error, OSError):
-            continue
-    return found
+    return _carrying(lambda mark: mark == marker)
+
+
+def started_here() -> set[psutil.Process]:
+    """The processes that carry any mark of this process's making, whoever their parent is."""
+    return _carrying(lambda mark: mark.startswith(f"{_owner()}."))
 
 
 def known(pid: int) -> set[psutil.Process]:
@@ -74,6 +75,23 @@ def known(pid: int) -> set[psutil.Process]:
         return {psutil.Process(pid)}
     except psutil.NoSuchProcess:
         return set()
+
+
+def _owner() -> str:
+    """What this process's marks begin with; one that was forked off makes marks of its own."""
+    return f"{_THIS_PROGRAM}-{os.getpid()}"
+
+
+def _carrying(wanted: Callable[[str], bool]) -> set[psutil.Process]:
+    found: set[psutil.Process] = set()
+    for pid in psutil.pids():
+        try:
+            process = psutil.Process(pid)
+            if any(map(wanted, process.environ().get(MARK, "").split(":"))):
+                found.add(process)
+        except (psutil.Error, OSError):
+            continue
+    return found
 
 
 def _family(roots: Iterable[psutil.Process], marker: str | None) -> set[psutil.Process]:

@@ -24,7 +24,7 @@ _SHOW_CURSOR = b"\x1b[?25h"
 
 @asynccontextmanager
 async def cancelled_by_signals(runner: "Runner", display: "Display") -> AsyncGenerator[None]:
-    """Cancels the runner at the first signal; kills this process and its children at the second, or when the first
+    """Cancels the runner at the first signal; kills this process and what it started at the second, or when the first
     has not ended it in time.
     """
     if sys.platform == "win32":  # there Ctrl-C raises KeyboardInterrupt
@@ -56,9 +56,12 @@ async def _listen(runner: "Runner", display: "Display", *, task_status: anyio.ab
 def _die(number: int) -> NoReturn:
     import psutil
 
-    for child in psutil.Process().children(recursive=True):
-        with suppress(psutil.Error):
-            child.kill()
+    from ralph.process import started_here
+
+    for _ in range(3):  # a tree can grow while it is felled
+        for child in {*psutil.Process().children(recursive=True), *started_here()}:
+            with suppress(psutil.Error):
+                child.kill()
     if sys.stderr.isatty():
         with suppress(OSError):
             os.write(sys.stderr.fileno(), _SHOW_CURSOR)

@@ -28,7 +28,8 @@ _NOT_STARTED = {126, 127}
 class CommandVerifier(Verifier):
     """Passes when a command in the workspace ends with status 0.
 
-    One that takes too long is ended with everything it started, which refutes the claim. Its input is empty.
+    One that takes too long is ended, which refutes the claim. What it started ends with it in any case: a server that
+    the tests leave behind would be in the next ones' way. Its input is empty.
 
     Args:
         command: a program and its arguments, or a text for the shell.
@@ -59,7 +60,7 @@ class CommandVerifier(Verifier):
             VerifierError: there is no such program, or it cannot be run.
         """
         try:
-            done = await run(self._argv, cwd=workspace, timeout=self._timeout, max_output=_KEPT)
+            done = await run(self._argv, cwd=workspace, timeout=self._timeout, max_output=_KEPT, end_leftovers=True)
         except UsageError as error:
             raise VerifierError(f"The verifier {self.name!r} cannot start: {error.problem}", error.remedy) from error
         passed = done.code == 0 and not done.timed_out

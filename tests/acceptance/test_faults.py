@@ -1,13 +1,64 @@
 """Faults that a night brings, put into whole runs on the real Copilot runtime."""
 
-from collections.abc import Callable
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
+import psutil
 import pytest
 
 from ralph.testing import ModelServer, Shell, Use
 
 pytestmark = pytest.mark.timeout(90)
+
+
+def living(text: str) -> list[psutil.Process]:
+    """Processes, dead ones left out, that have a text as a word of their command line."""
+    found: list[psutil.Process] = []
+    for process in psutil.process_iter():
+        try:
+            if text in process.cmdline() and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+        except psutil.Error:
+            continue
+    return found
+
+
+def until(condition: Callable[[], object], patience: float = 30) -> None:
+    deadline = time.monotonic() + patience
+    while not condition():
+        assert time.monotonic() < deadline, "it did not come about"
+        time.sleep(0.02)
+
+
+def belongs_to_nobody(process: psutil.Process) -> bool:
+    """Whether its parent has ended, or it has ended itself."""
+    try:
+        return "copilot" not in " ".join((process.parent() or process).cmdline())
+    except psutil.Error:
+        return True
+
+
+@contextmanager
+def begun(environment: Mapping[str, str], *words: str) -> Generator["subprocess.Popen[bytes]"]:
+    """A `ralph run` under way, in a group of its own as in a terminal; killed at the end where it has not ended."""
+    process = subprocess.Popen(
+        (sys.executable, "-m", "ralph", "run", *words),
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait(10)
 
 
 def against(server: ModelServer, workspace: Path) -> tuple[str, ...]:
@@ -25,3 +76,22 @@ def test_a_limit_on_tokens_ends_a_turn_that_would_not_end(ralph: Callable, works
     assert ran.end["detail"].startswith("max_tokens")
     assert ran.end["iterations"] == 1
     assert asked < 40, "some twelve thousand tokens a call: five calls and what comes until they are told of"
+
+
+def test_a_second_ctrl_c_leaves_nothing_of_a_shell_that_heeds_none(
+    environment: Mapping[str, str], workspace: Path
+) -> None:
+    seconds = f"32{os.getpid()}"
+    stubborn = Shell(f"trap '' INT TERM; sleep {seconds}; sleep {seconds}")
+    with (
+        ModelServer([stubborn]) as server,
+        begun(environment, "Sleep", "--executor", "copilot-sdk", *against(server, workspace)) as process,
+    ):
+        until(lambda: living(seconds))
+        shell = living(seconds)[0].parent()
+        assert shell
+        os.killpg(process.pid, signal.SIGINT)  # the runtime gets it, too, and leaves its shell to nobody
+        until(lambda: belongs_to_nobody(shell))
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.wait(10) == 130
+    assert living(seconds) == []

@@ -10,7 +10,17 @@ import psutil
 import pytest
 
 from ralph.errors import UsageError
-from ralph.process import MARK, ByteStream, ProgramMissingError, end_tree, new_marker, run, spawn, survivors
+from ralph.process import (
+    MARK,
+    ByteStream,
+    ProgramMissingError,
+    end_tree,
+    new_marker,
+    run,
+    spawn,
+    started_here,
+    survivors,
+)
 
 # A child that left its parent's session, as an agent's shells do, and the parent that started it.
 DETACHED = """
@@ -192,6 +202,17 @@ async def test_marks_add_up_where_one_ralph_runs_in_another(tmp_path: Path):
     async with spawn(["sleep", "60"], cwd=tmp_path, env=env, marker=inner) as program:
         assert {found.pid for found in survivors(outer)} == {program.pid} == {found.pid for found in survivors(inner)}
     assert not survivors(inner)
+
+
+async def test_what_this_process_started_is_known_wherever_it_belongs(tmp_path: Path):
+    stranger = os.environ | {MARK: "another-1.5d"}
+    async with spawn(detached("time.sleep(60)"), cwd=tmp_path, env=stranger) as program:
+        child = int(await first_line(program.stdout))
+        assert {program.pid, child} <= {found.pid for found in started_here()}
+        psutil.Process(program.pid).kill()
+        await program.wait()
+        assert child in {found.pid for found in started_here()}
+    assert child not in {found.pid for found in started_here()}
 
 
 async def test_a_number_that_another_process_got_is_not_hit(tmp_path: Path):

@@ -37,6 +37,13 @@ async def test_it_runs_in_the_workspace_with_both_streams_kept(tmp_path: Path) -
     assert verdict.duration > 0
 
 
+async def test_what_it_leaves_running_is_ended(tmp_path: Path) -> None:
+    verdict = await CommandVerifier("setsid sleep 60 > /dev/null 2>&1 & echo $!").verify(tmp_path)
+    assert verdict.passed
+    left = int(verdict.output)
+    assert not psutil.pid_exists(left) or psutil.Process(left).status() == psutil.STATUS_ZOMBIE
+
+
 async def test_a_text_is_for_the_shell(tmp_path: Path) -> None:
     verifier = CommandVerifier("echo one && echo two | tr t T")
     assert (await verifier.verify(tmp_path)).output == "one\nTwo"
