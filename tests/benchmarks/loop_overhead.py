@@ -53,7 +53,8 @@ def reply(number: int) -> str:
     """A kilobyte of prose, another one each time, with a status block."""
     words = random.Random(number)
     sentences = [" ".join(words.choices(PROSE.split(), k=11)).capitalize() + "." for _ in range(12)]
-    return REPLY.format(prose=" ".join(sentences), path=f"parser/{words.choice(PROSE.split())}.py", reason=sentences[0].lower())
+    path = f"parser/{words.choice(PROSE.split())}.py"
+    return REPLY.format(prose=" ".join(sentences), path=path, reason=sentences[0].lower())
 
 
 class Instant(Executor):
@@ -181,7 +182,7 @@ async def measure(iterations: int) -> dict[str, float]:
         "commit_ratio": paired(plain),
         "iteration_ms_100_events": median(busy.iterations) * 1e3,
         "git_ratio": paired(git),
-        "memory_growth_mb": (plain.resident[-1] - plain.resident[1]) / 1e6,
+        "memory_growth_mb": (plain.resident[-1] - plain.resident[0]) / 1e6,
         "time_growth_ratio": last / first,
     }
 
