@@ -26,6 +26,7 @@ from ralph.executors.base import Executor, Timeouts, Transcript, Turn, TurnEvent
 from ralph.journal import Journal
 from ralph.limits import LimitReached, Price
 from ralph.output import Interrupted, Output, Usage
+from ralph.plan import TaskPlan
 from ralph.prompt import Prompt, build_prompt, contract_example
 from ralph.record import IterationRecord, RunRecord, RunState
 from ralph.redact import Redactor
@@ -68,6 +69,18 @@ class Parts:
     def price(self, model: str | None) -> Price | None:
         """What the model that answered costs, where that is known."""
         return self.prices.get(model or self.model or "") or self.prices.get(self.model or "")
+
+    def read_plan(self) -> TaskPlan | None:
+        """The workspace's plan, or None; its texts are masked, as all that enters."""
+        plan = self.workspace.plan(self.plan)
+        texts = "\n".join(f"{item.text} {item.section}" for item in plan.items) if plan else ""
+        if plan is None or self.redactor(texts) == texts:
+            return plan
+        masked = self.redactor
+        items = (
+            item.model_copy(update={"text": masked(item.text), "section": masked(item.section)}) for item in plan.items
+        )
+        return plan.model_copy(update={"items": tuple(items)})
 
 
 @dataclass(slots=True)
@@ -159,7 +172,7 @@ def _prompt(parts: Parts, run: ActiveRun) -> Prompt:
     return build_prompt(
         run.record.task,
         iteration=run.next_number,
-        plan=parts.workspace.plan(parts.plan),
+        plan=parts.read_plan(),
         feedback=word.feedback,
         pivot=word.pivot or word.warning,
         interrupted=run.state.cut_short,
@@ -243,7 +256,7 @@ async def _look(parts: Parts, run: ActiveRun, output: Output) -> Progress:
     after = await parts.workspace.snapshot()
     changes = await parts.workspace.changes(run.before, after) if run.before else Changes()
     run.before = after
-    return progress(run.record, run.state, changes, parts.workspace.plan(parts.plan))
+    return progress(run.record, run.state, changes, parts.read_plan())
 
 
 def _case(parts: Parts, run: ActiveRun, output: Output, seen: Progress) -> Case:

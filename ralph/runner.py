@@ -200,7 +200,7 @@ class Runner:
             started_at=now,
             pid=os.getpid(),
             fingerprint=before.fingerprint,
-            plan=parts.workspace.plan(parts.plan),
+            plan=parts.read_plan(),
         )
         await self._store.create(record)
         run = self._active(record, RunState.of(record), seq=0)
