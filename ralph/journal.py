@@ -67,6 +67,12 @@ class Journal:
                     raise self._failure
                 await self._write([*self._take(), *events], iteration=iteration, run=run)
 
+    async def publish_unkept(self, event: Event) -> None:
+        """Publishes the end of a run whose store has failed: who watches must not wait for it for ever."""
+        with anyio.CancelScope(shield=True):
+            async with self._lock:
+                await self._publish(self._numbered(event))
+
     async def flush_groups(self) -> None:
         """Commits what is noted, at most every 100 ms, until `close`."""
         with self._flushing:

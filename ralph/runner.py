@@ -26,7 +26,7 @@ from ralph.breaker import CircuitBreaker
 from ralph.clock import Clock
 from ralph.conclusion import Rules
 from ralph.decision import Complete, DecisionSettings, Halt, Pause, held_by
-from ralph.errors import ExecutorUnavailableError, RecordError, UsageError
+from ralph.errors import ExecutorUnavailableError, RecordError, StoreError, UsageError
 from ralph.events import Event, Paused, Resumed, RunFinished, RunStarted, VerificationFinished
 from ralph.executors.base import Executor, Timeouts
 from ralph.hooks import Hooks
@@ -292,12 +292,21 @@ class Runner:
         }
         now = self._parts.clock.now()
         run.record = run.record.model_copy(update={**facts, "state": "finished", "finished_at": now})
-        with anyio.CancelScope(shield=True):
-            stamp = run.stamp(now, iteration=run.state.number)
+        stamp = run.stamp(now, iteration=run.state.number)
+        try:
             await run.journal.commit(RunFinished(**stamp, **facts), run=run.record)
-        run.journal.close()
-        self._runs.pop(run.id, None)
-        self._parts.workspace.release()
+        except StoreError as error:
+            lost: dict[str, Any] = {
+                "stop_reason": "error",
+                "verified": False,
+                "detail": self._parts.redactor(str(error)),
+            }
+            await run.journal.publish_unkept(RunFinished(**stamp, **{**facts, **lost}))
+            raise
+        finally:
+            run.journal.close()
+            self._runs.pop(run.id, None)
+            self._parts.workspace.release()
         return run.record
 
     def _started(self, run: ActiveRun, *, resumed: bool = False, already_green: bool = False) -> RunStarted:

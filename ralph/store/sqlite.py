@@ -1,5 +1,6 @@
 """What is particular to SQLite: how its file is opened, how a transaction begins, what its errors mean."""
 
+import os
 import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,12 +15,19 @@ __all__ = ["SqliteFile"]
 BUSY_TIMEOUT = 3.0
 """Seconds to wait for another process's transaction; each of ours takes less than a millisecond."""
 
+PATIENCE = 60.0
+"""The same for what comes of a run: somebody's look at the file or a backup of it must not end a night's work."""
+
 _ELSEWHERE = "Check the file and its folder, or name another place for the store."
 _DISK_FULL = ("the disk is full", "Make room, then resume the run: everything up to the last iteration is kept.")
 _READ_ONLY = ("it cannot be written", "Check who owns the file and its folder and their permissions.")
 _BUSY = (
-    f"another process has kept it locked for more than {BUSY_TIMEOUT:.0f} seconds",
+    "another process keeps it locked",
     "End the program that has it open (a database browser, a backup), then try again.",
+)
+_GONE = (
+    "its file was taken away or replaced while it was in use",
+    "Leave it in its place, with the -wal and -shm files beside it, while a run goes on.",
 )
 _DAMAGED = ("the file is damaged", "Move it away, with the -wal and -shm files beside it, and Ralph begins a new one.")
 _FAULTS = {
@@ -74,6 +82,22 @@ class SqliteFile:
     def prepare(self, connection: Connection) -> None:
         """What is kept in the file itself, once it is known to be Ralph's."""
         connection.exec_driver_sql("PRAGMA journal_mode = WAL")
+
+    def be_patient(self, connection: Connection) -> None:
+        """From now on the connection waits longer for other processes."""
+        connection.exec_driver_sql(f"PRAGMA busy_timeout = {PATIENCE * 1000:.0f}")
+
+    def identity(self) -> tuple[int, int] | None:
+        """Which file has the name now; None where none has. What is written to a file without a name is lost."""
+        try:
+            found = os.stat(self.path)  # noqa: PTH116 - before every commit: the cheapest way to know
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+    def gone(self) -> StoreError:
+        """What a person is told where the name has become another file's, or nobody's."""
+        return self._unusable(*_GONE)
 
     def explain(self, error: DBAPIError) -> StoreError:
         """What a person is told of an error."""

@@ -45,7 +45,7 @@ def raw(path):
 
 
 async def test_a_store_that_another_process_keeps_locked(path, monkeypatch):
-    monkeypatch.setattr(sqlite, "BUSY_TIMEOUT", 0.05)
+    monkeypatch.setattr(sqlite, "PATIENCE", 0.05)
     async with open_store(str(path)) as store:
         await store.create(sample_run())
         with raw(path) as other:
@@ -57,6 +57,33 @@ async def test_a_store_that_another_process_keeps_locked(path, monkeypatch):
         assert str(path) in str(raised.value)
         await store.append("run-1", [sample_event(1)])
         assert await store.last_seq("run-1") == 1
+
+
+async def test_a_run_waits_longer_for_another_process_than_its_beginning(path, monkeypatch):
+    monkeypatch.setattr(sqlite, "BUSY_TIMEOUT", 0.05)
+    async with open_store(str(path)) as store, anyio.create_task_group() as tasks:
+        await store.create(sample_run())
+        with raw(path) as other:
+            other.execute("BEGIN IMMEDIATE")
+            with pytest.raises(StoreError, match="another process"):
+                await store.create(sample_run("run-2"))
+            tasks.start_soon(store.append, "run-1", [sample_event(1)])
+            await anyio.sleep(0.2)
+            other.execute("ROLLBACK")
+    async with open_store(str(path)) as store:
+        assert await store.last_seq("run-1") == 1
+
+
+@pytest.mark.parametrize("then", ["gone", "replaced"])
+async def test_what_would_go_to_a_file_without_a_name_is_refused(path, then):
+    async with open_store(str(path)) as store:
+        await store.create(sample_run())
+        path.rename(path.with_suffix(".moved"))
+        if then == "replaced":
+            path.write_bytes(path.with_suffix(".moved").read_bytes())
+        with pytest.raises(StoreError, match="taken away or replaced") as raised:
+            await store.append("run-1", [sample_event(1)])
+        assert str(path) in str(raised.value)
 
 
 async def test_a_file_that_is_locked_while_it_is_opened(path, monkeypatch):

@@ -1,0 +1,51 @@
+"""A store that fails in the middle of a run: the run ends, and whoever watches or waits is told."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ralph.errors import StoreError
+from ralph.events import Event, RunFinished
+from ralph.hooks import Hooks
+from ralph.runner import Runner
+from ralph.store.memory import MemoryStore
+from ralph.testing import ScriptedExecutor
+from ralph.workspace import open_workspace
+
+DONE = "All done.\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: finished\n---END_RALPH_STATUS---"
+
+
+class Seen(Hooks):
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    async def on_event(self, event: Event) -> None:
+        self.events.append(event)
+
+
+class Failing(MemoryStore):
+    """Keeps a run's beginning, and nothing of what comes of it."""
+
+    failed = False
+
+    async def append(self, run_id: str, events: Any, **more: Any) -> None:
+        self.failed = self.failed or any(event.type == "iteration_finished" for event in events)
+        if self.failed:
+            raise StoreError("The store cannot be used: the disk is full.", "Make room.")
+        await super().append(run_id, events, **more)
+
+
+async def test_who_watches_is_told_of_the_end(tmp_path: Path) -> None:
+    seen, workspace = Seen(), open_workspace(tmp_path)
+    with pytest.raises(StoreError, match="disk is full"):
+        async with Runner(
+            executor=ScriptedExecutor([DONE]), store=Failing(), workspace=workspace, hooks=[seen]
+        ) as runner:
+            await runner.run("task")
+    end = seen.events[-1]
+    assert isinstance(end, RunFinished)
+    assert (end.stop_reason, end.verified) == ("error", False)
+    assert "the disk is full" in end.detail
+    assert "iteration_finished" not in {event.type for event in seen.events}, "what is not kept is not told"
+    open_workspace(tmp_path).hold("another")
