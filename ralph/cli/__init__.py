@@ -13,6 +13,7 @@ __all__ = ["main"]
 
 def main() -> NoReturn:
     """Runs the program on the process's arguments and ends the process."""
+    _open_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")  # what agents write has characters that no terminal has
@@ -22,6 +23,13 @@ def main() -> NoReturn:
     except OSError:
         _forget_output()
     sys.exit(code)
+
+
+def _open_streams() -> None:
+    """Standard streams that the caller has closed lead to nowhere, or the next files opened would take their place."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115 - a device, for good
 
 
 def _exit_code(arguments: list[str]) -> int:

@@ -1,6 +1,8 @@
 """Faults that a night brings, put into whole runs on the real Copilot runtime."""
 
 import os
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,7 +14,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ralph.testing import ModelServer, Shell, Use
+from ralph.testing import ModelServer, Say, Shell, Step, Use, WriteFile
+from ralph.testing.request import ModelRequest
+
+DONE = "All done.\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: written\n---END_RALPH_STATUS---"
 
 pytestmark = pytest.mark.timeout(90)
 
@@ -95,3 +100,33 @@ def test_a_second_ctrl_c_leaves_nothing_of_a_shell_that_heeds_none(
         os.killpg(process.pid, signal.SIGINT)
         assert process.wait(10) == 130
     assert living(seconds) == []
+
+
+def test_a_store_that_is_taken_away_ends_the_run_with_what_to_do(
+    ralph: Callable, workspace: Path, environment: Mapping[str, str]
+) -> None:
+    def script(request: ModelRequest) -> Step:
+        if request.results:
+            return Say(DONE)
+        shutil.rmtree(environment["XDG_STATE_HOME"])
+        return WriteFile("hello.txt", "hello")
+
+    with ModelServer(script) as server:
+        ran = ralph("run", "Create hello.txt", *against(server, workspace))
+    assert ran.code == 1
+    assert ran.end["stop_reason"] == "error"
+    assert "taken away or replaced" in ran.stderr
+    assert ran.stderr.count("\n") == 1
+    assert not ran.of("iteration_finished"), "what is shown is kept"
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&- <&-"])
+def test_closed_standard_streams_change_nothing(environment: Mapping[str, str], workspace: Path, closed: str) -> None:
+    with ModelServer([WriteFile("hello.txt", "hello"), Say(DONE)]) as server:
+        words = shlex.join((sys.executable, "-m", "ralph", "run", "Create hello.txt", *against(server, workspace)))
+        ended = subprocess.run(
+            ("/bin/sh", "-c", f"{words} {closed}"), env=environment, capture_output=True, timeout=50, check=False
+        )
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stderr == b""
+    assert (workspace / "hello.txt").exists()
