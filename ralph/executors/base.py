@@ -326,14 +326,16 @@ def _unseen(_event: TurnEvent) -> None:
 async def watchdog(turn: Turn) -> TimedOut:
     """Returns when the turn has run out of time; cancel it when the turn ends first.
 
-    It sleeps until the earliest moment at which a time could run out, and looks again then.
+    It sleeps until the earliest moment at which a time could run out, and looks again then. A tool that starts or
+    ends meanwhile puts another limit in force, which runs out no earlier than its whole length from now.
     """
+    shortest = min(turn.timeouts.idle, turn.timeouts.tool)
     while True:
         at, timed_out = turn.transcript.expires(turn.timeouts)
         left = at - monotonic()
         if left <= 0:
             return timed_out
-        await anyio.sleep(left)
+        await anyio.sleep(min(left, shortest))
 
 
 async def within_time(turn: Turn, work: Callable[[], Awaitable[None]]) -> TimedOut | None:

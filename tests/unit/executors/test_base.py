@@ -246,6 +246,31 @@ async def test_the_watchdog_bites_when_a_time_has_run_out(limits: dict[str, floa
         assert await watchdog(watched) == TimedOut(limit=which, after=0.02)
 
 
+async def test_a_tool_that_starts_while_the_watchdog_waits_for_something_else_has_its_own_limit() -> None:
+    watched = turn(tool=0.1)
+
+    async def work() -> None:
+        await anyio.lowlevel.checkpoint()  # the watchdog has looked and sees an idle agent
+        watched.transcript.tool_started("1", "bash")
+        await anyio.sleep_forever()
+
+    with anyio.fail_after(5):
+        assert await within_time(watched, work) == TimedOut(limit="tool", after=0.1)
+
+
+async def test_silence_after_a_tool_is_not_given_the_tools_long_limit() -> None:
+    watched = turn(idle=0.1)
+    watched.transcript.tool_started("1", "bash")
+
+    async def work() -> None:
+        await anyio.lowlevel.checkpoint()  # the watchdog has looked and sees a tool at work
+        watched.transcript.tool_finished("1", success=True)
+        await anyio.sleep_forever()
+
+    with anyio.fail_after(5):
+        assert await within_time(watched, work) == TimedOut(limit="idle", after=0.1)
+
+
 async def test_the_watchdog_does_not_bite_who_gives_signs_of_life() -> None:
     watched = turn(idle=0.1)
 
