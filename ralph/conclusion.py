@@ -102,7 +102,7 @@ def conclude(
     """The record of an iteration, with its decision."""
     output, analysis = case.output, case.analysis
     limited = output.failure is not None and output.failure.failure == "rate_limited"
-    unshown = limited or isinstance(output.outcome, Interrupted)
+    unshown = limited or (isinstance(output.outcome, Interrupted) and output.outcome.by != "denials")
     breaker = state.breaker if unshown else rules.breaker.record(state.breaker, observe(case, verification), at)
     spent = state.spent.called(started_at, keep=rules.limits.calls_per_hour).used(
         output.usage, duration, counts=not limited

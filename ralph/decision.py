@@ -371,6 +371,8 @@ def _why_on(case: Case) -> str:
             return f"the turn failed and is tried again: {_failure_text(failure)}"
         case TimedOut(limit=limit, after=after):
             return f"the turn was ended after {after:g} s ({limit} time-out)"
+        case Interrupted(detail=detail):
+            return f"the turn was ended: {detail}"
         case _ if case.exit_signal is False:
             return "the agent says that work is left"
         case _:

@@ -22,7 +22,7 @@ from ralph.events import (
     IterationStarted,
     VerificationFinished,
 )
-from ralph.executors.base import Executor, Timeouts, Transcript, Turn, TurnEvent
+from ralph.executors.base import Executor, Timeouts, ToolFinished, Transcript, Turn, TurnEvent
 from ralph.journal import Journal
 from ralph.limits import LimitReached, Price
 from ralph.output import Interrupted, Output, Usage
@@ -41,6 +41,9 @@ from ralph.workspace.base import Snapshot, Workspace
 __all__ = ["ActiveRun", "Parts", "Stop", "iterate", "verified"]
 
 _Asking = Callable[[Iterable[Verifier], Path], Awaitable[Verification]]
+
+_DENIALS = 20
+"""Denied tool calls in a row that end a turn: an agent that hears nothing but no can go on so for ever."""
 
 _LAST_WORDS = 4.0
 """Seconds that a cancelled iteration has for storing what there was."""
@@ -183,19 +186,28 @@ def _prompt(parts: Parts, run: ActiveRun) -> Prompt:
 
 
 async def _turn(parts: Parts, run: ActiveRun, prompt: Prompt, stop: Stop) -> Output:
-    """The agent's turn, cut short by a person's wish or by a limit that is reached within it."""
+    """The agent's turn, cut short by a person's wish, by a limit that is reached within it, or by denials in a row."""
     limits, spent, number = parts.rules.limits, run.state.spent, run.next_number
-    reached: list[LimitReached] = []
+    cut: list[Interrupted] = []
+    denied = 0
+
+    def end(by: Literal["limit", "denials"], detail: str) -> None:
+        cut.append(Interrupted(by=by, detail=detail))
+        scope.cancel()
 
     def hear(happened: TurnEvent) -> None:
+        nonlocal denied
         now = parts.clock.now()
         if isinstance(happened, Usage):
             used = spent.used(priced(happened, parts.price(run.transcript.model)), 0.0, counts=False)
-            if (hit := limits.within_turn(used)) and not reached:
-                reached.append(hit)
-                scope.cancel()
+            if hit := limits.within_turn(used):
+                end("limit", str(hit))
         elif event := as_event(happened, run_id=run.id, iteration=number, at=now):
             run.journal.note(event)
+        if isinstance(happened, ToolFinished):
+            denied = denied + 1 if happened.call.denied else 0
+            if denied == _DENIALS:
+                end("denials", f"{denied} tool calls in a row were denied")
 
     run.transcript = Transcript(hear, parts.redactor)
     turn = Turn(
@@ -213,7 +225,9 @@ async def _turn(parts: Parts, run: ActiveRun, prompt: Prompt, stop: Stop) -> Out
         return await execute(parts.executor, prompt, turn, parts.redactor)
     if stop.reason:
         return run.transcript.finish(Interrupted(by="signal", detail=stop.reason))
-    return run.transcript.finish(Interrupted(by="limit", detail=str(reached[0]) if reached else "max_duration"))
+    over = limits.max_duration or 0.0
+    duration = LimitReached(limit="max_duration", allowed=over, used=over)
+    return run.transcript.finish(cut[0] if cut else Interrupted(by="limit", detail=str(duration)))
 
 
 async def _conclude(parts: Parts, run: ActiveRun, output: Output, started_at: datetime, stop: Stop) -> IterationRecord:

@@ -130,10 +130,12 @@ class Failed(BaseModel, frozen=True):
 
 
 class Interrupted(BaseModel, frozen=True):
-    """Ralph itself ended the turn: a signal came, or a limit was reached within it. What there was is kept."""
+    """Ralph itself ended the turn: a signal came, a limit was reached within it, or the agent did nothing any more but
+    ask for what it is denied. What there was is kept.
+    """
 
     kind: Literal["interrupted"] = "interrupted"
-    by: Literal["signal", "limit"]
+    by: Literal["signal", "limit", "denials"]
     detail: str = ""
 
 

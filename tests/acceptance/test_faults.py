@@ -130,3 +130,17 @@ def test_closed_standard_streams_change_nothing(environment: Mapping[str, str], 
     assert ended.returncode == 0, ended.stderr
     assert ended.stderr == b""
     assert (workspace / "hello.txt").exists()
+
+
+@pytest.mark.parametrize("executor", ["copilot-sdk", "copilot-cli"])
+def test_an_agent_that_asks_for_nothing_but_what_it_is_denied_is_stopped(
+    ralph: Callable, workspace: Path, executor: str
+) -> None:
+    with ModelServer([], then=Shell("git push origin main")) as server:
+        ran = ralph("run", "Publish it", "--executor", executor, *against(server, workspace))
+        asked, told = len(server.requests), server.prompts[-1]
+    assert ran.code == 4, ran.stderr
+    assert ran.end["stop_reason"] == "circuit_open"
+    assert [event["outcome"].get("by") for event in ran.of("iteration_finished")] == ["denials", "denials"]
+    assert asked < 60, "some twenty in each of two turns"
+    assert "Do not try them again" in told
