@@ -48,6 +48,8 @@ Quantity = Literal["tokens", "premium_requests", "cost"]
 """What an executor can measure; a limit on what it cannot is refused at the start."""
 
 _BOUND = 2_000
+_MOST_UNFINISHED = 100_000
+"""Characters that are kept of a message under way, in case it never ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +116,7 @@ class Transcript:
         self._redactor = redactor or Redactor()
         self._stream = self._redactor.stream()
         self._messages: list[Message] = []
+        self._unfinished = ""
         self._calls: dict[str, ToolCall] = {}
         self._started: dict[str, float] = {}
         self._usage = Usage()
@@ -132,14 +135,13 @@ class Transcript:
     def delta(self, text: str) -> None:
         """A piece of a message under way."""
         self.alive()
-        if shown := self._stream.feed(text):
-            self._emit(MessageDelta(shown))
+        self._say(self._stream.feed(text))
 
     def message(self, text: str, tool_calls: int = 0) -> None:
         """A whole message; `tool_calls` counts the tools that it asks for."""
         self.alive()
-        if rest := self._stream.flush():
-            self._emit(MessageDelta(rest))
+        self._say(self._stream.flush())
+        self._unfinished = ""
         message = Message(text=self._redactor(text), tool_calls=tool_calls)
         self._messages.append(message)
         self._emit(message)
@@ -189,7 +191,7 @@ class Transcript:
         )
         self._attempts.append(attempt)
         self._messages, self._calls, self._started, self._usage = [], {}, {}, Usage()
-        self._stream = self._redactor.stream()
+        self._stream, self._unfinished = self._redactor.stream(), ""
         self.session_id, self.diagnostics = None, ""
         self._attempt_began = monotonic()
         self.alive()
@@ -220,7 +222,7 @@ class Transcript:
         return min(ends, key=lambda end: end[0])
 
     def finish(self, outcome: Outcome, *, text: str | None = None) -> Output:
-        """The turn as an `Output`.
+        """The turn as an `Output`. A message under way that never came to its end is its last, but never its text.
 
         Args:
             outcome: how it ended.
@@ -228,12 +230,12 @@ class Transcript:
         """
         if text is not None:
             self.message(text)
-        if rest := self._stream.flush():
-            self._emit(MessageDelta(rest))
+        self._say(self._stream.flush())
+        unfinished = (Message(text=self._unfinished),) if self._unfinished else ()
         last = self._messages[-1] if self._messages else Message(text="")
         return Output(
             text="" if last.tool_calls else last.text,
-            messages=self.messages,
+            messages=(*self.messages, *unfinished),
             tool_calls=tuple(self._calls.values()),
             usage=self.usage,
             outcome=self._masked(outcome),
@@ -244,6 +246,11 @@ class Transcript:
             attempts=tuple(self._attempts),
             diagnostics=self._redactor(self.diagnostics)[-_BOUND:],
         )
+
+    def _say(self, shown: str) -> None:
+        if shown:
+            self._unfinished += shown[: _MOST_UNFINISHED - len(self._unfinished)]
+            self._emit(MessageDelta(shown))
 
     def _masked(self, outcome: Outcome) -> Outcome:
         """Providers like to repeat the key that they do not accept."""

@@ -88,6 +88,24 @@ def test_a_turn_that_was_cut_short_keeps_what_there_was(transcript: Transcript, 
     assert output.duration > 0
 
 
+def test_a_message_that_never_came_to_its_end_is_kept_but_is_no_answer(transcript: Transcript) -> None:
+    transcript.message("I begin", 0)
+    for piece in ("EXIT_SIGNAL", ": true, with ", SECRET, " and"):
+        transcript.delta(piece)
+    output = transcript.finish(TimedOut(limit="idle", after=5))
+    assert output.messages[-1].text == f"EXIT_SIGNAL: true, with {MASK} and"
+    assert output.text == "I begin"
+
+
+def test_pieces_are_forgotten_when_their_message_is_there_and_bounded_when_it_never_is(transcript: Transcript) -> None:
+    transcript.delta("hel")
+    transcript.message("hello")
+    assert transcript.finish(Completed()).messages == (Message(text="hello"),)
+    for _ in range(300):
+        transcript.delta("x" * 1000)
+    assert len(transcript.finish(Completed()).messages[-1].text) == 100_000
+
+
 def test_finish_with_a_text_makes_a_message_of_it(transcript: Transcript, heard: Heard) -> None:
     output = transcript.finish(Completed(), text="hello")
     assert (output.text, output.messages) == ("hello", (Message(text="hello"),))
