@@ -148,7 +148,7 @@ class Transcript:
 
     def tool_started(self, call_id: str, name: str, arguments: str = "") -> None:
         self.alive()
-        call = ToolCall(id=call_id, name=self._redactor(name), arguments=self._bounded(arguments))
+        call = ToolCall(id=self._bounded(call_id), name=self._bounded(name), arguments=self._bounded(arguments))
         self._calls[call_id] = call
         self._started[call_id] = monotonic()
         self._emit(ToolStarted(call))
@@ -240,8 +240,8 @@ class Transcript:
             usage=self.usage,
             outcome=self._masked(outcome),
             executor=self.executor,
-            model=self.model,
-            session_id=self.session_id,
+            model=self.model and self._redactor(self.model),
+            session_id=self.session_id and self._redactor(self.session_id),
             duration=monotonic() - self._began,
             attempts=tuple(self._attempts),
             diagnostics=self._redactor(self.diagnostics)[-_BOUND:],

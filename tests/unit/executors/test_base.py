@@ -120,7 +120,9 @@ def test_secrets_are_masked_wherever_they_come_in(transcript: Transcript, heard:
     transcript.tool_finished("1", success=False, result=f"{SECRET}: command not found")
     transcript.diagnosed(f"restarted with {SECRET}")
     transcript.gave_up("a", Failed(failure="auth", message=f"bad key {SECRET}"), "b")
+    transcript.tool_started(SECRET, "bash")
     transcript.diagnostics = f"warning: {SECRET}"
+    transcript.model, transcript.session_id = f"m {SECRET}", f"s {SECRET}"
     output = transcript.finish(Failed(failure="refused", message=f"no {SECRET}"), text=SECRET)
     shown = output.model_dump_json() + "".join(map(repr, heard))
     assert SECRET not in shown
@@ -144,8 +146,12 @@ def test_no_half_of_a_secret_stays_where_a_text_is_cut(room: int) -> None:
 
 def test_what_no_store_can_hold_is_replaced(transcript: Transcript) -> None:
     transcript.message("half \ud83d and \x00")
-    transcript.tool_started("1", "b\x00sh", "\ud83d")
-    assert transcript.finish(Completed()).model_dump_json().encode()
+    transcript.tool_started("\ud83d", "b\x00sh", "\ud83d")
+    transcript.tool_finished("\ud83d", success=True)
+    transcript.model, transcript.session_id = "m\ud83d", "s\x00"
+    output = transcript.finish(Completed())
+    assert output.model_dump_json().encode()
+    assert (output.tool_calls[0].id, output.tool_calls[0].success) == ("\ufffd", True)
     assert transcript.messages[0].text == "half \ufffd and \ufffd"
 
 
