@@ -23,7 +23,7 @@ import psutil
 
 from ralph.errors import ExecutorUnavailableError
 from ralph.executors.copilot_log import logged_retry_after
-from ralph.process import MARK, end_tree, new_marker, survivors
+from ralph.process import end_tree, marked, new_marker, survivors
 
 if TYPE_CHECKING:
     from copilot import CopilotClient
@@ -88,7 +88,6 @@ class CopilotRuntime:
 
         # Without a handler Python would print the SDK's warnings, tracebacks included, over any display.
         logging.getLogger("copilot").addHandler(logging.NullHandler())
-        environment = {**self._environment, MARK: _marked(self._environment, self._marker)}
         return CopilotClient(
             connection=RuntimeConnection.for_stdio(path=str(self._program), args=["--log-dir", self._logs.name]),
             working_directory=self._logs.name,
@@ -96,7 +95,7 @@ class CopilotRuntime:
             use_logged_in_user=self._home is None,
             # The finest detail that is needed: a rate limit's end is told in a warning and nowhere else.
             log_level="warning",
-            env=environment,
+            env=marked(self._environment, self._marker),
         )
 
     def _keep_pipes(self) -> None:
@@ -169,11 +168,6 @@ class CopilotRuntime:
     @property
     def _log_folder(self) -> Path:
         return Path(self._logs.name)
-
-
-def _marked(environment: Mapping[str, str], marker: str) -> str:
-    outer = environment.get(MARK)
-    return f"{outer}:{marker}" if outer else marker
 
 
 async def _readable(descriptor: int) -> None:
