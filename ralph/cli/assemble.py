@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from ralph.analysis import Keyword
 from ralph.breaker import CircuitBreaker
@@ -100,10 +100,9 @@ def _copilot_cli(build: _Build) -> Executor:
     from ralph.executors.copilot_cli import CopilotCLIExecutor
     from ralph.executors.provision import find_cli
 
-    named = build.settings.cli_path
-    mode: Literal["agent", "what-the-shell"] = "agent"
-    if build.settings.cli_mode == "what-the-shell":
-        mode, program = "what-the-shell", Path(named).expanduser() if named else None
+    named, mode = build.settings.cli_path, build.settings.cli_mode
+    if mode == "what-the-shell":
+        program = Path(named).expanduser() if named else None
     else:
         found = find_cli(Path(named)) if named else None
         program = found.path if found else None

@@ -84,18 +84,18 @@ class CopilotCLIExecutor(Executor):
         permissions: PermissionPolicy | None = None,
         home: Path | None = None,
         progress: Progress | None = None,
-        mode: Literal["agent", "what-the-shell"] = "agent",
+        mode: Literal["prompt", "what-the-shell"] = "prompt",
     ) -> None:
         if base_url and not model:
             raise UsageError(f"The endpoint {base_url} needs a model's name.", "Give one with --model.")
         self.model, self.base_url, self.permissions = model, base_url, permissions or PermissionPolicy()
-        self.mode: Literal["agent", "what-the-shell"] = mode
+        self.mode: Literal["prompt", "what-the-shell"] = mode
         self._api_key, self._wire_api, self._headers = api_key or _NO_KEY, wire_api, dict(headers or {})
         self._program, self._home, self._progress = program, home, progress
         self._own_home: tempfile.TemporaryDirectory[str] | None = None
         self._meter = UsageMeter()
         self.account = base_url or "github"
-        if mode == "agent":
+        if mode == "prompt":
             self.measures = frozenset({"tokens"}) if base_url else frozenset({"tokens", "premium_requests"})
         permission_flags(self.permissions, Path("/"))
 
@@ -236,5 +236,5 @@ def _legacy_program(program: Path | None) -> Path:
         return Path(found)
     raise ExecutorUnavailableError(
         f"The mode what-the-shell needs the deprecated program {LEGACY}, which is not on PATH.",
-        "Use the mode agent, which needs the Copilot CLI of today.",
+        "Take the setting executor.cli_mode out: the Copilot CLI of today is then used.",
     )

@@ -1,0 +1,39 @@
+"""From settings to parts: who does the work."""
+
+from pathlib import Path
+
+import pytest
+
+from ralph.cli.assemble import EXECUTORS, executor_for
+from ralph.config import ExecutorSettings
+from ralph.errors import UnknownNameError, UsageError
+from ralph.executors import CopilotCLIExecutor, FallbackExecutor
+from ralph.executors.permissions import PermissionPolicy
+
+
+@pytest.mark.parametrize("name", EXECUTORS)
+def test_every_executor_goes_by_its_name_and_takes_the_endpoint(name: str) -> None:
+    executor = executor_for(ExecutorSettings(name=name, model="m", base_url="http://127.0.0.1:9/v1", deny=("url",)))
+    parts = [executor.primary, executor.secondary] if isinstance(executor, FallbackExecutor) else [executor]
+    assert [part.name for part in parts] == (["copilot-sdk", "copilot-cli"] if name == "copilot" else [name])
+    assert {part.account for part in parts} == {"http://127.0.0.1:9/v1"}
+    assert {getattr(part, "permissions", None) for part in parts} == {PermissionPolicy(deny=("url",))}
+
+
+def test_an_executor_that_there_is_not_is_an_error_with_the_nearest_one() -> None:
+    with pytest.raises(UnknownNameError, match="copilot-cli"):
+        executor_for(ExecutorSettings(name="copilot-cly"))
+
+
+@pytest.mark.parametrize("name", ["copilot", "copilot-cli"])
+def test_what_the_shell_is_a_mode_by_name_with_a_program_of_its_own(name: str, tmp_path: Path) -> None:
+    executor = executor_for(ExecutorSettings(name=name, cli_mode="what-the-shell", cli_path=str(tmp_path / "legacy")))
+    cli = executor.secondary if isinstance(executor, FallbackExecutor) else executor
+    assert isinstance(cli, CopilotCLIExecutor)
+    assert (cli.mode, cli.measures) == ("what-the-shell", frozenset())
+
+
+@pytest.mark.parametrize("name", EXECUTORS)
+def test_a_program_that_is_not_there_is_found_out_before_the_run(name: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no such file"):
+        executor_for(ExecutorSettings(name=name, cli_path=str(tmp_path / "nowhere")))
