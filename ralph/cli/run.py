@@ -33,6 +33,8 @@ _ENDS = "When it ends"
 _LIMITS = "Limits"
 _TIMES = "Time for one turn of the agent (90s, 15m, 2h)"
 _ELSE = "Other settings"
+_SIGNALS = {"SIGHUP": 129, "SIGTERM": 143}
+"""Any other one is SIGINT."""
 
 Prompt = Annotated[str | None, typer.Argument(metavar="PROMPT", help="The task; - reads it from standard input.")]
 File = Annotated[Path | None, typer.Option("--file", "-f", metavar="FILE", help="Read the task from a file.")]
@@ -192,6 +194,6 @@ def _look_up(store: str | None) -> str:
 
 def exit_code(record: "RunRecord") -> int:
     """The exit code that a run's end means."""
-    if record.stop_reason == "cancelled" and record.detail == "SIGTERM":
-        return 143
+    if record.stop_reason == "cancelled" and record.detail in _SIGNALS:
+        return _SIGNALS[record.detail]
     return _EXIT_CODES[record.stop_reason or "error"]

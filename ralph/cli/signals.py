@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM: the first ends the run in good order, the second at once."""
+"""SIGINT, SIGTERM and a terminal that is closed: the first ends the run in good order, the second at once."""
 
 import os
 import signal
@@ -43,7 +43,7 @@ async def cancelled_by_signals(runner: "Runner", display: "Display") -> AsyncGen
 
 
 async def _listen(runner: "Runner", display: "Display", *, task_status: anyio.abc.TaskStatus[None]) -> None:
-    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+    with anyio.open_signal_receiver(*_heard()) as signals:
         task_status.started()
         first = await anext(signals)
         display.hurry("Ending the agent's turn and storing what there is. Once more ends it at once.")
@@ -51,6 +51,12 @@ async def _listen(runner: "Runner", display: "Display", *, task_status: anyio.ab
         with anyio.move_on_after(_PATIENCE):
             _die(await anext(signals))
         _die(first)
+
+
+def _heard() -> list[signal.Signals]:
+    """SIGHUP comes when the terminal is closed, and means nothing to a program that `nohup` has started."""
+    closed = [signal.SIGHUP] if signal.getsignal(signal.SIGHUP) == signal.SIG_DFL else []
+    return [signal.SIGINT, signal.SIGTERM, *closed]
 
 
 def _die(number: int) -> NoReturn:

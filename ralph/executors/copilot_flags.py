@@ -2,7 +2,9 @@
 
 The CLI judges by itself, and in places more strictly than Ralph's policy: in the modes "workspace" and "read-only" the
 agent does not get at files outside the workspace and the folder for temporary files, not even to read them; "read-only"
-leaves it without a shell; of a command that is denied, only the first two words count. A pattern that is to deny
+leaves it without a shell. In places it is more lax: a file that a shell command names by `~`, or within another shell's
+text, is not seen (with 1.0.102), credentials included; of a command that is denied, only the first two words count. A
+pattern that is to deny
 something and for which the CLI has no flag is refused at the start rather than passed over.
 """
 

@@ -50,11 +50,12 @@ def belongs_to_nobody(process: psutil.Process) -> bool:
 
 
 @contextmanager
-def begun(environment: Mapping[str, str], *words: str) -> Generator["subprocess.Popen[bytes]"]:
+def begun(environment: Mapping[str, str], *words: str, before: str = "") -> Generator["subprocess.Popen[bytes]"]:
     """A `ralph run` under way, in a group of its own as in a terminal; killed at the end where it has not ended."""
     process = subprocess.Popen(
-        (sys.executable, "-m", "ralph", "run", *words),
+        (*before.split(), sys.executable, "-m", "ralph", "run", *words),
         env=environment,
+        stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
@@ -81,6 +82,23 @@ def test_a_limit_on_tokens_ends_a_turn_that_would_not_end(ralph: Callable, works
     assert ran.end["detail"].startswith("max_tokens")
     assert ran.end["iterations"] == 1
     assert asked < 40, "some twelve thousand tokens a call: five calls and what comes until they are told of"
+
+
+@pytest.mark.parametrize(("before", "code"), [("", 129), ("nohup", 0)])
+def test_a_closed_terminal_ends_the_run_and_its_agent_but_not_under_nohup(
+    environment: Mapping[str, str], workspace: Path, before: str, code: int
+) -> None:
+    seconds = f"33{os.getpid()}"
+    with (
+        ModelServer([Shell(f"sleep {seconds}"), WriteFile("hello.txt", "hello"), Say(DONE)]) as server,
+        begun(environment, "Wait", "--executor", "copilot-cli", *against(server, workspace), before=before) as process,
+    ):
+        until(lambda: living(seconds))
+        process.send_signal(signal.SIGHUP)
+        if before:
+            living(seconds)[0].kill()
+        assert process.wait(30) == code
+    assert living(seconds) == []
 
 
 def test_a_second_ctrl_c_leaves_nothing_of_a_shell_that_heeds_none(
