@@ -343,6 +343,7 @@ async def test_a_runtime_killed_between_turns_is_replaced(scene: Callable[..., A
         await on.turn()
         first = on.runtime()
         first.kill()
+        await until(lambda: not first.is_running() or first.status() == psutil.STATUS_ZOMBIE)
         assert (await on.turn()).text == "Two."
         assert on.runtime().pid != first.pid
 

@@ -157,6 +157,15 @@ def test_an_iteration_is_counted_and_kept() -> None:
     assert (record.tally, record.breaker) == (Tally(answered=True), BreakerState())
 
 
+def test_what_is_spent_adds_up_over_the_run() -> None:
+    before = Spent(iterations=2, duration=7, usage=Usage(input_tokens=10, cost=0.5))
+    state = RunState.of(RUN).model_copy(update={"spent": before})
+    record = concluded(case(usage=Usage(input_tokens=3)), state=state, limits=Limits(max_duration=12))
+    assert record.spent == Spent(iterations=3, duration=12, usage=Usage(input_tokens=13, cost=0.5))
+    assert isinstance(record.decision, Halt)
+    assert record.decision.reason == "max_duration: 12 of 12"
+
+
 def test_a_rate_limit_counts_against_nothing_but_what_it_used() -> None:
     state = RunState.of(RUN).model_copy(update={"breaker": BreakerState(no_progress=2, warning=True, reason="…")})
     given = case(Failed(failure="rate_limited", retry_after=9), progressed=False, usage=Usage(input_tokens=3))

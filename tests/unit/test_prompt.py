@@ -1,3 +1,6 @@
+from typing import Any
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -107,6 +110,24 @@ def test_every_section_but_the_task_is_bounded() -> None:
     assert text.count("> head") == text.count("> tail") == 3
     assert "characters left out" in text
     assert "y" * 50_000 in build_prompt("y" * 50_000).text
+
+
+@pytest.mark.parametrize(("section", "most"), [("interrupted", 500), ("feedback", 6_000), ("pivot", 2_000)])
+def test_a_section_is_cut_in_its_middle_where_it_is_longer_than_it_may_be(section: Any, most: int) -> None:
+    whole = "a" * (most // 2) + "b" * (most - most // 2)
+
+    assert f"> {whole}" in build_prompt("x", **{section: whole}).text
+    cut = build_prompt("x", **{section: f"a{whole}b"}).text
+    assert f"> {whole[: most // 2]}\n> [… 2 characters left out …]\n> {whole[most // 2 :]}\n" in cut
+
+
+def test_twenty_open_items_are_told_in_200_characters_each() -> None:
+    plan = parse_plan("".join(f"- [ ] {'x' * 300}\n" for _ in range(20)))
+
+    text = build_prompt("x", plan=plan).text
+
+    assert text.count(f"> - [ ] {'x' * 200}\n") == 20
+    assert "more" not in text.partition("</task>")[2].partition("End your last message")[0]
 
 
 def test_the_task_cannot_close_its_tag() -> None:
