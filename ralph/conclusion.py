@@ -104,9 +104,8 @@ def conclude(
     limited = output.failure is not None and output.failure.failure == "rate_limited"
     unshown = limited or (isinstance(output.outcome, Interrupted) and output.outcome.by != "denials")
     breaker = state.breaker if unshown else rules.breaker.record(state.breaker, observe(case, verification), at)
-    spent = state.spent.called(started_at, keep=rules.limits.calls_per_hour).used(
-        output.usage, duration, counts=not limited
-    )
+    called = state.spent.called(started_at, keep=rules.limits.calls_per_hour, times=1 + len(output.attempts))
+    spent = called.used(output.usage, duration, counts=not limited)
     tally = state.tally.after(case)
     decision = decide(
         case,

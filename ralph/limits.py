@@ -42,7 +42,7 @@ class Spent(BaseModel, frozen=True):
     Attributes:
         iterations: the rate-limited ones not counted.
         duration: of all iterations, in seconds; pauses are not counted.
-        calls: when the executor was called in the last hour, oldest first; kept where their number is limited.
+        calls: when an agent was called in the last hour, oldest first; kept where their number is limited.
     """
 
     iterations: NonNegativeInt = 0
@@ -50,12 +50,12 @@ class Spent(BaseModel, frozen=True):
     usage: Usage = Usage()
     calls: tuple[datetime, ...] = ()
 
-    def called(self, at: datetime, *, keep: int | None) -> "Spent":
-        """With one more call of the executor; only the last `keep` calls are of interest, without a limit none."""
+    def called(self, at: datetime, *, keep: int | None, times: int = 1) -> "Spent":
+        """With more calls of the executor; only the last `keep` calls before are of interest, without a limit none."""
         if keep is None:
             return self
         recent = tuple(call for call in self.calls[-keep:] if at - call < _HOUR)
-        return self.model_copy(update={"calls": (*recent, at)})
+        return self.model_copy(update={"calls": (*recent, *[at] * times)})
 
     def used(self, usage: Usage, duration: float, *, counts: bool) -> "Spent":
         """With one more iteration; `counts` is False for a rate-limited one."""

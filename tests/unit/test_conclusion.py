@@ -11,7 +11,7 @@ from ralph.changes import Changes
 from ralph.conclusion import Progress, Rules, breaker_changed, conclude, observe, priced, progress
 from ralph.decision import Complete, Continue, DecisionSettings, Halt, Pause, Tally
 from ralph.limits import Limits, Price, Spent
-from ralph.output import Completed, Failed, Interrupted, Outcome, Output, TimedOut, ToolCall, Usage
+from ralph.output import Attempt, Completed, Failed, Interrupted, Outcome, Output, TimedOut, ToolCall, Usage
 from ralph.plan import parse_plan
 from ralph.record import IterationRecord, PlanCount, RunRecord, RunState
 from ralph.strategies import Case, Claim
@@ -223,6 +223,15 @@ def test_calls_are_counted_from_their_beginning_where_they_are_limited() -> None
     assert record.spent.calls == (AT,)
     assert isinstance(record.decision, Pause)
     assert record.decision.until == AT + timedelta(hours=1)
+
+
+def test_second_tries_are_calls_too() -> None:
+    tried = Attempt(executor="x", outcome=Failed(failure="unavailable"))
+    record = concluded(case(attempts=(tried, tried)), limits=Limits(calls_per_hour=3))
+    assert record.spent.calls == (AT, AT, AT)
+    assert isinstance(record.decision, Pause)
+    assert record.decision.until == AT + timedelta(hours=1)
+    assert isinstance(concluded(case(attempts=(tried,)), limits=Limits(calls_per_hour=3)).decision, Continue)
 
 
 @pytest.mark.parametrize(
