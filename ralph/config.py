@@ -4,6 +4,7 @@ What is said later in this list wins: the defaults, `[tool.ralph]` in pyproject.
 `RALPH_…` (`RALPH_BREAKER__NO_PROGRESS=5`), the command line. The settings in force are frozen into the run's record.
 """
 
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -185,8 +186,12 @@ class SettingsFound:
 def environment() -> Source:
     """What variables called RALPH_… say; those that name no setting are somebody else's.
 
-    Raises `SettingError` for one that cannot be read.
+    Raises `SettingError` for one that cannot be read, or that names a setting without its section: a limit that
+    nobody keeps is worse than none.
     """
+    if wrong := next((name for name in sorted(os.environ) if name in _SECTIONLESS), None):
+        remedy = f"Did you mean {_SECTIONLESS[wrong]!r}?"
+        raise SettingError(wrong, "the environment", "there is no such setting.", remedy)
     try:
         shape = cast("type[BaseSettings]", Settings)  # it reads nothing of it but the fields
         values = EnvSettingsSource(shape, env_prefix="RALPH_", env_nested_delimiter="__")()
@@ -223,6 +228,19 @@ def untrusted_keys(source: Source) -> tuple[str, ...]:
     """The keys in a workspace's own settings that need a person's consent."""
     said = {key for key, _ in _leaves(source.values)}
     return tuple(key for key in TRUSTED_ONLY if any(name == key or name.startswith(f"{key}.") for name in said))
+
+
+def _sectionless() -> dict[str, str]:
+    """The variables that people write when they forget the section, with those that they mean. A mere NAME could be
+    anyone's.
+    """
+    sections = {section: _names_at([section]) for section in ("executor", "limits", "breaker", "decision")}
+    return {
+        f"RALPH_{name.upper()}": f"RALPH_{section.upper()}__{name.upper()}"
+        for section, names in sections.items()
+        for name in names
+        if name != "name"
+    }
 
 
 def _merge(into: dict[str, Any], values: Mapping[str, Any]) -> None:
@@ -316,3 +334,6 @@ def _model_in(annotation: object) -> type[BaseModel] | None:
     """The model that a field holds, by itself, in a table or in a list."""
     held = (annotation, *get_args(annotation))
     return next((each for each in held if isinstance(each, type) and issubclass(each, BaseModel)), None)
+
+
+_SECTIONLESS = _sectionless()

@@ -226,7 +226,9 @@ def test_variables_set_what_they_name(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.origins["breaker.no_progress"] == "the environment"
 
 
-@pytest.mark.parametrize("name", ["RALPH_DEBUG", "RALPH_TURN", "RALPH_BREAKR__NO_PROGRESS", "RALPH_", "RALPH"])
+@pytest.mark.parametrize(
+    "name", ["RALPH_DEBUG", "RALPH_TURN", "RALPH_BREAKR__NO_PROGRESS", "RALPH_", "RALPH", "RALPH_NAME"]
+)
 def test_variables_that_name_no_setting_are_somebody_elses(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(name, "1")
     assert environment().values == {}
@@ -242,6 +244,8 @@ def test_variables_that_name_no_setting_are_somebody_elses(name: str, monkeypatc
         ("RALPH_EXECUTOR", "copilot-cli", "as in RALPH_EXECUTOR__NAME=…"),
         ("RALPH_EXECUTOR", f'{{"api_key": "{KEY}"', "it is a whole section"),
         ("RALPH_PRICES", "{", "lists and tables are written as JSON"),
+        ("RALPH_MAX_ITERATIONS", "3", "Did you mean 'RALPH_LIMITS__MAX_ITERATIONS'?"),
+        ("RALPH_API_KEY", KEY, "Did you mean 'RALPH_EXECUTOR__API_KEY'?"),
     ],
 )
 def test_variables_that_will_not_do(name: str, value: str, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
