@@ -32,7 +32,9 @@ _KINDS: dict[str, FailureKind] = {
 _NOT_UNDERSTOOD = re.compile(
     r"failed to parse|error decoding|unexpected eof|no response was returned|invalid json", re.IGNORECASE
 )
-_NOT_LOGGED_IN = re.compile(r"no authentication information|not (?:logged in|authenticated)", re.IGNORECASE)
+_NOT_LOGGED_IN = re.compile(
+    r"no authentication information|no github oauth token|not (?:logged in|authenticated)", re.IGNORECASE
+)
 
 
 def record(event: Event, transcript: Transcript) -> None:

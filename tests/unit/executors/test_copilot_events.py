@@ -123,6 +123,7 @@ def test_the_status_decides(status: int, kind: str):
         ("query", "… Last error: Failed to parse chat-completions stream chunk: expected ident", "protocol"),
         ("query", "… error decoding response body: unexpected EOF during chunk size line", "protocol"),
         ("query", "No response was returned. Send your message again to retry.", "protocol"),
+        ("query", "Execution failed: InvalidArg, No GitHub OAuth token or Copilot HMAC key provided", "auth"),
         ("something new", "Whatever.", "unavailable"),
     ],
 )
