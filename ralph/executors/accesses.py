@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise, takewhile
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -11,7 +12,7 @@ from pydantic import BaseModel
 
 from ralph.executors.shell_text import Command, UnreadableScriptError, commands
 
-__all__ = ["Access", "PermissionRequest", "accesses"]
+__all__ = ["GIT_READERS", "Access", "PermissionRequest", "accesses"]
 
 _MOST_PATHS = 4_000
 _LONGEST_PATH = 4_096
@@ -40,14 +41,22 @@ _WRITE_LAST = frozenset({"cp", "install", "ln", "rsync", "scp"})
 _WRITE_OPTIONS = {
     "cp": ("-t", "--target-directory"),
     "curl": ("-o", "--output", "--output-dir"),
+    "git": ("-o", "--output"),
     "install": ("-t", "--target-directory"),
     "ln": ("-t", "--target-directory"),
     "mv": ("-t", "--target-directory"),
+    "sort": ("-o", "--output"),
     "tar": ("-C", "--directory"),
     "unzip": ("-d",),
     "wget": ("-O", "-P", "--output-document", "--directory-prefix"),
 }
-_GIT_VALUED = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env"})
+_GIT_FOLDERS = frozenset({"-C", "--git-dir", "--work-tree"})
+_GIT_VALUED = _GIT_FOLDERS | {"-c", "--namespace", "--exec-path", "--config-env"}
+GIT_READERS = frozenset(
+    {"blame", "cat-file", "describe", "diff", "grep", "log", "ls-files", "ls-tree", "merge-base", "rev-list"}
+    | {"rev-parse", "shortlog", "show", "status"}
+)
+"""What git does that changes nothing."""
 
 
 class PermissionRequest(BaseModel, frozen=True):
@@ -158,12 +167,19 @@ def _spoken(command: Command) -> Iterator[tuple[str, ...]]:
     if program != "git":
         yield (program, *words[1:])
         return
+    at = _git_begins(words)
+    for option, value in pairwise(words[1:at]):
+        if option == "-c" and value.startswith("alias."):
+            yield ("git", *value.partition("=")[2].lstrip("!").removeprefix("git ").split())
+    yield ("git", *words[at:])
+
+
+def _git_begins(words: list[str]) -> int:
+    """Where git's own options end and what it is to do stands."""
     at = 1
     while at < len(words) and words[at].startswith("-"):
-        if words[at] == "-c" and at + 1 < len(words) and words[at + 1].startswith("alias."):
-            yield ("git", *words[at + 1].partition("=")[2].lstrip("!").removeprefix("git ").split())
         at += 2 if words[at] in _GIT_VALUED else 1
-    yield ("git", *words[at:])
+    return at
 
 
 def _written(command: Command) -> list[str]:
@@ -180,11 +196,36 @@ def _written(command: Command) -> list[str]:
         targets += operands
     elif program in _WRITE_LAST:
         targets += operands[-1:] if len(operands) > 1 else []
+    elif program == "git":
+        targets += _git_written(words)
+    elif program == "find":
+        targets += _found_and_changed(words)
     elif program == "dd":
         targets += [word.removeprefix("of=") for word in words if word.startswith("of=")]
     elif program in {"sed", "perl"} and any(word.startswith(("-i", "--in-place", "-pi")) for word in words):
         targets += operands if {"-e", "-f"} & set(words) else operands[1:]
     return [target for target in targets if target]
+
+
+def _git_written(words: list[str]) -> list[str]:
+    """The folders that git is told to work in instead, unless it only reads there, and those that it is to make."""
+    at = _git_begins(words)
+    task = words[at] if at < len(words) else ""
+    folders = [value for option, value in pairwise(words[:at]) if option in _GIT_FOLDERS]
+    folders += [value for option, _, value in (word.partition("=") for word in words[:at]) if option in _GIT_FOLDERS]
+    operands = [word for word in words[at + 1 :] if not word.startswith("-")]
+    made = operands[1:] if task == "clone" else operands if task in {"init", "worktree"} else []
+    return [] if task in GIT_READERS else [*folders, *made]
+
+
+def _found_and_changed(words: list[str]) -> list[str]:
+    """Where `find` begins, if it changes what it finds."""
+    changes = "-delete" in words or any(
+        option in {"-exec", "-execdir", "-ok", "-okdir"} and program in _WRITE_ALL
+        for option, program in pairwise(words)
+    )
+    begun = [word for word in words[1:] if word not in {"-H", "-L", "-P"}]
+    return ([*takewhile(lambda word: not word.startswith(("-", "(", "!")), begun)] or ["."]) if changes else []
 
 
 def _operands(command: Command) -> list[str]:

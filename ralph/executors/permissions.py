@@ -42,7 +42,7 @@ from typing import Literal, Self, get_args
 from pydantic import BaseModel
 
 from ralph.errors import SettingError, UnknownNameError
-from ralph.executors.accesses import Access, PermissionRequest, accesses
+from ralph.executors.accesses import GIT_READERS, Access, PermissionRequest, accesses
 from ralph.executors.shell_text import UnreadableScriptError
 
 __all__ = ["DENIED_COMMANDS", "Allowed", "Denied", "PermissionMode", "PermissionPolicy", "PermissionRequest"]
@@ -89,10 +89,6 @@ _READERS = frozenset(
     | {"fgrep", "file", "find", "grep", "head", "id", "jq", "ls", "md5sum", "nl", "printf", "ps", "pwd", "readlink"}
     | {"realpath", "rg", "sha256sum", "sort", "stat", "tail", "test", "tr", "tree", "true", "type", "uname", "uniq"}
     | {"wc", "which", "whoami"}
-)
-_GIT_READERS = frozenset(
-    {"blame", "cat-file", "describe", "diff", "grep", "log", "ls-files", "ls-tree", "merge-base", "rev-list"}
-    | {"rev-parse", "shortlog", "show", "status"}
 )
 _NOT_READING = re.compile(r"-(exec|execdir|ok|okdir|delete|fprint.*|fls|o.*|O.*|-output.*|-pre.*|-open-files.*)")
 
@@ -265,7 +261,7 @@ def _only_reading(access: Access) -> str:
     if access.kind in {"read", "url"} or access.read_only or access.guessed:
         return ""
     if access.words and access.words[0] in _READERS | {"git"}:
-        known = access.words[0] != "git" or (len(access.words) > 1 and access.words[1] in _GIT_READERS)
+        known = access.words[0] != "git" or (len(access.words) > 1 and access.words[1] in GIT_READERS)
         if known and not any(_NOT_READING.fullmatch(word) for word in access.words[1:]):
             return ""
     return f"{_bounded(access.said)!r} may change something, and only reading is allowed here."

@@ -19,7 +19,8 @@ _DEEPEST = 12
 _MOST_COMMANDS = 2_000
 
 _TOKEN = re.compile(
-    r"""(?P<joined>\\\n|\$IFS\b|\$\{IFS[^}]{0,20}\})
+    r"""(?P<continued>\\\n)
+    |(?P<blank>\$IFS\b|\$\{IFS[^}]{0,20}\})
     |(?P<plain>[^\s'"\\$`;&|()<>\#]+)
     |(?P<single>'[^']*'?)
     |(?P<ansi>\$'(?:[^'\\]|\\.)*'?)
@@ -208,7 +209,9 @@ class _Reader:
 
     def _take(self, kind: str, piece: str) -> None:
         match kind:
-            case "space" | "joined":
+            case "continued":
+                pass
+            case "space" | "blank":
                 self._end_word()
             case "end":
                 self._end_command()
