@@ -83,7 +83,7 @@ def test_deltas_are_shown():
 def test_usage_adds_up_and_own_keys_cost_no_premium_request():
     transcript = recorded(
         event("assistant.usage", inputTokens=100, outputTokens=5, cacheReadTokens=50, cost=1, isByok=False),
-        event("assistant.usage", inputTokens=100, outputTokens=5, cost=1, isByok=True),
+        event("assistant.usage", inputTokens=100, outputTokens=5, cost=4, isByok=True),
     )
     usage = transcript.usage
     assert (usage.tokens, usage.cache_read_tokens, usage.premium_requests, usage.model_calls) == (210, 50, 1.0, 2)
@@ -131,6 +131,13 @@ def test_without_a_status_the_runtimes_name_for_it_decides_then_its_wording(erro
     failure = failure_in(event("session.error", errorType=error_type, message=message))
     assert failure is not None
     assert failure.failure == kind
+
+
+@pytest.mark.parametrize(("status", "words"), [(403, "Not for you."), (500, "Check your key.")])
+def test_an_error_is_told_in_the_words_of_the_call_that_had_it(status: int, words: str):
+    told = Failed(failure="refused", status=403, message="Not for you.")
+    assert in_the_providers_words(Failed(failure="refused", status=status, message="Check your key."), told).message == words
+    assert in_the_providers_words(told, None) == told
 
 
 def test_a_missing_contract_is_no_quota_that_comes_back():
