@@ -7,12 +7,13 @@ and an item that vanishes or is reworded stays open.
 
 import os
 import re
-import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from pydantic import BaseModel, PositiveInt
+
+from ralph.regular_file import read_regular
 
 __all__ = ["PLAN_NAMES", "PlanItem", "PlanState", "TaskPlan", "compare", "moved", "parse_plan", "read_plan"]
 
@@ -232,9 +233,4 @@ def _read(workspace: Path, name: str) -> bytes:
     path = (root / name).resolve(strict=True)
     if not path.is_relative_to(root):
         raise ValueError("it leads out of the workspace")
-    # O_NONBLOCK: opening a FIFO would wait for a writer. O_NOFOLLOW: `path` has been resolved, so a link is a trick.
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
-    with open(os.open(path, flags), "rb") as file:  # noqa: PTH123 - a descriptor, not a path
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise ValueError("it is not a regular file")
-        return file.read(_MOST_BYTES + 1)
+    return read_regular(path, _MOST_BYTES + 1)

@@ -8,7 +8,7 @@ from typing import Any, Literal, cast
 from ralph.cli.trust import is_trusted, require_trust
 from ralph.config import SettingsFound, Source, environment, load_settings
 from ralph.errors import SettingError, UsageError, WorkspaceError
-from ralph.workspace.marks import read_regular
+from ralph.regular_file import read_regular
 
 __all__ = ["FLAGS", "own_sources", "read_settings", "user_file", "workspace_folder"]
 

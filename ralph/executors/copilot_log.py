@@ -9,12 +9,12 @@ So the runtime is given a log folder of its own; where it outlives a turn, what 
 """
 
 import json
-import os
-import stat
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import anyio
+
+from ralph.regular_file import read_regular
 
 __all__ = ["logged_retry_after"]
 
@@ -50,19 +50,14 @@ def _latest(folder: Path, after: int) -> dict[str, Any] | None:
                 line: Any = json.loads(b"{" + piece.split(b"\n", 1)[0])
             except ValueError:
                 continue
-            if isinstance(line, dict) and line.get("http_status") == 429:  # pyright: ignore[reportUnknownMemberType]
-                return line  # pyright: ignore[reportUnknownVariableType]
+            found = cast("dict[str, Any]", line) if isinstance(line, dict) else {}
+            if found.get("http_status") == 429:
+                return found
     return None
 
 
 def _tail(path: Path, after: int) -> bytes:
     try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0))
+        return read_regular(path, _TAIL, offset=max(after, path.lstat().st_size - _TAIL))
     except OSError:
         return b""
-    with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            return b""
-        file.seek(max(after, status.st_size - _TAIL))
-        return file.read(_TAIL)

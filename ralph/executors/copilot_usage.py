@@ -6,13 +6,12 @@ log alone (seen with 1.0.102), a moment late.
 """
 
 import json
-import os
-import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from ralph.output import Usage
+from ralph.regular_file import read_regular
 
 __all__ = ["SessionLog", "UsageMeter"]
 
@@ -133,14 +132,9 @@ def _rest(total: _N | None, before: _N | None) -> _N | None:
 def _content(path: Path, start: int = 0) -> bytes:
     """What stands in a file from there on, bounded. The agent could have put anything in its place: a link, a pipe."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0))
+        return read_regular(path, _BOUND, offset=start)
     except OSError:
         return b""
-    with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            return b""
-        file.seek(start)
-        return file.read(_BOUND)
 
 
 def _parsed(text: bytes) -> Mapping[str, Any]:

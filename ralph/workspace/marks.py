@@ -12,7 +12,9 @@ import stat
 import time
 from collections.abc import Iterable
 
-__all__ = ["ABSENT", "Marks", "read_regular"]
+from ralph.regular_file import read_regular
+
+__all__ = ["ABSENT", "Marks"]
 
 ABSENT = "000000"
 """The mark of a path where nothing is."""
@@ -92,20 +94,3 @@ class Marks:
         digest = hashlib.new(self._algorithm, b"blob %d\0" % len(content), usedforsecurity=False)
         digest.update(content)
         return digest.hexdigest()
-
-
-def read_regular(path: bytes | str | os.PathLike[str], limit: int, *, offset: int = 0) -> bytes:
-    """At most `limit` bytes of a regular file. Anything else (a link, a FIFO) raises `OSError`; it never waits."""
-    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-    try:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise OSError(None, "not a regular file")
-        if offset:
-            os.lseek(handle, offset, os.SEEK_SET)
-        chunks: list[bytes] = []
-        while limit > 0 and (chunk := os.read(handle, limit)):
-            chunks.append(chunk)
-            limit -= len(chunk)
-        return b"".join(chunks)
-    finally:
-        os.close(handle)

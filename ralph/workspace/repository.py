@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from ralph.errors import UsageError, WorkspaceError
 from ralph.process import run
-from ralph.workspace.marks import ABSENT, read_regular
+from ralph.regular_file import read_regular
+from ralph.workspace.marks import ABSENT
 
 __all__ = ["Repository", "Status", "UnreadableError", "find_repository"]
 
