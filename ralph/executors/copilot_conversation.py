@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from ralph.executors.base import Turn, watchdog
-from ralph.executors.copilot_events import Event, classify_failure, ends_turn, record
+from ralph.executors.copilot_events import Event, classify_failure, ends_turn, in_the_providers_words, record
 from ralph.executors.copilot_runtime import CopilotRuntime
 from ralph.executors.permissions import Denied, PermissionPolicy, PermissionRequest
 from ralph.output import Completed, Failed, Outcome
@@ -45,6 +45,7 @@ class Conversation:
         self._begun = False
         self._usable = True
         self._failure: Failed | None = None
+        self._call_failure: Failed | None = None
         self._over = anyio.Event()
         self._idle = anyio.Event()
 
@@ -131,10 +132,12 @@ class Conversation:
             return
         match wire.get("type"):
             case "session.error":
-                self._failure = self._classify(wire) or self._failure
-            case "model.call_failure" if ends_turn(wire):
-                self._failure = self._classify(wire)
-                if self._failure:
+                failure = self._classify(wire)
+                self._failure = in_the_providers_words(failure, self._call_failure) if failure else self._failure
+            case "model.call_failure":
+                self._call_failure = self._classify(wire)
+                if self._call_failure and ends_turn(wire):
+                    self._failure = self._call_failure
                     self._over.set()
             case "session.idle":
                 self._idle.set()

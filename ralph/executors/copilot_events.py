@@ -13,7 +13,7 @@ from typing import Any, cast
 from ralph.executors.base import Transcript
 from ralph.output import Failed, FailureKind, Usage
 
-__all__ = ["Event", "classify_failure", "ends_turn", "failure_in", "record"]
+__all__ = ["Event", "classify_failure", "ends_turn", "failure_in", "in_the_providers_words", "record"]
 
 Event = Mapping[str, Any]
 
@@ -91,6 +91,14 @@ def ends_turn(event: Event) -> bool:
             return isinstance(attempt, int) and attempt > 0
         case _:
             return False
+
+
+def in_the_providers_words(failure: Failed, told: Failed | None) -> Failed:
+    """The turn's failure as the failed call before it told it, if that was the same one.
+
+    The runtime's own words for an error of the provider's are a guess ("Check your key" for any 403).
+    """
+    return told if told and told.status and told.status == failure.status else failure
 
 
 def classify_failure(

@@ -7,7 +7,7 @@ from typing import Any
 import anyio
 
 from ralph.executors.base import Transcript
-from ralph.executors.copilot_events import Event, ends_turn, failure_in, record
+from ralph.executors.copilot_events import Event, ends_turn, failure_in, in_the_providers_words, record
 from ralph.executors.copilot_log import logged_retry_after
 from ralph.executors.copilot_usage import SessionLog
 from ralph.executors.jsonl import JsonLines, Oversized, Unreadable
@@ -141,12 +141,7 @@ class Listener:
                     self._failure, self._given_up = self._call_failure, True
             case _:
                 if failure := failure_in(event):
-                    self._failure = self._in_the_providers_words(failure)
-
-    def _in_the_providers_words(self, failure: Failed) -> Failed:
-        """The CLI's own words for an error of the provider's are a guess ("Check your key" for any 403)."""
-        told = self._call_failure
-        return told if told and told.status and told.status == failure.status else failure
+                    self._failure = in_the_providers_words(failure, self._call_failure)
 
     def _take_oversized(self, line: Oversized) -> None:
         """What a line was about stands at its beginning; a tool that has ended must not seem to go on."""

@@ -245,6 +245,7 @@ async def test_faults_that_are_told_within_seconds(
         assert output.failure is not None, output
         assert (output.failure.failure, output.failure.status) == (kind, status)
         assert output.failure.message
+        assert "COPILOT_PROVIDER" not in output.failure.message, "nobody has set one of those"
         assert output.failure.retry_after is None
         assert on.runtime().is_running()
 

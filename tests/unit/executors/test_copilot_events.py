@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph.executors.base import MessageDelta, ToolFinished, Transcript
-from ralph.executors.copilot_events import classify_failure, ends_turn, failure_in, record
+from ralph.executors.copilot_events import classify_failure, ends_turn, failure_in, in_the_providers_words, record
 from ralph.output import Completed, Failed
 
 
@@ -136,8 +136,9 @@ def test_without_a_status_the_runtimes_name_for_it_decides_then_its_wording(erro
 @pytest.mark.parametrize(("status", "words"), [(403, "Not for you."), (500, "Check your key.")])
 def test_an_error_is_told_in_the_words_of_the_call_that_had_it(status: int, words: str):
     told = Failed(failure="refused", status=403, message="Not for you.")
-    assert in_the_providers_words(Failed(failure="refused", status=status, message="Check your key."), told).message == words
-    assert in_the_providers_words(told, None) == told
+    guess = Failed(failure="refused", status=status, message="Check your key.")
+    assert in_the_providers_words(guess, told).message == words
+    assert in_the_providers_words(guess, None) == guess
 
 
 def test_a_missing_contract_is_no_quota_that_comes_back():
