@@ -1,6 +1,7 @@
 """The rules of the house that no linter knows."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,20 @@ ROOT = Path(__file__).parents[2]
 MODULES = sorted((ROOT / "ralph").rglob("*.py"))
 LONGEST_FUNCTION = 80
 LONGEST_FILE = 500
-FORBIDDEN = ("manager", "util", "helper", "engine", "service", "mixin", "abstract", "impl")
+FORBIDDEN = {
+    "manager",
+    "util",
+    "utils",
+    "helper",
+    "helpers",
+    "engine",
+    "service",
+    "core",
+    "mixin",
+    "enum",
+    "abstract",
+    "impl",
+}
 
 
 def functions(path: Path) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -19,6 +33,11 @@ def functions(path: Path) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
 
 def lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     return (function.end_lineno or function.lineno) - function.lineno + 1
+
+
+def words(name: str) -> list[str]:
+    """`_HTTPImpl` and `http_impl` are http and impl."""
+    return [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+", name)]
 
 
 def test_no_function_is_long() -> None:
@@ -43,8 +62,9 @@ def test_no_file_is_long() -> None:
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_names_are_the_fields_terms(path: Path) -> None:
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    classes = [node.name.lower() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
-    assert not [name for name in (path.stem, *classes) for word in FORBIDDEN if word in name]
+    named = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    names = [path.stem, *(node.name for node in ast.walk(tree) if isinstance(node, named))]
+    assert not [name for name in names if FORBIDDEN & set(words(name))]
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
