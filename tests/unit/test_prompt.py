@@ -113,11 +113,14 @@ def test_every_section_but_the_task_is_bounded() -> None:
 
 
 @pytest.mark.parametrize(("section", "most"), [("interrupted", 500), ("feedback", 6_000), ("pivot", 2_000)])
-def test_a_section_is_cut_in_its_middle_where_it_is_longer_than_it_may_be(section: Any, most: int) -> None:
+def test_a_section_is_cut_in_its_middle_where_it_is_longer_than_it_may_be(section: str, most: int) -> None:
     whole = "a" * (most // 2) + "b" * (most - most // 2)
 
-    assert f"> {whole}" in build_prompt("x", **{section: whole}).text
-    cut = build_prompt("x", **{section: f"a{whole}b"}).text
+    fits: dict[str, Any] = {section: whole}
+    long: dict[str, Any] = {section: f"a{whole}b"}
+
+    assert f"> {whole}" in build_prompt("x", **fits).text
+    cut = build_prompt("x", **long).text
     assert f"> {whole[: most // 2]}\n> [… 2 characters left out …]\n> {whole[most // 2 :]}\n" in cut
 
 
