@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from ralph.cli.trust import is_trusted, require_trust
+from ralph.cli.trust import FileSource, is_trusted, require_trust
 from ralph.config import SettingsFound, Source, environment, load_settings
 from ralph.errors import SettingError, UsageError, WorkspaceError
 from ralph.regular_file import read_regular
@@ -116,7 +116,7 @@ def _project(workspace: Path) -> Source | None:
     return Source(f"{path} [tool.ralph]", cast("dict[str, Any]", ours)) if isinstance(ours, dict) else None
 
 
-def _toml(path: Path) -> Source | None:
+def _toml(path: Path) -> FileSource | None:
     """What a file says; None where there is none. It may come from anywhere, so it is read bounded."""
     try:
         content = read_regular(path, _MOST_BYTES + 1)
@@ -128,7 +128,7 @@ def _toml(path: Path) -> Source | None:
     if len(content) > _MOST_BYTES:
         raise UsageError(f"{path} is larger than {_MOST_BYTES:,} bytes.", "Settings take a few lines.")
     try:
-        return Source(str(path), tomllib.loads(content.decode()))
+        return FileSource(str(path), tomllib.loads(content.decode()), content)
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         raise SettingError(f"line {line}", str(path), "it is not UTF-8.", "Save the file as UTF-8.") from None

@@ -7,15 +7,23 @@ in it. Consent is kept in the user's state folder: for each place a hash of what
 import hashlib
 import json
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from ralph.config import Source, untrusted_keys
 from ralph.errors import UntrustedSettingsError
 
-__all__ = ["is_trusted", "remember", "require_trust"]
+__all__ = ["FileSource", "is_trusted", "remember", "require_trust"]
 
 _MOST_BYTES = 4_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class FileSource(Source):
+    """A source that is a whole file; consent is to its very bytes, of any other source to its values."""
+
+    content: bytes
 
 
 def require_trust(source: Source, *, trust: bool, ask: bool = True) -> None:
@@ -77,6 +85,8 @@ def _value(source: Source, key: str) -> object:
 
 
 def _hash(source: Source) -> str:
+    if isinstance(source, FileSource):
+        return hashlib.sha256(source.content).hexdigest()
     said = json.dumps(source.values, sort_keys=True, default=str)
     return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()
 
