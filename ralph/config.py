@@ -99,7 +99,7 @@ class ExecutorSettings(BaseModel, frozen=True, extra="forbid"):
 class LimitSettings(Limits, frozen=True, extra="forbid"):
     """Limits, with the duration also as text."""
 
-    max_duration: Duration | None = Field(default=None, description="Of the work, pauses not counted.")
+    max_duration: Duration | None = Field(default=None, description="Of the whole run, pauses included.")
 
 
 class Breaker(BreakerSettings, frozen=True, extra="forbid"):

@@ -11,6 +11,7 @@ RalphError                      something stopped Ralph; exit code 1 unless a su
 │   │   └── WorkspaceBusyError     another run is at work in it
 │   └── VerifierError              a verifier that cannot start
 ├── StoreError                  1  the store cannot be read or written
+│   └── StoreUnusableError      2  it cannot even be opened, or take a new run
 ├── ExecutorUnavailableError    6  no executor can work: missing, not logged in, refused
 │   └── ProvisionError             the agent's program could not be found or fetched
 └── RecordError                 1  a stored record cannot be read back
@@ -31,6 +32,7 @@ __all__ = [
     "RecordError",
     "SettingError",
     "StoreError",
+    "StoreUnusableError",
     "UnknownNameError",
     "UnmeasurableLimitError",
     "UntrustedSettingsError",
@@ -137,6 +139,12 @@ class VerifierError(UsageError):
 
 class StoreError(RalphError):
     """The store cannot be read or written."""
+
+
+class StoreUnusableError(StoreError):
+    """The store cannot even be opened, or take a new run: another one has to be named, or this one mended."""
+
+    exit_code = 2
 
 
 class ExecutorUnavailableError(RalphError):

@@ -41,7 +41,7 @@ class Spent(BaseModel, frozen=True):
 
     Attributes:
         iterations: the rate-limited ones not counted.
-        duration: of all iterations, in seconds; pauses are not counted.
+        duration: in seconds, iterations and pauses together.
         calls: when an agent was called in the last hour, oldest first; kept where their number is limited.
     """
 
@@ -56,6 +56,10 @@ class Spent(BaseModel, frozen=True):
             return self
         recent = tuple(call for call in self.calls[-keep:] if at - call < _HOUR)
         return self.model_copy(update={"calls": (*recent, *[at] * times)})
+
+    def waited(self, seconds: float) -> "Spent":
+        """With a pause."""
+        return self.model_copy(update={"duration": self.duration + max(0.0, seconds)})
 
     def used(self, usage: Usage, duration: float, *, counts: bool) -> "Spent":
         """With one more iteration; `counts` is False for a rate-limited one."""
@@ -86,9 +90,7 @@ class Limits(BaseModel, frozen=True, extra="forbid"):
     max_iterations: PositiveInt | None = Field(
         default=50, le=_MOST, description="Iterations; rate-limited ones do not count."
     )
-    max_duration: PositiveFloat | None = Field(
-        default=None, le=_MOST, description="Seconds of work, pauses not counted."
-    )
+    max_duration: PositiveFloat | None = Field(default=None, le=_MOST, description="Seconds, pauses included.")
     max_tokens: PositiveInt | None = Field(default=None, le=_MOST, description="Input and output tokens together.")
     max_requests: PositiveFloat | None = Field(
         default=None, le=_MOST, description="Premium requests, as the provider bills them."
@@ -130,6 +132,12 @@ class Limits(BaseModel, frozen=True, extra="forbid"):
             ("max_duration", self.max_duration, spent.duration),
         )
         return _first(limited) or self.within_turn(spent) or self._calls_reached(spent, at)
+
+    def ends(self, spent: Spent, at: datetime) -> datetime | None:
+        """When the run's time is over, if nothing else ends it; None without a limit on it."""
+        if self.max_duration is None:
+            return None
+        return at + timedelta(seconds=max(0.0, self.max_duration - spent.duration))
 
     def within_turn(self, spent: Spent) -> LimitReached | None:
         """The first limit on what is used up that is reached: these also act while the agent is at work."""

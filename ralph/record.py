@@ -15,7 +15,7 @@ from ralph.breaker import BreakerState
 from ralph.changes import FINGERPRINTS_KEPT, Changes
 from ralph.decision import Complete, Continue, Decision, Halt, Pause, StopReason, Tally, following
 from ralph.limits import Spent
-from ralph.output import Attempt, Failed, Interrupted, Outcome, Usage
+from ralph.output import Attempt, Completed, Failed, Interrupted, Outcome, Usage
 from ralph.plan import TaskPlan
 from ralph.verification import Verification
 
@@ -177,7 +177,7 @@ class RunState(BaseModel, frozen=True):
             update |= {"session_id": record.session_id, "session_executor": record.executor}
         if not record.limited:
             update["past"] = (*self.past, record.past)[-PAST_KEPT:]
-        if record.executor and not isinstance(record.outcome, Failed):
+        if record.executor and isinstance(record.outcome, Completed):
             update["executors"] = {**self.executors, record.executor: self.executors.get(record.executor, 0) + 1}
         return self.model_copy(update=update)
 

@@ -242,7 +242,7 @@ class Runner:
             with anyio.CancelScope(shield=True):
                 await self._finish(run, Halt(stop_reason="cancelled", reason=self._stop.reason or "cancelled"))
             raise
-        except ExecutorUnavailableError as error:
+        except (ExecutorUnavailableError, UsageError) as error:  # a program that is named wrongly is the latter
             end = Halt(stop_reason="executor_unavailable", reason=str(error))
         except Exception as error:
             reason = self._parts.redactor(f"{type(error).__name__}: {error}")[:500]
@@ -267,16 +267,20 @@ class Runner:
         return Pause(until=until, reason=f"circuit open: {state.reason}")
 
     async def _pause(self, run: ActiveRun, pause: Pause) -> None:
-        clock = self._parts.clock
-        stamp = run.stamp(clock.now(), iteration=run.state.number)
+        """Waits, at the longest until the run's time is over: a limit on its duration is one of wall time."""
+        clock, began = self._parts.clock, self._parts.clock.now()
+        until = min(pause.until, self._parts.rules.limits.ends(run.state.spent, began) or pause.until)
+        stamp = run.stamp(began, iteration=run.state.number)
         run.record = run.record.model_copy(update={"state": "paused"})
-        await run.journal.commit(Paused(**stamp, until=pause.until, reason=pause.reason), run=run.record)
+        await run.journal.commit(Paused(**stamp, until=until, reason=pause.reason), run=run.record)
         with self._stop.watched():
-            await clock.wait_until(pause.until)
+            await clock.wait_until(until)
+        ended = clock.now()
         run.record = run.record.model_copy(update={"state": "running"})
-        run.state = run.state.model_copy(update={"decision": None})
+        spent = run.state.spent.waited((ended - began).total_seconds())
+        run.state = run.state.model_copy(update={"decision": None, "spent": spent})
         if not self._stop.reason:
-            await run.journal.commit(Resumed(**run.stamp(clock.now(), iteration=run.state.number)), run=run.record)
+            await run.journal.commit(Resumed(**run.stamp(ended, iteration=run.state.number)), run=run.record)
 
     async def _finish(self, run: ActiveRun, end: Complete | Halt) -> RunRecord:
         completed = end if isinstance(end, Complete) else None

@@ -5,8 +5,9 @@ is cancelled is done as a whole or not at all, and leaves the connection to the 
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from types import TracebackType
 from typing import Concatenate, ParamSpec, Self, TypeVar
@@ -14,6 +15,7 @@ from typing import Concatenate, ParamSpec, Self, TypeVar
 import anyio
 from sqlalchemy.exc import DBAPIError
 
+from ralph.errors import StoreError, StoreUnusableError
 from ralph.events import Event
 from ralph.record import IterationRecord, RunRecord
 from ralph.store.base import Store
@@ -37,7 +39,8 @@ class SqlStore(Store):
     async def __aenter__(self) -> Self:
         self._thread = ThreadPoolExecutor(1, "ralph-store")
         try:
-            await self._in_thread(self._open)
+            with _telling_that_it_is_unusable():
+                await self._in_thread(self._open)
         except BaseException:
             await self.__aexit__(None, None, None)
             raise
@@ -54,7 +57,8 @@ class SqlStore(Store):
             self._thread.shutdown()
 
     async def create(self, run: RunRecord, events: Sequence[Event] = ()) -> None:
-        await self._do(Tables.create, run, events)
+        with _telling_that_it_is_unusable():
+            await self._do(Tables.create, run, events)
 
     async def append(
         self,
@@ -110,3 +114,12 @@ class SqlStore(Store):
         tables, self._tables = self._tables, None
         if tables:
             tables.close()
+
+
+@contextmanager
+def _telling_that_it_is_unusable() -> Generator[None]:
+    """What goes wrong before anything was spent is for the person to mend, and is told as such."""
+    try:
+        yield
+    except StoreError as error:
+        raise StoreUnusableError(error.problem, error.remedy) from error

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 __all__ = ["NOISE", "Noise"]
 
 NOISE = (
-    ".ralph/",
+    ".ralph",
     ".git/",
     "__pycache__/",
     "*.pyc",

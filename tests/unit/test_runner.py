@@ -521,3 +521,28 @@ async def test_a_turn_that_a_rate_limit_cut_short_is_told_to_the_next(workspace:
         record = await runner.run("write a")
     assert record.stop_reason == "completed"
     assert "half-changed" in executor.prompts[1].text
+
+
+async def test_a_limit_on_the_duration_is_one_of_wall_time(workspace: Workspace) -> None:
+    clock, seen = FakeClock(), Seen()
+    executor = ScriptedExecutor([Failed(failure="rate_limited", retry_after=600)] * 9)
+    runner = Runner(executor=executor, workspace=workspace, limits=Limits(max_duration=1000), clock=clock, hooks=[seen])
+    async with runner:
+        started = clock.now()
+        record = await runner.run("write a")
+    assert (record.stop_reason, len(seen.of("paused"))) == ("limit_reached", 2)
+    assert clock.now() - started <= timedelta(seconds=1000)
+    assert "max_duration" in record.detail
+
+
+async def test_a_program_that_is_named_wrongly_means_that_the_executor_cannot_work(workspace: Workspace) -> None:
+    class Misnamed(Executor):
+        name = "misnamed"
+
+        async def start(self) -> None:
+            raise UsageError("There is no program '/nowhere/copilot'.", "Correct COPILOT_CLI_PATH.")
+
+    async with Runner(executor=Misnamed(), workspace=workspace) as runner:
+        record = await runner.run("write a")
+    assert record.stop_reason == "executor_unavailable"
+    assert "COPILOT_CLI_PATH" in record.detail
