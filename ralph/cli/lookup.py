@@ -9,17 +9,21 @@ import psutil
 from ralph.cli.settings import read_settings
 from ralph.errors import UsageError
 from ralph.record import RunRecord
-from ralph.store import Store, open_store
+from ralph.store import Store, default_path, open_store
 
 __all__ = ["find_run", "is_alive", "opened_store", "state_of"]
 
 
 @asynccontextmanager
 async def opened_store(name: str | None, folder: Path | None = None) -> AsyncGenerator[Store]:
-    """The store that the command line names, else the one of the settings in force in a folder."""
-    settings = read_settings(folder or Path.cwd(), {"--store": name}, own="trusted").settings
-    async with open_store(settings.store) as store:
-        yield store
+    """The store that the command line names, else the one of the settings in force in a folder.
+
+    One that is not there yet is not made by looking into it: an empty one stands for it.
+    """
+    place = read_settings(folder or Path.cwd(), {"--store": name}, own="trusted").settings.store
+    store = open_store(place)
+    async with store if _exists(place) else open_store("memory:") as opened:
+        yield opened
 
 
 async def find_run(store: Store, name: str) -> RunRecord:
@@ -34,6 +38,18 @@ async def find_run(store: Store, name: str) -> RunRecord:
     if alike:
         raise UsageError(f"Several runs begin with {name!r}: {', '.join(alike[:5])}.", "Give more of the id.")
     raise UsageError(f"There is no run {name[:80]!r} in the store.", "`ralph runs` lists them; `last` is the newest.")
+
+
+def _exists(place: str | None) -> bool:
+    """Whether the file of a store that `open_store` has taken for one is there, or is kept from us."""
+    path = Path(place.removeprefix("sqlite:///")).expanduser() if place else default_path()
+    try:
+        path.stat()
+    except FileNotFoundError:
+        return False
+    except OSError:
+        pass
+    return True
 
 
 def is_alive(run: RunRecord) -> bool:

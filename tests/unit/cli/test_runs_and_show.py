@@ -47,6 +47,18 @@ def test_nothing_ran_yet(ralph: Callable[..., Any]) -> None:
     assert (ended.code, ended.err) == (2, "ralph: There is no run in the store yet. `ralph run` makes one.\n")
 
 
+@pytest.mark.parametrize("words", [("runs",), ("show",), ("breaker", "show"), ("breaker", "reset")])
+@pytest.mark.parametrize("named", [True, False])
+def test_looking_for_runs_makes_no_store(
+    ralph: Callable[..., Any], home: Path, tmp_path: Path, words: tuple[str, ...], named: bool
+) -> None:
+    file = tmp_path / "folder" / "runs.db"
+    ended = ralph(*words, *(("--store", f"sqlite:///{file}") if named else ()))
+    assert "yet" in ended.out + ended.err
+    assert not file.parent.exists()
+    assert not (home / "state").exists()
+
+
 def test_runs_tells_why_each_stopped(ralph: Callable[..., Any], done: RunRecord, tripped: RunRecord) -> None:
     lines = ralph("runs").out.splitlines()
     assert lines[1].startswith(tripped.id)
