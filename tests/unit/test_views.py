@@ -156,6 +156,8 @@ def test_seconds_as_people_say_them(seconds: float, said: str) -> None:
         ("dos\r\nlines", "dos\nlines"),
         ("bell\x07 back\x08space nul\x00 del\x7f c1\x9b31m", "bell backspace nul del c131m"),
         ("\u202egnp.exe\u202c \u2066a\u2069 \u061cb\u200f", "gnp.exe a b"),
+        ("do\u200bne so\u00adft \ufeffmark \u2060tag\U000e0041", "done soft mark tag"),
+        ("one\u2028line\u2029only", "onelineonly"),
         ("half \ud83d surrogate", "half  surrogate"),
         ("at the end \x1b", "at the end "),
         ("\x1b[", ""),
@@ -166,13 +168,13 @@ def test_nothing_printable_moves_a_terminal(text: str, shown: str) -> None:
     assert printable(text) == shown
 
 
-@given(st.text(alphabet=st.characters() | st.sampled_from("\x1b[]m\x07\\;0\x9b\u202e"), max_size=300))
+@given(st.text(alphabet=st.characters() | st.sampled_from("\x1b[]m\x07\\;0\x9b\u202e\u200b\u2028\ufeff"), max_size=300))
 def test_printable_text_is_bounded_encodable_and_free_of_controls(text: str) -> None:
     shown = printable(text, 100)
     assert len(shown) <= 102
     assert shown.encode().decode() == shown
     assert not any(ord(character) < 32 and character not in "\n\t" for character in shown)
-    assert not set(shown) & set("\x1b\x7f\x9b\u202e\u2066")
+    assert not set(shown) & set("\x1b\x7f\x9b\u202e\u2066\u200b\u2028\u2029\ufeff")
 
 
 @pytest.mark.timeout(10)
