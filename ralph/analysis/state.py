@@ -13,6 +13,7 @@ __all__ = ["Standing", "standing"]
 _SHORT = 400
 """Characters up to which a reply that opens with an error is nothing but that error."""
 _TAIL = 400
+_ASKS = "?？"
 _LOOKED_AT = 50
 
 
@@ -57,17 +58,36 @@ def _failed(outcome: Outcome, scope: Scope) -> State | None:
 
 
 def _question(scope: Scope, completion: Completion) -> str:
-    """The question that the reply ends with, if it asks a person; an offer after finished work is none."""
+    """The question that the reply ends with, if it asks a person; an offer after finished work is none.
+
+    A plea for the answer may stand behind it ("Please let me know."), or alone ("Please confirm that I may …").
+    """
     reading = scope.reading
-    end = len(reading.prose.rstrip(" \t\n*_)"))
-    if not end or reading.prose[end - 1] not in "?？":
+    end = _end(reading, len(reading.prose))
+    begin = _begin(reading, end)
+    if end and reading.prose[end - 1] not in _ASKS and scope.within("plea", (begin, end)):
+        before = _end(reading, begin)
+        if before and reading.prose[before - 1] in _ASKS:
+            begin = _begin(reading, before)
+        elif not scope.within("pleading", (begin, end)) or completion.detected:
+            return ""
+    elif not end or reading.prose[end - 1] not in _ASKS:
         return ""
-    begin = max(reading.sentence(end - 1)[0], end - _TAIL)
-    asked = scope.within("person", (begin, end))
-    offered = scope.within("offer", (begin, end))
-    if not asked or (offered and completion.detected):
+    elif not scope.within("person", (begin, end)) and not scope.within("offer", (begin, end)):
+        return ""
+    if scope.within("offer", (begin, end)) and completion.detected:
         return ""
     return reading.text[begin:end].strip()
+
+
+def _end(reading: Reading, before: int) -> int:
+    """Where the last word or mark before a position ends."""
+    return len(reading.prose[max(0, before - _TAIL) : before].rstrip(" \t\n*_)")) + max(0, before - _TAIL)
+
+
+def _begin(reading: Reading, end: int) -> int:
+    """Where the sentence that ends there begins, at most so far back."""
+    return max(reading.sentence(end - 1)[0], end - _TAIL) if end else 0
 
 
 def _blocked(scope: Scope) -> str:

@@ -31,6 +31,8 @@ Role = Literal[
     "lost",
     "blocked",
     "person",
+    "plea",
+    "pleading",
     "offer",
     "work",
     "plain",
@@ -42,9 +44,9 @@ negation: turns what follows round. absence: there is none of what follows. cont
 sentence says, the first also what the sentence before says. future: what follows has not happened. more: there is
 work to come. certain, likely, unsure, hedge, certainty: how sure the agent is. fault: an error word. fatal: no way on.
 mended: the error is gone. nothing: an empty section says this. progress, unrelated: whether a percentage beside it
-is a share of the work. lost: does not know what to do. blocked: cannot go on without a person.
-person: a question beside it asks someone. offer: a question that asks for nothing. work: something was done.
-plain: looks like one of these and is none.
+is a share of the work. lost: does not know what to do. blocked: cannot go on without a person. person: a question
+beside it asks someone. plea: asks for the answer to the question before it. pleading: asks for one by itself.
+offer: a question that asks for nothing. work: something was done. plain: looks like one of these and is none.
 """
 
 Words = Mapping[Role, Mapping[str, tuple[str, ...]]]

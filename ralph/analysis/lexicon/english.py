@@ -222,6 +222,14 @@ _TALK: Words = {
         *("you", "your", "shall i", "should i", "should we", "shall we", "do i", "may i", "can i", "could i"),
         *("which", "what", "how", "where", "who", "when", "ok to", "okay to"),
     ),
+    "plea": alone(
+        *("let me know", "please tell me", "please confirm", "please advise", "please clarify", "please choose"),
+        *("please decide", "please specify", "tell me which", "your call", "up to you", "awaiting your"),
+    ),
+    "pleading": alone(
+        *("please tell me", "please confirm", "please advise", "please clarify", "please choose", "please decide"),
+        *("please specify", "tell me which", "awaiting your"),
+    ),
     "offer": alone(
         *("anything else", "would you like me to", "do you want me to", "want me to", "shall i also"),
         *("should i also", "any questions", "is there anything", "would you like to"),
