@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from ralph.analysis.result import Completion, State
 from ralph.analysis.scope import Scope
-from ralph.analysis.text import Reading
+from ralph.analysis.text import Reading, Span
 from ralph.output import Completed, Outcome
 from ralph.status import Status, StatusReport
 
@@ -71,13 +71,15 @@ def _question(scope: Scope, completion: Completion) -> str:
             begin = _begin(reading, before)
         elif not scope.within("pleading", (begin, end)) or completion.detected:
             return ""
-    elif not end or reading.prose[end - 1] not in _ASKS:
-        return ""
-    elif not scope.within("person", (begin, end)) and not scope.within("offer", (begin, end)):
+    elif not end or reading.prose[end - 1] not in _ASKS or not _to_person(scope, (begin, end)):
         return ""
     if scope.within("offer", (begin, end)) and completion.detected:
         return ""
     return reading.text[begin:end].strip()
+
+
+def _to_person(scope: Scope, span: Span) -> bool:
+    return bool(scope.within("person", span) or scope.within("offer", span))
 
 
 def _end(reading: Reading, before: int) -> int:
