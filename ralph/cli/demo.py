@@ -41,7 +41,7 @@ def demo(*, keep: Keep = False, store: StoreName = None, display: DisplayName = 
         make_repository(folder)
         with ModelServer(Story(evidence.killed)) as server:
             settings = _settings(server.base_url, store, display)
-            shown = open_display(settings.display)
+            shown = open_display(settings.display, endpoint=True)
             talks = settings.display not in {"json", "none"}
             if talks:
                 typer.echo(_OPENING)

@@ -160,9 +160,10 @@ def run(
     from ralph.display import open_display
 
     task = read_prompt(prompt, file)
-    shown = open_display(settings.display, look_up=_look_up(settings.store))
+    endpoint = settings.executor.base_url
+    shown = open_display(settings.display, look_up=_look_up(settings.store), endpoint=bool(endpoint))
     runner = runner_for(settings, workspace=folder, hooks=[shown], progress=shown.progress)
-    record = run_to_end(runner, task, shown, endpoint=settings.executor.base_url)
+    record = run_to_end(runner, task, shown, endpoint=endpoint)
     return exit_code(record)
 
 

@@ -75,7 +75,15 @@ def _print_run(out: "Console", run: "RunRecord", iterations: "list[IterationReco
         _print_short(out, iteration)
     verifiers = [verdict.verifier for verdict in _last_verdicts(iterations)]
     if run.state == "finished":
-        print_summary(out, run, decision=iterations[-1].decision if iterations else None, verifiers=verifiers)
+        last = iterations[-1] if iterations else None
+        print_summary(
+            out,
+            run,
+            decision=last.decision if last else None,
+            outcome=last.outcome if last else None,
+            endpoint=bool(run.settings.get("executor", {}).get("base_url")),
+            verifiers=verifiers,
+        )
         return
     what = {"crashed": "The process that had it is gone, and did not end it.", "paused": "It waits."}
     out.print()

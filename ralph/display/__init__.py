@@ -8,8 +8,8 @@ from ralph.display.base import Display
 __all__ = ["Display", "open_display"]
 
 
-def open_display(name: str, *, look_up: str = "ralph show") -> Display:
-    """The display of a name in `config.Settings.display`.
+def open_display(name: str, *, look_up: str = "ralph show", endpoint: bool = False) -> Display:
+    """The display of a name in `config.Settings.display`; the other arguments are those of `Display`.
 
     "auto" is the live one on a terminal that people sit at, else the plain one; "live" falls back in the same way.
     """
@@ -22,11 +22,11 @@ def open_display(name: str, *, look_up: str = "ralph show") -> Display:
     if _interactive() and (name == "live" or (name == "auto" and not os.environ.get("CI"))):
         from ralph.display.live import LiveDisplay
 
-        return LiveDisplay(look_up=look_up)
+        return LiveDisplay(look_up=look_up, endpoint=endpoint)
     if name in {"auto", "live", "plain"}:
         from ralph.display.plain import PlainDisplay
 
-        return PlainDisplay(look_up=look_up)
+        return PlainDisplay(look_up=look_up, endpoint=endpoint)
     raise ValueError(f"no display is called {name!r}")
 
 

@@ -26,11 +26,13 @@ class Display(Hooks):
     Args:
         out: where to; standard output by default.
         look_up: the command that shows a run later, to which its id is added; empty where none does.
+        endpoint: whether the model is at an endpoint of the user's own, and not GitHub's.
     """
 
-    def __init__(self, out: TextIO | None = None, *, look_up: str = "ralph show") -> None:
+    def __init__(self, out: TextIO | None = None, *, look_up: str = "ralph show", endpoint: bool = False) -> None:
         self.out = Outlet(out if out is not None else sys.stdout)
         self.look_up = look_up
+        self.endpoint = endpoint
         self._step = ""
         self._last_wait: float | None = None
 

@@ -38,8 +38,8 @@ _BREAKER_STYLES = {"closed": "green", "half_open": "yellow", "open": "red"}
 class LiveDisplay(PlainDisplay):
     """Shows iteration, state, breaker, time, tokens, plan and the last message while they change."""
 
-    def __init__(self, out: TextIO | None = None, *, look_up: str = "ralph show") -> None:
-        super().__init__(out, look_up=look_up)
+    def __init__(self, out: TextIO | None = None, *, look_up: str = "ralph show", endpoint: bool = False) -> None:
+        super().__init__(out, look_up=look_up, endpoint=endpoint)
         from rich.live import Live
 
         self.view = RunView()

@@ -4,7 +4,7 @@ from datetime import datetime
 from functools import singledispatchmethod
 from typing import TextIO
 
-from ralph.decision import Decision, Halt, Pause
+from ralph.decision import Halt, Pause
 from ralph.display.base import Display
 from ralph.display.summary import print_summary
 from ralph.display.terminal import BREAKER_SIGNS, clipped, console_for, one_line, sign
@@ -36,12 +36,12 @@ _OUTPUT_LINES = 12
 class PlainDisplay(Display):
     """Writes a line or more for each event that a person cares for, with the local time in front."""
 
-    def __init__(self, out: TextIO | None = None, *, look_up: str = "ralph show") -> None:
-        super().__init__(out, look_up=look_up)
+    def __init__(self, out: TextIO | None = None, *, look_up: str = "ralph show", endpoint: bool = False) -> None:
+        super().__init__(out, look_up=look_up, endpoint=endpoint)
         self.console = console_for(self.out)
         self._most: int | None = None
         self._verifiers: tuple[str, ...] = ()
-        self._decision: Decision | None = None
+        self._last: IterationFinished | None = None
 
     def show(self, event: Event) -> None:
         self._tell(event)
@@ -130,7 +130,7 @@ class PlainDisplay(Display):
 
     @_tell.register
     def _(self, event: IterationFinished) -> None:
-        self._decision = decision = event.decision
+        self._last, decision = event, event.decision
         failure = outcome_text(event.outcome)
         if event.outcome.kind != "completed" and failure.partition(": ")[2] not in decision.reason:
             self.say(event.at, "turn", failure, style="red")
@@ -149,7 +149,15 @@ class PlainDisplay(Display):
     @_tell.register
     def _(self, event: RunFinished) -> None:
         look_up = f"{self.look_up} {event.run_id}" if self.look_up else ""
-        print_summary(self.console, event, decision=self._decision, verifiers=self._verifiers, look_up=look_up)
+        print_summary(
+            self.console,
+            event,
+            decision=self._last.decision if self._last else None,
+            outcome=self._last.outcome if self._last else None,
+            endpoint=self.endpoint,
+            verifiers=self._verifiers,
+            look_up=look_up,
+        )
 
 
 def outcome_text(outcome: Outcome) -> str:

@@ -4,9 +4,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ralph.decision import Decision
+from ralph.display.remedy import next_step
 from ralph.display.terminal import STOP_SIGNS, evidence_text, one_line, sign
 from ralph.events import RunFinished
-from ralph.output import Usage
+from ralph.output import Outcome, Usage
 from ralph.record import RunRecord
 from ralph.views import duration
 
@@ -26,11 +27,6 @@ _ENDED = {
     "cancelled": "Cancelled",
     "error": "Stopped: a fault in Ralph itself",
 }
-_NEXT = {
-    "executor_unavailable": "`ralph doctor` looks at what the agent needs",
-    "blocked": "say what it needs in the task, and run again: what it did is in the workspace",
-    "limit_reached": "raise the limit and run again: what it did is in the workspace",
-}
 _EVIDENCE = 3
 
 
@@ -44,8 +40,14 @@ def headline(end: RunFinished | RunRecord, verifiers: Iterable[str] = ()) -> str
     return f"Completed, verified by {by}" if by else "Completed, verified"
 
 
-def told(end: RunFinished | RunRecord, decision: Decision | None = None) -> list[tuple[str, str]]:
-    """What is to be told of an end, a label and a text each."""
+def told(
+    end: RunFinished | RunRecord,
+    decision: Decision | None = None,
+    outcome: Outcome | None = None,
+    *,
+    endpoint: bool = False,
+) -> list[tuple[str, str]]:
+    """What is to be told of an end, a label and a text each; the arguments are those of `print_summary`."""
     said: list[tuple[str, str]] = []
     if end.detail:
         by = "ended by " if end.stop_reason == "cancelled" else ""
@@ -54,9 +56,9 @@ def told(end: RunFinished | RunRecord, decision: Decision | None = None) -> list
     said += [("evidence", evidence_text(piece)) for piece in evidence]
     if end.stop_reason == "completed" and not end.verified:
         said.append(("", "nothing but the agent's word stands behind it; with --verify CMD a program decides"))
-    said += [("still open", one_line(item)) for item in end.still_open[:_EVIDENCE]]
-    if next_step := _NEXT.get(end.stop_reason or ""):
-        said.append(("next", next_step))
+    said += [("despite", one_line(item)) for item in end.still_open[:_EVIDENCE]]
+    if step := next_step(end.stop_reason, outcome, endpoint=endpoint):
+        said.append(("next", step))
     by = ", ".join(f"{name} {count}" for name, count in sorted(end.executors.items()))
     said.append(("iterations", f"{end.iterations} ({by})" if by else str(end.iterations)))
     if used := spent(end.usage):
@@ -82,10 +84,19 @@ def print_summary(
     end: RunFinished | RunRecord,
     *,
     decision: Decision | None = None,
+    outcome: Outcome | None = None,
+    endpoint: bool = False,
     verifiers: Iterable[str] = (),
     look_up: str = "",
 ) -> None:
-    """Prints the end of a run; `look_up` is the command that shows it again."""
+    """Prints the end of a run.
+
+    Args:
+        decision, outcome: of the last iteration.
+        endpoint: whether the model is at an endpoint of the user's own.
+        verifiers: the names of those that a completion passed.
+        look_up: the command that shows the run again.
+    """
     from rich.text import Text
 
     done = end.stop_reason == "completed"
@@ -93,7 +104,7 @@ def print_summary(
     mark = sign(console, STOP_SIGNS.get(end.stop_reason or "", "✗"))
     console.print()
     console.print(Text(f"{mark} {headline(end, verifiers)}", style=f"bold {colour}"))
-    rows = told(end, decision)
+    rows = told(end, decision, outcome, endpoint=endpoint)
     if look_up:
         rows.append(("more", look_up))
     for label, text in rows:

@@ -17,6 +17,13 @@ BREAKER_SIGNS = {"closed": "○", "half_open": "◐", "open": "●", "warning": 
 STOP_SIGNS = {"completed": "✓", "cancelled": "■"}
 """For every other stop reason: ✗."""
 
+_CIRCLES = {
+    "repeated output": "It said nearly the same again and again.",
+    "test-only loop": "It did nothing but run tests, again and again.",
+    "no progress": "Several iterations in a row brought nothing forward.",
+}
+"""How the loop goes in circles, by the names that the analysis has for it; any other is an error that repeats."""
+
 _PLAIN_SIGNS = {"○": "o", "◐": "%", "●": "@", "◉": "!", "✓": "+", "✗": "x", "■": "#", "→": "->", "·": "-", "│": "|"}
 
 
@@ -43,6 +50,8 @@ def one_line(text: str, most: int = 200) -> str:
 
 def evidence_text(piece: Evidence) -> str:
     """A piece of evidence in one line: what was said, and why it counts."""
+    if piece.signal == "stuck" and piece.text in _CIRCLES:
+        return _CIRCLES[piece.text]
     quoted = f"“{one_line(piece.text, 80)}”: " if piece.text and piece.signal != "exit_signal" else ""
     return f"{quoted}{one_line(piece.why or piece.signal)}"
 

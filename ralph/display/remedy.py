@@ -1,0 +1,54 @@
+"""What a person can do after a run that did not come to its end: by what stopped it."""
+
+from ralph.decision import StopReason
+from ralph.output import Failed, Outcome
+
+__all__ = ["next_step"]
+
+_NEXT = {
+    "stuck": "say the task in other words or in smaller steps, and run again: what it did is in the workspace",
+    "test_saturation": "say what is left to do beside the tests, and run again: what it did is in the workspace",
+    "circuit_open": "mend what stood in its way, or reword the task, and run again: what it did is in the workspace",
+    "executor_unavailable": "`ralph doctor` looks at what the agent needs",
+    "blocked": "say what it needs in the task, and run again: what it did is in the workspace",
+    "limit_reached": "raise the limit and run again: what it did is in the workspace",
+}
+_KEY = "RALPH_EXECUTOR__API_KEY, or executor.api_key in your own ralph.toml"
+
+
+def next_step(reason: StopReason | None, outcome: Outcome | None = None, *, endpoint: bool = False) -> str:
+    """One line without a full stop; empty where nothing need be done.
+
+    Args:
+        outcome: of the last turn.
+        endpoint: whether the model is at an endpoint of the user's own.
+    """
+    if reason == "executor_unavailable" and isinstance(outcome, Failed):
+        return _at_endpoint(outcome) if endpoint else _at_github(outcome)
+    return _NEXT.get(reason or "", "")
+
+
+def _at_endpoint(failure: Failed) -> str:
+    match failure:
+        case Failed(status=403):
+            return f"check the endpoint's key ({_KEY}) and that it may use what --model names; then --base-url"
+        case Failed(status=404):
+            return "check --base-url (most endpoints end in /v1) and that --model names a model that is there"
+        case Failed(failure="auth"):
+            return f"set the endpoint's key: {_KEY}"
+        case Failed(failure="refused"):
+            return "check --model and --wire-api; where the request was too long, give a smaller task or another model"
+        case _:
+            return "check that the endpoint of --base-url answers; its own log tells more"
+
+
+def _at_github(failure: Failed) -> str:
+    match failure:
+        case Failed(failure="auth"):
+            return "start `copilot` and enter /login, or set GH_TOKEN, or name a model of your own with --base-url"
+        case Failed(status=403):
+            return "check that the account has Copilot and may use the model, or take another one with --model"
+        case Failed(failure="refused"):
+            return "take another model with --model; where the request was too long, give a smaller task"
+        case _:
+            return _NEXT["executor_unavailable"]

@@ -1,0 +1,73 @@
+"""What a person is told to do after a run that did not come to its end."""
+
+import io
+
+import pytest
+
+from ralph.analysis.result import Evidence
+from ralph.decision import Halt
+from ralph.display.plain import PlainDisplay
+from ralph.display.remedy import next_step
+from ralph.display.terminal import evidence_text
+from ralph.events import Event, IterationFinished, RunFinished
+from ralph.output import Failed
+
+
+@pytest.mark.parametrize(
+    ("failure", "endpoint", "said"),
+    [
+        (Failed(failure="auth", status=401), True, "RALPH_EXECUTOR__API_KEY"),
+        (Failed(failure="refused", status=403), True, "executor.api_key"),
+        (Failed(failure="refused", status=404), True, "--base-url"),
+        (Failed(failure="refused", status=404), True, "--model"),
+        (Failed(failure="refused", status=400), True, "smaller task"),
+        (Failed(failure="unavailable", status=500), True, "endpoint"),
+        (Failed(failure="auth"), False, "/login"),
+        (Failed(failure="auth", status=401), False, "GH_TOKEN"),
+        (Failed(failure="refused", status=403), False, "account"),
+        (Failed(failure="refused", status=404), False, "--model"),
+        (Failed(failure="unavailable"), False, "ralph doctor"),
+        (None, False, "ralph doctor"),
+    ],
+)
+def test_where_no_executor_can_work_the_failure_says_what_to_do(
+    failure: Failed | None, endpoint: bool, said: str
+) -> None:
+    assert said in next_step("executor_unavailable", failure, endpoint=endpoint)
+
+
+@pytest.mark.parametrize("reason", ["stuck", "test_saturation", "circuit_open", "limit_reached", "blocked"])
+def test_every_stop_has_a_next_step(reason: str) -> None:
+    assert "run again" in next_step(reason)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("reason", [None, "completed", "cancelled", "error"])
+def test_nothing_need_be_done_after_the_others(reason: str | None) -> None:
+    assert next_step(reason) == ""  # type: ignore[arg-type]
+
+
+def test_the_summary_of_a_refused_key_names_the_setting(whole_run: list[Event]) -> None:
+    refused = Failed(failure="auth", status=401, message="no such key")
+    end = {"stop_reason": "executor_unavailable", "still_open": ("still open in the plan: one",)}
+    events: list[Event] = [
+        event.model_copy(update={"outcome": refused, "decision": Halt(stop_reason="executor_unavailable", reason="x")})
+        if isinstance(event, IterationFinished)
+        else event.model_copy(update=end)
+        if isinstance(event, RunFinished)
+        else event
+        for event in whole_run
+    ]
+    out = io.StringIO()
+    with PlainDisplay(out, endpoint=True) as display:
+        for event in events:
+            display.show(event)
+    assert "RALPH_EXECUTOR__API_KEY" in out.getvalue()
+    assert out.getvalue().count("still open") == 1
+
+
+def test_going_in_circles_is_told_in_sentences() -> None:
+    for pattern in ("repeated output", "test-only loop", "no progress"):
+        told = evidence_text(Evidence(signal="stuck", text=pattern, why="It repeats."))
+        assert "repeats" not in told
+        assert "“" not in told
+    assert evidence_text(Evidence(signal="stuck", text="error X", why="It repeats.")) == "“error X”: It repeats."
