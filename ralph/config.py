@@ -4,6 +4,7 @@ What is said later in this list wins: the defaults, `[tool.ralph]` in pyproject.
 `RALPH_…` (`RALPH_BREAKER__NO_PROGRESS=5`), the command line. The settings in force are frozen into the run's record.
 """
 
+import difflib
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -283,7 +284,7 @@ def _setting_error(error: ValidationError, origins: Mapping[str, str]) -> Settin
     path = [str(part) for part in first["loc"]]
     key, source = ".".join(path)[:200], _origin(path, origins)
     if first["type"] == "extra_forbidden":
-        return SettingError(key, source, "there is no such setting.", nearest(path[-1], _names_at(path[:-1])))
+        return SettingError(key, source, "there is no such setting.", _meant(path))
     remedy = _REMEDIES.get(first["type"], "")
     if first["type"] == "missing":
         return SettingError(key, source, "it is missing.", "Add it.")
@@ -293,6 +294,16 @@ def _setting_error(error: ValidationError, origins: Mapping[str, str]) -> Settin
     reason = reason.replace("greater than or equal to", "at least").replace("less than or equal to", "at most")
     problem = f"{_shown(path, first['input'])} will not do"
     return SettingError(key, source, f"{problem}." if remedy else f"{problem}: {reason}.", remedy)
+
+
+def _meant(path: Sequence[str]) -> str:
+    """What an unknown key may stand for: a neighbour, or a setting of a section that it was written without."""
+    names = _names_at(path[:-1])
+    if len(path) == 1 and not difflib.get_close_matches(path[0], names, n=1, cutoff=0.6):
+        keys = {name: f"{section}.{name}" for section in names for name in _names_at([section])}
+        if close := difflib.get_close_matches(path[0], keys, n=1, cutoff=0.6):
+            return f"Did you mean {keys[close[0]]!r}?"
+    return nearest(path[-1], names)
 
 
 def _origin(path: Sequence[str], origins: Mapping[str, str]) -> str:

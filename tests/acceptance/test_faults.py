@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -72,7 +73,9 @@ def against(server: ModelServer, workspace: Path) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize("executor", ["copilot-sdk", "copilot-cli"])
-def test_a_limit_on_tokens_ends_a_turn_that_would_not_end(ralph: Callable, workspace: Path, executor: str) -> None:
+def test_a_limit_on_tokens_ends_a_turn_that_would_not_end(
+    ralph: Callable[..., Any], workspace: Path, executor: str
+) -> None:
     endless = Use((Shell("true"),), text="Once more.")
     with ModelServer([], then=endless) as server:
         ran = ralph("run", "Go on", "--executor", executor, "--max-tokens", "60000", *against(server, workspace))
@@ -121,7 +124,7 @@ def test_a_second_ctrl_c_leaves_nothing_of_a_shell_that_heeds_none(
 
 
 def test_a_store_that_is_taken_away_ends_the_run_with_what_to_do(
-    ralph: Callable, workspace: Path, environment: Mapping[str, str]
+    ralph: Callable[..., Any], workspace: Path, environment: Mapping[str, str]
 ) -> None:
     def script(request: ModelRequest) -> Step:
         if request.results:
@@ -152,7 +155,7 @@ def test_closed_standard_streams_change_nothing(environment: Mapping[str, str], 
 
 @pytest.mark.parametrize("executor", ["copilot-sdk", "copilot-cli"])
 def test_an_agent_that_asks_for_nothing_but_what_it_is_denied_is_stopped(
-    ralph: Callable, workspace: Path, executor: str
+    ralph: Callable[..., Any], workspace: Path, executor: str
 ) -> None:
     with ModelServer([], then=Shell("git push origin main")) as server:
         ran = ralph("run", "Publish it", "--executor", executor, *against(server, workspace))

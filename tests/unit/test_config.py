@@ -283,3 +283,11 @@ def test_what_needs_consent_exists() -> None:
         model = Settings.model_fields[section].annotation if section else Settings
         assert isinstance(model, type)
         assert name in getattr(model, "model_fields", {})
+
+
+@pytest.mark.parametrize(
+    ("key", "meant"), [("max_iteratons", "'limits.max_iterations'"), ("idle_timeout", "'executor.idle_timeout'")]
+)
+def test_a_key_without_its_section_is_told_where_it_belongs(key: str, meant: str) -> None:
+    with pytest.raises(SettingError, match=f"Did you mean {meant}"):
+        load_settings([Source("ralph.toml", {key: 1})])

@@ -23,10 +23,7 @@ TOKENS = {
 }
 KEY = (
     "-----BEGIN RSA "
-     "PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n"
-    + "\n".join([FILLER * 2] * 12)
-    + "\n-----END RSA "
-    + "PRIVATE KEY-----"
+    "PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n" + "\n".join([FILLER * 2] * 12) + "\n-----END RSA " + "PRIVATE KEY-----"
 )
 
 
