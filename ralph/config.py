@@ -299,10 +299,11 @@ def _setting_error(error: ValidationError, origins: Mapping[str, str]) -> Settin
 def _meant(path: Sequence[str]) -> str:
     """What an unknown key may stand for: a neighbour, or a setting of a section that it was written without."""
     names = _names_at(path[:-1])
-    if len(path) == 1 and not difflib.get_close_matches(path[0], names, n=1, cutoff=0.6):
-        keys = {name: f"{section}.{name}" for section in names for name in _names_at([section])}
-        if close := difflib.get_close_matches(path[0], keys, n=1, cutoff=0.6):
-            return f"Did you mean {keys[close[0]]!r}?"
+    keys = {name: f"{section}.{name}" for section in names for name in _names_at([section])} if len(path) == 1 else {}
+    here = difflib.get_close_matches(path[-1], names, n=1, cutoff=0.6)
+    there = difflib.get_close_matches(path[-1], keys, n=1, cutoff=0.6)
+    if there and (not here or path[-1] in keys):
+        return f"Did you mean {keys[there[0]]!r}?"
     return nearest(path[-1], names)
 
 
