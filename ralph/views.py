@@ -26,10 +26,10 @@ from ralph.events import (
     ToolStarted,
     VerificationFinished,
 )
-from ralph.output import Usage
+from ralph.output import Failed, Outcome, Usage
 from ralph.record import PlanCount
 
-__all__ = ["RunView", "describe", "duration", "printable"]
+__all__ = ["RunView", "describe", "duration", "limited", "numbered", "printable"]
 
 _CONTROL = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|.)?|[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]"
@@ -62,6 +62,14 @@ def duration(seconds: float) -> str:
     return f"{hours} h {minutes} min"
 
 
+def numbered(iteration: int, most: int | None, limited: int = 0, *, of: str = "of") -> str:
+    """An iteration's number, and how it counts against its limit, which rate-limited ones do not."""
+    if most is None:
+        return str(iteration)
+    counted = f"{iteration}, counts as {iteration - limited}" if limited else f"{iteration}"
+    return f"{counted} {of} {most}"
+
+
 def describe(decision: Decision) -> str:
     """A decision in one line."""
     match decision:
@@ -76,12 +84,19 @@ def describe(decision: Decision) -> str:
     return f"{word}: {decision.reason}"
 
 
+def limited(outcome: Outcome) -> bool:
+    """Whether a turn met a rate limit, so that its iteration counts against nothing."""
+    return isinstance(outcome, Failed) and outcome.failure == "rate_limited"
+
+
 class RunView(BaseModel, frozen=True):
     """A run as a display shows it, after any number of its events.
 
     Attributes:
         activity: what the agent is doing, in a few words.
+        limited: iterations that met a rate limit, and so do not count.
         message: the end of its last message, or of the one under way.
+        message_ended: whether what it says next is another message.
         since: when the iteration under way began.
     """
 
@@ -91,11 +106,13 @@ class RunView(BaseModel, frozen=True):
     state: str = "starting"
     iteration: NonNegativeInt = 0
     max_iterations: int | None = None
+    limited: NonNegativeInt = 0
     breaker: str = "closed"
     breaker_warning: str = ""
     executor: str = ""
     activity: str = ""
     message: str = ""
+    message_ended: bool = True
     plan: PlanCount | None = None
     usage: Usage = Usage()
     started_at: datetime | None = None
@@ -142,24 +159,25 @@ def _(event: IterationStarted, view: RunView) -> dict[str, object]:
         "iteration": event.iteration,
         "since": event.at,
         "activity": "thinking",
-        "message": "",
+        "message_ended": True,
         "state": "running",
     }
 
 
 @_changes.register
 def _(event: MessageStreamed, view: RunView) -> dict[str, object]:
-    return {"message": (view.message + event.text)[-_LAST_MESSAGE:], "activity": "answering"}
+    before = "" if view.message_ended else view.message
+    return {"message": (before + event.text)[-_LAST_MESSAGE:], "message_ended": False, "activity": "answering"}
 
 
 @_changes.register
 def _(event: MessageReceived, view: RunView) -> dict[str, object]:
-    return {"message": event.text[-_LAST_MESSAGE:]}
+    return {"message": event.text[-_LAST_MESSAGE:] if event.text.strip() else view.message, "message_ended": True}
 
 
 @_changes.register
 def _(event: ToolStarted, view: RunView) -> dict[str, object]:
-    return {"activity": f"using {event.tool.name}", "message": ""}
+    return {"activity": f"using {event.tool.name}", "message_ended": True}
 
 
 @_changes.register
@@ -194,6 +212,8 @@ def _(event: IterationFinished, view: RunView) -> dict[str, object]:
         "last_decision": describe(event.decision),
         "activity": "",
         "message": event.text[-_LAST_MESSAGE:] or view.message,
+        "message_ended": True,
+        "limited": view.limited + limited(event.outcome),
     }
 
 

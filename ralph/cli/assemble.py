@@ -18,6 +18,7 @@ from ralph.redact import Redactor, secret_values
 from ralph.runner import Runner
 from ralph.status import StatusField
 from ralph.store import open_store
+from ralph.verification import Verdict
 from ralph.verifiers import CommandVerifier, Verifier, parse_command
 from ralph.workspace import open_workspace
 
@@ -31,24 +32,27 @@ def runner_for(
     hooks: Sequence[Hooks] = (),
     executor: Executor | None = None,
     progress: Progress | None = None,
+    verifying: Callable[[str], None] | None = None,
 ) -> Runner:
     """A runner with everything that the settings say; nothing is started or written yet.
 
     Args:
         executor: another one than the settings name.
         progress: told how the download of an agent's program goes.
+        verifying: told the name of a verifier when it is asked.
 
     Raises:
         UsageError: a name that nothing goes by, a limit that cannot be measured, a workspace that is none …
     """
     redactor = redactor_for(settings)
     own = settings.executor
+    verifiers = verifiers_for(settings, redactor)
     return Runner(
         executor=executor or executor_for(own, progress=progress),
         breaker=CircuitBreaker(settings.breaker_settings()),
         store=open_store(settings.store),
         workspace=open_workspace(workspace, noise=settings.noise),
-        verifiers=verifiers_for(settings, redactor),
+        verifiers=[_Announced(each, verifying) for each in verifiers] if verifying else verifiers,
         hooks=hooks,
         keywords=[Keyword(**keyword.model_dump()) for keyword in settings.keywords],
         status_fields=[StatusField(**field.model_dump()) for field in settings.status_fields],
@@ -136,6 +140,18 @@ def verifiers_for(settings: Settings, redactor: Redactor) -> list[Verifier]:
     """The verifiers that the settings name, programs first."""
     commands = [*map(parse_command, settings.verify), *settings.verify_shell]
     return [CommandVerifier(command, timeout=settings.verify_timeout, redactor=redactor) for command in commands]
+
+
+class _Announced(Verifier):
+    """A verifier that someone is told of before it is asked."""
+
+    def __init__(self, verifier: Verifier, tell: Callable[[str], None]) -> None:
+        self.name = verifier.name
+        self._verifier, self._tell = verifier, tell
+
+    async def verify(self, workspace: Path) -> Verdict:
+        self._tell(self.name)
+        return await self._verifier.verify(workspace)
 
 
 def redactor_for(settings: Settings) -> Redactor:

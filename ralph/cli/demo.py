@@ -45,7 +45,7 @@ def demo(*, keep: Keep = False, store: StoreName = None, display: DisplayName = 
             talks = settings.display not in {"json", "none"}
             if talks:
                 typer.echo(_OPENING)
-            runner = runner_for(settings, workspace=folder, hooks=[shown, evidence])
+            runner = runner_for(settings, workspace=folder, hooks=[shown, evidence], verifying=shown.verifying)
             record = run_to_end(runner, TASK, shown)
     finally:
         if not keep:

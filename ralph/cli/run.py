@@ -162,7 +162,7 @@ def run(
     task = read_prompt(prompt, file)
     endpoint = settings.executor.base_url
     shown = open_display(settings.display, look_up=_look_up(settings.store), endpoint=bool(endpoint))
-    runner = runner_for(settings, workspace=folder, hooks=[shown], progress=shown.progress)
+    runner = runner_for(settings, workspace=folder, hooks=[shown], progress=shown.progress, verifying=shown.verifying)
     record = run_to_end(runner, task, shown, endpoint=endpoint)
     return exit_code(record)
 

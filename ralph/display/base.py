@@ -53,6 +53,9 @@ class Display(Hooks):
             self._step = text
             self.note(text)
 
+    def verifying(self, verifier: str) -> None:
+        """Tells that a verifier is at work now, which may take minutes; its verdict comes as an event."""
+
     def hurry(self, text: str) -> None:
         """Tells a person that the run is being ended; nobody is waited for long from now on."""
         self._last_wait = _LAST_WAIT

@@ -19,8 +19,9 @@ from ralph.events import (
     RunFinished,
     ToolFinished,
     ToolStarted,
+    VerificationFinished,
 )
-from ralph.views import RunView, duration
+from ralph.views import RunView, duration, numbered
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -44,7 +45,7 @@ class LiveDisplay(PlainDisplay):
 
         self.view = RunView()
         self._active_since = time.monotonic()
-        self._fetching = self._who = ""
+        self._fetching = self._verifying = self._who = ""
         self._live = Live(
             console=self.console, get_renderable=self.panel, refresh_per_second=4, transient=True, redirect_stdout=False
         )
@@ -67,10 +68,12 @@ class LiveDisplay(PlainDisplay):
         match event:
             case IterationStarted():
                 self._fetching = ""
+            case VerificationFinished() | RunFinished():
+                self._verifying = ""
             case ExecutorFellBack():
                 self._who = event.after
             case IterationFinished():
-                self._who = event.executor or self._who
+                self._verifying, self._who = "", event.executor or self._who
             case _:
                 pass
         if isinstance(event, RunFinished):
@@ -82,6 +85,9 @@ class LiveDisplay(PlainDisplay):
         from rich.text import Text
 
         self.console.print(Text(f"ralph: {one_line(text, 500)}", style="yellow"))
+
+    def verifying(self, verifier: str) -> None:
+        self._verifying, self._active_since = one_line(verifier), time.monotonic()
 
     def progress(self, step: str, done: int, total: int | None) -> None:
         share = f" {done * 100 // total} % of {total / 1e6:.0f} MB" if total else ""
@@ -127,8 +133,7 @@ class LiveDisplay(PlainDisplay):
         style = "yellow" if warns else _BREAKER_STYLES.get(view.breaker, "")
         parts: list[Text | tuple[str, str] | str] = []
         if view.iteration:
-            of = f" of {view.max_iterations}" if view.max_iterations else ""
-            parts += [(f"iteration {view.iteration}{of}", "bold"), dot]
+            parts += [(f"iteration {numbered(view.iteration, view.max_iterations, view.limited)}", "bold"), dot]
         word = "warning" if warns else view.breaker.replace("_", " ")
         parts += [(f"{mark} breaker {word}", style)]
         if view.started_at:
@@ -151,10 +156,16 @@ class LiveDisplay(PlainDisplay):
             until = f"{view.paused_until.astimezone():%H:%M:%S}"
             return Text(f"paused until {until} (in {duration(left)}): {one_line(view.activity)}", style="yellow")
         since = time.monotonic() - self._active_since
-        doing = self._fetching or ((one_line(view.activity) or "working") if view.iteration else "starting the agent")
-        who = f"{self._who}: " if self._who and not self._fetching else ""
-        text = Text(f"{who}{doing} ({duration(since)})", style="cyan", no_wrap=True, overflow="ellipsis")
+        text = Text(f"{self._doing()} ({duration(since)})", style="cyan", no_wrap=True, overflow="ellipsis")
         return Spinner("dots" if self.console.encoding.lower().startswith("utf") else "line", text=text, style="cyan")
+
+    def _doing(self) -> str:
+        if self._verifying:
+            return f"verifying: {self._verifying}"
+        if self._fetching:
+            return self._fetching
+        doing = (one_line(self.view.activity) or "working") if self.view.iteration else "starting the agent"
+        return f"{self._who}: {doing}" if self._who else doing
 
     def _message(self) -> list["Text"]:
         """The end of the last message, in as many lines as there is room for."""

@@ -1,6 +1,6 @@
 """A run as lines of a log: for pipes, files and people who like to scroll."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import singledispatchmethod
 from typing import TextIO
 
@@ -25,7 +25,7 @@ from ralph.events import (
 )
 from ralph.output import Failed, Outcome, TimedOut
 from ralph.record import IterationRecord
-from ralph.views import describe, duration
+from ralph.views import describe, duration, limited, numbered
 
 __all__ = ["PlainDisplay", "changes_text", "outcome_text"]
 
@@ -41,10 +41,14 @@ class PlainDisplay(Display):
         self.console = console_for(self.out)
         self._most: int | None = None
         self._verifiers: tuple[str, ...] = ()
+        self._limited = 0
         self._last: IterationFinished | None = None
 
     def show(self, event: Event) -> None:
         self._tell(event)
+
+    def verifying(self, verifier: str) -> None:
+        self.say(datetime.now(UTC), "verify", f"{verifier} is run", most=1)
 
     def say(self, at: datetime, label: str, text: str, *, style: str = "", most: int = 4) -> None:
         """One entry of the log; text that is longer than the line goes on below itself."""
@@ -76,8 +80,8 @@ class PlainDisplay(Display):
 
     @_tell.register
     def _(self, event: IterationStarted) -> None:
-        of = f" of at most {self._most}" if self._most else ""
-        self.say(event.at, "iteration", f"{event.iteration}{of}", style="bold")
+        number = numbered(event.iteration, self._most, self._limited, of="of at most")
+        self.say(event.at, "iteration", number, style="bold")
 
     @_tell.register
     def _(self, event: MessageReceived) -> None:
@@ -131,6 +135,7 @@ class PlainDisplay(Display):
     @_tell.register
     def _(self, event: IterationFinished) -> None:
         self._last, decision = event, event.decision
+        self._limited += limited(event.outcome)
         failure = outcome_text(event.outcome)
         if event.outcome.kind != "completed" and failure.partition(": ")[2] not in decision.reason:
             self.say(event.at, "turn", failure, style="red")

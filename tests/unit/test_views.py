@@ -14,7 +14,7 @@ from ralph.events import Event
 from ralph.output import Attempt, Completed, Failed, ToolCall, Usage
 from ralph.record import PlanCount
 from ralph.verification import Verdict
-from ralph.views import RunView, describe, duration, printable
+from ralph.views import RunView, describe, duration, numbered, printable
 
 AT = datetime(2026, 1, 1, 12, 30, tzinfo=UTC)
 STAMP: dict[str, Any] = {"run_id": "r", "at": AT, "iteration": 1}
@@ -55,7 +55,9 @@ def test_a_run_from_its_beginning_to_its_end() -> None:
     )
     assert (streaming.message, streaming.activity) == ("hello", "answering")
     using = streaming.after(events.ToolStarted(**STAMP, tool=TOOL))
-    assert (using.activity, using.message) == ("using bash", "")
+    assert (using.activity, using.message) == ("using bash", "hello")
+    assert using.after(events.MessageStreamed(**STAMP, text="next")).message == "next"
+    assert using.after(events.MessageReceived(**STAMP, text=" ", tool_calls=1)).message == "hello"
     assert using.after(events.ToolFinished(**STAMP, tool=TOOL)).activity == "thinking"
     over = using.after(finished(text="All done.", executor="copilot-cli", plan=PlanCount(done=1, total=2)))
     assert (over.message, over.executor, over.plan) == ("All done.", "copilot-cli", PlanCount(done=1, total=2))
@@ -96,6 +98,16 @@ def test_the_breaker_a_fallback_and_a_verification_are_shown() -> None:
     assert (fell.fallbacks, fell.activity) == (1, "a failed, b tries next")
     verdicts = (Verdict(verifier="pytest", passed=False),)
     assert "failed" in view(events.VerificationFinished(**STAMP, passed=False, verdicts=verdicts)).activity
+
+
+def test_iterations_that_met_a_rate_limit_are_numbered_but_do_not_count() -> None:
+    decision = Continue(reason="")
+    met = events.IterationFinished(**STAMP, outcome=Failed(failure="rate_limited", status=429), decision=decision)
+    crashed = events.IterationFinished(**STAMP, outcome=Failed(failure="crashed"), decision=decision)
+    assert view(STARTED, met, met, crashed).limited == 2
+    assert numbered(3, 1, 2) == "3, counts as 1 of 1"
+    assert numbered(3, 5) == "3 of 5"
+    assert numbered(3, None, 2) == "3"
 
 
 def test_of_a_long_message_the_end_is_kept() -> None:

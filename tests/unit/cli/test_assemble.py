@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from ralph.cli.assemble import EXECUTORS, executor_for
-from ralph.config import ExecutorSettings
+from ralph.cli.assemble import EXECUTORS, executor_for, runner_for
+from ralph.config import ExecutorSettings, Settings
 from ralph.errors import UnknownNameError, UsageError
 from ralph.executors import CopilotCLIExecutor, FallbackExecutor
 from ralph.executors.permissions import PermissionPolicy
+from ralph.testing import ScriptedExecutor
 
 
 @pytest.mark.parametrize("name", EXECUTORS)
@@ -37,3 +38,14 @@ def test_what_the_shell_is_a_mode_by_name_with_a_program_of_its_own(name: str, t
 def test_a_program_that_is_not_there_is_found_out_before_the_run(name: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no such file"):
         executor_for(ExecutorSettings(name=name, cli_path=str(tmp_path / "nowhere")))
+
+
+async def test_who_shows_the_run_is_told_when_a_verifier_is_asked(tmp_path: Path) -> None:
+    done = "Done.\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: all there\n---END_RALPH_STATUS---\n"
+    asked: list[str] = []
+    settings = Settings(store="memory:", verify=("test -d .",))
+    executor = ScriptedExecutor([done], then="repeat_last")
+    async with runner_for(settings, workspace=tmp_path, executor=executor, verifying=asked.append) as runner:
+        assert (await runner.run("Look.")).stop_reason == "completed"
+    assert asked[0] == "test -d ."
+    assert len(asked) >= 2, "before the run, and when it is claimed"

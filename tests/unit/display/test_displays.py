@@ -11,8 +11,8 @@ from ralph.display import Display, open_display
 from ralph.display.json import JsonDisplay
 from ralph.display.live import LiveDisplay
 from ralph.display.plain import PlainDisplay
-from ralph.events import Event, MessageReceived, RunFinished, RunStarted
-from ralph.output import Usage
+from ralph.events import Event, IterationFinished, MessageReceived, RunFinished, RunStarted
+from ralph.output import Failed, Usage
 
 HOSTILE = "\x1b[2J\x1b]0;pwned\x07\u202e[red]x[/red] :smile: \x9b31m\r overwritten"
 
@@ -87,6 +87,19 @@ class TestPlain:
         ):
             assert said in told, said
         assert "\x1b" not in told
+
+    def test_a_rate_limited_iteration_does_not_count_against_the_limit(self, whole_run: list[Event]) -> None:
+        out = io.StringIO()
+        events: list[Event] = [
+            event.model_copy(update={"outcome": Failed(failure="rate_limited", status=429)})
+            if isinstance(event, IterationFinished)
+            else event.model_copy(update={"max_iterations": 1})
+            if isinstance(event, RunStarted)
+            else event
+            for event in whole_run
+        ]
+        _shown(PlainDisplay(out), events)
+        assert "iteration 2, counts as 1 of at most 1\n" in out.getvalue()
 
     def test_a_line_is_never_broken_in_a_pipe(self) -> None:
         out = io.StringIO()
@@ -170,6 +183,24 @@ class TestLive:
         for said in ("Make the tests pass.", "iteration 1 of 50", "breaker warning", "1,200 tokens", "plan 1/2"):
             assert said in shown, said
         assert "It is done." in shown
+
+    def test_while_it_verifies_it_says_so(self, whole_run: list[Event]) -> None:
+        display = LiveDisplay(Terminal())
+
+        def shown() -> str:
+            with display.console.capture() as captured:
+                display.console.print(display.panel())
+            return captured.get()
+
+        display.verifying("pytest -q")
+        assert "verifying: pytest -q" in shown()
+        for event in whole_run[:2]:
+            display.show(event)
+        assert "verifying" not in shown()
+        assert "starting the agent" in shown()
+        display.verifying("pytest -q")
+        display.show(whole_run[9])
+        assert "verifying: " not in shown()
 
     def test_above_it_stands_what_is_worth_scrolling_back_to(self, whole_run: list[Event]) -> None:
         out = Terminal()
