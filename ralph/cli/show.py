@@ -8,6 +8,7 @@ from ralph.cli.options import AsJson, RunId, StoreName
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
     from ralph.record import IterationRecord, RunRecord
 
@@ -125,7 +126,6 @@ def _print_iteration(out: "Console", iteration: "IterationRecord") -> None:
 
     from ralph.cli.evidence import evidence_lines, marked
     from ralph.display.terminal import one_line
-    from ralph.views import printable
 
     _print_short(out, iteration)
     analysis, breaker = iteration.analysis, iteration.breaker
@@ -134,14 +134,26 @@ def _print_iteration(out: "Console", iteration: "IterationRecord") -> None:
     out.print(Text(f"  breaker     {breaker.state.replace('_', ' ')}{reason}"))
     for file in iteration.changes.files[:20]:
         out.print(Text(f"  changed     {one_line(file)}"))
-    out.print(Text("\nreply", style="bold"))
-    out.print(marked(iteration.text, analysis.evidence))
-    out.print(Text("\nevidence", style="bold"))
-    for line in evidence_lines(analysis.evidence):
-        out.print(line)
-    for verdict in iteration.verification.verdicts if iteration.verification else ():
-        out.print(Text(f"\noutput of {one_line(verdict.verifier)}", style="bold"))
-        out.print(Text(printable(verdict.output)))
-    if iteration.diagnostics:
-        out.print(Text("\nerror output of the agent's program", style="bold"))
-        out.print(Text(printable(iteration.diagnostics)))
+    checked = iteration.verification.verdicts if iteration.verification else ()
+    for title, lines in (
+        ("reply", [marked(iteration.text, analysis.evidence)] if iteration.text.strip() else []),
+        (
+            "said last, before the turn was cut short",
+            _texts(iteration.partial if iteration.partial != iteration.text else ""),
+        ),
+        ("evidence", evidence_lines(analysis.evidence)),
+        *((f"output of {one_line(verdict.verifier)}", _texts(verdict.output)) for verdict in checked),
+        ("error output of the agent's program", _texts(iteration.diagnostics)),
+    ):
+        if lines:
+            out.print(Text(f"\n{title}", style="bold"))
+        for line in lines:
+            out.print(line)
+
+
+def _texts(hostile: str) -> "list[Text]":
+    from rich.text import Text
+
+    from ralph.views import printable
+
+    return [Text(printable(hostile))] if hostile.strip() else []

@@ -10,7 +10,7 @@ import pytest
 
 from ralph.breaker import BreakerState
 from ralph.executors.base import Turn
-from ralph.output import Failed, Output
+from ralph.output import Failed, Message, Output, TimedOut
 from ralph.prompt import Prompt
 from ralph.record import RunRecord, RunState
 from ralph.store import open_store
@@ -109,6 +109,20 @@ def test_one_iteration_with_its_reply_and_the_verifiers_output(
     assert "no file yet" in shown
     assert "fails" in shown
     assert "changed     file-1.txt" in shown
+
+
+def test_what_an_agent_said_before_its_turn_was_cut_short(
+    ralph: Callable[..., Any], kept_run: Callable[..., RunRecord]
+) -> None:
+    cut = Output(
+        messages=(Message(text="I am half way through.\u202e", tool_calls=1),),
+        outcome=TimedOut(limit="iteration", after=5.0),
+    )
+    kept_run(executor=ScriptedExecutor([cut, DONE], then="repeat_last"))
+    shown = ralph("show", "-i", "1").out
+    assert "said last, before the turn was cut short\nI am half way through.\n" in shown
+    assert "\nreply\n" not in shown
+    assert "\nsaid last" not in ralph("show", "-i", "2").out
 
 
 def test_show_as_json(ralph: Callable[..., Any], done: RunRecord) -> None:
