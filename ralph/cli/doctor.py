@@ -20,6 +20,8 @@ app = typer.Typer(add_completion=False)
 
 _OF_EXECUTOR = {"copilot", "endpoint", "executor"}
 _NEEDED = {"store", "workspace", "settings"}
+_ENDPOINT_REMEDY = "Start the model's server, or correct executor.base_url: `ralph config show` tells where it is set."
+_UNSEEN_LOGIN = "A run can work here if the Copilot CLI is logged in by itself, which cannot be seen from here."
 
 
 @app.command()
@@ -76,7 +78,7 @@ async def _endpoint(url: str) -> "Finding":
     try:
         await check_endpoint(url)
     except RalphError as error:
-        return Finding("endpoint", ok=False, detail=error.problem, remedy=error.remedy)
+        return Finding("endpoint", ok=False, detail=error.problem, remedy=_ENDPOINT_REMEDY)
     return Finding("endpoint", ok=True, detail=Redactor()(url))
 
 
@@ -148,4 +150,5 @@ def _print(found: "Sequence[Finding]", code: int) -> None:
         if finding.remedy:
             out.print(Text(f"{'':<21}{one_line(finding.remedy, 400)}", style="dim"))
     ends = {0: "A run can work here.", 1: "A run cannot work here yet.", 6: "No executor can work here yet."}
+    ends |= {0: _UNSEEN_LOGIN} if any(finding.name == "login" and not finding.ok for finding in found) else {}
     out.print(Text(f"\n{ends[code]}", style="bold"))

@@ -9,7 +9,7 @@ from ralph.errors import UsageError
 __all__ = ["read_prompt"]
 
 _MOST_BYTES = 1_000_000
-_HOW = 'Say it as an argument (`ralph run "Make the tests pass"`), with -f FILE, or with - from standard input.'
+_HOW = 'Say the task as an argument (`ralph run "Make the tests pass"`), with -f FILE, or with - from standard input.'
 
 
 def read_prompt(text: str | None, file: Path | None) -> str:

@@ -89,6 +89,22 @@ class TestDoctor:
         ended = ralph("doctor")
         assert ended.code == 6
         assert "127.0.0.1:1 refuses the connection" in ended.out
+        assert "correct executor.base_url" in ended.out
+
+    @pytest.mark.parametrize(("token", "said"), [("", "if the Copilot CLI is logged in"), ("x", "can work here.\n")])
+    def test_a_login_that_cannot_be_seen_is_no_promise(
+        self, ralph: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, token: str, said: str
+    ) -> None:
+        program = tmp_path / "copilot"
+        program.write_text("#!/bin/sh\necho 'GitHub Copilot CLI 1.0.102.'\n")
+        program.chmod(0o755)
+        monkeypatch.setenv("COPILOT_CLI_PATH", str(program))
+        for name in ("COPILOT_GITHUB_TOKEN", "GITHUB_TOKEN", "COPILOT_PROVIDER_BASE_URL"):
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.setenv("GH_TOKEN", token)
+        ended = ralph("doctor")
+        assert ended.code == 0, ended.out
+        assert said in ended.out
 
     def test_a_store_that_cannot_be_used(
         self, ralph: Callable[..., Any], home: Path, monkeypatch: pytest.MonkeyPatch
