@@ -53,7 +53,9 @@ def reset(*, run: RunId = "last", as_json: AsJson = False, store: StoreName = No
     if as_json:
         print_json({"run_id": record.id, **state.model_dump(mode="json")})
     else:
-        console().print(f"The breaker of run {record.id} is {state.state.replace('_', ' ')} now.")
+        word = state.state.replace("_", " ")
+        probes = ": when the run goes on (`Runner.resume`), its next iteration probes" if word == "half open" else ""
+        console().print(f"The breaker of run {record.id} is {word} now{probes}.")
 
 
 async def _look(name: str, store: str | None) -> "tuple[RunRecord, BreakerState, list[BreakerChanged]]":

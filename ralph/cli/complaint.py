@@ -1,5 +1,6 @@
 """What typer complains of, as one paragraph with the nearest name."""
 
+import difflib
 import re
 from typing import Any
 
@@ -8,6 +9,8 @@ import typer
 from ralph.errors import nearest
 
 __all__ = ["paragraph"]
+
+_NO_NUMBER = "Input should be a valid integer, unable to parse string as an integer"
 
 _UNKNOWN = re.compile(r"No such command '([^']{1,80})'")
 
@@ -21,10 +24,17 @@ def paragraph(error: typer.TyperException) -> str:
     command = context.command
     option = getattr(error, "option_name", "")
     if type(error).__name__ == "NoSuchOption":
-        said = f"There is no option {option}. {nearest(option, _options(command))}"
+        said = f"There is no option {option}. {_nearest_option(option, _options(command))}".rstrip()
     elif unknown := _UNKNOWN.match(said):
         said = f"There is no command {unknown[1]!r}. {nearest(unknown[1], command.list_commands(context))}"
+    said = said.replace(_NO_NUMBER, "it should be a whole number")
     return f"{said.rstrip('.')}. `{context.command_path} --help` tells more." if said[-1] != "?" else said
+
+
+def _nearest_option(option: str, known: list[str]) -> str:
+    """One that may have been meant; what all options have in common, "--" and the like, makes none alike."""
+    close = difflib.get_close_matches(option.lstrip("-"), [name.lstrip("-") for name in known], n=1, cutoff=0.7)
+    return f"Did you mean '--{close[0]}'?" if close else ""
 
 
 def _options(command: Any) -> list[str]:

@@ -59,12 +59,12 @@ def demo(*, keep: Keep = False, store: StoreName = None, display: DisplayName = 
 
 def _settings(base_url: str, store: str | None, display: str | None) -> "Settings":
     """What the demo runs under: nothing of the user's settings but where runs are kept and how they are shown."""
-    from ralph.config import Source, load_settings
+    from ralph.cli.settings import from_flags
+    from ralph.config import Source
 
     story = {
         "executor": {"base_url": base_url, "model": "scripted"},
         "limits": {"max_iterations": 10},
         "verify": [f"'{sys.executable}' -B -m unittest --quiet"],
     }
-    asked = {key: value for key, value in (("store", store), ("display", display)) if value is not None}
-    return load_settings([Source("the demo", story), Source("the command line", asked)]).settings
+    return from_flags([Source("the demo", story)], {"--store": store, "--display": display}).settings

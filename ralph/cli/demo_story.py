@@ -138,7 +138,10 @@ class Evidence(Hooks):
             happened.append(f"after processes {' and '.join(map(str, self._killed))} were killed")
             self._killed = []
         line = f"  {event.iteration}  {event.executor:<11}  {', '.join(happened)}"
-        self._lines.append(f"{line}\n                  -> {describe(event.decision)}")
+        decision = describe(event.decision)
+        if isinstance(event.outcome, Failed):  # which is told in the line above
+            decision = decision.partition(":")[0]
+        self._lines.append(f"{line}\n                  -> {decision}")
 
     def told(self, run: RunRecord) -> str:
         """What was seen, for a person."""

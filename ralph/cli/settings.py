@@ -1,7 +1,7 @@
 """Where settings come from: the user's file, the workspace's own, the environment, the command line."""
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -10,7 +10,7 @@ from ralph.config import SettingsFound, Source, environment, load_settings
 from ralph.errors import SettingError, UsageError, WorkspaceError
 from ralph.regular_file import read_regular
 
-__all__ = ["FLAGS", "own_sources", "read_settings", "user_file", "workspace_folder"]
+__all__ = ["FLAGS", "from_flags", "own_sources", "read_settings", "user_file", "workspace_folder"]
 
 FLAGS: Mapping[str, str] = {
     "--executor": "executor.name",
@@ -70,9 +70,14 @@ def read_settings(
     elif own == "trusted":
         found = [source for source in found if is_trusted(source)]
     user = _toml(user_file().resolve())  # a link to where people keep such files
-    given = _given(flags or {})
+    return from_flags([*([user] if user else []), *found, environment()], flags or {})
+
+
+def from_flags(sources: Sequence[Source], flags: Mapping[str, object]) -> SettingsFound:
+    """The settings that follow from sources, weakest first, and from the command line, as in `read_settings`."""
+    given = _given(flags)
     try:
-        return load_settings([*([user] if user else []), *found, environment(), given])
+        return load_settings([*sources, given])
     except SettingError as error:
         raise _in_flags(error, given) from None
 

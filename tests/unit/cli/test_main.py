@@ -28,7 +28,9 @@ def test_help_lists_every_command(ralph: Callable[..., Any]) -> None:
         (["rum"], "ralph: There is no command 'rum'. Did you mean 'run'?\n"),
         (["breaker", "rest"], "ralph: There is no command 'rest'. Did you mean 'reset'?\n"),
         (["run", "--exectuor", "x"], "ralph: There is no option --exectuor. Did you mean '--executor'?\n"),
-        (["show", "--iteration", "x"], "ralph: Invalid value for '--iteration' / '-i': "),
+        (["run", "--no-such", "x"], "ralph: There is no option --no-such. `ralph run --help` tells more.\n"),
+        (["demo", "--display", "bar"], "ralph: --display: 'bar' will not do"),
+        (["show", "--iteration", "x"], "ralph: Invalid value for '--iteration' / '-i': it should be a whole number."),
         (["run", "a", "b"], "ralph: Got unexpected extra argument"),
     ],
 )
