@@ -1,5 +1,6 @@
 """From settings to a `Runner`: the one place that knows which parts there are."""
 
+import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -24,6 +25,8 @@ from ralph.workspace import open_workspace
 
 __all__ = ["EXECUTORS", "executor_for", "frozen_settings", "redactor_for", "runner_for", "verifiers_for"]
 
+_MOMENT = 0.5
+
 
 def runner_for(
     settings: Settings,
@@ -39,7 +42,7 @@ def runner_for(
     Args:
         executor: another one than the settings name.
         progress: told how the download of an agent's program goes.
-        verifying: told the name of a verifier when it is asked.
+        verifying: told the name of a verifier that is still at work after a moment.
 
     Raises:
         UsageError: a name that nothing goes by, a limit that cannot be measured, a workspace that is none …
@@ -143,15 +146,18 @@ def verifiers_for(settings: Settings, redactor: Redactor) -> list[Verifier]:
 
 
 class _Announced(Verifier):
-    """A verifier that someone is told of before it is asked."""
+    """A verifier that someone is told of while it is at work; of one that cannot start, or is quick, nobody is."""
 
     def __init__(self, verifier: Verifier, tell: Callable[[str], None]) -> None:
         self.name = verifier.name
         self._verifier, self._tell = verifier, tell
 
     async def verify(self, workspace: Path) -> Verdict:
-        self._tell(self.name)
-        return await self._verifier.verify(workspace)
+        timer = asyncio.get_running_loop().call_later(_MOMENT, self._tell, self.name)
+        try:
+            return await self._verifier.verify(workspace)
+        finally:
+            timer.cancel()
 
 
 def redactor_for(settings: Settings) -> Redactor:

@@ -48,7 +48,7 @@ class PlainDisplay(Display):
         self._tell(event)
 
     def verifying(self, verifier: str) -> None:
-        self.say(datetime.now(UTC), "verify", f"{verifier} is run", most=1)
+        self.say(datetime.now(UTC), "verify", f"{verifier} is at work", most=1)
 
     def say(self, at: datetime, label: str, text: str, *, style: str = "", most: int = 4) -> None:
         """One entry of the log; text that is longer than the line goes on below itself."""

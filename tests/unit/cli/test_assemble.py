@@ -40,7 +40,8 @@ def test_a_program_that_is_not_there_is_found_out_before_the_run(name: str, tmp_
         executor_for(ExecutorSettings(name=name, cli_path=str(tmp_path / "nowhere")))
 
 
-async def test_who_shows_the_run_is_told_when_a_verifier_is_asked(tmp_path: Path) -> None:
+async def test_who_shows_the_run_is_told_of_a_verifier_at_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ralph.cli.assemble._MOMENT", 0.0)
     done = "Done.\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: all there\n---END_RALPH_STATUS---\n"
     asked: list[str] = []
     settings = Settings(store="memory:", verify=("test -d .",))
