@@ -13,9 +13,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import anyio
 import psutil
 import pytest
 
+from ralph.store import open_store
 from ralph.testing import Hang, ModelServer, Say, Shell, WriteFile
 
 RALPH = (sys.executable, "-m", "ralph")
@@ -184,17 +186,22 @@ def test_a_pipe_to_head_is_no_error(environment: Mapping[str, str], ralph: Calla
     assert (done.returncode, done.stdout, done.stderr) == (0, "{\n", "")
 
 
+async def _make_store(place: Path) -> None:
+    async with open_store(str(place)):
+        pass
+
+
 class TestStores:
     def test_a_busy_one(self, ralph: Callable[..., Any], workspace: Path, tmp_path: Path) -> None:
         place = tmp_path / "runs.db"
-        assert ralph("runs", "--store", str(place)).code == 0
+        anyio.run(_make_store, place)
         with ModelServer(list(CREATES)) as server, sqlite3.connect(place, isolation_level=None) as other:
             other.execute("BEGIN EXCLUSIVE")
             ran = ralph("run", "x", "--store", str(place), *_to(server, workspace))
             other.execute("ROLLBACK")
             assert server.requests == ()
         other.close()
-        assert ran.code == 1
+        assert ran.code == 2
         assert str(place) in ran.stderr
         assert "locked" in ran.stderr
         assert ran.stderr.count("\n") == 1
@@ -204,18 +211,18 @@ class TestStores:
         with ModelServer(list(CREATES)) as server:
             ran = ralph("run", "x", "--store", place, *_to(server, workspace))
             assert server.requests == ()
-        assert ran.code == 1
+        assert ran.code == 2
         assert place in ran.stderr
         assert ran.stderr.count("\n") == 1
 
     @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="the superuser may write anywhere")
     def test_a_read_only_one(self, ralph: Callable[..., Any], workspace: Path, tmp_path: Path) -> None:
         place = tmp_path / "runs.db"
-        assert ralph("runs", "--store", str(place)).code == 0
+        anyio.run(_make_store, place)
         place.chmod(0o400)
         with ModelServer(list(CREATES)) as server:
             ran = ralph("run", "x", "--store", str(place), *_to(server, workspace))
-        assert ran.code == 1
+        assert ran.code == 2
         assert "cannot be written" in ran.stderr
 
 
