@@ -83,9 +83,14 @@ class SqliteFile:
         """What is kept in the file itself, once it is known to be Ralph's."""
         connection.exec_driver_sql("PRAGMA journal_mode = WAL")
 
-    def be_patient(self, connection: Connection) -> None:
-        """From now on the connection waits longer for other processes."""
-        connection.exec_driver_sql(f"PRAGMA busy_timeout = {PATIENCE * 1000:.0f}")
+    def be_patient(self, connection: Connection, *, patient: bool) -> None:
+        """From now on the connection waits long for other processes, or not at all."""
+        connection.exec_driver_sql(f"PRAGMA busy_timeout = {PATIENCE * 1000 * patient:.0f}")
+
+    def is_busy(self, error: DBAPIError) -> bool:
+        """Whether another process is in the way, and waiting may help."""
+        code: int | None = getattr(error.orig, "sqlite_errorcode", None)
+        return (code or 0) & 0xFF in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 
     def identity(self) -> tuple[int, int] | None:
         """Which file has the name now; None where none has. What is written to a file without a name is lost."""

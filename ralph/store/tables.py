@@ -33,7 +33,7 @@ class Tables:
         self._database = database
         self._connection = connection
         self._file = database.identity()
-        self._patient = False
+        self._patient: bool | None = None
         self._insert_run = _Prepared(insert(schema.runs), connection)
         self._update_run = _Prepared(_UPDATE_RUN, connection)
         self._insert_iteration = _Prepared(insert(schema.iterations), connection)
@@ -65,23 +65,29 @@ class Tables:
             self._insert_event.execute(connection, event_rows)
 
     def append(
-        self, run_id: str, events: Sequence[Event], iteration: IterationRecord | None, run: RunRecord | None
+        self,
+        run_id: str,
+        events: Sequence[Event],
+        iteration: IterationRecord | None,
+        run: RunRecord | None,
+        *,
+        patient: bool = True,
     ) -> None:
         event_rows = rows.event_rows(run_id, events)
         iteration_rows = [rows.iteration_row(run_id, iteration)] if iteration else []
         run_rows = [{**rows.run_row(run), "run_id": run_id}] if run else []
-        self._before_append()
+        self._before_append(patient=patient)
         with _transaction(self._database, self._connection) as connection:
             self._insert_event.execute(connection, event_rows)
             self._insert_iteration.execute(connection, iteration_rows)
             if self._update_run.execute(connection, run_rows) < len(run_rows):
                 raise StoreError(f"The store {self._database.place} holds no run {run_id}.")
 
-    def _before_append(self) -> None:
-        if not self._patient:
+    def _before_append(self, *, patient: bool) -> None:
+        if self._patient is not patient:
             with self._connection.begin():
-                self._database.be_patient(self._connection)
-            self._patient = True
+                self._database.be_patient(self._connection, patient=patient)
+            self._patient = patient
         if self._database.identity() != self._file:
             raise self._database.gone()
 

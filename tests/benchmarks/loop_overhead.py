@@ -96,15 +96,20 @@ class BareCommits:
             self._copy.execute(f"PRAGMA {pragma}")
         self._copy.execute("CREATE TABLE bytes (number INTEGER PRIMARY KEY, body TEXT NOT NULL)")
         self._store = sqlite3.connect(store, isolation_level=None)
-        self.commits_per_iteration = 2
+        self._run, self._seq = "", 0
 
     def __call__(self, number: int) -> float:
         """Seconds that the commit took."""
-        (size,) = self._store.execute(
-            "SELECT coalesce((SELECT sum(length(body)) FROM events WHERE iteration = ?1), 0)"
-            " + coalesce((SELECT sum(length(record)) FROM iterations WHERE number = ?1), 0)",
-            (number - 1,),
+        if not self._run:
+            (self._run,) = self._store.execute("SELECT id FROM runs").fetchone()
+        seq, events = self._store.execute(
+            "SELECT max(seq), sum(length(body)) FROM events WHERE run_id = ? AND seq > ?", (self._run, self._seq)
         ).fetchone()
+        record = self._store.execute(
+            "SELECT length(record) FROM iterations WHERE run_id = ? AND number = ?", (self._run, number - 1)
+        ).fetchone()
+        size = (events or 0) + (record[0] if record else 0)
+        self._seq = seq or self._seq
         began = perf_counter()
         self._copy.execute("BEGIN IMMEDIATE")
         self._copy.execute("INSERT INTO bytes VALUES (?, ?)", (number, "x" * max(size, 1)))
