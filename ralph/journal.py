@@ -79,11 +79,13 @@ class Journal:
             while self._failure is None:
                 await self._more.wait()
                 await anyio.sleep(max(0.0, self._flushed_at + _GROUP - monotonic()))
-                async with self._lock:
-                    try:
-                        await self._write(self._take())
-                    except StoreError as error:
-                        self._failure = error
+                # What is taken is in no other hands: a cancellation must not lose it.
+                with anyio.CancelScope(shield=True):
+                    async with self._lock:
+                        try:
+                            await self._write(self._take())
+                        except StoreError as error:
+                            self._failure = error
 
     def close(self) -> None:
         """Ends `flush_groups`; what is still noted is lost, so commit first."""
@@ -105,9 +107,7 @@ class Journal:
         numbered = [event if isinstance(event, MessageStreamed) else self._numbered(event) for event in events]
         kept = [event for event in numbered if event.seq]
         if kept or iteration or run:
-            # What was taken is in no other hands: a cancellation must not lose it.
-            with anyio.CancelScope(shield=True):
-                await self._store.append(self._run_id, kept, iteration=iteration, run=run)
+            await self._store.append(self._run_id, kept, iteration=iteration, run=run)
         self._flushed_at = monotonic()
         for event in numbered:
             await self._publish(event)

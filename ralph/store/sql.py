@@ -71,10 +71,10 @@ class SqlStore(Store):
         iteration: IterationRecord | None = None,
         run: RunRecord | None = None,
     ) -> None:
-        if self._appended(run_id, events, iteration, run):
-            await asyncio.sleep(0)  # whoever else is due gets a turn, as after any other call
-        else:
+        if not self._appended(run_id, events, iteration, run):
             await self._do(Tables.append, run_id, events, iteration, run)
+        elif iteration is not None:
+            await asyncio.sleep(0)  # at least once an iteration, whoever else is due gets a turn
 
     async def run(self, run_id: str) -> RunRecord | None:
         return await self._do(Tables.run, run_id)
