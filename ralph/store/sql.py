@@ -15,7 +15,6 @@ from types import TracebackType
 from typing import Concatenate, ParamSpec, Self, TypeVar
 
 import anyio
-from sqlalchemy.exc import DBAPIError
 
 from ralph.errors import StoreError, StoreUnusableError
 from ralph.events import Event
@@ -110,7 +109,7 @@ class SqlStore(Store):
             return False
         try:
             self._tables.append(run_id, events, iteration, run, patient=False)
-        except DBAPIError as error:
+        except self._database.errors as error:
             if self._database.is_busy(error):
                 return False
             raise self._database.explain(error) from error
@@ -130,7 +129,7 @@ class SqlStore(Store):
         try:
             with self._free:
                 return work()
-        except DBAPIError as error:
+        except self._database.errors as error:
             raise self._database.explain(error) from error
 
     def _open(self) -> None:

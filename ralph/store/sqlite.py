@@ -4,6 +4,7 @@ import os
 import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from sqlalchemy import URL, Connection, NullPool, create_engine
 from sqlalchemy.exc import DBAPIError
@@ -50,6 +51,9 @@ class SqliteFile:
 
     path: Path
 
+    errors: ClassVar = (DBAPIError, sqlite3.Error)
+    """What the database's refusals are raised as: by SQLAlchemy, or by the driver itself."""
+
     begin = "BEGIN IMMEDIATE"
     """Takes the write lock at once, so that a transaction that has begun cannot find itself locked out."""
 
@@ -87,9 +91,9 @@ class SqliteFile:
         """From now on the connection waits long for other processes, or not at all."""
         connection.exec_driver_sql(f"PRAGMA busy_timeout = {PATIENCE * 1000 * patient:.0f}")
 
-    def is_busy(self, error: DBAPIError) -> bool:
+    def is_busy(self, error: Exception) -> bool:
         """Whether another process is in the way, and waiting may help."""
-        code: int | None = getattr(error.orig, "sqlite_errorcode", None)
+        code: int | None = getattr(_cause(error), "sqlite_errorcode", None)
         return (code or 0) & 0xFF in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 
     def identity(self) -> tuple[int, int] | None:
@@ -104,9 +108,9 @@ class SqliteFile:
         """What a person is told where the name has become another file's, or nobody's."""
         return self._unusable(*_GONE)
 
-    def explain(self, error: DBAPIError) -> StoreError:
-        """What a person is told of an error."""
-        cause = error.orig
+    def explain(self, error: Exception) -> StoreError:
+        """What a person is told of one of `errors`."""
+        cause = _cause(error)
         if not isinstance(cause, sqlite3.Error):
             return self._unusable(str(error), _ELSEWHERE)
         code: int | None = getattr(cause, "sqlite_errorcode", None)
@@ -124,3 +128,7 @@ class SqliteFile:
 
     def _unusable(self, problem: str, remedy: str) -> StoreError:
         return StoreError(f"The store {self.place} cannot be used: {problem}.", remedy)
+
+
+def _cause(error: Exception) -> BaseException | None:
+    return error.orig if isinstance(error, DBAPIError) else error

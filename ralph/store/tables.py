@@ -1,11 +1,12 @@
 """What a SQL store does, synchronously, over its one connection: every change is one transaction."""
 
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import Connection, Insert, Row, Select, Update, bindparam, func, insert, select, update
+from sqlalchemy.engine.interfaces import DBAPICursor
 
 from ralph.errors import StoreError
 from ralph.events import Event
@@ -60,9 +61,9 @@ class Tables:
 
     def create(self, run: RunRecord, events: Sequence[Event]) -> None:
         run_row, event_rows = rows.run_row(run), rows.event_rows(run.id, events)
-        with _transaction(self._database, self._connection) as connection:
-            self._insert_run.execute(connection, [run_row])
-            self._insert_event.execute(connection, event_rows)
+        with _transaction(self._database, self._connection) as cursor:
+            self._insert_run.execute(cursor, [run_row])
+            self._insert_event.execute(cursor, event_rows)
 
     def append(
         self,
@@ -77,10 +78,10 @@ class Tables:
         iteration_rows = [rows.iteration_row(run_id, iteration)] if iteration else []
         run_rows = [{**rows.run_row(run), "run_id": run_id}] if run else []
         self._before_append(patient=patient)
-        with _transaction(self._database, self._connection) as connection:
-            self._insert_event.execute(connection, event_rows)
-            self._insert_iteration.execute(connection, iteration_rows)
-            if self._update_run.execute(connection, run_rows) < len(run_rows):
+        with _transaction(self._database, self._connection) as cursor:
+            self._insert_event.execute(cursor, event_rows)
+            self._insert_iteration.execute(cursor, iteration_rows)
+            if self._update_run.execute(cursor, run_rows) < len(run_rows):
                 raise StoreError(f"The store {self._database.place} holds no run {run_id}.")
 
     def _before_append(self, *, patient: bool) -> None:
@@ -145,23 +146,24 @@ class Tables:
 
 
 @contextmanager
-def _transaction(database: SqliteFile, connection: Connection) -> Generator[Connection]:
+def _transaction(database: SqliteFile, connection: Connection) -> Generator[DBAPICursor]:
     """All of what is done within is committed, or none of it."""
-    with connection.begin():
-        connection.exec_driver_sql(database.begin)
-        yield connection
+    with connection.begin(), closing(connection.connection.cursor()) as cursor:
+        cursor.execute(database.begin)
+        yield cursor
 
 
 class _Prepared:
-    """A statement that is compiled once: SQLAlchemy's way through its cache, every time, costs half a commit."""
+    """A statement that is compiled once and given to the driver: SQLAlchemy's way, every time, costs half a commit."""
 
     def __init__(self, statement: Insert | Update, connection: Connection) -> None:
         compiled = statement.compile(dialect=connection.dialect)
         self._text = str(compiled)
         self._values = itemgetter(*(compiled.positiontup or ()))
 
-    def execute(self, connection: Connection, given: Sequence[Mapping[str, Any]]) -> int:
+    def execute(self, cursor: DBAPICursor, given: Sequence[Mapping[str, Any]]) -> int:
         """For each of what is given; returns the number of rows that changed."""
         if not given:
             return 0
-        return connection.exec_driver_sql(self._text, list(map(self._values, given))).rowcount
+        cursor.executemany(self._text, list(map(self._values, given)))
+        return cursor.rowcount
