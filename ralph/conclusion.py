@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from ralph.analysis.result import Past
 from ralph.breaker import BreakerState, CircuitBreaker, Observation
 from ralph.changes import Changes, is_new
 from ralph.decision import DecisionSettings, decide
@@ -146,7 +145,6 @@ def conclude(
         decision=decision,
         spent=spent,
         tally=tally.decided(decision),
-        past=Past.of(output, analysis, progressed=seen.progressed),
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, NonNegativeFloat, NonNegativeInt, PositiveInt
 
-from ralph.analysis.result import Analysis, Past
+from ralph.analysis.result import PAST_TEXT, Analysis, Past
 from ralph.breaker import BreakerState
 from ralph.changes import FINGERPRINTS_KEPT, Changes
 from ralph.decision import Complete, Continue, Decision, Halt, Pause, StopReason, Tally, following
@@ -48,7 +48,6 @@ class IterationRecord(BaseModel, frozen=True):
         progressed: whether workspace or plan moved; None where unknown.
         fingerprint: of the workspace when the iteration was over: verifiers may have left files after `changes`.
         spent, tally, breaker: of the run, this iteration included.
-        past: what later analyses need of it.
     """
 
     run_id: str
@@ -77,7 +76,19 @@ class IterationRecord(BaseModel, frozen=True):
     decision: Decision
     spent: Spent = Spent()
     tally: Tally = Tally()
-    past: Past = Past()
+
+    @property
+    def past(self) -> Past:
+        """What later analyses need of it."""
+        return Past(
+            text=self.text[:PAST_TEXT],
+            error_signatures=self.analysis.error_signatures,
+            completion_score=self.analysis.metrics.completion_score,
+            test_only=self.analysis.completion.test_only,
+            denied=self.denials > 0,
+            state=self.analysis.state,
+            progressed=self.progressed,
+        )
 
     @property
     def limited(self) -> bool:

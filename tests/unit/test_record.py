@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from ralph.analysis.result import Analysis, Past
+from ralph.analysis.result import Analysis
 from ralph.breaker import BreakerState
 from ralph.changes import FINGERPRINTS_KEPT, Changes
 from ralph.decision import Complete, Continue, Halt, Pause, Tally
@@ -74,8 +74,8 @@ def test_waiting_for_a_rate_limit_pushes_no_state_out() -> None:
 
 
 def test_a_rate_limit_leaves_everything_as_it_was_but_the_count() -> None:
-    first = iteration(session_id="s1", past=Past(text="hello"), decision=Continue(feedback="mend it"))
-    limited = iteration(2, outcome=LIMITED, past=Past(state="limited"), decision=Pause(until=AT, reason="slow down"))
+    first = iteration(session_id="s1", text="hello", decision=Continue(feedback="mend it"))
+    limited = iteration(2, outcome=LIMITED, decision=Pause(until=AT, reason="slow down"))
     before, after = RunState.of(RUN, [first]), RunState.of(RUN, [first, limited])
     assert after.number == 2
     assert after.word.feedback == "mend it"
@@ -103,7 +103,7 @@ def test_an_iteration_that_did_not_come_to_its_end_was_answered_by_nobody() -> N
 
 
 def test_only_the_window_of_past_iterations_is_kept() -> None:
-    state = RunState.of(RUN, [iteration(number, past=Past(text=f"{number}")) for number in range(1, 9)])
+    state = RunState.of(RUN, [iteration(number, text=f"{number}") for number in range(1, 9)])
     assert [past.text for past in state.past] == ["4", "5", "6", "7", "8"]
     assert len(state.past) == PAST_KEPT
 
