@@ -197,12 +197,11 @@ async def _turn(parts: Parts, run: ActiveRun, prompt: Prompt, stop: Stop) -> Out
 
     def hear(happened: TurnEvent) -> None:
         nonlocal denied
-        now = parts.clock.now()
         if isinstance(happened, Usage):
             used = spent.used(priced(happened, parts.price(run.transcript.model)), 0.0, counts=False)
             if hit := limits.within_turn(used):
                 end("limit", str(hit))
-        elif event := as_event(happened, run_id=run.id, iteration=number, at=now):
+        elif event := as_event(happened, run_id=run.id, iteration=number, at=parts.clock.now()):
             run.journal.note(event)
         if isinstance(happened, ToolFinished):
             denied = denied + 1 if happened.call.denied else 0
