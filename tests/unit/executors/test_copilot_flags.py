@@ -6,7 +6,7 @@ from ralph.errors import UsageError
 from ralph.executors.copilot_flags import permission_flags
 from ralph.executors.permissions import PermissionPolicy
 
-WORKSPACE = Path("/work/space")
+WORKSPACE = Path("/srv/space")
 
 
 def flags(mode: str = "workspace", **patterns: tuple[str, ...]) -> list[str]:
@@ -35,7 +35,7 @@ def test_approve_all_keeps_the_patterns_to_deny():
 def test_a_pattern_to_allow_lifts_a_general_one():
     assert "--deny-tool=shell(git push:*)" not in flags(allow=("shell(git push)",))
     assert "--add-dir=/data" in flags(allow=("write(/data)",))
-    assert "--add-dir=/work/space/sub" in flags(allow=("write(sub)", "read(/elsewhere)"))
+    assert "--add-dir=/srv/space/sub" in flags(allow=("write(sub)", "read(/elsewhere)"))
     assert not any("elsewhere" in flag for flag in flags(allow=("read(/elsewhere)",)))
 
 
