@@ -187,6 +187,8 @@ def _(event: ToolFinished, view: RunView) -> dict[str, object]:
 
 @_changes.register
 def _(event: ExecutorFellBack, view: RunView) -> dict[str, object]:
+    if event.before == event.after:
+        return {"activity": f"{event.before} failed and is asked again"}
     return {"fallbacks": view.fallbacks + 1, "activity": f"{event.before} failed, {event.after} tries next"}
 
 

@@ -20,9 +20,10 @@ StoreName = Annotated[str | None, typer.Option("--store", help="Where the run is
 DisplayName = Annotated[str | None, typer.Option("--display", help="auto, live, plain, json or none.")]
 
 _OPENING = """\
-A small git repository with two bugs, a test for each and a plan is mended by the real Copilot runtime.
-Only the model is scripted, on loopback: no account is needed. Three things go as in a real night:
-the model refuses once, says "done" too early once, and the runtime is killed until the CLI has to step in.
+A small git repository with two bugs, a test for each and a plan is mended by
+the real Copilot runtime. Only the model is scripted, on loopback: no account is
+needed. Three things go as in a real night: the model refuses once, says "done"
+too early once, and the runtime is killed until the CLI has to step in.
 """
 
 

@@ -150,7 +150,6 @@ class Evidence(Hooks):
             "\nWhat happened, and what stands behind it:",
             *self._lines,
             f"Iterations answered by each: {answered}.",
-            f"Look closer: ralph show {run.id}",
         ))
 
     def _outcome(self, event: IterationFinished) -> str:

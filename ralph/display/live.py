@@ -143,7 +143,7 @@ class LiveDisplay(PlainDisplay):
         if view.plan and view.plan.total:
             parts += [dot, f"plan {view.plan.done}/{view.plan.total}"]
         if view.fallbacks:
-            parts += [dot, (f"{view.fallbacks} fallbacks", "yellow")]
+            parts += [dot, (f"{view.fallbacks} fallback{'s' * (view.fallbacks > 1)}", "yellow")]
         return Text.assemble(*parts)
 
     def _activity(self) -> "RenderableType":

@@ -96,6 +96,8 @@ def test_the_breaker_a_fallback_and_a_verification_are_shown() -> None:
     attempt = Attempt(executor="a", outcome=Failed(failure="crashed"))
     fell = view(events.ExecutorFellBack(**STAMP, before="a", after="b", attempt=attempt))
     assert (fell.fallbacks, fell.activity) == (1, "a failed, b tries next")
+    again = view(events.ExecutorFellBack(**STAMP, before="a", after="a", attempt=attempt))
+    assert (again.fallbacks, again.activity) == (0, "a failed and is asked again")
     verdicts = (Verdict(verifier="pytest", passed=False),)
     assert "failed" in view(events.VerificationFinished(**STAMP, passed=False, verdicts=verdicts)).activity
 
