@@ -1,7 +1,7 @@
 """What a reply says, found with its evidence: completion, certainty, errors, tests, progress, going in circles.
 
-The detectors are pure functions over one reading of the text, a module each; `ResponseAnalyzer` joins them. A
-language is a module of `ralph.analysis.lexicon`.
+The detectors are pure functions from one reading of the text to signals; `ResponseAnalyzer` runs them and draws the
+conclusions. A language is a module of `ralph.analysis.lexicon`.
 """
 
 from ralph.analysis.analyzer import (
@@ -11,6 +11,7 @@ from ralph.analysis.analyzer import (
     detect_completion,
     extract_work_summary,
 )
+from ralph.analysis.detectors import DETECTORS, Detector
 from ralph.analysis.expectations import expectation_messages
 from ralph.analysis.lexicon import Keyword
 from ralph.analysis.report import to_json
@@ -24,18 +25,24 @@ from ralph.analysis.result import (
     Past,
     Stuck,
 )
+from ralph.analysis.signals import Reply, Signal, Signals
 from ralph.analysis.stuck import detect_stuck_loop
 
 __all__ = [
+    "DETECTORS",
     "Analysis",
     "AnalysisContext",
     "Analyzer",
     "Completion",
+    "Detector",
     "Evidence",
     "Keyword",
     "Metrics",
     "Past",
+    "Reply",
     "ResponseAnalyzer",
+    "Signal",
+    "Signals",
     "Stuck",
     "analyze_text",
     "calculate_confidence",

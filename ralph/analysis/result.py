@@ -5,7 +5,6 @@ Runtime guide), `Analysis.confidence` the weighted sum that the work is complete
 the strength of its completion words, `Stuck.confidence` the share of the window that repeats. All are 0–100.
 """
 
-from collections.abc import Sequence
 from typing import Literal, Protocol
 
 from pydantic import BaseModel, Field, NonNegativeInt
@@ -178,9 +177,3 @@ class Analyzer(Protocol):
     """Anything that makes an `Analysis` of a reply. It never raises on an agent's text."""
 
     def analyze(self, output: Output, status: Status, context: AnalysisContext) -> Analysis: ...
-
-
-def bounded(evidence: Sequence[Evidence], most: int = 100) -> tuple[Evidence, ...]:
-    """The weightiest pieces of evidence, in the order of the text."""
-    heavy = sorted(evidence, key=lambda piece: -abs(piece.weight))[:most]
-    return tuple(sorted(heavy, key=lambda piece: (piece.start, piece.end)))

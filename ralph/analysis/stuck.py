@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from ralph.analysis.faults import normalised
 from ralph.analysis.result import Past, Stuck
+from ralph.analysis.signatures import normalised
 
 __all__ = ["REPEATS", "WINDOW", "Pass", "alike", "detect_stuck_loop", "stuck"]
 

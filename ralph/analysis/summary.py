@@ -1,9 +1,7 @@
 """What was done, in one line: "Modified 3 files, 12 tests passing, 2 errors fixed"."""
 
 from ralph.analysis.anchored import Anchored
-from ralph.analysis.testruns import SuiteOutcome
-from ralph.analysis.text import Reading
-from ralph.changes import Changes
+from ralph.analysis.signals import Reply, Signals
 
 __all__ = ["work_summary"]
 
@@ -31,21 +29,25 @@ _FIXED_ONE = Anchored(_MENDED, rf"\b{_FIXING}\s(?:an?|the|this|that|one)\s(?:[\w
 _MATCHES = 500
 
 
-def work_summary(reading: Reading, suite: SuiteOutcome, changes: Changes | None = None) -> str:
-    """Files changed, tests run and errors fixed; empty where nothing of that is told.
-
-    Args:
-        changes: of the workspace; where they are known they say how many files changed, not the reply.
+def work_summary(reply: Reply) -> str:
+    """Files changed, tests run and errors fixed; empty where nothing of that is told. The workspace's changes, where
+    they are known, say how many files changed, not the reply.
     """
-    files = changes.files_changed if changes and changes.known else _files(reading.lower)
+    changes, lower = reply.context.changes, reply.reading.lower
+    files = changes.files_changed if changes.known else _files(lower)
     parts = [f"Modified {_number(files, 'file')}"] if files else []
-    if suite.passed:
-        parts.append(f"{_number(suite.passed, 'test')} passing")
-    if suite.failed:
-        parts.append(f"{_number(suite.failed, 'test')} failing")
-    if fixed := _count(_FIXED, reading.lower) or _matches(_FIXED_ONE, reading.lower):
+    if passed := _counted(reply.signals, "tests_passed"):
+        parts.append(f"{_number(passed, 'test')} passing")
+    if failed := _counted(reply.signals, "tests_failed"):
+        parts.append(f"{_number(failed, 'test')} failing")
+    if fixed := _count(_FIXED, lower) or _matches(_FIXED_ONE, lower):
         parts.append(f"{_number(fixed, 'error')} fixed")
     return ", ".join(parts)
+
+
+def _counted(signals: Signals, kind: str) -> int:
+    signal = signals.first(kind)
+    return signal.amount if signal else 0
 
 
 def _files(lower: str) -> int:

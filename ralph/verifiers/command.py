@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ralph.analysis.faults import normalised
+from ralph.analysis.signatures import normalised
 from ralph.errors import UsageError, VerifierError
 from ralph.process import Finished, run
 from ralph.redact import Redactor

@@ -1,7 +1,7 @@
 import pytest
 
 from ralph.analysis import analyze_text
-from ralph.analysis.faults import failure_signature, normalised
+from ralph.analysis.signatures import failure_signature, normalised
 from ralph.output import Failed
 
 

@@ -136,5 +136,6 @@ def test_the_status_block_stands_above_the_words() -> None:
     analysis = analyze_text(f"I am not done.\n\n{block}")
     assert analysis.state == "done"
     assert analysis.points == 0, "the block's own text is no prose"
-    assert analysis.evidence[0].signal == "exit_signal"
-    assert "EXIT_SIGNAL" in analysis.evidence[0].text
+    weightiest = max(analysis.evidence, key=lambda piece: piece.weight)
+    assert weightiest.signal == "exit_signal"
+    assert "EXIT_SIGNAL" in weightiest.text

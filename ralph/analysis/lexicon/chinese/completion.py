@@ -1,6 +1,8 @@
-"""Chinese, traditional and simplified."""
+"""Chinese words of completion, traditional and simplified: keywords, and what speaks against them."""
 
-from ralph.analysis.lexicon.base import Keyword, Lexicon, Words, alone
+from ralph.analysis.lexicon.base import Keyword, Words, alone
+
+__all__ = ["COMPLETION", "KEYWORDS"]
 
 KEYWORDS = (
     Keyword(
@@ -39,7 +41,7 @@ KEYWORDS = (
     ),
 )
 
-WORDS: Words = {
+COMPLETION: Words = {
     "success": alone("成功"),
     "negation": alone(
         *("未", "尚未", "未能", "並未", "并未", "沒有", "没有", "沒", "没", "還沒", "还没", "還沒有", "还没有"),
@@ -85,43 +87,4 @@ WORDS: Words = {
         ),
         *("加入", "添加", "移除", "提交"),
     ),
-    "certain": alone("確定", "确定", "肯定", "有信心", "確信", "确信"),
-    "likely": alone("可能", "大概", "應該可以", "应该可以"),
-    "unsure": alone("不確定", "不确定", "不清楚", "不知道", "不太確定", "不太确定", "不肯定", "沒有信心", "没有信心"),
-    "hedge": alone("也許", "也许", "或許", "或许", "大約", "大约", "好像", "似乎", "我想"),
-    "certainty": alone("絕對", "绝对", "毫無疑問", "毫无疑问", "一定", "無疑", "无疑"),
-    "lost": alone(
-        "不知道該做什麼", "不知道该做什么", "不知道怎麼做", "不知道怎么做", "不確定要做什麼", "不确定要做什么"
-    ),
-    "fault": {
-        "error": ("錯誤", "错误", "報錯", "报错"),
-        "failed": ("失敗", "失败", "崩潰", "崩溃"),
-        "exception": ("異常", "异常", "例外"),
-        "problem": ("問題", "问题"),
-        "bug": ("缺陷",),
-        "mistake": ("失誤", "失误"),
-    },
-    "mended": alone("已修復", "已修复", "修復", "修复", "修正", "解決", "解决", "排除", "處理", "处理"),
-    "nothing": alone("無", "无", "沒有", "没有"),
-    "blocked": alone(
-        *(
-            "受阻",
-            "被阻塞",
-            "無法繼續",
-            "无法继续",
-            "卡住",
-            "需要權限",
-            "需要权限",
-            "等待您",
-            "等待你",
-            "需要您的",
-            "需要你的",
-        ),
-    ),
-    "person": alone("你", "您", "嗎", "吗", "是否", "要不要", "哪", "請問", "请问", "需要我"),
-    "plea": alone("請告訴我", "请告诉我", "請確認", "请确认", "請選擇", "请选择", "請決定", "请决定", "等你", "等您"),
-    "pleading": alone("請告訴我", "请告诉我", "請確認", "请确认", "請選擇", "请选择", "請決定", "请决定"),
-    "offer": alone("還需要我", "还需要我", "還有其他", "还有其他", "需要我協助", "需要我帮"),
 }
-
-CHINESE = Lexicon(language="zh", keywords=KEYWORDS, words=WORDS)

@@ -1,8 +1,10 @@
-"""English."""
+"""English words of completion: keywords, and what speaks against them."""
 
 from itertools import product
 
-from ralph.analysis.lexicon.base import Keyword, Lexicon, Words, alone, merged
+from ralph.analysis.lexicon.base import Keyword, Words, alone
+
+__all__ = ["COMPLETION", "KEYWORDS"]
 
 _TESTS = ("tests", "the tests", "unit tests", "specs", "test cases")
 _PASS = (
@@ -58,7 +60,7 @@ KEYWORDS = (
     ),
 )
 
-_COMPLETION: Words = {
+COMPLETION: Words = {
     "success": alone("success"),
     "negation": alone(
         *("no", "not", "0", "zero", "never", "none", "nothing", "neither", "nor", "without", "cannot", "isn't"),
@@ -135,105 +137,3 @@ _COMPLETION: Words = {
         *("rewrote", "deleted", "installed", "configured", "migrated", "merged", "built", "converted", "extracted"),
     ),
 }
-
-_CERTAINTY: Words = {
-    "certain": alone("confident", "sure", "certainly", "absolutely"),
-    "likely": alone("likely", "probably"),
-    "unsure": alone(
-        *("unsure", "uncertain", "unclear", "not certain", "not clear", "don't know", "do not know", "no idea"),
-        *("not confident", "not sure", "unconfident", "doesn't know", "can't tell", "cannot tell", "unlikely"),
-    ),
-    "hedge": {
-        "might": ("might", "might be"),
-        "could": ("could", "could be"),
-        **alone("maybe", "approximately", "roughly", "basically", "i think", "perhaps"),
-        "doubt": ("doubt", "doubts", "doubtful"),
-    },
-    "certainty": {
-        **alone("definitely", "certainly", "absolutely", "undoubtedly", "assured", "guaranteed"),
-        "without doubt": ("without doubt", "without a doubt", "without any doubt", "no doubt", "beyond doubt"),
-    },
-    "plain": alone(
-        *("make sure", "makes sure", "making sure", "made sure", "be sure to", "to be sure", "could not"),
-        *("most likely to",),
-    ),
-    "lost": alone(
-        *("not sure what to do", "don't know what to do", "do not know what to do", "no idea what to do"),
-        *("not sure how to proceed", "don't know how to proceed", "unsure what to do", "unsure how to proceed"),
-        *("not sure where to start", "don't know where to start", "not sure how to continue"),
-    ),
-}
-
-_FAULTS: Words = {
-    "fault": {
-        "error": ("error", "errors", "errored", "erroring"),
-        "failed": (
-            "failed",
-            "failed to",
-            "fail",
-            "fails",
-            "fails to",
-            "failing",
-            "failing to",
-            "failure",
-            "failures",
-            "failed to",
-            "fails to",
-            "failing to",
-            "crash",
-            "crashed",
-            "crashes",
-        ),
-        "exception": ("exception", "exceptions", "traceback", "stack trace"),
-        "issue": ("issue", "issues"),
-        "problem": ("problem", "problems"),
-        "bug": ("bug", "bugs", "buggy"),
-        "mistake": ("mistake", "mistakes", "mistaken"),
-    },
-    "fatal": alone(
-        *("traceback (most recent call last)", "segmentation fault", "segfault", "core dumped", "out of memory"),
-        *("kernel panic", "panic:", "fatal error", "oomkilled", "unrecoverable"),
-    ),
-    "mended": alone(
-        *("fixed", "fixes", "resolved", "resolves", "solved", "addressed", "corrected", "eliminated", "repaired"),
-        *("caught", "prevented", "prevents", "avoided", "avoids", "handled", "handles", "cleared", "gone"),
-        *("previously", "closed", "closes", "squashed", "mended"),
-    ),
-    "nothing": alone("none", "nothing", "n/a", "no", "nil"),
-    "plain": alone(
-        *("error handling", "error handler", "error handlers", "error message", "error messages", "error page"),
-        *("error checking", "error boundary", "error boundaries", "error type", "error types", "error class"),
-        *("error state", "error states", "error case", "error cases", "error path", "error paths", "error code"),
-        *("error codes", "error response", "error responses", "exception handling", "exception handler"),
-        *("exception class", "issue tracker", "issue template", "bug tracker", "bug report", "failure mode"),
-        *("failure modes", "failed to do so", "problem statement", "issue number", "failed login", "failed logins"),
-    ),
-}
-
-_TALK: Words = {
-    "blocked": alone(
-        *("i am blocked", "i'm blocked", "we are blocked", "i remain blocked", "i am still blocked"),
-        *("i'm still blocked", "cannot proceed", "can't proceed", "cannot continue", "can't continue"),
-        *("unable to proceed", "unable to continue", "waiting for you", "waiting for your", "waiting on you"),
-        *("need your approval", "needs your approval", "requires your approval", "need your permission"),
-        *("i need permission", "i need access", "i need credentials", "approval is required before"),
-    ),
-    "person": alone(
-        *("you", "your", "shall i", "should i", "should we", "shall we", "do i", "may i", "can i", "could i"),
-        *("which", "what", "how", "where", "who", "when", "ok to", "okay to"),
-    ),
-    "plea": alone(
-        *("let me know", "please tell me", "please confirm", "please advise", "please clarify", "please choose"),
-        *("please decide", "please specify", "tell me which", "your call", "up to you", "awaiting your"),
-    ),
-    "pleading": alone(
-        *("please tell me", "please confirm", "please advise", "please clarify", "please choose", "please decide"),
-        *("please specify", "tell me which", "awaiting your"),
-    ),
-    "offer": alone(
-        *("anything else", "would you like me to", "do you want me to", "want me to", "shall i also"),
-        *("should i also", "any questions", "is there anything", "would you like to"),
-    ),
-}
-
-ENGLISH = Lexicon(language="en", keywords=KEYWORDS, words=merged(_COMPLETION, _CERTAINTY, _FAULTS, _TALK))

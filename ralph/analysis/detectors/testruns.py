@@ -5,14 +5,14 @@ Knows the shapes of jest, vitest, mocha, pytest, unittest, go test, cargo test, 
 
 import re
 from collections import deque
-from typing import NamedTuple
+from collections.abc import Iterable
 
 from ralph.analysis.anchored import Anchored
-from ralph.analysis.result import Evidence
 from ralph.analysis.scope import Scope
+from ralph.analysis.signals import AGAINST, Reply, Signal
 from ralph.analysis.text import Reading, Span
 
-__all__ = ["SuiteOutcome", "suite_outcome"]
+__all__ = ["detect_tests"]
 
 _LINES = 1000
 """Lines looked at from the beginning, and as many from the end."""
@@ -52,41 +52,24 @@ _REPORT_LINE = re.compile(r"#{1,6}\s|\s{0,4}(?:[-*]\s\*\*|\d{1,2}\.\s\*\*)")
 _FENCE = re.compile(r"\s{0,8}(?:```|~~~)")
 
 
-class SuiteOutcome(NamedTuple):
-    """How tests went, by the last report in the text.
-
-    Attributes:
-        passed: how many; None where no number is given.
-        passing: some passed and none failed.
-        test_only: the reply is test output and nothing else.
-        span: of the last report, in the reading.
+def detect_tests(reply: Reply) -> Iterable[Signal]:
+    """The last report on tests: `tests_passed` and `tests_failed` with their counts where they are told, `test_run`
+    with the result, and `test_only` where the reply is test output and nothing else.
     """
-
-    passed: int | None = None
-    failed: int = 0
-    passing: bool = False
-    test_only: bool = False
-    span: Span = (0, 0)
-
-    def evidence(self) -> list[Evidence]:
-        """Where the report stands."""
-        found: list[Evidence] = []
-        if self.span[1]:
-            why = "Tests pass." if self.passing else "Tests fail."
-            weight = 25 if self.passing else -25
-            found.append(Evidence(signal="test_run", start=self.span[0], end=self.span[1], weight=weight, why=why))
-        if self.test_only:
-            found.append(Evidence(signal="test_only", weight=-60, why="The reply is test output and nothing else."))
-        return found
-
-
-def suite_outcome(reading: Reading, scope: Scope) -> SuiteOutcome:
-    """What the reply says of tests."""
+    reading = reply.reading
     passed, failed, span = _counted(reading.lower)
     if passed is None and not failed:
         passed, failed, span = _uncounted(reading.text)
-    passing = span[1] > 0 and not failed and passed != 0
-    return SuiteOutcome(passed, failed, passing, _only_tests(reading, scope), span)
+    if span[1]:
+        passing = not failed and passed != 0
+        why, weight = ("Tests pass.", 25) if passing else ("Tests fail.", AGAINST if failed else 0)
+        yield Signal("test_run", "", *span, weight, why)
+    if passed:
+        yield Signal("tests_passed", "", *span, why=f"{passed} tests passed.", amount=passed)
+    if failed:
+        yield Signal("tests_failed", "", *span, why=f"{failed} tests failed.", amount=failed)
+    if _only_tests(reading, reply.scope):
+        yield Signal("test_only", weight=-60, why="The reply is test output and nothing else.")
 
 
 def _counted(lower: str) -> tuple[int | None, int, Span]:

@@ -1,0 +1,32 @@
+"""The detectors: each finds one kind of thing in a reply, with its place and its weight.
+
+`DETECTORS` are the built-in ones, in order; `ResponseAnalyzer(detectors=…)` takes further ones, which are the same
+kind of function.
+"""
+
+from ralph.analysis.detectors.base import Detector
+from ralph.analysis.detectors.blocks import detect_blocks
+from ralph.analysis.detectors.boxes import detect_boxes
+from ralph.analysis.detectors.certainty import detect_certainty
+from ralph.analysis.detectors.faults import detect_faults
+from ralph.analysis.detectors.keywords import detect_keywords
+from ralph.analysis.detectors.percentages import detect_percentages
+from ralph.analysis.detectors.questions import detect_questions
+from ralph.analysis.detectors.statuses import detect_status
+from ralph.analysis.detectors.testruns import detect_tests
+from ralph.analysis.detectors.work import detect_work
+
+__all__ = ["DETECTORS", "Detector"]
+
+DETECTORS: tuple[Detector, ...] = (
+    detect_status,
+    detect_boxes,
+    detect_tests,
+    detect_keywords,
+    detect_percentages,
+    detect_faults,
+    detect_certainty,
+    detect_questions,
+    detect_blocks,
+    detect_work,
+)

@@ -1,0 +1,101 @@
+"""Signals: what detectors find in a reply, and what everything else in its analysis is made of.
+
+The weight says what a signal does to the claim that the task is done: `VERY_HIGH` is enough by itself, two of `HIGH`
+or more are enough together, and one of `AGAINST` or less contradicts them all. In between it is only told.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ralph.analysis.result import AnalysisContext, State
+from ralph.analysis.scope import Scope
+from ralph.analysis.text import Reading
+from ralph.analysis.vocabulary import Hit, Vocabulary
+from ralph.output import Output
+from ralph.status import Status
+
+__all__ = ["AGAINST", "HIGH", "VERY_HIGH", "Reply", "Signal", "Signals"]
+
+VERY_HIGH, HIGH, AGAINST = 100, 60, -50
+
+
+class Signal(NamedTuple):
+    """One thing that a detector found.
+
+    Attributes:
+        kind: in snake_case, such as "completion_keyword".
+        name: which of its kind, such as the keyword; signals of one kind and name are one signal, found twice.
+        start, end: where, as positions in `Reply.reading`; both 0 where it stands nowhere.
+        weight: how much it counts for completion (-100 to 100).
+        why: one short sentence for a person.
+        state: the state of the reply that it speaks for; None where it speaks for none.
+        amount: of what it counts, such as tests.
+    """
+
+    kind: str
+    name: str = ""
+    start: int = 0
+    end: int = 0
+    weight: float = 0.0
+    why: str = ""
+    state: State | None = None
+    amount: int = 1
+
+    @classmethod
+    def at(cls, hit: Hit, kind: str, weight: float, why: str, *, state: State | None = None) -> "Signal":
+        """A signal where a word of the vocabulary stands."""
+        return cls(kind, hit.name, hit.start, hit.end, weight, why, state)
+
+
+class Signals:
+    """The signals of one reply, by kind, in the order in which they were found."""
+
+    def __init__(self, found: Iterable[Signal] = ()) -> None:
+        self._kinds: dict[str, list[Signal]] = {}
+        self.add(found)
+
+    def add(self, found: Iterable[Signal]) -> None:
+        for signal in found:
+            self._kinds.setdefault(signal.kind, []).append(signal)
+
+    def of(self, *kinds: str) -> Sequence[Signal]:
+        """The signals of some kinds."""
+        if len(kinds) == 1:
+            return self._kinds.get(kinds[0], ())
+        return [signal for kind in kinds for signal in self._kinds.get(kind, ())]
+
+    def first(self, kind: str) -> Signal | None:
+        """The first signal of a kind."""
+        found = self._kinds.get(kind)
+        return found[0] if found else None
+
+    def all(self) -> list[Signal]:
+        """Every signal."""
+        return [signal for found in self._kinds.values() for signal in found]
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a detector sees.
+
+    Attributes:
+        output: the agent's turn; `output.text` is the whole reply.
+        status: as parsed from it.
+        context: the task, the plan, the iterations before.
+        words: the vocabulary that was looked for.
+        scope: the words that were found, and how far each reaches.
+        signals: what the detectors before this one found.
+    """
+
+    output: Output
+    status: Status
+    context: AnalysisContext
+    words: Vocabulary
+    scope: Scope
+    signals: Signals
+
+    @property
+    def reading(self) -> Reading:
+        """The text as it is read: `prose` for words, `text` with everything in it."""
+        return self.scope.reading

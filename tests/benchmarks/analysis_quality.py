@@ -1,0 +1,137 @@
+"""How well the analysis judges labelled replies: completion, states, stuck loops, test-only replies, whole runs.
+
+The labelled data is no part of the project: the argument names the folder that holds it, as files of JSON lines
+
+- `completion.jsonl`: `text`, `raw` (with its status block), `task`, `label` (complete, incomplete), `source`, `state`
+- `stuck.jsonl`: `outputs`, `errors`, `label` (stuck, not_stuck)
+- `testonly.jsonl`: `text`, `test_only`
+- `replay.jsonl`: passes of whole runs: `run`, `text`, `cost`, `turns`, `denials`, `progress` (true, false, null) …
+
+Prints one JSON object: for each question how many were found (tp), missed (fn) and falsely found (fp), with precision
+and recall. `--wrong NAME` prints the rows that are judged wrong instead.
+"""
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from ralph.cli.judging import Question, judge
+from ralph.strategies import strategy_named
+
+Row = dict[str, Any]
+Judged = tuple[Row, object, object]
+"""A row, what it should be, and what it was found to be."""
+
+AUTO = strategy_named("auto")
+FINALS = {"ralph_status", "ralph_tui", "ralph_read"}
+STATES = {"monitor": "progress"}
+
+
+def main(folder: Path, wrong: str | None) -> None:
+    """Judges everything, and prints the figures or the errors of one question."""
+    questions: dict[str, Callable[[Path], Iterable[Judged]]] = {
+        "completion": finals,
+        "mid_turn": mid_turn,
+        "status_block": status_blocks,
+        "stuck": stuck,
+        "test_only": test_only,
+    }
+    if wrong in questions:
+        for row, expected, found in questions[wrong](folder):
+            if expected != found:
+                print(json.dumps({"expected": expected, "found": found, **row}, ensure_ascii=False))
+        return
+    result: Row = {name: two_sided(question(folder)) for name, question in questions.items()}
+    result["states"] = macro(states(folder))
+    print(json.dumps(result))
+
+
+def rows(file: Path) -> Iterator[Row]:
+    with file.open(encoding="utf-8") as lines:
+        for line in lines:
+            yield json.loads(line)
+
+
+def state_of(row: Row, text: str) -> str:
+    return judge(Question(text=text, task=row.get("task") or ""), AUTO).analysis.state
+
+
+def finals(folder: Path) -> Iterator[Judged]:
+    """The last messages of real loops, without their status block."""
+    for row in rows(folder / "completion.jsonl"):
+        if row["source"] in FINALS:
+            yield row, row["label"] == "complete", state_of(row, row["text"]) == "done"
+
+
+def mid_turn(folder: Path) -> Iterator[Judged]:
+    """Messages after which the agent went on: none of them is done."""
+    for row in rows(folder / "completion.jsonl"):
+        if row["source"].endswith("_mid"):
+            yield row, False, state_of(row, row["text"]) == "done"
+
+
+def status_blocks(folder: Path) -> Iterator[Judged]:
+    """Last messages with their status block."""
+    for row in rows(folder / "completion.jsonl"):
+        if row.get("raw"):
+            yield row, row["label"] == "complete", state_of(row, row["raw"]) == "done"
+
+
+def states(folder: Path) -> Iterator[Judged]:
+    """Last messages whose state a person has read."""
+    for row in rows(folder / "completion.jsonl"):
+        if row.get("state"):
+            yield row, STATES.get(row["state"], row["state"]), state_of(row, row["text"])
+
+
+def stuck(folder: Path) -> Iterator[Judged]:
+    """Windows of replies; the last decides."""
+    for row in rows(folder / "stuck.jsonl"):
+        *earlier, last = row["outputs"]
+        question = Question(text=last, previous=tuple(earlier), errors=tuple(row["errors"]))
+        yield row, row["label"] == "stuck", judge(question, AUTO).analysis.stuck.detected
+
+
+def test_only(folder: Path) -> Iterator[Judged]:
+    """Outputs of commands: of tests, and of others."""
+    for row in rows(folder / "testonly.jsonl"):
+        yield row, row["test_only"], judge(Question(text=row["text"]), AUTO).analysis.completion.test_only
+
+
+def two_sided(judged: Iterable[Judged]) -> Row:
+    counts = {(True, True): 0, (True, False): 0, (False, True): 0, (False, False): 0}
+    for _, expected, found in judged:
+        counts[bool(expected), bool(found)] += 1
+    hits, missed, false = counts[True, True], counts[True, False], counts[False, True]
+    return {
+        "tp": hits,
+        "fn": missed,
+        "fp": false,
+        "tn": counts[False, False],
+        "precision": ratio(hits, hits + false),
+        "recall": ratio(hits, hits + missed),
+    }
+
+
+def macro(judged: Iterable[Judged]) -> Row:
+    """F1 of each state, and their mean."""
+    pairs = [(expected, found) for _, expected, found in judged]
+    scores: dict[str, float] = {}
+    for state in sorted({str(expected) for expected, _ in pairs}):
+        both = sum(expected == found == state for expected, found in pairs)
+        either = sum(expected == state for expected, _ in pairs) + sum(found == state for _, found in pairs)
+        scores[state] = round(2 * both / either, 3) if either else 0.0
+    return {**scores, "macro_f1": round(sum(scores.values()) / len(scores), 3)}
+
+
+def ratio(part: int, whole: int) -> float | None:
+    return round(part / whole, 3) if whole else None
+
+
+if __name__ == "__main__":
+    arguments = sys.argv[1:]
+    if not arguments:
+        sys.exit("usage: analysis_quality.py FOLDER [--wrong NAME]")
+    main(Path(arguments[0]), arguments[2] if arguments[1:2] == ["--wrong"] else None)
