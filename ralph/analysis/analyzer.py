@@ -9,7 +9,7 @@ from ralph.analysis.detectors import DETECTORS, Detector
 from ralph.analysis.evidence import evidence
 from ralph.analysis.expectations import expectation_messages
 from ralph.analysis.lexicon import Keyword
-from ralph.analysis.metrics import measured, overall_confidence
+from ralph.analysis.metrics import confidence_parts, measured, overall_confidence
 from ralph.analysis.progress import WorkDone, work_done
 from ralph.analysis.result import Analysis, AnalysisContext, Completion, Metrics, Past, Stuck
 from ralph.analysis.scope import Scope
@@ -77,6 +77,7 @@ class ResponseAnalyzer:
         summary = work_summary(reply)
         worked = bool(output.tool_calls or summary or context.progressed or reply.signals.first("reply_boxes"))
         state = standing(reply, done, worked=worked)
+        parts = confidence_parts(reply, done)
         score, points_from = points(reply.signals, reply.words)
         return Analysis(
             status=status,
@@ -84,7 +85,8 @@ class ResponseAnalyzer:
             completion=done,
             stuck=self._loop(output, done, context, errors),
             state=state.state,
-            confidence=overall_confidence(reply, done),
+            confidence=overall_confidence(parts),
+            confidence_parts=parts,
             work_summary=summary,
             points=score,
             indicators=points_from,
@@ -178,7 +180,7 @@ def extract_work_summary(response: str) -> str:
 def calculate_confidence(response: str, context: AnalysisContext | None = None) -> float:
     """Nity Loop's weighted sum of a reply, 0–100: that the work is complete."""
     reply = _detected(response, context.task if context else "")
-    return overall_confidence(reply, completion(reply.signals))
+    return overall_confidence(confidence_parts(reply, completion(reply.signals)))
 
 
 def _detected(text: str, task: str = "") -> Reply:

@@ -2,13 +2,15 @@
 Loop's weighted sum.
 """
 
+from collections.abc import Mapping
+
 from ralph.analysis.detectors.certainty import HIGH, LOW, STEP
 from ralph.analysis.expectations import level, output_quality, quality_score
 from ralph.analysis.progress import WorkDone
-from ralph.analysis.result import AnalysisContext, Completion, Metrics
+from ralph.analysis.result import CONFIDENCE_WEIGHTS, AnalysisContext, Completion, Metrics
 from ralph.analysis.signals import Reply, Signals
 
-__all__ = ["certainty", "measured", "overall_confidence"]
+__all__ = ["certainty", "confidence_parts", "measured", "overall_confidence"]
 
 NEUTRAL = 50
 
@@ -49,13 +51,20 @@ def certainty(signals: Signals, *, reported: bool = False) -> int:
     return min(100, max(0, score))
 
 
-def overall_confidence(reply: Reply, completion: Completion) -> float:
-    """Completion words 35 %, tests passing 25 %, output quality 20 %, no errors 20 % (Nity Loop)."""
+def confidence_parts(reply: Reply, completion: Completion) -> dict[str, float]:
+    """What the overall confidence is made of, each 0–100, by the names in `CONFIDENCE_WEIGHTS`."""
     text = reply.reading.text
-    clean = max(0, 100 - 25 * len(_patterns(reply.signals))) if text.strip() else 0
-    tests = 100 if _tests_pass(reply.signals) else 0
-    whole = 0.35 * completion.confidence + 0.25 * tests + 0.20 * output_quality(text) + 0.20 * clean
-    return round(whole, 1)
+    return {
+        "keywords": completion.confidence,
+        "tests": 100.0 if _tests_pass(reply.signals) else 0.0,
+        "quality": output_quality(text),
+        "no_errors": max(0.0, 100.0 - 25 * len(_patterns(reply.signals))) if text.strip() else 0.0,
+    }
+
+
+def overall_confidence(parts: Mapping[str, float]) -> float:
+    """The weighted sum of the parts, 0–100."""
+    return round(sum(CONFIDENCE_WEIGHTS[name] * value for name, value in parts.items()), 1)
 
 
 def _patterns(signals: Signals) -> set[str]:

@@ -20,6 +20,7 @@ def to_json(analysis: Analysis) -> dict[str, JsonValue]:
         "stuck": analysis.stuck.model_dump(mode="json"),
         "state": analysis.state,
         "confidence": analysis.confidence,
+        "confidence_parts": dict(analysis.confidence_parts),
         "work_summary": analysis.work_summary,
         "points": analysis.points,
         "indicators": list(analysis.indicators),

@@ -15,6 +15,7 @@ from ralph.plan import TaskPlan
 from ralph.status import Status, StatusMissing
 
 __all__ = [
+    "CONFIDENCE_WEIGHTS",
     "Analysis",
     "AnalysisContext",
     "Analyzer",
@@ -29,6 +30,10 @@ __all__ = [
 
 PAST_TEXT = 20_000
 """Characters of an earlier reply that are kept for comparison."""
+
+CONFIDENCE_WEIGHTS = {"keywords": 0.35, "tests": 0.25, "quality": 0.20, "no_errors": 0.20}
+"""What `Analysis.confidence` is the weighted sum of (Nity Loop): completion words, passing tests, the quality of the
+output, and freedom from errors."""
 
 Percent = float
 State = Literal["done", "progress", "blocked", "question", "limited", "error", "unknown"]
@@ -105,6 +110,7 @@ class Analysis(BaseModel, frozen=True):
         indicators: completion indicators of the go-ralph rule (0–3 tiers) with their points in `points`.
         error_signatures: normalised errors of this reply and of the executor's failure, for the breaker.
         claims_done: the reply's state is "done".
+        confidence_parts: what `confidence` is the weighted sum of, each 0–100.
         question: the question asked of a person, where `state` is "question" or "blocked".
         warnings: for a person, such as sources of completion that disagree.
     """
@@ -115,6 +121,7 @@ class Analysis(BaseModel, frozen=True):
     stuck: Stuck = Stuck()
     state: State = "unknown"
     confidence: Percent = 0.0
+    confidence_parts: dict[str, float] = {}
     work_summary: str = ""
     points: int = 0
     indicators: tuple[str, ...] = ()
