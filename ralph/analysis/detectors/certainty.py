@@ -10,6 +10,9 @@ __all__ = ["HIGH", "LOW", "STEP", "detect_certainty"]
 
 HIGH, LIKELY, LOW = 90, 60, 20
 STEP = 10
+_CLAUSE = 12
+"""Words of a clause that are looked at on either side of a low word."""
+_AROUND = 200
 
 
 def detect_certainty(reply: Reply) -> Iterable[Signal]:
@@ -21,21 +24,24 @@ def detect_certainty(reply: Reply) -> Iterable[Signal]:
         yield Signal.at(cue, "certainty_cue", level, why)._replace(amount=level)
     for hit in _once(hit for hit in scope.of("hedge") if not _quiet(scope, hit)):
         yield Signal.at(hit, "hedge", -STEP, "Sounds unsure.")
-    for hit in _once(
-        hit for hit in scope.of("certainty") if not _quiet(scope, hit) and not scope.negated(hit, 1) and hit != cue
-    ):
-        yield Signal.at(hit, "certainty", STEP, "Sounds sure.")
+    level_word = cue.name if cue else ""
+    for hit in _once(hit for hit in scope.of("certainty") if not _quiet(scope, hit) and not scope.negated(hit, 1)):
+        if hit.name != level_word:
+            yield Signal.at(hit, "certainty", STEP, "Sounds sure.")
 
 
 def _cue(scope: Scope) -> tuple[Hit | None, int]:
-    """The word that sets the level: a high one that is not negated, else a low one, else a likely one."""
+    """The word that sets the level: a high one without a low one in its clause, else a low one, else a likely one."""
     unsure = [hit for hit in scope.of("unsure") if not _quiet(scope, hit)]
     high: list[Hit] = []
     for hit in scope.of("certain"):
         if scope.negated(hit):
             unsure.append(hit)
-        elif not _quiet(scope, hit) and not _answering(scope, hit):
+        elif not _quiet(scope, hit) and not _talking(scope, hit):
             high.append(hit)
+    doubted = {scope.before("certain", hit, _CLAUSE) for hit in unsure}
+    doubted |= {scope.after("certain", hit, _CLAUSE) for hit in unsure}
+    high = [hit for hit in high if hit not in doubted]
     likely = [hit for hit in scope.of("likely") if not _quiet(scope, hit) and not scope.negated(hit)]
     for hits, level in ((high, HIGH), (unsure, LOW), (likely, LIKELY)):
         if hits:
@@ -56,8 +62,10 @@ def _quiet(scope: Scope, hit: Hit) -> bool:
     return scope.reading.in_heading(hit.start)
 
 
-def _answering(scope: Scope, hit: Hit) -> bool:
-    """Whether a word only opens an answer, as in "Sure, I can do that"."""
+def _talking(scope: Scope, hit: Hit) -> bool:
+    """Whether a word is only talk with a person: "Sure, I can do that", "Are you sure?"."""
     prose = scope.reading.prose
-    opens = not prose[scope.reading.sentence(hit.start)[0] : hit.start].strip()
-    return hit.name == "sure" and opens and prose[hit.end : hit.end + 1] in {",", "!", ".", ":"}
+    begin, end = scope.reading.sentence(hit.start)
+    opens = hit.name == "sure" and not prose[max(begin, hit.start - _AROUND) : hit.start].strip()
+    asked = prose[hit.end : min(end, hit.end + _AROUND)].rstrip().endswith(("?", "？"))
+    return asked or (opens and prose[hit.end : hit.end + 1] in {",", "!", ".", ":"})

@@ -5,14 +5,29 @@ from collections.abc import Iterable
 
 from ralph.analysis.scope import Scope
 from ralph.analysis.signals import Reply, Signal
+from ralph.analysis.text import Reading, Span
 from ralph.analysis.vocabulary import Hit
 
 __all__ = ["detect_faults"]
 
 LOOKED_AT = 500
 """Error words that are looked at, half of them from the end."""
-_EMPTY = re.compile(r"[\"']?\s{0,3}[:=]\s{0,3}(?:null|none|nil|0|false|no|\[\]|\{\}|无|無|-)(?![\w.])")
+_EMPTY = re.compile(
+    r"""(?:\s(?:tests?|checks?|cases?|count|found|remaining|left|detected|reported))?["'*_]{0,3}\s{0,3}[:=][*_]{0,3}
+        (?:\s{0,3}[-*]\s|\s{0,3})[*_]{0,3}
+        (?:0(?!\w|\.\d)
+        |(?:null|nil|false|\[\]|\{\}|无|無|-)(?!\w|[ \t]*[a-z])
+        |(?:none|no|nothing)(?:\s(?:so\sfar|found|known|remaining|left|detected|reported|yet))?(?!\w|[ \t]*[\w'-]))""",
+    re.VERBOSE,
+)
+"""What says behind an error word that there is none: "errors: 0", "Known issues: none so far"."""
 _NUMBER = re.compile(r"\s?#\d")
+_FAILING = re.compile(r":?\s{0,2}[1-9]")
+"""What makes "exit code" an error."""
+_MARKS = " \t\n*_-:."
+"""What an empty section may hold."""
+_SECTIONS, _READ = 20, 2000
+"""Sections below a heading that are looked into, and characters of one."""
 
 
 def detect_faults(reply: Reply) -> Iterable[Signal]:
@@ -35,6 +50,8 @@ def _reports(scope: Scope, hit: Hit) -> bool:
     prose = scope.reading.prose
     if _EMPTY.match(prose, hit.end) or (hit.name == "issue" and _NUMBER.match(prose, hit.end)):
         return False
+    if prose.startswith("exit", hit.start) and not _FAILING.match(prose, hit.end):
+        return False
     return not scope.reading.in_heading(hit.start) or _has_content(scope, hit)
 
 
@@ -56,9 +73,29 @@ def _is_mended(scope: Scope, hit: Hit) -> bool:
 
 def _has_content(scope: Scope, heading: Hit) -> bool:
     """Whether the section under a heading says something other than that there is nothing."""
-    begin, end = scope.reading.section(heading.start)
-    content = scope.reading.prose[begin : min(end, begin + 2000)].strip(" \t\n*_-:.")
+    begin, end = _section(scope.reading, heading.start)
+    content = scope.reading.prose[begin:end].strip(_MARKS)
     if not content:
         return False
     start = scope.reading.prose.index(content, begin)
     return not any(hit.start == start for hit in scope.within("nothing", (start, start + 20)))
+
+
+def _section(reading: Reading, heading: int) -> Span:
+    """The beginning of what stands under a heading: right there, or else under a heading below it."""
+    top = _depth(reading, heading)
+    begin, end = reading.section(heading)
+    for _ in range(_SECTIONS):
+        if reading.prose[begin : min(end, begin + _READ)].strip(_MARKS) or end == len(reading.prose):
+            break
+        if _depth(reading, end) <= top:
+            break
+        begin, end = reading.section(end)
+    return begin, min(end, begin + _READ)
+
+
+def _depth(reading: Reading, heading: int) -> int:
+    """How many marks the heading around a position has."""
+    begin = reading.sentence(heading)[0]
+    line = reading.prose[begin : begin + 12].strip()
+    return len(line) - len(line.lstrip("#"))

@@ -10,6 +10,8 @@ CERTAINTY: Words = {
     "unsure": alone(
         *("unsure", "uncertain", "unclear", "not certain", "not clear", "don't know", "do not know", "no idea"),
         *("not confident", "not sure", "unconfident", "doesn't know", "can't tell", "cannot tell", "unlikely"),
+        *("not entirely certain", "not completely certain", "not quite certain", "can't be certain"),
+        *("cannot be certain", "dont know", "no confidence", "hard to say"),
     ),
     "hedge": {
         "might": ("might", "might be"),
@@ -23,7 +25,8 @@ CERTAINTY: Words = {
     },
     "plain": alone(
         *("make sure", "makes sure", "making sure", "made sure", "be sure to", "to be sure", "could not"),
-        *("most likely to",),
+        *("most likely to", "make certain", "made certain", "making certain", "make absolutely sure"),
+        *("make doubly sure",),
     ),
     "lost": alone(
         *("not sure what to do", "don't know what to do", "do not know what to do", "no idea what to do"),
