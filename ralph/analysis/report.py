@@ -25,6 +25,8 @@ def to_json(analysis: Analysis) -> dict[str, JsonValue]:
         "points": analysis.points,
         "indicators": list(analysis.indicators),
         "question": analysis.question,
+        "retry_after": analysis.retry_after,
+        "limited_until": analysis.limited_until,
         "warnings": list(analysis.warnings),
         "evidence": [piece.model_dump(mode="json") for piece in analysis.evidence],
     }

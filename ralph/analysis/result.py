@@ -112,6 +112,9 @@ class Analysis(BaseModel, frozen=True):
         claims_done: the reply's state is "done".
         confidence_parts: what `confidence` is the weighted sum of, each 0–100.
         question: the question asked of a person, where `state` is "question" or "blocked".
+        retry_after: seconds after which a "limited" agent may be asked again; None where it does not say.
+        limited_until: when the limit ends, in the reply's words or as a Unix time: "3pm (Europe/Berlin)", "1760000000".
+            `reset_time.resets_at` makes a point in time of it; empty where none is named.
         warnings: for a person, such as sources of completion that disagree.
     """
 
@@ -127,6 +130,8 @@ class Analysis(BaseModel, frozen=True):
     indicators: tuple[str, ...] = ()
     error_signatures: tuple[str, ...] = ()
     question: str = ""
+    retry_after: float | None = None
+    limited_until: str = ""
     warnings: tuple[str, ...] = ()
     evidence: tuple[Evidence, ...] = ()
 
