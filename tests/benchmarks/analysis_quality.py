@@ -5,10 +5,13 @@ The labelled data is no part of the project: the argument names the folder that 
 - `completion.jsonl`: `text`, `raw` (with its status block), `task`, `label` (complete, incomplete), `source`, `state`
 - `stuck.jsonl`: `outputs`, `errors`, `label` (stuck, not_stuck)
 - `testonly.jsonl`: `text`, `test_only`
-- `replay.jsonl`: passes of whole runs: `run`, `text`, `cost`, `turns`, `denials`, `progress` (true, false, null) …
+- `replay.jsonl`: passes of whole runs: `run`, `text`, `cost`, `turns`, `denials`, `is_error`, `edits`, `commits`,
+  `progress` (true, false, null)
 
 Prints one JSON object: for each question how many were found (tp), missed (fn) and falsely found (fp), with precision
-and recall. `--wrong NAME` prints the rows that are judged wrong instead.
+and recall; for the replay which share of the passes without progress, and of their cost, is saved, and which share of
+those with progress is cut. `--wrong NAME` prints the rows that are judged wrong instead; of the replay, each run's
+decisions.
 """
 
 import json
@@ -18,6 +21,10 @@ from pathlib import Path
 from typing import Any
 
 from ralph.cli.judging import Question, judge
+from ralph.cli.replay_lines import Line
+from ralph.config import Settings
+from ralph.limits import Limits
+from ralph.replay import Judging, Replay, Replayed
 from ralph.strategies import strategy_named
 
 Row = dict[str, Any]
@@ -27,6 +34,12 @@ Judged = tuple[Row, object, object]
 AUTO = strategy_named("auto")
 FINALS = {"ralph_status", "ralph_tui", "ralph_read"}
 STATES = {"monitor": "progress"}
+KNOWN = {
+    "all_fields": ("error", "denials", "tools", "changes", "cost", "duration", "at"),
+    "without_changes": ("error", "denials", "tools", "cost", "duration", "at"),
+    "text_denials_cost": ("denials", "cost"),
+}
+"""What the replay is told of each pass beside its text."""
 
 
 def main(folder: Path, wrong: str | None) -> None:
@@ -43,8 +56,12 @@ def main(folder: Path, wrong: str | None) -> None:
             if expected != found:
                 print(json.dumps({"expected": expected, "found": found, **row}, ensure_ascii=False))
         return
+    if wrong == "replay":
+        print_replays(folder)
+        return
     result: Row = {name: two_sided(question(folder)) for name, question in questions.items()}
     result["states"] = macro(states(folder))
+    result["replay"] = {variant: saved_and_cut(folder, variant) for variant in KNOWN}
     print(json.dumps(result))
 
 
@@ -98,6 +115,68 @@ def test_only(folder: Path) -> Iterator[Judged]:
     """Outputs of commands: of tests, and of others."""
     for row in rows(folder / "testonly.jsonl"):
         yield row, row["test_only"], judge(Question(text=row["text"]), AUTO).analysis.completion.test_only
+
+
+def as_line(row: Row, variant: str) -> Line:
+    """A labelled pass as `ralph replay` reads it. What the label was made of by others' counters is left out."""
+    turns, edits = row["turns"], row["edits"]
+    told = {
+        "error": row["is_error"],
+        "denials": row["denials"],
+        "tools": None if turns is None else max(turns - 1, 0),
+        "changes": None if edits is None else {"files": edits, "commits": row["commits"]},
+        "cost": row["cost"],
+        "duration": row["duration"],
+        "at": row["at"],
+    }
+    known = {name: told[name] for name in KNOWN[variant]}
+    return Line.model_validate({"run": row["run"], "text": row["text"], **known})
+
+
+def replayed(folder: Path, variant: str) -> Iterator[tuple[list[Row], Replayed]]:
+    """Each run's passes, and what became of it; no limit but the loop's own judgement ends it."""
+    judging = Judging.by(Settings(), limits=Limits(max_iterations=None))
+    runs: dict[str, list[Row]] = {}
+    for row in rows(folder / "replay.jsonl"):
+        runs.setdefault(row["run"], []).append(row)
+    for name, passes in runs.items():
+        replay = Replay(judging, name)
+        for row in passes:
+            replay.hear(as_line(row, variant).as_pass())
+        yield passes, replay.result
+
+
+def saved_and_cut(folder: Path, variant: str) -> Row:
+    """Of the passes without progress, and of their cost, the share after the stop; of those with progress, too."""
+    idle: list[tuple[float, bool]] = []
+    useful: list[bool] = []
+    stops: dict[str, int] = {}
+    for passes, result in replayed(folder, variant):
+        last = len(passes) if result.stopped_at is None else result.stopped_at
+        stops[str(result.stop_reason)] = stops.get(str(result.stop_reason), 0) + 1
+        idle += [(row["cost"] or 0.0, index > last) for index, row in enumerate(passes) if row["progress"] is False]
+        useful += [index > last for index, row in enumerate(passes) if row["progress"] is True]
+    spent = sum(cost for cost, _ in idle)
+    return {
+        "cost_saved": round(sum(cost for cost, after in idle if after) / spent, 3) if spent else None,
+        "passes_saved": ratio(sum(after for _, after in idle), len(idle)),
+        "progress_cut": ratio(sum(useful), len(useful)),
+        "idle": len(idle),
+        "useful": len(useful),
+        "stops": stops,
+    }
+
+
+def print_replays(folder: Path) -> None:
+    """Each run's decisions, a line a pass, told everything that is known."""
+    for variant in KNOWN:
+        for passes, result in replayed(folder, variant):
+            print(f"{variant} {result.run}: {result.stop_reason} at {result.stopped_at} of {len(passes)}")
+            steps = {step.index: step for step in result.steps}
+            for index, row in enumerate(passes):
+                step = steps.get(index)
+                said = f"{step.decision}{' pivot' * step.pivot} [{step.breaker}] {step.reason}" if step else "-"
+                print(f"  {index:3} progress={row['progress']!s:5} cost={row['cost'] or 0:6.2f}  {said[:150]}")
 
 
 def two_sided(judged: Iterable[Judged]) -> Row:

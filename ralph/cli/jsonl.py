@@ -1,0 +1,59 @@
+"""JSON lines as others write them: bounded, cleaned, and a broken one is an answer, not an end."""
+
+import json
+from collections.abc import Iterator
+from typing import Any, BinaryIO, TypeVar, cast
+
+from pydantic import BaseModel, ValidationError
+
+from ralph.status.fields import storable
+
+__all__ = ["MOST_BYTES", "as_object", "objects"]
+
+MOST_BYTES = 64 * 1024 * 1024
+"""Of one line."""
+
+_M = TypeVar("_M", bound=BaseModel)
+
+
+def objects(stream: BinaryIO, model: type[_M], *, most: int = MOST_BYTES) -> Iterator[tuple[int, _M | str]]:
+    """Each line that is not empty: its number, from 1, and what it holds, or what is wrong with it."""
+    for number, line in enumerate(_lines(stream, most), start=1):
+        if line is None:
+            yield number, f"the line is longer than {most // 1024**2} MiB"
+        elif line.strip():
+            yield number, as_object(line, model)
+
+
+def as_object(line: bytes, model: type[_M]) -> _M | str:
+    """What a JSON text holds, its texts cleaned so that they can be stored; else what is wrong with it."""
+    try:
+        said = _cleaned(json.loads(line.decode("utf-8-sig", "replace")))
+        return model.model_validate(said) if isinstance(said, dict) else "it is no object"
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"[:300]
+    except (ValueError, RecursionError) as error:
+        return f"it is no JSON: {error}"
+
+
+def _cleaned(value: Any) -> Any:
+    """A JSON value whose texts can be stored: what agents wrote holds anything."""
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, list):
+        return [_cleaned(item) for item in cast("list[Any]", value)]
+    if isinstance(value, dict):
+        return {key: _cleaned(item) for key, item in cast("dict[str, Any]", value).items()}
+    return value
+
+
+def _lines(stream: BinaryIO, most: int) -> Iterator[bytes | None]:
+    """The lines of a stream; None for one that is too long, which is read past without being kept."""
+    while line := stream.readline(most + 1):
+        if len(line) <= most or line.endswith(b"\n"):
+            yield line
+            continue
+        while (rest := stream.readline(most)) and not rest.endswith(b"\n"):
+            pass
+        yield None

@@ -1,0 +1,201 @@
+"""A recorded run through the loop: where it ends, and what ending there saves and cuts."""
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+
+from ralph.analysis.result import Evidence
+from ralph.changes import FINGERPRINTS_KEPT, Changes
+from ralph.conclusion import Progress, progress
+from ralph.decision import Complete, Decision, Halt, Pause, StopReason, following, held_by
+from ralph.record import RunRecord
+from ralph.replay.loop import Judging, Loop
+from ralph.replay.passes import Pass
+
+__all__ = ["Replay", "Replayed", "Step"]
+
+_UNNAMED = "\0"
+"""Begins the marks that stand for states of the workspace whose fingerprint nobody told."""
+
+_TIMELESS = datetime(2000, 1, 1, tzinfo=UTC)
+"""Where the clock of passes without a time stands."""
+
+_LATEST = datetime(9000, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What followed from a pass; `index` counts from 0."""
+
+    index: int
+    decision: Literal["continue", "complete", "halt", "pause"]
+    reason: str
+    breaker: str
+    pivot: bool = False
+
+
+@dataclass(slots=True)
+class Replayed:
+    """What became of a recorded run.
+
+    Attributes:
+        run: its name; None where the passes have none.
+        passes: how many there are in all.
+        stopped_at: the index of the pass after which it ends, from 0; None where it goes on to the end of the record.
+        steps: of the passes that were looked at, in order; those that a pause skips are not.
+        skipped: rate-limited passes that a pause would have waited out.
+        evidence: of the decision that ends it.
+        cost: of all passes, in US dollars, as far as known.
+        costless: passes whose cost is not known.
+        saved, saved_cost: the passes after the end, and what they cost, as far as known.
+        saved_costless: how many of those have no known cost.
+        cut: passes after the end that are known to have moved workspace or plan.
+        cut_unknown: passes after the end of which nobody knows that.
+    """
+
+    run: str | None = None
+    passes: int = 0
+    stopped_at: int | None = None
+    stop_reason: StopReason | None = None
+    steps: list[Step] = field(default_factory=list[Step])
+    skipped: int = 0
+    evidence: tuple[Evidence, ...] = ()
+    cost: float = 0.0
+    costless: int = 0
+    saved: int = 0
+    saved_cost: float = 0.0
+    saved_costless: int = 0
+    cut: int = 0
+    cut_unknown: int = 0
+
+
+class Replay:
+    """Hears the passes of one run in order. Its memory does not grow with them but for one step each.
+
+    Args:
+        run: what is known of the run: workspace and plan before its first pass, and its task. Without it the first
+            plan that is told stands for that before the run.
+    """
+
+    def __init__(self, judging: Judging, name: str | None = None, run: RunRecord | None = None) -> None:
+        self._plan_known = run is not None
+        run = run or RunRecord(id="replay", task="", started_at=_TIMELESS)
+        self._named = run.fingerprint is not None
+        if not self._named:
+            run = run.model_copy(update={"fingerprint": f"{_UNNAMED}start"})
+        self._loop = Loop.over(judging, run)
+        self._now = _TIMELESS
+        self._waits = False
+        self._last = 0
+        self._result = Replayed(name)
+
+    @property
+    def result(self) -> Replayed:
+        """What became of the run so far."""
+        return self._result
+
+    def hear(self, heard: Pass) -> None:
+        """One more pass."""
+        result, index = self._result, self._result.passes
+        result.passes += 1
+        result.cost += heard.usage.cost or 0.0
+        result.costless += heard.usage.cost is None
+        if result.stopped_at is None:
+            self._wait(heard)
+        if result.stopped_at is None:
+            self._judge(heard, index)
+        else:
+            self._pass_by(heard)
+
+    def _wait(self, heard: Pass) -> None:
+        """Lets the time come in which a pass begins. While a pause lasts, a limit of the run may be reached."""
+        loop, limits = self._loop, self._loop.judging.rules.limits
+        while (pause := loop.state.paused) is not None:
+            until = min(pause.until, limits.ends(loop.state.spent, self._now) or pause.until)
+            spent = loop.state.spent.waited((until - self._now).total_seconds())
+            self._now = _bounded(max(self._now, until))
+            limit = limits.reached(spent, self._now)
+            held = held_by(limit) if limit else None
+            loop.state = loop.state.model_copy(update={"spent": spent, "decision": held})
+            if isinstance(held, Halt):
+                self._note(held, loop.state.breaker.state)
+                return
+        self._now = _bounded(max(self._now, heard.at or self._now))
+
+    def _judge(self, heard: Pass, index: int) -> None:
+        seen, left = self._look(heard)
+        ended = _bounded(self._now + timedelta(seconds=heard.duration or 0.0))
+        record = self._loop.judged(
+            heard.output, seen, at=self._now, until=ended, verification=heard.verification, fingerprint=left
+        )
+        waits = isinstance(record.decision, Pause) and record.decision.then is None
+        if waits and self._waits:
+            self._result.skipped += 1
+            return
+        self._waits, self._last, self._now = waits, index, ended
+        self._loop.take(record)
+        self._note(record.decision, record.breaker.state)
+
+    def _pass_by(self, heard: Pass) -> None:
+        """A pass after the end: all that is asked is whether it moved anything."""
+        seen, left = self._look(heard)
+        self._result.saved += 1
+        self._result.saved_cost += heard.usage.cost or 0.0
+        self._result.saved_costless += heard.usage.cost is None
+        self._result.cut += seen.progressed is True
+        self._result.cut_unknown += seen.progressed is None
+        state = self._loop.state
+        marks = tuple(mark for mark in dict.fromkeys((seen.changes.fingerprint, left)) if mark)
+        ticked = max(state.ticked, seen.plan.done) if seen.plan else state.ticked
+        kept = (*state.fingerprints, marks)[-FINGERPRINTS_KEPT:]
+        self._loop.state = state.model_copy(update={"fingerprints": kept, "ticked": ticked, "past": ()})
+
+    def _note(self, decision: Decision, breaker: str) -> None:
+        result, word = self._result, following(decision)
+        pivot = word is not None and bool(word.pivot)
+        result.steps.append(Step(self._last, decision.kind, decision.reason, breaker, pivot))
+        if isinstance(decision, Complete | Halt):
+            result.stopped_at = self._last
+            result.stop_reason = decision.stop_reason if isinstance(decision, Halt) else "completed"
+            result.evidence = decision.evidence
+
+    def _look(self, heard: Pass) -> tuple[Progress, str]:
+        """What a pass moved, and the mark of the workspace that it leaves behind."""
+        fresh = f"{_UNNAMED}{self._result.passes}"
+        mark = self._mark(heard, fresh)
+        loop, told = self._loop, heard.changes
+        if mark is None and (loop.state.baseline or "").startswith(_UNNAMED):
+            loop.state = loop.state.model_copy(update={"baseline": None})
+        if heard.plan is not None and not self._plan_known:
+            self._plan_known = True
+            loop.run = loop.run.model_copy(update={"plan": heard.plan})
+            loop.state = loop.state.model_copy(update={"ticked": heard.plan.done})
+        changes = Changes(
+            fingerprint=mark, files_changed=told.files or 0 if told else 0, commits=told.commits or 0 if told else 0
+        )
+        run = loop.run if heard.plan is not None else loop.run.model_copy(update={"plan": None})
+        left = heard.left or (told.fingerprint if told else None) or mark or fresh
+        return progress(run, loop.state, changes, heard.plan), left
+
+    def _mark(self, heard: Pass, fresh: str) -> str | None:
+        """What stands for the workspace's state after a pass: equal for equal states, None where nothing is known."""
+        state, moved = self._loop.state, heard.moved
+        last = state.fingerprints[-1][-1]
+        told = heard.changes.fingerprint if heard.changes else None
+        if told is None:
+            return fresh if moved else last if moved is False else None
+        first, self._named = not self._named, True
+        if not first or moved:
+            return told
+        if moved is None:  # there is nothing to compare it with
+            return None
+        baseline = told if state.baseline == last else state.baseline
+        self._loop.state = state.model_copy(
+            update={"baseline": baseline, "fingerprints": (*state.fingerprints, (told,))}
+        )
+        return told
+
+
+def _bounded(moment: datetime) -> datetime:
+    """Recorded times are anybody's: those far off must not break the arithmetic with later ones."""
+    return min(moment, _LATEST)
