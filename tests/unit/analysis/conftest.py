@@ -43,3 +43,8 @@ def medium() -> Analysis:
 @pytest.fixture
 def low() -> Analysis:
     return analyze_text(LOW)
+
+
+@pytest.fixture
+def examples() -> dict[str, str]:
+    return {"high": HIGH, "medium": MEDIUM, "low": LOW}
