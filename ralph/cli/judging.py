@@ -1,22 +1,20 @@
 """What would follow from a reply: the analysis, the strategy's claim and the decision, over the replies before it."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
 from pydantic import BaseModel, Field, PositiveInt
 
-from ralph.analysis import Analysis, AnalysisContext, Past, ResponseAnalyzer, to_json
-from ralph.breaker import BreakerState, CircuitBreaker
-from ralph.conclusion import observe
-from ralph.decision import Complete, Decision, Halt, Tally, decide
-from ralph.limits import LimitReached
+from ralph.analysis import Analysis, to_json
+from ralph.decision import Complete, Decision, Halt
+from ralph.limits import Limits
 from ralph.output import Output
-from ralph.plan import TaskPlan, compare, parse_plan
-from ralph.record import PAST_KEPT
-from ralph.status import parse_status
+from ralph.plan import compare, parse_plan
+from ralph.record import RunRecord
+from ralph.replay.loop import UNSEEN, Judging, Loop
 from ralph.status.fields import storable
-from ralph.strategies import Case, Strategy
+from ralph.strategies import Strategy
 
 __all__ = ["Question", "Ruling", "judge"]
 
@@ -73,68 +71,20 @@ class Ruling:
         }
 
 
-@dataclass(slots=True)
-class _Loop:
-    """The loop's memory, as far as replies alone tell it: of workspace and verifiers nothing is known."""
-
-    strategy: Strategy
-    task: str
-    past: tuple[Past, ...] = ()
-    tally: Tally = field(default_factory=Tally)
-    breaker: BreakerState = field(default_factory=BreakerState)
-
-    def hear(
-        self,
-        text: str,
-        iteration: int,
-        *,
-        plan: TaskPlan | None = None,
-        errors: tuple[str, ...] = (),
-        max_iterations: int | None = None,
-    ) -> Ruling:
-        output = Output(text=storable(text))
-        context = AnalysisContext(
-            task=self.task,
-            iteration=iteration,
-            max_iterations=max_iterations,
-            plan=plan,
-            past=self.past,
-            errors=errors,
-        )
-        analysis = ResponseAnalyzer().analyze(output, parse_status(output.text), context)
-        state = None if plan is None else compare(None, plan)
-        case = Case(iteration=iteration, output=output, analysis=analysis, plan=state)
-        now = datetime.now(UTC)
-        self.tally = self.tally.after(case)
-        self.breaker = CircuitBreaker().record(self.breaker, observe(case, None), now)
-        decision = decide(
-            case,
-            self.tally,
-            self.breaker,
-            at=now,
-            claim=self.strategy.claim(case),
-            limit=_reached(iteration, max_iterations),
-        )
-        self.tally = self.tally.decided(decision)
-        self.past = (*self.past, Past.of(output, analysis, progressed=None))[-PAST_KEPT:]
-        return Ruling(analysis, decision)
-
-
 def judge(question: Question, strategy: Strategy) -> Ruling:
     """The analysis of a reply, and what the loop would do after it and the replies before."""
-    loop = _Loop(strategy, storable(question.task))
-    for number, earlier in enumerate(question.previous, start=1):
-        loop.hear(earlier, number)
-    return loop.hear(
-        question.text,
-        question.iteration or len(question.previous) + 1,
-        plan=None if question.plan is None else parse_plan(question.plan),
-        errors=tuple(map(storable, question.errors)),
-        max_iterations=question.max_iterations,
+    now = datetime.now(UTC)
+    loop = Loop.over(
+        Judging.by_default(strategy), RunRecord(id="analyze", task=storable(question.task), started_at=now)
     )
-
-
-def _reached(iteration: int, most: int | None) -> LimitReached | None:
-    if most is None or iteration < most:
-        return None
-    return LimitReached(limit="max_iterations", allowed=most, used=iteration)
+    for earlier in question.previous:
+        loop.take(loop.judged(Output(text=storable(earlier)), at=now))
+    if question.iteration is not None:
+        loop.goes_on_at(question.iteration)
+    plan = None if question.plan is None else parse_plan(question.plan)
+    # How the plan was before nobody knows: whatever is ticked counts as this run's work, and as no progress.
+    seen = replace(UNSEEN, plan=plan, plan_state=None if plan is None else compare(None, plan))
+    record = loop.within(Limits(max_iterations=question.max_iterations)).judged(
+        Output(text=storable(question.text)), seen, at=now, errors=tuple(map(storable, question.errors))
+    )
+    return Ruling(record.analysis, record.decision)

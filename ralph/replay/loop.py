@@ -53,14 +53,10 @@ class Judging:
         )
 
     @classmethod
-    def with_strategy(cls, strategy: Strategy) -> Self:
+    def by_default(cls, strategy: Strategy) -> Self:
         """By a strategy and the defaults of everything else, without limits."""
         rules = Rules(CircuitBreaker(), Limits(max_iterations=None), DecisionSettings())
         return cls(rules, strategy, ResponseAnalyzer())
-
-    def within(self, limits: Limits) -> Self:
-        """The same within other limits."""
-        return replace(self, rules=replace(self.rules, limits=limits))
 
 
 @dataclass(slots=True)
@@ -118,6 +114,16 @@ class Loop:
         """Goes on from an iteration."""
         self.state = self.state.after(record)
         return record
+
+    def goes_on_at(self, number: int) -> None:
+        """Makes the next iteration that of a number, as if there had been so many before it."""
+        spent = self.state.spent.model_copy(update={"iterations": number - 1})
+        self.state = self.state.model_copy(update={"number": number - 1, "spent": spent})
+
+    def within(self, limits: Limits) -> Self:
+        """The same, at the same place, within other limits."""
+        rules = replace(self.judging.rules, limits=limits)
+        return replace(self, judging=replace(self.judging, rules=rules))
 
     def _case(self, output: Output, seen: Progress, errors: tuple[str, ...]) -> Case:
         judging, number = self.judging, self.state.number + 1
