@@ -24,7 +24,7 @@ def _placed(signals: Iterable[Signal], reply: Reply) -> Iterable[Evidence]:
     for signal in signals:
         start, end = signal.start, signal.end
         if end and signal.kind not in {"exit_signal", "status_blocked"}:
-            start, end = place(start), place(end)
+            start, end = place(start, end)
         pieces.append((start, end, signal))
     for start, end, signal in sorted(pieces, key=lambda piece: piece[:2]):
         shown = text[start : min(end, start + _SHOWN)]
