@@ -101,7 +101,7 @@ class ResponseAnalyzer:
     ) -> tuple[Reply, tuple[str, ...]]:
         """The reply with every detector's signals, and a sentence for each detector that failed."""
         hidden = () if isinstance(status, StatusMissing) else ((status.start, status.end),)
-        reading = read(output.text, hidden)
+        reading = read(output.text, hidden, self._words.skim)
         scope = Scope(reading, self._words.find(reading.prose))
         reply = Reply(output, status, context or AnalysisContext(), self._words, scope, Signals())
         failed: list[str] = []
