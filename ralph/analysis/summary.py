@@ -1,31 +1,42 @@
 """What was done, in one line: "Modified 3 files, 12 tests passing, 2 errors fixed"."""
 
+import re
+
 from ralph.analysis.anchored import Anchored
 from ralph.analysis.signals import Reply, Signals
 
 __all__ = ["work_summary"]
 
+_TEN = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_WORDS = {word: count for count, word in enumerate(_TEN, start=1)} | {"both": 2}
+_COUNTS = (*"0123456789", *_WORDS)
+_COUNT = rf"(?:\d{{1,6}}|{'|'.join(_WORDS)})"
+
 _CHANGED = ("modified", "changed", "updated", "edited", "created", "added")
-_DIGITS = tuple("0123456789")
+_CHANGING = "|".join(_CHANGED)
 _FILES = Anchored(
-    (*_CHANGED, "touched", "wrote", *_DIGITS),
-    rf"""\b(?:{"|".join(_CHANGED)}|touched|wrote)\s(?P<n>\d{{1,6}})\s(?:\w{{1,20}}\s)?files?\b
-        |\b(?P<m>\d{{1,6}})\s(?:\w{{1,20}}\s)?files?\s(?:were\s|was\s)?(?:{"|".join(_CHANGED)})\b""",
+    (*_CHANGED, "touched", "wrote", "file", *_COUNTS),
+    rf"""\b(?:{_CHANGING}|touched|wrote)\s(?P<n>{_COUNT})\s(?:\w{{1,20}}\s)?files?\b
+        |\b(?P<m>{_COUNT})\s(?:\w{{1,20}}\s)?files?\s(?:were\s|was\s)?(?:{_CHANGING})\b
+        |\bfiles?\s(?:{_CHANGING})\s?[:=]\s?(?P<l>{_COUNT})\b""",
 )
 _WROTE = (*_CHANGED, "wrote", "implemented", "refactored", "rewrote", "fixed")
+_NAME = r"(?:[\w-]{1,40}/){0,8}[\w-]{1,60}\.[a-z]{1,5}\b"
 _NAMED = Anchored(
     _WROTE,
-    rf"\b(?:{'|'.join(_WROTE)})\b[^\n.;`]{{0,40}}?`?((?:[\w-]{{1,40}}/){{0,8}}[\w-]{{1,60}}\.[a-z]{{1,5}})\b",
+    rf"\b(?:{'|'.join(_WROTE)})\b[^\n.;`]{{0,40}}?(?P<names>`?{_NAME}`?(?:(?:,?[ ]and|,)[ ]`?{_NAME}`?){{0,20}})",
 )
+_NAMES = re.compile(_NAME)
 _MENDED = ("fixed", "resolved", "corrected")
 _FIXING = f"(?:{'|'.join(_MENDED)})"
 _FAULT = r"(?:error|bug|issue|problem|failure)"
 _FIXED = Anchored(
-    (*_MENDED, *_DIGITS),
-    rf"""\b{_FIXING}\s(?:(?:all|the|these)\s){{0,2}}(?P<n>\d{{1,6}})\s(?:[\w-]{{1,20}}\s){{0,2}}?{_FAULT}s?\b
-        |\b(?P<m>\d{{1,6}})\s(?:[\w-]{{1,20}}\s)?{_FAULT}s?\s(?:(?:were|was|are|have\sbeen)\s)?{_FIXING}\b""",
+    (*_MENDED, *_COUNTS, "error", "bug", "issue", "problem", "failure"),
+    rf"""\b{_FIXING}\s(?:(?:all|the|these)\s){{0,2}}(?P<n>{_COUNT})\s(?:[\w-]{{1,20}}\s){{0,2}}?{_FAULT}s?\b
+        |\b(?P<m>{_COUNT})\s(?:[\w-]{{1,20}}\s)?{_FAULT}s?\s(?:(?:were|was|are|have\sbeen)\s)?{_FIXING}\b
+        |\b{_FAULT}s?\s{_FIXING}\s?[:=]\s?(?P<l>{_COUNT})\b""",
 )
-_FIXED_ONE = Anchored(_MENDED, rf"\b{_FIXING}\s(?:an?|the|this|that|one)\s(?:[\w-]{{1,20}}\s){{0,4}}?{_FAULT}\b")
+_FIXED_ONE = Anchored(_MENDED, rf"\b{_FIXING}\s(?:an?|the|this|that)\s(?:[\w-]{{1,20}}\s){{0,4}}?{_FAULT}\b")
 _MATCHES = 500
 
 
@@ -56,7 +67,7 @@ def _files(lower: str) -> int:
         return counted
     names: set[str] = set()
     for index, match in enumerate(_NAMED.finditer(lower)):
-        names.add(match[1])
+        names.update(_NAMES.findall(match["names"]))
         if index >= _MATCHES:
             break
     return len(names)
@@ -64,7 +75,8 @@ def _files(lower: str) -> int:
 
 def _count(pattern: Anchored, lower: str) -> int:
     match = pattern.search(lower)
-    return int(match["n"] or match["m"]) if match else 0
+    said = (match["n"] or match["m"] or match["l"]) if match else "0"
+    return _WORDS.get(said) or int(said)
 
 
 def _matches(pattern: Anchored, lower: str) -> int:

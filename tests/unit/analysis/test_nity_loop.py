@@ -273,10 +273,27 @@ def test_an_echo_is_four_words_of_the_task_around_the_keyword(text: str, task: s
 
 
 # covers: S1-63..S1-65
-def test_the_summary_is_files_tests_and_errors() -> None:
-    told = "I modified 3 files.\n\n12 tests passing.\n\nI fixed 2 errors."
+@pytest.mark.parametrize(
+    "told",
+    [
+        "Modified 3 files, 12 tests passing, 2 errors fixed",
+        "I modified three files. All 12 tests pass. I fixed two errors.",
+        "3 files changed, 40 insertions(+)\n\n12 passed in 0.2s\n\nI fixed both bugs.",
+        "Updated a.py, `b/c.py` and d.py; 12/12 tests passing; resolved 2 issues",
+        "Files changed: 3. Tests: 12 passed. Errors fixed: 2.",
+    ],
+)
+def test_the_summary_is_files_tests_and_errors(told: str) -> None:
     assert extract_work_summary(told) == "Modified 3 files, 12 tests passing, 2 errors fixed"
-    assert extract_work_summary("I looked around.") == ""
+
+
+# covers: S1-63
+@pytest.mark.parametrize(
+    ("told", "summary"),
+    [("I looked around.", ""), ("Modified 1 file.", "Modified 1 file"), ("I will modify 3 files", "")],
+)
+def test_the_summary_tells_only_what_was_done(told: str, summary: str) -> None:
+    assert extract_work_summary(told) == summary
 
 
 # covers: KX-2
