@@ -5,11 +5,12 @@ from datetime import datetime
 
 from ralph.breaker import BreakerState, CircuitBreaker, Observation
 from ralph.changes import Changes, is_new
-from ralph.decision import DecisionSettings, decide
+from ralph.decision import DecisionSettings
 from ralph.limits import Limits, Price
 from ralph.output import Completed, Failed, Interrupted, Output, TimedOut, Usage
 from ralph.plan import PlanState, TaskPlan, compare
 from ralph.record import IterationRecord, PlanCount, RunRecord, RunState
+from ralph.stops import Situation, decide
 from ralph.strategies import Case, Claim
 from ralph.verification import Verification
 
@@ -107,16 +108,18 @@ def conclude(
     spent = called.used(output.usage, duration, counts=not limited)
     tally = state.tally.after(case)
     decision = decide(
-        case,
-        tally,
-        breaker,
-        at=at,
-        claim=claim,
-        verification=verification,
-        limit=rules.limits.reached(spent, at),
-        breaker_ends_run=rules.breaker.exhausted(breaker),
-        breaker_until=rules.breaker.open_until(breaker),
-        settings=rules.decision,
+        Situation(
+            case,
+            tally,
+            breaker,
+            at,
+            claim=claim,
+            verification=verification,
+            limit=rules.limits.reached(spent, at),
+            breaker_ends_run=rules.breaker.exhausted(breaker),
+            breaker_until=rules.breaker.open_until(breaker),
+            settings=rules.decision,
+        )
     )
     return IterationRecord(
         run_id=run.id,

@@ -13,10 +13,11 @@ from pydantic import BaseModel, NonNegativeFloat, NonNegativeInt, PositiveInt
 from ralph.analysis.result import PAST_TEXT, Analysis, Past
 from ralph.breaker import BreakerState
 from ralph.changes import FINGERPRINTS_KEPT, Changes
-from ralph.decision import Complete, Continue, Decision, Halt, Pause, StopReason, Tally, following
+from ralph.decision import Complete, Continue, Decision, Halt, Pause, StopReason, following
 from ralph.limits import Spent
 from ralph.output import Attempt, Completed, Failed, Interrupted, Outcome, Usage
 from ralph.plan import TaskPlan
+from ralph.tally import Tally
 from ralph.verification import Verification
 
 __all__ = ["PAST_KEPT", "IterationRecord", "PlanCount", "RunRecord", "RunState"]

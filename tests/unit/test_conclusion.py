@@ -9,12 +9,13 @@ from ralph.analysis.result import Analysis, Metrics
 from ralph.breaker import BreakerSettings, BreakerState, CircuitBreaker, Observation
 from ralph.changes import Changes
 from ralph.conclusion import Progress, Rules, breaker_changed, conclude, observe, priced, progress
-from ralph.decision import Complete, Continue, DecisionSettings, Halt, Pause, Tally
+from ralph.decision import Complete, Continue, DecisionSettings, Halt, Pause
 from ralph.limits import Limits, Price, Spent
 from ralph.output import Attempt, Completed, Failed, Interrupted, Outcome, Output, TimedOut, ToolCall, Usage
 from ralph.plan import parse_plan
 from ralph.record import IterationRecord, PlanCount, RunRecord, RunState
 from ralph.strategies import Case, Claim
+from ralph.tally import Tally
 from ralph.verification import Verdict, Verification
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)

@@ -8,12 +8,13 @@ import pytest
 from ralph.analysis.result import Analysis
 from ralph.breaker import BreakerState
 from ralph.changes import FINGERPRINTS_KEPT, Changes
-from ralph.decision import Complete, Continue, Halt, Pause, Tally
+from ralph.decision import Complete, Continue, Halt, Pause
 from ralph.limits import Spent
 from ralph.output import Attempt, Completed, Failed, Interrupted, TimedOut, Usage
 from ralph.plan import TaskPlan, parse_plan
 from ralph.record import PAST_KEPT, IterationRecord, PlanCount, RunRecord, RunState
 from ralph.status import StatusReport
+from ralph.tally import Tally
 from ralph.verification import Verdict, Verification
 
 AT = datetime(2026, 1, 1, 12, 30, tzinfo=UTC)

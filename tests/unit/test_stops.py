@@ -11,11 +11,13 @@ from pydantic import TypeAdapter
 
 from ralph.analysis.result import Analysis, Completion, Evidence, Stuck
 from ralph.breaker import BreakerState
-from ralph.decision import Complete, Continue, Decision, DecisionSettings, Halt, Pause, Tally, decide, following
+from ralph.decision import Complete, Continue, Decision, DecisionSettings, Halt, Pause, following
 from ralph.limits import LimitReached
 from ralph.output import Completed, Failed, FailureKind, Interrupted, Outcome, Output, TimedOut, ToolCall
 from ralph.status import StatusMalformed
+from ralph.stops import Situation, consider, decide
 from ralph.strategies import Case, Claim
+from ralph.tally import Tally
 from ralph.verification import Verdict, Verification
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -24,6 +26,7 @@ CLAIM, DOUBTED = Claim(reason="done"), Claim(reason="done", doubts=("two is open
 PASSED = Verification(verdicts=(Verdict(verifier="tests", passed=True),))
 REFUTED = Verification(verdicts=(Verdict(verifier="tests", passed=False, output="1 failed"),))
 OPEN = BreakerState(state="open", opened_at=AT, reason="3 iterations without progress")
+WARNING = BreakerState(warning=True, reason="2 iterations without progress", no_progress=2)
 ITERATIONS = LimitReached(limit="max_iterations", allowed=3, used=3)
 CALLS = LimitReached(limit="calls_per_hour", allowed=2, used=2, until=AT + timedelta(minutes=40))
 CIRCLES = Stuck(detected=True, repeated_patterns=("repeated output",), confidence=60)
@@ -35,8 +38,12 @@ def case(outcome: Outcome | None = None, *, progressed: bool | None = None, outp
     return Case(output=whole, analysis=Analysis(**said), progressed=progressed)
 
 
+def situation(given: Case, tally: Tally | None = None, breaker: BreakerState | None = None, **rest: Any) -> Situation:
+    return Situation(given, tally or Tally().after(given), breaker or BreakerState(), AT, **rest)
+
+
 def ruled(given: Case, tally: Tally | None = None, breaker: BreakerState | None = None, **rest: Any) -> Decision:
-    return decide(given, tally or Tally().after(given), breaker or BreakerState(), at=AT, **rest)
+    return decide(situation(given, tally, breaker, **rest))
 
 
 def name(decision: Decision) -> str:
@@ -81,6 +88,43 @@ def test_each_stop_beats_all_below_it(number: int) -> None:
 def test_of_any_stops_together_the_first_is_the_decision(numbers: set[int]) -> None:
     chosen = [STOPS[number] for number in sorted(numbers)]
     assert name(together(*(needs for _, needs in chosen))) == chosen[0][0]
+
+
+# What `ralph analyze --explain-decision` shows of each rule that does not apply.
+@pytest.mark.parametrize(
+    ("rule", "given", "why"),
+    [
+        ("cancelled", situation(case()), "nobody asked for it"),
+        ("completed", situation(case()), "the exit strategy sees no claim that the task is done"),
+        ("completed", situation(case(), claim=CLAIM, verification=REFUTED), "refuted by `tests`"),
+        ("completed", situation(case(), claim=DOUBTED), "the claim waits for its confirmation: two is open"),
+        ("limited", situation(case()), "no rate limit was met"),
+        ("executor unavailable", situation(case()), "the executor answered"),
+        (
+            "executor unavailable",
+            situation(case(Failed(failure="refused", message="no such model"))),
+            "refused: no such model; 1 of 2 turned-down iterations in a row",
+        ),
+        ("blocked", situation(case()), "no blocked iterations, no questions"),
+        ("blocked", situation(case(), Tally(questions=2)), "no blocked iterations, 2 of 3 questions in a row"),
+        ("limit", situation(case()), "none is reached"),
+        ("limit", situation(case(), limit=CALLS), "only one that passes by itself"),
+        ("circuit open", situation(case()), "closed"),
+        ("circuit open", situation(case(), breaker=WARNING), "closed, but warns: 2 iterations without progress"),
+        ("test saturation", situation(case(), Tally(test_only=2)), "2 of 3 test-only iterations in a row"),
+        ("stuck", situation(case()), "nothing repeats"),
+        ("stuck", situation(case(progressed=True, stuck=CIRCLES)), "this iteration moved the work"),
+        (
+            "stuck",
+            situation(case(stuck=CIRCLES)),
+            "for the first time, which asks for another approach: repeated output",
+        ),
+        ("calls of the hour", situation(case()), "none that are used up"),
+    ],
+)
+def test_every_rule_says_why_it_does_not_apply(rule: str, given: Situation, why: str) -> None:
+    considered = {one.rule: one for one in consider(given)}
+    assert (considered[rule].decision, considered[rule].why) == (None, why)
 
 
 @pytest.mark.parametrize(
@@ -311,8 +355,7 @@ def test_an_open_breaker_stops_or_waits(ends_run: bool, until: datetime | None, 
 
 
 def test_the_breakers_warning_reaches_the_agent() -> None:
-    warned = BreakerState(warning=True, reason="2 iterations without progress", no_progress=2)
-    decision = ruled(case(), breaker=warned)
+    decision = ruled(case(), breaker=WARNING)
     assert isinstance(decision, Continue)
     assert decision.warning == "2 iterations without progress"
 
@@ -368,7 +411,10 @@ def test_what_holds_for_any_decision(
     tally = Tally()
     for one in given:
         tally = tally.after(one)
-        decision = ruled(one, tally, breaker, claim=claim, verification=verification, limit=limit)
+        at_hand = situation(one, tally, breaker, claim=claim, verification=verification, limit=limit)
+        decision, considered = decide(at_hand), consider(at_hand)
+        assert next(each.decision for each in considered if each.decision is not None) == decision
+        assert all(each.why for each in considered)
         if isinstance(decision, Complete):
             assert claim is not None
             assert verification is not REFUTED

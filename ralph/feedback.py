@@ -1,0 +1,73 @@
+"""What the next iteration's agent is told of the last one, one paragraph a subject."""
+
+from collections.abc import Iterable
+
+from ralph.output import Failed, TimedOut
+from ralph.status import StatusMalformed
+from ralph.strategies import Case, Claim
+from ralph.verification import Verification
+
+__all__ = ["failure_text", "feedback"]
+
+
+def feedback(case: Case, doubted: Claim | None, verification: Verification | None) -> str:
+    """The paragraphs, in the order in which they should be read.
+
+    Args:
+        doubted: a claim that waits for its confirmation.
+        verification: what the verifiers said of a claim.
+    """
+    return "\n\n".join([
+        *_refuted(verification),
+        *_doubted(doubted),
+        *_ended(case),
+        *_unread(case),
+        *_unanswered(case),
+        *_denied(case),
+    ])
+
+
+def failure_text(failure: Failed) -> str:
+    """Such as "unavailable (HTTP 503): the service is busy"."""
+    status = f" (HTTP {failure.status})" if failure.status else ""
+    return f"{failure.failure}{status}: {failure.message}".rstrip(": .")
+
+
+def _refuted(verification: Verification | None) -> Iterable[str]:
+    for verdict in verification.refuted if verification else ():
+        yield f"You said that the task is done, but `{verdict.verifier}` does not pass:\n{verdict.output}"
+
+
+def _doubted(claim: Claim | None) -> Iterable[str]:
+    if claim is not None:
+        doubts = "\n".join(f"- {doubt}" for doubt in claim.doubts)
+        yield f"You said that the task is done, but:\n{doubts}\nMend that, or confirm that it is done."
+
+
+def _ended(case: Case) -> Iterable[str]:
+    match case.output.outcome:
+        case TimedOut(limit=limit, after=after):
+            yield f"The last iteration was ended after {after:g} s ({limit} time-out). Take smaller steps."
+        case Failed() as failure:
+            yield f"The last iteration failed: {failure_text(failure)}. The files may be half-changed."
+        case _:
+            pass
+
+
+def _unread(case: Case) -> Iterable[str]:
+    if isinstance(case.analysis.status, StatusMalformed):
+        yield f"Your status block could not be read: {case.analysis.status.problem}."
+
+
+def _unanswered(case: Case) -> Iterable[str]:
+    if case.analysis.state in {"question", "blocked"}:
+        yield (
+            "Nobody will reply to a question before the run ends. "
+            "Take the safest reversible choice, note it, and go on."
+        )
+
+
+def _denied(case: Case) -> Iterable[str]:
+    if case.output.denials:
+        denied = ", ".join(sorted({call.name for call in case.output.tool_calls if call.denied}))
+        yield f"{case.output.denials} tool calls were denied ({denied}). Do not try them again; work without them."

@@ -1,0 +1,315 @@
+"""Which decision follows from an iteration.
+
+The order is fixed; the first rule that applies decides:
+
+1. cancelled
+2. a claim of completion that every verifier passed (or, without verifiers, that nothing speaks against)
+3. rate-limited: a pause, which counts against nothing
+4. the executor cannot work
+5. blocked: the agent needs a person
+6. a limit
+7. the breaker is open
+8. test saturation
+9. stuck for the second time; the first time makes the next iteration a pivot
+10. the calls of an hour are used up: go on when it is over
+11. go on
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from ralph.analysis.result import Evidence
+from ralph.breaker import BreakerState
+from ralph.decision import (
+    LONGEST_WAIT,
+    Complete,
+    Considered,
+    Continue,
+    Decision,
+    DecisionSettings,
+    Halt,
+    Pause,
+    held_by,
+)
+from ralph.feedback import failure_text, feedback
+from ralph.limits import LimitReached
+from ralph.output import Failed, Interrupted, TimedOut
+from ralph.strategies import Case, Claim
+from ralph.tally import Tally
+from ralph.verification import Verification
+
+__all__ = ["Situation", "consider", "decide"]
+
+_SETTINGS = DecisionSettings()
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """All that a decision rests on.
+
+    Attributes:
+        tally: with this iteration in it (`Tally.after`).
+        breaker: with this iteration in it.
+        at: the time.
+        claim: what the exit strategy made of the case.
+        verification: what the verifiers said of the claim; None where there are none or nothing was claimed.
+        limit: the limit that is reached, if one is.
+        breaker_ends_run: whether an open breaker stops the run or waits for `breaker_until`.
+    """
+
+    case: Case
+    tally: Tally
+    breaker: BreakerState
+    at: datetime
+    claim: Claim | None = None
+    verification: Verification | None = None
+    limit: LimitReached | None = None
+    breaker_ends_run: bool = True
+    breaker_until: datetime | None = None
+    settings: DecisionSettings = field(default=_SETTINGS)
+
+
+def decide(situation: Situation) -> Decision:
+    """What follows from an iteration: the decision of the first rule that applies."""
+    for rule in _RULES:
+        if (decision := rule.decision(situation)) is not None:
+            return decision
+    return _go_on(situation)
+
+
+def consider(situation: Situation) -> tuple[Considered, ...]:
+    """Every rule in order, with what it asks for and why; the first that asks for anything decides."""
+    considered: list[Considered] = []
+    for rule in _RULES:
+        decision = rule.decision(situation)
+        considered.append(Considered(rule.name, decision, decision.reason if decision else rule.silent(situation)))
+    word = _go_on(situation)
+    return (*considered, Considered("go on", word, word.reason))
+
+
+class _Rule(NamedTuple):
+    """One rule of the order: its decision where it applies, else why it does not."""
+
+    name: str
+    decision: Callable[[Situation], Decision | None]
+    why_not: str | Callable[[Situation], str]
+
+    def silent(self, situation: Situation) -> str:
+        """Why it does not apply."""
+        return self.why_not if isinstance(self.why_not, str) else self.why_not(situation)
+
+
+def _cancelled(situation: Situation) -> Halt | None:
+    outcome = situation.case.output.outcome
+    if isinstance(outcome, Interrupted) and outcome.by == "signal":
+        return Halt(stop_reason="cancelled", reason=outcome.detail or "the run was cancelled")
+    return None
+
+
+def _completed(situation: Situation) -> Complete | None:
+    claim, verification = situation.claim, situation.verification
+    if claim is None or _is_refuted(verification) or _doubted(situation):
+        return None
+    passed = [f"`{verdict.verifier}`" for verdict in verification.verdicts] if verification else []
+    return Complete(
+        reason=f"{claim.reason}; passed: {', '.join(passed)}" if passed else claim.reason,
+        verified=verification is not None and verification.passed,
+        still_open=claim.doubts,
+        evidence=claim.evidence,
+    )
+
+
+def _why_incomplete(situation: Situation) -> str:
+    claim, verification = situation.claim, situation.verification
+    if claim is None:
+        return "the exit strategy sees no claim that the task is done"
+    if verification is not None and verification.refuted:
+        return f"refuted by {', '.join(f'`{verdict.verifier}`' for verdict in verification.refuted)}"
+    return f"the claim waits for its confirmation: {'; '.join(claim.doubts)}"
+
+
+def _is_refuted(verification: Verification | None) -> bool:
+    return verification is not None and bool(verification.refuted)
+
+
+def _doubted(situation: Situation) -> bool:
+    """Whether a claim waits for its confirmation."""
+    claim = situation.claim
+    return claim is not None and bool(claim.doubts) and not situation.tally.confirming
+
+
+def _limited(situation: Situation) -> Pause | None:
+    failure, settings, limit = situation.case.output.failure, situation.settings, situation.limit
+    if failure is None or failure.failure != "rate_limited":
+        return None
+    wait = failure.retry_after
+    if wait is None:
+        doubled = settings.rate_limit_wait * 2.0 ** min(max(situation.tally.limited, 1) - 1, 20)
+        wait = min(doubled, settings.max_rate_limit_wait)
+    until = situation.at + timedelta(seconds=min(wait, LONGEST_WAIT))
+    if limit is not None and limit.until is not None:
+        until = max(until, limit.until)
+    return Pause(until=until, reason=f"rate limited: {failure.message}".rstrip(": "))
+
+
+def _unavailable(situation: Situation) -> Halt | None:
+    failure = situation.case.output.failure
+    if failure is None:
+        return None
+    if failure.failure == "auth" or situation.tally.refused >= situation.settings.unavailable:
+        return Halt(stop_reason="executor_unavailable", reason=failure_text(failure))
+    return None
+
+
+def _why_available(situation: Situation) -> str:
+    failure, tally, settings = situation.case.output.failure, situation.tally, situation.settings
+    if failure is None:
+        return "the executor answered"
+    return f"{failure_text(failure)}; {_row(tally.refused, settings.unavailable, 'turned-down iterations')}"
+
+
+def _blocked(situation: Situation) -> Halt | None:
+    case, tally, settings = situation.case, situation.tally, situation.settings
+    if tally.blocked < settings.blocked and tally.questions < settings.questions:
+        return None
+    asked = case.analysis.question or case.analysis.work_summary or "the agent says that it cannot go on alone"
+    return Halt(stop_reason="blocked", reason=asked, evidence=_pieces(case, "exit_signal"))
+
+
+def _why_not_blocked(situation: Situation) -> str:
+    tally, settings = situation.tally, situation.settings
+    blocked = _row(tally.blocked, settings.blocked, "blocked iterations")
+    return f"{blocked}, {_row(tally.questions, settings.questions, 'questions')}"
+
+
+def _limit(situation: Situation) -> Halt | None:
+    outcome = situation.case.output.outcome
+    if isinstance(outcome, Interrupted) and outcome.by == "limit":
+        return Halt(stop_reason="limit_reached", reason=outcome.detail or "a limit was reached within the turn")
+    held = held_by(situation.limit) if situation.limit else None
+    return held if isinstance(held, Halt) else None
+
+
+def _why_within_limits(situation: Situation) -> str:
+    return "only one that passes by itself" if situation.limit else "none is reached"
+
+
+def _breaker(situation: Situation) -> Halt | Pause | None:
+    breaker, until = situation.breaker, situation.breaker_until
+    if breaker.state != "open":
+        return None
+    if situation.breaker_ends_run or until is None:
+        return Halt(stop_reason="circuit_open", reason=breaker.reason)
+    return Pause(until=until, reason=f"circuit open: {breaker.reason}", then=_go_on(situation))
+
+
+def _why_closed(situation: Situation) -> str:
+    breaker = situation.breaker
+    return f"{breaker.state.replace('_', '-')}{f', but warns: {breaker.reason}' if breaker.warning else ''}"
+
+
+def _saturated(situation: Situation) -> Halt | None:
+    count = situation.tally.test_only
+    if count < situation.settings.test_saturation:
+        return None
+    reason = f"{count} iterations in a row only ran tests"
+    return Halt(stop_reason="test_saturation", reason=reason, evidence=_pieces(situation.case, "test_"))
+
+
+def _why_unsaturated(situation: Situation) -> str:
+    return _row(situation.tally.test_only, situation.settings.test_saturation, "test-only iterations")
+
+
+def _stuck_again(situation: Situation) -> Halt | None:
+    why = _circles(situation.case)
+    if not why or not situation.tally.pivoted:
+        return None
+    reason = f"stuck again after a change of approach: {why}"
+    return Halt(stop_reason="stuck", reason=reason, evidence=_repeating(situation.case))
+
+
+def _why_not_stuck(situation: Situation) -> str:
+    if why := _circles(situation.case):
+        return f"for the first time, which asks for another approach: {why}"
+    return "this iteration moved the work" if situation.case.progressed else "nothing repeats"
+
+
+def _later(situation: Situation) -> Pause | None:
+    """The wait for a limit that passes by itself. It comes last: it must hide no reason to stop."""
+    held = held_by(situation.limit) if situation.limit else None
+    return held.model_copy(update={"then": _go_on(situation)}) if isinstance(held, Pause) else None
+
+
+def _row(count: int, most: int, what: str) -> str:
+    return f"{count} of {most} {what} in a row" if count else f"no {what}"
+
+
+_RULES = (
+    _Rule("cancelled", _cancelled, "nobody asked for it"),
+    _Rule("completed", _completed, _why_incomplete),
+    _Rule("limited", _limited, "no rate limit was met"),
+    _Rule("executor unavailable", _unavailable, _why_available),
+    _Rule("blocked", _blocked, _why_not_blocked),
+    _Rule("limit", _limit, _why_within_limits),
+    _Rule("circuit open", _breaker, _why_closed),
+    _Rule("test saturation", _saturated, _why_unsaturated),
+    _Rule("stuck", _stuck_again, _why_not_stuck),
+    _Rule("calls of the hour", _later, "none that are used up"),
+)
+
+
+def _go_on(situation: Situation) -> Continue:
+    case, claim, verification = situation.case, situation.claim, situation.verification
+    doubted, pivot = _doubted(situation), _circles(case)
+    if pivot:
+        reason = "stuck for the first time: the approach must change"
+    elif _is_refuted(verification):
+        reason = "a claim of completion was refuted"
+    elif doubted:
+        reason = "a claim of completion waits for its confirmation"
+    else:
+        reason = _why_on(case)
+    return Continue(
+        reason=reason,
+        feedback=feedback(case, claim if doubted else None, verification),
+        pivot=pivot,
+        warning=situation.breaker.reason if situation.breaker.warning else "",
+        confirm=doubted,
+        evidence=(*(claim.evidence if claim else ()), *(_repeating(case) if pivot else ())),
+    )
+
+
+def _why_on(case: Case) -> str:
+    match case.output.outcome:
+        case Failed() as failure:
+            return f"the turn failed and is tried again: {failure_text(failure)}"
+        case TimedOut(limit=limit, after=after):
+            return f"the turn was ended after {after:g} s ({limit} time-out)"
+        case Interrupted(detail=detail):
+            return f"the turn was ended: {detail}"
+        case _ if case.exit_signal is False:
+            return "the agent says that work is left"
+        case _:
+            return "nothing says that the task is done"
+
+
+def _circles(case: Case) -> str:
+    """How the loop goes in circles; empty where it does not."""
+    stuck = case.analysis.stuck
+    if not stuck.detected or case.progressed:
+        return ""
+    return "; ".join(stuck.repeated_patterns) or "the loop goes in circles"
+
+
+def _repeating(case: Case) -> tuple[Evidence, ...]:
+    stuck = case.analysis.stuck
+    return tuple(
+        Evidence(signal="stuck", text=pattern[:200], weight=stuck.confidence, why="It repeats.")
+        for pattern in stuck.repeated_patterns
+    )
+
+
+def _pieces(case: Case, *signals: str) -> tuple[Evidence, ...]:
+    return tuple(piece for piece in case.analysis.evidence if piece.signal.startswith(signals))

@@ -1,0 +1,52 @@
+"""What iterations leave for the decisions after them."""
+
+from pydantic import BaseModel, NonNegativeInt
+
+from ralph.decision import Decision, following
+from ralph.output import Interrupted
+from ralph.strategies import Case
+
+__all__ = ["Tally"]
+
+
+class Tally(BaseModel, frozen=True):
+    """What earlier iterations leave for later decisions: a fold over the run, kept in every record."""
+
+    answered: bool = False
+    limited: NonNegativeInt = 0
+    refused: NonNegativeInt = 0
+    blocked: NonNegativeInt = 0
+    questions: NonNegativeInt = 0
+    test_only: NonNegativeInt = 0
+    pivoted: bool = False
+    confirming: bool = False
+
+    def after(self, case: Case) -> "Tally":
+        """With one more iteration, before its decision. One that Ralph itself cut short says nothing."""
+        failure, analysis = case.output.failure, case.analysis
+        if isinstance(case.output.outcome, Interrupted):
+            return self
+        if failure is not None and failure.failure == "rate_limited":
+            return self.model_copy(update={"limited": self.limited + 1})
+        turned_down = failure is not None and (
+            failure.failure == "refused" or (failure.failure == "unavailable" and not self.answered)
+        )
+        recovered = case.progressed is True and not analysis.stuck.detected
+        return self.model_copy(
+            update={
+                "answered": self.answered or failure is None,
+                "limited": 0,
+                "refused": self.refused + 1 if turned_down else 0,
+                "blocked": self.blocked + 1 if analysis.state == "blocked" else 0,
+                "questions": self.questions + 1 if analysis.state == "question" else 0,
+                "test_only": self.test_only + 1 if analysis.completion.test_only and not case.progressed else 0,
+                "pivoted": self.pivoted and not recovered,
+            }
+        )
+
+    def decided(self, decision: Decision) -> "Tally":
+        """With what the iteration's decision leaves behind."""
+        word = following(decision)
+        if word is None:
+            return self
+        return self.model_copy(update={"pivoted": self.pivoted or bool(word.pivot), "confirming": word.confirm})
