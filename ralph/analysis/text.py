@@ -9,7 +9,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -32,17 +32,19 @@ _HEADING = re.compile(r"\n[ \t]{0,3}#{1,6}[ \t][^\n]*")
 _SET_OFF = re.compile(r"\n[ \t]{0,8}[>|][^\n]*")
 """A quote or a row of a table. A search that begins with a line feed skips from line to line: it takes a twentieth of
 the time that `^` takes. The text then has to have one before its first line."""
-_QUOTED = re.compile(
-    r"`[^`\n]{1,200}`"
-    r'|"[^"\n]{1,200}"'
-    r"|“[^“”\n]{1,200}”"
-    r"|「[^「」\n]{1,200}」"
-    r"|『[^『』\n]{1,200}』"
-)
-_SENTENCE_END = re.compile(
-    r"[.!?。！？；\n](?:(?<=[.!?])(?=[\s\"'*_)\]])|(?<=[。！？；])|(?<=\n)(?:\n|(?![ \t]{0,8}[a-z])))"
-)
-"""Its first character is one of a set, to which `re` skips ahead."""
+_QUOTED = {
+    mark: re.compile(f"{mark}[^{mark}{end}\n]{{1,200}}{end}")
+    for mark, end in (("`", "`"), ('"', '"'), ("“", "”"), ("「", "」"), ("『", "』"))
+}
+_LINE_END = re.compile(r"\n(?:\n|(?![ \t]{0,8}[a-z]))")
+"""A line that is not followed by one that goes on in lower case."""
+_STOPS = {
+    **{mark: re.compile(rf"\{mark}(?=[\s\"'*_)\]])") for mark in ".!?"},
+    **{mark: re.compile(mark) for mark in "。！？；"},
+}
+"""What ends a sentence, by its first character. A pattern for each, for `re` skips to one character six times as fast as
+to one of several.
+"""
 _HIDDEN = (
     ("---ralph_status---", "---end_ralph_status---"),
     ("---copilot_status---", "---end_copilot_status---"),
@@ -137,10 +139,8 @@ def read(reply: str, hidden: Sequence[Span] = (), skim: Skim | None = None) -> R
         seams = tuple(_seams(stretches))
     prose = _prose(_lower(unfenced))
     headings = _headings(prose)
-    starts = {0, *[match.end() for match in _SENTENCE_END.finditer(prose)], *seams}
-    for heading in headings:
-        starts.update(heading)
-    return Reading(text, _lower(text), unfenced, prose, headings, tuple(sorted(starts)), stretches, seams)
+    starts = sorted({*_sentence_starts(prose), *chain.from_iterable(headings), *seams})
+    return Reading(text, _lower(text), unfenced, prose, headings, tuple(starts), stretches, seams)
 
 
 def _stretches(reply: str, fences: Sequence[_Fence], skim: Skim | None) -> Iterator[Span]:
@@ -217,7 +217,18 @@ def _piece(text: str, hidden: Iterable[Span], fence: str = "") -> tuple[str, str
 def _prose(lower: str) -> str:
     if ">" in lower or "|" in lower:
         lower = _SET_OFF.sub(_spaces, f"\n{lower}")[1:]
-    return _QUOTED.sub(_spaces, lower).replace("’", "'")
+    for mark, quoted in _QUOTED.items():
+        if mark in lower:
+            lower = quoted.sub(_spaces, lower)
+    return lower.replace("’", "'")
+
+
+def _sentence_starts(prose: str) -> list[int]:
+    starts = [match.end() for match in _LINE_END.finditer(prose)]
+    for mark, stop in _STOPS.items():
+        if mark in prose:
+            starts += [match.end() for match in stop.finditer(prose)]
+    return starts
 
 
 def _headings(prose: str) -> tuple[Span, ...]:

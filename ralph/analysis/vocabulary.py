@@ -1,7 +1,8 @@
 """All words of all languages found in one pass over the prose."""
 
 import re
-from bisect import bisect_right
+import sys
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from typing import NamedTuple
@@ -24,8 +25,9 @@ _JOINTS = frozenset("-./=")
 _GOES_ON = _LETTERS | _JOINTS | {"("}
 """What does not stand behind a word; a joint may, unless a letter follows it."""
 _AFTER = r"(?![a-z0-9_(]|[-./=][a-z0-9_])"
-_WIDE = re.compile(r"  (?<=[\w'] {2}) ?(?=\w)")
-"""The two or three spaces between words that are left of a line's end or of emphasis."""
+_EMPHASIS = re.compile(r"\*(?:(?<=[\w']\*)|(?<=[\w'] \*))\*{0,2} ?(?=[\w'])")
+_WRAPPED = re.compile(r"\n(?<=[\w',]\n)[ \t]{1,2}(?=[\w'])")
+"""What stands between two words for a space: marks of emphasis, a line's end with the next one's indentation."""
 _NUMBER = r"(?:\d{1,9} )?"
 _NUMBERS = re.compile(r" (?:\d{1,9} )?")
 _STRONG: frozenset[Role] = frozenset({"blocked", "limit"})
@@ -48,9 +50,15 @@ class Hits(dict[Role, list[Hit]]):
 
     left_out: int = 0
 
+    def __missing__(self, role: Role) -> list[Hit]:
+        return self.setdefault(role, [])
+
 
 Parts = Sequence[tuple[Role, str]]
 """The roles that a form plays, each with the name that it goes by."""
+
+
+_Found = tuple[int, int, Parts]
 
 
 class _Form(NamedTuple):
@@ -112,9 +120,10 @@ class Vocabulary:
     def find(self, prose: str) -> Hits:
         """Every word in the prose, which is in lower case, by its role and in order."""
         text, gaps = _spaced(prose)
+        spaced = text.replace("_", " ") if "_" in text else text
         places = [
             (start, index, end)
-            for index, start, end in self._automaton.find_matches_as_indexes(text, overlapping=True)
+            for index, start, end in self._automaton.find_matches_as_indexes(spaced, overlapping=True)
             if text[start - 1] not in _INSIDE or index in self._apart
         ]
         places.sort()
@@ -122,13 +131,13 @@ class Vocabulary:
         if len(places) > FIRST + LAST:
             hits.left_out = len(places) - FIRST - LAST
             places = places[:FIRST] + places[-LAST:]
-        for start, end, parts in self._matched(text, places):
-            first, last = (_in_prose(gaps, start), _in_prose(gaps, end - 1) + 1) if gaps else (start, end)
+        found = self._matched(text, places)
+        for start, end, parts in _in_prose(found, gaps) if gaps else found:
             for role, name in parts:
-                hits.setdefault(role, []).append(Hit(name, first, last))
+                hits[role].append(Hit(name, start, end))
         return hits
 
-    def _matched(self, text: str, places: Iterable[tuple[int, int, int]]) -> Iterator[tuple[int, int, Parts]]:
+    def _matched(self, text: str, places: Iterable[tuple[int, int, int]]) -> Iterator[_Found]:
         """The forms that stand at some places, none within another; the places are in order, the preferred first."""
         after = 0
         for start, index, end in places:
@@ -164,22 +173,35 @@ class Vocabulary:
 
 def _spaced(prose: str) -> tuple[str, list[int]]:
     """The prose with single spaces between words; and where in that a character is missing, for each that is."""
-    text = f"{prose}  ".replace("\n", " ").replace("\t", " ").replace("*", " ")
-    if "_" in text:
-        text = text.replace(" _", "  ").replace("_ ", "  ")
     pieces: list[str] = []
     gaps: list[int] = []
     at = 0
-    for match in _WIDE.finditer(text):
-        start, end = match.span()
-        pieces.append(text[at : start + 1])
+    for start, end in _wide_gaps(prose):
+        pieces.append(prose[at:start])
         gaps += [start + 1 - len(gaps)] * (end - start - 1)
         at = end
-    return ("".join((*pieces, text[at:])), gaps) if gaps else (text, gaps)
+    text = " ".join((*pieces, f"{prose[at:]}  "))
+    return text.replace("\n", " ").replace("\t", " ").replace("*", " "), gaps
 
 
-def _in_prose(gaps: Sequence[int], position: int) -> int:
-    return position + bisect_right(gaps, position)
+def _wide_gaps(prose: str) -> list[Span]:
+    """The gaps of two or three characters between words, in order."""
+    spans = [match.span() for match in _WRAPPED.finditer(prose)] if "\n " in prose else []
+    if "*" in prose:
+        emphasis = (match.span() for match in _EMPHASIS.finditer(prose))
+        spans += [(start - (prose[start - 1] == " "), end) for start, end in emphasis]
+        spans.sort()
+    return spans
+
+
+def _in_prose(found: Iterable[_Found], gaps: Sequence[int]) -> Iterator[_Found]:
+    """What was found in the spaced text as it stands in the prose."""
+    left_out, following = 0, gaps[0]
+    for start, end, parts in found:
+        if following <= start:
+            left_out = bisect_right(gaps, start)
+            following = gaps[left_out] if left_out < len(gaps) else sys.maxsize
+        yield start + left_out, end + (left_out if end <= following else bisect_left(gaps, end)), parts
 
 
 def _expression(form: str) -> str:
