@@ -30,6 +30,9 @@ _ITEM = re.compile(rf"[ \t]*{_BULLET}\[([ xX])\](?=\s|$)(.*)")
 _FENCE = re.compile(rf"[ \t]*(?:{_BULLET})?(`{{3,}}|~{{3,}})(.*)")
 _HEADING = re.compile(r" {0,3}(#{1,6})(?=\s|$)(.*)")
 _OPTIONAL = re.compile(r"(?:^|[:(\[]|\s[-–—])\W*(?:(?:optional|future)(?![\w-])|nice[ -]to[ -]haves?\b)", re.IGNORECASE)
+_OPTIONAL_ITEM = re.compile(
+    r"[(\[][ ]?(?:optional|nice[ -]to[ -]have)[ ]?[)\]]|^\W*(?:optional|nice[ -]to[ -]have)[*_]{0,3}:", re.IGNORECASE
+)
 _DECORATION = re.compile(r"[*_`~\s]+")
 _UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
 
@@ -39,7 +42,7 @@ class PlanItem(BaseModel, frozen=True):
 
     Attributes:
         text: what stands behind the box, at most 500 characters of it.
-        optional: it stands in a section called Optional, Future or Nice to have.
+        optional: it stands in a section called Optional, Future or Nice to have, or is marked "(optional)" itself.
         line: counted from 1.
         section: the heading above it; empty where there is none.
     """
@@ -121,11 +124,12 @@ def parse_plan(text: str, path: str = "") -> TaskPlan:
             if len(items) == _MOST_ITEMS:
                 problem = f"it has more than {_MOST_ITEMS:,} items"
                 break
+            words = box[2].strip()[:_MOST_CHARACTERS]
             items.append(
                 PlanItem(
-                    text=box[2].strip()[:_MOST_CHARACTERS],
+                    text=words,
                     ticked=box[1] != " ",
-                    optional=sections.optional,
+                    optional=sections.optional or bool(_OPTIONAL_ITEM.search(words)),
                     line=number,
                     section=sections.title,
                 )

@@ -97,6 +97,7 @@ def sleepers(mark: str) -> list[psutil.Process]:
     return found
 
 
+# covers: S4-34
 async def test_it_creates_a_file_and_streams_what_happens(scene: Callable[..., Any]) -> None:
     async with scene([WriteFile("hello.txt", "hi\n"), Say("All is done now.", chunk=4)]) as on:
         output = await on.turn("Create hello.txt")

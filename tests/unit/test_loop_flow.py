@@ -50,7 +50,7 @@ def writes(answer: str) -> Any:
     return reply
 
 
-# covers: S0-92, S0-93, S0-96, S0-99, S4-2, S4-32, S4-40, S1-66, S1-67
+# covers: S0-10, S0-92, S0-93, S0-96, S0-99, S4-2, S4-32, S4-40, S1-66, S1-67
 async def test_an_answer_is_saved_analysed_judged_kept_and_told(workspace: Workspace) -> None:
     seen, store = Seen(workspace.path), MemoryStore()
     told = "I modified 3 files, 12 tests passing, fixed 2 errors."

@@ -83,6 +83,7 @@ def workspace(repository: Path, tmp_path: Path) -> Workspace:
     return open_workspace(repository, state_dir=tmp_path / "state")
 
 
+# covers: D-2, S4-33
 async def test_explicit_signal_with_changes_completes(workspace: Workspace) -> None:
     seen = Seen()
     executor = ScriptedExecutor([writes("a", "1", WORKING), writes("a", "2", DONE)])
@@ -96,6 +97,7 @@ async def test_explicit_signal_with_changes_completes(workspace: Workspace) -> N
     assert (workspace.path / ".ralph/last-response.md").read_text().strip() == DONE
 
 
+# covers: D-2, D-4
 async def test_done_without_any_change_needs_a_confirmation(workspace: Workspace) -> None:
     executor = ScriptedExecutor([DONE, DONE])
     async with Runner(executor=executor, workspace=workspace) as runner:
@@ -105,6 +107,7 @@ async def test_done_without_any_change_needs_a_confirmation(workspace: Workspace
     assert "changed nothing" in executor.prompts[1].text
 
 
+# covers: D-2, D-4
 async def test_open_boxes_hold_back_a_claim_until_they_are_ticked(workspace: Workspace) -> None:
     plan = workspace.path / "@fix_plan.md"
     plan.write_text("- [ ] one\n- [ ] two\n")
@@ -118,6 +121,7 @@ async def test_open_boxes_hold_back_a_claim_until_they_are_ticked(workspace: Wor
     assert "two" in executor.prompts[1].text
 
 
+# covers: D-2, D-4, S0-119
 async def test_refuted_claim_goes_back_to_the_agent_and_reaches_the_breaker(workspace: Workspace) -> None:
     seen = Seen()
     executor = ScriptedExecutor([writes("a", "1", DONE), writes("a", "2", DONE)])
@@ -152,6 +156,7 @@ async def test_three_iterations_without_progress_open_the_breaker_after_a_warnin
     assert "different approach" in executor.prompts[2].text
 
 
+# covers: D-8
 async def test_edit_and_revert_is_no_progress(workspace: Workspace) -> None:
     executor = ScriptedExecutor([writes("a", str(number % 2), f"Try {number} of it.") for number in range(9)])
     async with Runner(executor=executor, workspace=workspace) as runner:
@@ -159,6 +164,7 @@ async def test_edit_and_revert_is_no_progress(workspace: Workspace) -> None:
     assert (record.stop_reason, record.iterations) == ("circuit_open", 5)
 
 
+# covers: D-7
 async def test_waiting_breaker_probes_and_gives_up_after_three(workspace: Workspace) -> None:
     clock, seen = FakeClock(), Seen()
     breaker = CircuitBreaker(BreakerSettings(when_open="wait", cool_down=600, max_probes=3))
@@ -180,6 +186,7 @@ async def test_probe_with_progress_closes_the_breaker(workspace: Workspace) -> N
     assert (record.stop_reason, record.iterations) == ("completed", 5)
 
 
+# covers: D-7
 async def test_breaker_survives_a_restart_and_cools_down(repository: Path, tmp_path: Path) -> None:
     store, clock = MemoryStore(), FakeClock()
     idle = [f"Thought {number} about the matter." for number in range(3)]
@@ -198,6 +205,7 @@ async def test_breaker_survives_a_restart_and_cools_down(repository: Path, tmp_p
     assert numbers == [1, 2, 3, 4, 5]
 
 
+# covers: D-7
 async def test_rate_limit_is_a_pause_that_counts_against_nothing(workspace: Workspace) -> None:
     clock, seen = FakeClock(), Seen()
     limited = Failed(failure="rate_limited", message="slow down", retry_after=2.0)
@@ -466,6 +474,7 @@ def test_run_sync() -> None:
     assert record.stop_reason == "completed"
 
 
+# covers: D-7
 async def test_questions_are_answered_and_three_in_a_row_block(workspace: Workspace) -> None:
     executor = ScriptedExecutor([
         writes("a", str(number), f"Attempt {number}. Which database should I use?") for number in range(5)
@@ -478,6 +487,7 @@ async def test_questions_are_answered_and_three_in_a_row_block(workspace: Worksp
     assert isinstance(seen.of("iteration_finished")[0].decision, Continue)
 
 
+# covers: D-7, K1-11
 async def test_stuck_is_a_pivot_first_and_a_halt_then(workspace: Workspace) -> None:
     breaker = CircuitBreaker(BreakerSettings(no_progress=50, same_error=50))
     seen, executor = Seen(), ScriptedExecutor(["I will look at the parser again and then decide what to do."] * 9)

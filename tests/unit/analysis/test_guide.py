@@ -17,7 +17,7 @@ from ralph.analysis import (
 from ralph.analysis.expectations import CATASTROPHIC_ERRORS, STAGNATION, output_quality, quality_score
 from ralph.cli.judging import Question, judge
 from ralph.output import Output
-from ralph.plan import parse_plan
+from ralph.plan import compare, parse_plan
 from ralph.status import StatusMissing
 from ralph.strategies import strategy_named
 
@@ -32,7 +32,7 @@ def found(text: str, *signals: str) -> list[tuple[str, float]]:
     return [(piece.text.lower(), piece.weight) for piece in analyze_text(text).evidence if piece.signal in signals]
 
 
-# covers: S0-3, S0-5, S0-6, S0-7, S0-18..S0-22
+# covers: S0-3, S0-5, S0-6, S0-7, S0-11, S0-18..S0-22
 def test_one_text_becomes_four_json_numbers(high: Analysis, medium: Analysis, low: Analysis) -> None:
     required = [
         parameter.name
@@ -66,7 +66,7 @@ def test_the_analyze_command_gives_the_worked_examples(
     assert tuple(told[name] for name in FOUR) == (*row, len(examples[name].strip()))
 
 
-# covers: S0-11, S0-12, S0-62, S0-63, S0-116, K0-3, K0-3b, K0-3c
+# covers: S0-12, S0-62, S0-63, S0-116, K0-3, K0-3b, K0-3c
 @pytest.mark.parametrize(
     ("text", "plan", "score", "source"),
     [
@@ -102,7 +102,7 @@ def test_sources_that_differ_by_more_than_twenty_points_are_told(text: str, plan
     assert len(said) == warnings
 
 
-# covers: S0-31..S0-34, K0-1
+# covers: S0-31..S0-34, S0-65, K0-1
 @pytest.mark.parametrize(
     ("text", "score"),
     [
@@ -254,7 +254,7 @@ def test_the_word_that_set_the_level_is_not_counted_again() -> None:
     assert metrics("Absolutely and certainly right.").confidence == 100
 
 
-# covers: S0-10, S0-14, S0-56..S0-58, S0-118, K0-11
+# covers: S0-14, S0-56..S0-58, S0-118, K0-11
 def test_distinct_patterns_and_occurrences_of_errors() -> None:
     told = metrics("Error, error, errors: it failed. An exception, an issue, a problem, a bug, a mistake.")
     assert (told.error_count, told.error_occurrences) == (7, 9)
@@ -386,10 +386,18 @@ def test_the_length_is_in_characters(text: str, length: int) -> None:
         ("- [x] a\n## Phase 2 (optional)\n- [ ] b\n", 100),
         ("- [x] a\n## Optional\n- [ ] b\n## Rest\n- [ ] c\n", 50),
         ("- [x] a\n## Future-proof the parser\n- [ ] b\n", 50),
+        ("- [x] a\n- [ ] (optional) b\n- [ ] c (Optional)\n- [ ] **Nice to have:** d\n", 100),
+        ("- [x] a\n- [ ] Optional chaining\n- [ ] Make c optional\n- [ ] d(optional=1)\n", 25),
     ],
 )
 def test_what_is_a_box_and_what_share_of_them_is_ticked(boxes: str, score: int) -> None:
     assert metrics("Hm.", plan=boxes).completion_score == score
+
+
+# covers: D-2, K0-14
+def test_an_item_that_is_called_optional_during_the_run_stays_open() -> None:
+    before, now = parse_plan("- [x] a\n- [ ] b\n"), parse_plan("- [x] a\n- [ ] b (optional)\n")
+    assert compare(before, now).still_open == ("b",)
 
 
 # covers: S0-9, S0-16, S0-72..S0-74, S0-120, K0-18

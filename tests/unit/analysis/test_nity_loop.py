@@ -42,7 +42,7 @@ def test_an_iteration_is_analysed_in_its_context() -> None:
     assert not ResponseAnalyzer().analyze(Output(), StatusMissing(), AnalysisContext()).stuck.error_frequency
 
 
-# covers: S1-12..S1-14, S1-18..S1-25, K1-6, K1-9, S2-73
+# covers: S1-12..S1-14, S1-18..S1-25, K1-6, K1-9, S2-73, D-9
 def test_the_result_says_whether_to_exit_why_and_how_sure_it_is() -> None:
     done = judge(Question(text="All tests passing. The parser is done."), strategy_named("auto")).as_json()
     assert (done["should_exit"], done["exit_reason"]) == (True, "completion")
@@ -212,6 +212,19 @@ def test_the_window_and_the_repeats_can_be_set() -> None:
     history = ["a: b", "c: d", "c: d", "c: d", "c: d", "c: d", "a: b"]
     assert detect_stuck_loop(history, window=7, repeats=2).repeated_patterns == ("c: d", "a: b")
     assert not detect_stuck_loop(history, repeats=6).detected
+
+
+# covers: D-5
+def test_the_same_error_in_replies_that_move_on_is_counted_and_stops_nothing() -> None:
+    def met(text: str, *before: str, progressed: bool) -> Stuck:
+        error = "TypeError: x is undefined"
+        past = tuple(Past(text=one, progressed=progressed, error_signatures=(error.lower(),)) for one in before)
+        context = AnalysisContext(past=past, progressed=progressed)
+        return ResponseAnalyzer().analyze(Output(text=f"{text}\n\n{error}"), StatusMissing(), context).stuck
+
+    moving = met("The printer compiles.", "I wrote the parser.", "The lexer is faster.", progressed=True)
+    assert (moving.detected, moving.error_frequency) == (False, {"typeerror: x is undefined": 3})
+    assert met("I go on.", "I go on.\n\nTypeError: x is undefined", "I go on.", progressed=False).detected
 
 
 # covers: S1-49..S1-54, K1-2, K1-8, K4-5

@@ -12,6 +12,7 @@ from ralph.executors.permissions import PermissionPolicy
 from ralph.testing import ScriptedExecutor
 
 
+# covers: S4-4, S4-33, K4-8
 @pytest.mark.parametrize("name", EXECUTORS)
 def test_every_executor_goes_by_its_name_and_takes_the_endpoint(name: str) -> None:
     executor = executor_for(ExecutorSettings(name=name, model="m", base_url="http://127.0.0.1:9/v1", deny=("url",)))
@@ -26,6 +27,7 @@ def test_an_executor_that_there_is_not_is_an_error_with_the_nearest_one() -> Non
         executor_for(ExecutorSettings(name="copilot-cly"))
 
 
+# covers: S4-7, K4-8
 @pytest.mark.parametrize("name", ["copilot", "copilot-cli"])
 def test_what_the_shell_is_a_mode_by_name_with_a_program_of_its_own(name: str, tmp_path: Path) -> None:
     executor = executor_for(ExecutorSettings(name=name, cli_mode="what-the-shell", cli_path=str(tmp_path / "legacy")))

@@ -411,6 +411,7 @@ async def asked(workspace: Path, **arguments: Any) -> Output:
         return await executor.execute(PROMPT, turn(workspace, **arguments))
 
 
+# covers: S4-7, S4-35, K4-8
 async def test_what_the_shell_answers_with_a_command(legacy: Stub, workspace: Path):
     legacy.script(f'echo "$@" > {legacy.path.parent}/args; printf "\\033[1mls -la\\033[0m\\n"')
     output = await asked(workspace)
