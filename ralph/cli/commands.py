@@ -9,7 +9,7 @@ import typer.main
 
 __all__ = ["command"]
 
-_COMMANDS = ("run", "demo", "runs", "show", "analyze", "breaker", "init", "doctor", "config")
+_COMMANDS = ("run", "demo", "runs", "show", "analyze", "replay", "breaker", "init", "doctor", "config")
 """In the order of `ralph --help`. Each is a module of this package with a `typer.Typer` called `app`."""
 
 

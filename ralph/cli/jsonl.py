@@ -8,7 +8,7 @@ from pydantic import BaseModel, ValidationError
 
 from ralph.status.fields import storable
 
-__all__ = ["MOST_BYTES", "as_object", "objects"]
+__all__ = ["MOST_BYTES", "as_object", "cleaned", "objects"]
 
 MOST_BYTES = 64 * 1024 * 1024
 """Of one line."""
@@ -28,7 +28,7 @@ def objects(stream: BinaryIO, model: type[_M], *, most: int = MOST_BYTES) -> Ite
 def as_object(line: bytes, model: type[_M]) -> _M | str:
     """What a JSON text holds, its texts cleaned so that they can be stored; else what is wrong with it."""
     try:
-        said = _cleaned(json.loads(line.decode("utf-8-sig", "replace")))
+        said = cleaned(json.loads(line.decode("utf-8-sig", "replace")))
         return model.model_validate(said) if isinstance(said, dict) else "it is no object"
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
@@ -37,14 +37,14 @@ def as_object(line: bytes, model: type[_M]) -> _M | str:
         return f"it is no JSON: {error}"
 
 
-def _cleaned(value: Any) -> Any:
+def cleaned(value: Any) -> Any:
     """A JSON value whose texts can be stored: what agents wrote holds anything."""
     if isinstance(value, str):
         return storable(value)
     if isinstance(value, list):
-        return [_cleaned(item) for item in cast("list[Any]", value)]
+        return [cleaned(item) for item in cast("list[Any]", value)]
     if isinstance(value, dict):
-        return {key: _cleaned(item) for key, item in cast("dict[str, Any]", value).items()}
+        return {key: cleaned(item) for key, item in cast("dict[str, Any]", value).items()}
     return value
 
 

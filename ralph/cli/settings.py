@@ -50,6 +50,7 @@ def read_settings(
     trust: bool = False,
     ask: bool = True,
     own: Literal["required", "trusted", "shown"] = "required",
+    more: Sequence[Source] = (),
 ) -> SettingsFound:
     """The settings in force for a workspace, and where each comes from.
 
@@ -58,6 +59,7 @@ def read_settings(
         trust, ask: as in `require_trust`.
         own: what of the workspace's own settings needs consent: they are "required" to have it, or only those that
             are "trusted" count, or they are merely "shown".
+        more: further sources, each stronger than those before, the command line's flags alone stronger than they are.
 
     Raises:
         SettingError: one of them will not do, or a file cannot be read.
@@ -70,7 +72,7 @@ def read_settings(
     elif own == "trusted":
         found = [source for source in found if is_trusted(source)]
     user = _toml(user_file().resolve())  # a link to where people keep such files
-    return from_flags([*([user] if user else []), *found, environment()], flags or {})
+    return from_flags([*([user] if user else []), *found, environment(), *more], flags or {})
 
 
 def from_flags(sources: Sequence[Source], flags: Mapping[str, object]) -> SettingsFound:

@@ -25,13 +25,20 @@ _LATEST = datetime(9000, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What followed from a pass; `index` counts from 0."""
+    """What followed from a pass.
+
+    Attributes:
+        index: of the pass in its run, from 0.
+        breaker: where it stood then: closed, open or half_open.
+        pivot: how the loop goes in circles, so that the next pass would have been told to change its approach; empty
+            otherwise.
+    """
 
     index: int
     decision: Literal["continue", "complete", "halt", "pause"]
     reason: str
     breaker: str
-    pivot: bool = False
+    pivot: str = ""
 
 
 @dataclass(slots=True)
@@ -51,6 +58,7 @@ class Replayed:
         saved_costless: how many of those have no known cost.
         cut: passes after the end that are known to have moved workspace or plan.
         cut_unknown: passes after the end of which nobody knows that.
+        bounded: whether a limit on the number of iterations held.
     """
 
     run: str | None = None
@@ -67,19 +75,23 @@ class Replayed:
     saved_costless: int = 0
     cut: int = 0
     cut_unknown: int = 0
+    bounded: bool = False
 
 
 class Replay:
     """Hears the passes of one run in order. Its memory does not grow with them but for one step each.
 
     Args:
-        run: what is known of the run: workspace and plan before its first pass, and its task. Without it the first
-            plan that is told stands for that before the run.
+        run: what is known of the run: its task, workspace and plan before its first pass. Without it the first plan
+            that is told stands for that before the run.
+        task: what the run was to do, where nothing more is known of it.
     """
 
-    def __init__(self, judging: Judging, name: str | None = None, run: RunRecord | None = None) -> None:
+    def __init__(
+        self, judging: Judging, name: str | None = None, run: RunRecord | None = None, *, task: str = ""
+    ) -> None:
         self._plan_known = run is not None
-        run = run or RunRecord(id="replay", task="", started_at=_TIMELESS)
+        run = run or RunRecord(id="replay", task=task, started_at=_TIMELESS)
         self._named = run.fingerprint is not None
         if not self._named:
             run = run.model_copy(update={"fingerprint": f"{_UNNAMED}start"})
@@ -87,7 +99,7 @@ class Replay:
         self._now = _TIMELESS
         self._waits = False
         self._last = 0
-        self._result = Replayed(name)
+        self._result = Replayed(name, bounded=judging.rules.limits.max_iterations is not None)
 
     @property
     def result(self) -> Replayed:
@@ -152,8 +164,7 @@ class Replay:
 
     def _note(self, decision: Decision, breaker: str) -> None:
         result, word = self._result, following(decision)
-        pivot = word is not None and bool(word.pivot)
-        result.steps.append(Step(self._last, decision.kind, decision.reason, breaker, pivot))
+        result.steps.append(Step(self._last, decision.kind, decision.reason, breaker, word.pivot if word else ""))
         if isinstance(decision, Complete | Halt):
             result.stopped_at = self._last
             result.stop_reason = decision.stop_reason if isinstance(decision, Halt) else "completed"

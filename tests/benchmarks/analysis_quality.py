@@ -175,7 +175,9 @@ def print_replays(folder: Path) -> None:
             steps = {step.index: step for step in result.steps}
             for index, row in enumerate(passes):
                 step = steps.get(index)
-                said = f"{step.decision}{' pivot' * step.pivot} [{step.breaker}] {step.reason}" if step else "-"
+                said = (
+                    f"{step.decision}{' pivot' if step.pivot else ''} [{step.breaker}] {step.reason}" if step else "-"
+                )
                 print(f"  {index:3} progress={row['progress']!s:5} cost={row['cost'] or 0:6.2f}  {said[:150]}")
 
 

@@ -1,0 +1,70 @@
+"""What a replay is judged by: the settings in force, or those of a stored run, and what `--set` says."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from ralph.breaker import BreakerSettings
+from ralph.cli.settings import read_settings
+from ralph.config import SettingsFound, Source, load_settings
+from ralph.errors import SettingError
+from ralph.limits import Limits
+from ralph.record import RunRecord
+from ralph.replay import Judging
+
+__all__ = ["judgings", "unheard"]
+
+_JUDGED_BY = {"breaker", "decision", "keywords", "limits", "preset", "promise", "status_fields", "strategy"}
+
+
+def judgings(wish: Source, run: RunRecord | None = None, *, compare: bool = False) -> list[Judging]:
+    """As wished, and for comparison as without the wish.
+
+    Args:
+        wish: what `--set` says.
+        run: a stored run, whose own settings count instead of those in force in this folder.
+
+    Raises:
+        UsageError: a setting will not do.
+    """
+    wishes: Sequence[Sequence[Source]] = ([wish], []) if compare and wish.values else ([wish],)
+    return [_judging(_found(run, more)) for more in wishes]
+
+
+def unheard(wish: Source) -> list[str]:
+    """The sections and settings of a wish that change nothing in a replay: they are about the agent's work."""
+    return sorted(wish.values.keys() - _JUDGED_BY)
+
+
+def _found(run: RunRecord | None, more: Sequence[Source]) -> SettingsFound:
+    if run is not None and (own := _frozen(run)) is not None:
+        return load_settings([own, *more])
+    return read_settings(Path.cwd(), own="shown", more=more)
+
+
+def _judging(found: SettingsFound) -> Judging:
+    """The default number of iterations is left out: the passes that were recorded are as many as they are."""
+    limits = Limits(**found.settings.limits.model_dump())
+    if "limits.max_iterations" not in found.origins:
+        limits = limits.model_copy(update={"max_iterations": None})
+    return Judging.by(found.settings, limits=limits)
+
+
+def _frozen(run: RunRecord) -> Source | None:
+    """The settings that a run was made with; None where they are not known, or not those of this version."""
+    values: dict[str, Any] = {**run.settings}
+    breaker: object = values.get("breaker")
+    if values.get("preset") and isinstance(breaker, dict):
+        values["breaker"] = dict(_own(cast("Mapping[str, Any]", breaker)))
+    source = Source(f"the settings of run {run.id}", values)
+    try:
+        load_settings([source])
+    except SettingError:
+        return None
+    return source if values else None
+
+
+def _own(breaker: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """What was set beside a preset: they are stored with the defaults, which would go before those of the preset."""
+    defaults = BreakerSettings().model_dump()
+    return ((name, value) for name, value in breaker.items() if value != defaults.get(name))

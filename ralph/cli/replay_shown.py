@@ -1,0 +1,164 @@
+"""What came of replays, for a person: a block a run, and what they come to together."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from ralph.display.terminal import STOP_SIGNS, evidence_text, one_line, sign
+from ralph.limits import Limits
+from ralph.replay import Replayed, Step
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["print_replays"]
+
+Row = tuple[str, str]
+
+_ON_THE_WAY = 6
+_EVIDENCE = 3
+_DEFAULT_LIMIT = Limits().max_iterations or 0
+
+
+def print_replays(console: "Console", runs: Sequence[Sequence[Replayed]], wish: str) -> None:
+    """Prints what became of runs.
+
+    Args:
+        runs: of each what became of it; a second result is that without the wish.
+        wish: what the settings were changed to; empty where they were not.
+    """
+    from rich.text import Text
+
+    if not runs:
+        console.print("There is no pass to replay.")
+        return
+    if wish:
+        console.print(Text(f"with {one_line(wish, 400)}\n", style="bold"))
+    for number, (result, *others) in enumerate(runs):
+        if number:
+            console.print()
+        _print_run(console, result, others[0] if others else None)
+    if len(runs) > 1:
+        console.print(Text(f"\n{_together(first for first, *_ in runs)}", style="bold"))
+        rows = _sums([first for first, *_ in runs])
+        if others := [second for _, second in (each for each in runs if len(each) > 1)]:
+            rows.append(("without", "; ".join(f"{label} {text}" for label, text in _sums(others))))
+        _print_rows(console, rows)
+
+
+def _print_run(console: "Console", result: Replayed, without: Replayed | None) -> None:
+    from rich.text import Text
+
+    stopped = result.stopped_at is not None
+    mark = sign(console, STOP_SIGNS.get(result.stop_reason or "", "✗") if stopped else "→")
+    colour = "green" if result.stop_reason == "completed" else "red" if stopped else "none"
+    title = Text(f"{mark} {one_line(result.run or 'the run', 60)}", style=f"bold {colour}")
+    console.print(title.append(f"  {_ending(result)}", style="not bold"))
+    rows = [*_reasons(result), *_on_the_way(result), *_account(result)]
+    if without is not None:
+        rows.append(("without", _difference(result, without)))
+    _print_rows(console, rows)
+
+
+def _ending(result: Replayed) -> str:
+    """Where a run ends, in a few words; passes are counted from 1 for people."""
+    if result.stopped_at is None:
+        return f"goes on to the end of the record, pass {result.passes}"
+    place = f"after pass {result.stopped_at + 1} of {result.passes}"
+    if result.stop_reason == "completed":
+        return f"is completed {place}"
+    return f"stops {place}: {(result.stop_reason or '').replace('_', ' ')}"
+
+
+def _reasons(result: Replayed) -> Iterator[Row]:
+    if result.steps:
+        yield "why" if result.stopped_at is not None else "why not", one_line(result.steps[-1].reason, 600)
+    for piece in result.evidence[:_EVIDENCE]:
+        yield "evidence", evidence_text(piece)
+
+
+def _on_the_way(result: Replayed) -> Iterator[Row]:
+    """Where the loop would have changed its course before its end."""
+    turns = [step for step in result.steps if step.pivot or step.decision == "pause"]
+    for step in turns[:_ON_THE_WAY]:
+        yield "on the way", f"pass {step.index + 1}: {_turn(step)}"
+    if len(turns) > _ON_THE_WAY:
+        yield "", f"… {len(turns) - _ON_THE_WAY} more"
+    if result.skipped:
+        yield "skips", f"{_passes(result.skipped)} that met the same rate limit while Ralph would have waited"
+
+
+def _turn(step: Step) -> str:
+    """What a pivot or a pause is for."""
+    words = ["a change of approach is asked for"] if step.pivot else []
+    words += ["waits"] if step.decision == "pause" else []
+    return f"{' and '.join(words)}: {one_line(step.pivot or step.reason, 200)}"
+
+
+def _account(result: Replayed) -> Iterator[Row]:
+    if result.saved:
+        yield "saves", _saved([result])
+        yield "cuts", _cut([result])
+    counted = result.passes - result.skipped
+    if result.stopped_at is None and not result.bounded and counted > _DEFAULT_LIMIT:
+        yield "limit", f"a run ends after {_DEFAULT_LIMIT} iterations unless told otherwise; that is left out here"
+
+
+def _difference(result: Replayed, without: Replayed) -> str:
+    """How the run ends without the wish."""
+    same = (result.stopped_at, result.stop_reason) == (without.stopped_at, without.stop_reason)
+    if same:
+        return "the same"
+    saved = f"; saves {_saved([without])}; cuts {_cut([without])}" if without.saved else ""
+    return f"{_ending(without)}{saved}"
+
+
+def _together(results: Iterable[Replayed]) -> str:
+    listed = list(results)
+    cost = sum(result.cost for result in listed)
+    spent = f", {_dollars(cost)}" if cost else ""
+    return f"{len(listed)} runs, {_passes(sum(result.passes for result in listed))}{spent}"
+
+
+def _sums(results: Sequence[Replayed]) -> list[Row]:
+    ends = Counter((result.stop_reason or "go on to the end").replace("_", " ") for result in results)
+    told = ", ".join(f"{count} {end}" for end, count in ends.most_common())
+    return [("ends", told), ("saves", _saved(results)), ("cuts", _cut(results))]
+
+
+def _saved(results: Sequence[Replayed]) -> str:
+    passes, unknown = sum(result.saved for result in results), sum(result.saved_costless for result in results)
+    whole, cost = sum(result.cost for result in results), sum(result.saved_cost for result in results)
+    if not passes or unknown == passes:
+        return _passes(passes)
+    missing = f"; {unknown:,} of unknown cost" if unknown else ""
+    return f"{_passes(passes)}, {_dollars(cost)} of {_dollars(whole)}{missing}"
+
+
+def _cut(results: Sequence[Replayed]) -> str:
+    cut, unknown = sum(result.cut for result in results), sum(result.cut_unknown for result in results)
+    told = f"{_passes(cut)} with progress" if cut else "none that is known to have made progress"
+    return f"{told}; of {unknown:,} nobody knows" if unknown else told
+
+
+def _passes(number: int) -> str:
+    return f"{number:,} pass{'' if number == 1 else 'es'}"
+
+
+def _dollars(cost: float) -> str:
+    return f"${cost:,.2f}"
+
+
+def _print_rows(console: "Console", rows: Iterable[Row]) -> None:
+    from rich.table import Table
+
+    if console.soft_wrap:
+        for label, text in rows:
+            console.print(f"  {label:<11} {text}")
+        return
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(width=12, style="dim")
+    grid.add_column(overflow="fold")
+    for label, text in rows:
+        grid.add_row(f"  {label}", text)
+    console.print(grid)

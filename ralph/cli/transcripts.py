@@ -1,0 +1,221 @@
+"""What other tools' records of one turn tell: Claude Code's JSON in all its forms, ralph-tui's log of an iteration,
+and plain text. Nothing here raises on what such a record holds; what it does not tell is left out.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, cast
+
+__all__ = ["told_by"]
+
+Event = Mapping[str, Any]
+Told = dict[str, Any]
+
+_KINDS = {"system", "assistant", "user", "result"}
+_EDITS = {"Edit", "MultiEdit", "NotebookEdit", "Write"}
+_LOOKS = {"BashOutput", "Glob", "Grep", "LS", "NotebookRead", "Read", "TodoRead", "TodoWrite", "WebFetch", "WebSearch"}
+"""Tools that leave the workspace as it is. Of any other, a shell's above all, nobody knows."""
+
+_COMMIT = re.compile(r"\bgit\b[^|;&\n]{0,200}\bcommit\b")
+_HEADER = re.compile(r"# Iteration \d{1,9} Log\s", re.ASCII)
+_FIELD = re.compile(r"- \*\*(Started At|Ended At|Error)\*\*: (.{1,2000})")
+_OUTPUT = "\n--- RAW OUTPUT ---\n"
+_AFTERWARDS = ("\n--- STDERR ---\n", "\n--- SUBAGENT TRACE ---\n")
+
+
+def told_by(content: str) -> Told:
+    """The fields of a recorded pass (`ralph.cli.replay_lines.Line`) that a tool's record of a turn gives."""
+    if _HEADER.match(content) and _OUTPUT in content:
+        return _by_iteration_log(content)
+    events = _events(content)
+    if events:
+        return _by_events(events)
+    return {"text": content} if content.strip() else {"text": "", "error": "the log is empty"}
+
+
+def _by_iteration_log(content: str) -> Told:
+    """ralph-tui's: a header, then what the agent printed, then what it printed to its error stream."""
+    header, _, output = content.partition(_OUTPUT)
+    for mark in _AFTERWARDS:
+        output = output.partition(mark)[0]
+    said = dict(_FIELD.findall(header))
+    told = told_by(output)
+    began, ended = _moment(said.get("Started At", "")), _moment(said.get("Ended At", ""))
+    if began is not None:
+        told["at"] = began
+        if ended is not None:
+            told.setdefault("duration", max(0.0, (ended - began).total_seconds()))
+    if "Error" in said:
+        told["error"] = said["Error"]
+    return told
+
+
+def _moment(text: str) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(text.strip())
+    except ValueError:
+        return None
+    return moment.astimezone()
+
+
+def _events(content: str) -> Sequence[Event]:
+    """Claude Code's events; none where the content is something else."""
+    held = content.strip()
+    if held[:1] not in {"{", "["}:
+        lines = held.rsplit("\n", 1)
+        return _by_lines(held) if _event(lines[-1]) else ()
+    try:
+        whole: Any = json.loads(held)
+    except (ValueError, RecursionError):
+        return _by_lines(held)
+    listed = cast("list[Any]", whole) if isinstance(whole, list) else [whole]
+    return [each for each in map(_known, listed) if each]
+
+
+def _by_lines(held: str) -> Sequence[Event]:
+    return [event for event in map(_event, held.split("\n")) if event]
+
+
+def _event(line: str) -> Event:
+    """The event that a line holds; an empty one where it holds none."""
+    if not line.lstrip().startswith("{"):
+        return {}
+    try:
+        return _known(json.loads(line))
+    except (ValueError, RecursionError):
+        return {}
+
+
+def _known(value: Any) -> Event:
+    """An event of a kind that is known, or an object that can only be a result; else an empty one."""
+    event = _mapping(value)
+    kind = event.get("type", "result" if isinstance(event.get("result"), str) else None)
+    return {**event, "type": kind} if kind in _KINDS else {}
+
+
+@dataclass(slots=True)
+class _Turn:
+    """What the events of one turn come to.
+
+    Attributes:
+        calls: the tools by the ids of their calls, each with its arguments.
+        failed: the ids of calls that gave an error.
+        text: of the last message of the agent's own that asked for no tool.
+        streamed: whether the messages are there, and not only the result.
+    """
+
+    calls: dict[str, tuple[str, Event]] = field(default_factory=dict[str, tuple[str, Event]])
+    failed: set[str] = field(default_factory=set[str])
+    text: str = ""
+    result: Event = field(default_factory=dict[str, Any])
+    streamed: bool = False
+
+    @classmethod
+    def of(cls, events: Iterable[Event]) -> "_Turn":
+        turn = cls()
+        for event in events:
+            match event["type"]:
+                case "assistant":
+                    turn.streamed = True
+                    turn.hear(event)
+                case "user":
+                    turn.failed |= {
+                        str(block.get("tool_use_id")) for block in _blocks(event) if block.get("is_error") is True
+                    }
+                case "result":
+                    turn.result = event
+                case _:
+                    turn.streamed = True
+        return turn
+
+    def hear(self, event: Event) -> None:
+        """A message: of the agent's own or of a sub-agent's, whose tools change the workspace as well."""
+        blocks = _blocks(event)
+        used = [block for block in blocks if block.get("type") == "tool_use"]
+        for block in used:
+            key = str(block.get("id") or len(self.calls))
+            self.calls[key] = (str(block.get("name")), _mapping(block.get("input")))
+        if not used and not event.get("parent_tool_use_id"):
+            said = [text for block in blocks if isinstance(text := block.get("text"), str)]
+            self.text = "\n".join(said) or self.text
+
+
+def _by_events(events: Sequence[Event]) -> Told:
+    turn = _Turn.of(events)
+    result = turn.result
+    denied = [_mapping(each) for each in _list(result.get("permission_denials"))]
+    turns = result.get("num_turns")
+    told: Told = {
+        "text": result["result"] if isinstance(result.get("result"), str) else turn.text,
+        "error": _error(turn),
+        "denials": len(denied) if isinstance(result.get("permission_denials"), list) else None,
+        "tools": len(turn.calls) if turn.streamed else max(turns - 1, 0) if isinstance(turns, int) else None,
+        "changes": _changes(turn, {str(each.get("tool_use_id")) for each in denied}) if turn.streamed else None,
+        "usage": _usage(_mapping(result.get("usage"))),
+        "cost": _amount(result.get("total_cost_usd", result.get("cost_usd"))),
+        "duration": milliseconds / 1000 if (milliseconds := _amount(result.get("duration_ms"))) is not None else None,
+    }
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def _error(turn: _Turn) -> str | None:
+    """What the turn failed with; None where it did not."""
+    result = turn.result
+    if not result:
+        return "the log ends before the turn does"
+    subtype = str(result.get("subtype") or "")
+    if result.get("is_error") is not True and not subtype.startswith("error"):
+        return None
+    said = result.get("result")
+    return said if isinstance(said, str) and said.strip() else subtype or "it is not told why"
+
+
+def _changes(turn: _Turn, denied: set[str]) -> Told | None:
+    """What the tools did to the workspace; None where a tool was used of which nobody knows."""
+    done = {key: call for key, call in turn.calls.items() if key not in denied}
+    well = [call for key, call in done.items() if key not in turn.failed]
+    files = {str(given.get("file_path") or given.get("notebook_path")) for name, given in well if name in _EDITS}
+    commits = sum(name == "Bash" and bool(_COMMIT.search(str(given.get("command"))[:10_000])) for name, given in well)
+    if files or commits:
+        return {"files": len(files), "commits": commits}
+    if all(name in _LOOKS | _EDITS for name, _ in done.values()):
+        return {"files": 0, "commits": 0}
+    return None
+
+
+def _usage(usage: Event) -> Told | None:
+    """Claude Code counts what it reads from its cache, and writes to it, beside the input."""
+    cached, stored = _amount(usage.get("cache_read_input_tokens")), _amount(usage.get("cache_creation_input_tokens"))
+    read, written = _amount(usage.get("input_tokens")), _amount(usage.get("output_tokens"))
+    if read is None and written is None:
+        return None
+    counts = {
+        "input_tokens": None if read is None else read + (cached or 0) + (stored or 0),
+        "output_tokens": written,
+        "cache_read_tokens": cached,
+    }
+    return {name: int(count) for name, count in counts.items() if count is not None}
+
+
+def _blocks(event: Event) -> Sequence[Event]:
+    content = _mapping(event.get("message")).get("content")
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return [_mapping(block) for block in _list(content)]
+
+
+def _mapping(value: Any) -> Event:
+    return cast("Event", value) if isinstance(value, dict) else {}
+
+
+def _list(value: Any) -> Sequence[Any]:
+    return cast("list[Any]", value) if isinstance(value, list) else ()
+
+
+def _amount(value: Any) -> float | None:
+    """A number that can be an amount; None for anything else."""
+    fits = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 10**12
+    return float(value) if fits else None
