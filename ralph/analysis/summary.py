@@ -51,7 +51,7 @@ def work_summary(reply: Reply) -> str:
         parts.append(f"{_number(passed, 'test')} passing")
     if failed := _counted(reply.signals, "tests_failed"):
         parts.append(f"{_number(failed, 'test')} failing")
-    if fixed := _count(_FIXED, lower) or _matches(_FIXED_ONE, lower):
+    if any(word in lower for word in _MENDED) and (fixed := _count(_FIXED, lower) or _matches(_FIXED_ONE, lower)):
         parts.append(f"{_number(fixed, 'error')} fixed")
     return ", ".join(parts)
 
@@ -63,7 +63,7 @@ def _counted(signals: Signals, kind: str) -> int:
 
 def _files(lower: str) -> int:
     """How many files the reply says it changed, or else how many it names beside a word of change."""
-    if counted := _count(_FILES, lower):
+    if "file" in lower and (counted := _count(_FILES, lower)):
         return counted
     names: set[str] = set()
     for index, match in enumerate(_NAMED.finditer(lower)):

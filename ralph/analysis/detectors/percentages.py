@@ -1,6 +1,7 @@
 """Percentages that are a share of the work."""
 
 import re
+from collections import deque
 from collections.abc import Iterable
 
 from ralph.analysis.scope import Scope
@@ -10,9 +11,11 @@ from ralph.analysis.text import Span
 __all__ = ["detect_percentages"]
 
 _PERCENT = re.compile(
-    r"(?<![\w.,])(?P<n>\d{1,3})(?:\.\d{1,6}|,\d{1,2})?\s?(?:[%％]|percent\b|per\scent\b)|百分之\s?(?P<zh>\d{1,3})(?!\d)"
+    r"(?P<n>[0-9](?<![\w.,].)[0-9]{0,2})(?:\.[0-9]{1,6}|,[0-9]{1,2})?\s?(?:[%％]|percent\b|per\scent\b)"
 )
-_SIGNS = ("%", "％", "percent", "per cent", "百分之")
+"""Its first character is one of a set, to which `re` skips ahead."""
+_IN_CHINESE = re.compile(r"百分之\s?(?P<n>[0-9]{1,3})(?![0-9])")
+_SIGNS = ("%", "％", "percent", "per cent")
 _NEAR, _BESIDE = 40, 20
 _LOOKED_AT = 200
 _NEXT = 4
@@ -21,14 +24,22 @@ _NEXT = 4
 
 def detect_percentages(reply: Reply) -> Iterable[Signal]:
     """The last percentage that stands beside a word of progress and not beside another quantity."""
-    prose = reply.reading.prose
-    matches = list(_PERCENT.finditer(prose)) if any(sign in prose for sign in _SIGNS) else []
-    for match in reversed(matches[-_LOOKED_AT:]):
-        number = int(match["n"] or match["zh"])
+    for match in _matches(reply.reading.prose):
+        number = int(match["n"])
         if number <= 100 and _of_work(reply.scope, match.span()):
             why = f"The reply says {number} %."
             yield Signal("percentage", "", *match.span(), number, why, amount=number)
             return
+
+
+def _matches(prose: str) -> list[re.Match[str]]:
+    """The last percentages, last first."""
+    found: list[re.Match[str]] = []
+    if any(sign in prose for sign in _SIGNS):
+        found += deque(_PERCENT.finditer(prose), _LOOKED_AT)
+    if "百分之" in prose:
+        found += deque(_IN_CHINESE.finditer(prose), _LOOKED_AT)
+    return sorted(found, key=lambda match: match.start(), reverse=True)[:_LOOKED_AT]
 
 
 def _of_work(scope: Scope, span: Span) -> bool:
