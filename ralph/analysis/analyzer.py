@@ -33,7 +33,7 @@ __all__ = [
     "extract_work_summary",
 ]
 
-LANGUAGES = ("en", "zh")
+LANGUAGES = ("en", "zh", "es")
 
 SIGNALS_KEPT = 500
 """Signals that one detector may give of one reply; what it finds beyond is not looked at."""
@@ -75,8 +75,7 @@ class ResponseAnalyzer:
         metrics = measured(reply, work, reported=done.detected)
         errors = signatures(reply.reading, context.errors, output.failure)
         summary = work_summary(reply)
-        worked = bool(output.tool_calls or summary or context.progressed or reply.signals.first("reply_boxes"))
-        state = standing(reply, done, worked=worked)
+        state = standing(reply, done, told=bool(summary or context.progressed))
         parts = confidence_parts(reply, done)
         score, points_from = points(reply.signals, reply.words)
         return Analysis(
@@ -92,6 +91,8 @@ class ResponseAnalyzer:
             indicators=points_from,
             error_signatures=errors,
             question=state.question,
+            retry_after=state.retry_after,
+            limited_until=state.limited_until,
             warnings=(*failed, *_warnings(metrics, work, status)),
             evidence=evidence(reply),
         )

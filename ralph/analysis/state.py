@@ -1,4 +1,21 @@
-"""What a reply amounts to, as one word; decided on the strongest sign there is."""
+"""What a reply amounts to, as one word; decided on the strongest sign there is. The first that applies:
+
+| state | sign |
+|---|---|
+| limited, error | the executor's failure; a turn that was cut short before a word was said is an error, too |
+| limited | the reply is a service's message that nobody is let in |
+| blocked | the status block says BLOCKED |
+| done | the status block says EXIT_SIGNAL: true |
+| blocked | the agent says that it cannot go on; or it tells of no work, and a person's permission or hand is needed |
+| question | it ends by asking a person; an offer after finished work does not ask |
+| done | its words report the whole as done; not against EXIT_SIGNAL: false, nor open boxes of the plan or its own |
+| error | it is an error and nothing else |
+| progress | it tells of work: done, going on or to come; or the workspace moved, or tools were used |
+| unknown | none of all that |
+
+So a commit that waits for an approval leaves finished work "done" and other work "progress", while the same words alone
+are "blocked"; and whoever asks for a missing permission is blocked and asks no mere question.
+"""
 
 from typing import NamedTuple
 
@@ -14,35 +31,39 @@ _AROUND = 400
 
 
 class Standing(NamedTuple):
-    """The state, and the question asked of a person, where there is one."""
+    """The state with what belongs to it: the question asked of a person, and when a limit ends."""
 
     state: State
     question: str = ""
+    retry_after: float | None = None
+    limited_until: str = ""
 
 
-def standing(reply: Reply, completion: Completion, *, worked: bool = False) -> Standing:
-    """The state of a reply: the executor's failure first, then the status block, then the words.
+def standing(reply: Reply, completion: Completion, *, told: bool = False) -> Standing:
+    """The state of a reply.
 
     Args:
-        worked: tools were used, files changed, or work is told.
+        told: the reply sums up work, or the workspace is known to have moved.
     """
     outcome, status, signals = reply.output.outcome, reply.status, reply.signals
     if not isinstance(outcome, Completed) and (failed := _failed(outcome, reply)):
         return Standing(failed)
-    question, blocked = _said(reply, signals.first("question")), _sentence(reply, signals.first("blocked"))
+    if signals.first("limited"):
+        return _limited(reply)
+    asked, hindrance = _said(reply, signals.first("question")), _hindrance(reply, completion, told=told)
     if signals.first("status_blocked"):
         reason = status.reason if isinstance(status, StatusReport) else ""
-        return Standing("blocked", question or blocked or reason or "")
+        return Standing("blocked", asked or hindrance or reason or "")
     explicit = status.exit_signal if isinstance(status, StatusReport) else None
     if explicit:
         return Standing("done")
-    if question:
-        return Standing("question", question)
+    if hindrance:
+        return Standing("blocked", asked or hindrance)
+    if asked:
+        return Standing("question", asked)
     if completion.detected and explicit is None and not _open_items(reply):
         return Standing("done")
-    if blocked:
-        return Standing("blocked", blocked)
-    return Standing(_plain(reply, worked=worked or explicit is False))
+    return Standing(_plain(reply, worked=told or bool(reply.output.tool_calls) or explicit is False))
 
 
 def _failed(outcome: Outcome, reply: Reply) -> State | None:
@@ -51,14 +72,39 @@ def _failed(outcome: Outcome, reply: Reply) -> State | None:
     return None if reply.reading.text.strip() else "error"
 
 
+def _limited(reply: Reply) -> Standing:
+    wait, until = reply.signals.first("retry_after"), reply.signals.first("limited_until")
+    return Standing(
+        "limited", retry_after=float(wait.amount) if wait else None, limited_until=until.name if until else ""
+    )
+
+
+def _hindrance(reply: Reply, completion: Completion, *, told: bool) -> str:
+    """The sentence that says what keeps the agent from going on; empty where nothing does."""
+    signals = reply.signals
+    if stopped := signals.first("blocked"):
+        return _sentence(reply, stopped)
+    obstacle = signals.first("obstacle")
+    if obstacle is None or told or completion.detected or _reports_work(reply, obstacle):
+        return ""
+    return _sentence(reply, obstacle)
+
+
+def _reports_work(reply: Reply, obstacle: Signal) -> bool:
+    """Whether anything that is done is told of outside of the sentence of the obstacle."""
+    ticked = reply.signals.first("reply_boxes")
+    if ticked and ticked.amount > 0:
+        return True
+    begin, end = reply.reading.sentence(obstacle.start)
+    return any(not begin <= signal.start < end for signal in reply.signals.of("work", "completion_keyword"))
+
+
 def _said(reply: Reply, signal: Signal | None) -> str:
     return reply.reading.text[signal.start : signal.end].strip() if signal else ""
 
 
-def _sentence(reply: Reply, signal: Signal | None) -> str:
+def _sentence(reply: Reply, signal: Signal) -> str:
     """The sentence around a signal."""
-    if signal is None:
-        return ""
     begin, end = reply.reading.sentence(signal.start)
     return reply.reading.text[max(begin, signal.start - _AROUND) : min(end, signal.end + _AROUND)].strip()
 
@@ -75,5 +121,5 @@ def _plain(reply: Reply, *, worked: bool) -> State:
         return "progress" if worked else "unknown"
     if signals.first("only_error"):
         return "error"
-    told = signals.of("work", "more_to_come", "completion_keyword", "discounted_keyword", "reply_boxes")
+    told = signals.of("work", "ongoing", "more_to_come", "completion_keyword", "discounted_keyword", "reply_boxes")
     return "progress" if worked or told else "unknown"

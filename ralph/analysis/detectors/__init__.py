@@ -10,6 +10,7 @@ from ralph.analysis.detectors.boxes import detect_boxes
 from ralph.analysis.detectors.certainty import detect_certainty
 from ralph.analysis.detectors.faults import detect_faults
 from ralph.analysis.detectors.keywords import detect_keywords
+from ralph.analysis.detectors.limits import detect_limits
 from ralph.analysis.detectors.percentages import detect_percentages
 from ralph.analysis.detectors.questions import detect_questions
 from ralph.analysis.detectors.statuses import detect_status
@@ -26,7 +27,8 @@ DETECTORS: tuple[Detector, ...] = (
     detect_percentages,
     detect_faults,
     detect_certainty,
+    detect_work,
+    detect_limits,
     detect_questions,
     detect_blocks,
-    detect_work,
 )

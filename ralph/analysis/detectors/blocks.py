@@ -1,18 +1,86 @@
-"""Sentences that say that the agent cannot go on without a person."""
+"""What keeps the agent from going on: its own word that it cannot, and permissions and hands that it lacks.
 
-from collections.abc import Iterable
+| signal | said | counts |
+|---|---|---|
+| `blocked` | "I cannot proceed", "I'm blocked", at the beginning or the end of the reply | by itself |
+| `obstacle` | the same in between or after finished work; "needs approval", "no write permission", "please run this \
+manually" at the beginning or the end | where the reply tells of no work |
 
+Neither counts under a condition ("if you need approval"), nor where there is none of it ("no approval needed",
+"Blocked: none"). "Unblocked" and "blocking" are other words.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from ralph.analysis.completion import completion
+from ralph.analysis.scope import Scope
 from ralph.analysis.signals import Reply, Signal
+from ralph.analysis.vocabulary import Hit
 
 __all__ = ["detect_blocks"]
 
-_LOOKED_AT = 50
+_LOOKED_AT = 25
+"""Words of one role that are looked at, from the beginning and as many from the end."""
+_OPENING, _ENDING = 250, 300
+"""Characters of a reply that are its beginning and its end."""
+_ZERO = re.compile(r"[\s*_]{0,6}0(?!\w)")
 
 
 def detect_blocks(reply: Reply) -> Iterable[Signal]:
-    """The first word that says so, and is neither negated nor a condition."""
-    scope = reply.scope
-    for hit in scope.of("blocked")[-_LOOKED_AT:]:
-        if not scope.negated(hit, 3) and not scope.before("future", hit, 4):
-            yield Signal.at(hit, "blocked", -40, "Says that only a person can go on.", state="blocked")
-            return
+    """The first word that says so by itself, and the first obstacle."""
+    scope, edges = reply.scope, _edges(reply.reading.prose)
+    stops = [hit for hit in _bounded(scope.of("blocked")) if _stands(scope, hit)]
+    firm = [hit for hit in stops if _firm(hit, edges, finished=completion(reply.signals).detected)]
+    if firm:
+        yield Signal.at(firm[0], "blocked", -40, "Says that it cannot go on.", state="blocked")
+    obstacles = (*(hit for hit in stops if hit not in firm), *_obstacles(scope, edges))
+    if obstacles:
+        first = min(obstacles, key=lambda hit: hit.start)
+        yield Signal.at(first, "obstacle", -20, "A person's permission or hand is needed.", state="blocked")
+
+
+def _obstacles(scope: Scope, edges: tuple[int, int]) -> Iterator[Hit]:
+    for hit in _bounded(scope.of("obstacle")):
+        if _at_edge(hit, edges) and _stands(scope, hit):
+            yield hit
+    for hit in _bounded(scope.of("leave")):
+        if _at_edge(hit, edges) and (lacking := _lacking(scope, hit)):
+            yield lacking
+
+
+def _lacking(scope: Scope, leave: Hit) -> Hit | None:
+    """ "Needs your approval", "permission is required", "without permissions"; not "no approval needed", "I do not
+    need permission", "no permission errors".
+    """
+    lack = scope.before("lack", leave, 4) or scope.after("lack", leave, 3)
+    none = scope.negated(leave, 2)
+    word = lack or none
+    if word is None or (lack and (none or scope.negated(lack, 1))) or scope.after("fault", leave, 0):
+        return None
+    whole = Hit(leave.name, min(word.start, leave.start), max(word.end, leave.end))
+    return None if scope.before("condition", whole, 4) else whole
+
+
+def _stands(scope: Scope, hit: Hit) -> bool:
+    """Whether a word says what it seems to say."""
+    nothing = scope.within("nothing", (hit.end, hit.end + 12)) or _ZERO.match(scope.reading.prose, hit.end)
+    return not (scope.negated(hit, 0) or scope.before("condition", hit, 4) or nothing)
+
+
+def _firm(hit: Hit, edges: tuple[int, int], *, finished: bool) -> bool:
+    """At the beginning, or at the end of a reply that does not report finished work."""
+    return hit.start < edges[0] or (hit.end > edges[1] and not finished)
+
+
+def _at_edge(hit: Hit, edges: tuple[int, int]) -> bool:
+    return hit.start < edges[0] or hit.end > edges[1]
+
+
+def _edges(prose: str) -> tuple[int, int]:
+    """Where the beginning ends, and where the end begins."""
+    return len(prose) - len(prose.lstrip()) + _OPENING, len(prose.rstrip()) - _ENDING
+
+
+def _bounded(hits: Sequence[Hit]) -> Sequence[Hit]:
+    return hits if len(hits) <= 2 * _LOOKED_AT else (*hits[:_LOOKED_AT], *hits[-_LOOKED_AT:])

@@ -1,8 +1,10 @@
 """Questions to a person, asked instead of working."""
 
+import re
 from collections.abc import Iterable
 
 from ralph.analysis.completion import completion
+from ralph.analysis.lexicon import Role
 from ralph.analysis.scope import Scope
 from ralph.analysis.signals import Reply, Signal
 from ralph.analysis.text import Reading, Span
@@ -10,7 +12,14 @@ from ralph.analysis.text import Reading, Span
 __all__ = ["detect_questions"]
 
 _TAIL = 400
+"""Characters that a question has at most, and how far apart two things at the end of a reply may stand."""
+_LIST = 2_000
+"""Characters that a list of options has at most."""
 _ASKS = "?？"
+_OPTION = re.compile(r"[ \t]*(?:[-*+•]|\(?[a-z0-9]{1,2}[.):、])[ \t*_]|[ \t]*$|[ \t]{2,}")
+"""A line of a list of options: an item, the rest of one, or nothing."""
+_ITEM = re.compile(r"\s*(?:[-*+•]|\(?[a-z0-9]{1,2}[.):、])\s")
+_PERSON: tuple[Role, ...] = ("person", "offer", "obstacle", "leave")
 
 
 def detect_questions(reply: Reply) -> Iterable[Signal]:
@@ -23,26 +32,67 @@ def detect_questions(reply: Reply) -> Iterable[Signal]:
 def _question(scope: Scope, *, finished: bool) -> Span | None:
     """The question that the reply ends with, if it asks a person; an offer after finished work is none.
 
-    A plea for the answer may stand behind it ("Please let me know."), or alone ("Please confirm that I may …").
+    A plea for the answer may stand behind it ("Please let me know."), or alone ("Please confirm that I may …"), and so
+    may a list of options. A heading asks nobody.
     """
     reading = scope.reading
     end = _end(reading, len(reading.prose))
-    begin = _begin(reading, end)
-    if end and reading.prose[end - 1] not in _ASKS and scope.within("plea", (begin, end)):
-        before = _end(reading, begin)
-        if before and reading.prose[before - 1] in _ASKS:
-            begin = _begin(reading, before)
-        elif not scope.within("pleading", (begin, end)) or finished:
-            return None
-    elif not end or reading.prose[end - 1] not in _ASKS or not _to_person(scope, (begin, end)):
+    span = _asked(scope, (_begin(reading, end), end), finished=finished) or _with_options(scope, end, finished=finished)
+    if span is None or (scope.within("offer", span) and finished) or reading.in_heading(span[0]):
         return None
-    if scope.within("offer", (begin, end)) and finished:
+    return span if reading.text[slice(*span)].strip() else None
+
+
+def _asked(scope: Scope, last: Span, *, finished: bool) -> Span | None:
+    """What the last sentence asks, or the one before it where the last is a plea."""
+    reading = scope.reading
+    if _is_question(reading, last):
+        return last if _to_person(scope, last) else None
+    if not scope.within("plea", last):
         return None
-    return (begin, end) if reading.text[begin:end].strip() else None
+    end = _end(reading, last[0])
+    before = _begin(reading, end), end
+    if _is_question(reading, before):
+        return before[0], last[1]
+    return last if scope.within("pleading", last) and not finished else None
+
+
+def _with_options(scope: Scope, end: int, *, finished: bool) -> Span | None:
+    """The question right before the list that the reply ends with. It has to speak to a person: a report may put its
+    own headings as questions.
+    """
+    reading = scope.reading
+    start = max(0, end - _LIST)
+    lines = reading.prose[start:end].split("\n")
+    kept = len(lines)
+    while kept and _OPTION.match(lines[kept - 1]):
+        kept -= 1
+    if kept in (0, len(lines)):
+        return None
+    lead_end = _end(reading, start + sum(len(line) + 1 for line in lines[:kept]))
+    lead = _begin(reading, lead_end), lead_end
+    if _is_question(reading, lead):
+        return lead if _speaks(scope, lead) else None
+    return lead if scope.within("pleading", lead) and not finished else None
+
+
+def _is_question(reading: Reading, span: Span) -> bool:
+    return span[1] > span[0] and reading.prose[span[1] - 1] in _ASKS
 
 
 def _to_person(scope: Scope, span: Span) -> bool:
-    return bool(scope.within("person", span) or scope.within("offer", span))
+    """Whether a question asks someone; one in a list may be what the report is about ("- What happens if …?")."""
+    return _speaks(scope, span) or (bool(scope.within("interrogative", span)) and not _in_list(scope.reading, span))
+
+
+def _in_list(reading: Reading, span: Span) -> bool:
+    """Whether a sentence is an item of a list; the number of one counts as a sentence of its own."""
+    line = reading.prose.rfind("\n", max(0, span[0] - 8), span[0]) + 1
+    return (line > 0 or span[0] < 8) and _ITEM.match(reading.prose, line) is not None
+
+
+def _speaks(scope: Scope, span: Span) -> bool:
+    return any(scope.within(role, span) for role in _PERSON)
 
 
 def _end(reading: Reading, before: int) -> int:

@@ -1,29 +1,29 @@
-"""Words that tell of work: done, going on, to come; and replies that are an error and nothing else."""
+"""Words that tell of work: done, going on, to come."""
 
 from collections.abc import Iterable
+from itertools import islice
 
+from ralph.analysis.scope import Scope
 from ralph.analysis.signals import Reply, Signal
-from ralph.analysis.text import Reading
+from ralph.analysis.vocabulary import Hit
 
 __all__ = ["detect_work"]
 
-_SHORT = 400
-"""Characters up to which a reply that opens with an error is nothing but that error."""
+_LOOKED_AT, _TOLD = 50, 5
+"""Words of one role that are looked at, and that are told of."""
 
 
 def detect_work(reply: Reply) -> Iterable[Signal]:
-    """The first words of each kind."""
-    if _only_error(reply.reading):
-        yield Signal(
-            "only_error", "", 0, min(len(reply.reading.text), 200), 0, "It is an error, nothing else.", "error"
-        )
-    for hit in reply.scope.of("work")[:5]:
+    """The first words of each kind; of work that is done, those that are neither negated nor still to come."""
+    scope = reply.scope
+    done = (hit for hit in scope.of("work")[:_LOOKED_AT] if _is_done(scope, hit))
+    for hit in islice(done, _TOLD):
         yield Signal.at(hit, "work", 0, "Tells of work.", state="progress")
-    for hit in reply.scope.of("more")[:5]:
+    for hit in scope.of("ongoing")[:_TOLD]:
+        yield Signal.at(hit, "ongoing", 0, "Tells of work that goes on.", state="progress")
+    for hit in scope.of("more")[:_TOLD]:
         yield Signal.at(hit, "more_to_come", 0, "Tells of work to come.", state="progress")
 
 
-def _only_error(reading: Reading) -> bool:
-    text = reading.prose.strip()
-    opening = text.startswith(("error:", "api error", "error ", "fatal:", "traceback (most recent"))
-    return opening and len(text) <= _SHORT
+def _is_done(scope: Scope, hit: Hit) -> bool:
+    return not (scope.negated(hit) or scope.before("future", hit, 4))

@@ -1,13 +1,28 @@
-"""The words of each language. A language is one module here; extra keywords are registered the way its own are."""
+"""The words of each language; extra keywords are registered the way its own are.
+
+How to add a language:
+
+1. Have real replies in it. A language that nobody's agent writes costs every analysis time and finds nothing.
+2. Write a package beside these, as `spanish` is: a `Lexicon` with its code ("fr"), its completion keywords, and its
+   other words by the part that they play. `base.Role` says what each part does; one that is left out is not found,
+   and nothing breaks. Write whole forms in lower case: no stems, no patterns, every gender and number that is met; a
+   phrase hides the words within it. Without word boundaries (Chinese) a word is found within others: `plain` takes
+   those that only look like one ("完成後" is no "完成").
+3. Name it in `LEXICONS` below and in `ralph.analysis.analyzer.LANGUAGES`.
+4. Write its cases beside its tests, `tests/unit/analysis/languages/CODE.toml`: at least two replies of each state that
+   words decide, and some that look like one and are none. A test runs the cases of every language, and fails for one
+   that has none.
+"""
 
 from ralph.analysis.lexicon.base import Keyword, Lexicon, Role, Words
 from ralph.analysis.lexicon.chinese import CHINESE
 from ralph.analysis.lexicon.english import ENGLISH
+from ralph.analysis.lexicon.spanish import SPANISH
 from ralph.errors import UnknownNameError
 
 __all__ = ["LEXICONS", "Keyword", "Lexicon", "Role", "Words", "lexicon"]
 
-LEXICONS = {known.language: known for known in (ENGLISH, CHINESE)}
+LEXICONS = {known.language: known for known in (ENGLISH, CHINESE, SPANISH)}
 
 
 def lexicon(language: str) -> Lexicon:

@@ -25,7 +25,7 @@ BLOCK = "---RALPH_STATUS---\nEXIT_SIGNAL: {}\nSTATUS: {}\nREASON: all is done an
         ("The work is done and finished. Is there anything else?", "done"),
         ("Why does it fail? Because of the cache. I added a test.", "progress"),
         ("I added the parser to `a.py`.", "progress"),
-        ("Error: the model is overloaded", "error"),
+        ("Error: the model cannot be reached", "error"),
         ("Let me see...", "unknown"),
         ("", "unknown"),
     ],

@@ -1,31 +1,101 @@
-"""English words of talk with a person: questions, pleas, offers, and what keeps the agent from going on."""
+"""English words of talk with a person: questions, pleas, offers, what keeps the agent from going on, and work."""
+
+from itertools import product
 
 from ralph.analysis.lexicon.base import Words, alone
 
 __all__ = ["TALK"]
 
-TALK: Words = {
-    "blocked": alone(
-        *("i am blocked", "i'm blocked", "we are blocked", "i remain blocked", "i am still blocked"),
-        *("i'm still blocked", "cannot proceed", "can't proceed", "cannot continue", "can't continue"),
-        *("unable to proceed", "unable to continue", "waiting for you", "waiting for your", "waiting on you"),
-        *("need your approval", "needs your approval", "requires your approval", "need your permission"),
-        *("i need permission", "i need access", "i need credentials", "approval is required before"),
+_UNABLE = (
+    *("i cannot", "i can't", "i can not", "i still cannot", "i still can't", "i am unable to", "i'm unable to"),
+    *("i am still unable to", "i'm still unable to", "i have been unable to", "i've been unable to"),
+    *("i am not able to", "i'm not able to", "we cannot", "we can't", "we are unable to", "this session cannot"),
+    *("this loop cannot", "the session cannot"),
+)
+_GO_ON = (
+    *("proceed", "continue", "go on", "go any further", "move forward", "make progress", "make any progress"),
+    *("make further progress", "make any further progress", "complete this task", "complete the task", "complete this"),
+    *("finish this task", "finish the task", "do this without", "work without"),
+)
+_IS = (
+    *("i am", "i'm", "we are", "we're", "i remain", "i am still", "i'm still", "i am currently", "i'm currently"),
+    *(
+        "i am completely",
+        "i'm completely",
+        "i am fully",
+        "i'm fully",
+        "i am now",
+        "i'm now",
+        "i have been",
+        "i've been",
     ),
+    *("i have now been", "this session is", "session is", "session remains", "this task is", "the task is"),
+    *("this story is", "all work is", "work is", "progress is", "further progress is", "session", "status:", "state:"),
+)
+_HELD = alone(
+    *(f"{subject} blocked" for subject in _IS),
+    *("blocked:", "blocked —", "blocked –", "blocked -"),
+)
+_HINDERED = alone(
+    *("still blocked", "blocked on", "blocked until", "blocked pending", "blocked waiting", "loops blocked"),
+)
+_PLEADING = (
+    *("please tell me", "please confirm", "please advise", "please clarify", "please choose", "please decide"),
+    *("please specify", "please provide", "please share", "please select", "tell me which", "tell me what"),
+    *("tell me how", "let me know which", "let me know what", "let me know how", "let me know whether"),
+    *("awaiting your", "waiting for your answer", "waiting for your decision", "waiting for your input"),
+    *("waiting for your instructions", "waiting for your reply", "waiting for your response"),
+)
+
+TALK: Words = {
+    "blocked": {**_HELD, **alone(*(f"{unable} {go_on}" for unable, go_on in product(_UNABLE, _GO_ON)))},
+    "obstacle": {
+        **_HINDERED,
+        **alone(
+            *("cannot proceed", "can't proceed", "cannot continue without", "can't continue without"),
+            *("cannot continue until", "can't continue until", "unable to proceed", "unable to continue"),
+            *("waiting for you", "waiting on you", "need you to", "needs you to", "please approve", "you approve"),
+            *("needs to be approved", "need to be approved", "must be approved", "to unblock", "please grant"),
+            *("human intervention", "manual intervention", "human action required", "user action required"),
+            *("needs a human", "requires a human", "manually run", "run manually", "manually apply", "apply manually"),
+            *("run it yourself", "run this yourself", "run these yourself", "run them yourself", "run it manually"),
+            *("run this manually", "run these manually", "run these commands manually", "run this command manually"),
+            *("run the following command manually", "run the following commands manually", "execute manually"),
+            *("please run the following", "please execute", "please log in", "please authenticate"),
+        ),
+    },
+    "qualifier": {**_HELD, **_HINDERED},
+    "leave": alone(
+        *("permission", "permissions", "approval", "approvals", "authorization", "authorisation", "write access"),
+        *("edit access", "read access", "push access", "credentials", "sign-off", "your go-ahead", "your consent"),
+    ),
+    "lack": alone(
+        *("need", "needs", "needed", "require", "requires", "required", "requiring", "waiting for", "wait for"),
+        *("waiting on", "awaiting", "pending", "lack", "lacks", "lacking", "missing", "grant", "grant me", "granting"),
+        *("not granted", "not been granted", "hasn't been granted", "haven't been granted", "not yet granted"),
+        *("denied", "refused", "rejected", "give me", "asking for", "blocked by", "restricted", "insufficient"),
+        *("get your", "to get", "request", "requested", "requesting", "provide", "waiting for your", "awaiting your"),
+        *("please provide", "please give"),
+    ),
+    "condition": alone("if", "when", "whenever", "unless", "whether", "once", "where", "in case", "would"),
     "person": alone(
         *("you", "your", "shall i", "should i", "should we", "shall we", "do i", "may i", "can i", "could i"),
-        *("which", "what", "how", "where", "who", "when", "ok to", "okay to"),
+        *("ok to", "okay to", "do we", "can we"),
     ),
+    "interrogative": alone("which", "what", "how", "where", "who", "when"),
     "plea": alone(
-        *("let me know", "please tell me", "please confirm", "please advise", "please clarify", "please choose"),
-        *("please decide", "please specify", "tell me which", "your call", "up to you", "awaiting your"),
+        *_PLEADING,
+        *("let me know", "your call", "up to you", "please reply", "please respond", "waiting for your"),
     ),
-    "pleading": alone(
-        *("please tell me", "please confirm", "please advise", "please clarify", "please choose", "please decide"),
-        *("please specify", "tell me which", "awaiting your"),
-    ),
+    "pleading": alone(*_PLEADING),
     "offer": alone(
         *("anything else", "would you like me to", "do you want me to", "want me to", "shall i also"),
         *("should i also", "any questions", "is there anything", "would you like to"),
+    ),
+    "ongoing": alone(
+        *("is running", "are running", "still running", "running in the background", "in the background"),
+        *("in progress", "is underway", "are underway", "underway", "i'm working on", "i am working on"),
+        *("working on", "i'll notify you", "i will notify you", "monitoring", "i'm now", "i am now"),
+        *("i'll continue", "i will continue", "continuing with", "i'll keep", "waiting for the"),
     ),
 }

@@ -1,0 +1,59 @@
+"""Spanish words of talk with a person: questions, pleas, offers, what keeps the agent from going on, and work."""
+
+from itertools import product
+
+from ralph.analysis.lexicon.base import Words, alone
+
+__all__ = ["TALK"]
+
+_UNABLE = ("no puedo", "no podemos", "sigo sin poder", "no es posible", "imposible", "no he podido")
+_GO_ON = ("continuar", "avanzar", "proceder", "seguir", "progresar", "completar la tarea", "completar esta tarea")
+_AM = ("estoy", "sigo", "continúo", "estamos", "seguimos", "estoy completamente", "sigo completamente", "permanezco")
+_PLEADING = (
+    *("dime qué", "dime cuál", "dime cómo", "dime si", "por favor confirma", "por favor indica", "indícame"),
+    *("confírmame", "por favor elige"),
+)
+
+TALK: Words = {
+    "blocked": alone(
+        *(f"{unable} {go_on}" for unable, go_on in product(_UNABLE, _GO_ON)),
+        *(f"{am} {held}" for am, held in product(_AM, ("bloqueado", "bloqueada", "bloqueados"))),
+        *("bloqueado:", "bloqueado —", "bloqueado –", "bloqueado -", "tarea bloqueada"),
+    ),
+    "obstacle": alone(
+        *("ejecuta manualmente", "ejecutar manualmente", "ejecútalo manualmente", "ejecuta tú", "ejecutes"),
+        *("por favor ejecuta", "por favor aprueba", "por favor autoriza", "por favor concede", "aprueba los cambios"),
+        *("que apruebes", "que autorices", "necesito que apruebes", "necesito que ejecutes", "puedes aprobar"),
+        *("podrías aprobar", "apruebas", "apruebo los", "aprueba cuando", "para desbloquear", "desbloquearme"),
+        *("esperando tu", "esperando su", "a la espera de tu", "intervención manual", "intervención humana"),
+        *("ejecuta en tu terminal", "ejecuta estos comandos", "bloqueado por", "bloqueada por"),
+    ),
+    "leave": alone(
+        *("permiso", "permisos", "aprobación", "autorización", "acceso de escritura", "credenciales"),
+    ),
+    "lack": alone(
+        *("necesito", "necesita", "necesitan", "necesitas dar", "requiere", "requieren", "requerido", "requeridos"),
+        *("requerida", "falta", "falta de", "faltan", "esperando", "a la espera de", "denegado", "denegados"),
+        *("denegada", "concede", "otorga", "dame", "dar", "solicito", "pendiente", "pendiente de"),
+    ),
+    "condition": alone("si", "cuando", "una vez", "en caso de"),
+    "person": alone(
+        *("puedes", "podrías", "quieres", "deseas", "prefieres", "apruebas", "te gustaría", "te parece", "debo"),
+        *("debería", "procedo", "continúo", "sigo", "puedo", "usted", "tú", "quiere que", "desea que", "apruebo los"),
+        *("puedes aprobar", "podrías aprobar"),
+    ),
+    "interrogative": alone("cuál", "cuáles", "qué", "cómo", "dónde", "cuándo", "quién"),
+    "plea": alone(*_PLEADING, "dime", "avísame", "hazme saber", "responde", "quedo a la espera"),
+    "pleading": alone(*_PLEADING),
+    "offer": alone(
+        *("algo más", "quieres que", "te gustaría que", "alguna otra cosa", "en qué más"),
+    ),
+    "ongoing": alone(
+        *("en ejecución", "en segundo plano", "ejecutándose", "en progreso", "en curso", "trabajando en", "te avisaré"),
+        *("estoy implementando", "estoy trabajando", "monitoreando"),
+    ),
+    "limit": {
+        "usage limit": ("has alcanzado tu límite", "límite de uso alcanzado", "ha alcanzado su límite"),
+        "credit": ("saldo insuficiente", "créditos insuficientes"),
+    },
+}

@@ -1,0 +1,127 @@
+"""When a limit ends: what a message says of it, and which point in time that is.
+
+A message names seconds ("try again in 20s", "retry-after: 60", "in 3 days 4 hours") or a time ("resets 3pm
+(Europe/Berlin)", "resets Oct 9 at 10am", "usage limit reached|1760000000"). The analysis has no clock; so seconds are
+read at once, and a time is kept in the message's words until `resets_at` is told what time it is.
+"""
+
+import math
+import re
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from zoneinfo import ZoneInfo
+
+from ralph.analysis.signals import Signal
+from ralph.analysis.text import Span
+
+__all__ = ["ends_of_limit", "resets_at"]
+
+_GRACE = timedelta(minutes=15)
+"""A time of day that is over for no longer than this is today's: the message was a little late, not a day early."""
+_HALF_A_YEAR = timedelta(days=183)
+
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_AMOUNT = (
+    r"\d{1,7}(?:\.\d{1,6})?\s?(?:ms|millis\w{0,9}|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?)(?![a-z])"
+)
+_WAIT = re.compile(
+    r"\b(?:try(?:ing)? again|retry(?:ing)?|retry[-_ ]after|resets?|available again|wait)\b[^\n\d.;]{0,20}?"
+    rf"({_AMOUNT}(?:(?:,|\sand)?\s?{_AMOUNT}){{0,3}})"
+    r"|retry[-_ ]after[\"']?\s{0,2}[:=]?\s{0,2}(\d{1,7}(?:\.\d{1,6})?)(?![\w:])",
+    re.IGNORECASE,
+)
+_DIGITS = re.compile(r"\d+")
+_PIECE = re.compile(r"(\d{1,7}(?:\.\d{1,6})?)\s?(ms|mil|[smhd])", re.IGNORECASE)
+
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTH = rf"(?:{'|'.join(_MONTHS)})[a-z]{{0,6}}\.?"
+_DATE = rf"{_MONTH}\s\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s\d{{4}})?|\d{{1,2}}\s{_MONTH}(?:\s\d{{4}})?"
+_CLOCK = r"(?P<hour>\d{1,2})(?:(?::(?P<minute>\d{2}))(?::\d{2})?(?:\s?(?P<half>[ap])\.?m\b)?|\s?(?P<half2>[ap])\.?m\b)"
+_ZONE = r"(?:\s?\((?P<zone>[\w/+-]{1,40})\)|\s(?P<zone2>utc|gmt|[a-z]{1,20}/[\w/+-]{1,30}))?"
+_ISO = r"(?P<iso>\d{4}-\d{2}-\d{2}[t ]\d{2}:\d{2}(?::\d{2})?(?:\.\d{1,9})?(?:\s?(?:z|utc)|[+-]\d{2}:?\d{2})?)"
+_ON = rf"(?:(?:(?P<date>{_DATE})|(?P<tomorrow>tomorrow)|today),?\s(?:at\s)?)?"
+_SAID = rf"(?P<unix>1\d{{9}}(?:\d{{3}})?)(?!\d)|{_ISO}|{_ON}{_CLOCK}{_ZONE}"
+_TIME = re.compile(rf"(?:\b(?:resets?|try again|available|until)\b|\|)[^\n\d]{{0,25}}?(?P<said>{_SAID})", re.IGNORECASE)
+_WHOLE = re.compile(_SAID, re.IGNORECASE)
+
+
+def ends_of_limit(text: str, span: Span) -> Iterator[Signal]:
+    """The seconds to wait (as the amount of "retry_after") and the time (as the name of "limited_until") that a
+    message names, where it does.
+    """
+    if wait := _WAIT.search(text, *span):
+        seconds = _seconds(wait[1]) if wait[1] else float(wait[2])
+        why = f"It asks to wait {seconds:g} seconds."
+        yield Signal("retry_after", "", *wait.span(), 0, why, "limited", math.ceil(seconds))
+    if end := _TIME.search(text, *span):
+        yield Signal("limited_until", end["said"], *end.span("said"), 0, "It names the end of the limit.", "limited")
+
+
+def _seconds(said: str) -> float:
+    return sum(float(piece[1]) * _UNITS.get(piece[2].lower(), 0.001) for piece in _PIECE.finditer(said))
+
+
+def resets_at(said: str, at: datetime) -> datetime | None:
+    """The point in time that a message means; never one before `at`, and None where it means none.
+
+    Args:
+        said: such as "3pm (Europe/Berlin)", "Oct 9 at 10am", "15:30", an ISO time or a Unix time in (milli)seconds.
+        at: now, with a zone: a time that names none is one of this zone. A time of day that is over is tomorrow's.
+    """
+    match = _WHOLE.fullmatch(" ".join(said.split()))
+    if match is None:
+        return None
+    try:
+        if match["unix"]:
+            number = int(match["unix"])
+            moment = datetime.fromtimestamp(number / 1000 if len(match["unix"]) > 10 else number, UTC)
+        elif match["iso"]:
+            moment = _iso(match["iso"], at)
+        else:
+            moment = _by_clock(match, at)
+        return max(moment, at)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _iso(said: str, at: datetime) -> datetime:
+    moment = datetime.fromisoformat(re.sub(r"\s?(?:z|utc)$", "+00:00", said, flags=re.IGNORECASE))
+    return moment if moment.tzinfo else moment.replace(tzinfo=at.tzinfo)
+
+
+def _by_clock(match: re.Match[str], at: datetime) -> datetime:
+    """A time of day, of the day that is named or of the next day on which it comes."""
+    now = at.astimezone(_zone(match["zone"] or match["zone2"] or "") or at.tzinfo)
+    clock = _time_of_day(match)
+    if match["date"]:
+        return _dated(match["date"].lower(), clock, now)
+    moment = datetime.combine(now.date(), clock, now.tzinfo)
+    return moment + timedelta(days=1) if match["tomorrow"] or moment < now - _GRACE else moment
+
+
+def _dated(said: str, clock: time, now: datetime) -> datetime:
+    """A day of a month; of the next year where it would else be long over. Raises `ValueError` for one that is none."""
+    month = 1 + next(index for index, name in enumerate(_MONTHS) if name in said)
+    day, *year = map(int, _DIGITS.findall(said))
+    moment = datetime.combine(date(year[0] if year else now.year, month, day), clock, now.tzinfo)
+    return moment.replace(year=now.year + 1) if not year and moment < now - _HALF_A_YEAR else moment
+
+
+def _time_of_day(match: re.Match[str]) -> time:
+    """Raises `ValueError` for a time that no clock shows."""
+    hour, half = int(match["hour"]), (match["half"] or match["half2"] or "").lower()
+    if half:
+        if not 1 <= hour <= 12:
+            raise ValueError(match[0])
+        hour = hour % 12 + 12 * (half == "p")
+    return time(hour, int(match["minute"] or 0))
+
+
+def _zone(name: str) -> tzinfo | None:
+    """A zone by its name; None for one that nobody knows."""
+    for spelling in (name, name.title()) if name else ():
+        try:
+            return ZoneInfo(spelling)
+        except (KeyError, ValueError, OSError):
+            continue
+    return None
