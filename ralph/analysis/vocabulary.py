@@ -25,7 +25,7 @@ _JOINTS = frozenset("-./=")
 _GOES_ON = _LETTERS | _JOINTS | {"("}
 """What does not stand behind a word; a joint may, unless a letter follows it."""
 _AFTER = r"(?![a-z0-9_(]|[-./=][a-z0-9_])"
-_EMPHASIS = re.compile(r"\*(?:(?<=[\w']\*)|(?<=[\w'] \*))\*{0,2} ?(?=[\w'])")
+_EMPHASIS = re.compile(r"\*(?:(?<=[\w']\*)|(?<=[\w'][ \n]\*))\*{0,2}[ \n]?(?=[\w'])")
 _WRAPPED = re.compile(r"\n(?<=[\w',]\n)[ \t]{1,2}(?=[\w'])")
 """What stands between two words for a space: marks of emphasis, a line's end with the next one's indentation."""
 _NUMBER = r"(?:\d{1,9} )?"
@@ -189,7 +189,7 @@ def _wide_gaps(prose: str) -> list[Span]:
     spans = [match.span() for match in _WRAPPED.finditer(prose)] if "\n " in prose else []
     if "*" in prose:
         emphasis = (match.span() for match in _EMPHASIS.finditer(prose))
-        spans += [(start - (prose[start - 1] == " "), end) for start, end in emphasis]
+        spans += [(start - (prose[start - 1] in " \n"), end) for start, end in emphasis]
         spans.sort()
     return spans
 

@@ -7,9 +7,9 @@ is looked at once.
 import json
 import re
 from bisect import bisect_right
-from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal, cast
 
 from pydantic import JsonValue
@@ -23,12 +23,15 @@ StatusForm = Literal["block", "json", "yaml", "promise"]
 
 _LONGEST = 20_000
 _MOST_BLOCKS = 1_000
+_MOST_LINES = 4_000
+_MOST_FENCES = 10_000
+"""Lines that name a block, and fence marks, that are looked at."""
 _BLANK = r"[^\S\n]"
 _MARKS = r"[*_`]{0,4}"
 _NAME = r"(?:RALPH|COPILOT)\\?_STATUS"
 _MARKER = re.compile(
     rf"""
-    ^(?P<indent>{_BLANK}{{0,200}}){_MARKS}(?:
+    (?P<indent>{_BLANK}{{0,200}}){_MARKS}(?:
         -{{3,9}}{_BLANK}?(?:(?P<opener>{_NAME})|(?P<closer>END\\?_(?:{_NAME}|STATUS))){_BLANK}?-{{3,9}}
         {_MARKS}{_BLANK}{{0,200}}$
     |
@@ -38,14 +41,12 @@ _MARKER = re.compile(
     """,
     re.MULTILINE | re.VERBOSE,
 )
-_FENCE = re.compile(
-    rf"^{_BLANK}{{0,200}}((?:[-*+]|\d{{1,9}}[.)]){_BLANK}{{1,9}})?(`{{3,}}|~{{3,}})([^\n]*)$", re.MULTILINE
-)
+_FENCE = re.compile(rf"\n{_BLANK}{{0,200}}((?:[-*+]|\d{{1,9}}[.)]){_BLANK}{{1,9}})?(`{{3,}}|~{{3,}})([^\n]*)")
 _LINE = re.compile(
     rf"(?P<bullet>[-*+]{_BLANK}{{1,9}})?(?P<bold>{_MARKS})(?P<key>[A-Za-z](?:\\?[A-Za-z0-9_-]){{0,63}}?)(?P<closed>{_MARKS})"
     rf"(?:{_BLANK}?[:：](?P<value>.*))?",
 )
-_STRAY = re.compile(rf"^{_BLANK}{{0,200}}{_MARKS}EXIT\\?_SIGNAL{_MARKS}{_BLANK}?(?:[:：][^\n]{{0,20}})?$", re.MULTILINE)
+_STRAY = re.compile(rf"{_BLANK}{{0,200}}{_MARKS}EXIT\\?_SIGNAL{_MARKS}{_BLANK}?(?:[:：][^\n]{{0,20}})?$", re.MULTILINE)
 _BLOCK_SCALARS = {"", "|", "|-", ">", ">-"}
 _INK = re.compile(r"\S")
 
@@ -54,13 +55,13 @@ class Source:
     """A text made ready to be searched, with its fences. Every character keeps its place.
 
     Attributes:
-        stored: without what no store can hold.
+        text: as it is given; what is taken from it may have to be made `storable`.
         lines: the same with a line feed for every carriage return, so that all line endings read alike.
     """
 
     def __init__(self, text: str) -> None:
-        self.stored = storable(text)
-        self.lines = self.stored.replace("\r", "\n")
+        self.text = text
+        self.lines = text.replace("\r", "\n")
         self._fences: tuple[list[int], list[int]] | None = None
 
     def fence_around(self, position: int) -> tuple[int, int] | None:
@@ -97,10 +98,8 @@ def blocks(source: Source) -> Iterator[Block]:
 
     Only the last 1,000 markers are looked at, and what stands between two of them only once.
     """
-    if "_STATUS" not in source.lines:
-        return
     following: re.Match[str] | None = None
-    for marker in reversed(deque(_MARKER.finditer(source.lines), maxlen=_MOST_BLOCKS)):
+    for marker in islice(_markers(source.lines), _MOST_BLOCKS):
         block = _block(source, marker, following)
         following = marker
         if block is None:
@@ -108,6 +107,36 @@ def blocks(source: Source) -> Iterator[Block]:
         fence = source.fence_around(marker.start())
         if fence is None or not (source.inked(block.end, fence[1]) or source.inked(fence[0], block.start)):
             yield block
+
+
+def _markers(lines: str) -> Iterator[re.Match[str]]:
+    """What opens or closes a block, last first."""
+    for start in _lines_with("_STATUS", lines):
+        if marker := _outer_marker(lines, start) or _MARKER.match(lines, start):
+            yield marker
+
+
+def _outer_marker(lines: str, start: int) -> re.Match[str] | None:
+    """The marker that ends in the line that begins there, where a brace before that line opens it."""
+    floor = max(0, start - 200)
+    brace = floor + len(lines[floor:start].rstrip()) - 1
+    if lines[brace : brace + 1] != "{":
+        return None
+    marker = _MARKER.match(lines, lines.rfind("\n", 0, brace) + 1)
+    return marker if marker and marker["outer"] and marker.end() > start else None
+
+
+def _lines_with(word: str, lines: str) -> Iterator[int]:
+    """Where the lines begin that hold a word, last first. Finding the word first takes a tenth of the time that looking
+    at the beginning of every line takes.
+    """
+    start = len(lines)
+    for _ in range(_MOST_LINES):
+        found = lines.rfind(word, 0, start)
+        if found < 0:
+            return
+        start = lines.rfind("\n", 0, found) + 1
+        yield start
 
 
 def _block(source: Source, marker: re.Match[str], following: re.Match[str] | None) -> Block | None:
@@ -132,7 +161,7 @@ def _delimited_block(source: Source, start: int, content: int, closer: re.Match[
     if end - start > _LONGEST:
         return Block(start, end, "block", problem=f"it is longer than {_LONGEST:,} characters")
     pairs: list[tuple[str, JsonValue]] = []
-    for line in source.lines[content : closer.start()].split("\n"):
+    for line in storable(source.lines[content : closer.start()]).split("\n"):
         _read_line(line.strip(), pairs, names_a_field=lambda key: key.isupper() or _name(key) in RESERVED)
     return Block(start, end, "block", tuple(pairs))
 
@@ -142,7 +171,7 @@ def _yaml_block(source: Source, marker: re.Match[str], limit: int) -> Block:
     start, end = marker.end("indent"), marker.end()
     pairs: list[tuple[str, JsonValue]] = []
     depth, position = 0, end + 1
-    for line in source.lines[position : min(limit, position + _LONGEST)].split("\n"):
+    for line in storable(source.lines[position : min(limit, position + _LONGEST)]).split("\n"):
         indent = len(line) - len(line.lstrip())
         if line.strip():
             if indent <= len(marker["indent"]):
@@ -157,7 +186,7 @@ def _yaml_block(source: Source, marker: re.Match[str], limit: int) -> Block:
 
 def _object_block(source: Source, start: int, brace: int, limit: int) -> Block:
     """`RALPH_STATUS: {json}`, or an object that holds such a member."""
-    piece = source.lines[brace : min(limit, brace + _LONGEST)]
+    piece = storable(source.lines[brace : min(limit, brace + _LONGEST)])
     try:
         found, length = json.JSONDecoder().raw_decode(piece)
     except (ValueError, RecursionError) as error:
@@ -199,12 +228,11 @@ def _name(key: str) -> str:
 
 def stray_signals(source: Source) -> Iterator[Block]:
     """The EXIT_SIGNAL lines outside of fences, last first, as blocks without an opening; some stand in real blocks."""
-    if "_SIGNAL" not in source.lines:
-        return
-    for line in reversed(deque(_STRAY.finditer(source.lines), maxlen=_MOST_BLOCKS)):
-        if source.fence_around(line.start()) is None:
+    for start in islice(_lines_with("_SIGNAL", source.lines), _MOST_BLOCKS):
+        line = _STRAY.match(source.lines, start)
+        if line and source.fence_around(start) is None:
             problem = "EXIT_SIGNAL stands outside of a ---RALPH_STATUS--- block"
-            yield Block(line.start(), line.end(), "block", problem=problem)
+            yield Block(start, line.end(), "block", problem=problem)
 
 
 def _fences(lines: str) -> tuple[list[int], list[int]]:
@@ -212,14 +240,15 @@ def _fences(lines: str) -> tuple[list[int], list[int]]:
     starts: list[int] = []
     ends: list[int] = []
     mark = ""
-    for line in _FENCE.finditer(lines) if "```" in lines or "~~~" in lines else ():
+    found = _FENCE.finditer(f"\n{lines}") if "```" in lines or "~~~" in lines else ()
+    for line in islice(found, _MOST_FENCES):
         bullet, fence, info = line.groups()
         if mark:
             if not bullet and fence.startswith(mark) and not info.strip():
                 ends.append(line.start())
                 mark = ""
         elif "`" not in info:
-            starts.append(line.end())
+            starts.append(line.end() - 1)
             mark = fence
     if mark:
         ends.append(len(lines))

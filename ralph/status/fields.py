@@ -100,7 +100,14 @@ class StatusField:
 
 def storable(text: str) -> str:
     """The text with a replacement character for each NUL and lone surrogate, which no store can hold."""
-    return text if text.isascii() and "\0" not in text else _UNSTORABLE.sub("\ufffd", text)
+    if "\0" not in text:
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            pass
+        else:
+            return text
+    return _UNSTORABLE.sub("\ufffd", text)
 
 
 def as_text(value: JsonValue) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field, JsonValue, NonNegativeInt
 
 from ralph.status.blocks import Block, Source, StatusForm, blocks, stray_signals
-from ralph.status.fields import RESERVED, StatusField, as_signal, as_text, shown
+from ralph.status.fields import RESERVED, StatusField, as_signal, as_text, shown, storable
 
 __all__ = ["Status", "StatusForm", "StatusMalformed", "StatusMissing", "StatusReport", "parse_status"]
 
@@ -122,7 +122,7 @@ def _judged(block: Block, source: Source, fields: Sequence[StatusField]) -> Stat
         form=block.form,
         start=block.start,
         end=block.end,
-        raw=source.stored[block.start : block.end],
+        raw=storable(source.text[block.start : block.end]),
         problems=problems,
     )
 
@@ -144,13 +144,15 @@ def _typed(said: dict[str, JsonValue], fields: Sequence[StatusField]) -> tuple[d
 
 def _promised(source: Source, promise: str | None) -> StatusReport | None:
     """The report that the promise makes, where it is the last non-empty line."""
+    if not promise:
+        return None
     end = len(source.lines.rstrip())
     start = source.lines.rfind("\n", 0, end) + 1
     line = source.lines[start:end].strip()
-    if not promise or line != f"<promise>{promise}</promise>":
+    if line != f"<promise>{promise}</promise>":
         return None
     start = end - len(line)
-    return StatusReport(exit_signal=True, form="promise", start=start, end=end, raw=source.stored[start:end])
+    return StatusReport(exit_signal=True, form="promise", start=start, end=end, raw=storable(source.text[start:end]))
 
 
 def _stray(source: Source, echoes: Sequence[Block]) -> StatusMalformed | None:
