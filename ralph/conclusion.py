@@ -6,7 +6,7 @@ from datetime import datetime
 from ralph.breaker import BreakerState, CircuitBreaker, Observation
 from ralph.changes import Changes, is_new
 from ralph.decision import DecisionSettings
-from ralph.limits import Limits, Price
+from ralph.limits import Limits, Price, Spent
 from ralph.output import Completed, Failed, Interrupted, Output, TimedOut, Usage
 from ralph.plan import PlanState, TaskPlan, compare
 from ralph.record import IterationRecord, PlanCount, RunRecord, RunState
@@ -14,7 +14,7 @@ from ralph.stops import Situation, decide
 from ralph.strategies import Case, Claim
 from ralph.verification import Verification
 
-__all__ = ["Progress", "Rules", "breaker_changed", "conclude", "observe", "priced", "progress"]
+__all__ = ["Progress", "Rules", "breaker_changed", "conclude", "observe", "priced", "progress", "situate"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +85,39 @@ def observe(case: Case, verification: Verification | None) -> Observation:
     )
 
 
+def situate(
+    rules: Rules,
+    state: RunState,
+    case: Case,
+    *,
+    claim: Claim | None,
+    verification: Verification | None,
+    started_at: datetime,
+    at: datetime,
+    duration: float,
+) -> tuple[Situation, Spent]:
+    """What the decision on an iteration rests on, and what the run has spent with it."""
+    output = case.output
+    limited = output.failure is not None and output.failure.failure == "rate_limited"
+    unshown = limited or (isinstance(output.outcome, Interrupted) and output.outcome.by != "denials")
+    breaker = state.breaker if unshown else rules.breaker.record(state.breaker, observe(case, verification), at)
+    called = state.spent.called(started_at, keep=rules.limits.calls_per_hour, times=1 + len(output.attempts))
+    spent = called.used(output.usage, duration, counts=not limited)
+    situation = Situation(
+        case,
+        state.tally.after(case),
+        breaker,
+        at,
+        claim=claim,
+        verification=verification,
+        limit=rules.limits.reached(spent, at),
+        breaker_ends_run=rules.breaker.exhausted(breaker),
+        breaker_until=rules.breaker.open_until(breaker),
+        settings=rules.decision,
+    )
+    return situation, spent
+
+
 def conclude(
     rules: Rules,
     run: RunRecord,
@@ -101,26 +134,10 @@ def conclude(
 ) -> IterationRecord:
     """The record of an iteration, with its decision."""
     output, analysis = case.output, case.analysis
-    limited = output.failure is not None and output.failure.failure == "rate_limited"
-    unshown = limited or (isinstance(output.outcome, Interrupted) and output.outcome.by != "denials")
-    breaker = state.breaker if unshown else rules.breaker.record(state.breaker, observe(case, verification), at)
-    called = state.spent.called(started_at, keep=rules.limits.calls_per_hour, times=1 + len(output.attempts))
-    spent = called.used(output.usage, duration, counts=not limited)
-    tally = state.tally.after(case)
-    decision = decide(
-        Situation(
-            case,
-            tally,
-            breaker,
-            at,
-            claim=claim,
-            verification=verification,
-            limit=rules.limits.reached(spent, at),
-            breaker_ends_run=rules.breaker.exhausted(breaker),
-            breaker_until=rules.breaker.open_until(breaker),
-            settings=rules.decision,
-        )
+    situation, spent = situate(
+        rules, state, case, claim=claim, verification=verification, started_at=started_at, at=at, duration=duration
     )
+    decision = decide(situation)
     return IterationRecord(
         run_id=run.id,
         number=case.iteration,
@@ -144,10 +161,10 @@ def conclude(
         progressed=seen.progressed,
         analysis=analysis,
         verification=verification,
-        breaker=breaker,
+        breaker=situation.breaker,
         decision=decision,
         spent=spent,
-        tally=tally.decided(decision),
+        tally=situation.tally.decided(decision),
     )
 
 
