@@ -1,0 +1,364 @@
+"""The shapes of lines that test runners print.
+
+Every pattern is matched at the beginning of a line, with bounded repetition, and a line is only tried against the
+runners whose marks it holds: prose holds few of them, and costs next to nothing.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ahocorasick_rs import AhoCorasick
+
+__all__ = ["runner_lines"]
+
+_REACH = 300
+"""Characters of a line in which a mark has to stand."""
+_LONGEST = 600
+"""Characters of a line that are looked at."""
+_HITS = 2000
+"""Marks looked at from the beginning, and as many from the end."""
+
+
+class _Runner(NamedTuple):
+    """The lines of one runner, or of a family of them.
+
+    Attributes:
+        marks: a line of it holds at least one of these; a line break is one too.
+        lines: how its lines begin after white space, in the syntax of `re.VERBOSE`.
+    """
+
+    marks: Sequence[str]
+    lines: str
+
+
+_TICKS = "✓✔✗✕✘✖❯×√↓●○∅"
+_TIME = r"[\d.,]{1,9}\s?m?s"
+_N = r"\d{1,7}"
+_PYTEST = rf"{_N}\s(?:failed|passed|skipped|deselected|xfailed|xpassed|warnings?|errors?|rerun|subtests\spassed)"
+_SOURCE = r"\S{1,200}[._-](?:test|spec|cy)\.[cm]?[jt]sx?"
+_TESTED = r"(?:tests?|specs?|test\scases?|checks|assertions|scenarios)\s(?:passed|failed|passing|failing)"
+_PROGRAMS = r"""(?:vitest|jest|mocha|pytest|ava|karma|playwright\stest|cypress\srun|phpunit|rspec|nextest|gotestsum
+    |unittest|pest|bats|tap|jasmine|ctest|tox|nox|rspec|shellspec)"""
+
+_RUNNERS = (
+    _Runner(  # pytest
+        (
+            *(" passed", " failed", " error", " skipped", " deselected", " xfailed", " warning", "test session"),
+            *("= FAILURES", "= ERRORS", "= PASSES", "short test summary", "warnings summary", "slowest ", "tests ran"),
+            *("collected", "collecting", ".py::", "%]", "rootdir: ", " -- Python ", "plugins: ", "cachedir: "),
+            *("configfile: ", "- coverage: ", "_ coverage: ", "usage: pytest", "file or directory not", "conftest"),
+            *("bringing up nodes", "workers [", "named pytest", "PASSED ", "FAILED ", "ERROR ", "SKIPPED ", "XFAIL "),
+        ),
+        rf"""(?:={{1,200}}\s)?{_PYTEST}(?:,\s{_PYTEST}){{0,9}}\sin\s[\d.] | no\stests\sran\sin\s
+        |={{2,200}}\s(?:test\ssession\sstarts|FAILURES|ERRORS|PASSES|short\stest\ssummary|warnings\ssummary|slowest\s
+            |no\stests\sran|{_PYTEST})
+        |collected\s{_N}\sitems? | collecting\s\.\.\. | (?:no\stests|{_N}(?:/{_N})?\stests?)\scollected
+        |(?:\[gw\d{{1,3}}\]\s(?:\[\s{{0,2}}\d{{1,3}}%\]\s)?(?:[A-Z]{{4,8}}\s)?)?\S{{1,200}}\.py::\S
+        |(?:PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS|RERUN)\s(?:\S{{1,200}}\.py\b|\[\d)
+        |(?:\S{{1,200}}\.py\s)?[.FEsxXR]{{1,300}}\s{{1,200}}\[\s{{0,2}}\d{{1,3}}%\]
+        |rootdir:\s | platform\s\w{{1,20}}\s--\sPython\s | plugins:\s\S{{1,40}}-\d | cachedir:\s | configfile:\s
+        |[-_=]{{3,200}}\scoverage:\s | ERROR:\s(?:usage:\spytest|file\sor\sdirectory\snot\sfound)
+        |ImportError\swhile\sloading\sconftest | bringing\sup\snodes | \d{{1,3}}\sworkers\s\[\d
+        |\S{{1,200}}:\sNo\smodule\snamed\s['"]?pytest""",
+    ),
+    _Runner(  # unittest, Django, doctest, tox
+        (
+            *("Ran ", "FAILED (", "OK (", "FAIL: ", "ERROR: ", "test_", "NO TESTS RAN", " test(s).", " tests in "),
+            *("Test Failed", "passed and ", "had failures", "all tests:", "commands[", "congratulations :)"),
+            *("evaluation failed :(", ": OK", ": FAIL ", "test database for alias", "Failed example:"),
+        ),
+        rf"""Ran\s{_N}\stests?\sin\s | FAILED\s\((?:failures|errors|skipped|unexpected) | OK\s\((?:skipped|expected)
+        |(?:FAIL|ERROR):\s\w{{1,100}}\s\([\w.]{{1,200}}\) | test\w{{0,100}}\s\([\w.]{{1,200}}\)(?:\s\.\.\.|$)
+        |NO\sTESTS\sRAN | Found\s{_N}\stest\(s\)\. | (?:Creating|Destroying)\stest\sdatabase\sfor
+        |{_N}\stests?\sin\s{_N}\sitems?\. | \*{{3}}Test\sFailed\*{{3}}\s\d | {_N}\spassed\sand\s{_N}\sfailed\.
+        |{_N}\sitems?\s(?:had\sfailures|passed\sall\stests): | Failed\sexample:$
+        |congratulations\s:\) | evaluation\sfailed\s:\( | [\w.-]{{1,40}}:\scommands\[\d{{1,3}}\]>\s[^\n]{{0,60}}test
+        |[\w.-]{{1,40}}:\s(?:OK|FAIL)\s[^\n]{{0,20}}\(\d""",
+    ),
+    _Runner(  # jest, vitest
+        (
+            *("PASS", "FAIL", "SKIP", "RUNS ", "Test Suite", "Tests:", "Tests ", "Snapshots", "Time:", "Test Files"),
+            *("Start at", "Duration", "Ran all test", "RUN ", "DEV ", "⎯⎯", "stdout | ", "stderr | ", "o tests found"),
+            *("o test files found", "o test found", *_TICKS),
+        ),
+        rf"""(?:PASS|FAIL|SKIP)(?:ED)?(?:[\s:]|$) | RUNS\s{{1,3}}\S | Test\sSuites?: | Snapshots:?\s{{1,8}}\d
+        |Tests:?\s{{1,12}}(?:{_N}\s(?:failed|passed|skipped|todo|total|pending|risky|incomplete)|no\stests)
+        |Time:\s{{1,10}}[\d.]{{1,9}}\s?m?s | Test\sFiles\s{{1,4}}(?:\d|no\s) | Start\sat\s{{1,4}}\d\d:
+        |Duration\s{{1,4}}[\d.]{{1,9}}m?s | Ran\sall\stest\ssuites | (?:RUN|DEV)\s{{1,3}}v\d | ⎯{{3}}
+        |[{_TICKS}]\s(?:\S{{1,200}}\s(?:>|›)\s|[^\n]{{1,250}}?\s(?:\({_N}\stests?\b|\({_TIME}\)|\d[\d.]{{0,8}}m?s$))
+        |[{_TICKS}]\s(?:[^\n]{{1,200}}?\s›\s|Test\ssuite\sfailed\sto\srun) | (?:stdout|stderr)\s\|\s\S
+        |No\stests?\s(?:files?\s)?found\b""",
+    ),
+    _Runner(  # mocha, jasmine, karma, ava, cypress, playwright
+        (
+            *(" passing", " failing", " pending", " specs", " spec,", "Executed ", " SUCCESS", "TOTAL: ", " passed"),
+            *(" failed", " flaky", " skipped", " did not run", " worker", "] ›", ".spec.", ".test.", ".cy.", "(Run "),
+            *("(Results)", "│ ", "specs passed", "with seed", "No tests found", "Couldn't find", " - "),
+        ),
+        rf"""{_N}\s(?:passing|failing|pending)(?:\s\(|$) | {_N}\sspecs?,\s\d | Randomized\swith\sseed\s\d
+        |(?:\S[^\n:]{{0,100}}:\s)?Executed\s{_N}\sof\s\d | TOTAL:\s{_N}\s(?:SUCCESS|FAILED)
+        |{_N}\s(?:tests?|known\sfailures?|uncaught\sexceptions?)\s(?:passed|failed|skipped)$
+        |Running\s{_N}\stests?\susing\s\d | {_N}\s(?:passed\s\({_TIME}|(?:failed|flaky|skipped|did\snot\srun)$)
+        |(?:[{_TICKS}]|ok|x|-)\s{{1,4}}{_N}\s(?:\[|\S{{1,200}}:\d) | {_N}\)\s\[[\w\s-]{{1,40}}\]\s›\s
+        |\[{_N}/{_N}\]\s(?:\[|\S{{1,200}}:\d) | \[[\w\s-]{{1,40}}\]\s›\s | \((?:Run\s(?:Starting|Finished)|Results)\)
+        |│\s(?:Tests|Passing|Failing|Pending|Spec\sRan|Screenshots):\s | [{_TICKS}]\s{{1,4}}All\sspecs\spassed
+        |[{_TICKS}]\s{{1,4}}(?:{_N}\sof\s{_N}\sfailed|No\stests\sfound|Couldn't\sfind)
+        |(?:[{_TICKS}]\s{{1,4}}|{_N}\)\s)?{_SOURCE}(?::$|\s[›>]\s)""",
+    ),
+    _Runner(  # TAP, node:test, bats
+        (
+            *(f"ok {digit}" for digit in range(1, 10)),
+            *("1..", "TAP version", "# Subtest:", "# tests", "# pass", "# fail", "# suites", "# cancelled", "# skip"),
+            *("# todo", "# duration_ms", "ℹ ", "TEST COMPLETE", "Asserts:", "# { total", "# time="),
+        ),
+        rf"""(?:not\s)?ok\s\d | 1\.\.{_N}(?:\s|$) | TAP\sversion\s1 | \#\sSubtest:\s | \#\s\{{\stotal:
+        |[\#ℹ]\s(?:tests|pass|fail|suites|cancelled|skipped|skip|todo|duration_ms|time)[\s=]{{1,4}}\d
+        |\#\sTEST\sCOMPLETE | Asserts:\s{{1,4}}\d""",
+    ),
+    _Runner(  # bun, deno
+        (
+            *("bun test v", " pass\n", " fail\n", "expect() calls", " across ", "(pass) ", "(fail) ", "(skip) "),
+            *("tests from ", "test from ", "ok | ", "FAILED | ", "... ok", "... FAILED", "... ignored"),
+        ),
+        rf"""bun\stest\sv\d | {_N}\s(?:pass|fail)$ | {_N}\sexpect\(\)\scalls | Ran\s{_N}\stests?\sacross\s
+        |\((?:pass|fail|skip|todo)\)\s\S | running\s{_N}\stests?\sfrom\s | (?:ok|FAILED)\s\|\s{_N}\spassed
+        |\S[^\n]{{0,200}}?\s\.\.\.\s(?:ok|FAILED|ignored)(?:\s\(|$)""",
+    ),
+    _Runner(  # go test, gotestsum, Ginkgo
+        (
+            *(
+                "=== ",
+                "--- PASS",
+                "--- FAIL",
+                "--- SKIP",
+                "--- BENCH",
+                "ok  ",
+                "ok\t",
+                "FAIL\t",
+                "[no test",
+                "(cached)",
+            ),
+            *("coverage: ", '"Action":"', "DONE ", "Benchmark", "no tests to run", "Running Suite:", " Specs in "),
+            *("! -- ", "Ginkgo ran", "✓  ", "✖  ", "∅  ", "[build failed]"),
+        ),
+        rf"""===\s(?:RUN|PAUSE|CONT|NAME|FAIL:|SKIP:|Failed$|Skipped$) | ---\s(?:PASS|FAIL|SKIP|BENCH):\s
+        |(?:ok|FAIL|\?|[✓✖∅])\s{{1,8}}[\w./@-]{{1,200}}\s{{1,8}}(?:[\d.]{{1,9}}s\b|\([\d.]{{1,9}}m?s|\(cached\)|\[\w)
+        |coverage:\s[\d.]{{1,6}}%\sof\sstatements | \{{"(?:Time|Action)":"[^\n]{{0,250}}?"(?:Test|Package|ImportPath)":"
+        |DONE\s{_N}\stests? | Benchmark\w{{1,100}}(?:-\d{{1,3}})?\s{{1,40}}\d | testing:\swarning:\sno\stests\sto\srun
+        |Running\sSuite:\s | Ran\s{_N}\sof\s{_N}\sSpecs | (?:SUCCESS|FAIL)!\s--\s\d | Ginkgo\sran\s\d""",
+    ),
+    _Runner(  # cargo test, nextest, forge
+        (
+            *("running ", "... ok", "... FAILED", "... ignored", "... bench", "test result:", "Doc-tests", "unittests"),
+            *(
+                "Running tests/",
+                " stdout ----",
+                "error: test",
+                "`test` profile",
+                "Finished test ",
+                "Summary [",
+                "PASS [",
+            ),
+            *(
+                "tests across ",
+                "uite result:",
+                "Nextest run",
+                "[PASS] ",
+                "[FAIL",
+                " tests for ",
+                " test for ",
+                " test suite",
+            ),
+        ),
+        rf"""running\s{_N}\stests?$ | test\s\S[^\n]{{0,200}}?\s\.\.\.\s(?:ok|FAILED|ignored|bench:) | test\sresult:\s
+        |Doc-tests\s\w | Running\s(?:unittests|tests/\S{{1,200}})\s[^\n]{{0,200}}\( | ----\s\S{{1,200}}\sstdout\s----
+        |error:\stest\s(?:run\s)?failed | Finished\s(?:`test`\sprofile|test\s\[) | Nextest\srun
+        |Starting\s{_N}\stests?\sacross | Summary\s\[\s{{0,6}}[\d.]{{1,9}}s\]\s | Suite\sresult:\s
+        |Ran\s{_N}\stests?\s(?:for|suites?\b) | \[(?:PASS\]|FAIL[\]:.])""",
+    ),
+    _Runner(  # ctest, googletest, Catch2, doctest for C++, Boost, Meson, Bazel
+        (
+            *("Test project ", "Start  ", " Test #", " Test  ", "Total Test time", "tests passed,", "tests FAILED"),
+            *("No tests were", "[=====", "[-----", "[  PASSED", "[  FAILED", "[ RUN", "[       OK", "[  SKIPPED"),
+            *("FAILED TEST", "tests passed (", "test cases", "assertions:", "[doctest]", "No errors detected"),
+            *("is detected in", "are detected in", "main() from", "Google Test filter", "Ok: ", "Expected Fail:"),
+            *("PASSED in", "FAILED in", "FAILED TO BUILD", "out of ", " OK ", " FAIL ", "//"),
+        ),
+        rf"""Test\sproject\s\S | Start\s{{1,6}}{_N}:\s | {_N}/{_N}\sTest\s{{1,6}}\#\d | \d{{1,3}}%\stests\spassed,
+        |Total\sTest\stime | The\sfollowing\stests\sFAILED | No\stests\swere\sfound | All\stests\spassed\s\(
+        |\[(?:[=-]{{10}}|\s{{2}}PASSED\s{{2}}|\s{{2}}FAILED\s{{2}}|\sRUN\s{{6}}|\s{{7}}OK\s|\s{{2}}SKIPPED\s)\]
+        |{_N}\sFAILED\sTESTS? | Running\smain\(\)\sfrom | Note:\sGoogle\sTest\sfilter | test\scases:\s{{1,8}}\d
+        |assertions:\s{{1,8}}\d | \[doctest\]\s | \*\*\*\s(?:No\serrors\sdetected|{_N}\sfailures?\s)
+        |Running\s{_N}\stest\scases? | //\S{{1,200}}\s{{1,200}}(?:\(cached\)\s)?(?:PASSED|FAILED|TIMEOUT|NO\sSTATUS)
+        |Executed\s{_N}\sout\sof\s{_N}\stests? | (?:Ok|Expected\sFail):\s{{1,20}}{_N}$
+        |{_N}/{_N}\s\S[^\n]{{0,200}}?\s{{2,80}}(?:OK|FAIL|SKIP|TIMEOUT)\s{{1,20}}[\d.]{{1,9}}s""",
+    ),
+    _Runner(  # swift test, xcodebuild, Flutter and Dart
+        (
+            *("Test Suite '", "Test Case '", "Test case '", "Executed ", "Test run ", "Testing Library", "** TEST "),
+            *(": All tests", ": Some tests", "tests passed!", "tests failed.", "◇ ", "✔ ", "✘ ", "↳ "),
+            *(f" +{digit}" for digit in range(10)),
+        ),
+        rf"""Test\s(?:Suite|[Cc]ase)\s' | Executed\s{_N}\stests?,\swith | \*\*\sTEST\s(?:SUCCEEDED|FAILED|EXECUTE)
+        |(?:[◇✔✘↳]\s{{1,3}})?(?:Test\srun\s(?:started|with)|Testing\sLibrary\sVersion)
+        |[◇✔✘]\s(?:Test|Suite)\s[^\n]{{1,200}}?\s(?:started\.|passed\safter|failed\safter|recorded\san\sissue)
+        |\d\d:\d\d\s\+{_N}(?:\s[~-]{_N}){{0,2}}: | (?:All\stests\spassed!|Some\stests\sfailed\.)$""",
+    ),
+    _Runner(  # Gradle, Maven, sbt
+        (
+            *(":test", "Test\n", "Test ", " PASSED\n", " FAILED\n", " SKIPPED\n", "tests completed", "test completed"),
+            *(
+                "failing tests",
+                "T E S T S",
+                "ests run:",
+                "Running ",
+                "test failures",
+                "Tests: succeeded",
+                "Run completed",
+            ),
+            *("All tests passed", "*** FAILED", "Passed: Total", "Failed: Total"),
+        ),
+        rf"""(?:\[\w{{4,7}}\]\s{{0,3}})?(?:>\sTask\s:(?:\S{{1,100}}:)?\w{{0,30}}[tT]est\w{{0,20}}(?:\s|$) | T\sE\sS\sT\sS
+        |\S[^\n>]{{0,150}}?\s>\s[^\n]{{1,200}}?\s(?:PASSED|FAILED|SKIPPED)$ | {_N}\stests?\scompleted\b
+        |There\s(?:were\sfailing\stests|are\stest\sfailures) | Tests\srun:\s\d | Total\snumber\sof\stests\srun:
+        |Running\s[\w.$]{{1,150}}(?:Tests?|IT|Spec|TestCase)$ | Tests:\ssucceeded\s\d | Run\scompleted\sin\s
+        |All\stests\spassed\.$ | (?:Passed|Failed):\sTotal\s\d | -\s[^\n]{{1,200}}?\*{{3}}\sFAILED\s\*{{3}})""",
+    ),
+    _Runner(  # dotnet, NUnit, Pester
+        (
+            *(
+                "Failed: ",
+                "Test run for",
+                "Starting test exec",
+                "test files matched",
+                "Total tests:",
+                "Test Run ",
+                " ms]",
+            ),
+            *(" s]", "Test summary:", "Test Execution", "VSTest", "[xUnit.net", "Test Count:", "Overall result:"),
+            *("Tests Passed:", "Tests completed in", "Discovery found"),
+        ),
+        rf"""(?:Passed|Failed|Skipped)!\s{{1,4}}-\sFailed:\s | Test\srun\sfor\s\S | Starting\stest\sexecution
+        |A\stotal\sof\s{_N}\stest\sfiles | Total\stests:\s | Test\sRun\s(?:Successful|Failed|Aborted|Summary)
+        |(?:Passed|Failed|Skipped)\s\S[^\n]{{0,250}}?\[(?:<\s)?[\d.,]{{1,9}}\sm?s\] | Test\ssummary:\stotal:
+        |Microsoft\s\(R\)\sTest\sExecution | VSTest\sversion | \[xUnit\.net\s | Test\sCount:\s\d | Overall\sresult:\s
+        |Tests\sPassed:\s\d | Tests\scompleted\sin\s | Discovery\sfound\s\d""",
+    ),
+    _Runner(  # PHPUnit, Pest, RSpec, minitest, ExUnit, hspec, ShellSpec, Robot Framework, cucumber, busted
+        (
+            *("PHPUnit ", "OK (", "OK, but", "FAILURES!", "ERRORS!", "WARNINGS!", "Assertions: ", "There was 1 ", "%)"),
+            *("There were ", "Memory: ", "assertions", "examples", "example,", "Finished in ", "with seed"),
+            *(
+                "rspec ./",
+                "Failed examples:",
+                "Run options:",
+                "# Running",
+                " runs, ",
+                " tests, ",
+                " test, ",
+                " doctest",
+            ),
+            *("propert", "ExUnit", ") test ", "PASS |", "FAIL |", "SKIP |", " scenario", " steps (", " steps passed"),
+            *("features passed", "feature passed", "successes /", "success /"),
+        ),
+        rf"""PHPUnit\s\d | OK\s\({_N}\stests?, | OK,\sbut\s | (?:FAILURES|ERRORS|WARNINGS)!$
+        |Tests:\s{_N},\sAssertions: | There\s(?:was|were)\s{_N}\s(?:failure|error|warning|risky|skipped)
+        |[.FEWRSIDN]{{1,100}}\s{{1,80}}{_N}\s/\s{_N}\s\( | Time:\s[\d:.]{{1,12}}\w{{0,3}},\sMemory:
+        |(?:{_N}\s(?:doctests?|propert(?:y|ies)|tests?|runs?|examples?|specs?|assertions?),\s){{1,4}}{_N}\s
+            (?:failures?|assertions?|passed|failed|errors?)
+        |Finished\sin\s[\d.]{{1,9}}\s?(?:s|m|seconds?|minutes?)\b | Randomized\swith\sseed\s\d | rspec\s\./\S
+        |Failed\sexamples:$ | Run\soptions:\s | \#\sRunning | Running\sExUnit\swith | {_N}\)\stest\s
+        |\S[^\n]{{0,200}}?\|\s(?:PASS|FAIL|SKIP)\s\|$ | {_N}\s(?:scenarios?|steps?)\s\(\d
+        |{_N}\s(?:features?|rules?|scenarios?|steps?)\spassed,\s | {_N}\ssuccess(?:es)?\s/\s\d""",
+    ),
+    _Runner(  # EUnit, Common Test, tasty, cabal, Alcotest, OUnit, testthat, prove, Julia, Clojure, Elm, Zig
+        (
+            *("EUnit", "tests passed", "test passed", "Skipped: ", "TEST COMPLETE", "Test suite ", "test suites ("),
+            *("tests failed (", "Testing `", "[OK] ", "[FAIL] ", "Test Successful", "tests run.", "Ran: ", "Cases: "),
+            *("| WARN", "══ ", "── Fail", "✔ |", "✖ |", "Test failures", "All tests successful", "Tests=", "Result: "),
+            *(".t ..", "Test Summary:", "tests containing", "lein test", "TEST RUN ", "Build Summary:"),
+        ),
+        rf"""={{3,80}}\sEUnit\s={{3,80}} | (?:===>\s)?Performing\sEUnit | All\s{_N}\stests?\spassed
+        |Failed:\s{_N}\.\s{{1,4}}Skipped:\s | Testing\s\S{{1,100}}:\s(?:Starting\stest|TEST\sCOMPLETE)
+        |(?:\S{{1,60}}>\s)?Test\ssuite\s\S{{1,100}}(?::\s(?:RUNNING|PASS|FAIL)|\s(?:passed|failed)$)
+        |{_N}\sof\s{_N}\stest\ssuites\s\( | {_N}\sout\sof\s{_N}\stests\sfailed\s\( | Testing\s`
+        |\[(?:OK|FAIL)\]\s{{2,20}}\S | Test\sSuccessful\sin | {_N}\sfailures?!\sin\s | Ran:\s{_N}\stests\sin
+        |FAILED:\sCases:\s\d | \[\sFAIL\s{_N}\s\|\sWARN | ══\s(?:Testing|Results|Failed\stests) | ──\sFail
+        |[✔✖]\s\|[\s\d]{{1,30}}\| | Error:\sTest\sfailures | All\stests\ssuccessful\.$ | Files=\d{{1,6}},\sTests=\d
+        |Result:\s(?:PASS|FAIL|NOTESTS)$ | \S{{1,200}}\.t\s\.{{2,80}}\s | Test\sSummary:\s{{1,80}}\|
+        |Ran\s{_N}\stests\scontaining | lein\stest\s | TEST\sRUN\s(?:PASSED|FAILED|INCOMPLETE)
+        |Build\sSummary:\s[^\n]{{0,80}}tests\spassed""",
+    ),
+    _Runner(  # scripts of one's own
+        (
+            *(
+                f" {what} {how}"
+                for what in ("tests", "test", "specs", "cases")
+                for how in ("passed", "failed", "passing")
+            ),
+            *(
+                "checks passed",
+                "checks failed",
+                "assertions passed",
+                "scenarios passed",
+                " Passed",
+                " PASSED",
+                " Tests",
+            ),
+            *("assed: ", "ASSED: ", "assed, "),
+        ),
+        rf"""(?i:[\W_]{{0,80}}(?:(?:results?|summary|total|tests?|test\sresults?|final\sresults?)[:\s]\s?|all\s)?
+            {_N}(?:\s?(?:/|of|out\sof)\s?{_N})?\s{_TESTED}
+            (?:[,;|\s&]{{1,4}}(?:and\s)?{_N}\s(?:tests?\s)?(?:passed|failed|passing|failing|skipped|total)){{0,4}}
+            (?:\sin\s[\d.]{{1,9}}\s?m?s\w{{0,6}})?[\W_]{{0,80}}$
+        |[\W_]{{0,80}}(?:(?:test\s)?(?:results?|summary|tests?)[:\s]\s{{0,4}})?{_N}(?:/{_N})?\s
+            passed[,;|/\s]{{1,4}}{_N}\sfailed\b
+        |[\W_]{{0,80}}(?:(?:test\s)?(?:results?|summary|total)[:\s]\s{{0,4}}(?:{_N}[,;|\s]{{1,4}})?)?
+            passed:\s{{0,12}}{_N}(?:[,;|/\s]{{1,4}}failed:\s{{0,12}}\d|$))""",
+    ),
+    _Runner(  # the commands themselves, as npm and shells echo them, and their failure to start
+        (
+            *("\n> ", "\n$ ", "\n+ ", 'script: "test', "vitest:", "jest:", "mocha:", "pytest:", "phpunit:", "rspec:"),
+            *("not found: ", "no such command"),
+        ),
+        rf"""[>$]\s\S{{1,150}}(?:@\S{{1,60}})?\s(?:pre|post)?test(?::\S{{1,60}})?(?:\s/\S{{0,200}})?$
+        |[>$+]\s(?:[A-Z_]{{1,40}}=\S{{1,80}}\s){{0,4}}(?:(?:npx|bunx|uv|poetry|bundle|pdm|hatch|pnpm|yarn|npm|python3?|node
+            |cross-env|c8|nyc)\s(?:--?\S{{1,60}}\s|run\s|exec\s|-m\s){{0,6}})?(?:\S{{0,80}}/)?{_PROGRAMS}(?:\s|$)
+        |[>$+]\s(?:npm|pnpm|yarn|bun|go|cargo|swift|make|just|task|dotnet|mix|flutter|dart|deno|\./gradlew|gradle|mvn|sbt
+            |rake|zig|forge|lein|dune|cabal|stack|rebar3|php\sartisan|node\s--test|python\s-m)\s
+            (?:run\s|-\S{{1,60}}\s){{0,3}}(?:tests?|unittest|check|runtest|eunit)(?::\S{{1,60}})?(?:\s|$)
+        |npm\s(?:error|ERR!)\sMissing\sscript:\s["']test
+        |(?:\S{{1,60}}\s){{0,3}}(?:line\s\d{{1,4}}:\s|\d{{1,4}}:\s)?{_PROGRAMS}:\s(?:command\s)?not\sfound
+        |(?:\S{{1,60}}\s)?command\snot\sfound:\s{_PROGRAMS} | error:\sno\ssuch\scommand:\s`(?:nextest|test)""",
+    ),
+)
+
+_PREFIX = r"(?:\S{1,60}:test(?::\S{1,30})?:\s)?[ \t]{0,40}"
+"""A tool for monorepos writes package and task in front of each line."""
+_PATTERNS = tuple(re.compile(f"{_PREFIX}(?:{runner.lines})", re.VERBOSE) for runner in _RUNNERS)
+_MARKS = sorted({mark for runner in _RUNNERS for mark in runner.marks})
+_RUNNERS_OF = tuple(
+    tuple(pattern for runner, pattern in zip(_RUNNERS, _PATTERNS, strict=True) if mark in runner.marks)
+    for mark in _MARKS
+)
+_AUTOMATON = AhoCorasick(_MARKS, store_patterns=False)
+
+
+def runner_lines(text: str) -> set[int]:
+    """Where the lines begin that a test runner has printed, as positions in `text`."""
+    hits = _AUTOMATON.find_matches_as_indexes(f"\n{text}\n", overlapping=True)
+    if len(hits) > 2 * _HITS:
+        hits = hits[:_HITS] + hits[-_HITS:]
+    found: set[int] = set()
+    tried: set[tuple[int, int]] = set()
+    for mark, _, end in hits:
+        within = max(0, end - 2 - (_MARKS[mark][-1] == "\n"))  # the last character of the mark that is no line break
+        start = text.rfind("\n", max(0, within - _REACH), within) + 1
+        if start in found or (start, mark) in tried or (not start and within > _REACH):
+            continue
+        tried.add((start, mark))
+        line = text[start : start + _LONGEST].partition("\n")[0].rstrip()
+        if any(pattern.match(line) for pattern in _RUNNERS_OF[mark]):
+            found.add(start)
+    return found

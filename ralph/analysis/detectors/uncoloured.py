@@ -1,0 +1,54 @@
+"""Text as a terminal shows it: without the codes that colour it."""
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+
+__all__ = ["Uncoloured", "uncoloured"]
+
+_CODE = re.compile(
+    r"\x1b(?:\[[0-9;?]{0,20}[@-~]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|[@-Z\\^_])|\[\d{1,3}(?:;\d{1,3}){0,4}m"
+)
+_SIGNS = ("\x1b", "[0m", "[22m", "[39m")
+"""The last three are what is left of codes in a log that has lost its control characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Uncoloured:
+    """A text without colours.
+
+    Attributes:
+        text: what is left.
+        cuts: where something was cut out, as positions in `text`, ascending.
+        before: how many characters the original has more before each of them.
+    """
+
+    text: str
+    cuts: tuple[int, ...] = ()
+    before: tuple[int, ...] = ()
+
+    def place(self, position: int) -> int:
+        """Where a character is in the original."""
+        index = bisect_right(self.cuts, position)
+        return position + self.before[index - 1] if index else position
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """Where a span is in the original: from its first character to its last."""
+        return (self.place(start), self.place(end - 1) + 1) if end > start else (0, 0)
+
+
+def uncoloured(text: str) -> Uncoloured:
+    """The text without colours; itself where it has none."""
+    if not any(sign in text for sign in _SIGNS):
+        return Uncoloured(text)
+    pieces: list[str] = []
+    cuts: list[int] = []
+    before: list[int] = []
+    at = removed = 0
+    for code in _CODE.finditer(text):
+        pieces.append(text[at : code.start()])
+        cuts.append(code.start() - removed)
+        removed += code.end() - code.start()
+        before.append(removed)
+        at = code.end()
+    return Uncoloured("".join((*pieces, text[at:])), tuple(cuts), tuple(before))
