@@ -12,9 +12,10 @@ from ralph.plan import PlanState, TaskPlan, compare
 from ralph.record import IterationRecord, PlanCount, RunRecord, RunState
 from ralph.stops import Situation, decide
 from ralph.strategies import Case, Claim
+from ralph.tally import Tally
 from ralph.verification import Verification
 
-__all__ = ["Progress", "Rules", "breaker_changed", "conclude", "observe", "priced", "progress", "situate"]
+__all__ = ["Progress", "Rules", "breaker_changed", "conclude", "observe", "priced", "progress", "revisit", "situate"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,11 +161,35 @@ def conclude(
         plan=PlanCount.of(seen.plan),
         progressed=seen.progressed,
         analysis=analysis,
+        claim=claim.model_copy(update={"evidence": ()}) if claim else None,
         verification=verification,
         breaker=situation.breaker,
         decision=decision,
         spent=spent,
         tally=situation.tally.decided(decision),
+    )
+
+
+def revisit(rules: Rules, before: Tally, record: IterationRecord) -> Situation:
+    """What the decision on a stored iteration rested on.
+
+    Args:
+        rules: that it was judged by.
+        before: the tally of the iteration before.
+    """
+    output = Output(text=record.text, outcome=record.outcome, executor=record.executor)
+    case = Case(iteration=record.number, output=output, analysis=record.analysis, progressed=record.progressed)
+    return Situation(
+        case,
+        before.after(case),
+        record.breaker,
+        record.finished_at,
+        claim=record.claim,
+        verification=record.verification,
+        limit=rules.limits.reached(record.spent, record.finished_at),
+        breaker_ends_run=rules.breaker.exhausted(record.breaker),
+        breaker_until=rules.breaker.open_until(record.breaker),
+        settings=rules.decision,
     )
 
 

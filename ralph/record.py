@@ -17,6 +17,7 @@ from ralph.decision import Complete, Continue, Decision, Halt, Pause, StopReason
 from ralph.limits import Spent
 from ralph.output import Attempt, Completed, Failed, Interrupted, Outcome, Usage
 from ralph.plan import TaskPlan
+from ralph.strategies import Claim
 from ralph.tally import Tally
 from ralph.verification import Verification
 
@@ -48,6 +49,7 @@ class IterationRecord(BaseModel, frozen=True):
         duration: in seconds, verification included.
         progressed: whether workspace or plan moved; None where unknown.
         fingerprint: of the workspace when the iteration was over: verifiers may have left files after `changes`.
+        claim: what the exit strategy made of it; its evidence is the decision's.
         spent, tally, breaker: of the run, this iteration included.
     """
 
@@ -72,6 +74,7 @@ class IterationRecord(BaseModel, frozen=True):
     plan: PlanCount | None = None
     progressed: bool | None = None
     analysis: Analysis = Analysis()
+    claim: Claim | None = None
     verification: Verification | None = None
     breaker: BreakerState = BreakerState()
     decision: Decision
