@@ -25,12 +25,15 @@ _LOOKED_AT = 25
 _OPENING, _ENDING = 250, 300
 """Characters of a reply that are its beginning and its end."""
 _ZERO = re.compile(r"[\s*_]{0,6}0(?!\w)")
+_LETTER = re.compile(r"\w")
+_END = re.compile(r"[\s*_]{0,4}(?:[.:!,;(—–-]|\Z|(?<=\n))")
 
 
 def detect_blocks(reply: Reply) -> Iterable[Signal]:
     """The first word that says so by itself, and the first obstacle."""
     scope, edges = reply.scope, _edges(reply.reading.prose)
-    stops = [hit for hit in _bounded(scope.of("blocked")) if _stands(scope, hit)]
+    halts = (hit for hit in _bounded(scope.of("halted")) if _by_itself(scope, hit))
+    stops = [hit for hit in (*_bounded(scope.of("blocked")), *halts) if _stands(scope, hit)]
     firm = [hit for hit in stops if _firm(hit, edges, finished=completion(reply.signals).detected)]
     if firm:
         yield Signal.at(firm[0], "blocked", -40, "Says that it cannot go on.", state="blocked")
@@ -65,7 +68,14 @@ def _lacking(scope: Scope, leave: Hit) -> Hit | None:
 def _stands(scope: Scope, hit: Hit) -> bool:
     """Whether a word says what it seems to say."""
     nothing = scope.within("nothing", (hit.end, hit.end + 12)) or _ZERO.match(scope.reading.prose, hit.end)
-    return not (scope.negated(hit, 0) or scope.before("condition", hit, 4) or nothing)
+    return not (nothing or scope.negated(hit, 0) or scope.before("condition", hit, 4))
+
+
+def _by_itself(scope: Scope, hit: Hit) -> bool:
+    """Whether a word is a sentence or a heading, or opens one as its label: "Blocked. …", "# BLOCKED"."""
+    prose = scope.reading.prose
+    opens = not _LETTER.search(prose, scope.reading.sentence(hit.start)[0], hit.start)
+    return opens and _END.match(prose, hit.end) is not None
 
 
 def _firm(hit: Hit, edges: tuple[int, int], *, finished: bool) -> bool:

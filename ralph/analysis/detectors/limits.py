@@ -39,6 +39,7 @@ _LABELS = frozenset((
     *("currently", "temporarily"),
 ))
 """What may stand before the message in its line."""
+_RAISED = re.compile(r"\b[\w.]{0,60}(?:error|exception)\b")
 _WORD = re.compile(r"[^\W\d_]+")
 _FAILURE = re.compile(r"\b(?:error|err|failed|failure|fatal|exception|[45]\d\d)\b")
 _NOUN = re.compile(
@@ -50,12 +51,18 @@ _NOUN = re.compile(
 _ITEM = re.compile(r"\s*(?:[-*+•]\s|\d{1,3}[.)]\s|#)")
 _MARKS = r"[\s*_❌✗✘⚠⛔\[(️]{0,8}"
 _ERRORS = (
-    *(r"api[ -]error\b", r"\w{0,30}(?:error|exception):", r"error\s\d{3}\b", r"fatal(?: error)?:", r"panic:"),
+    *(r"api[ -]error\b", r"[\w.]{0,60}(?:error|exception):", r"error\s\d{3}\b", r"fatal(?: error)?:", r"panic:"),
     *(r"error (?:occurred|running|executing|invoking|calling|connecting)\b", r"unhandled \w{1,20}", r"npm err!"),
     *(r"uncaught \w{1,30}", r"(?:execution|internal server|network) error\b", r"request timed out\b"),
     *(r"connection (?:error|refused|reset)\b", r"prompt is too long\b", r"context length exceeded\b"),
     *(r"segmentation fault\b", r"command failed\b", r"no response (?:requested|from)\b", r"no (?:content|output)\)"),
-    *(r"empty (?:response|result)\b", r"traceback \(most recent"),
+    *(
+        r"empty (?:response|result)\b",
+        r"traceback \(most recent",
+        r"node:internal\b",
+        r"thread '[^'\n]{1,60}' panicked",
+    ),
+    *(r"stream (?:disconnected|error|closed)\b",),
 )
 _ERROR = re.compile(_MARKS + f"(?:{'|'.join(_ERRORS)})")
 """How an error of a program begins."""
@@ -110,7 +117,7 @@ def _heads(prose: str, line: Span, hit: Hit) -> bool:
     label = prose[line[0] : hit.start]
     if len(label) > 80 or _ITEM.match(prose, line[0]):
         return False
-    return all(word in _LABELS for word in _WORD.findall(label))
+    return all(word in _LABELS for word in _WORD.findall(_RAISED.sub("", label)))
 
 
 def _fails(prose: str, line: Span, hit: Hit) -> bool:

@@ -1,7 +1,7 @@
 """Questions to a person, asked instead of working."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from ralph.analysis.completion import completion
 from ralph.analysis.lexicon import Role
@@ -15,7 +15,9 @@ _TAIL = 400
 """Characters that a question has at most, and how far apart two things at the end of a reply may stand."""
 _LIST = 2_000
 """Characters that a list of options has at most."""
-_ASKS = "?？"
+_SENTENCES = 4
+"""Sentences before the last one in which a question may stand."""
+_MARKS = "?？"
 _OPTION = re.compile(r"[ \t]*(?:[-*+•]|\(?[a-z0-9]{1,2}[.):、])[ \t*_]|[ \t]*$|[ \t]{2,}")
 """A line of a list of options: an item, the rest of one, or nothing."""
 _ITEM = re.compile(r"\s*(?:[-*+•]|\(?[a-z0-9]{1,2}[.):、])\s")
@@ -24,37 +26,53 @@ _PERSON: tuple[Role, ...] = ("person", "offer", "obstacle", "leave")
 
 def detect_questions(reply: Reply) -> Iterable[Signal]:
     """The question that the reply ends with, if it asks a person."""
-    span = _question(reply.scope, finished=completion(reply.signals).detected)
+    finished = completion(reply.signals).detected
+    span = _question(reply.scope, finished=finished, worked=reply.signals.first("work") is not None)
     if span:
         yield Signal("question", "", *span, -40, "It asks a person.", "question")
 
 
-def _question(scope: Scope, *, finished: bool) -> Span | None:
+def _question(scope: Scope, *, finished: bool, worked: bool) -> Span | None:
     """The question that the reply ends with, if it asks a person; an offer after finished work is none.
 
     A plea for the answer may stand behind it ("Please let me know."), or alone ("Please confirm that I may …"), and so
-    may a list of options. A heading asks nobody.
+    may a list of options. Where no work is told, anything may in the same paragraph. A heading asks nobody.
     """
     reading = scope.reading
     end = _end(reading, len(reading.prose))
-    span = _asked(scope, (_begin(reading, end), end), finished=finished) or _with_options(scope, end, finished=finished)
+    last = _begin(reading, end), end
+    span = _asked(scope, last, finished=finished) or _with_options(scope, end, finished=finished)
+    if span is None and not worked:
+        span = next(
+            (before for before in _before(reading, last) if _asks(reading, before) and _speaks(scope, before)), None
+        )
     if span is None or (scope.within("offer", span) and finished) or reading.in_heading(span[0]):
         return None
     return span if reading.text[slice(*span)].strip() else None
 
 
 def _asked(scope: Scope, last: Span, *, finished: bool) -> Span | None:
-    """What the last sentence asks, or the one before it where the last is a plea."""
+    """What the last sentence asks, or one shortly before it where the last is a plea."""
     reading = scope.reading
-    if _is_question(reading, last):
-        return last if _to_person(scope, last) else None
+    if _asks(reading, last):
+        return last if _speaks(scope, last) or not _in_list(reading, last) else None
     if not scope.within("plea", last):
         return None
-    end = _end(reading, last[0])
-    before = _begin(reading, end), end
-    if _is_question(reading, before):
-        return before[0], last[1]
+    for before in _before(reading, last):
+        if _asks(reading, before):
+            return before[0], last[1]
     return last if scope.within("pleading", last) and not finished else None
+
+
+def _before(reading: Reading, last: Span) -> Iterator[Span]:
+    """The sentences before the last one, from the end: of its paragraph, but at least one."""
+    begin = last[0]
+    for index in range(_SENTENCES):
+        end = _end(reading, begin)
+        if not end or (index and "\n\n" in reading.prose[end:begin]):
+            return
+        begin = _begin(reading, end)
+        yield begin, end
 
 
 def _with_options(scope: Scope, end: int, *, finished: bool) -> Span | None:
@@ -71,18 +89,13 @@ def _with_options(scope: Scope, end: int, *, finished: bool) -> Span | None:
         return None
     lead_end = _end(reading, start + sum(len(line) + 1 for line in lines[:kept]))
     lead = _begin(reading, lead_end), lead_end
-    if _is_question(reading, lead):
+    if _asks(reading, lead):
         return lead if _speaks(scope, lead) else None
     return lead if scope.within("pleading", lead) and not finished else None
 
 
-def _is_question(reading: Reading, span: Span) -> bool:
-    return span[1] > span[0] and reading.prose[span[1] - 1] in _ASKS
-
-
-def _to_person(scope: Scope, span: Span) -> bool:
-    """Whether a question asks someone; one in a list may be what the report is about ("- What happens if …?")."""
-    return _speaks(scope, span) or (bool(scope.within("interrogative", span)) and not _in_list(scope.reading, span))
+def _asks(reading: Reading, span: Span) -> bool:
+    return span[1] > span[0] and reading.prose[span[1] - 1] in _MARKS
 
 
 def _in_list(reading: Reading, span: Span) -> bool:
@@ -92,6 +105,9 @@ def _in_list(reading: Reading, span: Span) -> bool:
 
 
 def _speaks(scope: Scope, span: Span) -> bool:
+    """Whether a sentence speaks to a person. In a list or a heading a question may be what the report is about: "- What
+    happens if …?".
+    """
     return any(scope.within(role, span) for role in _PERSON)
 
 

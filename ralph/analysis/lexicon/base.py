@@ -30,6 +30,7 @@ Role = Literal[
     "unrelated",
     "lost",
     "blocked",
+    "halted",
     "obstacle",
     "leave",
     "lack",
@@ -52,7 +53,8 @@ negation: turns what follows round. absence: there is none of what follows. cont
 sentence says, the first also what the sentence before says. future: what follows has not happened. more: there is
 work to come. certain, likely, unsure, hedge, certainty: how sure the agent is. fault: an error word. fatal: no way on.
 mended: the error is gone. nothing: an empty section says this. progress, unrelated: whether a percentage beside it
-is a share of the work. lost: does not know what to do. blocked: the agent cannot go on. obstacle: it needs a hand of a
+is a share of the work. lost: does not know what to do. blocked: the agent cannot go on. halted: the same, where it
+is a sentence of its own. obstacle: it needs a hand of a
 person. leave: what a person gives, such as a permission; an obstacle where it is negated or a word of lack stands
 beside it. condition: what follows may not be so at all. person: a question beside it asks someone. interrogative: the
 same of a question that stands by itself, not of one in a list. plea: asks for the answer to the question before it.

@@ -10,12 +10,15 @@ _UNABLE = (
     *("i cannot", "i can't", "i can not", "i still cannot", "i still can't", "i am unable to", "i'm unable to"),
     *("i am still unable to", "i'm still unable to", "i have been unable to", "i've been unable to"),
     *("i am not able to", "i'm not able to", "we cannot", "we can't", "we are unable to", "this session cannot"),
-    *("this loop cannot", "the session cannot"),
+    *("this loop cannot", "the session cannot", "i could not", "i couldn't", "i was unable to", "i was not able to"),
+    *("i won't be able to", "i will not be able to", "until then i cannot", "until then i can't"),
 )
 _GO_ON = (
     *("proceed", "continue", "go on", "go any further", "move forward", "make progress", "make any progress"),
     *("make further progress", "make any further progress", "complete this task", "complete the task", "complete this"),
-    *("finish this task", "finish the task", "do this without", "work without"),
+    *("finish this task", "finish the task", "do this without", "work without", "change anything", "do anything"),
+    *("write anything", "edit anything", "complete anything", "make any changes", "make any change"),
+    *("apply any of", "make any of", "get any further"),
 )
 _IS = (
     *("i am", "i'm", "we are", "we're", "i remain", "i am still", "i'm still", "i am currently", "i'm currently"),
@@ -34,7 +37,9 @@ _IS = (
 )
 _HELD = alone(
     *(f"{subject} blocked" for subject in _IS),
-    *("blocked:", "blocked —", "blocked –", "blocked -"),
+    "blocked again",
+    *(f"nothing {more} i can do" for more in ("more", "else", "more that", "else that", "that")),
+    *("nothing i can do", "no other work i can do", "no work that i can do", "only you can"),
 )
 _HINDERED = alone(
     *("still blocked", "blocked on", "blocked until", "blocked pending", "blocked waiting", "loops blocked"),
@@ -46,14 +51,18 @@ _PLEADING = (
     *("awaiting your", "waiting for your answer", "waiting for your decision", "waiting for your input"),
     *("waiting for your instructions", "waiting for your reply", "waiting for your response"),
 )
+_ABOUT_TO = ("i'll", "i will", "let me", "let's", "i'm going to", "i am going to")
 
 TALK: Words = {
     "blocked": {**_HELD, **alone(*(f"{unable} {go_on}" for unable, go_on in product(_UNABLE, _GO_ON)))},
+    "halted": alone("blocked", "stopped", "halted"),
     "obstacle": {
         **_HINDERED,
         **alone(
-            *("cannot proceed", "can't proceed", "cannot continue without", "can't continue without"),
-            *("cannot continue until", "can't continue until", "unable to proceed", "unable to continue"),
+            *("cannot proceed", "can't proceed", "cannot continue", "can't continue", "unable to proceed"),
+            *("unable to continue", "is read-only", "read-only file system", "re-run me", "rerun me", "restart me"),
+            *("run me with", "start the loop again", "unblock me", "call was rejected", "was denied", "were denied"),
+            *("yourself", "by you", "i need a person", "i need a human", "a person to", "a human to", "a human must"),
             *("waiting for you", "waiting on you", "need you to", "needs you to", "please approve", "you approve"),
             *("needs to be approved", "need to be approved", "must be approved", "to unblock", "please grant"),
             *("human intervention", "manual intervention", "human action required", "user action required"),
@@ -64,10 +73,11 @@ TALK: Words = {
             *("please run the following", "please execute", "please log in", "please authenticate"),
         ),
     },
-    "qualifier": {**_HELD, **_HINDERED},
+    "qualifier": {**_HELD, **_HINDERED, **alone("blocked")},
     "leave": alone(
-        *("permission", "permissions", "approval", "approvals", "authorization", "authorisation", "write access"),
+        *("permission", "permissions", "approval", "approvals", "your authorization", "write access"),
         *("edit access", "read access", "push access", "credentials", "sign-off", "your go-ahead", "your consent"),
+        *("token", "tokens", "api key", "api keys", "secret", "secrets", "access to your", "login"),
     ),
     "lack": alone(
         *("need", "needs", "needed", "require", "requires", "required", "requiring", "waiting for", "wait for"),
@@ -75,7 +85,7 @@ TALK: Words = {
         *("not granted", "not been granted", "hasn't been granted", "haven't been granted", "not yet granted"),
         *("denied", "refused", "rejected", "give me", "asking for", "blocked by", "restricted", "insufficient"),
         *("get your", "to get", "request", "requested", "requesting", "provide", "waiting for your", "awaiting your"),
-        *("please provide", "please give"),
+        *("please provide", "please give", "isn't set", "is not set", "aren't set", "are not set", "please add"),
     ),
     "condition": alone("if", "when", "whenever", "unless", "whether", "once", "where", "in case", "would"),
     "person": alone(
@@ -92,10 +102,24 @@ TALK: Words = {
         *("anything else", "would you like me to", "do you want me to", "want me to", "shall i also"),
         *("should i also", "any questions", "is there anything", "would you like to"),
     ),
+    "future": alone(*_ABOUT_TO),
     "ongoing": alone(
-        *("is running", "are running", "still running", "running in the background", "in the background"),
-        *("in progress", "is underway", "are underway", "underway", "i'm working on", "i am working on"),
-        *("working on", "i'll notify you", "i will notify you", "monitoring", "i'm now", "i am now"),
-        *("i'll continue", "i will continue", "continuing with", "i'll keep", "waiting for the"),
+        *(
+            "i'll",
+            "i will",
+            "let me",
+            "let's",
+            "i'm going to",
+            "i am going to",
+            "i'm now",
+            "i am now",
+            "now i",
+            "first i",
+        ),
+        *("i'm working on", "i am working on", "working on", "i see the", "i found", "i've found", "i've got", "i got"),
+        *("looks like", "is running", "are running", "still running", "running", "in the background"),
+        *("in progress", "underway", "continues", "continuing", "monitoring", "waiting for the", "applying"),
+        *("searching", "checking", "next:", "tests", "the build", "compiles", "succeeded", "is fulfilled"),
     ),
+    "plain": alone("let me know", "let me see", "let me think"),
 }

@@ -18,9 +18,10 @@ TALK: Words = {
     "blocked": alone(
         *(f"{unable} {go_on}" for unable, go_on in product(_UNABLE, _GO_ON)),
         *(f"{am} {held}" for am, held in product(_AM, ("bloqueado", "bloqueada", "bloqueados"))),
-        *("bloqueado:", "bloqueado —", "bloqueado –", "bloqueado -", "tarea bloqueada"),
     ),
+    "halted": alone("bloqueado", "bloqueada"),
     "obstacle": alone(
+        *("tú mismo", "solo lectura"),
         *("ejecuta manualmente", "ejecutar manualmente", "ejecútalo manualmente", "ejecuta tú", "ejecutes"),
         *("por favor ejecuta", "por favor aprueba", "por favor autoriza", "por favor concede", "aprueba los cambios"),
         *("que apruebes", "que autorices", "necesito que apruebes", "necesito que ejecutes", "puedes aprobar"),
@@ -50,7 +51,7 @@ TALK: Words = {
     ),
     "ongoing": alone(
         *("en ejecución", "en segundo plano", "ejecutándose", "en progreso", "en curso", "trabajando en", "te avisaré"),
-        *("estoy implementando", "estoy trabajando", "monitoreando"),
+        *("estoy implementando", "estoy trabajando", "monitoreando", "ahora voy a", "voy a", "ahora", "las pruebas"),
     ),
     "limit": {
         "usage limit": ("has alcanzado tu límite", "límite de uso alcanzado", "ha alcanzado su límite"),
