@@ -5,7 +5,7 @@ from datetime import datetime
 
 from ralph.breaker import BreakerState, CircuitBreaker, Observation
 from ralph.changes import Changes, is_new
-from ralph.decision import DecisionSettings
+from ralph.decision import Complete, DecisionSettings
 from ralph.limits import Limits, Price, Spent
 from ralph.output import Completed, Failed, Interrupted, Output, TimedOut, Usage
 from ralph.plan import PlanState, TaskPlan, compare
@@ -170,27 +170,37 @@ def conclude(
     )
 
 
-def revisit(rules: Rules, before: Tally, record: IterationRecord) -> Situation:
+def revisit(rules: Rules, before: Tally, record: IterationRecord, plan: PlanState | None = None) -> Situation:
     """What the decision on a stored iteration rested on.
 
     Args:
         rules: that it was judged by.
         before: the tally of the iteration before.
+        plan: as it was then; a record keeps only how many of its boxes were ticked.
     """
     output = Output(text=record.text, outcome=record.outcome, executor=record.executor)
-    case = Case(iteration=record.number, output=output, analysis=record.analysis, progressed=record.progressed)
+    case = Case(
+        iteration=record.number, output=output, analysis=record.analysis, plan=plan, progressed=record.progressed
+    )
     return Situation(
         case,
         before.after(case),
         record.breaker,
         record.finished_at,
-        claim=record.claim,
+        claim=record.claim or _claimed_before(record),
         verification=record.verification,
         limit=rules.limits.reached(record.spent, record.finished_at),
         breaker_ends_run=rules.breaker.exhausted(record.breaker),
         breaker_until=rules.breaker.open_until(record.breaker),
         settings=rules.decision,
     )
+
+
+def _claimed_before(record: IterationRecord) -> Claim | None:
+    """The claim of a record that was made before records kept them; the decision tells that there was one."""
+    if isinstance(record.decision, Complete):
+        return Claim(reason=record.decision.reason, doubts=record.decision.still_open)
+    return Claim(reason="it was verified") if record.verification is not None else None
 
 
 def _partial(output: Output) -> str:

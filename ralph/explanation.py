@@ -90,7 +90,8 @@ def _signals(evidence: Sequence[Evidence]) -> Stage:
 def _piece(piece: Evidence) -> str:
     place = f" at {piece.start}–{piece.end}" if piece.end else ""
     quoted = f" “{piece.text[:80]}”" if piece.text and piece.signal != "exit_signal" else ""
-    return f"{piece.weight:+g} {piece.signal}{place}{quoted}: {piece.why}"
+    weight = f"{piece.weight:+g} " if piece.weight else ""
+    return f"{weight}{piece.signal}{place}{quoted}: {piece.why}"
 
 
 def _mark(weight: float) -> Mark:

@@ -25,6 +25,9 @@ Previous = Annotated[
     list[Path] | None, typer.Option("--previous", metavar="FILE", help="An earlier reply, oldest first; repeatable.")
 ]
 StrategyName = Annotated[str, typer.Option("--strategy", metavar="NAME", help="The exit strategy.")]
+Explained = Annotated[
+    bool, typer.Option("--explain-decision", help="Print the whole chain from the signals to the decision.")
+]
 AsLines = Annotated[
     bool, typer.Option("--jsonl", help="Read objects from standard input, one a line, and answer each with one.")
 ]
@@ -38,10 +41,12 @@ def analyze(
     plan: Plan = None,
     previous: Previous = None,
     strategy: StrategyName = "auto",
+    explained: Explained = False,
     as_json: AsJson = False,
     as_lines: AsLines = False,
 ) -> None:
     """Say what a reply means: is the work done, is the agent stuck, and what would follow."""
+    from ralph.cli.chain import chain_json, print_chain
     from ralph.cli.judging import Question, judge
     from ralph.cli.tell import print_json
     from ralph.strategies import strategy_named
@@ -60,7 +65,9 @@ def analyze(
     )
     ruling = judge(question, chosen)
     if as_json:
-        print_json(ruling.as_json())
+        print_json({**ruling.as_json(), **({"chain": chain_json(ruling.chain)} if explained else {})})
+    elif explained:
+        print_chain(ruling.chain)
     else:
         _print(question, ruling)
 

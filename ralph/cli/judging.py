@@ -7,13 +7,16 @@ from typing import Any
 from pydantic import BaseModel, Field, PositiveInt
 
 from ralph.analysis import Analysis, to_json
+from ralph.conclusion import revisit
 from ralph.decision import Complete, Decision, Halt
+from ralph.explanation import Stage, explain
 from ralph.limits import Limits
 from ralph.output import Output
 from ralph.plan import compare, parse_plan
 from ralph.record import RunRecord
 from ralph.replay.loop import UNSEEN, Judging, Loop
 from ralph.status.fields import storable
+from ralph.stops import Situation
 from ralph.strategies import Strategy
 
 __all__ = ["Question", "Ruling", "judge"]
@@ -52,6 +55,8 @@ class Ruling:
 
     analysis: Analysis
     decision: Decision
+    situation: Situation
+    strategy: str
 
     def as_json(self) -> dict[str, Any]:
         """The object that `ralph analyze --json` prints."""
@@ -70,6 +75,11 @@ class Ruling:
             "evidence": evidence,
         }
 
+    @property
+    def chain(self) -> tuple[Stage, ...]:
+        """Why, from the signals to the decision."""
+        return explain(self.situation, self.strategy)
+
 
 def judge(question: Question, strategy: Strategy) -> Ruling:
     """The analysis of a reply, and what the loop would do after it and the replies before."""
@@ -84,7 +94,9 @@ def judge(question: Question, strategy: Strategy) -> Ruling:
     plan = None if question.plan is None else parse_plan(question.plan)
     # How the plan was before nobody knows: whatever is ticked counts as this run's work, and as no progress.
     seen = replace(UNSEEN, plan=plan, plan_state=None if plan is None else compare(None, plan))
-    record = loop.within(Limits(max_iterations=question.max_iterations)).judged(
+    loop = loop.within(Limits(max_iterations=question.max_iterations))
+    record = loop.judged(
         Output(text=storable(question.text)), seen, at=now, errors=tuple(map(storable, question.errors))
     )
-    return Ruling(record.analysis, record.decision)
+    situation = revisit(loop.judging.rules, loop.state.tally, record, seen.plan_state)
+    return Ruling(record.analysis, record.decision, situation, strategy.name)

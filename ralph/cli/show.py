@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
+    from ralph.explanation import Stage
     from ralph.record import IterationRecord, RunRecord
 
 __all__ = ["app"]
@@ -19,34 +20,60 @@ app = typer.Typer(add_completion=False)
 Number = Annotated[
     int | None, typer.Option("--iteration", "-i", min=1, metavar="N", help="One iteration, with everything on it.")
 ]
+Why = Annotated[bool, typer.Option("--why", help="With --iteration: the whole chain from the signals to the decision.")]
 
 _MOST_EVIDENCE = 4
 
 
 @app.command()
-def show(*, run: RunId = "last", iteration: Number = None, as_json: AsJson = False, store: StoreName = None) -> None:
+def show(
+    *, run: RunId = "last", iteration: Number = None, why: Why = False, as_json: AsJson = False, store: StoreName = None
+) -> None:
     """Show why a run stopped, or why it did not: each iteration's decision with its evidence."""
     import anyio
 
+    from ralph.cli.chain import chain_json, print_chain
     from ralph.cli.tell import console, print_json
+    from ralph.errors import UsageError
 
-    record, iterations = anyio.run(_load, run, iteration, store)
+    if why and iteration is None:
+        raise UsageError("--why explains one iteration, and none is named.", "Add --iteration N.")
+    record, found = anyio.run(_load, run, iteration, store)
+    shown = found if iteration is None else found[-1:]
+    chain = _chain(record, found) if why else ()
     if as_json:
-        print_json(_as_json(record, iterations))
+        print_json({**_as_json(record, shown), **({"chain": chain_json(chain)} if why else {})})
+    elif why:
+        print_chain(chain)
     elif iteration is not None:
-        _print_iteration(console(), iterations[0])
+        _print_iteration(console(), shown[0])
     else:
-        _print_run(console(), record, iterations)
+        _print_run(console(), record, shown)
+
+
+def _chain(run: "RunRecord", found: "list[IterationRecord]") -> "tuple[Stage, ...]":
+    """Why the last of the iterations was followed by what followed."""
+    from ralph.cli.replay_settings import judgings
+    from ralph.cli.what_if import what_if
+    from ralph.conclusion import revisit
+    from ralph.explanation import explain
+    from ralph.tally import Tally
+
+    judging, *_ = judgings(what_if(()), run)
+    before = found[-2].tally if len(found) > 1 else Tally()
+    return explain(revisit(judging.rules, before, found[-1]), judging.strategy.name)
 
 
 async def _load(name: str, number: int | None, store: str | None) -> "tuple[RunRecord, list[IterationRecord]]":
+    """The run and its iterations; where a number is named that one, behind the one before it."""
     from ralph.cli.lookup import find_run, opened_store
     from ralph.errors import UsageError
 
     async with opened_store(store) as opened:
         run = await find_run(opened, name)
-        found = [each async for each in opened.iterations(run.id) if number in {None, each.number}]
-    if number is not None and not found:
+        iterations = opened.iterations(run.id)
+        found = [each async for each in iterations if number is None or each.number in {number - 1, number}]
+    if number is not None and (not found or found[-1].number != number):
         raise UsageError(f"Run {run.id} has no iteration {number}.", f"`ralph show {run.id}` lists those that it has.")
     return run, found
 
