@@ -16,14 +16,18 @@ class Anchored:
     Args:
         words: what a match may begin with. Of words that overlap in the text only the first, longest one is tried.
         pattern: in the syntax of `re.VERBOSE`.
+        needed: words of which every match has one. Where none is there, nothing is searched.
     """
 
-    def __init__(self, words: Sequence[str], pattern: str) -> None:
+    def __init__(self, words: Sequence[str], pattern: str, needed: Sequence[str] = ()) -> None:
         self._words = AhoCorasick(words, MatchKind.LeftmostLongest, store_patterns=False)
         self._pattern = re.compile(pattern, re.VERBOSE)
+        self._needed = needed or words
 
     def finditer(self, text: str) -> Iterator[re.Match[str]]:
         """The matches in order; none overlaps another."""
+        if not any(map(text.__contains__, self._needed)):
+            return
         end = 0
         for _, start, _ in self._words.find_matches_as_indexes(text):
             if start >= end and (match := self._pattern.match(text, start)):

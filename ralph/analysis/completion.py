@@ -12,18 +12,17 @@ def completion(signals: Signals) -> Completion:
     """One very high signal, or two: distinct keywords, or one with passing tests or the status block's word (Nity
     Loop). Any signal that contradicts is enough against them.
     """
-    counted = {
-        signal.name: signal.weight
-        for signal in signals.all()
-        if signal.state == "done" and signal.weight >= HIGH and signal.kind != "exit_signal"
-    }
-    very_high = any(weight >= VERY_HIGH for weight in counted.values())
-    passing = any(signal.weight > 0 for signal in signals.of("test_run"))
-    said_so = any(signal.weight > 0 for signal in signals.of("exit_signal"))
-    enough = very_high or (bool(counted) and len(counted) + passing + said_so >= 2)
-    contradicted = any(
-        signal.weight <= AGAINST and signal.kind not in {"exit_signal", "status_blocked"} for signal in signals.all()
-    )
+    counted: dict[str, float] = {}
+    contradicted = False
+    for signal in signals.all():
+        if signal.weight >= HIGH:
+            if signal.state == "done" and signal.kind != "exit_signal":
+                counted[signal.name] = signal.weight
+        elif signal.weight <= AGAINST and signal.kind not in {"exit_signal", "status_blocked"}:
+            contradicted = True
+    very_high = bool(counted) and max(counted.values()) >= VERY_HIGH
+    others = sum(any(signal.weight > 0 for signal in signals.of(kind)) for kind in ("test_run", "exit_signal"))
+    enough = very_high or (bool(counted) and len(counted) + others >= 2)
     return Completion(
         detected=enough and not contradicted,
         keywords=tuple(counted),

@@ -1,6 +1,7 @@
 """What may be expected of a reply (Ralph Runtime guide): the ladder, the quality score, and the guide's messages."""
 
 import re
+from functools import lru_cache
 
 from ralph.analysis.result import Level, Metrics
 
@@ -11,7 +12,7 @@ STAGNATION = 3
 CATASTROPHIC_ERRORS = 5
 
 _SPECIFIC = re.compile(
-    r"[.`\d(](?:(?<=[\w-]\.)[a-z]{1,5}\b(?:\.[\w-]+)?|(?<=`)[^`\n]{1,80}`|(?<=\b\d)\d{0,8}\b|(?<=\w\()\))"
+    r"[.`0-9(](?:(?<=[\w-]\.)[a-z]{1,5}\b(?:\.[\w-]+)?|(?<=`)[^`\n]{1,80}`|(?<=\b[0-9])\d{0,8}\b|(?<=\w\()\))"
 )
 """The end of a file's name, code, a number, a call. The first character is one of a set, to which `re` skips ahead."""
 
@@ -33,6 +34,7 @@ def level(metrics: Metrics, *, fatal: bool = False) -> Level:
     return "minimum"
 
 
+@lru_cache(maxsize=1)
 def output_quality(text: str) -> float:
     """Length and specificity, 0–100: half for 500 characters or more, half for five names of files, numbers or pieces
     of code or more.

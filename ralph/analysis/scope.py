@@ -22,7 +22,7 @@ class Scope:
     def __init__(self, reading: Reading, hits: Hits) -> None:
         self.reading = reading
         self.hits = hits
-        self._ends: dict[Role, list[int]] = {role: [hit.end for hit in found] for role, found in hits.items()}
+        self._ends: dict[Role, list[int]] = {}
 
     def of(self, role: Role) -> Sequence[Hit]:
         """The words of a role, in order."""
@@ -30,22 +30,29 @@ class Scope:
 
     def within(self, role: Role, span: Span) -> Sequence[Hit]:
         """The words of a role that end in a span."""
-        ends = self._ends.get(role, [])
-        return self.of(role)[bisect_right(ends, span[0]) : bisect_right(ends, span[1])]
+        found = self.hits.get(role)
+        if not found:
+            return ()
+        ends = self._ends_of(role, found)
+        return found[bisect_right(ends, span[0]) : bisect_right(ends, span[1])]
 
     def before(self, role: Role, hit: Hit, words: int) -> Hit | None:
         """The nearest word of a role before another one in its clause, at most so many words away."""
-        index = bisect_right(self._ends.get(role, []), hit.start) - 1
-        if index < 0:
+        hits = self.hits.get(role)
+        index = bisect_right(self._ends_of(role, hits), hit.start) - 1 if hits else -1
+        if not hits or index < 0:
             return None
-        found = self.of(role)[index]
+        found = hits[index]
         return found if self._near(found.end, hit.start, words) else None
 
     def after(self, role: Role, hit: Hit, words: int) -> Hit | None:
         """The nearest word of a role after another one in its clause, at most so many words away."""
-        index = bisect_left(self._ends.get(role, []), hit.end + 1)
-        found = self.of(role)[index : index + 1]
-        return found[0] if found and found[0].start >= hit.end and self._near(hit.end, found[0].start, words) else None
+        hits = self.hits.get(role)
+        index = bisect_left(self._ends_of(role, hits), hit.end + 1) if hits else 0
+        if not hits or index == len(hits):
+            return None
+        found = hits[index]
+        return found if found.start >= hit.end and self._near(hit.end, found.start, words) else None
 
     def negated(self, hit: Hit, words: int = 3) -> Hit | None:
         """What turns a word round, such as "not" in front of it."""
@@ -61,6 +68,13 @@ class Scope:
         following = self.within("contrast", (sentence[1], sentence[1] + 20))
         opening = following[0] if following else None
         return opening if opening and not self.reading.prose[sentence[1] : opening.start].strip(" \n*_-") else None
+
+    def _ends_of(self, role: Role, hits: Sequence[Hit]) -> list[int]:
+        """Where the words of a role end; made when it is first asked for."""
+        ends = self._ends.get(role)
+        if ends is None:
+            ends = self._ends[role] = [hit.end for hit in hits]
+        return ends
 
     def _near(self, start: int, end: int, words: int) -> bool:
         if end - start > _REACH:
