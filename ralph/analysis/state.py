@@ -91,12 +91,12 @@ def _hindrance(reply: Reply, completion: Completion, *, told: bool) -> str:
 
 
 def _reports_work(reply: Reply, obstacle: Signal) -> bool:
-    """Whether anything that is done is told of outside of the sentence of the obstacle."""
+    """Whether anything that is done is told of; what the sentence of the obstacle says after it is what it hinders."""
     ticked = reply.signals.first("reply_boxes")
     if ticked and ticked.amount > 0:
         return True
-    begin, end = reply.reading.sentence(obstacle.start)
-    return any(not begin <= signal.start < end for signal in reply.signals.of("work", "completion_keyword"))
+    end = reply.reading.sentence(obstacle.start)[1]
+    return any(not obstacle.start <= signal.start < end for signal in reply.signals.of("work", "completion_keyword"))
 
 
 def _said(reply: Reply, signal: Signal | None) -> str:

@@ -2,12 +2,14 @@
 
 | signal | said | counts |
 |---|---|---|
-| `blocked` | "I cannot proceed", "I'm blocked", at the beginning or the end of the reply | by itself |
-| `obstacle` | the same in between or after finished work; "needs approval", "no write permission", "please run this \
-manually" at the beginning or the end | where the reply tells of no work |
+| `blocked` | "I cannot proceed", "I'm blocked", "Blocked." as a sentence, at the beginning or the end of the reply | \
+by itself |
+| `obstacle` | the same in between or after finished work; "needs approval", "no write permission", "please run it \
+manually", or something that the agent cannot do with something that a person shall do, at the beginning or the end | \
+where the reply tells of no work |
 
-Neither counts under a condition ("if you need approval"), nor where there is none of it ("no approval needed",
-"Blocked: none"). "Unblocked" and "blocking" are other words.
+None counts under a condition ("if you need approval"), nor where there is none of it ("no approval needed", "Blocked:
+none"). "Unblocked" and "blocking" are other words.
 """
 
 import re
@@ -50,6 +52,10 @@ def _obstacles(scope: Scope, edges: tuple[int, int]) -> Iterator[Hit]:
     for hit in _bounded(scope.of("leave")):
         if _at_edge(hit, edges) and (lacking := _lacking(scope, hit)):
             yield lacking
+    if scope.of("demand"):
+        for hit in _bounded(scope.of("unable")):
+            if _at_edge(hit, edges) and not scope.before("condition", hit, 4):
+                yield hit
 
 
 def _lacking(scope: Scope, leave: Hit) -> Hit | None:
@@ -57,7 +63,7 @@ def _lacking(scope: Scope, leave: Hit) -> Hit | None:
     need permission", "no permission errors".
     """
     lack = scope.before("lack", leave, 4) or scope.after("lack", leave, 3)
-    none = scope.negated(leave, 2)
+    none = scope.negated(leave, 3)
     word = lack or none
     if word is None or (lack and (none or scope.negated(lack, 1))) or scope.after("fault", leave, 0):
         return None

@@ -36,7 +36,8 @@ _LABELS = frozenset((
     *("claude", "anthropic", "opus", "sonnet", "openai", "codex", "copilot", "github", "gemini", "google", "cursor"),
     *("amp", "opencode", "kimi", "qwen", "returned", "received", "got", "exceeded", "retry", "retrying", "limit"),
     *("the", "a", "an", "this", "your", "you", "ve", "have", "has", "been", "is", "was", "with", "by", "from", "last"),
-    *("currently", "temporarily"),
+    *("currently", "temporarily", "hourly", "daily", "weekly", "monthly", "unable", "does", "to", "authenticate"),
+    *("respond", "process", "complete", "connect", "call"),
 ))
 """What may stand before the message in its line."""
 _RAISED = re.compile(r"\b[\w.]{0,60}(?:error|exception)\b")
@@ -62,7 +63,7 @@ _ERRORS = (
         r"node:internal\b",
         r"thread '[^'\n]{1,60}' panicked",
     ),
-    *(r"stream (?:disconnected|error|closed)\b",),
+    *(r"stream (?:disconnected|error|closed)\b", r"[\w/.: -]{1,60}: (?:command )?not found\b"),
 )
 _ERROR = re.compile(_MARKS + f"(?:{'|'.join(_ERRORS)})")
 """How an error of a program begins."""

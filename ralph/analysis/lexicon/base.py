@@ -34,6 +34,8 @@ Role = Literal[
     "obstacle",
     "leave",
     "lack",
+    "unable",
+    "demand",
     "condition",
     "person",
     "interrogative",
@@ -48,19 +50,19 @@ Role = Literal[
 ]
 """The part that a word plays.
 
-keyword: says that work is complete. success: a weaker word of that kind, for the completion score alone.
-negation: turns what follows round. absence: there is none of what follows. contrast, qualifier: take back what the
-sentence says, the first also what the sentence before says. future: what follows has not happened. more: there is
-work to come. certain, likely, unsure, hedge, certainty: how sure the agent is. fault: an error word. fatal: no way on.
-mended: the error is gone. nothing: an empty section says this. progress, unrelated: whether a percentage beside it
-is a share of the work. lost: does not know what to do. blocked: the agent cannot go on. halted: the same, where it
-is a sentence of its own. obstacle: it needs a hand of a
-person. leave: what a person gives, such as a permission; an obstacle where it is negated or a word of lack stands
-beside it. condition: what follows may not be so at all. person: a question beside it asks someone. interrogative: the
-same of a question that stands by itself, not of one in a list. plea: asks for the answer to the question before it.
-pleading: asks for one by itself. offer: a question that asks for nothing. limit: the service's own words for a limit, a
-busy server or a missing login, which are its names. limiting: such words that others use as well. work: something was
-done. ongoing: something is at work. plain: looks like one of these and is none.
+keyword: says that work is complete. success: a weaker word of that kind, for the completion score alone. negation:
+turns what follows round. absence: there is none of what follows. contrast, qualifier: take back what the sentence says,
+the first also what the sentence before says. future: what follows has not happened. more: there is work to come.
+certain, likely, unsure, hedge, certainty: how sure the agent is. fault: an error word. fatal: no way on. mended: the
+error is gone. nothing: an empty section says this. progress, unrelated: whether a percentage beside it is a share of
+the work. lost: does not know what to do. blocked: the agent cannot go on. halted: the same, where it is a sentence of
+its own. obstacle: it needs a hand of a person. leave: what a person gives, such as a permission; an obstacle where it
+is negated or a word of lack stands beside it. unable, demand: what the agent cannot do and what a person shall do,
+together an obstacle. condition: what follows may not be so at all. person: a question beside it asks someone.
+interrogative: the same of a question that stands by itself, not of one in a list. plea: asks for the answer to the
+question before it. pleading: asks for one by itself. offer: a question that asks for nothing. limit: the service's own
+words for a limit, a busy server or a missing login, which are its names. limiting: such words that others use as well.
+work: something was done. ongoing: something is at work. plain: looks like one of these and is none.
 """
 
 Words = Mapping[Role, Mapping[str, tuple[str, ...]]]

@@ -36,6 +36,7 @@ LIMITS: Words = {
         "credit": (
             *("credit balance is too low", "credit balance too low", "insufficient credits", "insufficient credit"),
             *("insufficient_quota", "insufficient balance", "out of credits", "payment required", "no quota"),
+            *("not have enough credits", "not have enough credit", "not enough credits"),
         ),
         "rate limit": (
             *("api error: 429", "api error (429", "api error 429", "error: 429", "error 429", "http 429", "status 429"),

@@ -62,6 +62,8 @@ TALK: Words = {
             *("cannot proceed", "can't proceed", "cannot continue", "can't continue", "unable to proceed"),
             *("unable to continue", "is read-only", "read-only file system", "re-run me", "rerun me", "restart me"),
             *("run me with", "start the loop again", "unblock me", "call was rejected", "was denied", "were denied"),
+            *("getting rejected", "getting denied", "being rejected", "rejected again", "denied again", "was refused"),
+            *("step in", "need from you", "following from you", "i need the following"),
             *("yourself", "by you", "i need a person", "i need a human", "a person to", "a human to", "a human must"),
             *("waiting for you", "waiting on you", "need you to", "needs you to", "please approve", "you approve"),
             *("needs to be approved", "need to be approved", "must be approved", "to unblock", "please grant"),
@@ -77,7 +79,19 @@ TALK: Words = {
     "leave": alone(
         *("permission", "permissions", "approval", "approvals", "your authorization", "write access"),
         *("edit access", "read access", "push access", "credentials", "sign-off", "your go-ahead", "your consent"),
-        *("token", "tokens", "api key", "api keys", "secret", "secrets", "access to your", "login"),
+        *(
+            "token",
+            "tokens",
+            "api key",
+            "api keys",
+            "secret",
+            "secrets",
+            "access to your",
+            "login",
+            "access to",
+            "have access",
+            "access to",
+        ),
     ),
     "lack": alone(
         *("need", "needs", "needed", "require", "requires", "required", "requiring", "waiting for", "wait for"),
@@ -86,6 +100,15 @@ TALK: Words = {
         *("denied", "refused", "rejected", "give me", "asking for", "blocked by", "restricted", "insufficient"),
         *("get your", "to get", "request", "requested", "requesting", "provide", "waiting for your", "awaiting your"),
         *("please provide", "please give", "isn't set", "is not set", "aren't set", "are not set", "please add"),
+    ),
+    "unable": alone(
+        *("cannot", "can't", "couldn't", "could not", "unable to", "not able to", "won't be able to", "not possible"),
+        *("impossible", "isn't possible"),
+    ),
+    "demand": alone(
+        *("please", "you'll have to", "you will have to", "you have to", "you need to", "you'll need to", "you must"),
+        *("you will need to", "i need you", "need you to", "someone", "somebody", "a human", "a person", "from you"),
+        *("on your side", "on your end", "by hand", "tell me when", "let me know when", "let me know once"),
     ),
     "condition": alone("if", "when", "whenever", "unless", "whether", "once", "where", "in case", "would"),
     "person": alone(
@@ -121,5 +144,12 @@ TALK: Words = {
         *("in progress", "underway", "continues", "continuing", "monitoring", "waiting for the", "applying"),
         *("searching", "checking", "next:", "tests", "the build", "compiles", "succeeded", "is fulfilled"),
     ),
-    "plain": alone("let me know", "let me see", "let me think"),
+    "plain": alone(
+        *("let me know", "let me see", "let me think"),
+        *(
+            f"{who} without"
+            for who in ("user", "users", "request", "requests", "account", "accounts", "members", "those")
+        ),
+        *("anyone without", "everyone without", "clients without", "calls without"),
+    ),
 }
