@@ -6,7 +6,8 @@ lines may hold nearly anything; of a piece of a run most lines have to be known.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 __all__ = ["only_tests"]
@@ -23,7 +24,8 @@ _NEAR = 6
 _FENCE = re.compile(r"\s{0,8}(?:```|~~~)")
 _FOREIGN = re.compile(
     r"""diff\s--git\s | (?:\+\+\+|---)\s[ab]/ | index\s[0-9a-f]{7,40}\.\. | commit\s[0-9a-f]{40} | On\sbranch\s
-    |Changes\s(?:to\sbe\scommitted|not\sstaged) | Untracked\sfiles: | \[\S{1,80}\s(?:\(root-commit\)\s)?[0-9a-f]{7,40}\]\s
+    |Changes\s(?:to\sbe\scommitted|not\sstaged) | Untracked\sfiles:
+    |\[\S{1,80}\s(?:\(root-commit\)\s)?[0-9a-f]{7,40}\]\s
     |[0-9a-f]{7,40}\s\S | \s\d{1,6}\sfiles?\schanged | total\s\d{1,9}$ | [dl-][rwxsStT-]{9}[.+@]?\s
     |(?:import|from|export|def|class|async|func|fn|pub|use|package|const|let|var|describe|it|test)\b[^\n]{0,200}[;:{(,]$
     |\#{2,6}\s | \#\s[A-Z][a-z] | \s{0,4}(?:[-*]|\d{1,2}[.)])\s(?:\*\*|\[[ xX]\]\s) | \*\*\w""",
@@ -33,14 +35,16 @@ _FOREIGN = re.compile(
 _VOICE = re.compile(
     r"""\b(?:i|i've|i'll|i'm|we|we've|let\sme|let's|implement(?:ed|s|ation)|refactored|looks\sgood|as\sexpected
         |(?:added|fixed|created|updated|changed|rewrote|removed|moved)\s(?:the|an?|all|new|it|this|both|\d|`)
-        |(?:all|the)\s(?:\w{1,20}\s)?tests\s(?:are\s)?(?:pass|green)\w{0,3} | (?:task|story|work|feature|everything)\s(?:is|are|done))\b
+        |(?:all|the)\s(?:\w{1,20}\s)?tests\s(?:are\s)?(?:pass|green)\w{0,3}
+        | (?:task|story|work|feature|everything)\s(?:is|are|done))\b
     |^\W{0,4}(?:all\s)?(?:done|finished|completed?|ready|next|summary)\b[^\n]{0,80}[.!:]$
     |[我已]|完成|修[復复正]|新增|實作|实现""",
     re.VERBOSE | re.IGNORECASE,
 )
 """How an agent writes about its work, and no runner about its own."""
 _ANNOUNCED = re.compile(
-    r"""(?:(?:first|now|next|ok|okay),?\s)?(?:let\sme|let's|i'll|i\swill|i|i'm|we)?\s?(?:now\s)?(?:run|ran|running|rerun|re-run|execute)\w{0,4}\s
+    r"""(?:(?:first|now|next|ok|okay),?\s)?(?:let\sme|let's|i'll|i\swill|i|i'm|we)?\s?(?:now\s)?
+    (?:run|ran|running|rerun|re-run|execute)\w{0,4}\s
     (?:\S{1,20}\s){0,4}(?:tests?|suite|specs?|pytest|jest|vitest)\b[^\n]{0,40}[:.]$""",
     re.VERBOSE | re.IGNORECASE,
 )
@@ -53,17 +57,20 @@ _FILLING = re.compile(
     |(?:Compiling|Finished|Running|Building|Download(?:ing|ed)|Updating|Locking|Blocking|Fresh|Checking|Resolv(?:ing|ed)
         |Fetching|Install(?:ing|ed)|Prepared|Uninstalled|Audited|Using|Creating|Destroying|Start(?:ing|ed)|Collecting
         |Load(?:ing|ed)|Generating|Determining|Restored|Linking|Build|Built|Transforming|Processing|Watching|Waiting|Executing
-        |Adding|Packaging|Connect(?:ing|ed)|Applying|Migrating|Operations\sto|System\scheck|Synchronizing|Analyzing|Configuring
-        |Stopping|Initializing|Launching|Reading|Writing|Wrote|Coverage|Captured|Expected|Received|Actual|Difference)\b
-    |\(node:\d | \(Use\s | \d{4}-\d\d-\d\d | \d{1,2}:\d\d | \S{1,200}:\d{1,6}(?:[:,)\s]|$) | \S{1,200}\.\w{1,5}(?::|\s\(|\(\d|$)
-    |Exit\scode\s\d | exit\sstatus\s | make(?:\[\d\])?:\s | \S{1,60}@\S{1,60}[:\s][^\n]{0,60}[\#$%] | ELIFECYCLE | Command\sfailed
-    |Done\sin\s | BUILD\s | \d{1,6}\sactionable\stasks? | To\s(?:open|learn|view|see|rerun|debug)\s | See\s | For\smore\s
-    |Name\s{2,} | TOTAL\s | All\sfiles | Required\stest\scoverage | \d{1,6}\sfiles?\sskipped\sdue | Slow\stests?
+        |Adding|Packaging|Connect(?:ing|ed)|Applying|Migrating|Operations\sto|System\scheck|Synchronizing|Analyzing
+        |Configuring|Stopping|Initializing|Launching|Reading|Writing|Wrote|Coverage|Captured|Expected
+        |Received|Actual|Difference)\b
+    |\(node:\d | \(Use\s | \d{4}-\d\d-\d\d | \d{1,2}:\d\d | \S{1,200}:\d{1,6}(?:[:,)\s]|$)
+    |\S{1,200}\.\w{1,5}(?::|\s\(|\(\d|$)
+    |Exit\scode\s\d | exit\sstatus\s | make(?:\[\d\])?:\s | \S{1,60}@\S{1,60}[:\s][^\n]{0,60}[\#$%] | ELIFECYCLE
+    |Command\sfailed | Done\sin\s | BUILD\s | \d{1,6}\sactionable\stasks? | To\s(?:open|learn|view|see|rerun|debug)\s | See\s
+    |For\smore\s | Name\s{2,} | TOTAL\s | All\sfiles | Required\stest\scoverage 
+    |\d{1,6}\sfiles?\sskipped\sdue | Slow\stests?
     |(?:Failures?|Errors?|failures|successes|OK|ok|FAIL|PASS):?$ | Jest\s | Force\sexiting | A\sworker\sprocess | This\scan\s
-    |thread\s' | stack\sbacktrace | goroutine\s\d | (?:goos|goarch|pkg|cpu|left|right):\s | std(?:out|err)\b | expected | received
-    |actual | Feature: | Scenario: | (?:Given|When|Then|And)\s | …
-    |[\w./@-]{1,120}\.(?:py|[cm]?[jt]sx?|go|rs|rb|java|kt|swift|php|exs?|dart|c|cc|cpp|h|cs)\b | \d{1,6}(?:\s\||\)\s|%)
-    |[.FEsxX]{4,}$ | [^\s.!。！]{1,200}$""",
+    |thread\s' | stack\sbacktrace | goroutine\s\d | (?:goos|goarch|pkg|cpu|left|right):\s | std(?:out|err)\b
+    |expected | received | actual | Feature: | Scenario: | (?:Given|When|Then|And)\s | …
+    |[\w./@-]{1,120}\.(?:py|[cm]?[jt]sx?|go|rs|rb|java|kt|swift|php|exs?|dart|c|cc|cpp|h|cs)\b
+    |\d{1,6}(?:\s\||\)\s|%) | [.FEsxX]{4,}$ | [^\s.!。！]{1,200}$""",
     re.VERBOSE,
 )
 """What stands in a run between a runner's own lines."""
@@ -89,7 +96,7 @@ class _Line(NamedTuple):
         return self.runner or bool(_FILLING.match(self.text) or _ANNOUNCED.match(self.text))
 
 
-def only_tests(text: str, begins: Set[int]) -> bool:
+def only_tests(text: str, begins: AbstractSet[int]) -> bool:
     """Whether there is nothing in a text but the output of tests.
 
     Args:
@@ -115,7 +122,7 @@ def _outside(lines: Sequence[_Line], own: Sequence[int]) -> Iterable[_Line]:
     return (line for index, line in enumerate(lines) if not own[0] < index < own[-1] or (fenced and not line.fenced))
 
 
-def _lines(text: str, begins: Set[int]) -> list[_Line]:
+def _lines(text: str, begins: AbstractSet[int]) -> list[_Line]:
     """The lines that are not empty, without the fences themselves; of many the first and the last."""
     all_lines = text.split("\n")
     if len(all_lines) <= 2 * _LINES:
@@ -125,7 +132,7 @@ def _lines(text: str, begins: Set[int]) -> list[_Line]:
     return [*_read(all_lines[:_LINES], begins, 0), *_read(last, begins, at)]
 
 
-def _read(lines: Iterable[str], begins: Set[int], at: int) -> Iterator[_Line]:
+def _read(lines: Iterable[str], begins: AbstractSet[int], at: int) -> Iterator[_Line]:
     fenced = False
     for line in lines:
         shown = line[:_LONGEST].rstrip()

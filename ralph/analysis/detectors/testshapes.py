@@ -219,7 +219,8 @@ _RUNNERS = (
             ),
             *("All tests passed", "*** FAILED", "Passed: Total", "Failed: Total"),
         ),
-        rf"""(?:\[\w{{4,7}}\]\s{{0,3}})?(?:>\sTask\s:(?:\S{{1,100}}:)?\w{{0,30}}[tT]est\w{{0,20}}(?:\s|$) | T\sE\sS\sT\sS
+        rf"""(?:\[\w{{4,7}}\]\s{{0,3}})?(?:>\sTask\s:(?:\S{{1,100}}:)?\w{{0,30}}[tT]est\w{{0,20}}(?:\s|$)
+            |T\sE\sS\sT\sS
         |\S[^\n>]{{0,150}}?\s>\s[^\n]{{1,200}}?\s(?:PASSED|FAILED|SKIPPED)$ | {_N}\stests?\scompleted\b
         |There\s(?:were\sfailing\stests|are\stest\sfailures) | Tests\srun:\s\d | Total\snumber\sof\stests\srun:
         |Running\s[\w.$]{{1,150}}(?:Tests?|IT|Spec|TestCase)$ | Tests:\ssucceeded\s\d | Run\scompleted\sin\s

@@ -9,8 +9,6 @@ __all__ = ["Uncoloured", "uncoloured"]
 _CODE = re.compile(
     r"\x1b(?:\[[0-9;?]{0,20}[@-~]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|[@-Z\\^_])|\[\d{1,3}(?:;\d{1,3}){0,4}m"
 )
-_SIGNS = ("\x1b", "[0m", "[22m", "[39m")
-"""The last three are what is left of codes in a log that has lost its control characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +36,10 @@ class Uncoloured:
 
 
 def uncoloured(text: str) -> Uncoloured:
-    """The text without colours; itself where it has none."""
-    if not any(sign in text for sign in _SIGNS):
+    """The text without colours; itself where it has none. Codes are also known in a log that has lost its control
+    characters.
+    """
+    if "\x1b" not in text and "[0m" not in text and "[39m" not in text and "[22m" not in text:
         return Uncoloured(text)
     pieces: list[str] = []
     cuts: list[int] = []
