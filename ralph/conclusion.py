@@ -199,7 +199,7 @@ def revisit(rules: Rules, before: Tally, record: IterationRecord, plan: PlanStat
 def _claimed_before(record: IterationRecord) -> Claim | None:
     """The claim of a record that was made before records kept them; the decision tells that there was one."""
     if isinstance(record.decision, Complete):
-        return Claim(reason=record.decision.reason, doubts=record.decision.still_open)
+        return Claim(reason=record.decision.reason.partition("; passed: ")[0], doubts=record.decision.still_open)
     return Claim(reason="it was verified") if record.verification is not None else None
 
 

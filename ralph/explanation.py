@@ -189,12 +189,12 @@ def _verification(claim: Claim | None, verification: Verification | None) -> Sta
 
 def _breaker(breaker: BreakerState) -> Stage:
     counted = {
-        "iterations without progress": breaker.no_progress,
-        "stagnant iterations": breaker.stagnant,
-        "permission-denied iterations": breaker.denials,
-        "times the same error": max(breaker.errors.values(), default=0),
+        "without progress": breaker.no_progress,
+        "stagnant": breaker.stagnant,
+        "permission-denied": breaker.denials,
+        "with the same error": max(breaker.errors.values(), default=0),
     }
-    lines = [Line(text=f"{count} {what} in a row") for what, count in counted.items() if count]
+    lines = [Line(text=f"iterations in a row {what}: {count}") for what, count in counted.items() if count]
     if breaker.reason:
         lines.append(Line(text=breaker.reason, mark="against"))
     state = breaker.state.replace("_", " ") + (" with a warning" if breaker.warning else "")

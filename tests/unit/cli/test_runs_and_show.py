@@ -125,6 +125,18 @@ def test_what_an_agent_said_before_its_turn_was_cut_short(
     assert "\nsaid last" not in ralph("show", "-i", "2").out
 
 
+def test_why_tells_the_whole_chain_of_an_iteration(ralph: Callable[..., Any], done: RunRecord) -> None:
+    first, last = (ralph("show", done.id, "-i", number, "--why").out for number in ("1", "2"))
+    assert "10 decision" in first
+    assert "continue: the agent says that work is left" in first
+    assert "EXIT_SIGNAL: false vetoes every claim made by words" in first
+    assert "`test -f file-2.txt` passes" in last
+    assert "completed: EXIT_SIGNAL: true; passed: `test -f file-2.txt`" in last
+    told = json.loads(ralph("show", done.id, "-i", "2", "--why", "--json").out)
+    assert [stage["name"] for stage in told["chain"]][-1] == "decision"
+    assert [iteration["number"] for iteration in told["iterations"]] == [2]
+
+
 def test_show_as_json(ralph: Callable[..., Any], done: RunRecord) -> None:
     told = json.loads(ralph("show", "--json").out)
     assert told["run"]["id"] == done.id
@@ -147,6 +159,7 @@ def test_the_beginning_of_an_id_is_enough_where_it_is_the_only_one(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
+        (("show", "--why"), "Add --iteration N."),
         (("show", "nosuch"), "There is no run 'nosuch'"),
         (("show", "last", "-i", "99"), "has no iteration 99"),
         (("breaker", "show", "nosuch"), "There is no run 'nosuch'"),

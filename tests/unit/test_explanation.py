@@ -1,0 +1,88 @@
+"""The chain from the signals to a decision, of a reply at hand and of a stored iteration."""
+
+import pytest
+
+from ralph.breaker import CircuitBreaker
+from ralph.cli.judging import Question, judge
+from ralph.conclusion import Rules, revisit
+from ralph.decision import DecisionSettings
+from ralph.explanation import Stage, explain
+from ralph.limits import Limits
+from ralph.runner import Runner
+from ralph.store.memory import MemoryStore
+from ralph.strategies import strategy_named
+from ralph.tally import Tally
+from ralph.testing import ScriptedExecutor
+
+BLOCK = "---RALPH_STATUS---\nEXIT_SIGNAL: {}\n---END_RALPH_STATUS---\n"
+
+
+def chain(text: str, strategy: str = "auto", **more: object) -> dict[str, Stage]:
+    ruling = judge(Question.model_validate({"text": text, **more}), strategy_named(strategy))
+    return {stage.name: stage for stage in ruling.chain}
+
+
+def lines(stage: Stage) -> str:
+    return "\n".join(line.text for line in stage.lines)
+
+
+def test_it_goes_from_the_signals_to_the_decision_in_order() -> None:
+    assert list(chain("Hello.")) == [
+        *("signals", "status block", "completion", "confidence", "state"),
+        *("stuck", "claim", "verification", "breaker", "decision"),
+    ]
+
+
+def test_a_completion_names_its_claims_and_the_rule_that_decided() -> None:
+    said = chain("The parser is done. All 3 tests pass.")
+    assert "claims that count: done, all tests passing" in lines(said["completion"])
+    assert "all tests passing" in said["claim"].conclusion
+    assert said["decision"].conclusion.startswith("complete: ")
+    assert said["decision"].lines[-1].mark == "for"
+    assert said["decision"].lines[-1].text.startswith("completed: ")
+
+
+def test_the_weighted_sum_is_shown_part_by_part() -> None:
+    said = chain("The parser is done.")["confidence"]
+    shown = [line.text for line in said.lines]
+    assert "completion words 60 × 0.35 = 21" in shown
+    assert "freedom from errors 100 × 0.2 = 20" in shown
+    sums = [float(text.rpartition("= ")[2]) for text in shown if "=" in text]
+    assert sum(sums) == pytest.approx(float(said.conclusion.split()[0]), abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (BLOCK.format("false"), "EXIT_SIGNAL: false vetoes every claim made by words"),
+        ("Which database should I use?", "the reply's state is question"),
+        ("I looked around.", "no words say that it is done"),
+    ],
+)
+def test_where_nothing_is_claimed_it_says_why(text: str, why: str) -> None:
+    said = chain(text)
+    assert said["claim"].conclusion == "the strategy auto sees none"
+    assert why in lines(said["claim"])
+    assert said["decision"].conclusion.startswith("continue: ")
+
+
+def test_what_contradicts_is_named() -> None:
+    said = chain("Everything is finished and done.\n\n- [x] lexer\n- [ ] parser\n")
+    assert "open_boxes contradicts: " in lines(said["completion"])
+
+
+async def test_a_stored_iteration_is_explained_as_it_was_decided() -> None:
+    store = MemoryStore()
+    replies = ["I began.", "It is finished.\n\n" + BLOCK.format("true")]
+    async with Runner(executor=ScriptedExecutor(replies), store=store) as runner:
+        run = await runner.run("Write a parser.")
+    records = [each async for each in store.iterations(run.id)]
+    rules = Rules(CircuitBreaker(), Limits(), DecisionSettings())
+    before = Tally()
+    for record in records:
+        stages = explain(revisit(rules, before, record), "auto")
+        assert stages[-1].conclusion == f"{record.decision.kind}: {record.decision.reason}"
+        before = record.tally
+    assert records[-1].decision.kind == "complete"
+    assert records[-1].claim is not None
+    assert records[-1].claim.reason == "EXIT_SIGNAL: true"
