@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, NonNegativeFloat, NonNegativeInt, PositiveInt
 
-from ralph.analysis.result import PAST_TEXT, Analysis, Past
+from ralph.analysis.result import PAST_KEPT, Analysis, Past
 from ralph.breaker import BreakerState
 from ralph.changes import FINGERPRINTS_KEPT, Changes
 from ralph.decision import Complete, Continue, Decision, Halt, Pause, StopReason, following
@@ -21,10 +21,7 @@ from ralph.strategies import Claim
 from ralph.tally import Tally
 from ralph.verification import Verification
 
-__all__ = ["PAST_KEPT", "IterationRecord", "PlanCount", "RunRecord", "RunState"]
-
-PAST_KEPT = 5
-"""Iterations whose replies later analyses are compared with (Nity Loop's window)."""
+__all__ = ["IterationRecord", "PlanCount", "RunRecord", "RunState"]
 
 
 class PlanCount(BaseModel, frozen=True):
@@ -84,20 +81,13 @@ class IterationRecord(BaseModel, frozen=True):
     @property
     def past(self) -> Past:
         """What later analyses need of it."""
-        return Past(
-            text=self.text[:PAST_TEXT],
-            error_signatures=self.analysis.error_signatures,
-            completion_score=self.analysis.metrics.completion_score,
-            test_only=self.analysis.completion.test_only,
-            denied=self.denials > 0,
-            state=self.analysis.state,
-            progressed=self.progressed,
-        )
+        return Past.of(self.text, self.analysis, denied=self.denials > 0, progressed=self.progressed)
 
     @property
     def limited(self) -> bool:
-        """Whether it met a rate limit, and so counts against nothing."""
-        return isinstance(self.outcome, Failed) and self.outcome.failure == "rate_limited"
+        """Whether it met a limit of the service, and so counts against nothing."""
+        failed = isinstance(self.outcome, Failed) and self.outcome.failure == "rate_limited"
+        return failed or self.analysis.state == "limited"
 
 
 class RunRecord(BaseModel, frozen=True):
@@ -190,8 +180,8 @@ class RunState(BaseModel, frozen=True):
         }
         if record.session_id is not None or not record.limited:
             update |= {"session_id": record.session_id, "session_executor": record.executor}
-        if not record.limited:
-            update["past"] = (*self.past, record.past)[-PAST_KEPT:]
+        if record.text or not record.limited:
+            update["past"] = _remembered(self.past, record.past)
         if record.executor and isinstance(record.outcome, Completed):
             update["executors"] = {**self.executors, record.executor: self.executors.get(record.executor, 0) + 1}
         return self.model_copy(update=update)
@@ -213,6 +203,13 @@ class RunState(BaseModel, frozen=True):
     def paused(self) -> Pause | None:
         """The pause that the run is in, if it is in one."""
         return self.decision if isinstance(self.decision, Pause) else None
+
+
+def _remembered(before: tuple[Past, ...], last: Past) -> tuple[Past, ...]:
+    """The iterations that are looked back on. Those at a limit push no others out."""
+    past = (*before, last)
+    kind = [index for index, one in enumerate(past) if (one.state == "limited") is (last.state == "limited")]
+    return past if len(kind) <= PAST_KEPT else (*past[: kind[0]], *past[kind[0] + 1 :])
 
 
 def _cut_short(record: IterationRecord) -> str:

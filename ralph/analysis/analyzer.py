@@ -5,18 +5,19 @@ conclusions from their signals.
 from collections.abc import Iterable, Sequence
 
 from ralph.analysis.completion import completion, points
+from ralph.analysis.counters import reports_change
 from ralph.analysis.detectors import DETECTORS, Detector
 from ralph.analysis.evidence import evidence
 from ralph.analysis.expectations import expectation_messages
 from ralph.analysis.lexicon import Keyword
 from ralph.analysis.metrics import confidence_parts, measured, overall_confidence
 from ralph.analysis.progress import WorkDone, work_done
-from ralph.analysis.result import Analysis, AnalysisContext, Completion, Metrics, Past, Stuck
+from ralph.analysis.result import Analysis, AnalysisContext, Completion, Coverage, Metrics, Past, State, Stuck
 from ralph.analysis.scope import Scope
 from ralph.analysis.signals import Reply, Signal, Signals
 from ralph.analysis.signatures import normalised, signatures
-from ralph.analysis.state import standing
-from ralph.analysis.stuck import REPEATS, WINDOW, Pass, stuck
+from ralph.analysis.state import is_idle, standing
+from ralph.analysis.stuck import REPEATS, WINDOW, stuck
 from ralph.analysis.summary import work_summary
 from ralph.analysis.text import read
 from ralph.analysis.vocabulary import vocabulary
@@ -76,13 +77,15 @@ class ResponseAnalyzer:
         errors = signatures(reply.reading, context.errors, output.failure)
         summary = work_summary(reply)
         state = standing(reply, done, told=bool(summary or context.progressed))
+        reported = reports_change(status)
+        idle = is_idle(reply, state.state, reported=reported)
         parts = confidence_parts(reply, done)
         score, points_from = points(reply.signals, reply.words)
         return Analysis(
             status=status,
             metrics=metrics,
             completion=done,
-            stuck=self._loop(output, done, context, errors),
+            stuck=self._loop(reply, done, state.state, errors, reported=reported, idle=idle),
             state=state.state,
             confidence=overall_confidence(parts),
             confidence_parts=parts,
@@ -93,7 +96,10 @@ class ResponseAnalyzer:
             question=state.question,
             retry_after=state.retry_after,
             limited_until=state.limited_until,
+            reports_change=reported,
+            idle=idle,
             warnings=(*failed, *_warnings(metrics, work, status)),
+            read=_coverage(reply),
             evidence=evidence(reply),
         )
 
@@ -113,16 +119,33 @@ class ResponseAnalyzer:
                 failed.append(problem)
         return reply, tuple(failed)
 
-    def _loop(self, output: Output, done: Completion, context: AnalysisContext, errors: Sequence[str]) -> Stuck:
-        """Repetition, over the iterations before and this one; those that only met a rate limit do not count."""
+    def _loop(
+        self,
+        reply: Reply,
+        done: Completion,
+        state: State,
+        errors: Sequence[str],
+        *,
+        reported: bool | None,
+        idle: bool,
+    ) -> Stuck:
+        """Repetition, over the iterations before and this one. Those at a limit are compared with each other alone."""
+        output, context = reply.output, reply.context
         if output.failure and output.failure.failure == "rate_limited":
             return Stuck()
-        outside = [normalised(error) for error in context.errors]
-        own = frozenset(errors) - frozenset(outside)
-        passes = [Pass.of(past) for past in context.past if past.state != "limited"]
-        passes.append(Pass(output.text, own, done.test_only, context.progressed))
-        known = [pattern for pattern in outside if pattern]
-        return stuck(passes, known, window=self._window, repeats=self._repeats)
+        outside = [pattern for error in context.errors if (pattern := normalised(error))]
+        seen = Past(
+            text=output.text,
+            error_signatures=tuple(error for error in errors if error not in outside),
+            test_only=done.test_only,
+            denied=output.denials > 0,
+            state=state,
+            progressed=context.progressed,
+            reported=reported,
+            idle=idle,
+        )
+        passes = [past for past in context.past if (past.state == "limited") is (state == "limited")]
+        return stuck((*passes, seen), outside, window=self._window, repeats=self._repeats)
 
 
 def analyze_text(
@@ -165,7 +188,7 @@ def analyze_text(
 def _past(analyzer: ResponseAnalyzer, text: str, task: str, past: tuple[Past, ...]) -> Past:
     output = Output(text=text)
     context = AnalysisContext(task=task, iteration=len(past) + 1, past=past)
-    return Past.of(output, analyzer.analyze(output, parse_status(text), context), progressed=None)
+    return Past.of(text, analyzer.analyze(output, parse_status(text), context))
 
 
 def detect_completion(response: str, task: str | None = None) -> Completion:
@@ -207,6 +230,14 @@ def _sound(found: Iterable[Signal], length: int) -> list[Signal]:
         if len(kept) == SIGNALS_KEPT:
             break
     return kept
+
+
+def _coverage(reply: Reply) -> Coverage | None:
+    """What was read, where that was not everything."""
+    reading, left_out = reply.reading, reply.scope.hits.left_out
+    if len(reading.stretches) == 1 and not left_out:
+        return None
+    return Coverage(closely=reading.closely, of=len(reply.output.text), left_out=left_out)
 
 
 def _warnings(metrics: Metrics, work: WorkDone, status: Status) -> tuple[str, ...]:

@@ -16,10 +16,12 @@ from ralph.status import Status, StatusMissing
 
 __all__ = [
     "CONFIDENCE_WEIGHTS",
+    "PAST_KEPT",
     "Analysis",
     "AnalysisContext",
     "Analyzer",
     "Completion",
+    "Coverage",
     "Evidence",
     "Metrics",
     "Past",
@@ -27,6 +29,9 @@ __all__ = [
     "State",
     "Stuck",
 ]
+
+PAST_KEPT = 15
+"""Iterations that an analysis looks back on: five for what repeats (Nity Loop's window), the others for cycles."""
 
 PAST_TEXT = 20_000
 """Characters of an earlier reply that are kept for comparison."""
@@ -95,12 +100,35 @@ class Completion(BaseModel, frozen=True):
 
 
 class Stuck(BaseModel, frozen=True):
-    """Whether the loop goes in circles. `repeated_patterns` says how, `error_frequency` counts normalised errors."""
+    """Whether the loop goes in circles.
+
+    Attributes:
+        repeated_patterns: how, such as "repeated output", and the normalised errors that repeat.
+        error_frequency: how often each normalised error was met.
+        confidence: the share of the last iterations that repeats.
+        evidence: what repeats and how often, for each pattern.
+    """
 
     detected: bool = False
     repeated_patterns: tuple[str, ...] = ()
     error_frequency: dict[str, int] = {}
     confidence: Percent = 0.0
+    evidence: tuple[Evidence, ...] = ()
+
+
+class Coverage(BaseModel, frozen=True):
+    """How much of a long reply, or of one with very many words that mean something, was read.
+
+    Attributes:
+        closely: characters that every detector has seen: all of a reply of up to 80 KB, and of a longer one the first
+            16 KB, the last 64 KB and the surroundings of strong phrases in between.
+        of: characters of the reply.
+        left_out: words within them that were passed over because there were more than 6,000.
+    """
+
+    closely: NonNegativeInt
+    of: NonNegativeInt
+    left_out: NonNegativeInt = 0
 
 
 class Analysis(BaseModel, frozen=True):
@@ -115,7 +143,10 @@ class Analysis(BaseModel, frozen=True):
         retry_after: seconds after which a "limited" agent may be asked again; None where it does not say.
         limited_until: when the limit ends, in the reply's words or as a Unix time: "3pm (Europe/Berlin)", "1760000000".
             `reset_time.resets_at` makes a point in time of it; empty where none is named.
+        reports_change: whether the status block counts changed files or completed tasks; None where it does not count.
+        idle: says that everything is done, and tells of nothing that was done in this iteration.
         warnings: for a person, such as sources of completion that disagree.
+        read: what was read of the reply; None where that was all of it. Status blocks are found everywhere.
     """
 
     status: Status = StatusMissing()
@@ -132,16 +163,22 @@ class Analysis(BaseModel, frozen=True):
     question: str = ""
     retry_after: float | None = None
     limited_until: str = ""
+    reports_change: bool | None = None
+    idle: bool = False
     warnings: tuple[str, ...] = ()
+    read: Coverage | None = None
     evidence: tuple[Evidence, ...] = ()
 
 
 class Past(BaseModel, frozen=True):
-    """What an analyzer needs to know of one iteration before.
+    """What the analysis of an iteration needs to know of one before.
 
     Attributes:
         text: of the reply, at most 20,000 characters of it.
+        denied: tool calls were turned down.
         progressed: whether workspace or plan moved; None where that is unknown.
+        reported: whether the agent's own counters tell of changes; None where it has none.
+        idle: as in `Analysis`.
     """
 
     text: str = ""
@@ -151,26 +188,35 @@ class Past(BaseModel, frozen=True):
     denied: bool = False
     state: State = "unknown"
     progressed: bool | None = None
+    reported: bool | None = None
+    idle: bool = False
 
     @classmethod
-    def of(cls, output: Output, analysis: Analysis, *, progressed: bool | None) -> "Past":
+    def of(cls, text: str, analysis: Analysis, *, denied: bool = False, progressed: bool | None = None) -> "Past":
         """What the analyses of later iterations need of this one."""
         return cls(
-            text=output.text[:PAST_TEXT],
+            text=text[:PAST_TEXT],
             error_signatures=analysis.error_signatures,
             completion_score=analysis.metrics.completion_score,
             test_only=analysis.completion.test_only,
-            denied=output.denials > 0,
+            denied=denied,
             state=analysis.state,
             progressed=progressed,
+            reported=analysis.reports_change,
+            idle=analysis.idle,
         )
+
+    @property
+    def moved(self) -> bool | None:
+        """Whether anything was changed: as far as known, else by the agent's own count."""
+        return self.reported if self.progressed is None else self.progressed
 
 
 class AnalysisContext(BaseModel, frozen=True):
     """What a reply is judged against.
 
     Attributes:
-        past: the iterations before, oldest first; the last five are looked at (Nity Loop's window).
+        past: the iterations before, oldest first; the last fifteen are looked at.
         progressed: whether this iteration moved workspace or plan; None where unknown.
         errors: error texts from outside the reply, such as a failed executor's or a refuting verifier's.
     """

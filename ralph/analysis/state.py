@@ -24,7 +24,7 @@ from ralph.analysis.signals import Reply, Signal
 from ralph.output import Completed, Outcome
 from ralph.status import StatusReport
 
-__all__ = ["Standing", "standing"]
+__all__ = ["Standing", "is_idle", "standing"]
 
 _AROUND = 400
 """Characters of a sentence that are shown on either side of the word that decided."""
@@ -64,6 +64,18 @@ def standing(reply: Reply, completion: Completion, *, told: bool = False) -> Sta
     if completion.detected and explicit is None and not _open_items(reply):
         return Standing("done")
     return Standing(_plain(reply, worked=told or bool(reply.output.tool_calls) or explicit is False))
+
+
+def is_idle(reply: Reply, state: State, *, reported: bool | None) -> bool:
+    """Whether a reply says that everything is done and tells of nothing that was done in this iteration.
+
+    Args:
+        reported: whether the status block counts any changes; None where it counts none.
+    """
+    if state != "done" or reported:
+        return False
+    explicit = isinstance(reply.status, StatusReport) and reply.status.exit_signal is True
+    return explicit or reported is False or reply.signals.first("idle") is not None
 
 
 def _failed(outcome: Outcome, reply: Reply) -> State | None:

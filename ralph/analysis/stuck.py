@@ -1,48 +1,43 @@
 """Whether the loop goes in circles.
 
-Repeated outputs, repeated test-only replies and the absence of progress decide. Error patterns that repeat are
-always told and counted; by themselves they decide only where nothing else is known: productive loops meet the same
-error again and again.
+Every way to do so is a function of the last passes, which tells what repeats, or None. A pass that is known to have
+moved workspace or plan breaks every circle; where that is unknown, one whose status block counts changed files breaks
+all but the circle of the very same words.
+
+Error patterns that repeat are always told and counted; by themselves they decide only where nothing else is known:
+productive loops meet the same error again and again.
 """
 
-import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from ralph.analysis.result import Past, Stuck
+from ralph.analysis.chant import chant
+from ralph.analysis.likeness import LIKENESS, alike
+from ralph.analysis.result import PAST_KEPT, Evidence, Past, Stuck
 from ralph.analysis.signatures import normalised
 
-__all__ = ["REPEATS", "WINDOW", "Pass", "alike", "detect_stuck_loop", "stuck"]
+__all__ = ["REPEATS", "WINDOW", "detect_stuck_loop", "stuck"]
 
 REPEATS = 3
 WINDOW = 5
-LIKENESS = 0.85
-"""Share of words in common from which two replies are nearly the same."""
-
-_COMPARED = 20_000
-_SHORT = 60
-"""Words that two replies have together, below which they are short."""
-_WORD = re.compile(r"[a-z0-9_]+|[^\w\s]|[\u3400-\u9fff]")
+_SHOWN = 120
 
 
-class Pass(NamedTuple):
-    """One iteration, as far as repetition goes.
+class _Circle(NamedTuple):
+    """One way in which the loop goes in circles.
 
     Attributes:
-        errors: normalised; a pattern counts once however often one iteration met it.
-        progressed: whether workspace or plan moved; None where unknown.
+        name: such as "repeated output".
+        why: what repeats and how often, in a few words.
+        times: the iterations that it takes in.
+        text: what repeats.
     """
 
-    text: str
-    errors: frozenset[str] = frozenset()
-    test_only: bool = False
-    progressed: bool | None = None
-
-    @classmethod
-    def of(cls, past: Past) -> "Pass":
-        return cls(past.text, frozenset(past.error_signatures), past.test_only, past.progressed)
+    name: str
+    why: str
+    times: int
+    text: str = ""
 
 
 def detect_stuck_loop(error_history: Sequence[str], *, window: int = WINDOW, repeats: int = REPEATS) -> Stuck:
@@ -57,7 +52,7 @@ def detect_stuck_loop(error_history: Sequence[str], *, window: int = WINDOW, rep
 
 
 def stuck(
-    passes: Sequence[Pass],
+    passes: Sequence[Past],
     errors: Iterable[str] = (),
     *,
     window: int = WINDOW,
@@ -68,59 +63,160 @@ def stuck(
     Args:
         passes: the iterations, oldest first, the one at hand last.
         errors: error patterns from outside, counted as often as they stand there.
+        window: iterations whose errors are counted.
     """
     recent = passes[-window:]
-    frequency = Counter(pattern for one in recent for pattern in one.errors)
+    frequency = Counter(pattern for one in recent for pattern in one.error_signatures)
     frequency.update(errors)
-    last = recent[-repeats:]
-    circles: list[str] = []
-    if len(last) == repeats and not any(one.progressed for one in last):
-        circles += _circles(last)
+    circles = [circle for find in _CIRCLES if (circle := find(passes, repeats))]
     only_errors = all(one.progressed is None for one in recent) and not _varied(recent)
     return _found(frequency, circles, len(recent), repeats, by_errors=only_errors)
 
 
-def alike(left: str, right: str) -> float:
-    """How many of their words two replies have in common, 0–1. Short ones are alike only when they are the same: a
-    single word of a command makes another command of it.
+def _same_words(passes: Sequence[Past], repeats: int) -> _Circle | None:
+    """The same reply, or nearly the same: of the last few all but one."""
+    last = passes[-1]
+    if not last.text.strip():
+        return None
+    same = [one.text == last.text or (not one.reported and _near(one, last)) for one in passes[-repeats - 1 :]]
+    if not (times := _most(passes, same, repeats)):
+        return None
+    exactly = sum(one.text == last.text for one in passes[-repeats - 1 :])
+    what = "the same output" if exactly >= times else "nearly the same output"
+    return _Circle("repeated output", f"{what} {times} times", times, last.text)
+
+
+def _in_turns(passes: Sequence[Past], repeats: int) -> _Circle | None:
+    """A, B, A, B, or a longer cycle for the third time. A round of three is often work: read, edit, test."""
+    for length in range(2, PAST_KEPT // 3 + 1):
+        rounds = 2 if length == 2 else 3
+        cycle = passes[-length * rounds :]
+        if len(cycle) < length * rounds or any(one.progressed for one in cycle):
+            continue
+        pairs = zip(cycle, cycle[length:], strict=False)
+        if all(one.text.strip() and _same(one, other, length) for one, other in pairs) and _varied(cycle):
+            return _Circle("outputs in turns", f"{length} outputs in turns, {rounds} times", len(cycle), cycle[-1].text)
+    return None
+
+
+def _only_tests(passes: Sequence[Past], repeats: int) -> _Circle | None:
+    last = passes[-repeats:]
+    if len(last) < repeats or not all(one.test_only for one in last) or any(one.progressed for one in last):
+        return None
+    return _Circle("test-only loop", f"{repeats} iterations in a row only ran tests", repeats)
+
+
+def _no_progress(passes: Sequence[Past], repeats: int) -> _Circle | None:
+    last = passes[-repeats:]
+    if len(last) < repeats or not all(one.moved is False for one in last):
+        return None
+    known = all(one.progressed is False for one in last)
+    what = "changed neither workspace nor plan" if known else "changed nothing, by their own count"
+    return _Circle("no progress", f"{repeats} iterations in a row {what}", repeats)
+
+
+def _done_again(passes: Sequence[Past], repeats: int) -> _Circle | None:
+    times = _most(passes, [one.idle and not one.moved for one in passes[-repeats - 1 :]], repeats)
+    why = f"{times} iterations say that everything is done already"
+    return _Circle("already done", why, times, passes[-1].text) if times else None
+
+
+def _waiting(passes: Sequence[Past], repeats: int) -> _Circle | None:
+    waits = [_waits(one) and not one.moved for one in passes[-repeats - 1 :]]
+    times = _most(passes, waits, repeats)
+    why = f"{times} iterations wait for a person"
+    return _Circle("waiting for a person", why, times, passes[-1].text) if times else None
+
+
+def _at_a_limit(passes: Sequence[Past], repeats: int) -> _Circle | None:
+    last = passes[-repeats:]
+    if len(last) < repeats or not all(one.state == "limited" for one in last):
+        return None
+    return _Circle("at a limit", f"{repeats} iterations in a row met a limit", repeats, last[-1].text)
+
+
+def _denied(passes: Sequence[Past], repeats: int) -> _Circle | None:
+    last = passes[-repeats:]
+    if len(last) < repeats or not all(one.denied and not one.moved for one in last):
+        return None
+    return _Circle("permission denied", f"tools were denied in {repeats} iterations in a row", repeats)
+
+
+def _one_error(passes: Sequence[Past], repeats: int) -> _Circle | None:
+    """Replies that are the same error and nothing else."""
+    last = passes[-repeats:]
+    if len(last) < repeats or not all(one.state == "error" and not one.progressed for one in last):
+        return None
+    common = set(last[0].error_signatures).intersection(*(one.error_signatures for one in last[1:]))
+    why = f"nothing but one error in {repeats} iterations in a row"
+    return _Circle("the same error", why, repeats, min(common)) if common else None
+
+
+def _chanting(passes: Sequence[Past], _: int) -> _Circle | None:
+    found = chant(passes[-1].text)
+    return found and _Circle("chant", f"one reply says the same {found.times} times", 1, found.phrase)
+
+
+_CIRCLES: tuple[Callable[[Sequence[Past], int], _Circle | None], ...] = (
+    _same_words,
+    _in_turns,
+    _only_tests,
+    _no_progress,
+    _done_again,
+    _waiting,
+    _at_a_limit,
+    _denied,
+    _one_error,
+    _chanting,
+)
+
+
+def _most(passes: Sequence[Past], which: Sequence[bool], repeats: int) -> int:
+    """How many of the last few passes are of a kind, where that is enough: the last one, and at most one not; 0 where
+    one of them moved the work.
     """
-    ours, theirs = _words(left), _words(right)
-    if ours == theirs:
-        return 1.0
-    total = ours.total() + theirs.total()
-    common = sum(min(ours[word], theirs[word]) for word in ours.keys() & theirs.keys())
-    return 2 * common / total if total >= _SHORT else 0.0
+    last = passes[-len(which) :]
+    if any(one.progressed for one in last) or not which[-1]:
+        return 0
+    times = sum(which)
+    return times if times >= repeats else 0
 
 
-@lru_cache(maxsize=16)
-def _words(text: str) -> Counter[str]:
-    """How often each word occurs. Every reply is compared with a few that come after it."""
-    return Counter(_WORD.findall(text[:_COMPARED].lower()))
+def _waits(one: Past) -> bool:
+    """Whether it asks for a person. A program's error may be put as a question, too: "Did you mean …?"."""
+    return one.state == "blocked" or (one.state == "question" and not one.error_signatures)
 
 
-def _circles(last: Sequence[Pass]) -> list[str]:
-    found: list[str] = []
-    if all(one.text.strip() and alike(one.text, last[-1].text) >= LIKENESS for one in last):
-        found.append("repeated output")
-    if all(one.test_only for one in last):
-        found.append("test-only loop")
-    if all(one.progressed is False for one in last):
-        found.append("no progress")
-    return found
+def _near(one: Past, last: Past) -> bool:
+    return alike(one.text, last.text) >= LIKENESS
 
 
-def _varied(recent: Sequence[Pass]) -> bool:
+def _same(one: Past, other: Past, length: int) -> bool:
+    return one.text == other.text or (length == 2 and _near(one, other))
+
+
+def _varied(recent: Sequence[Past]) -> bool:
     """Whether the replies are known to differ."""
     texts = {one.text.strip() for one in recent if one.text.strip()}
     return len(texts) > 1
 
 
-def _found(frequency: Counter[str], circles: Sequence[str], size: int, repeats: int, *, by_errors: bool) -> Stuck:
+def _found(frequency: Counter[str], circles: Sequence[_Circle], size: int, repeats: int, *, by_errors: bool) -> Stuck:
     repeated = [pattern for pattern, count in frequency.most_common() if count >= repeats]
-    most = max([repeats] * bool(circles) + [frequency[pattern] for pattern in repeated[:1]], default=0)
+    counts = [*(min(circle.times, size) for circle in circles), *(frequency[pattern] for pattern in repeated[:1])]
+    most = max(counts, default=0)
     return Stuck(
         detected=bool(circles) or (by_errors and bool(repeated)),
-        repeated_patterns=(*circles, *repeated),
+        repeated_patterns=(*(circle.name for circle in circles), *repeated),
         error_frequency=dict(frequency.most_common(50)),
         confidence=min(100.0, round(100 * most / max(size, most, 1), 1)),
+        evidence=(
+            *(_piece(circle.why, circle.text) for circle in circles),
+            *(_piece(f"the same error {frequency[pattern]} times", pattern) for pattern in repeated),
+        ),
     )
+
+
+def _piece(why: str, text: str) -> Evidence:
+    line = " ".join(text[: 4 * _SHOWN].split())
+    return Evidence(signal="stuck", why=why, text=line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…")

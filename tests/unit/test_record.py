@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from ralph.analysis.result import Analysis
+from ralph.analysis.result import PAST_KEPT, Analysis
 from ralph.breaker import BreakerState
 from ralph.changes import FINGERPRINTS_KEPT, Changes
 from ralph.decision import Complete, Continue, Halt, Pause
 from ralph.limits import Spent
 from ralph.output import Attempt, Completed, Failed, Interrupted, TimedOut, Usage
 from ralph.plan import TaskPlan, parse_plan
-from ralph.record import PAST_KEPT, IterationRecord, PlanCount, RunRecord, RunState
+from ralph.record import IterationRecord, PlanCount, RunRecord, RunState
 from ralph.status import StatusReport
 from ralph.tally import Tally
 from ralph.verification import Verdict, Verification
@@ -104,8 +104,8 @@ def test_an_iteration_that_did_not_come_to_its_end_was_answered_by_nobody() -> N
 
 
 def test_only_the_window_of_past_iterations_is_kept() -> None:
-    state = RunState.of(RUN, [iteration(number, text=f"{number}") for number in range(1, 9)])
-    assert [past.text for past in state.past] == ["4", "5", "6", "7", "8"]
+    state = RunState.of(RUN, [iteration(number, text=f"{number}") for number in range(1, PAST_KEPT + 4)])
+    assert [past.text for past in state.past] == [f"{number}" for number in range(4, PAST_KEPT + 4)]
     assert len(state.past) == PAST_KEPT
 
 

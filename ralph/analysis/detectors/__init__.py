@@ -9,6 +9,7 @@ from ralph.analysis.detectors.blocks import detect_blocks
 from ralph.analysis.detectors.boxes import detect_boxes
 from ralph.analysis.detectors.certainty import detect_certainty
 from ralph.analysis.detectors.faults import detect_faults
+from ralph.analysis.detectors.idleness import detect_idleness
 from ralph.analysis.detectors.keywords import detect_keywords
 from ralph.analysis.detectors.limits import detect_limits
 from ralph.analysis.detectors.percentages import detect_percentages
@@ -28,6 +29,7 @@ DETECTORS: tuple[Detector, ...] = (
     detect_faults,
     detect_certainty,
     detect_work,
+    detect_idleness,
     detect_limits,
     detect_questions,
     detect_blocks,

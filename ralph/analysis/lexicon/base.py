@@ -38,15 +38,40 @@ Role = Literal[
     "demand",
     "condition",
     "person",
-    "interrogative",
     "plea",
     "pleading",
     "offer",
+    "resume",
     "limit",
     "limiting",
     "work",
     "ongoing",
+    "idle",
     "plain",
+    "all",
+    "everything",
+    "goal",
+    "closed",
+    "nothing left",
+    "achieve",
+    "agent",
+    "passive",
+    "outright",
+    "part",
+    "stage",
+    "proviso",
+    "reported",
+    "act",
+    "closer",
+    "recap",
+    "verified",
+    "following",
+    "left",
+    "underway",
+    "optional",
+    "check",
+    "failing",
+    "beyond",
 ]
 """The part that a word plays.
 
@@ -58,11 +83,11 @@ error is gone. nothing: an empty section says this. progress, unrelated: whether
 the work. lost: does not know what to do. blocked: the agent cannot go on. halted: the same, where it is a sentence of
 its own. obstacle: it needs a hand of a person. leave: what a person gives, such as a permission; an obstacle where it
 is negated or a word of lack stands beside it. unable, demand: what the agent cannot do and what a person shall do,
-together an obstacle. condition: what follows may not be so at all. person: a question beside it asks someone.
-interrogative: the same of a question that stands by itself, not of one in a list. plea: asks for the answer to the
-question before it. pleading: asks for one by itself. offer: a question that asks for nothing. limit: the service's own
-words for a limit, a busy server or a missing login, which are its names. limiting: such words that others use as well.
-work: something was done. ongoing: something is at work. plain: looks like one of these and is none.
+together an obstacle. condition: what follows may not be so at all. person: a question beside it asks someone. plea:
+asks for the answer to the question before it. pleading: asks for one by itself. offer: a question that asks for
+nothing. resume: one that asks whether to go on. limit: the service's own words for a limit, a busy server or a missing
+login, which are its names. limiting: such words that others use as well. work: something was done. ongoing: something
+is at work. idle: there was nothing to do, or it was done before. plain: looks like one of these and is none.
 """
 
 Words = Mapping[Role, Mapping[str, tuple[str, ...]]]

@@ -1,7 +1,9 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ralph.analysis import AnalysisContext, Past, ResponseAnalyzer, Stuck, analyze_text, detect_stuck_loop
-from ralph.output import Failed, Output
+from ralph.output import Failed, Output, ToolCall
 from ralph.status import StatusMissing
 
 ERROR = "TypeError: x at /w/{0}.py:{0}"
@@ -84,3 +86,144 @@ def test_rate_limited_iterations_are_no_circle() -> None:
     analyzer, context = ResponseAnalyzer(), AnalysisContext(past=past, progressed=False)
     assert not analyzer.analyze(limited, StatusMissing(), context).stuck.detected
     assert not analyzer.analyze(Output(text="On it."), StatusMissing(), context).stuck.detected
+
+
+def _replies(*texts: str) -> Stuck:
+    return analyze_text(texts[-1], previous=texts[:-1]).stuck
+
+
+def _block(**fields: object) -> str:
+    lines = "\n".join(f"{name}: {value}" for name, value in fields.items())
+    return f"---RALPH_STATUS---\n{lines}\n---END_RALPH_STATUS---"
+
+
+def test_one_other_reply_among_equal_ones_breaks_no_circle() -> None:
+    same, other = "Everything is finished. 7/7.", "Everything is finished. 7/7. Nothing is left, so end the loop."
+    assert _replies(same, other, same, same).repeated_patterns[0] == "repeated output"
+    assert not _replies(same, other, "A third thing.", same).detected
+    assert not _replies(same, same, same, "Now the parser reads quoted names.").detected
+
+
+def test_what_repeats_is_shown() -> None:
+    said = "The plan is finished. " * 20
+    first, *_ = _replies(said, said, said).evidence
+    assert first.why == "the same output 3 times"
+    assert first.text.startswith("The plan is finished. The plan")
+    assert len(first.text) < 200
+    nearly = [f"Pass {number}. {LONG}" for number in range(3)]
+    assert _replies(*nearly).evidence[0].why == "nearly the same output 3 times"
+
+
+# The circles of two and more: two rounds of A, B are one; a longer one is often work until its third round.
+@pytest.mark.parametrize(
+    ("outputs", "circle"),
+    [
+        ("abab", True),
+        ("xxabab", True),
+        ("abcabcabc", True),
+        ("abcdeabcdeabcde", True),
+        ("abcabc", False),
+        ("aba", False),
+        ("abac", False),
+        ("abcbdb", False),
+        ("abcdefabcdefabcdef", False),
+    ],
+)
+def test_outputs_in_turns(outputs: str, circle: bool) -> None:
+    found = _replies(*(f"Looked at {letter}." for letter in outputs))
+    assert ("outputs in turns" in found.repeated_patterns) == found.detected == circle
+
+
+def test_outputs_in_turns_are_work_where_the_workspace_moves() -> None:
+    assert not _loop(["Edited it.", "Ran it."] * 3, progressed=True).detected
+
+
+DONE = (
+    "All three stories are complete. They were finished in a previous session, and I checked that the suite passes.",
+    "The task is already complete. Every file is in place and all tests are passing.",
+    "Nothing left to do: everything is complete, and the build passes.",
+    "As before, the work is already complete and all tests are passing. Please end the loop.",
+)
+
+
+def test_done_already_again_and_again_is_stuck() -> None:
+    assert _replies(*DONE[:3]).repeated_patterns == ("already done",)
+    assert _replies(*DONE[:2], "Let me look at the log first.", DONE[3]).repeated_patterns == ("already done",)
+    assert not _replies(*DONE[:2]).detected
+    assert not _loop(list(DONE), progressed=True).detected
+
+
+def test_a_story_done_in_each_iteration_is_work() -> None:
+    stories = [f"Story {number} is complete: {what}. All tests are passing." for number, what in enumerate("abcd")]
+    assert not _replies(*stories).detected
+
+
+@pytest.mark.parametrize(("files", "circle"), [(0, True), (2, False)])
+def test_counters_of_the_status_block_count_where_nothing_else_is_known(files: int, circle: bool) -> None:
+    told = ("The parser reads names.", "Strings have their quotes.", "Comments are skipped, so the file is whole.")
+    block = _block(STATUS="COMPLETE", FILES_MODIFIED=files, TASKS_COMPLETED_THIS_LOOP=files, EXIT_SIGNAL="true")
+    found = _replies(*(f"{one} All is complete.\n\n{block}" for one in told))
+    assert found.detected is circle
+    assert found.repeated_patterns == (("no progress", "already done") if circle else ())
+
+
+def test_the_very_same_reply_is_a_circle_whatever_it_counts() -> None:
+    assert _replies(*[f"Fixed it.\n\n{_block(FILES_MODIFIED=3, EXIT_SIGNAL='false')}"] * 3).detected
+
+
+def test_waiting_for_a_person_in_other_words_each_time_is_stuck() -> None:
+    asked = (
+        "I cannot proceed without write access to the settings folder.",
+        "Still no access: I'm blocked until somebody grants write permission.",
+        "Which of the two folders should I use?",
+    )
+    assert _replies(*asked).repeated_patterns == ("waiting for a person",)
+    assert not _replies(*asked[1:]).detected
+
+
+def test_a_limit_met_again_and_again_is_told() -> None:
+    limited = "You've hit your usage limit. Try again later."
+    assert "at a limit" in _replies(limited, limited, limited).repeated_patterns
+    assert not _replies("On it.", limited, limited, "On it.").detected
+
+
+def test_passes_whose_tools_were_all_denied_are_stuck() -> None:
+    past = tuple(Past(text=f"Tried {name}.", denied=True) for name in ("an edit", "a shell"))
+    denied = Output(text="Tried a copy.", tool_calls=(ToolCall(id="1", name="cp", denied=True),))
+    found = ResponseAnalyzer().analyze(denied, StatusMissing(), AnalysisContext(past=past)).stuck
+    assert found.repeated_patterns == ("permission denied",)
+    moved = ResponseAnalyzer().analyze(denied, StatusMissing(), AnalysisContext(past=past, progressed=True)).stuck
+    assert not moved.detected
+
+
+def test_an_error_whose_place_moves_is_another_error() -> None:
+    trace = "$ python cell\n  Cell In[1], line {0}\n    y = [1, 2\n    ^\nSyntaxError: '[' was never closed"
+    assert not _replies(*(trace.format(line) for line in (10, 20, 30, 40))).detected
+
+
+@pytest.mark.parametrize(
+    ("text", "circle"),
+    [
+        ("I have checked the file and will now mark the task as done. " * 12, True),
+        ("Thinking... Done. " * 30, True),
+        ("我已經檢查了檔案，現在會把任務標記為完成。" * 20, True),
+        ("Let me look again. " * 5, False),
+        ("\n".join(f"- projects/sample/regions/north-1/services/{number}" for number in range(40)), False),
+        ("\n".join(f"12:00:{second:02} worker took a job from the queue in 3 ms" for second in range(60)), False),
+        ("| name | value |\n| --- | --- |\n" + "| | |\n" * 100, False),
+        ("-" * 5000, False),
+        ("== " * 2000, False),
+        (LONG[:99] + "Then another thing entirely is done, and one more after that, with other words. " * 2, False),
+    ],
+)
+def test_a_reply_that_says_one_thing_over_and_over(text: str, circle: bool) -> None:
+    assert analyze_text(text).stuck.detected is circle
+
+
+@given(st.lists(st.sampled_from(["a", "b", DONE[0], LONG, "", "Error: no such file"]), min_size=1, max_size=18))
+def test_any_loop_has_a_bounded_answer(texts: list[str]) -> None:
+    found = _replies(*texts)
+    assert 0 <= found.confidence <= 100
+    assert found.detected or found.evidence == () or found.error_frequency
+    assert bool(found.evidence) == bool(found.repeated_patterns)
+    assert len(texts) > 2 or not found.detected

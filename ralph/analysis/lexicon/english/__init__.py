@@ -2,11 +2,18 @@
 
 from ralph.analysis.lexicon.base import Lexicon, merged
 from ralph.analysis.lexicon.english.certainty import CERTAINTY
+from ralph.analysis.lexicon.english.claims import CLAIMS
 from ralph.analysis.lexicon.english.completion import COMPLETION, KEYWORDS
 from ralph.analysis.lexicon.english.faults import FAULTS
+from ralph.analysis.lexicon.english.idleness import IDLENESS
 from ralph.analysis.lexicon.english.limits import LIMITS
+from ralph.analysis.lexicon.english.obstacles import OBSTACLES
 from ralph.analysis.lexicon.english.talk import TALK
 
 __all__ = ["ENGLISH"]
 
-ENGLISH = Lexicon(language="en", keywords=KEYWORDS, words=merged(COMPLETION, CERTAINTY, FAULTS, LIMITS, TALK))
+ENGLISH = Lexicon(
+    language="en",
+    keywords=KEYWORDS,
+    words=merged(COMPLETION, CLAIMS, CERTAINTY, FAULTS, IDLENESS, LIMITS, OBSTACLES, TALK),
+)
