@@ -7,6 +7,7 @@ from pydantic import TypeAdapter
 
 from ralph.analysis.result import Evidence
 from ralph.analysis.signals import Reply, Signal
+from ralph.status.fields import storable
 
 __all__ = ["MOST", "evidence"]
 
@@ -35,5 +36,5 @@ def _row(signal: Signal, reply: Reply) -> dict[str, object]:
     start, end = signal.start, signal.end
     if end and signal.kind not in {"exit_signal", "status_blocked"}:
         start, end = reply.reading.place(start, end)
-    text = reply.output.text[start : min(end, start + _SHOWN)]
+    text = storable(reply.output.text[start : min(end, start + _SHOWN)])
     return {"signal": signal.kind, "start": start, "end": end, "text": text, "weight": signal.weight, "why": signal.why}

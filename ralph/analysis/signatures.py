@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from ralph.analysis.anchored import Anchored
 from ralph.analysis.text import Reading
 from ralph.output import Failed
+from ralph.status.fields import storable
 
 __all__ = ["failure_signature", "normalised", "signatures"]
 
@@ -57,7 +58,7 @@ def failure_signature(failure: Failed) -> str:
 
 def normalised(error: str) -> str:
     """An error without what differs from one time to the next: paths, numbers, hexadecimal, quotes, case."""
-    text = error[: 4 * _LENGTH].lower()
+    text = storable(error[: 4 * _LENGTH]).lower()
     for pattern, instead in _DROPPED:
         text = pattern.sub(instead, text)
     return text.strip(" .:,;-")[:_LENGTH]

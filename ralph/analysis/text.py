@@ -13,6 +13,8 @@ from itertools import chain, islice
 from operator import itemgetter
 from typing import NamedTuple
 
+from ralph.status.fields import storable
+
 __all__ = ["HEAD", "TAIL", "Reading", "Span", "read"]
 
 HEAD, TAIL = 16_384, 65_536
@@ -78,6 +80,11 @@ class Reading:
     starts: tuple[int, ...]
     stretches: tuple[Span, ...]
     seams: tuple[int, ...]
+
+    @property
+    def closely(self) -> int:
+        """How many characters of the reply are read."""
+        return sum(end - begin for begin, end in self.stretches)
 
     def sentence(self, position: int) -> Span:
         """The sentence (or heading) around a position."""
@@ -208,7 +215,7 @@ def _piece(text: str, hidden: Iterable[Span], fence: str = "") -> tuple[str, str
     """
     if hidden:
         text = _blanked(text, hidden)
-    text = text.encode(errors="replace").decode()  # lone surrogates are question marks from here on
+    text = storable(text)  # lone surrogates are replacement characters from here on
     if "<" in text or "---" in text:
         text = _blanked(text, _paired(_lower(text)))
     return text, _blanked(text, [(begin, end) for begin, end, _ in _fences(text, fence)])

@@ -29,6 +29,7 @@ _EMPHASIS = re.compile(r"\*(?:(?<=[\w']\*)|(?<=[\w'][ \n]\*))\*{0,2}[ \n]?(?=[\w
 _WRAPPED = re.compile(r"\n(?<=[\w',]\n)[ \t]{1,2}(?=[\w'])")
 """What stands between two words for a space: marks of emphasis, a line's end with the next one's indentation."""
 _NUMBER = r"(?:\d{1,9} )?"
+_ANY_NUMBER = re.compile(" # ")
 _NUMBERS = re.compile(r" (?:\d{1,9} )?")
 _STRONG: frozenset[Role] = frozenset({"blocked", "limit"})
 
@@ -101,8 +102,8 @@ class Vocabulary:
 
     def _add(self, role: Role, name: str, written: Iterable[str]) -> None:
         for form in (" ".join(form.lower().split()) for form in written):
-            if " # " in form:
-                self._numbered.setdefault(form.partition(" # ")[0], []).append(form)
+            for number in _ANY_NUMBER.finditer(form):
+                self._numbered.setdefault(form[: number.start()].replace("# ", ""), []).append(form)
             parts = self._parts.setdefault(form.replace("# ", ""), [])
             if (role, name) not in parts:
                 parts.append((role, name))

@@ -1,0 +1,33 @@
+import pytest
+
+from ralph.analysis.skim import FIRST, LAST, Skim
+
+SKIM = Skim(["all tests pass", "完成"], ["done"])
+
+
+def phrases(text: str, spans: list[tuple[int, int]] | None = None) -> list[int]:
+    return SKIM(text, spans or [(0, len(text))])
+
+
+@pytest.mark.parametrize("before", ["", "x" * 65_530, "é" * 65_530, "完" * 200_000, "\ud800" * 70_000])
+def test_it_finds_phrases_in_any_case_and_gives_places_in_characters(before: str) -> None:
+    text = f"{before}ALL Tests pass, done"
+
+    assert phrases(text) == [len(before), len(text) - 4]
+
+
+def test_it_looks_only_where_it_is_told_to() -> None:
+    text = "done. done. done."
+
+    assert phrases(text, [(0, 5), (10, 17)]) == [0, 12]
+
+
+def test_of_many_places_it_gives_the_first_and_the_last_of_each_rank() -> None:
+    text = "done " * 100_000 + "all tests pass " + "done " * 100_000
+
+    places = phrases(text)
+
+    assert 500_000 in places
+    assert places[:FIRST] == list(range(0, 5 * FIRST, 5))
+    assert places[-LAST:] == list(range(len(text) - 5 * LAST, len(text), 5))
+    assert len(places) < 4 * (FIRST + LAST)
