@@ -36,7 +36,8 @@ _PIECE = re.compile(r"(\d{1,7}(?:\.\d{1,6})?)\s?(ms|mil|[smhd])", re.IGNORECASE)
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = rf"(?:{'|'.join(_MONTHS)})[a-z]{{0,6}}\.?"
 _DATE = rf"{_MONTH}\s\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s\d{{4}})?|\d{{1,2}}\s{_MONTH}(?:\s\d{{4}})?"
-_CLOCK = r"(?P<hour>\d{1,2})(?:(?::(?P<minute>\d{2}))(?::\d{2})?(?:\s?(?P<half>[ap])\.?m\b)?|\s?(?P<half2>[ap])\.?m\b)"
+_HALF = r"(?:\s?(?P<half>[ap])(?:m\b|\.m\.))"
+_CLOCK = rf"(?P<hour>\d{{1,2}})(?=:\d|\s?[ap]\.?m)(?::(?P<minute>\d{{2}})(?::\d{{2}})?)?{_HALF}?"
 _ZONE = r"(?:\s?\((?P<zone>[\w/+-]{1,40})\)|\s(?P<zone2>utc|gmt|[a-z]{1,20}/[\w/+-]{1,30}))?"
 _ISO = r"(?P<iso>\d{4}-\d{2}-\d{2}[t ]\d{2}:\d{2}(?::\d{2})?(?:\.\d{1,9})?(?:\s?(?:z|utc)|[+-]\d{2}:?\d{2})?)"
 _ON = rf"(?:(?:(?P<date>{_DATE})|(?P<tomorrow>tomorrow)|today),?\s(?:at\s)?)?"
@@ -109,7 +110,7 @@ def _dated(said: str, clock: time, now: datetime) -> datetime:
 
 def _time_of_day(match: re.Match[str]) -> time:
     """Raises `ValueError` for a time that no clock shows."""
-    hour, half = int(match["hour"]), (match["half"] or match["half2"] or "").lower()
+    hour, half = int(match["hour"]), (match["half"] or "").lower()
     if half:
         if not 1 <= hour <= 12:
             raise ValueError(match[0])

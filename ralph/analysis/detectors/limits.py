@@ -37,15 +37,16 @@ _LABELS = frozenset((
     *("amp", "opencode", "kimi", "qwen", "returned", "received", "got", "exceeded", "retry", "retrying", "limit"),
     *("the", "a", "an", "this", "your", "you", "ve", "have", "has", "been", "is", "was", "with", "by", "from", "last"),
     *("currently", "temporarily", "hourly", "daily", "weekly", "monthly", "unable", "does", "to", "authenticate"),
-    *("respond", "process", "complete", "connect", "call"),
+    *("respond", "process", "complete", "connect", "call", "i", "m", "s", "but"),
 ))
 """What may stand before the message in its line."""
 _RAISED = re.compile(r"\b[\w.]{0,60}(?:error|exception)\b")
+_LABEL = re.compile(r"\W{0,8}(?:\w{0,30}error|fatal|failed|failure)\b[^\n.]{0,60}:\s{0,3}")
 _WORD = re.compile(r"[^\W\d_]+")
 _FAILURE = re.compile(r"\b(?:error|err|failed|failure|fatal|exception|[45]\d\d)\b")
 _NOUN = re.compile(
     r"[\s*_-]{1,3}(?:errors?|handl\w+|responses?|messages?|cases?|tests?|checks?|logic|middleware|headers?|support|"
-    r"feature|state|page|config\w*|rules?|keys?|module|class|function|is|are|was|were|when|should|must|can|will|works?|"
+    r"feature|users?|requests?|state|page|config\w*|rules?|keys?|module|class|function|is|are|was|were|when|should|must|can|will|works?|"
     r"and|or|per|of|to|at|that|which)\b"
 )
 """What follows on words that are no message but a part of a sentence."""
@@ -118,7 +119,7 @@ def _heads(prose: str, line: Span, hit: Hit) -> bool:
     label = prose[line[0] : hit.start]
     if len(label) > 80 or _ITEM.match(prose, line[0]):
         return False
-    return all(word in _LABELS for word in _WORD.findall(_RAISED.sub("", label)))
+    return _LABEL.fullmatch(label) is not None or all(word in _LABELS for word in _WORD.findall(_RAISED.sub("", label)))
 
 
 def _fails(prose: str, line: Span, hit: Hit) -> bool:

@@ -33,7 +33,7 @@ def detect_questions(reply: Reply) -> Iterable[Signal]:
 
 
 def _question(scope: Scope, *, finished: bool, worked: bool) -> Span | None:
-    """The question that the reply ends with, if it asks a person; an offer after finished work is none.
+    """The question that the reply ends with, if it asks a person; after finished work only whether to go on.
 
     A plea for the answer may stand behind it ("Please let me know."), or alone ("Please confirm that I may …"), and so
     may a list of options. Where no work is told, anything may in the same paragraph. A heading asks nobody.
@@ -46,7 +46,9 @@ def _question(scope: Scope, *, finished: bool, worked: bool) -> Span | None:
         span = next(
             (before for before in _before(reading, last) if _asks(reading, before) and _speaks(scope, before)), None
         )
-    if span is None or (scope.within("offer", span) and finished) or reading.in_heading(span[0]):
+    if span is None or reading.in_heading(span[0]):
+        return None
+    if finished and (scope.within("offer", span) or not scope.within("resume", span)):
         return None
     return span if reading.text[slice(*span)].strip() else None
 

@@ -22,7 +22,19 @@ _ALLOWANCE = (
     *("your copilot token usage", "your spending limit", "your free limit", "a rate limit", "the rate limit"),
     *("your request limit", "extra usage", "credits", "free credits", "usage credits", "premium requests"),
 )
-_SPAN = ("usage", "session", "weekly", "monthly", "daily", "5-hour", "five-hour", "hourly", "spending", "opus weekly")
+_SPAN = (
+    "usage",
+    "session",
+    "weekly",
+    "monthly",
+    "daily",
+    "5-hour",
+    "five-hour",
+    "hourly",
+    "spending",
+    "spend",
+    "opus weekly",
+)
 _USED_UP = ("reached", "exceeded", "hit", "has been reached", "was reached", "exhausted")
 
 LIMITS: Words = {
@@ -36,7 +48,13 @@ LIMITS: Words = {
         "credit": (
             *("credit balance is too low", "credit balance too low", "insufficient credits", "insufficient credit"),
             *("insufficient_quota", "insufficient balance", "out of credits", "payment required", "no quota"),
-            *("not have enough credits", "not have enough credit", "not enough credits"),
+            *(
+                "not have enough credits",
+                "not have enough credit",
+                "not enough credits",
+                "have no credits",
+                "no credits left",
+            ),
         ),
         "rate limit": (
             *("api error: 429", "api error (429", "api error 429", "error: 429", "error 429", "http 429", "status 429"),

@@ -1,0 +1,48 @@
+"""The cases of every language: replies of each state, as `languages/CODE.toml` lists them."""
+
+import tomllib
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from ralph.analysis import ResponseAnalyzer, analyze_text
+from ralph.analysis.analyzer import LANGUAGES
+from ralph.analysis.lexicon import LEXICONS
+
+FOLDER = Path(__file__).parent / "languages"
+BY_WORDS = ("done", "progress", "blocked", "question")
+
+
+@cache
+def cases(language: str) -> dict[str, list[str]]:
+    return tomllib.loads((FOLDER / f"{language}.toml").read_text(encoding="utf-8"))
+
+
+def every_case() -> list[tuple[str, str, str]]:
+    return [
+        (language, state, text)
+        for language in sorted(LEXICONS)
+        if (FOLDER / f"{language}.toml").exists()
+        for state, texts in cases(language).items()
+        for text in texts
+    ]
+
+
+# covers: S4-55, S4-56
+@pytest.mark.parametrize(("language", "state", "text"), every_case())
+def test_a_reply_has_its_state_in_every_language(language: str, state: str, text: str) -> None:
+    assert analyze_text(text).state == state
+
+
+@pytest.mark.parametrize("language", sorted(LEXICONS))
+def test_a_language_is_read_and_has_cases_of_each_state_that_words_decide(language: str) -> None:
+    assert language in LANGUAGES
+    assert all(len(cases(language)[state]) >= 2 for state in BY_WORDS)
+
+
+@pytest.mark.parametrize("language", sorted(LEXICONS))
+def test_its_words_are_what_finds_the_states(language: str) -> None:
+    others = ResponseAnalyzer(languages=[other for other in LANGUAGES if other != language])
+    for state in ("done", "blocked"):
+        assert any(analyze_text(text, analyzer=others).state != state for text in cases(language)[state])

@@ -1,0 +1,122 @@
+"""Replies that are a service's message or a program's error, and replies that only speak of such."""
+
+import pytest
+
+from ralph.analysis import analyze_text
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("You've hit your limit · resets 3pm (Europe/Berlin)", "usage limit"),
+        ("Claude AI usage limit reached|1760000000", "usage limit"),
+        ("5-hour limit reached ∙ resets 3pm", "usage limit"),
+        ("Monthly usage limit reached. Resets on Dec 1 at 12:00 AM (UTC).", "usage limit"),
+        ("Credit balance is too low", "credit"),
+        ("Error: Rate limit exceeded, try again in 20 s", "rate limit"),
+        ("429 Too Many Requests", "rate limit"),
+        ('API Error: 429 {"type":"error","error":{"type":"rate_limit_error"}}', "rate limit"),
+        ("stream error: exceeded retry limit, last status: 429 Too Many Requests", "rate limit"),
+        ("client.RateLimitError: Rate limit reached for this model.", "rate limit"),
+        ("Error: API quota exceeded", "usage limit"),
+        ("API Error: Repeated 529 Overloaded errors", "overloaded"),
+        ("Server is overloaded, please try again later", "overloaded"),
+        ("Invalid API key · Please run /login", "login"),
+        ("Not logged in · Please run /login", "login"),
+        ("Error loading config: OAuth token expired, run `agent login`", "login"),
+        ("已达到使用上限，请稍后再试", "usage limit"),
+        ("I start with the first task.\n\nYou've hit your limit · resets 3pm", "usage limit"),
+        ("I fixed the parser and ran the tests.\n\nAPI Error: Rate limit reached", "rate limit"),
+    ],
+)
+def test_a_service_s_message_is_limited(text: str, kind: str) -> None:
+    analysis = analyze_text(text)
+    assert analysis.state == "limited"
+    [piece] = [piece for piece in analysis.evidence if piece.signal == "limited"]
+    assert f": {kind}." in piece.why
+    assert piece.text.lower() in text.lower()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The rate limit is 100 requests per minute.",
+        "Rate limit exceeded errors are now handled by the retry layer.",
+        "Rate limit tests pass.",
+        "I implemented rate limiting: 429 too many requests is now returned.",
+        "I hit the rate limit of the package mirror, so I wait for a minute.",
+        "Let me see why users get `Invalid API key`.",
+        'The page says "You\'ve hit your limit" then.',
+        "Added a limiter.\n\nTests cover:\n\n- Invalid API key\n- Rate limit exceeded",
+        "Added a limiter.\n\nIt prints:\n\n> You've hit your limit",
+        "Added a limiter.\n\nIt prints:\n\n```\nYou've hit your limit\n```",
+        "Added a limiter.\n\nRate limit exceeded responses carry a header.",
+        "## Rate limit reached\n\nThis page is shown at 429.",
+        "Processing item 429",
+        "TypeError: ratelimit.check is not a function",
+        "Error: Network timeout",
+        "Unauthorized users see a login page; not logged in is a state of its own.",
+        "You've hit your limit\n\n---RALPH_STATUS---\nEXIT_SIGNAL: false\n---END_RALPH_STATUS---",
+    ],
+)
+def test_talk_of_limits_is_none(text: str) -> None:
+    analysis = analyze_text(text)
+    assert analysis.state != "limited"
+    assert (analysis.retry_after, analysis.limited_until) == (None, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds", "until"),
+    [
+        ("You've hit your limit · resets 3pm (Europe/Berlin)", None, "3pm (Europe/Berlin)"),
+        ("Usage limit reached|1760000000", None, "1760000000"),
+        ("Weekly limit reached ∙ resets Oct 9 at 10am", None, "Oct 9 at 10am"),
+        ("Usage limit reached. Try again at Nov 3rd, 2025 9:00 AM", None, "Nov 3rd, 2025 9:00 AM"),
+        ("Rate limit exceeded, try again in 20s", 20, ""),
+        ("Rate limit exceeded. retry-after: 60", 60, ""),
+        ("Rate limit exceeded. Please try again in 1.5s.", 2, ""),
+        ("Too many requests. Please wait 30 seconds before retrying.", 30, ""),
+        ("You've hit your usage limit. Try again in 3 days 4 hours 5 minutes.", 273_900, ""),
+        ("Quota exceeded. Your quota will reset after 2h3m4s.", 7384, ""),
+        ("Rate limit exceeded.\n\nRequest 4711 of 2025", None, ""),
+    ],
+)
+def test_the_end_of_a_limit_is_read(text: str, seconds: float | None, until: str) -> None:
+    analysis = analyze_text(text)
+    assert analysis.state == "limited"
+    assert (analysis.retry_after, analysis.limited_until) == (seconds, until)
+    for piece in analysis.evidence:
+        assert text[piece.start : piece.end] == piece.text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "API Error: 500 Internal server error",
+        "Error: File not found",
+        "Execution error",
+        "Prompt is too long",
+        "(no content)",
+        "bash: agent: command not found",
+        "FATAL: could not open the session file",
+        "thread 'main' panicked at src/client.rs:311:14:\nnot connected",
+        "Traceback (most recent call last):\n"
+        + '  File "a.py", line 3, in <module>\n    run()\n' * 40
+        + "OSError: closed",
+    ],
+)
+def test_a_program_s_error_and_nothing_else_is_an_error(text: str) -> None:
+    assert analyze_text(text).state == "error"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Error handling is in the base class. Let me look at it.",
+        "Error: the file was missing. I added it.",
+        "The build fails with `Error: no such module`. I am fixing it now.",
+        "Error: it fails.\n\n" + "Here is what I think of it. " * 40,
+    ],
+)
+def test_a_report_of_an_error_is_none(text: str) -> None:
+    assert analyze_text(text).state != "error"
