@@ -55,8 +55,8 @@ class Hits(dict[Role, list[Hit]]):
         return self.setdefault(role, [])
 
 
-Parts = Sequence[tuple[Role, str]]
-"""The roles that a form plays, each with the name that it goes by."""
+Parts = Sequence[tuple[str, Sequence[Role]]]
+"""The names that a form goes by, each with the roles that it then plays."""
 
 
 _Found = tuple[int, int, Parts]
@@ -67,13 +67,13 @@ class _Form(NamedTuple):
 
     Attributes:
         ends_word: no letter may stand behind it.
-        numbers: looks closer where a number stands within the form, of which `text` is the beginning.
+        numbered: what stands before the number in forms of which `text` is the beginning; empty for a whole form.
     """
 
     text: str
     parts: Parts = ()
     ends_word: bool = False
-    numbers: re.Pattern[str] | None = None
+    numbered: str = ""
 
 
 class Vocabulary:
@@ -88,7 +88,7 @@ class Vocabulary:
         lexicons = [lexicon(language) for language in languages]
         known = (*(keyword for words in lexicons for keyword in words.keywords), *keywords)
         self.keywords = {keyword.text.lower(): keyword for keyword in known}
-        self._parts: dict[str, list[tuple[Role, str]]] = {}
+        self._parts: dict[str, dict[str, list[Role]]] = {}
         self._numbered: dict[str, list[str]] = {}
         for name, keyword in self.keywords.items():
             self._add("keyword", name, (name, *keyword.forms))
@@ -96,6 +96,7 @@ class Vocabulary:
             for role, names in words.words.items():
                 for name, written in names.items():
                     self._add(role, name, written)
+        self._patterns: dict[str, re.Pattern[str]] = {}
         self._forms = self._sought()
         self._automaton = AhoCorasick([form.text for form in self._forms], store_patterns=False)
         self._apart = frozenset(index for index, form in enumerate(self._forms) if not _is_letter(form.text[0]))
@@ -104,19 +105,15 @@ class Vocabulary:
         for form in (" ".join(form.lower().split()) for form in written):
             for number in _ANY_NUMBER.finditer(form):
                 self._numbered.setdefault(form[: number.start()].replace("# ", ""), []).append(form)
-            parts = self._parts.setdefault(form.replace("# ", ""), [])
-            if (role, name) not in parts:
-                parts.append((role, name))
+            roles = self._parts.setdefault(form.replace("# ", ""), {}).setdefault(name, [])
+            if role not in roles:
+                roles.append(role)
 
     def _sought(self) -> list[_Form]:
         """What to look for; what is preferred of that which begins at one place comes first."""
-        forms = [_Form(text, parts, _is_letter(text[-1])) for text, parts in self._parts.items()]
+        forms = [_Form(text, tuple(parts.items()), _is_letter(text[-1])) for text, parts in self._parts.items()]
         forms.sort(key=lambda form: len(form.text), reverse=True)
-        numbered: list[_Form] = []
-        for head, written in self._numbered.items():
-            pattern = re.compile("|".join(map(_expression, sorted(written, key=len, reverse=True))))
-            numbered += [_Form(f"{head} {digit}", numbers=pattern) for digit in "0123456789"]
-        return numbered + forms
+        return [*(_Form(f"{head} {digit}", numbered=head) for head in self._numbered for digit in "0123456789"), *forms]
 
     def find(self, prose: str) -> Hits:
         """Every word in the prose, which is in lower case, by its role and in order."""
@@ -134,25 +131,37 @@ class Vocabulary:
             places = places[:FIRST] + places[-LAST:]
         found = self._matched(text, places)
         for start, end, parts in _in_prose(found, gaps) if gaps else found:
-            for role, name in parts:
-                hits[role].append(Hit(name, start, end))
+            for name, roles in parts:
+                hit = Hit(name, start, end)
+                for role in roles:
+                    hits[role].append(hit)
         return hits
 
-    def _matched(self, text: str, places: Iterable[tuple[int, int, int]]) -> Iterator[_Found]:
+    def _matched(self, text: str, places: Iterable[tuple[int, int, int]]) -> list[_Found]:
         """The forms that stand at some places, none within another; the places are in order, the preferred first."""
+        found: list[_Found] = []
         after = 0
+        forms = self._forms
         for start, index, end in places:
             if start < after:
                 continue
-            _, parts, ends_word, numbers = self._forms[index]
-            if numbers is None:
+            _, parts, ends_word, numbered = forms[index]
+            if not numbered:
                 if ends_word and text[end] in _GOES_ON and (text[end] not in _JOINTS or text[end + 1] in _LETTERS):
                     continue
                 after = end
-                yield start, end, parts
-            elif match := numbers.match(text, start):
+                found.append((start, end, parts))
+            elif match := self._pattern(numbered).match(text, start):
                 after = match.end()
-                yield start, after, self._parts[_NUMBERS.sub(" ", match[0])]
+                found.append((start, after, tuple(self._parts[_NUMBERS.sub(" ", match[0])].items())))
+        return found
+
+    def _pattern(self, head: str) -> re.Pattern[str]:
+        """The pattern of the forms that have a number behind some words; made when these are first met."""
+        if head not in self._patterns:
+            forms = sorted(self._numbered[head], key=len, reverse=True)
+            self._patterns[head] = re.compile("|".join(map(_expression, forms)))
+        return self._patterns[head]
 
     def skim(self, text: str, spans: Sequence[Span]) -> Sequence[int]:
         """Places of the strongest phrases in the spans of a text in any case; where there are many, only of a few."""
@@ -164,9 +173,10 @@ class Vocabulary:
         strong = {name for name, keyword in self.keywords.items() if keyword.weight == "very_high"}
         ranks: tuple[list[str], list[str]] = ([], [])
         for text, parts in self._parts.items():
-            if any(name in strong if role == "keyword" else role in _STRONG for role, name in parts):
+            roles = {role for found in parts.values() for role in found}
+            if roles & _STRONG or ("keyword" in roles and not strong.isdisjoint(parts)):
                 ranks[0].append(text)
-            elif any(role == "keyword" for role, _ in parts):
+            elif "keyword" in roles:
                 ranks[1].append(text)
         ranks[0].extend(form.rpartition(" # ")[2] for forms in self._numbered.values() for form in forms)
         return Skim(*ranks)
