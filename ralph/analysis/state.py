@@ -14,13 +14,15 @@
 | unknown | none of all that |
 
 So a commit that waits for an approval leaves finished work "done" and other work "progress", while the same words alone
-are "blocked"; and whoever asks for a missing permission is blocked and asks no mere question.
+are "blocked"; and whoever asks for a missing permission is blocked and asks no mere question. Detectors of one's own
+take part through the `state` of their signals.
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from ralph.analysis.result import Completion, State
-from ralph.analysis.signals import Reply, Signal
+from ralph.analysis.signals import Reply, Signal, Signals
 from ralph.output import Completed, Outcome
 from ralph.status import StatusReport
 
@@ -48,9 +50,11 @@ def standing(reply: Reply, completion: Completion, *, told: bool = False) -> Sta
     outcome, status, signals = reply.output.outcome, reply.status, reply.signals
     if not isinstance(outcome, Completed) and (failed := _failed(outcome, reply)):
         return Standing(failed)
-    if signals.first("limited"):
+    speaking = _speaking(signals)
+    if "limited" in speaking:
         return _limited(reply)
-    asked, hindrance = _said(reply, signals.first("question")), _hindrance(reply, completion, told=told)
+    asked = _said(reply, speaking.get("question"))
+    hindrance = _hindrance(reply, speaking.get("blocked"), told=told or completion.detected)
     if signals.first("status_blocked"):
         reason = status.reason if isinstance(status, StatusReport) else ""
         return Standing("blocked", asked or hindrance or reason or "")
@@ -63,7 +67,17 @@ def standing(reply: Reply, completion: Completion, *, told: bool = False) -> Sta
         return Standing("question", asked)
     if completion.detected and explicit is None and not _open_items(reply):
         return Standing("done")
-    return Standing(_plain(reply, worked=told or bool(reply.output.tool_calls) or explicit is False))
+    worked = told or bool(reply.output.tool_calls) or explicit is False
+    return Standing(_plain(reply, speaking, worked=worked))
+
+
+def _speaking(signals: Signals) -> dict[State, Signal]:
+    """The first signal that speaks for each state by itself; an obstacle does not, and the status block goes first."""
+    first: dict[State, Signal] = {}
+    for signal in signals.all():
+        if signal.state and signal.kind not in {"obstacle", "status_blocked"}:
+            first.setdefault(signal.state, signal)
+    return first
 
 
 def is_idle(reply: Reply, state: State, *, reported: bool | None) -> bool:
@@ -91,13 +105,12 @@ def _limited(reply: Reply) -> Standing:
     )
 
 
-def _hindrance(reply: Reply, completion: Completion, *, told: bool) -> str:
+def _hindrance(reply: Reply, stopped: Signal | None, *, told: bool) -> str:
     """The sentence that says what keeps the agent from going on; empty where nothing does."""
-    signals = reply.signals
-    if stopped := signals.first("blocked"):
+    if stopped:
         return _sentence(reply, stopped)
-    obstacle = signals.first("obstacle")
-    if obstacle is None or told or completion.detected or _reports_work(reply, obstacle):
+    obstacle = reply.signals.first("obstacle")
+    if obstacle is None or told or _reports_work(reply, obstacle):
         return ""
     return _sentence(reply, obstacle)
 
@@ -127,11 +140,10 @@ def _open_items(reply: Reply) -> bool:
     return bool(plan.open) if plan is not None else reply.signals.first("open_boxes") is not None
 
 
-def _plain(reply: Reply, *, worked: bool) -> State:
-    signals = reply.signals
+def _plain(reply: Reply, speaking: Mapping[State, Signal], *, worked: bool) -> State:
     if not reply.reading.prose.strip():
         return "progress" if worked else "unknown"
-    if signals.first("only_error"):
+    if "error" in speaking:
         return "error"
-    told = signals.of("work", "ongoing", "more_to_come", "completion_keyword", "discounted_keyword", "reply_boxes")
+    told = "progress" in speaking or "done" in speaking or reply.signals.of("discounted_keyword", "reply_boxes")
     return "progress" if worked or told else "unknown"

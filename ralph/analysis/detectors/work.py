@@ -9,7 +9,7 @@ from ralph.analysis.vocabulary import Hit
 
 __all__ = ["detect_work"]
 
-_LOOKED_AT, _TOLD = 50, 5
+_LOOKED_AT, _TOLD = 50, 3
 """Words of one role that are looked at, and that are told of."""
 
 

@@ -1,9 +1,11 @@
 """English words of talk with a person: questions, pleas, offers; and of work that goes on."""
 
+from collections.abc import Iterable
 from itertools import product
 
 from ralph.analysis.lexicon.base import Words, alone
 from ralph.analysis.lexicon.english.completion import COMPLETION
+from ralph.analysis.lexicon.english.faults import FAULTS
 
 __all__ = ["TALK"]
 
@@ -15,6 +17,12 @@ _PLEADING = (
     *("waiting for your instructions", "waiting for your reply", "waiting for your response"),
 )
 _ABOUT_TO = ("i'll", "i will", "let me", "let's", "i'm going to", "i am going to")
+
+
+def _did(verbs: Iterable[str]) -> tuple[str, ...]:
+    """What the agent did itself: a phrase of its own, so that no longer one hides it."""
+    return tuple(f"{who} {verb}" for who, verb in product(("i", "we"), verbs))
+
 
 TALK: Words = {
     "person": alone(
@@ -35,7 +43,8 @@ TALK: Words = {
         *("continue", "proceed", "go on", "go ahead", "move on", "start", "begin", "next"),
     ),
     "future": alone(*_ABOUT_TO, "i'll wait"),
-    "work": alone(*(f"{who} {did}" for who, did in product(("i", "we"), COMPLETION["work"]))),
+    "work": alone(*_did(COMPLETION["work"])),
+    "mended": alone(*_did(set(FAULTS["mended"]) & set(COMPLETION["work"]))),
     "ongoing": alone(
         *_ABOUT_TO,
         *("i'm now", "i am now", "now i", "first i", "i'm working on", "i am working on", "working on", "worked on"),
