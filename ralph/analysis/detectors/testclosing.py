@@ -145,7 +145,7 @@ def closing(lower: str, span: Span) -> Found | None:
         report = Report(passed, failed, place, excused(line, 0) if failed else False)
         return Found(report, complete=True, shape=complete.lastgroup or "")
     if partial := _PARTIAL.match(line, at):
-        number = int(_DIGITS.findall(partial[0])[-1])
+        number = next(int(found[0]) for found in _DIGITS.finditer(partial[0]))
         bad = any(word in partial[0] for word in ("fail", "error", "interrupted"))
         report = Report(None, number, place) if bad else Report(number, None, place)
         return Found(report, shape=partial.lastgroup or "")

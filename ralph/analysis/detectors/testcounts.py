@@ -29,7 +29,7 @@ _KIND = r"(?:(?:[a-z][\w-]{0,20}\s){0,2}(?:tests?|specs?|test\scases?|cases|exam
 _WORDS = Anchored(
     (*"0123456789", "pass", "fail", "通過", "通过", "失敗", "失败"),
     rf"""(?<![\w.,/-])(?P<n>\d{{1,7}})(?:\s?(?:/|of|out\sof)\s?(?:the\s)?(?P<whole>\d{{1,7}}))?\s
-        (?:{_KIND}\s)?(?:(?:are|were|is|now|all|have|had|still|also|has)\s){{0,2}}
+        (?P<kind>{_KIND}\s)?(?:(?:are|were|is|now|all|have|had|still|also|has)\s){{0,2}}
         (?P<how>pass(?:ed|ing|es)?|fail(?:ed|ing|ures?|s)?|green|succeed(?:ed|s)?)\b
     |\b(?P<first>pass(?:es|ed|ing)?|fail(?:s|ed|ing)?)(?::|,|\s\(|\s)\s?(?:all\s|with\s)?
         (?:(?P<n2>\d{{1,7}})(?:\s?/\s?(?P<whole2>\d{{1,7}}))?\s{_KIND}\b|(?P<n3>\d{{1,7}})\s?/\s?(?P<whole3>\d{{1,7}})\b)
@@ -38,6 +38,7 @@ _WORDS = Anchored(
         (?P<zh>通過|通过|失敗|失败)
     |(?P<zh_first>通過|通过|失敗|失败)了?[:：\s]{{0,3}}(?P<n6>\d{{1,7}})\s?[個个項项條条]?\s?(?:測試|测试)?""",
 )
+_NEED_A_KIND = {"passes", "green", "succeed", "succeeds", "succeeded", "fails"}
 _CLAUSE_END = re.compile(r"[.,;:!?()]\s|\n")
 _ONLY_WANTED = frozenset((
     *("not", "no", "never", "without", "will", "should", "would", "must", "once", "until", "unless", "if", "when"),
@@ -53,7 +54,8 @@ _MENDED_AFTER = re.compile(r"[^.;!?\n]{0,25}\b(?:now|fixed|resolved|before|earli
 _SOUGHT = AhoCorasick(
     (
         *("pass", "fail", "tests", "test ", "examples", "specs", "executed ", "success", "succeeded", "scenario"),
-        *("ran ", "ran: ", "runs, ", ": +", " +", "green", "cases:", "通過", "通过", "失敗", "失败"),
+        *("ran ", "ran: ", "runs, ", ": +", " +", "green", "error in ", "errors in ", "cases:"),
+        *("通過", "通过", "失敗", "失败"),
     ),
     store_patterns=False,
 )
@@ -75,41 +77,43 @@ def last_report(lower: str) -> Report | None:
         if found.complete and not found.report.passed and not found.report.failed:
             empty = empty or found.report
             continue
-        whole = _with(whole, found, lower)
-        if _settled(whole, found):
+        joined = _joined(whole, found, lower) if whole else found
+        if joined:
+            whole = joined
+        if not joined or _settled(joined):
             break
     return whole.report if whole else empty
 
 
-def _with(whole: Found | None, found: Found, lower: str) -> Found:
-    """A report and what a line above it adds to it; unchanged where that is another report."""
-    if whole is None or (_none_failed(whole) and not found.report.failed):
-        return found
+def _joined(whole: Found, found: Found, lower: str) -> Found | None:
+    """A report and what a line above it adds to it; None where that is another report."""
     one, other = found.report, whole.report
+    span = one.span[0], other.span[1]
+    if other.passed is None and other.failed == 0 and not one.failed:
+        return found
     if whole.complete and found.shape == whole.shape and not _other_run(lower[one.span[1] : other.span[0]]):
-        passed = (one.passed or 0) + (other.passed or 0)
-        return found._replace(
-            report=Report(passed, (one.failed or 0) + (other.failed or 0), (one.span[0], other.span[1]))
-        )
-    if whole.complete or found.complete:
-        return whole
+        return found._replace(report=Report(_sum(one.passed, other.passed), _sum(one.failed, other.failed), span))
+    whole_of_its_own = (
+        None not in (one.passed, one.failed) and one.passed != other.passed and one.failed != other.failed
+    )
+    if whole.complete or found.complete or whole_of_its_own:
+        return None
     passed = one.passed if other.passed is None else other.passed
     failed = one.failed if other.failed is None else other.failed
     if (passed, failed) == (other.passed, other.failed):
         return whole
-    return whole._replace(report=Report(passed, failed, (one.span[0], other.span[1]), one.excused or other.excused))
+    return whole._replace(report=Report(passed, failed, span, one.excused or other.excused))
 
 
-def _none_failed(found: Found) -> bool:
-    """Whether nothing else is told."""
-    return found.report.passed is None and found.report.failed == 0
+def _sum(one: int | None, other: int | None) -> int:
+    return (one or 0) + (other or 0)
 
 
-def _settled(whole: Found, found: Found) -> bool:
-    """Whether no line above can add to it, the last of which was `found`."""
-    if whole.complete:
-        return whole.shape not in SUMMED or whole.report.span[0] != found.report.span[0]
-    return found.complete or (whole.report.passed is not None and whole.report.failed is not None)
+def _settled(found: Found) -> bool:
+    """Whether no line above can add to it."""
+    if found.complete:
+        return found.shape not in SUMMED
+    return found.report.passed is not None and found.report.failed is not None
 
 
 def _other_run(between: str) -> bool:
@@ -173,7 +177,9 @@ def _of_words(match: re.Match[str]) -> tuple[int, int]:
 
 
 def _is_told(line: str, match: re.Match[str], *, bad: bool) -> bool:
-    """Whether the words say how it is, and not how it should be or how it was."""
+    """Whether the words say how it is with tests, and not how it should be or how it was."""
+    if match["how"] in _NEED_A_KIND and not match["kind"]:
+        return False
     before = line[max(0, match.start() - 60) : match.start()]
     if not _ONLY_WANTED.isdisjoint(_CLAUSE_END.split(before)[-1].split()):
         return False

@@ -26,17 +26,19 @@ _FOREIGN = re.compile(
     r"""diff\s--git\s | (?:\+\+\+|---)\s[ab]/ | index\s[0-9a-f]{7,40}\.\. | commit\s[0-9a-f]{40} | On\sbranch\s
     |Changes\s(?:to\sbe\scommitted|not\sstaged) | Untracked\sfiles:
     |\[\S{1,80}\s(?:\(root-commit\)\s)?[0-9a-f]{7,40}\]\s
-    |[0-9a-f]{7,40}\s\S | \s\d{1,6}\sfiles?\schanged | total\s\d{1,9}$ | [dl-][rwxsStT-]{9}[.+@]?\s
+    |\s{0,3}[0-9a-f]{7,40}(?:\s|\.\.)\S | To\s(?:https?://|git@)\S | \s\d{1,6}\sfiles?\schanged
+    |total\s\d{1,9}$ | [dl-][rwxsStT-]{9}[.+@]?\s
     |(?:import|from|export|def|class|async|func|fn|pub|use|package|const|let|var|describe|it|test)\b[^\n]{0,200}[;:{(,]$
     |\#{2,6}\s | \#\s[A-Z][a-z] | \s{0,4}(?:[-*]|\d{1,2}[.)])\s(?:\*\*|\[[ xX]\]\s) | \*\*\w""",
     re.VERBOSE,
 )
 """What other tools print, source text, and the marks of a report."""
 _VOICE = re.compile(
-    r"""\b(?:i|i've|i'll|i'm|we|we've|let\sme|let's|implement(?:ed|s|ation)|refactored|looks\sgood|as\sexpected
+    r"""(?-i:\b(?:I|We)(?:'ve|'ll|'m|'re)?\s[a-z])
+    |\b(?:let\sme|let's|implement(?:ed|s|ation)|refactored|looks\sgood|as\sexpected
         |(?:added|fixed|created|updated|changed|rewrote|removed|moved)\s(?:the|an?|all|new|it|this|both|\d|`)
         |(?:all|the)\s(?:\w{1,20}\s)?tests\s(?:are\s)?(?:pass|green)\w{0,3}
-        | (?:task|story|work|feature|everything)\s(?:is|are|done))\b
+        |(?:task|story|work|feature|everything)\s(?:is|are|done))\b
     |^\W{0,4}(?:all\s)?(?:done|finished|completed?|ready|next|summary)\b[^\n]{0,80}[.!:]$
     |[我已]|完成|修[復复正]|新增|實作|实现""",
     re.VERBOSE | re.IGNORECASE,
@@ -48,29 +50,31 @@ _ANNOUNCED = re.compile(
     (?:\S{1,20}\s){0,4}(?:tests?|suite|specs?|pytest|jest|vitest)\b[^\n]{0,40}[:.]$""",
     re.VERBOSE | re.IGNORECASE,
 )
+_SENTENCE = re.compile(r"[\"'(*_]{0,3}[A-Z\u3400-\u9fff](?:\S{1,60}\s){3}[^\n]{0,300}[.!?:。！？：]$")
 _FILLING = re.compile(
-    r"""\s{2,} | \t | [E>]\s | at\s | \$\s | [=\-_─━═⎯*~.\#]{3,} | [│┃|┌└├┐┘┤┬┴┼╭╰╮╯╔╚║] | [\[\](){}"'<,;]
-    |[✓✔✗✕✘✖❯×√↓●○∅▶◼◇✅❌⚠⏭★·•→↳⚡🌈🎉ℹ] | [-+]\s?(?:[Ee]xpected|[Rr]eceived|actual|[\[\]{}"'0-9<(])
-    |(?i:(?:npm|yarn|pnpm|bun|warn(?:ing)?|info|error|err|debug|note|notice|hint|help|caused\sby|fatal|panic|exception|log)
+    r"""\s{2,} | \t | \s?(?:
+      [E>]\s | at\s | \$\s | [=\-_─━═⎯*~.\#]{3,} | [│┃|┌└├┐┘┤┬┴┼╭╰╮╯╔╚║] | [\[\](){}"'<,;]
+    | [✓✔✗✕✘✖❯×√↓●○∅▶◼◇✅❌⚠⏭★·•→↳⚡🌈🎉ℹ] | [-+]\s?(?:[Ee]xpected|[Rr]eceived|actual|[\[\]{}"'0-9<(])
+    | (?i:(?:npm|yarn|pnpm|bun|warn(?:ing)?|info|error|err|debug|note|notice|hint|help|fatal|panic|log|caused\sby)
         (?:\s?[:!\[]|\s(?:err!|warn|error|notice|run|exec|test|command|visit)\b))
-    |[\w.]{0,80}(?:Error|Exception|Warning|Failure)\b | Traceback\s | During\shandling | The\sabove\sexception | File\s"
-    |(?:Compiling|Finished|Running|Building|Download(?:ing|ed)|Updating|Locking|Blocking|Fresh|Checking|Resolv(?:ing|ed)
+    | [\w.]{0,80}(?:Error|Exception|Warning|Failure)\b | Traceback\s | During\shandling | The\sabove\sex | File\s"
+    | (?:Compiling|Finished|Running|Building|Download(?:ing|ed)|Updating|Locking|Blocking|Checking|Resolv(?:ing|ed)
         |Fetching|Install(?:ing|ed)|Prepared|Uninstalled|Audited|Using|Creating|Destroying|Start(?:ing|ed)|Collecting
-        |Load(?:ing|ed)|Generating|Determining|Restored|Linking|Build|Built|Transforming|Processing|Watching|Waiting|Executing
-        |Adding|Packaging|Connect(?:ing|ed)|Applying|Migrating|Operations\sto|System\scheck|Synchronizing|Analyzing
-        |Configuring|Stopping|Initializing|Launching|Reading|Writing|Wrote|Coverage|Captured|Expected
-        |Received|Actual|Difference)\b
-    |\(node:\d | \(Use\s | \d{4}-\d\d-\d\d | \d{1,2}:\d\d | \S{1,200}:\d{1,6}(?:[:,)\s]|$)
-    |\S{1,200}\.\w{1,5}(?::|\s\(|\(\d|$)
-    |Exit\scode\s\d | exit\sstatus\s | make(?:\[\d\])?:\s | \S{1,60}@\S{1,60}[:\s][^\n]{0,60}[\#$%] | ELIFECYCLE
-    |Command\sfailed | Done\sin\s | BUILD\s | \d{1,6}\sactionable\stasks? | To\s(?:open|learn|view|see|rerun|debug)\s | See\s
-    |For\smore\s | Name\s{2,} | TOTAL\s | All\sfiles | Required\stest\scoverage 
-    |\d{1,6}\sfiles?\sskipped\sdue | Slow\stests?
-    |(?:Failures?|Errors?|failures|successes|OK|ok|FAIL|PASS):?$ | Jest\s | Force\sexiting | A\sworker\sprocess | This\scan\s
-    |thread\s' | stack\sbacktrace | goroutine\s\d | (?:goos|goarch|pkg|cpu|left|right):\s | std(?:out|err)\b
-    |expected | received | actual | Feature: | Scenario: | (?:Given|When|Then|And)\s | …
-    |[\w./@-]{1,120}\.(?:py|[cm]?[jt]sx?|go|rs|rb|java|kt|swift|php|exs?|dart|c|cc|cpp|h|cs)\b
-    |\d{1,6}(?:\s\||\)\s|%) | [.FEsxX]{4,}$ | [^\s.!。！]{1,200}$""",
+        |Load(?:ing|ed)|Generating|Determining|Restored|Linking|Build|Built|Transforming|Processing|Watching|Waiting
+        |Executing|Adding|Packaging|Connect(?:ing|ed)|Applying|Migrating|Operations\sto|System\scheck|Synchronizing
+        |Analyzing|Configuring|Stopping|Initializing|Launching|Reading|Writing|Wrote|Coverage|Captured|Expected|Received
+        |Actual|Difference)\b
+    | [\w.-]{1,40}:\s\w{1,30}(?:\[\d{1,3}\])?>\s | \d\d\s\d\d\s\d{4}\s | \d{4}-\d\d-\d\d | \d{1,2}:\d\d
+    | \(node:\d | \(Use\s | \S{1,200}:\d{1,6}(?:[:,)\s]|$) | \S{1,200}\.\w{1,5}(?::|\s\(|\(\d|$)
+    | Exit\scode\s\d | exit\sstatus\s | make(?:\[\d\])?:\s | \S{1,60}@\S{1,60}[:\s][^\n]{0,60}[\#$%] | ELIFECYCLE
+    | Command\sfailed | Done\sin\s | BUILD\s | \d{1,6}\sactionable\stasks? | Tasks:\s | Cached:\s | Time:\s | See\s
+    | To\s(?:open|learn|view|see|rerun|debug)\s | For\smore\s | Name\s{2,} | TOTAL\s | All\sfiles | Slow\stests?
+    | Required\stest\scoverage | \d{1,6}\sfiles?\sskipped\sdue | Jest\s | Force\sexiting | A\sworker\sprocess
+    | (?:Failures?|Errors?|failures|successes|OK|ok|FAIL|PASS):?$ | This\scan\s | std(?:out|err)\b
+    | thread\s' | stack\sbacktrace | goroutine\s\d | (?:goos|goarch|pkg|cpu|left|right):\s | expected | received
+    | actual | Feature: | Scenario: | (?:Given|When|Then|And)\s | …
+    | [\w./@-]{1,120}\.(?:py|[cm]?[jt]sx?|go|rs|rb|java|kt|swift|php|exs?|dart|c|cc|cpp|h|cs)\b
+    | \d{1,6}(?:\s\||\)\s|%|\s(?:pending|skipped|todo)$) | [.FEsxX]{4,}$ | [^\s.!。！]{1,200}$)""",
     re.VERBOSE,
 )
 """What stands in a run between a runner's own lines."""
@@ -105,21 +109,23 @@ def only_tests(text: str, begins: AbstractSet[int]) -> bool:
     """
     lines = _lines(text, begins)
     own = [index for index, line in enumerate(lines) if line.runner]
-    if not own or any(line.told for line in _outside(lines, own)):
+    if not own or _reported(lines, own):
         return False
     unknown = [index for index, line in enumerate(lines) if not line.known]
     told = sum(lines[index].told for index in unknown)
     early, late = sum(index < own[0] for index in unknown), sum(index > own[-1] for index in unknown)
-    if len(own) > 1 and early <= _HEAD and late <= _TAIL and early + late < len(own) and told * 10 <= len(lines):
+    if len(own) > 1 and early <= _HEAD and late <= _TAIL and early + late <= len(own) and told * 10 <= len(lines):
         return True
     enough = len(own) * 10 >= len(lines) or own[-1] >= len(lines) - _NEAR
     return enough and not told and len(unknown) * 5 <= len(lines) * 2
 
 
-def _outside(lines: Sequence[_Line], own: Sequence[int]) -> Iterable[_Line]:
-    """The lines before and after the run, and of one that is fenced also those between the fences."""
+def _reported(lines: Sequence[_Line], own: Sequence[int]) -> bool:
+    """Whether the lines around a run tell of something else; those of a fenced run are all that are not fenced."""
     fenced = lines[own[0]].fenced
-    return (line for index, line in enumerate(lines) if not own[0] < index < own[-1] or (fenced and not line.fenced))
+    spoken = [line for line in lines if not line.fenced] if fenced else [lines[0], lines[-1]]
+    around = (*lines[: own[0]], *lines[own[-1] + 1 :], *(spoken if fenced else ()))
+    return any(line.told for line in around) or any(_SENTENCE.match(line.text) for line in spoken if not line.known)
 
 
 def _lines(text: str, begins: AbstractSet[int]) -> list[_Line]:

@@ -17,15 +17,16 @@ _PASSING, _EXCUSED, _ONLY = 25, -20, -60
 _LINE = 200
 
 _BAD_LINE = re.compile(
-    r"""\s{0,12}(?:FAIL(?:ED)?(?:[\s:]|$) | ---\sFAIL | not\sok\s | [✗✕✘×]\s | test\s\S.{0,200}\sFAILED$
-    |Some\stests\sfailed | \*\*\sTEST\sFAILED | evaluation\sfailed | Result:\sFAIL | TEST\sRUN\sFAILED | Test\sRun\sFailed | \(fail\)\s
-    |\[FAIL | There\swere\sfailing\stests | .{1,200}\s(?:FAILED|\|\sFAIL\s\|)$)""",
+    r"""\s{0,12}(?:FAIL(?:ED)?[\s:] | ---\sFAIL | not\sok\s | [✗✕✘×]\s | test\s\S.{0,200}\sFAILED$ | \(fail\)
+    |\[FAIL | Some\stests\sfailed | \*\*\sTEST\sFAILED | evaluation\sfailed | Result:\sFAIL | TEST\sRUN\sFAILED
+    |Test\sRun\sFailed | There\swere\sfailing\stests | .{1,200}[\s:.](?:FAIL(?:ED)?|\|\sFAIL\s\|)$)""",
     re.VERBOSE,
 )
 _GOOD_LINE = re.compile(
-    r"""\s{0,12}(?:PASS(?:ED)?(?:[\s:]|$) | ---\sPASS | ok\s(?!.{0,200}\[no\s) | [✓✔√]\s | test\s\S.{0,200}\sok$
-    |All\stests\spassed | \*\*\sTEST\sSUCCEEDED | congratulations | Result:\sPASS | TEST\sRUN\sPASSED | Test\sRun\sSuccessful | \(pass\)\s
-    |\[PASS\] | All\stests\ssuccessful | .{1,200}\s(?:PASSED|\|\sPASS\s\|)$)""",
+    r"""\s{0,12}(?:PASS(?:ED)?[\s:] | ---\sPASS | ok\s(?!.{0,200}\[no\s) | [✓✔√]\s | test\s\S.{0,200}\sok$
+    |\(pass\)\s | \[PASS\] | (?i:\W{0,80}all\stests\spassed) | \*\*\sTEST\sSUCCEEDED | congratulations
+    |Result:\sPASS | TEST\sRUN\sPASSED | Test\sRun\sSuccessful | All\stests\ssuccessful
+    |.{1,200}[\s:.](?:PASS(?:ED)?|\|\sPASS\s\|)$)""",
     re.VERBOSE,
 )
 

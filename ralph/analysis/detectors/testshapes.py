@@ -33,7 +33,7 @@ class _Runner(NamedTuple):
 
 
 _TICKS = "✓✔✗✕✘✖❯×√↓●○∅"
-_TIME = r"[\d.,]{1,9}\s?m?s"
+_TIME = r"[\d.,]{1,9}\s?(?:m?s|seconds)"
 _N = r"\d{1,7}"
 _PYTEST = rf"{_N}\s(?:failed|passed|skipped|deselected|xfailed|xpassed|warnings?|errors?|rerun|subtests\spassed)"
 _SOURCE = r"\S{1,200}[._-](?:test|spec|cy)\.[cm]?[jt]sx?"
@@ -48,9 +48,20 @@ _RUNNERS = (
             *("= FAILURES", "= ERRORS", "= PASSES", "short test summary", "warnings summary", "slowest ", "tests ran"),
             *("collected", "collecting", ".py::", "%]", "rootdir: ", " -- Python ", "plugins: ", "cachedir: "),
             *("configfile: ", "- coverage: ", "_ coverage: ", "usage: pytest", "file or directory not", "conftest"),
-            *("bringing up nodes", "workers [", "named pytest", "PASSED ", "FAILED ", "ERROR ", "SKIPPED ", "XFAIL "),
+            *(
+                "bringing up nodes",
+                "INTERNALERROR>",
+                "Stmts",
+                "workers [",
+                "named pytest",
+                "PASSED ",
+                "FAILED ",
+                "ERROR ",
+                "SKIPPED ",
+                "XFAIL ",
+            ),
         ),
-        rf"""(?:={{1,200}}\s)?{_PYTEST}(?:,\s{_PYTEST}){{0,9}}\sin\s[\d.] | no\stests\sran\sin\s
+        rf"""(?:={{1,200}}\s)?{_PYTEST}(?:,\s{_PYTEST}){{0,9}}\sin\s[\d.]{{1,9}}\s?s | no\stests\sran\sin\s
         |={{2,200}}\s(?:test\ssession\sstarts|FAILURES|ERRORS|PASSES|short\stest\ssummary|warnings\ssummary|slowest\s
             |no\stests\sran|{_PYTEST})
         |collected\s{_N}\sitems? | collecting\s\.\.\. | (?:no\stests|{_N}(?:/{_N})?\stests?)\scollected
@@ -60,7 +71,7 @@ _RUNNERS = (
         |rootdir:\s | platform\s\w{{1,20}}\s--\sPython\s | plugins:\s\S{{1,40}}-\d | cachedir:\s | configfile:\s
         |[-_=]{{3,200}}\scoverage:\s | ERROR:\s(?:usage:\spytest|file\sor\sdirectory\snot\sfound)
         |ImportError\swhile\sloading\sconftest | bringing\sup\snodes | \d{{1,3}}\sworkers\s\[\d
-        |\S{{1,200}}:\sNo\smodule\snamed\s['"]?pytest""",
+        |INTERNALERROR> | Name\s{{2,80}}Stmts\s | \S{{1,200}}:\sNo\smodule\snamed\s['"]?pytest""",
     ),
     _Runner(  # unittest, Django, doctest, tox
         (
@@ -78,28 +89,40 @@ _RUNNERS = (
     ),
     _Runner(  # jest, vitest
         (
-            *("PASS", "FAIL", "SKIP", "RUNS ", "Test Suite", "Tests:", "Tests ", "Snapshots", "Time:", "Test Files"),
+            *("PASS", "FAIL", "SKIP", "RUNS ", "Test Suite", "Tests:", "Tests ", "Snapshots", "Test Files"),
             *("Start at", "Duration", "Ran all test", "RUN ", "DEV ", "⎯⎯", "stdout | ", "stderr | ", "o tests found"),
-            *("o test files found", "o test found", *_TICKS),
+            *(
+                "o test files found",
+                "o test found",
+                "Coverage report",
+                "All files",
+                "Test failed",
+                "script `test",
+                *_TICKS,
+            ),
         ),
-        rf"""(?:PASS|FAIL|SKIP)(?:ED)?(?:[\s:]|$) | RUNS\s{{1,3}}\S | Test\sSuites?: | Snapshots:?\s{{1,8}}\d
+        rf"""(?:PASS|FAIL|SKIP)[\s:]\s{{0,4}}\S | (?:PASSED|FAILED|SKIPPED)\s{{1,4}}\S | RUNS\s{{1,3}}\S
+        |Test\sSuites?: | Snapshots:?\s{{1,8}}\d
         |Tests:?\s{{1,12}}(?:{_N}\s(?:failed|passed|skipped|todo|total|pending|risky|incomplete)|no\stests)
-        |Time:\s{{1,10}}[\d.]{{1,9}}\s?m?s | Test\sFiles\s{{1,4}}(?:\d|no\s) | Start\sat\s{{1,4}}\d\d:
+        |Test\sFiles\s{{1,4}}(?:\d|no\s) | Start\sat\s{{1,4}}\d\d:
         |Duration\s{{1,4}}[\d.]{{1,9}}m?s | Ran\sall\stest\ssuites | (?:RUN|DEV)\s{{1,3}}v\d | ⎯{{3}}
-        |[{_TICKS}]\s(?:\S{{1,200}}\s(?:>|›)\s|[^\n]{{1,250}}?\s(?:\({_N}\stests?\b|\({_TIME}\)|\d[\d.]{{0,8}}m?s$))
+        |[{_TICKS}]\s(?:\S{{1,200}}\s(?:>|›)\s|[^\n]{{1,250}}?\s(?:\({_N}\stests?\b|\({_TIME}\)))
+        |[{_TICKS}]\s[^\n]{{1,250}}?(?:(?<!\sin)\s\d[\d.]{{0,8}}ms|\s\[{_TIME}\]|\s{{2,200}}\d[\d.]{{0,8}}s)$
         |[{_TICKS}]\s(?:[^\n]{{1,200}}?\s›\s|Test\ssuite\sfailed\sto\srun) | (?:stdout|stderr)\s\|\s\S
-        |No\stests?\s(?:files?\s)?found\b""",
+        |No\stests?\s(?:files?\s)?found\b
+        |●\sValidation\sError | %\sCoverage\sreport\sfrom | All\sfiles\s{{1,80}}\|
+        |(?:npm\s(?:error|ERR!)\s|\s?ELIFECYCLE\s{{1,3}})(?:Test\sfailed|Lifecycle\sscript\s`test)""",
     ),
     _Runner(  # mocha, jasmine, karma, ava, cypress, playwright
         (
-            *(" passing", " failing", " pending", " specs", " spec,", "Executed ", " SUCCESS", "TOTAL: ", " passed"),
+            *(" passing", " failing", " specs", " spec,", "Executed ", " SUCCESS", "TOTAL: ", " passed"),
             *(" failed", " flaky", " skipped", " did not run", " worker", "] ›", ".spec.", ".test.", ".cy.", "(Run "),
             *("(Results)", "│ ", "specs passed", "with seed", "No tests found", "Couldn't find", " - "),
         ),
-        rf"""{_N}\s(?:passing|failing|pending)(?:\s\(|$) | {_N}\sspecs?,\s\d | Randomized\swith\sseed\s\d
+        rf"""{_N}\s(?:passing|failing)(?:\s\(|$) | {_N}\sspecs?,\s\d | Randomized\swith\sseed\s\d
         |(?:\S[^\n:]{{0,100}}:\s)?Executed\s{_N}\sof\s\d | TOTAL:\s{_N}\s(?:SUCCESS|FAILED)
         |{_N}\s(?:tests?|known\sfailures?|uncaught\sexceptions?)\s(?:passed|failed|skipped)$
-        |Running\s{_N}\stests?\susing\s\d | {_N}\s(?:passed\s\({_TIME}|(?:failed|flaky|skipped|did\snot\srun)$)
+        |Running\s{_N}\stests?\susing\s\d | {_N}\s(?:passed\s\({_TIME}|(?:failed|flaky|did\snot\srun)$)
         |(?:[{_TICKS}]|ok|x|-)\s{{1,4}}{_N}\s(?:\[|\S{{1,200}}:\d) | {_N}\)\s\[[\w\s-]{{1,40}}\]\s›\s
         |\[{_N}/{_N}\]\s(?:\[|\S{{1,200}}:\d) | \[[\w\s-]{{1,40}}\]\s›\s | \((?:Run\s(?:Starting|Finished)|Results)\)
         |│\s(?:Tests|Passing|Failing|Pending|Spec\sRan|Screenshots):\s | [{_TICKS}]\s{{1,4}}All\sspecs\spassed
@@ -108,11 +131,12 @@ _RUNNERS = (
     ),
     _Runner(  # TAP, node:test, bats
         (
+            "ok - ",
             *(f"ok {digit}" for digit in range(1, 10)),
             *("1..", "TAP version", "# Subtest:", "# tests", "# pass", "# fail", "# suites", "# cancelled", "# skip"),
             *("# todo", "# duration_ms", "ℹ ", "TEST COMPLETE", "Asserts:", "# { total", "# time="),
         ),
-        rf"""(?:not\s)?ok\s\d | 1\.\.{_N}(?:\s|$) | TAP\sversion\s1 | \#\sSubtest:\s | \#\s\{{\stotal:
+        rf"""(?:not\s)?ok\s(?:\d|-\s) | 1\.\.{_N}(?:\s|$) | TAP\sversion\s1 | \#\sSubtest:\s | \#\s\{{\stotal:
         |[\#ℹ]\s(?:tests|pass|fail|suites|cancelled|skipped|skip|todo|duration_ms|time)[\s=]{{1,4}}\d
         |\#\sTEST\sCOMPLETE | Asserts:\s{{1,4}}\d""",
     ),
@@ -123,7 +147,7 @@ _RUNNERS = (
         ),
         rf"""bun\stest\sv\d | {_N}\s(?:pass|fail)$ | {_N}\sexpect\(\)\scalls | Ran\s{_N}\stests?\sacross\s
         |\((?:pass|fail|skip|todo)\)\s\S | running\s{_N}\stests?\sfrom\s | (?:ok|FAILED)\s\|\s{_N}\spassed
-        |\S[^\n]{{0,200}}?\s\.\.\.\s(?:ok|FAILED|ignored)(?:\s\(|$)""",
+        |\S[^\n]{{0,200}}?\s\.\.\.\s(?:ok|FAILED|ignored)\s\(\d""",
     ),
     _Runner(  # go test, gotestsum, Ginkgo
         (
@@ -155,6 +179,8 @@ _RUNNERS = (
                 "Running tests/",
                 " stdout ----",
                 "error: test",
+                "test) due",
+                "Recipe `test",
                 "`test` profile",
                 "Finished test ",
                 "Summary [",
@@ -173,7 +199,8 @@ _RUNNERS = (
         ),
         rf"""running\s{_N}\stests?$ | test\s\S[^\n]{{0,200}}?\s\.\.\.\s(?:ok|FAILED|ignored|bench:) | test\sresult:\s
         |Doc-tests\s\w | Running\s(?:unittests|tests/\S{{1,200}})\s[^\n]{{0,200}}\( | ----\s\S{{1,200}}\sstdout\s----
-        |error:\stest\s(?:run\s)?failed | Finished\s(?:`test`\sprofile|test\s\[) | Nextest\srun
+        |error:\s(?:test\s(?:run\s)?failed|could\snot\scompile\s[^\n]{{1,100}}\stest\)
+            |Recipe\s`test) | Finished\s(?:`test`\sprofile|test\s\[) | Nextest\srun
         |Starting\s{_N}\stests?\sacross | Summary\s\[\s{{0,6}}[\d.]{{1,9}}s\]\s | Suite\sresult:\s
         |Ran\s{_N}\stests?\s(?:for|suites?\b) | \[(?:PASS\]|FAIL[\]:.])""",
     ),
@@ -249,7 +276,7 @@ _RUNNERS = (
     _Runner(  # PHPUnit, Pest, RSpec, minitest, ExUnit, hspec, ShellSpec, Robot Framework, cucumber, busted
         (
             *("PHPUnit ", "OK (", "OK, but", "FAILURES!", "ERRORS!", "WARNINGS!", "Assertions: ", "There was 1 ", "%)"),
-            *("There were ", "Memory: ", "assertions", "examples", "example,", "Finished in ", "with seed"),
+            *("There were ", "Memory: ", "assertions", "examples", "example,", "with seed"),
             *(
                 "rspec ./",
                 "Failed examples:",
@@ -264,11 +291,11 @@ _RUNNERS = (
             *("features passed", "feature passed", "successes /", "success /"),
         ),
         rf"""PHPUnit\s\d | OK\s\({_N}\stests?, | OK,\sbut\s | (?:FAILURES|ERRORS|WARNINGS)!$
-        |Tests:\s{_N},\sAssertions: | There\s(?:was|were)\s{_N}\s(?:failure|error|warning|risky|skipped)
+        |Tests:\s{_N},\sAssertions: | There\s(?:was|were)\s{_N}\s(?:failure|error|warning|risky|skipped)[^\n]{{0,20}}:$
         |[.FEWRSIDN]{{1,100}}\s{{1,80}}{_N}\s/\s{_N}\s\( | Time:\s[\d:.]{{1,12}}\w{{0,3}},\sMemory:
         |(?:{_N}\s(?:doctests?|propert(?:y|ies)|tests?|runs?|examples?|specs?|assertions?),\s){{1,4}}{_N}\s
             (?:failures?|assertions?|passed|failed|errors?)
-        |Finished\sin\s[\d.]{{1,9}}\s?(?:s|m|seconds?|minutes?)\b | Randomized\swith\sseed\s\d | rspec\s\./\S
+        |Randomized\swith\sseed\s\d | rspec\s\./\S
         |Failed\sexamples:$ | Run\soptions:\s | \#\sRunning | Running\sExUnit\swith | {_N}\)\stest\s
         |\S[^\n]{{0,200}}?\|\s(?:PASS|FAIL|SKIP)\s\|$ | {_N}\s(?:scenarios?|steps?)\s\(\d
         |{_N}\s(?:features?|rules?|scenarios?|steps?)\spassed,\s | {_N}\ssuccess(?:es)?\s/\s\d""",
@@ -284,7 +311,7 @@ _RUNNERS = (
         |Failed:\s{_N}\.\s{{1,4}}Skipped:\s | Testing\s\S{{1,100}}:\s(?:Starting\stest|TEST\sCOMPLETE)
         |(?:\S{{1,60}}>\s)?Test\ssuite\s\S{{1,100}}(?::\s(?:RUNNING|PASS|FAIL)|\s(?:passed|failed)$)
         |{_N}\sof\s{_N}\stest\ssuites\s\( | {_N}\sout\sof\s{_N}\stests\sfailed\s\( | Testing\s`
-        |\[(?:OK|FAIL)\]\s{{2,20}}\S | Test\sSuccessful\sin | {_N}\sfailures?!\sin\s | Ran:\s{_N}\stests\sin
+        |\[(?:OK|FAIL)\]\s{{4,20}}\S | Test\sSuccessful\sin | {_N}\sfailures?!\sin\s | Ran:\s{_N}\stests\sin
         |FAILED:\sCases:\s\d | \[\sFAIL\s{_N}\s\|\sWARN | ══\s(?:Testing|Results|Failed\stests) | ──\sFail
         |[✔✖]\s\|[\s\d]{{1,30}}\| | Error:\sTest\sfailures | All\stests\ssuccessful\.$ | Files=\d{{1,6}},\sTests=\d
         |Result:\s(?:PASS|FAIL|NOTESTS)$ | \S{{1,200}}\.t\s\.{{2,80}}\s | Test\sSummary:\s{{1,80}}\|
@@ -307,7 +334,17 @@ _RUNNERS = (
                 " PASSED",
                 " Tests",
             ),
-            *("assed: ", "ASSED: ", "assed, "),
+            *(
+                "assed: ",
+                "ASSED: ",
+                "assed, ",
+                "ll tests passed",
+                "LL TESTS PASSED",
+                "PASS\n",
+                "FAIL\n",
+                "PASSED\n",
+                "FAILED\n",
+            ),
         ),
         rf"""(?i:[\W_]{{0,80}}(?:(?:results?|summary|total|tests?|test\sresults?|final\sresults?)[:\s]\s?|all\s)?
             {_N}(?:\s?(?:/|of|out\sof)\s?{_N})?\s{_TESTED}
@@ -316,12 +353,14 @@ _RUNNERS = (
         |[\W_]{{0,80}}(?:(?:test\s)?(?:results?|summary|tests?)[:\s]\s{{0,4}})?{_N}(?:/{_N})?\s
             passed[,;|/\s]{{1,4}}{_N}\sfailed\b
         |[\W_]{{0,80}}(?:(?:test\s)?(?:results?|summary|total)[:\s]\s{{0,4}}(?:{_N}[,;|\s]{{1,4}})?)?
-            passed:\s{{0,12}}{_N}(?:[,;|/\s]{{1,4}}failed:\s{{0,12}}\d|$))""",
+            passed:\s{{0,12}}{_N}(?:[,;|/\s]{{1,4}}failed:\s{{0,12}}\d|$)
+        |[\W_]{{0,80}}all\stests\spassed[\W_]{{0,80}}$)
+        |[\w(\['"][^\n]{{0,200}}?[\s:.](?:PASS|FAIL)(?:ED)?$""",
     ),
     _Runner(  # the commands themselves, as npm and shells echo them, and their failure to start
         (
             *("\n> ", "\n$ ", "\n+ ", 'script: "test', "vitest:", "jest:", "mocha:", "pytest:", "phpunit:", "rspec:"),
-            *("not found: ", "no such command"),
+            *("not found: ", "no such command", "Running test ", "Task test ", "test] Err", "check] Err"),
         ),
         rf"""[>$]\s\S{{1,150}}(?:@\S{{1,60}})?\s(?:pre|post)?test(?::\S{{1,60}})?(?:\s/\S{{0,200}})?$
         |[>$+]\s(?:[A-Z_]{{1,40}}=\S{{1,80}}\s){{0,4}}(?:(?:npx|bunx|uv|poetry|bundle|pdm|hatch|pnpm|yarn|npm|python3?|node
@@ -329,6 +368,8 @@ _RUNNERS = (
         |[>$+]\s(?:npm|pnpm|yarn|bun|go|cargo|swift|make|just|task|dotnet|mix|flutter|dart|deno|\./gradlew|gradle|mvn|sbt
             |rake|zig|forge|lein|dune|cabal|stack|rebar3|php\sartisan|node\s--test|python\s-m)\s
             (?:run\s|-\S{{1,60}}\s){{0,3}}(?:tests?|unittest|check|runtest|eunit)(?::\S{{1,60}})?(?:\s|$)
+        |>\snx\srun\s\S{{1,60}}:test | •\sRunning\stest\s | Task\stest\s
+        |make(?:\[\d\])?:\s\*\*\*\s\[[^\n]{{0,60}}\b(?:test|check)\]\s
         |npm\s(?:error|ERR!)\sMissing\sscript:\s["']test
         |(?:\S{{1,60}}\s){{0,3}}(?:line\s\d{{1,4}}:\s|\d{{1,4}}:\s)?{_PROGRAMS}:\s(?:command\s)?not\sfound
         |(?:\S{{1,60}}\s)?command\snot\sfound:\s{_PROGRAMS} | error:\sno\ssuch\scommand:\s`(?:nextest|test)""",
