@@ -26,7 +26,7 @@ _LOOKED_AT = 25
 """Words of one role that are looked at, from the beginning and as many from the end."""
 _OPENING, _ENDING = 250, 300
 """Characters of a reply that are its beginning and its end."""
-_ZERO = re.compile(r"[\s*_]{0,6}0(?!\w)")
+_ZERO = re.compile(r"[\s*_:]{0,6}0(?!\w)")
 _LETTER = re.compile(r"\w")
 _END = re.compile(r"[\s*_]{0,4}(?:[.:!,;(—–-]|\Z|(?<=\n))")
 

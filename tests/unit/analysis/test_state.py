@@ -1,8 +1,12 @@
-"""The state of a reply, where words decide it: a question to a person, and what only looks like one."""
+"""The state of a reply, where words decide it; what only looks like one; and what goes before words."""
+
+from collections.abc import Iterable
 
 import pytest
 
-from ralph.analysis import analyze_text
+from ralph.analysis import AnalysisContext, Reply, ResponseAnalyzer, Signal, analyze_text
+from ralph.output import Output
+from ralph.status import StatusMissing
 
 
 @pytest.mark.parametrize(
@@ -36,3 +40,103 @@ def test_a_reply_that_ends_by_asking_a_person_is_a_question(text: str) -> None:
 def test_an_offer_and_a_question_to_oneself_are_none(text: str, state: str) -> None:
     analysis = analyze_text(text)
     assert (analysis.state, analysis.question) == (state, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("There is no permission to write.\n\nCan you approve the edit?", "Can you approve the edit?"),
+        ("I need your approval for `deploy`. Which environment is it for?", "Which environment is it for?"),
+        (
+            "It is late. I cannot continue without the key of the vault.",
+            "I cannot continue without the key of the vault.",
+        ),
+        ("Still waiting for permission to edit `a.py`.", "Still waiting for permission to edit `a.py`."),
+    ],
+)
+def test_a_blocked_reply_keeps_what_it_needs_of_a_person(text: str, question: str) -> None:
+    analysis = analyze_text(text)
+    assert (analysis.state, analysis.question) == ("blocked", question)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'm no longer blocked.",
+        "Nothing is blocked, no approval is needed.",
+        "Blocked: none",
+        "Blocked: 0",
+        "If you need permission, say so.",
+        "The reader is a blocking call; the queue is unblocked by a writer.",
+        "No permission errors were found.",
+        "I do not need permission for this.",
+    ],
+)
+def test_what_only_looks_blocked(text: str) -> None:
+    assert analyze_text(text).state != "blocked"
+
+
+def test_words_of_being_blocked_in_the_middle_of_a_report_do_not_count() -> None:
+    report = "I added the parser.\n\n" + "It reads one line after another. " * 10
+    middle = f"{report}\n\nWe cannot proceed to the printer before that.\n\n{report}"
+    assert analyze_text(middle).state == "progress"
+    assert analyze_text(f"I cannot proceed with the printer.\n\n{report}").state == "blocked"
+    assert analyze_text(f"{report}\n\nI cannot proceed with the printer.").state == "blocked"
+
+
+def test_a_workspace_that_moved_speaks_against_an_obstacle() -> None:
+    text = "The commit needs your approval."
+    assert state_of(text) == "blocked"
+    assert state_of(text, progressed=True) == "progress"
+    assert state_of("I cannot proceed.", progressed=True) == "blocked"
+
+
+def state_of(text: str, *, progressed: bool | None = None) -> str:
+    context = AnalysisContext(progressed=progressed)
+    return ResponseAnalyzer().analyze(Output(text=text), StatusMissing(), context).state
+
+
+@pytest.mark.parametrize(
+    ("text", "exit_signal", "status", "state"),
+    [
+        ("I cannot proceed.", "true", "COMPLETE", "done"),
+        ("All tests pass. The work is done.", "false", "BLOCKED", "blocked"),
+        ("All tests pass. The work is done.", "false", "IN_PROGRESS", "progress"),
+        ("I cannot proceed.", "false", "IN_PROGRESS", "blocked"),
+        ("Which one do you want?", "false", "IN_PROGRESS", "question"),
+        ("Error: it fails.", "false", "IN_PROGRESS", "progress"),
+    ],
+)
+def test_the_status_block_goes_before_words(text: str, exit_signal: str, status: str, state: str) -> None:
+    block = f"---RALPH_STATUS---\nSTATUS: {status}\nEXIT_SIGNAL: {exit_signal}\n---END_RALPH_STATUS---"
+    assert analyze_text(f"{text}\n\n{block}").state == state
+
+
+@pytest.mark.parametrize(
+    ("text", "signal"),
+    [
+        ("I'm blocked on the permission to write.", "blocked"),
+        ("Please approve the edit to `a.py`.", "obstacle"),
+        ("Which one do you want?", "question"),
+        ("You've hit your limit · resets 3pm", "limited"),
+        ("Error: it fails.", "only_error"),
+        ("I added a test.", "work"),
+        ("The tests are still running.", "ongoing"),
+        ("Next step: the printer.", "more_to_come"),
+    ],
+)
+def test_every_state_can_be_traced_to_the_text(text: str, signal: str) -> None:
+    [piece, *_] = [piece for piece in analyze_text(text).evidence if piece.signal == signal]
+    assert piece.why
+    assert piece.text
+    assert piece.text == text[piece.start : piece.end]
+
+
+def test_a_detector_of_one_s_own_speaks_for_a_state() -> None:
+    def stormy(reply: Reply) -> Iterable[Signal]:
+        if "storm" in reply.reading.prose:
+            yield Signal("weather", why="Nobody works in a storm.", state="blocked")
+
+    analyzer = ResponseAnalyzer(detectors=[stormy])
+    assert analyze_text("I added a test. A storm is near.", analyzer=analyzer).state == "blocked"
+    assert analyze_text("I added a test.", analyzer=analyzer).state == "progress"
