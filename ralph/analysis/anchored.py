@@ -1,11 +1,11 @@
-"""A pattern that is tried only where one of the words that it begins with stands."""
+"""Patterns that are tried only where one of their words stands."""
 
 import re
 from collections.abc import Iterator, Sequence
 
 from ahocorasick_rs import AhoCorasick, MatchKind
 
-__all__ = ["Anchored"]
+__all__ = ["Anchored", "Around"]
 
 
 class Anchored:
@@ -37,3 +37,35 @@ class Anchored:
     def search(self, text: str) -> re.Match[str] | None:
         """The first match."""
         return next(self.finditer(text), None)
+
+
+class Around:
+    """A regular expression that is searched only around words which every match has.
+
+    For words that are rarer than what a match begins with, such as a number.
+
+    Args:
+        words: one of them stands in every match.
+        pattern: in the syntax of `re.VERBOSE`.
+        before, after: how many characters of a match may stand before and behind the word's beginning.
+    """
+
+    MOST = 100
+    """Places of each word that are looked at."""
+
+    def __init__(self, words: Sequence[str], pattern: str, before: int, after: int) -> None:
+        self._words = words
+        self._pattern = re.compile(pattern, re.VERBOSE)
+        self._before, self._after = before, after
+
+    def search(self, text: str) -> re.Match[str] | None:
+        """The first match around the first word that has one."""
+        for word in self._words:
+            place = text.find(word)
+            for _ in range(self.MOST):
+                if place < 0:
+                    break
+                if match := self._pattern.search(text, max(0, place - self._before), place + self._after):
+                    return match
+                place = text.find(word, place + 1)
+        return None

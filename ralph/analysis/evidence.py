@@ -14,6 +14,8 @@ __all__ = ["MOST", "evidence"]
 MOST = 100
 """Pieces of evidence that are kept of one reply: the weightiest."""
 _SHOWN = 200
+_IN_REPLY = frozenset({"exit_signal", "status_blocked"})
+"""Signals whose place is one of the whole reply, not of the reading."""
 
 
 def evidence(reply: Reply) -> tuple[Evidence, ...]:
@@ -33,8 +35,9 @@ def _pieces() -> TypeAdapter[tuple[Evidence, ...]]:
 
 
 def _row(signal: Signal, reply: Reply) -> dict[str, object]:
-    start, end = signal.start, signal.end
-    if end and signal.kind not in {"exit_signal", "status_blocked"}:
-        start, end = reply.reading.place(start, end)
-    text = storable(reply.output.text[start : min(end, start + _SHOWN)])
-    return {"signal": signal.kind, "start": start, "end": end, "text": text, "weight": signal.weight, "why": signal.why}
+    kind, start, end, text = signal.kind, signal.start, signal.end, ""
+    if end:
+        if kind not in _IN_REPLY:
+            start, end = reply.reading.place(start, end)
+        text = storable(reply.output.text[start : min(end, start + _SHOWN)])
+    return {"signal": kind, "start": start, "end": end, "text": text, "weight": signal.weight, "why": signal.why}

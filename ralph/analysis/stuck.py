@@ -16,6 +16,7 @@ from ralph.analysis.chant import chant
 from ralph.analysis.likeness import LIKENESS, alike
 from ralph.analysis.result import PAST_KEPT, Evidence, Past, Stuck
 from ralph.analysis.signatures import normalised
+from ralph.status.fields import storable
 
 __all__ = ["REPEATS", "WINDOW", "detect_stuck_loop", "stuck"]
 
@@ -66,9 +67,8 @@ def stuck(
         window: iterations whose errors are counted.
     """
     recent = passes[-window:]
-    frequency = Counter(pattern for one in recent for pattern in one.error_signatures)
-    frequency.update(errors)
-    circles = [circle for find in _CIRCLES if (circle := find(passes, repeats))]
+    frequency = Counter([*(pattern for one in recent for pattern in one.error_signatures), *errors])
+    circles = [circle for find in _finders(len(passes), repeats) if (circle := find(passes, repeats))]
     only_errors = all(one.progressed is None for one in recent) and not _varied(recent)
     return _found(frequency, circles, len(recent), repeats, by_errors=only_errors)
 
@@ -157,7 +157,8 @@ def _chanting(passes: Sequence[Past], _: int) -> _Circle | None:
     return found and _Circle("chant", f"one reply says the same {found.times} times", 1, found.phrase)
 
 
-_CIRCLES: tuple[Callable[[Sequence[Past], int], _Circle | None], ...] = (
+_Finder = Callable[[Sequence[Past], int], _Circle | None]
+_CIRCLES: tuple[_Finder, ...] = (
     _same_words,
     _in_turns,
     _only_tests,
@@ -169,6 +170,11 @@ _CIRCLES: tuple[Callable[[Sequence[Past], int], _Circle | None], ...] = (
     _one_error,
     _chanting,
 )
+
+
+def _finders(passes: int, repeats: int) -> Sequence[_Finder]:
+    """Those that may find something in so many passes: two replies in turns are four, all else takes `repeats`."""
+    return _CIRCLES if passes >= min(repeats, 4) else (_chanting,)
 
 
 def _most(passes: Sequence[Past], which: Sequence[bool], repeats: int) -> int:
@@ -218,5 +224,5 @@ def _found(frequency: Counter[str], circles: Sequence[_Circle], size: int, repea
 
 
 def _piece(why: str, text: str) -> Evidence:
-    line = " ".join(text[: 4 * _SHOWN].split())
+    line = " ".join(storable(text[: 4 * _SHOWN]).split())
     return Evidence(signal="stuck", why=why, text=line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…")

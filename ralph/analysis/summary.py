@@ -2,23 +2,24 @@
 
 import re
 
-from ralph.analysis.anchored import Anchored
+from ralph.analysis.anchored import Anchored, Around
 from ralph.analysis.signals import Reply, Signals
 
 __all__ = ["work_summary"]
 
 _TEN = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _WORDS = {word: count for count, word in enumerate(_TEN, start=1)} | {"both": 2}
-_COUNTS = (*"0123456789", *_WORDS)
 _COUNT = rf"(?:\d{{1,6}}|{'|'.join(_WORDS)})"
 
 _CHANGED = ("modified", "changed", "updated", "edited", "created", "added")
 _CHANGING = "|".join(_CHANGED)
-_FILES = Anchored(
-    (*_CHANGED, "touched", "wrote", "file", *_COUNTS),
+_FILES = Around(
+    ("file",),
     rf"""\b(?:{_CHANGING}|touched|wrote)\s(?P<n>{_COUNT})\s(?:\w{{1,20}}\s)?files?\b
         |\b(?P<m>{_COUNT})\s(?:\w{{1,20}}\s)?files?\s(?:were\s|was\s)?(?:{_CHANGING})\b
         |\bfiles?\s(?:{_CHANGING})\s?[:=]\s?(?P<l>{_COUNT})\b""",
+    before=50,
+    after=50,
 )
 _WROTE = (*_CHANGED, "wrote", "implemented", "refactored", "rewrote", "fixed")
 _NAME = r"(?:[\w-]{1,40}/){0,8}[\w-]{1,60}\.[a-z]{1,5}\b"
@@ -30,11 +31,13 @@ _NAMES = re.compile(_NAME)
 _MENDED = ("fixed", "resolved", "corrected")
 _FIXING = f"(?:{'|'.join(_MENDED)})"
 _FAULT = r"(?:error|bug|issue|problem|failure)"
-_FIXED = Anchored(
-    (*_MENDED, *_COUNTS, "error", "bug", "issue", "problem", "failure"),
+_FIXED = Around(
+    _MENDED,
     rf"""\b{_FIXING}\s(?:(?:all|the|these)\s){{0,2}}(?P<n>{_COUNT})\s(?:[\w-]{{1,20}}\s){{0,2}}?{_FAULT}s?\b
         |\b(?P<m>{_COUNT})\s(?:[\w-]{{1,20}}\s)?{_FAULT}s?\s(?:(?:were|was|are|have\sbeen)\s)?{_FIXING}\b
         |\b{_FAULT}s?\s{_FIXING}\s?[:=]\s?(?P<l>{_COUNT})\b""",
+    before=60,
+    after=80,
 )
 _FIXED_ONE = Anchored(_MENDED, rf"\b{_FIXING}\s(?:an?|the|this|that)\s(?:[\w-]{{1,20}}\s){{0,4}}?{_FAULT}\b")
 _MATCHES = 500
@@ -51,7 +54,7 @@ def work_summary(reply: Reply) -> str:
         parts.append(f"{_number(passed, 'test')} passing")
     if failed := _counted(reply.signals, "tests_failed"):
         parts.append(f"{_number(failed, 'test')} failing")
-    if any(word in lower for word in _MENDED) and (fixed := _count(_FIXED, lower) or _matches(_FIXED_ONE, lower)):
+    if fixed := _count(_FIXED, lower) or _matches(_FIXED_ONE, lower):
         parts.append(f"{_number(fixed, 'error')} fixed")
     return ", ".join(parts)
 
@@ -63,7 +66,7 @@ def _counted(signals: Signals, kind: str) -> int:
 
 def _files(lower: str) -> int:
     """How many files the reply says it changed, or else how many it names beside a word of change."""
-    if "file" in lower and (counted := _count(_FILES, lower)):
+    if counted := _count(_FILES, lower):
         return counted
     names: set[str] = set()
     for index, match in enumerate(_NAMED.finditer(lower)):
@@ -73,7 +76,7 @@ def _files(lower: str) -> int:
     return len(names)
 
 
-def _count(pattern: Anchored, lower: str) -> int:
+def _count(pattern: Around, lower: str) -> int:
     match = pattern.search(lower)
     said = (match["n"] or match["m"] or match["l"]) if match else "0"
     return _WORDS.get(said) or int(said)

@@ -101,6 +101,8 @@ class StatusField:
 def storable(text: str) -> str:
     """The text with a replacement character for each NUL and lone surrogate, which no store can hold."""
     if "\0" not in text:
+        if text.isascii():
+            return text
         try:
             text.encode()
         except UnicodeEncodeError:

@@ -57,6 +57,8 @@ class StatusMalformed(BaseModel, frozen=True):
     end: NonNegativeInt = 0
 
 
+_MISSING = StatusMissing()
+
 Status = Annotated[StatusReport | StatusMissing | StatusMalformed, Field(discriminator="kind")]
 
 
@@ -89,7 +91,7 @@ def parse_status(
                 status = status.model_copy(update={"problems": problems})
             return status
         malformed = malformed or status
-    return _promised(source, promise) or malformed or _stray(source, echoes) or StatusMissing()
+    return _promised(source, promise) or malformed or _stray(source, echoes) or _MISSING
 
 
 @lru_cache(maxsize=8)

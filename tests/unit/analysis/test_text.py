@@ -37,8 +37,8 @@ def long_reply(size: int, **cues: str) -> str:
     return f"{cues.get('start', '')}\n{half}{cues.get('middle', '')}\n{half}{cues.get('end', '')}\n"
 
 
-def shown(analysis: Analysis, text: str, signal: str) -> list[str]:
-    return [text[piece.start : piece.end] for piece in analysis.evidence if piece.signal == signal]
+def shown(analysis: Analysis, text: str, *signals: str) -> list[str]:
+    return [text[piece.start : piece.end] for piece in analysis.evidence if piece.signal in signals]
 
 
 @given(st.lists(MARKS, max_size=30).map("".join))
@@ -92,7 +92,7 @@ def test_sentences(text: str, sentences: list[str]) -> None:
 def test_a_strong_phrase_is_found_wherever_it_stands(share: float, size: int) -> None:
     text = planted(size, "All 12 tests are passing. No remaining issues.", share)
 
-    found = shown(analyze_text(text), text, "completion_keyword")
+    found = shown(analyze_text(text), text, "completion_keyword", "discounted_keyword")
 
     assert "All 12 tests are passing" in found
     assert "No remaining issues" in found
