@@ -4,16 +4,20 @@
 kind of function.
 """
 
+from ralph.analysis.detectors.announcements import detect_announcements
 from ralph.analysis.detectors.base import Detector
 from ralph.analysis.detectors.blocks import detect_blocks
 from ralph.analysis.detectors.boxes import detect_boxes
 from ralph.analysis.detectors.certainty import detect_certainty
+from ralph.analysis.detectors.claims import detect_claims
 from ralph.analysis.detectors.faults import detect_faults
 from ralph.analysis.detectors.idleness import detect_idleness
 from ralph.analysis.detectors.keywords import detect_keywords
+from ralph.analysis.detectors.leftovers import detect_leftovers
 from ralph.analysis.detectors.limits import detect_limits
 from ralph.analysis.detectors.percentages import detect_percentages
 from ralph.analysis.detectors.questions import detect_questions
+from ralph.analysis.detectors.reports import detect_reports
 from ralph.analysis.detectors.statuses import detect_status
 from ralph.analysis.detectors.testruns import detect_tests
 from ralph.analysis.detectors.work import detect_work
@@ -24,7 +28,11 @@ DETECTORS: tuple[Detector, ...] = (
     detect_status,
     detect_boxes,
     detect_tests,
+    detect_announcements,
     detect_keywords,
+    detect_claims,
+    detect_reports,
+    detect_leftovers,
     detect_percentages,
     detect_faults,
     detect_certainty,

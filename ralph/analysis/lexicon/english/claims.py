@@ -11,17 +11,31 @@ _ACHIEVED = (
     *("solved", "addressed", "rewrote", "reworked", "redesigned", "converted", "integrated", "upgraded", "replaced"),
     *("set up", "wired up", "hooked up", "wrapped up", "corrected", "closed", "accomplished", "repaired"),
 )
-_DID = ("i", "we")
-_HAVE = ("i've", "i have", "we've", "we have")
 _OPEN = ("unchecked", "open", "remaining", "outstanding", "pending", "unfinished", "incomplete", "unticked")
 _PIECES = ("items", "tasks", "work", "todos", "boxes", "checkboxes", "stories", "steps", "work items", "action items")
-_NONE = ("no", "zero", "0", "no more")
+_NONE = ("no", "zero", "0")
 _RUNNING = (
     *("running", "rerunning", "re-running", "updating", "adding", "checking", "tightening", "applying", "doing"),
     *("trying", "going", "starting", "creating", "writing", "implementing", "fixing", "testing", "verifying"),
     *("moving", "continuing", "proceeding", "looking", "investigating", "recording", "documenting", "replacing"),
     *("making", "installing", "cleaning", "removing", "wiring", "building", "reading", "taking", "switching"),
 )
+_ACTS = (
+    *("let me", "let's", "let us", "i'll", "i will", "we'll", "we will", "i am going to", "i'm going to", "i plan to"),
+    *("i need to", "i now need to", "now i need", "we need to", "i should", "we should", "i have to", "i must"),
+    *("i still need to", "i still have to", "now i can", "next i", "i want to", "i can now", "i'm about to"),
+    *("i am about to", "i'm now", "i am now", "time to", "it's time to"),
+)
+_ACTING = tuple(f"{who} {verb}" for who, verb in product(("i'm", "i am", "now"), _RUNNING))
+_FOLLOWING = (
+    *("next task", "next story", "next phase", "next up", "next iteration", "next loop", "next item", "next pass"),
+    *("next session", "next milestone", "next is", "next sprint", "next priority", "the next one"),
+    *("moving on to", "move on to", "proceed to", "continue with"),
+)
+_REMAINING = tuple(
+    f"{what} {left}" for what, left in product(("tasks", "items", "stories"), ("remaining", "remain", "left"))
+)
+_PROVISOS = ("after approval", "after you", "when approved", "should you", "in case")
 
 CLAIMS: Words = {
     "all": alone("all", "every", "each", "all remaining", "all of the remaining", "all existing"),
@@ -47,25 +61,15 @@ CLAIMS: Words = {
     "nothing left": alone(
         *(f"{none} {left} {pieces}" for none, left, pieces in product(_NONE, _OPEN, _PIECES)),
         *(f"{none} {pieces} {left}" for none, left, pieces in product(_NONE, ("left", "remaining", "remain"), _PIECES)),
-        *("nothing left to do", "nothing more to do", "nothing else to do", "nothing further to do"),
+        *("nothing left to do", "nothing more to do", "nothing else to do", "nothing further to do", "nothing to do"),
         *("nothing left to implement", "nothing remains", "nothing remains to be done", "nothing is left"),
-        *("nothing to do here", "there is nothing left", "nothing left for", "nothing is missing", "no work left"),
-        *("no work remains", "no tasks remain", "no items remain", "no further work", "no further action"),
-        *("no further changes", "no more work", "no further work is needed", "no remaining work"),
+        *("there is nothing left", "nothing is missing", "no work left", "no work remains", "no more work"),
+        *("no further work", "no remaining work", "no more tasks", "no more items", "no more stories"),
     ),
-    "achieve": alone(*_ACHIEVED, *(f"{who} {verb}" for who, verb in product(_DID, _ACHIEVED))),
-    "agent": alone(
-        *(f"{who}{how}" for who, how in product(_HAVE, ("", " now", " just", " already", " also", " fully"))),
-        *(f"{who}{how} successfully" for who, how in product((*_HAVE, *_DID), ("", " now", " just"))),
-        *("successfully", "has successfully", "have successfully"),
-    ),
-    "passive": alone(
-        *("has been", "have been", "has now been", "have now been", "is now", "are now", "is fully", "are fully"),
-        *("has already been", "have already been", "is already", "are already", "was already", "were already"),
-        *("was successfully", "were successfully", "has been successfully", "have been successfully", "now fully"),
-        *("is successfully", "are successfully", "has been fully", "have been fully", "is now fully", "already"),
-    ),
-    "outright": alone("successfully", "has been successfully", "have been successfully", "was successfully"),
+    "achieve": alone(*_ACHIEVED),
+    "agent": alone("i've", "i have", "we've", "we have", "successfully", "has successfully", "have successfully"),
+    "passive": alone("has been", "have been", "is now", "are now", "is fully", "are fully", "been", "already", "fully"),
+    "outright": alone("successfully", "has successfully", "have successfully"),
     "part": alone(
         *("this loop", "this loop's", "loop's", "this iteration", "this iteration's", "this pass", "this round"),
         *("this turn", "this cycle", "current loop", "current iteration", "one task", "one item", "one story"),
@@ -79,32 +83,32 @@ CLAIMS: Words = {
         *("milestone", "milestones", "sprint", "batch", "wave", "round", "loop", "pass", "increment"),
     ),
     "proviso": alone(
-        *("once", "if", "unless", "until", "as soon as", "assuming", "provided that", "after approval", "when you"),
-        *("after you", "pending", "subject to", "when approved", "should you", "in case"),
+        *("once", "if", "unless", "until", "as soon as", "assuming", "provided that", "pending", "subject to"),
+        *_PROVISOS,
     ),
     "reported": alone(
-        *("you said", "you say", "you mentioned", "you asked", "you told me", "the user said", "the user says"),
-        *("claims that", "claimed that", "claims the", "claimed the", "claims to", "supposedly", "allegedly"),
-        *("ostensibly", "claimed it", "the log says", "the log said", "the plan said", "reported that", "claiming"),
-        *("the readme says", "the issue says", "the previous agent", "the prompt says", "example:", "for example"),
+        *("you said", "you mentioned", "you asked", "you told me", "the user said", "the user says", "claims that"),
+        *("claimed that", "claims the", "claimed the", "claims to", "supposedly", "allegedly", "ostensibly"),
+        *("claimed it", "the log says", "the log said", "the plan said", "reported that", "claiming", "for example"),
+        *("the readme says", "the issue says", "the previous agent", "the prompt says", "example:"),
     ),
-    "act": alone(
-        *("let me", "let's", "let us", "i'll", "i will", "we'll", "we will", "i am going to", "i'm going to"),
-        *("i need to", "i now need to", "now i need", "we need to", "i should", "we should", "i have to", "i must"),
-        *("i still need to", "i still have to", "now i can", "next i", "now to", "i want to", "i can now"),
-        *("i'm about to", "i am about to", "i'm now", "i am now", "time to", "it's time to", "i plan to"),
-        *(f"{who} {verb}" for who, verb in product(("i'm", "i am", "now", "next,"), _RUNNING)),
-    ),
+    "act": alone(*_ACTS, *_ACTING),
     "closer": alone(
         *("summary", "summarize", "summarise", "recap", "overview", "status report", "final report", "submit"),
         *("conclude", "wrap up", "final output", "final answer", "note that", "mention", "point out", "stop here"),
-        *("i'll stop", "i'll wait", "i will wait", "i will stop", "i'll leave", "i will leave", "happy to", "glad to"),
-        *("be here", "be available", "complete the task", "finish the task", "mark the task", "mark this", "mark it"),
-        *("notify you", "show you", "walk you", "explain", "leave it", "leave the", "highlight", "list what"),
+        *("wait for", "wait until", "leave it", "leave the", "happy to", "glad to", "be here", "be available"),
+        *("complete the task", "finish the task", "mark the task", "mark this", "mark it", "notify", "explain"),
+        *("highlight", "list what", "walk"),
     ),
     "recap": alone(
         *("summary", "in summary", "to summarize", "here's what", "here is what", "what was done", "what's done"),
-        *("what was implemented", "what was built", "what was delivered", "what was accomplished", "what was completed"),
+        *(
+            "what was implemented",
+            "what was built",
+            "what was delivered",
+            "what was accomplished",
+            "what was completed",
+        ),
         *("what i did", "what i've done", "what i have done", "what i changed", "what changed", "what's in place"),
         *("what i implemented", "what i built", "what was changed", "what was fixed", "what has been done"),
         *("changes made", "files modified", "files changed", "files created", "created files", "modified files"),
@@ -112,46 +116,45 @@ CLAIMS: Words = {
         *("changes:", "changed:", "the changes", "deliverables", "what was added", "implemented files", "highlights"),
         *("implemented features", "features implemented", "recap", "overview of changes", "it includes"),
     ),
+    "future": alone(*_ACTS, *_PROVISOS),
+    "ongoing": alone(*_ACTING, "now i need", "now i can"),
+    "qualifier": alone(*_REMAINING),
+    "resume": alone(*_FOLLOWING),
+    "more": alone(*_FOLLOWING),
     "plain": alone("summary of work", "what was completed", "work completed", "completed work"),
     "verified": alone(
         *("passes", "pass", "passed", "passing", "cleanly", "compiles", "committed", "succeeds", "verified"),
-        *("no errors", "0 errors", "zero errors", "without errors", "is green", "are green", "all green", "succeeded"),
-        *("no warnings", "build successful", "compilation successful", "is clean", "are clean", "tests pass"),
-        *("commit created", "without warnings", "no lint errors", "no type errors"),
+        *("is green", "are green", "all green", "succeeded", "build successful", "compilation successful", "is clean"),
+        *("are clean", "commit created"),
     ),
     "following": alone(
-        *("next task", "next story", "next phase", "next up", "next iteration", "next loop", "next item", "next pass"),
-        *("next session", "next milestone", "remaining tasks", "remaining stories", "remaining phases", "moving on to"),
-        *("move on to", "remaining items", "remaining steps", "next is", "next sprint", "next priority", "next issue"),
-        *("the next one", "tasks remaining", "items remaining", "stories remaining", "tasks remain", "items remain"),
-        *("stories remain", "tasks left", "items left", "stories left", "proceed to", "continue with"),
+        *_FOLLOWING,
+        *("remaining tasks", "remaining stories", "remaining phases", "remaining items", "remaining steps"),
+        *_REMAINING,
     ),
     "left": alone(
-        *("remaining", "remaining work", "remaining issues", "todo", "todos", "to do", "to-do", "still to do"),
-        *("not done", "not done yet", "not yet done", "not yet implemented", "not implemented", "outstanding"),
-        *("what's left", "what is left", "what remains", "left to do", "still missing", "still open", "still needed"),
-        *("the only remaining", "still needs", "still need", "missing", "incomplete", "unfinished", "known failures"),
-        *("work remaining", "not yet complete", "not complete", "in progress", "still in progress", "deferred"),
+        *("remaining", "remaining work", "todo", "todos", "to do", "to-do", "still to do", "outstanding"),
+        *("not yet implemented", "not implemented", "what's left", "what is left", "left to do", "missing"),
+        *("incomplete", "unfinished", "work remaining", "deferred", "in progress", "what remains"),
     ),
-    "underway": alone("🔄", "⏳", "🚧", "⌛", "in progress", "wip", "[in progress]", "under way", "underway"),
+    "underway": alone("🔄", "⏳", "🚧", "⌛", "in progress", "wip", "under way", "underway"),
     "optional": alone(
         *("optional", "optionally", "future", "low-priority", "low priority", "nice to have", "nice-to-have"),
-        *("out of scope", "follow-up", "follow-ups", "later", "could", "recommended", "suggested", "not required"),
-        *("not part of", "beyond the scope", "if you", "when you", "you can", "you may", "you could", "polish"),
+        *("out of scope", "follow-up", "follow-ups", "later", "could", "recommended", "suggested", "beyond this"),
+        *("not part of", "beyond the scope", "you can", "you may", "you could", "polish"),
         *("suggestions", "ideas", "stretch", "post-launch", "backlog", "not blocking", "non-blocking", "cosmetic"),
     ),
     "check": alone(
         *("build", "builds", "compilation", "tests", "test", "test suite", "suite", "lint", "linter", "typecheck"),
-        *("type check", "type checking", "ci", "pipeline", "smoke test", "tests still", "it still"),
+        *("type check", "ci", "pipeline", "smoke test"),
     ),
     "failing": alone(
-        *("fails", "fail", "failing", "failed", "is broken", "are broken", "does not compile", "doesn't compile"),
+        *("fails", "fail", "failing", "failed", "broken", "does not compile", "doesn't compile"),
         *("do not pass", "does not pass", "don't pass", "doesn't pass", "is red", "are red", "not passing"),
     ),
     "beyond": alone(
         *("sandbox", "sandboxed", "sandbox's", "environment", "environment's", "pre-existing", "preexisting"),
         *("unrelated", "network", "offline", "credentials", "api key", "not installed", "unavailable", "flaky"),
-        *("before my", "before this", "existing failures", "this machine", "denied", "not caused by", "on main"),
-        *("already failing", "known issue", "known failures", "permission", "permissions", "previously", "used to"),
+        *("this machine", "denied", "on main", "permission", "permissions", "previously", "used to", "known"),
     ),
 }

@@ -1,0 +1,58 @@
+"""The task that a reply is judged against, as far as the words of the reply can be compared with it."""
+
+import re
+from functools import lru_cache
+
+from ralph.analysis.text import Span
+
+__all__ = ["IDENTIFIER", "Assignment", "assignment"]
+
+_READ, _TITLE = 20_000, 200
+"""Characters of the task, and of its title, that are looked at."""
+_WORD = re.compile(r"[a-z0-9']+|[\u3400-\u9fff]")
+_CONTENT = re.compile(r"[a-z][a-z0-9]{3,40}|[\u3400-\u9fff]{2}")
+_TITLE_END = re.compile(r"[\n。：]|[:.](?=\s)")
+IDENTIFIER = re.compile(
+    r"(?<![\w-])[a-z]{1,10}-\d{1,6}(?![\w-])|(?<![\w&#])#\d{1,6}(?!\w)|(?<![\w-])[a-z]\d{1,3}(?![\w-])"
+    r"|\b(?:task|story|issue|ticket|session|feature|item|bug)\s#?\d{1,4}(?:\.\d{1,3})?(?![\w%])"
+)
+"""What a task is called, in lower case: US-003, #84, E4, story 15.1."""
+_NUMBERED = re.compile(r"\b[a-z]{4,12}\s#?\d{1,4}(?:\.\d{1,3})?(?!\w)|[\u3400-\u9fff]{2}\s?\d{1,4}(?!\w)")
+_HALF = 0.5
+
+
+class Assignment:
+    """The task's words, for comparison with a reply's, both in lower case. Without a task nothing is said of it."""
+
+    def __init__(self, task: str) -> None:
+        lower = task[:_READ].lower()
+        words = _WORD.findall(lower)
+        self._runs = set(zip(words, words[1:], words[2:], words[3:], strict=False))
+        self._names = {*IDENTIFIER.findall(lower), *_NUMBERED.findall(lower)}
+        self._title = frozenset(_CONTENT.findall(_TITLE_END.split(lower.strip()[:_TITLE], maxsplit=1)[0]))
+        self.given = bool(words)
+
+    def is_named(self, text: str) -> bool:
+        """Whether a short text names the task: by a name of it, or by half of the words of its title."""
+        if not self.given:
+            return False
+        if self._names and not self._names.isdisjoint((*IDENTIFIER.findall(text), *_NUMBERED.findall(text))):
+            return True
+        shared = self._title.intersection(_CONTENT.findall(text))
+        return len(shared) >= max(1, _HALF * len(self._title))
+
+    def is_echoed(self, prose: str, span: Span) -> bool:
+        """Whether four words in a row were copied from the task, some of a span among them."""
+        if not self._runs:
+            return False
+        found = list(_WORD.finditer(prose, max(0, span[0] - 60), span[1] + 60))
+        return any(
+            run[0].start() < span[1] and run[3].end() > span[0] and tuple(word[0] for word in run) in self._runs
+            for run in zip(found, found[1:], found[2:], found[3:], strict=False)
+        )
+
+
+@lru_cache(maxsize=8)
+def assignment(task: str) -> Assignment:
+    """The assignment of a task; of the tasks of one run each is read once."""
+    return Assignment(task)

@@ -1,0 +1,107 @@
+"""What speaks against a word that seems to claim completion, in its own sentence and around it."""
+
+import re
+
+from ralph.analysis.detectors.announcements import announced
+from ralph.analysis.detectors.assignment import assignment
+from ralph.analysis.lexicon import Role
+from ralph.analysis.scope import Scope
+from ralph.analysis.signals import Reply
+from ralph.analysis.text import Span
+from ralph.analysis.vocabulary import Hit
+
+__all__ = ["Objections"]
+
+_NEAR = 300
+"""Characters of a sentence on either side of a word that are looked at."""
+_SHARE = re.compile(r"(?<![\d/])(\d{1,6})\s?(?:/|of|out of)\s?(?:the )?(\d{1,6})(?![\d/])")
+_PERCENT = re.compile(r"(?<![\w.,])\d{1,2}(?:\.\d{1,3})?\s?[%％]")
+_PART = re.compile(r"\bfirst\s(?:\d{1,4}|one|two|three|four|five|few|half|part|step|phase|batch)\b")
+_COUNTED = re.compile(r"[\s*_]{1,4}\d{1,4}\s(?!of\b|out\b)(?:[a-z-]{1,20}\s){0,2}[a-z]")
+_ASIDE = re.compile(r"(?:ok|okay|great|good|well|right|nice)?[\s,]{0,3}(?:that's|that is|this is)\s+\w+[.!]?")
+_BOX = re.compile(r"(?:[-*+]|\d{1,3}[.)])\s\[[ x]\]")
+_NUMBER = re.compile(r"[\s*_#-]{0,4}\d")
+_UNIT = re.compile(r"\b(?:step|phase|part|task|story|milestone|iteration|stage|item|sprint|session)\s{0,2}#?\d{1,4}\b")
+
+
+class Objections:
+    """Answers for the claims of one reply."""
+
+    def __init__(self, reply: Reply) -> None:
+        self.scope: Scope = reply.scope
+        self.task = assignment(reply.context.task)
+        self._since = announced(reply)
+
+    def to(self, hit: Hit) -> str:
+        """Why a word, or the span of a whole claim, does not count; empty where it does."""
+        scope = self.scope
+        if hit.start < self._since:
+            return "The agent says after it that it goes on."
+        if negation := scope.negated(hit, 5):
+            return f"“{negation.name}” turns it round."
+        if future := scope.before("future", hit, 6):
+            return f"It has not happened yet: “{future.name}”."
+        if condition := self._condition(hit):
+            return f"It depends on something: “{condition.name}”."
+        if taken := scope.taken_back(hit):
+            return f"“{taken.name}” takes it back."
+        return self._misplaced(hit) or self._partial(hit) or self._echoed(hit)
+
+    def sentence(self, hit: Hit) -> Span:
+        """The sentence around a word, as far as it is looked at."""
+        begin, end = self.scope.reading.sentence(hit.start)
+        return max(begin, hit.start - _NEAR), min(end, hit.end + _NEAR)
+
+    def _condition(self, hit: Hit) -> Hit | None:
+        """A proviso that its sentence begins with ("Once approved, …"), or that follows it ("… once approved")."""
+        begin, _ = self.sentence(hit)
+        for found in self.scope.within("proviso", (begin, hit.start))[:1]:
+            if not self.scope.reading.prose[begin : found.start].strip(" \n*_-"):
+                return found
+        return self.scope.after("proviso", hit, 2) or self.scope.before("reported", hit, 12)
+
+    def _misplaced(self, hit: Hit) -> str:
+        """What the shape of its sentence says against a word."""
+        begin, end = self.sentence(hit)
+        sentence = self.scope.reading.prose[begin:end].strip()
+        if sentence.endswith(("?", "？")):
+            return "It is asked, not said."
+        if _ASIDE.fullmatch(sentence):
+            return "It is said in passing, not in a report of work."
+        if _BOX.match(sentence):
+            return "It stands in a checklist, whose boxes count by themselves."
+        return ""
+
+    def _partial(self, hit: Hit) -> str:
+        """Whether it is said of a part of the whole. A part that the task itself names is the whole."""
+        prose, (begin, end) = self.scope.reading.prose, self.sentence(hit)
+        sentence = prose[begin:end]
+        if any(int(part) < int(whole) for part, whole in _SHARE.findall(sentence)):
+            return "It is said of a part of the whole."
+        near = prose[max(begin, hit.start - 30) : min(end, hit.end + 30)]
+        if _PERCENT.search(near) or _PART.search(near) or _COUNTED.match(prose, hit.end):
+            return "It is said of a part of the whole."
+        if self.task.is_named(sentence):
+            return ""
+        if part := self._named_part((begin, end)):
+            return f"It is said of a part of the whole: “{part}”."
+        if self.scope.of("following") and _UNIT.search(sentence):
+            return "It is said of one part, and more is to come."
+        return ""
+
+    def _named_part(self, span: Span) -> str:
+        prose = self.scope.reading.prose
+        for hit in self._within("part", span):
+            return hit.name
+        for hit in self._within("stage", span):
+            if number := _NUMBER.match(prose, hit.end):
+                return prose[hit.start : number.end()]
+        return ""
+
+    def _within(self, role: Role, span: Span) -> list[Hit]:
+        return [hit for hit in self.scope.within(role, span)[:10] if hit.start >= span[0]]
+
+    def _echoed(self, hit: Hit) -> str:
+        if self.task.is_echoed(self.scope.reading.prose, (hit.start, hit.end)):
+            return "It repeats the task's own words."
+        return ""

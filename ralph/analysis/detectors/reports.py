@@ -1,0 +1,63 @@
+"""The shape of a final report: a summary, a list of what was done, and how it was verified.
+
+Two of the three are a report. A report is no claim by itself, but it is a second signal beside one.
+"""
+
+import re
+from collections.abc import Iterable
+from itertools import islice
+
+from ralph.analysis.detectors.announcements import announced
+from ralph.analysis.detectors.assignment import assignment
+from ralph.analysis.signals import HIGH, Reply, Signal
+from ralph.analysis.text import Span
+
+__all__ = ["detect_reports"]
+
+_ITEM = re.compile(r"\n[ \t]{0,8}(?:[-*+•✅✓✔☑]|\d{1,2}[.)]|\*\*\d|\|)[ \t*]")
+_TICK = re.compile(r"[✅✓✔☑]")
+_ITEMS, _TICKS = 2, 3
+_LOOKED_AT = 50
+
+
+def detect_reports(reply: Reply) -> Iterable[Signal]:
+    """The report after the last announcement; of one pass of a loop only where that is the task."""
+    begin = announced(reply)
+    if verified := _verification(reply, begin):
+        yield Signal("verified", "", *verified, 25, "Something is said to have been verified.")
+    text = f"\n{reply.reading.unfenced[begin:]}"
+    listed = sum(1 for _ in islice(_ITEM.finditer(text), _ITEMS)) == _ITEMS
+    ticked = sum(1 for _ in islice(_TICK.finditer(text), _TICKS)) == _TICKS
+    recap = _recap(reply, begin)
+    if recap == (0, 0):
+        return
+    if (listed or ticked) + bool(recap) + bool(verified or ticked) >= 2:
+        span = recap or verified or (begin, begin)
+        yield Signal("completion_report", "report", *span, HIGH, "It has the shape of a final report.", "done")
+
+
+def _recap(reply: Reply, begin: int) -> Span | None:
+    """Where it says that it sums up; (0, 0) where that is of one pass of the loop."""
+    scope, task = reply.scope, assignment(reply.context.task)
+    span: Span | None = None
+    for hit in scope.of("recap")[:_LOOKED_AT]:
+        if hit.start >= begin:
+            sentence = scope.reading.sentence(hit.start)
+            if not task.given and scope.within("part", sentence):
+                return 0, 0
+            span = span or (hit.start, hit.end)
+    return span
+
+
+def _verification(reply: Reply, begin: int) -> Span | None:
+    """A check that is said to pass, or to find no errors."""
+    scope = reply.scope
+    for hit in reversed(scope.of("fault")[-_LOOKED_AT:]):
+        if hit.start >= begin and (absence := scope.before("absence", hit, 1)):
+            return absence.start, hit.end
+    for hit in reversed(scope.of("verified")[-_LOOKED_AT:]):
+        if hit.start < begin:
+            return None
+        if not (scope.negated(hit, 3) or scope.before("future", hit, 6)):
+            return hit.start, hit.end
+    return None
