@@ -60,6 +60,7 @@ def as_json(result: Replayed) -> dict[str, Any]:
                 "decision": step.decision,
                 "reason": step.reason,
                 "breaker": step.breaker,
+                "progressed": step.progressed,
                 **({"pivot": True} if step.pivot else {}),
             }
             for step in result.steps

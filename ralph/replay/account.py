@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 from ralph.analysis.result import Evidence
+from ralph.breaker import BreakerState
 from ralph.changes import FINGERPRINTS_KEPT, Changes
 from ralph.conclusion import Progress, progress
 from ralph.decision import Complete, Decision, Halt, Pause, StopReason, following, held_by
@@ -30,6 +31,7 @@ class Step:
     Attributes:
         index: of the pass in its run, from 0.
         breaker: where it stood then: closed, open or half_open.
+        progressed: whether the pass moved workspace or plan; None where that is unknown.
         pivot: how the loop goes in circles, so that the next pass would have been told to change its approach; empty
             otherwise.
     """
@@ -38,6 +40,7 @@ class Step:
     decision: Literal["continue", "complete", "halt", "pause"]
     reason: str
     breaker: str
+    progressed: bool | None = None
     pivot: str = ""
 
 
@@ -82,21 +85,22 @@ class Replay:
     """Hears the passes of one run in order. Its memory does not grow with them but for one step each.
 
     Args:
-        run: what is known of the run: its task, workspace and plan before its first pass. Without it the first plan
-            that is told stands for that before the run.
+        run: of a run of ours: its task, workspace and plan before its first pass. Such a run has waited for its
+            rate limits itself. Without it the first plan that is told stands for that before the run, and limited
+            passes after a limited one are skipped, for Ralph would have waited.
         task: what the run was to do, where nothing more is known of it.
     """
 
     def __init__(
         self, judging: Judging, name: str | None = None, run: RunRecord | None = None, *, task: str = ""
     ) -> None:
-        self._plan_known = run is not None
+        self._plan_known = self._waited_itself = run is not None
         run = run or RunRecord(id="replay", task=task, started_at=_TIMELESS)
         self._named = run.fingerprint is not None
         if not self._named:
             run = run.model_copy(update={"fingerprint": f"{_UNNAMED}start"})
         self._loop = Loop.over(judging, run)
-        self._now = _TIMELESS
+        self._now = self._ended = self._earliest = _TIMELESS
         self._waits = False
         self._last = 0
         self._result = Replayed(name, bounded=judging.rules.limits.max_iterations is not None)
@@ -120,33 +124,36 @@ class Replay:
             self._pass_by(heard)
 
     def _wait(self, heard: Pass) -> None:
-        """Lets the time come in which a pass begins. While a pause lasts, a limit of the run may be reached."""
+        """Lets the time come in which a pass begins: the recorded one, but none before the end of a pause. While that
+        lasts, a limit of the run may be reached. Of passes without a time all are at the same moment.
+        """
         loop, limits = self._loop, self._loop.judging.rules.limits
         while (pause := loop.state.paused) is not None:
-            until = min(pause.until, limits.ends(loop.state.spent, self._now) or pause.until)
-            spent = loop.state.spent.waited((until - self._now).total_seconds())
-            self._now = _bounded(max(self._now, until))
+            until = min(pause.until, limits.ends(loop.state.spent, self._ended) or pause.until)
+            spent = loop.state.spent.waited((until - self._ended).total_seconds())
+            self._now = self._ended = self._earliest = _bounded(max(self._ended, until))
             limit = limits.reached(spent, self._now)
             held = held_by(limit) if limit else None
             loop.state = loop.state.model_copy(update={"spent": spent, "decision": held})
             if isinstance(held, Halt):
-                self._note(held, loop.state.breaker.state)
+                self._note(held, loop.state.breaker)
                 return
-        self._now = _bounded(max(self._now, heard.at or self._now))
+        self._now = _bounded(max(self._earliest, heard.at or self._now))
 
     def _judge(self, heard: Pass, index: int) -> None:
         seen, left = self._look(heard)
-        ended = _bounded(self._now + timedelta(seconds=heard.duration or 0.0))
+        ended = self._now + timedelta(seconds=min(heard.duration or 0.0, (_LATEST - self._now).total_seconds()))
         record = self._loop.judged(
             heard.output, seen, at=self._now, until=ended, verification=heard.verification, fingerprint=left
         )
         waits = isinstance(record.decision, Pause) and record.decision.then is None
-        if waits and self._waits:
+        if waits and self._waits and not self._waited_itself:
             self._result.skipped += 1
+            self._remember(seen, left)
             return
-        self._waits, self._last, self._now = waits, index, ended
+        self._waits, self._last, self._ended = waits, index, ended
         self._loop.take(record)
-        self._note(record.decision, record.breaker.state)
+        self._note(record.decision, record.breaker, progressed=record.progressed)
 
     def _pass_by(self, heard: Pass) -> None:
         """A pass after the end: all that is asked is whether it moved anything."""
@@ -156,15 +163,22 @@ class Replay:
         self._result.saved_costless += heard.usage.cost is None
         self._result.cut += seen.progressed is True
         self._result.cut_unknown += seen.progressed is None
-        state = self._loop.state
-        marks = tuple(mark for mark in dict.fromkeys((seen.changes.fingerprint, left)) if mark)
-        ticked = max(state.ticked, seen.plan.done) if seen.plan else state.ticked
-        kept = (*state.fingerprints, marks)[-FINGERPRINTS_KEPT:]
-        self._loop.state = state.model_copy(update={"fingerprints": kept, "ticked": ticked, "past": ()})
+        self._remember(seen, left)
 
-    def _note(self, decision: Decision, breaker: str) -> None:
+    def _remember(self, seen: Progress, left: str) -> None:
+        """Keeps what a pass that is not judged has left behind: it is no later one's progress."""
+        state = self._loop.state
+        *before, last = state.fingerprints
+        marks = tuple(dict.fromkeys((*last, *(mark for mark in (seen.changes.fingerprint, left) if mark))))
+        ticked = max(state.ticked, seen.plan.done) if seen.plan else state.ticked
+        self._loop.state = state.model_copy(
+            update={"fingerprints": (*before, marks[-FINGERPRINTS_KEPT:]), "ticked": ticked}
+        )
+
+    def _note(self, decision: Decision, breaker: BreakerState, *, progressed: bool | None = None) -> None:
         result, word = self._result, following(decision)
-        result.steps.append(Step(self._last, decision.kind, decision.reason, breaker, word.pivot if word else ""))
+        pivot = word.pivot if word else ""
+        result.steps.append(Step(self._last, decision.kind, decision.reason, breaker.state, progressed, pivot))
         if isinstance(decision, Complete | Halt):
             result.stopped_at = self._last
             result.stop_reason = decision.stop_reason if isinstance(decision, Halt) else "completed"
