@@ -2,8 +2,11 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 from ahocorasick_rs import AhoCorasick, MatchKind
+
+from ralph.analysis.pattern import pattern as late
 
 __all__ = ["Anchored", "Around"]
 
@@ -20,9 +23,13 @@ class Anchored:
     """
 
     def __init__(self, words: Sequence[str], pattern: str, needed: Sequence[str] = ()) -> None:
-        self._words = AhoCorasick(words, MatchKind.LeftmostLongest, store_patterns=False)
-        self._pattern = re.compile(pattern, re.VERBOSE)
+        self._begins = words
         self._needed = needed or words
+        self._pattern = late(pattern, re.VERBOSE)
+
+    @cached_property
+    def _words(self) -> AhoCorasick:
+        return AhoCorasick(self._begins, MatchKind.LeftmostLongest, store_patterns=False)
 
     def finditer(self, text: str) -> Iterator[re.Match[str]]:
         """The matches in order; none overlaps another."""
@@ -55,7 +62,7 @@ class Around:
 
     def __init__(self, words: Sequence[str], pattern: str, before: int, after: int) -> None:
         self._words = words
-        self._pattern = re.compile(pattern, re.VERBOSE)
+        self._pattern = late(pattern, re.VERBOSE)
         self._before, self._after = before, after
 
     def search(self, text: str) -> re.Match[str] | None:

@@ -1,8 +1,9 @@
 """How alike two replies are, by the words that they have in common."""
 
-import re
 from collections import Counter
 from functools import lru_cache
+
+from ralph.analysis.pattern import pattern
 
 __all__ = ["LIKENESS", "alike"]
 
@@ -12,7 +13,7 @@ LIKENESS = 0.85
 _COMPARED = 20_000
 _SHORT = 120
 """Words that two replies have together, below which they are short."""
-_WORD = re.compile(r"[a-z0-9_]+|[^\w\s]|[\u3400-\u9fff]")
+_WORD = pattern(r"[a-z0-9_]+|[^\w\s]|[\u3400-\u9fff]")
 
 
 def alike(left: str, right: str) -> float:

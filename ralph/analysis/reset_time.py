@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from zoneinfo import ZoneInfo
 
+from ralph.analysis.pattern import pattern
 from ralph.analysis.signals import Signal
 from ralph.analysis.text import Span
 
@@ -24,14 +25,14 @@ _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _AMOUNT = (
     r"\d{1,7}(?:\.\d{1,6})?\s?(?:ms|millis\w{0,9}|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?)(?![a-z])"
 )
-_WAIT = re.compile(
+_WAIT = pattern(
     r"\b(?:try(?:ing)? again|retry(?:ing)?|retry[-_ ]after|resets?|available again|wait)\b[^\n\d.;]{0,20}?"
     rf"({_AMOUNT}(?:(?:,|\sand)?\s?{_AMOUNT}){{0,3}})"
     r"|retry[-_ ]after[\"']?\s{0,2}[:=]?\s{0,2}(\d{1,7}(?:\.\d{1,6})?)(?![\w:])",
     re.IGNORECASE,
 )
-_DIGITS = re.compile(r"\d+")
-_PIECE = re.compile(r"(\d{1,7}(?:\.\d{1,6})?)\s?(ms|mil|[smhd])", re.IGNORECASE)
+_DIGITS = pattern(r"\d+")
+_PIECE = pattern(r"(\d{1,7}(?:\.\d{1,6})?)\s?(ms|mil|[smhd])", re.IGNORECASE)
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = rf"(?:{'|'.join(_MONTHS)})[a-z]{{0,6}}\.?"
@@ -42,8 +43,8 @@ _ZONE = r"(?:\s?\((?P<zone>[\w/+-]{1,40})\)|\s(?P<zone2>utc|gmt|[a-z]{1,20}/[\w/
 _ISO = r"(?P<iso>\d{4}-\d{2}-\d{2}[t ]\d{2}:\d{2}(?::\d{2})?(?:\.\d{1,9})?(?:\s?(?:z|utc)|[+-]\d{2}:?\d{2})?)"
 _ON = rf"(?:(?:(?P<date>{_DATE})|(?P<tomorrow>tomorrow)|today),?\s(?:at\s)?)?"
 _SAID = rf"(?P<unix>1\d{{9}}(?:\d{{3}})?)(?!\d)|{_ISO}|{_ON}{_CLOCK}{_ZONE}"
-_TIME = re.compile(rf"(?:\b(?:resets?|try again|available|until)\b|\|)[^\n\d]{{0,25}}?(?P<said>{_SAID})", re.IGNORECASE)
-_WHOLE = re.compile(_SAID, re.IGNORECASE)
+_TIME = pattern(rf"(?:\b(?:resets?|try again|available|until)\b|\|)[^\n\d]{{0,25}}?(?P<said>{_SAID})", re.IGNORECASE)
+_WHOLE = pattern(_SAID, re.IGNORECASE)
 
 
 def ends_of_limit(text: str, span: Span) -> Iterator[Signal]:

@@ -1,10 +1,10 @@
 """How far a word reaches: negation, what has not happened yet, and what the same sentence takes back."""
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 from ralph.analysis.lexicon import Role
+from ralph.analysis.pattern import pattern
 from ralph.analysis.text import Reading, Span
 from ralph.analysis.vocabulary import Hit, Hits
 
@@ -12,8 +12,8 @@ __all__ = ["Scope"]
 
 _REACH = 60
 """Characters that a negation or a future reaches at most."""
-_CLAUSE_END = re.compile(r"[,;:()，、；：]|\b(?:but|however|although|so|because|since)\b")
-_WORD = re.compile(r"[a-z0-9']+|[\u3400-\u9fff]{1,2}")
+_CLAUSE_END = pattern(r"[,;:()，、；：]|\b(?:but|however|although|so|because|since)\b")
+_WORD = pattern(r"[a-z0-9']+|[\u3400-\u9fff]{1,2}")
 
 
 class Scope:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 
 from ralph.analysis.anchored import Anchored
+from ralph.analysis.pattern import pattern
 from ralph.analysis.text import Reading
 from ralph.output import Failed
 from ralph.status.fields import storable
@@ -30,11 +31,11 @@ _STRONG = Anchored(
         |{"|".join(map(re.escape, _SAID))}""",
 )
 _DROPPED = (
-    (re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{7,64}\b"), " "),
-    (re.compile(r"(?<![\w.~@+-])(?:[a-z]:)?(?:[\w.~@+-]{0,80}[/\\]){1,40}[\w.~@+-]{0,80}"), "path"),
-    (re.compile(r"\d+(?:[.:,]\d+)*"), " "),
-    (re.compile(r"[\"'`“”‘’]"), ""),
-    (re.compile(r"\s+"), " "),
+    (pattern(r"0x[0-9a-f]+|\b[0-9a-f]{7,64}\b"), " "),
+    (pattern(r"(?<![\w.~@+-])(?:[a-z]:)?(?:[\w.~@+-]{0,80}[/\\]){1,40}[\w.~@+-]{0,80}"), "path"),
+    (pattern(r"\d+(?:[.:,]\d+)*"), " "),
+    (pattern(r"[\"'`“”‘’]"), ""),
+    (pattern(r"\s+"), " "),
 )
 
 
@@ -59,8 +60,8 @@ def failure_signature(failure: Failed) -> str:
 def normalised(error: str) -> str:
     """An error without what differs from one time to the next: paths, numbers, hexadecimal, quotes, case."""
     text = storable(error[: 4 * _LENGTH]).lower()
-    for pattern, instead in _DROPPED:
-        text = pattern.sub(instead, text)
+    for dropped, instead in _DROPPED:
+        text = dropped.sub(instead, text)
     return text.strip(" .:,;-")[:_LENGTH]
 
 

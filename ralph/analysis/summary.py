@@ -1,8 +1,7 @@
 """What was done, in one line: "Modified 3 files, 12 tests passing, 2 errors fixed"."""
 
-import re
-
 from ralph.analysis.anchored import Anchored, Around
+from ralph.analysis.pattern import pattern
 from ralph.analysis.signals import Reply, Signals
 
 __all__ = ["work_summary"]
@@ -27,7 +26,7 @@ _NAMED = Anchored(
     _WROTE,
     rf"\b(?:{'|'.join(_WROTE)})\b[^\n.;`]{{0,40}}?(?P<names>`?{_NAME}`?(?:(?:,?[ ]and|,)[ ]`?{_NAME}`?){{0,20}})",
 )
-_NAMES = re.compile(_NAME)
+_NAMES = pattern(_NAME)
 _MENDED = ("fixed", "resolved", "corrected")
 _FIXING = f"(?:{'|'.join(_MENDED)})"
 _FAULT = r"(?:error|bug|issue|problem|failure)"

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 
+from ralph.analysis.pattern import pattern
 from ralph.analysis.scope import Scope
 from ralph.analysis.signals import Reply, Signal
 from ralph.analysis.text import Reading, Span
@@ -12,7 +13,7 @@ __all__ = ["detect_faults"]
 
 LOOKED_AT = 500
 """Error words that are looked at, half of them from the end."""
-_EMPTY = re.compile(
+_EMPTY = pattern(
     r"""(?:\s(?:tests?|checks?|cases?|count|found|remaining|left|detected|reported))?["'*_]{0,3}\s{0,3}[:=][*_]{0,3}
         (?:\s{0,3}[-*]\s|\s{0,3})[*_]{0,3}
         (?:0(?!\w|\.\d)
@@ -21,8 +22,8 @@ _EMPTY = re.compile(
     re.VERBOSE,
 )
 """What says behind an error word that there is none: "errors: 0", "Known issues: none so far"."""
-_NUMBER = re.compile(r"\s?#\d")
-_FAILING = re.compile(r":?\s{0,2}[1-9]")
+_NUMBER = pattern(r"\s?#\d")
+_FAILING = pattern(r":?\s{0,2}[1-9]")
 """What makes "exit code" an error."""
 _MARKS = " \t\n*_-:."
 """What an empty section may hold."""

@@ -4,17 +4,16 @@ import re
 from collections import deque
 from collections.abc import Iterable
 
+from ralph.analysis.pattern import pattern
 from ralph.analysis.scope import Scope
 from ralph.analysis.signals import Reply, Signal
 from ralph.analysis.text import Span
 
 __all__ = ["detect_percentages"]
 
-_PERCENT = re.compile(
-    r"(?P<n>[0-9](?<![\w.,].)[0-9]{0,2})(?:\.[0-9]{1,6}|,[0-9]{1,2})?\s?(?:[%％]|percent\b|per\scent\b)"
-)
+_PERCENT = pattern(r"(?P<n>[0-9](?<![\w.,].)[0-9]{0,2})(?:\.[0-9]{1,6}|,[0-9]{1,2})?\s?(?:[%％]|percent\b|per\scent\b)")
 """Its first character is one of a set, to which `re` skips ahead."""
-_IN_CHINESE = re.compile(r"百分之\s?(?P<n>[0-9]{1,3})(?![0-9])")
+_IN_CHINESE = pattern(r"百分之\s?(?P<n>[0-9]{1,3})(?![0-9])")
 _SIGNS = ("%", "％", "percent", "per cent")
 _NEAR, _BESIDE = 40, 20
 _LOOKED_AT = 200

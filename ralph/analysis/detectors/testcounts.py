@@ -12,6 +12,7 @@ from ahocorasick_rs import AhoCorasick
 
 from ralph.analysis.anchored import Anchored
 from ralph.analysis.detectors.testclosing import SUMMED, Found, Report, closing, excused
+from ralph.analysis.pattern import pattern
 from ralph.analysis.text import Span
 
 __all__ = ["Report", "last_report"]
@@ -24,7 +25,7 @@ _REACH = 300
 _CLOSE, _NEAR = 2000, 200
 """Characters between the lines of one report by a runner, and between an agent's words on what passed and failed."""
 
-_DIGIT = re.compile(r"\d")
+_DIGIT = pattern(r"\d")
 _KIND = r"(?:(?:[a-z][\w-]{0,20}\s){0,2}(?:tests?|specs?|test\scases?|cases|examples?|scenarios))"
 _WORDS = Anchored(
     (*"0123456789", "pass", "fail", "通過", "通过", "失敗", "失败"),
@@ -39,7 +40,7 @@ _WORDS = Anchored(
     |(?P<zh_first>通過|通过|失敗|失败)了?[:：\s]{{0,3}}(?P<n6>\d{{1,7}})\s?[個个項项條条]?\s?(?:測試|测试)?""",
 )
 _NEED_A_KIND = {"passes", "green", "succeed", "succeeds", "succeeded", "fails"}
-_CLAUSE_END = re.compile(r"[.,;:!?()]\s|\n")
+_CLAUSE_END = pattern(r"[.,;:!?()]\s|\n")
 _ONLY_WANTED = frozenset((
     *("not", "no", "never", "without", "will", "should", "would", "must", "once", "until", "unless", "if", "when"),
     *("make", "makes", "get", "need", "needs", "want", "wants", "expect", "expected", "expects", "require", "least"),
@@ -47,10 +48,10 @@ _ONLY_WANTED = frozenset((
     *("don't", "didn't", "doesn't", "aren't", "isn't", "won't", "ensure"),
 ))
 """In the clause before a number that is wished for, denied, or past."""
-_MENDED_BEFORE = re.compile(
+_MENDED_BEFORE = pattern(
     r"\b(?:fix(?:ed|es|ing)?|resolved?|repaired|corrected|was|were|from|before)\b[^.;:!?\n]{0,25}$"
 )
-_MENDED_AFTER = re.compile(r"[^.;!?\n]{0,25}\b(?:now|fixed|resolved|before|earlier|initially|previously|at\sfirst)\b")
+_MENDED_AFTER = pattern(r"[^.;!?\n]{0,25}\b(?:now|fixed|resolved|before|earlier|initially|previously|at\sfirst)\b")
 _SOUGHT = AhoCorasick(
     (
         *("pass", "fail", "tests", "test ", "examples", "specs", "executed ", "success", "succeeded", "scenario"),

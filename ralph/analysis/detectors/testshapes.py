@@ -4,11 +4,12 @@ Every pattern is matched at the beginning of a line, with bounded repetition, an
 runners whose marks it holds: prose holds few of them, and costs next to nothing.
 """
 
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from ahocorasick_rs import AhoCorasick
+
+from ralph.analysis.deferred import Deferred
 
 __all__ = ["runner_lines"]
 
@@ -16,7 +17,7 @@ _REACH = 300
 """Characters of a line in which a mark has to stand."""
 _LONGEST = 600
 """Characters of a line that are looked at."""
-_HITS = 2000
+_HITS = 1000
 """Marks looked at from the beginning, and as many from the end."""
 
 
@@ -376,9 +377,9 @@ _RUNNERS = (
     ),
 )
 
-_PREFIX = r"(?:\S{1,60}:test(?::\S{1,30})?:\s)?[ \t]{0,40}"
+_PREFIX = r"(?:\S{1,60}:test(?::\S{1,30})?:\s)?+[ \t]{0,40}+"
 """A tool for monorepos writes package and task in front of each line."""
-_PATTERNS = tuple(re.compile(f"{_PREFIX}(?:{runner.lines})", re.VERBOSE) for runner in _RUNNERS)
+_PATTERNS = tuple(Deferred(f"{_PREFIX}(?:{runner.lines})") for runner in _RUNNERS)
 _MARKS = sorted({mark for runner in _RUNNERS for mark in runner.marks})
 _RUNNERS_OF = tuple(
     tuple(pattern for runner, pattern in zip(_RUNNERS, _PATTERNS, strict=True) if mark in runner.marks)

@@ -1,12 +1,13 @@
 """Text as a terminal shows it: without the codes that colour it."""
 
-import re
 from bisect import bisect_right
 from dataclasses import dataclass
 
+from ralph.analysis.pattern import pattern
+
 __all__ = ["Uncoloured", "uncoloured"]
 
-_CODE = re.compile(
+_CODE = pattern(
     r"\x1b(?:\[[0-9;?]{0,20}[@-~]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|[@-Z\\^_])|\[\d{1,3}(?:;\d{1,3}){0,4}m"
 )
 
@@ -39,7 +40,7 @@ def uncoloured(text: str) -> Uncoloured:
     """The text without colours; itself where it has none. Codes are also known in a log that has lost its control
     characters.
     """
-    if "\x1b" not in text and "[0m" not in text and "[39m" not in text and "[22m" not in text:
+    if "\x1b" not in text and "[0m" not in text and "[39m" not in text:
         return Uncoloured(text)
     pieces: list[str] = []
     cuts: list[int] = []
