@@ -17,6 +17,9 @@ from ralph.verification import Verification
 
 __all__ = ["Progress", "Rules", "breaker_changed", "conclude", "observe", "priced", "progress", "revisit", "situate"]
 
+_DENIALS = 3
+"""Denied calls that make a turn one of denials where nobody knows what it moved; or a third of its calls."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rules:
@@ -77,13 +80,21 @@ def observe(case: Case, verification: Verification | None) -> Observation:
         errors += [f"{verdict.verifier}: {verdict.signature}" for verdict in verification.refuted]
     explicit = metrics.completion_source in {"plan", "checklist", "percentage"}
     return Observation(
-        progressed=case.progressed,
+        progressed=case.moved,
         failed=isinstance(outcome, Failed | TimedOut),
-        denied=case.output.denials > 0,
+        denied=_denied(case),
         errors=tuple(errors),
         reported=case.analysis.error_signatures,
         delta=metrics.progress if explicit else None,
     )
+
+
+def _denied(case: Case) -> bool:
+    """Whether an iteration was one of denied tools. Where nobody knows what it moved nonetheless, one that was turned
+    down now and then may have worked well.
+    """
+    denials, calls = case.output.denials, len(case.output.tool_calls)
+    return denials > 0 and (case.moved is False or denials >= min(_DENIALS, calls / 3))
 
 
 def situate(
@@ -99,11 +110,10 @@ def situate(
 ) -> tuple[Situation, Spent]:
     """What the decision on an iteration rests on, and what the run has spent with it."""
     output = case.output
-    limited = output.failure is not None and output.failure.failure == "rate_limited"
-    unshown = limited or (isinstance(output.outcome, Interrupted) and output.outcome.by != "denials")
+    unshown = case.limited or (isinstance(output.outcome, Interrupted) and output.outcome.by != "denials")
     breaker = state.breaker if unshown else rules.breaker.record(state.breaker, observe(case, verification), at)
     called = state.spent.called(started_at, keep=rules.limits.calls_per_hour, times=1 + len(output.attempts))
-    spent = called.used(output.usage, duration, counts=not limited)
+    spent = called.used(output.usage, duration, counts=not case.limited)
     situation = Situation(
         case,
         state.tally.after(case),

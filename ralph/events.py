@@ -16,6 +16,7 @@ from ralph.changes import Changes
 from ralph.decision import Decision, StopReason
 from ralph.output import Attempt, Outcome, ToolCall, Usage
 from ralph.record import PlanCount
+from ralph.strategies import limited
 from ralph.verification import Verdict
 
 __all__ = [
@@ -155,6 +156,11 @@ class IterationFinished(_Happened, frozen=True):
     decision: Decision
     usage: Usage = Usage()
     duration: NonNegativeFloat = 0.0
+
+    @property
+    def limited(self) -> bool:
+        """Whether it met a limit of the service, and so counts against nothing."""
+        return limited(self.outcome, self.analysis, progressed=self.progressed)
 
 
 class Paused(_Happened, frozen=True):

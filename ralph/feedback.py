@@ -9,6 +9,9 @@ from ralph.verification import Verification
 
 __all__ = ["failure_text", "feedback"]
 
+_ASKED = 500
+"""Characters of its own question that the agent is reminded of."""
+
 
 def feedback(case: Case, doubted: Claim | None, verification: Verification | None) -> str:
     """The paragraphs, in the order in which they should be read.
@@ -60,11 +63,13 @@ def _unread(case: Case) -> Iterable[str]:
 
 
 def _unanswered(case: Case) -> Iterable[str]:
-    if case.analysis.state in {"question", "blocked"}:
-        yield (
-            "Nobody will reply to a question before the run ends. "
-            "Take the safest reversible choice, note it, and go on."
-        )
+    if case.analysis.state not in {"question", "blocked"}:
+        return
+    asked = " ".join(case.analysis.question[:_ASKED].split())
+    yield (
+        f"{f'You asked: “{asked}” ' if asked else ''}Nobody will reply to a question before the run ends. "
+        "Take the safest reversible choice, note it, and go on."
+    )
 
 
 def _denied(case: Case) -> Iterable[str]:

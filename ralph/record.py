@@ -15,9 +15,9 @@ from ralph.breaker import BreakerState
 from ralph.changes import FINGERPRINTS_KEPT, Changes
 from ralph.decision import Complete, Continue, Decision, Halt, Pause, StopReason, following
 from ralph.limits import Spent
-from ralph.output import Attempt, Completed, Failed, Interrupted, Outcome, Usage
+from ralph.output import Attempt, Completed, Interrupted, Outcome, Usage
 from ralph.plan import TaskPlan
-from ralph.strategies import Claim
+from ralph.strategies import Claim, limited
 from ralph.tally import Tally
 from ralph.verification import Verification
 
@@ -86,8 +86,7 @@ class IterationRecord(BaseModel, frozen=True):
     @property
     def limited(self) -> bool:
         """Whether it met a limit of the service, and so counts against nothing."""
-        failed = isinstance(self.outcome, Failed) and self.outcome.failure == "rate_limited"
-        return failed or self.analysis.state == "limited"
+        return limited(self.outcome, self.analysis, progressed=self.progressed)
 
 
 class RunRecord(BaseModel, frozen=True):

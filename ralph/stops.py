@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from ralph.analysis.reset_time import resets_at
 from ralph.analysis.result import Evidence
 from ralph.breaker import BreakerState
 from ralph.decision import (
@@ -43,6 +44,8 @@ from ralph.verification import Verification
 __all__ = ["Situation", "consider", "decide"]
 
 _SETTINGS = DecisionSettings()
+_SAID = 300
+"""Characters of a reply that are given as a reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,17 +144,28 @@ def _doubted(situation: Situation) -> bool:
 
 
 def _limited(situation: Situation) -> Pause | None:
-    failure, settings, limit = situation.case.output.failure, situation.settings, situation.limit
-    if failure is None or failure.failure != "rate_limited":
+    case, limit = situation.case, situation.limit
+    if not case.limited:
         return None
-    wait = failure.retry_after
-    if wait is None:
-        doubled = settings.rate_limit_wait * 2.0 ** min(max(situation.tally.limited, 1) - 1, 20)
-        wait = min(doubled, settings.max_rate_limit_wait)
-    until = situation.at + timedelta(seconds=min(wait, LONGEST_WAIT))
+    until = min(_end_of_limit(situation), situation.at + timedelta(seconds=LONGEST_WAIT))
     if limit is not None and limit.until is not None:
         until = max(until, limit.until)
-    return Pause(until=until, reason=f"rate limited: {failure.message}".rstrip(": "))
+    failure = case.output.failure
+    said = failure.message if failure is not None else " ".join(case.output.text[:_SAID].split())
+    return Pause(until=until, reason=f"rate limited: {said}".rstrip(": "), evidence=_pieces(case, "limited"))
+
+
+def _end_of_limit(situation: Situation) -> datetime:
+    """The time that the failure names, or the reply; else a wait that is doubled each time."""
+    analysis, settings, failure = situation.case.analysis, situation.settings, situation.case.output.failure
+    wait = analysis.retry_after if failure is None else failure.retry_after
+    if wait is None:
+        named = resets_at(analysis.limited_until, situation.at) if failure is None and analysis.limited_until else None
+        if named is not None:
+            return named
+        doubled = settings.rate_limit_wait * 2.0 ** min(max(situation.tally.limited, 1) - 1, 20)
+        wait = min(doubled, settings.max_rate_limit_wait)
+    return situation.at + timedelta(seconds=min(wait, LONGEST_WAIT))
 
 
 def _unavailable(situation: Situation) -> Halt | None:
@@ -227,7 +241,7 @@ def _stuck_again(situation: Situation) -> Halt | None:
     if not why or not situation.tally.pivoted:
         return None
     reason = f"stuck again after a change of approach: {why}"
-    return Halt(stop_reason="stuck", reason=reason, evidence=_repeating(situation.case))
+    return Halt(stop_reason="stuck", reason=reason, evidence=situation.case.analysis.stuck.evidence)
 
 
 def _why_not_stuck(situation: Situation) -> str:
@@ -277,7 +291,7 @@ def _go_on(situation: Situation) -> Continue:
         pivot=pivot,
         warning=situation.breaker.reason if situation.breaker.warning else "",
         confirm=doubted,
-        evidence=(*(claim.evidence if claim else ()), *(_repeating(case) if pivot else ())),
+        evidence=(*(claim.evidence if claim else ()), *(case.analysis.stuck.evidence if pivot else ())),
     )
 
 
@@ -300,15 +314,8 @@ def _circles(case: Case) -> str:
     stuck = case.analysis.stuck
     if not stuck.detected or case.progressed:
         return ""
-    return "; ".join(stuck.repeated_patterns) or "the loop goes in circles"
-
-
-def _repeating(case: Case) -> tuple[Evidence, ...]:
-    stuck = case.analysis.stuck
-    return tuple(
-        Evidence(signal="stuck", text=pattern[:200], weight=stuck.confidence, why="It repeats.")
-        for pattern in stuck.repeated_patterns
-    )
+    told = (f"{piece.why}: “{piece.text}”" if piece.text else piece.why for piece in stuck.evidence)
+    return "; ".join(told) or "; ".join(stuck.repeated_patterns) or "the loop goes in circles"
 
 
 def _pieces(case: Case, *signals: str) -> tuple[Evidence, ...]:

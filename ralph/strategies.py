@@ -17,18 +17,38 @@ that changed nothing) asks for one confirming iteration first; words alone never
 says in another place that it is blocked, asks, or is still at work.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from pydantic import BaseModel
 
 from ralph.analysis.result import Analysis, Evidence
+from ralph.analysis.signals import AGAINST
 from ralph.errors import UnknownNameError
-from ralph.output import Completed, Output
+from ralph.output import Completed, Failed, Outcome, Output
 from ralph.plan import PlanState
 from ralph.status import StatusMalformed, StatusReport
 
-__all__ = ["STRATEGIES", "Case", "Claim", "Strategy", "claimed", "strategy_named"]
+__all__ = ["STRATEGIES", "Case", "Claim", "Strategy", "claimed", "limited", "strategy_named"]
+
+
+_READ = 600
+"""Characters of a field of the status block that are read."""
+_BLOCK = frozenset({"exit_signal", "status_blocked"})
+_NONE_LEFT = re.compile(
+    r"\b(?:no|0|zero|nothing|none|without)(?: (?:further|other|more|additional))? ?(?:\w{1,20} )?"
+    r"(?:remain(?:s|ing)?|left|outstanding|pending|next)\b"
+    r"|(?:无需|無需|没有|沒有|无|無)\w{0,4}(?:下一|剩余|剩餘|后续|後續)\w?",
+    re.IGNORECASE,
+)
+_LEFT = re.compile(
+    r"\b(?:remain(?:s|ing)?|still (?:open|to do|missing|needed|needs|need|requires?)|left to (?:do|implement|fix)"
+    r"|next (?:task|loop|iteration|story|phase|item)|continue with|proceed (?:to|with)|not yet)\b"
+    r"|剩余|剩餘|尚未|未完成|下一(?:步|轮|輪|个|個)",
+    re.IGNORECASE,
+)
+"""Work to come, where a claim of completion should have none."""
 
 
 class Case(BaseModel, frozen=True):
@@ -52,6 +72,21 @@ class Case(BaseModel, frozen=True):
         """The agent's explicit word; None where it gave none."""
         status = self.analysis.status
         return status.exit_signal if isinstance(status, StatusReport) else None
+
+    @property
+    def moved(self) -> bool | None:
+        """Whether anything was changed: as far as known, else by the agent's own count."""
+        return self.analysis.reports_change if self.progressed is None else self.progressed
+
+    @property
+    def limited(self) -> bool:
+        """Whether the turn met a limit of the service, and so counts against nothing."""
+        return limited(self.output.outcome, self.analysis, progressed=self.progressed)
+
+    @property
+    def waits(self) -> bool:
+        """Whether the agent asks for a person, and by its own count did nothing else."""
+        return self.analysis.state in {"blocked", "question"} and not self.analysis.reports_change
 
 
 class Claim(BaseModel, frozen=True):
@@ -156,6 +191,13 @@ def strategy_named(name: str) -> Strategy:
         raise UnknownNameError("exit strategy", name, STRATEGIES) from None
 
 
+def limited(outcome: Outcome, analysis: Analysis, *, progressed: bool | None) -> bool:
+    """Whether a turn met a limit of the service: by its failure or, where it moved nothing, by its words."""
+    if isinstance(outcome, Failed):
+        return outcome.failure == "rate_limited"
+    return isinstance(outcome, Completed) and analysis.state == "limited" and not progressed
+
+
 def claimed(strategy: Strategy, case: Case) -> Claim | None:
     """What a strategy makes of a case. A turn that failed or was cut short claims nothing, whatever it said before."""
     return strategy.claim(case) if isinstance(case.output.outcome, Completed) else None
@@ -165,7 +207,25 @@ def _explicit(case: Case) -> Claim | None:
     """The claim of an `EXIT_SIGNAL: true`. One whose own block says BLOCKED wants to stop, and has not finished."""
     if _status_word(case) == "BLOCKED":
         return None
-    return Claim(reason="EXIT_SIGNAL: true", doubts=_doubts(case), evidence=_said(case, "exit_signal"))
+    doubts = (*_doubts(case), *_own_doubts(case))
+    return Claim(reason="EXIT_SIGNAL: true", doubts=doubts, evidence=_said(case, "exit_signal"))
+
+
+def _own_doubts(case: Case) -> Iterable[str]:
+    """What the reply itself says against its claim."""
+    status = case.analysis.status
+    fields = status.fields if isinstance(status, StatusReport) else {}
+    if _status_word(case) == "IN_PROGRESS":
+        yield "the status block says IN_PROGRESS"
+    if str(fields.get("TESTS_STATUS", "")).strip().upper().startswith("FAIL"):
+        yield "the status block says that tests fail"
+    for name in ("RECOMMENDATION", "NEXT_STEP", "NEXT_STEPS"):
+        said = " ".join(str(fields.get(name, ""))[:_READ].split())
+        if _LEFT.search(_NONE_LEFT.sub("", said)):
+            yield f"the status block says what is left: {said}"
+    against = [piece for piece in case.analysis.evidence if piece.weight <= AGAINST and piece.signal not in _BLOCK]
+    if against:
+        yield f"the reply says what is left: {' '.join(against[0].text.split())}"
 
 
 def _by_words(case: Case) -> Claim | None:
@@ -173,6 +233,8 @@ def _by_words(case: Case) -> Claim | None:
     if not completion.detected or completion.confidence < 70 or (case.plan is not None and case.plan.still_open):
         return None
     doubts = list(_doubts(case))
+    if case.changed is None and case.output.tool_calls:
+        doubts.append("nobody but the reply says so, and what this turn changed is not known")
     if isinstance(case.analysis.status, StatusMalformed):
         doubts.append(f"the status block could not be read: {case.analysis.status.problem}")
     reason = f"the reply says so: {', '.join(completion.keywords)}"

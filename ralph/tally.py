@@ -8,9 +8,21 @@ from ralph.strategies import Case
 
 __all__ = ["Tally"]
 
+_CALM = 3
+
 
 class Tally(BaseModel, frozen=True):
-    """What earlier iterations leave for later decisions: a fold over the run, kept in every record."""
+    """What earlier iterations leave for later decisions: a fold over the run, kept in every record.
+
+    Attributes:
+        answered: an executor has answered at least once.
+        limited, refused, blocked, test_only: iterations of that kind in a row.
+        questions: iterations in a row that asked a person, the blocked ones included.
+        pivoted: the loop was stuck, and has had its change of approach.
+        calm: iterations in a row after that which were not stuck; three of them, and a loop that is stuck again has a
+            change of approach again.
+        confirming: the iteration at hand may confirm a claim of completion.
+    """
 
     answered: bool = False
     limited: NonNegativeInt = 0
@@ -19,6 +31,7 @@ class Tally(BaseModel, frozen=True):
     questions: NonNegativeInt = 0
     test_only: NonNegativeInt = 0
     pivoted: bool = False
+    calm: NonNegativeInt = 0
     confirming: bool = False
 
     def after(self, case: Case) -> "Tally":
@@ -26,21 +39,23 @@ class Tally(BaseModel, frozen=True):
         failure, analysis = case.output.failure, case.analysis
         if isinstance(case.output.outcome, Interrupted):
             return self
-        if failure is not None and failure.failure == "rate_limited":
+        if case.limited:
             return self.model_copy(update={"limited": self.limited + 1})
         turned_down = failure is not None and (
             failure.failure == "refused" or (failure.failure == "unavailable" and not self.answered)
         )
-        recovered = case.progressed is True and not analysis.stuck.detected
+        calm = self.calm + 1 if self.pivoted and not analysis.stuck.detected else 0
+        recovered = calm >= _CALM or (calm > 0 and case.moved is True)
         return self.model_copy(
             update={
                 "answered": self.answered or failure is None,
                 "limited": 0,
                 "refused": self.refused + 1 if turned_down else 0,
-                "blocked": self.blocked + 1 if analysis.state == "blocked" else 0,
-                "questions": self.questions + 1 if analysis.state == "question" else 0,
-                "test_only": self.test_only + 1 if analysis.completion.test_only and not case.progressed else 0,
+                "blocked": self.blocked + 1 if case.waits and analysis.state == "blocked" else 0,
+                "questions": self.questions + 1 if case.waits else 0,
+                "test_only": self.test_only + 1 if analysis.completion.test_only and not case.moved else 0,
                 "pivoted": self.pivoted and not recovered,
+                "calm": calm,
             }
         )
 

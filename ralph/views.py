@@ -26,10 +26,10 @@ from ralph.events import (
     ToolStarted,
     VerificationFinished,
 )
-from ralph.output import Failed, Outcome, Usage
+from ralph.output import Usage
 from ralph.record import PlanCount
 
-__all__ = ["RunView", "describe", "duration", "limited", "numbered", "printable"]
+__all__ = ["RunView", "describe", "duration", "numbered", "printable"]
 
 _CONTROL = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|.)?|[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]"
@@ -82,11 +82,6 @@ def describe(decision: Decision) -> str:
         case _:
             word = "go on"
     return f"{word}: {decision.reason}"
-
-
-def limited(outcome: Outcome) -> bool:
-    """Whether a turn met a rate limit, so that its iteration counts against nothing."""
-    return isinstance(outcome, Failed) and outcome.failure == "rate_limited"
 
 
 class RunView(BaseModel, frozen=True):
@@ -215,7 +210,7 @@ def _(event: IterationFinished, view: RunView) -> dict[str, object]:
         "activity": "",
         "message": event.text[-_LAST_MESSAGE:] or view.message,
         "message_ended": True,
-        "limited": view.limited + limited(event.outcome),
+        "limited": view.limited + event.limited,
     }
 
 

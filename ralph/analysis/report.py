@@ -17,7 +17,7 @@ def to_json(analysis: Analysis) -> dict[str, JsonValue]:
         "status_problem": status.problem if isinstance(status, StatusMalformed) else None,
         "metrics": metrics,
         "completion": analysis.completion.model_dump(mode="json"),
-        "stuck": analysis.stuck.model_dump(mode="json"),
+        "stuck": analysis.stuck.model_dump(mode="json", exclude={"evidence"}),
         "state": analysis.state,
         "confidence": analysis.confidence,
         "confidence_parts": dict(analysis.confidence_parts),
@@ -29,7 +29,7 @@ def to_json(analysis: Analysis) -> dict[str, JsonValue]:
         "limited_until": analysis.limited_until,
         "warnings": list(analysis.warnings),
         "read": analysis.read.model_dump() if analysis.read else None,
-        "evidence": [piece.model_dump(mode="json") for piece in analysis.evidence],
+        "evidence": [piece.model_dump(mode="json") for piece in (*analysis.evidence, *analysis.stuck.evidence)],
     }
 
 

@@ -25,7 +25,7 @@ from ralph.events import (
 )
 from ralph.output import Failed, Outcome, TimedOut
 from ralph.record import IterationRecord
-from ralph.views import describe, duration, limited, numbered
+from ralph.views import describe, duration, numbered
 
 __all__ = ["PlainDisplay", "changes_text", "outcome_text"]
 
@@ -135,7 +135,7 @@ class PlainDisplay(Display):
     @_tell.register
     def _(self, event: IterationFinished) -> None:
         self._last, decision = event, event.decision
-        self._limited += limited(event.outcome)
+        self._limited += event.limited
         failure = outcome_text(event.outcome)
         if event.outcome.kind != "completed" and failure.partition(": ")[2] not in decision.reason:
             self.say(event.at, "turn", failure, style="red")

@@ -126,6 +126,49 @@ def test_what_the_breaker_is_told(given: Case, verification: Verification | None
     assert observe(given, verification) == told
 
 
+def turned_down(denied: int, of: int, *, progressed: bool | None = None, reported: bool | None = None) -> Case:
+    calls = tuple(ToolCall(id=f"{number}", name="bash", denied=number < denied) for number in range(of))
+    analysis = Analysis(reports_change=reported)
+    return Case(output=Output(tool_calls=calls), analysis=analysis, progressed=progressed)
+
+
+# An iteration in which a call was turned down now and then may have worked well; that is asked where nobody knows.
+@pytest.mark.parametrize(
+    ("given", "denied"),
+    [
+        (turned_down(1, 40, progressed=False), True),
+        (turned_down(1, 40, reported=False), True),
+        (turned_down(1, 40), False),
+        (turned_down(2, 7), False),
+        (turned_down(2, 6), True),
+        (turned_down(3, 40), True),
+        (turned_down(1, 1), True),
+        (turned_down(0, 0, progressed=False), False),
+    ],
+)
+def test_when_an_iteration_is_one_of_denials(given: Case, denied: bool) -> None:
+    assert observe(given, None).denied is denied
+
+
+@pytest.mark.parametrize(
+    ("progressed", "reported", "told"),
+    [(None, True, True), (None, False, False), (None, None, None), (False, True, False), (True, False, True)],
+)
+def test_the_agents_own_count_is_for_where_nothing_is_known(
+    progressed: bool | None, reported: bool | None, told: bool | None
+) -> None:
+    given = Case(analysis=Analysis(reports_change=reported), progressed=progressed)
+    assert observe(given, None).progressed is told
+
+
+def test_a_run_in_which_tools_are_denied_trips_early() -> None:
+    first = concluded(turned_down(3, 4))
+    assert isinstance(first.decision, Continue)
+    second = concluded(turned_down(3, 4), state=RunState.of(RUN, [first]))
+    assert isinstance(second.decision, Halt)
+    assert second.decision.reason == "2 permission-denied iterations in a row"
+
+
 # covers: S0-15, K0-18
 @pytest.mark.parametrize(
     ("source", "delta"),
@@ -176,6 +219,15 @@ def test_a_rate_limit_counts_against_nothing_but_what_it_used() -> None:
     assert record.breaker == state.breaker
     assert record.spent == Spent(iterations=0, duration=5, usage=Usage(input_tokens=3))
     assert record.limited
+
+
+def test_so_does_a_limit_that_only_the_reply_tells_of() -> None:
+    state = RunState.of(RUN).model_copy(update={"breaker": BreakerState(no_progress=2, warning=True, reason="…")})
+    analysis = Analysis(state="limited", retry_after=9)
+    given = case(text="You've hit your limit.", progressed=False).model_copy(update={"analysis": analysis})
+    record = concluded(given, state=state, limits=Limits(max_iterations=1))
+    assert isinstance(record.decision, Pause)
+    assert (record.breaker, record.spent.iterations, record.limited) == (state.breaker, 0, True)
 
 
 @pytest.mark.parametrize("by", ["signal", "limit"])

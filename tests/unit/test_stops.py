@@ -29,7 +29,8 @@ OPEN = BreakerState(state="open", opened_at=AT, reason="3 iterations without pro
 WARNING = BreakerState(warning=True, reason="2 iterations without progress", no_progress=2)
 ITERATIONS = LimitReached(limit="max_iterations", allowed=3, used=3)
 CALLS = LimitReached(limit="calls_per_hour", allowed=2, used=2, until=AT + timedelta(minutes=40))
-CIRCLES = Stuck(detected=True, repeated_patterns=("repeated output",), confidence=60)
+CIRCLE = Evidence(signal="stuck", text="All is done.", why="the same output 3 times")
+CIRCLES = Stuck(detected=True, repeated_patterns=("repeated output",), confidence=60, evidence=(CIRCLE,))
 LIMITED = Failed(failure="rate_limited", message="slow down", retry_after=5)
 
 
@@ -117,7 +118,7 @@ def test_of_any_stops_together_the_first_is_the_decision(numbers: set[int]) -> N
         (
             "stuck",
             situation(case(stuck=CIRCLES)),
-            "for the first time, which asks for another approach: repeated output",
+            "for the first time, which asks for another approach: the same output 3 times: “All is done.”",
         ),
         ("calls of the hour", situation(case()), "none that are used up"),
     ],
@@ -218,8 +219,8 @@ def test_stuck_is_a_pivot_first_and_a_halt_then() -> None:
         tally = tally.decided(decisions[-1])
     pivot, halt = decisions
     assert isinstance(pivot, Continue)
-    assert pivot.pivot == "repeated output"
-    assert pivot.evidence == (Evidence(signal="stuck", text="repeated output", weight=60, why="It repeats."),)
+    assert pivot.pivot == "the same output 3 times: “All is done.”"
+    assert pivot.evidence == (CIRCLE,)
     assert isinstance(halt, Halt)
     assert (halt.stop_reason, halt.evidence) == ("stuck", pivot.evidence)
 
@@ -229,6 +230,15 @@ def test_a_pivot_is_forgotten_when_the_work_moves_again() -> None:
     assert not pivoted.after(case(progressed=True)).pivoted
     assert pivoted.after(case(progressed=False)).pivoted
     assert pivoted.after(case()).pivoted
+
+
+def test_a_pivot_is_forgotten_after_three_iterations_that_were_not_stuck() -> None:
+    tally = Tally(pivoted=True)
+    for _ in range(2):
+        tally = tally.after(case())
+        assert name(ruled(case(stuck=CIRCLES), tally.after(case(stuck=CIRCLES)))) == "stuck"
+    tally = tally.after(case())
+    assert name(ruled(case(stuck=CIRCLES), tally.after(case(stuck=CIRCLES)))) == "continue"
 
 
 def test_progress_is_not_stuck_whatever_the_words() -> None:
@@ -268,6 +278,22 @@ def test_who_needs_a_person_is_blocked_in_the_end(state: str, iterations: int) -
     assert isinstance(decision, Halt)
     assert (decision.stop_reason, decision.reason) == ("blocked", "Which database?")
     assert name(ruled(given, tally.after(case()).after(given))) == "continue", "not in a row"
+    assert name(ruled(case(), tally.after(case(state=state, reports_change=True)).after(given))) == "continue"
+
+
+def test_questions_and_blocks_in_turns_are_blocked_in_the_end() -> None:
+    tally = Tally()
+    for state in ("question", "blocked", "question"):
+        assert tally.questions < 3
+        tally = tally.after(case(state=state))
+    assert name(ruled(case(state="question"), tally)) == "blocked"
+
+
+def test_the_agent_is_reminded_of_its_question() -> None:
+    decision = ruled(case(state="question", question="Which  of the\ntwo?"), Tally(questions=1))
+    assert isinstance(decision, Continue)
+    assert "You asked: “Which of the two?” Nobody will reply" in decision.feedback
+    assert "safest reversible choice, note it" in decision.feedback
 
 
 @pytest.mark.parametrize(
@@ -315,6 +341,45 @@ def test_without_a_named_time_the_wait_doubles_up_to_its_limit() -> None:
     settings = DecisionSettings(rate_limit_wait=60, max_rate_limit_wait=200)
     assert waits(settings, *[Failed(failure="rate_limited")] * 60) == [60, 120, *[200] * 58]
     assert Tally(limited=7).after(case()).limited == 0
+
+
+def limited(**said: Any) -> Case:
+    """A reply that is the message of a limit and nothing else."""
+    return case(output={"text": "You've hit your  limit."}, state="limited", **said)
+
+
+@pytest.mark.parametrize(
+    ("given", "until"),
+    [
+        (limited(retry_after=90.0), AT + timedelta(seconds=90)),
+        (limited(limited_until="3am (UTC)"), AT + timedelta(hours=3)),
+        (limited(limited_until="1767229200"), AT + timedelta(hours=1)),
+        (limited(limited_until="when the cows come home"), AT + timedelta(seconds=60)),
+        (limited(), AT + timedelta(seconds=60)),
+        (limited(progressed=False), AT + timedelta(seconds=60)),
+        (limited(retry_after=1e300), AT + timedelta(days=7)),
+        (limited(limited_until="2099-01-01 00:00"), AT + timedelta(days=7)),
+    ],
+)
+def test_the_words_of_a_limit_are_a_pause(given: Case, until: datetime) -> None:
+    decision = ruled(given)
+    assert isinstance(decision, Pause)
+    assert decision.until == until
+    assert decision.then is None
+    assert decision.reason == "rate limited: You've hit your limit."
+
+
+def test_the_words_of_a_limit_leave_every_other_count_alone() -> None:
+    before = Tally(blocked=1, questions=2, test_only=2, refused=1, pivoted=True, confirming=True)
+    assert before.after(limited()) == before.model_copy(update={"limited": 1})
+    again = ruled(limited(), before.after(limited()).after(limited()))
+    assert isinstance(again, Pause)
+    assert again.until == AT + timedelta(seconds=120)
+
+
+@pytest.mark.parametrize("given", [limited(progressed=True), limited(outcome=Failed(failure="crashed"))])
+def test_a_turn_that_worked_or_failed_is_not_limited_by_its_words(given: Case) -> None:
+    assert isinstance(ruled(given, Tally(answered=True).after(given)), Continue)
 
 
 # A date that nobody can wait for must not end the run with an overflow, nor keep it from ever asking again.

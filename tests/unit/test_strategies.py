@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from ralph.analysis.result import Analysis, Completion
+from ralph.analysis.result import Analysis, Completion, Evidence
 from ralph.errors import UnknownNameError
-from ralph.output import Completed, Failed, Interrupted, Outcome, Output, TimedOut
+from ralph.output import Completed, Failed, Interrupted, Outcome, Output, TimedOut, ToolCall
 from ralph.plan import PlanState, TaskPlan, compare, parse_plan
 from ralph.status import StatusMalformed, StatusReport
 from ralph.strategies import STRATEGIES, Case, claimed, strategy_named
@@ -27,16 +27,28 @@ EMPTY = plan("nothing to tick\n", None)
 CUT = PlanState(now=WHOLE.now.model_copy(update={"problem": "it is too long"}), ticked_during_run=("one",))
 
 
+LEFT = Evidence(signal="open_end", text="one test is still missing", weight=-50)
+TOLD = Evidence(signal="obstacle", text="needs a permission", weight=-20)
+
+
 def case(
-    *, signal: bool | None = None, status: str = "", malformed: str = "", outcome: Outcome | None = None, **said: Any
+    *,
+    signal: bool | None = None,
+    status: str = "",
+    fields: dict[str, Any] | None = None,
+    malformed: str = "",
+    outcome: Outcome | None = None,
+    tools: int = 0,
+    **said: Any,
 ) -> Case:
     """A case of these parts: `plan` and `changed` are the case's, the rest is its analysis's."""
     known = {name: said.pop(name) for name in ("plan", "changed") if name in said}
     if malformed:
         said["status"] = StatusMalformed(problem=malformed)
     elif signal is not None or status:
-        said["status"] = StatusReport(exit_signal=signal, status=status)
-    return Case(output=Output(outcome=outcome or Completed()), analysis=Analysis(**said), **known)
+        said["status"] = StatusReport(exit_signal=signal, status=status, fields=fields or {})
+    calls = tuple(ToolCall(id=f"{number}", name="edit") for number in range(tools))
+    return Case(output=Output(outcome=outcome or Completed(), tool_calls=calls), analysis=Analysis(**said), **known)
 
 
 def claims(strategy: str, given: Case) -> bool:
@@ -108,7 +120,21 @@ def test_auto_takes_no_less_for_a_claim(given: Case) -> None:
         (case(signal=True, changed=False, plan=HALF), ["two"]),
         (case(signal=True, changed=None), []),
         (case(signal=True, changed=True), []),
+        (case(signal=True, status="IN_PROGRESS"), ["says IN_PROGRESS"]),
+        (case(signal=True, status="COMPLETE"), []),
+        (case(signal=True, fields={"TESTS_STATUS": "FAILING"}), ["tests fail"]),
+        (case(signal=True, fields={"TESTS_STATUS": "PASSING"}), []),
+        (case(signal=True, fields={"RECOMMENDATION": "Only the docs remain."}), ["Only the docs remain."]),
+        (case(signal=True, fields={"RECOMMENDATION": "Proceed to story 4"}), ["story 4"]),
+        (case(signal=True, fields={"RECOMMENDATION": "下一步：补充测试"}), ["补充测试"]),
+        (case(signal=True, fields={"RECOMMENDATION": "No remaining work, nothing left. Ship it."}), []),
+        (case(signal=True, fields={"RECOMMENDATION": "全部完成，無需下一輪。"}), []),
+        (case(signal=True, evidence=(LEFT,)), ["one test is still missing"]),
+        (case(signal=True, evidence=(TOLD,)), []),
         (case(completion=SURE, changed=False), ["changed nothing"]),
+        (case(completion=SURE, changed=None, tools=2), ["nobody but the reply says so"]),
+        (case(completion=SURE, changed=True, tools=2), []),
+        (case(completion=SURE, changed=None), []),
         (case(completion=SURE, malformed="it never ends"), ["could not be read: it never ends"]),
     ],
 )
