@@ -7,7 +7,6 @@ from pydantic import TypeAdapter
 
 from ralph.analysis.result import Evidence
 from ralph.analysis.signals import Reply, Signal
-from ralph.status.fields import storable
 
 __all__ = ["MOST", "evidence"]
 
@@ -39,5 +38,7 @@ def _row(signal: Signal, reply: Reply) -> dict[str, object]:
     if end:
         if kind not in _IN_REPLY:
             start, end = reply.reading.place(start, end)
-        text = storable(reply.output.text[start : min(end, start + _SHOWN)])
+        text = reply.output.text[start : min(end, start + _SHOWN)]
+        if not text.isascii():
+            text = text.encode(errors="replace").decode()  # JSON has no lone surrogates
     return {"signal": kind, "start": start, "end": end, "text": text, "weight": signal.weight, "why": signal.why}
