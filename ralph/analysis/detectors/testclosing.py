@@ -6,7 +6,6 @@ Suites, files, steps and assertions are not tests.
 import re
 from typing import NamedTuple
 
-from ralph.analysis.deferred import Deferred
 from ralph.analysis.pattern import pattern
 from ralph.analysis.text import Span
 
@@ -52,7 +51,7 @@ _COUNTED = rf"{_N}\s(?:failed|passed|skipped|deselected|xfailed|xpassed|warnings
 _UNITS = "doctests?|propert(?:y|ies)|tests?|runs?|examples?|specs?|scenarios?|test\\scases?"
 _BEFORE = pattern(r"(?:\[(?:info|error|warning)\]\s|\S{1,60}:test\S{0,30}:\s)?[\s=*─│|#ℹ✓✔✖✘×✅❌🎉-]{0,200}")
 """What a line of a report may begin with."""
-_COMPLETE = Deferred(
+_COMPLETE = pattern(
     rf"""(?:
       (?P<pytest>{_COUNTED}(?:,\s{_COUNTED}){{0,9}}\sin\s[\d.] | no\stests\sran\b)
     | (?P<jest>tests:?\s{{1,12}}(?:{_N}\s(?:failed|passed|skipped|todo|total|pending|risky|incomplete)|no\stests))
@@ -73,8 +72,9 @@ _COMPLETE = Deferred(
     | (?P<zig>build\ssummary:\s[^\n]{{0,80}}?;\s(?=\d{{1,7}}/))
     | (?P<alcotest>test\ssuccessful\sin\s[^\n]{{0,30}}?\s(?=\d{{1,7}}\stests\srun))
     )""",
+    re.VERBOSE,
 )
-_PARTIAL = Deferred(
+_PARTIAL = pattern(
     rf"""(?:
       (?P<mocha>{_N}\s(?:passing|failing)(?:\s\(|$)) | (?P<playwright>{_N}\s(?:passed\s\([\d.]|failed$|interrupted$))
     | (?P<node>(?:pass|fail|passed|failed)\s\d{{1,7}}$) | (?P<bun>{_N}\s(?:pass|fail)$)
@@ -83,36 +83,40 @@ _PARTIAL = Deferred(
     | (?P<listed>(?:passed|failed|passing|failing|passes|failures|errors|ok|fail):\s{{1,20}}\d{{1,7}}[\s│|]{{0,80}}$)
     | (?P<total>total:\s{_N}\s(?:success|failed))
     )""",
+    re.VERBOSE,
 )
 SUMMED = {"cargo", "dotnet", "forge"}
 """Runners that report on every binary or project by itself."""
-_OUTCOME = Deferred(
+_OUTCOME = pattern(
     r"""[ \t]{0,12}(?:
     ran\s(?P<total>\d{1,7})\stests?\sin\s[^\n]{1,40}\s{1,4}(?P<how>ok|failed)(?:\s\((?P<parts>[^)\n]{0,100})\))?
     |files=\d{1,6},\stests=(?P<tests>\d{1,7})[^\n]{0,200}\nresult:\s(?P<result>pass|fail)
     |(?:[✔✘]\s{1,3})?test\srun\swith\s(?P<swift>\d{1,7})\stests?(?:\sin\s\d{1,6}\ssuites?)?\s(?P<ended>passed|failed)
     |ran\s(?P<run>\d{1,7})\stests\scontaining\s\d{1,7}\sassertions\.\n(?P<faults>\d{1,7}\sfailures,\s\d{1,7}\serrors)
     |ran:\s(?P<ounit>\d{1,7})\stests\sin:?\s[^\n]{1,60}\n(?P<ounit_how>ok|failed)(?P<cases>[^\n]{0,150}))""",
+    re.VERBOSE,
 )
 """Reports that take more than one line."""
 _OTHERS = "suites?|files?|asserts?|assertions?|snapshots?|steps?|features?|rules?"
-_OTHER = Deferred(
+_OTHER = pattern(
     rf"""(?:test\s(?:suites?|files?)|{_OTHERS})[:\s]\s{{0,12}}\d
     |{_N}\s(?:test\s(?:suites?|files?)|{_OTHERS})\s(?:\(|passed|failed)
     |(?:failed|ok)\s\((?:failures|errors|skipped|expected|unexpected)
     |{_N}\sfailures,\s{_N}\serrors\. | failed:\scases:""",
+    re.VERBOSE,
 )
 """Lines that count something else than tests, or that belong to a report that began above."""
 
 _PASSED = "passed|passing|passes|pass|succeeded|success(?:es)?"
 _FAILED = "failed|failing|failures?|fail|errors?|timed\\sout"
 _SKIPPED = "skipped|skips?|pending|excluded|ignored|disabled|omitted|todo|canceled|cancelled|inconclusive|incomplete"
-_NUMBER = Deferred(
+_NUMBER = pattern(
     rf"""(?:executed|ran)\s(?P<of>\d{{1,7}})\sof\s\d{{1,7}}(?:\s[a-z]{{1,8}})?
     |out\sof\s(?P<out>\d{{1,7}})
     |(?P<n>{_N})(?:/(?P<whole>\d{{1,7}}))?\s{{1,4}}(?:(?:{_UNITS})\s)?(?P<what>{_PASSED}|{_FAILED}|{_SKIPPED}|{_UNITS}|total)\b
     |(?P<word>{_PASSED}|{_FAILED}|{_SKIPPED}|{_UNITS}|total|tests\srun|test\scount|cases)\s?[:=]?\s{{0,12}}(?P<m>\d{{1,7}}\b)
         (?!\s{{1,4}}[a-z]+(?:[\s,;|)]|$))""",
+    re.VERBOSE,
 )
 _KINDS = {kind: pattern(words) for kind, words in (("passed", _PASSED), ("failed", _FAILED), ("skipped", _SKIPPED))}
 _FLUTTER = pattern(r"\d\d:\d\d\s\+(\d{1,7})(?:\s~\d{1,7})?(?:\s-(\d{1,7}))?:")
@@ -168,14 +172,14 @@ def _numbers(line: str) -> tuple[int, int]:
     if progress := _FLUTTER.match(line):
         return int(progress[1]), int(progress[2] or "0")
     total, failed, skipped = _sums(line)
-    passed = sum(int(found["n"] or found["m"]) for found in _NUMBER.compiled.finditer(line) if _kind(found) == "passed")
+    passed = sum(int(found["n"] or found["m"]) for found in _NUMBER.finditer(line) if _kind(found) == "passed")
     return passed or max(0, total - failed - skipped), failed
 
 
 def _sums(line: str) -> tuple[int, int, int]:
     """All tests, those that failed, and those that were left out."""
     sums = {"total": 0, "failed": 0, "skipped": 0, "passed": 0}
-    for found in _NUMBER.compiled.finditer(line):
+    for found in _NUMBER.finditer(line):
         sums[_kind(found)] += int(found["n"] or found["m"] or found["of"] or found["out"])
     return sums["total"], sums["failed"], sums["skipped"]
 

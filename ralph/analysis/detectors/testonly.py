@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
-from ralph.analysis.deferred import Deferred
 from ralph.analysis.pattern import pattern
 
 __all__ = ["only_tests"]
@@ -25,7 +24,7 @@ _NEAR = 6
 """A piece of a run has a runner's line among so many last ones, or one in ten."""
 
 _FENCE = pattern(r"\s{0,8}(?:```|~~~)")
-_FOREIGN = Deferred(
+_FOREIGN = pattern(
     r"""diff\s--git\s | (?:\+\+\+|---)\s[ab]/ | index\s[0-9a-f]{7,40}\.\. | commit\s[0-9a-f]{40} | On\sbranch\s
     |Changes\s(?:to\sbe\scommitted|not\sstaged) | Untracked\sfiles:
     |\[\S{1,80}\s(?:\(root-commit\)\s)?[0-9a-f]{7,40}\]\s
@@ -33,9 +32,10 @@ _FOREIGN = Deferred(
     |total\s\d{1,9}$ | [dl-][rwxsStT-]{9}[.+@]?\s
     |(?:import|from|export|def|class|async|func|fn|pub|use|package|const|let|var|describe|it|test)\b[^\n]{0,200}[;:{(,]$
     |\#{2,6}\s | \#\s[A-Z][a-z] | \s{0,4}(?:[-*]|\d{1,2}[.)])\s(?:\*\*|\[[ xX]\]\s) | \*\*\w""",
+    re.VERBOSE,
 )
 """What other tools print, source text, and the marks of a report."""
-_VOICE = Deferred(
+_VOICE = pattern(
     r"""(?-i:\b(?:I|We)(?:'ve|'ll|'m|'re)?\s[a-z])
     |\b(?:let\sme|let's|implement(?:ed|s|ation)|refactored|looks\sgood|as\sexpected
         |(?:added|fixed|created|updated|changed|rewrote|removed|moved)\s(?:the|an?|all|new|it|this|both|\d|`)
@@ -43,17 +43,17 @@ _VOICE = Deferred(
         |(?:task|story|work|feature|everything)\s(?:is|are|done))\b
     |^\W{0,4}(?:all\s)?(?:done|finished|completed?|ready|next|summary)\b[^\n]{0,80}[.!:]$
     |[我已]|完成|修[復复正]|新增|實作|实现""",
-    re.IGNORECASE,
+    re.VERBOSE | re.IGNORECASE,
 )
 """How an agent writes about its work, and no runner about its own."""
-_ANNOUNCED = Deferred(
+_ANNOUNCED = pattern(
     r"""(?:(?:first|now|next|ok|okay),?\s)?(?:let\sme|let's|i'll|i\swill|i|i'm|we)?\s?(?:now\s)?
     (?:run|ran|running|rerun|re-run|execute)\w{0,4}\s
     (?:\S{1,20}\s){0,4}(?:tests?|suite|specs?|pytest|jest|vitest)\b[^\n]{0,40}[:.]$""",
-    re.IGNORECASE,
+    re.VERBOSE | re.IGNORECASE,
 )
 _SENTENCE = pattern(r"[\"'(*_]{0,3}[A-Z\u3400-\u9fff](?:\S{1,60}\s){3}[^\n]{0,300}[.!?:。！？：]$")
-_FILLING = Deferred(
+_FILLING = pattern(
     r"""\s{2,} | \t | \s?(?:
       [E>]\s | at\s | \$\s | [=\-_─━═⎯*~.\#]{3,} | [│┃|┌└├┐┘┤┬┴┼╭╰╮╯╔╚║] | [\[\](){}"'<,;]
     | [✓✔✗✕✘✖❯×√↓●○∅▶◼◇✅❌⚠⏭★·•→↳⚡🌈🎉ℹ] | [-+]\s?(?:[Ee]xpected|[Rr]eceived|actual|[\[\]{}"'0-9<(])
@@ -77,6 +77,7 @@ _FILLING = Deferred(
     | actual | Feature: | Scenario: | (?:Given|When|Then|And)\s | …
     | [\w./@-]{1,120}\.(?:py|[cm]?[jt]sx?|go|rs|rb|java|kt|swift|php|exs?|dart|c|cc|cpp|h|cs)\b
     | \d{1,6}(?:\s\||\)\s|%|\s(?:pending|skipped|todo)$) | [.FEsxX]{4,}$ | [^\s.!。！]{1,200}$)""",
+    re.VERBOSE,
 )
 """What stands in a run between a runner's own lines."""
 
@@ -93,9 +94,7 @@ class _Line(NamedTuple):
         """Whether it tells of something else than tests."""
         if self.runner:
             return False
-        return bool(
-            _FOREIGN.match(self.text) or (_VOICE.compiled.search(self.text) and not _ANNOUNCED.match(self.text))
-        )
+        return bool(_FOREIGN.match(self.text) or (_VOICE.search(self.text) and not _ANNOUNCED.match(self.text)))
 
     @property
     def known(self) -> bool:

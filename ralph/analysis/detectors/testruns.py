@@ -1,13 +1,14 @@
 """Test runs reported or shown in a reply: how the last one ended, and whether there is nothing else in the reply."""
 
+import re
 from collections.abc import Iterable
 
-from ralph.analysis.deferred import Deferred
 from ralph.analysis.detectors.testclosing import Report
 from ralph.analysis.detectors.testcounts import last_report
 from ralph.analysis.detectors.testonly import only_tests
 from ralph.analysis.detectors.testshapes import runner_lines
 from ralph.analysis.detectors.uncoloured import uncoloured
+from ralph.analysis.pattern import pattern
 from ralph.analysis.signals import AGAINST, Reply, Signal
 from ralph.analysis.text import Span
 
@@ -16,16 +17,18 @@ __all__ = ["detect_tests"]
 _PASSING, _EXCUSED, _ONLY = 25, -20, -60
 _LINE = 200
 
-_BAD_LINE = Deferred(
+_BAD_LINE = pattern(
     r"""\s{0,12}(?:FAIL(?:ED)?[\s:] | ---\sFAIL | not\sok\s | [✗✕✘×]\s | test\s\S.{0,200}\sFAILED$ | \(fail\)
     |\[FAIL | Some\stests\sfailed | \*\*\sTEST\sFAILED | evaluation\sfailed | Result:\sFAIL | TEST\sRUN\sFAILED
     |Test\sRun\sFailed | There\swere\sfailing\stests | .{1,200}[\s:.](?:FAIL(?:ED)?|\|\sFAIL\s\|)$)""",
+    re.VERBOSE,
 )
-_GOOD_LINE = Deferred(
+_GOOD_LINE = pattern(
     r"""\s{0,12}(?:PASS(?:ED)?[\s:] | ---\sPASS | ok\s(?!.{0,200}\[no\s) | [✓✔√]\s | test\s\S.{0,200}\sok$
     |\(pass\)\s | \[PASS\] | (?i:\W{0,80}all\stests\spassed) | \*\*\sTEST\sSUCCEEDED | congratulations
     |Result:\sPASS | TEST\sRUN\sPASSED | Test\sRun\sSuccessful | All\stests\ssuccessful
     |.{1,200}[\s:.](?:PASS(?:ED)?|\|\sPASS\s\|)$)""",
+    re.VERBOSE,
 )
 
 

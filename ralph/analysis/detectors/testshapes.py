@@ -4,12 +4,13 @@ Every pattern is matched at the beginning of a line, with bounded repetition, an
 runners whose marks it holds: prose holds few of them, and costs next to nothing.
 """
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from ahocorasick_rs import AhoCorasick
 
-from ralph.analysis.deferred import Deferred
+from ralph.analysis.pattern import pattern
 
 __all__ = ["runner_lines"]
 
@@ -379,10 +380,10 @@ _RUNNERS = (
 
 _PREFIX = r"(?:\S{1,60}:test(?::\S{1,30})?:\s)?+[ \t]{0,40}+"
 """A tool for monorepos writes package and task in front of each line."""
-_PATTERNS = tuple(Deferred(f"{_PREFIX}(?:{runner.lines})") for runner in _RUNNERS)
+_PATTERNS = tuple(pattern(f"{_PREFIX}(?:{runner.lines})", re.VERBOSE) for runner in _RUNNERS)
 _MARKS = sorted({mark for runner in _RUNNERS for mark in runner.marks})
 _RUNNERS_OF = tuple(
-    tuple(pattern for runner, pattern in zip(_RUNNERS, _PATTERNS, strict=True) if mark in runner.marks)
+    tuple(shape for runner, shape in zip(_RUNNERS, _PATTERNS, strict=True) if mark in runner.marks)
     for mark in _MARKS
 )
 _AUTOMATON = AhoCorasick(_MARKS, store_patterns=False)
@@ -402,6 +403,6 @@ def runner_lines(text: str) -> set[int]:
             continue
         tried.add((start, mark))
         line = text[start : start + _LONGEST].partition("\n")[0].rstrip()
-        if any(pattern.match(line) for pattern in _RUNNERS_OF[mark]):
+        if any(shape.match(line) for shape in _RUNNERS_OF[mark]):
             found.add(start)
     return found
