@@ -1,9 +1,8 @@
 """What a status block counts: the files and tasks of the iteration, as some prompts ask for them."""
 
-import re
-
 from pydantic import JsonValue
 
+from ralph.analysis.pattern import pattern
 from ralph.status import Status, StatusReport
 
 __all__ = ["reports_change"]
@@ -13,7 +12,7 @@ _COUNTERS = (
     *("TASKS_COMPLETED_THIS_LOOP", "TASKS_COMPLETED_THIS_ITERATION", "TASKS_DONE_THIS_LOOP"),
 )
 """Counters of one iteration; "TASKS_COMPLETED" by itself counts those of the whole run."""
-_NUMBER = re.compile(r"\s{0,9}(\d{1,9})")
+_NUMBER = pattern(r"\s{0,9}(\d{1,9})")
 
 
 def reports_change(status: Status) -> bool | None:

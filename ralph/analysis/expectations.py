@@ -1,8 +1,8 @@
 """What may be expected of a reply (Ralph Runtime guide): the ladder, the quality score, and the guide's messages."""
 
-import re
 from functools import lru_cache
 
+from ralph.analysis.pattern import pattern
 from ralph.analysis.result import Level, Metrics
 
 __all__ = ["CATASTROPHIC_ERRORS", "STAGNATION", "expectation_messages", "level", "output_quality", "quality_score"]
@@ -11,7 +11,7 @@ STAGNATION = 3
 """Percent of progress below which a loop stagnates."""
 CATASTROPHIC_ERRORS = 5
 
-_SPECIFIC = re.compile(
+_SPECIFIC = pattern(
     r"[.`0-9(](?:(?<=[\w-]\.)[a-z]{1,5}\b(?:\.[\w-]+)?|(?<=`)[^`\n]{1,80}`|(?<=\b[0-9])\d{0,8}\b|(?<=\w\()\))"
 )
 """The end of a file's name, code, a number, a call. The first character is one of a set, to which `re` skips ahead."""

@@ -13,6 +13,7 @@ from itertools import chain, islice
 from operator import itemgetter
 from typing import NamedTuple
 
+from ralph.analysis.pattern import pattern
 from ralph.status.fields import storable
 
 __all__ = ["HEAD", "TAIL", "Reading", "Span", "read"]
@@ -29,20 +30,20 @@ Span = tuple[int, int]
 Skim = Callable[[str, Sequence[Span]], Sequence[int]]
 """Finds the places of strong phrases in some spans of a text, in order; only a few of many."""
 
-_FENCE = re.compile(r"\n[ \t]{0,8}(`{3,}|~{3,})([^\n]*)")
-_HEADING = re.compile(r"\n[ \t]{0,3}#{1,6}[ \t][^\n]*")
-_SET_OFF = re.compile(r"\n[ \t]{0,8}[>|][^\n]*")
+_FENCE = pattern(r"\n[ \t]{0,8}(`{3,}|~{3,})([^\n]*)")
+_HEADING = pattern(r"\n[ \t]{0,3}#{1,6}[ \t][^\n]*")
+_SET_OFF = pattern(r"\n[ \t]{0,8}[>|][^\n]*")
 """A quote or a row of a table. A search that begins with a line feed skips from line to line: it takes a twentieth of
 the time that `^` takes. The text then has to have one before its first line."""
 _QUOTED = {
-    mark: re.compile(f"{mark}[^{mark}{end}\n]{{1,200}}{end}")
+    mark: pattern(f"{mark}[^{mark}{end}\n]{{1,200}}{end}")
     for mark, end in (("`", "`"), ('"', '"'), ("“", "”"), ("「", "」"), ("『", "』"))
 }
-_LINE_END = re.compile(r"\n(?:\n|(?![ \t]{0,8}[a-z]))")
+_LINE_END = pattern(r"\n(?:\n|(?![ \t]{0,8}[a-z]))")
 """A line that is not followed by one that goes on in lower case."""
 _STOPS = {
-    **{mark: re.compile(rf"\{mark}(?=[\s\"'*_)\]])") for mark in ".!?"},
-    **{mark: re.compile(mark) for mark in "。！？；"},
+    **{mark: pattern(rf"\{mark}(?=[\s\"'*_)\]])") for mark in ".!?"},
+    **{mark: pattern(mark) for mark in "。！？；"},
 }
 """What ends a sentence, by its first character: each its own pattern, for `re` skips to one character six times as fast
 as to one of several.

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from ahocorasick_rs import AhoCorasick
 
 from ralph.analysis.lexicon import Keyword, Role, lexicon
+from ralph.analysis.pattern import pattern
 from ralph.analysis.skim import Skim
 from ralph.analysis.text import Span
 
@@ -25,12 +26,12 @@ _JOINTS = frozenset("-./=")
 _GOES_ON = _LETTERS | _JOINTS | {"("}
 """What does not stand behind a word; a joint may, unless a letter follows it."""
 _AFTER = r"(?![a-z0-9_(]|[-./=][a-z0-9_])"
-_EMPHASIS = re.compile(r"\*(?:(?<=[\w']\*)|(?<=[\w'][ \n]\*))\*{0,2}[ \n]?(?=[\w'])")
-_WRAPPED = re.compile(r"\n(?<=[\w',]\n)[ \t]{1,2}(?=[\w'])")
+_EMPHASIS = pattern(r"\*(?:(?<=[\w']\*)|(?<=[\w'][ \n]\*))\*{0,2}[ \n]?(?=[\w'])")
+_WRAPPED = pattern(r"\n(?<=[\w',]\n)[ \t]{1,2}(?=[\w'])")
 """What stands between two words for a space: marks of emphasis, a line's end with the next one's indentation."""
 _NUMBER = r"(?:\d{1,9} )?"
-_ANY_NUMBER = re.compile(" # ")
-_NUMBERS = re.compile(r" (?:\d{1,9} )?")
+_ANY_NUMBER = pattern(" # ")
+_NUMBERS = pattern(r" (?:\d{1,9} )?")
 _STRONG: frozenset[Role] = frozenset({"blocked", "limit"})
 
 
@@ -160,7 +161,7 @@ class Vocabulary:
         """The pattern of the forms that have a number behind some words; made when these are first met."""
         if head not in self._patterns:
             forms = sorted(self._numbered[head], key=len, reverse=True)
-            self._patterns[head] = re.compile("|".join(map(_expression, forms)))
+            self._patterns[head] = pattern("|".join(map(_expression, forms)))
         return self._patterns[head]
 
     def skim(self, text: str, spans: Sequence[Span]) -> Sequence[int]:

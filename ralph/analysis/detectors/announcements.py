@@ -3,9 +3,9 @@
 An announcement of the end is none: "Let me summarize", "Now I'll submit the final output".
 """
 
-import re
 from collections.abc import Iterable
 
+from ralph.analysis.pattern import pattern
 from ralph.analysis.scope import Scope
 from ralph.analysis.signals import AGAINST, Reply, Signal
 from ralph.analysis.text import Reading, Span
@@ -18,10 +18,10 @@ _LOOKED_AT = 100
 _BEFORE = 200
 _CLOSES = 90
 """Characters behind an announcement in which it may turn out to be one of the end."""
-_MARK = re.compile(r"[,;:—–，、；：(-]|\b(?:so|and|but|then)\b")
-_WORD = re.compile(r"[a-z0-9']+|[\u3400-\u9fff]{1,2}")
-_ITEM = re.compile(r"\s{0,8}(?:[-*+•]\s|\d{1,3}[.)]\s|\|)")
-_COMMAND = re.compile(r"\s{0,4}(?:\[\w{2,12}\]\s)?[$❯]\s\S")
+_MARK = pattern(r"[,;:—–，、；：(-]|\b(?:so|and|but|then)\b")
+_WORD = pattern(r"[a-z0-9']+|[\u3400-\u9fff]{1,2}")
+_ITEM = pattern(r"\s{0,8}(?:[-*+•]\s|\d{1,3}[.)]\s|\|)")
+_COMMAND = pattern(r"\s{0,4}(?:\[\w{2,12}\]\s)?[$❯]\s\S")
 
 
 def detect_announcements(reply: Reply) -> Iterable[Signal]:

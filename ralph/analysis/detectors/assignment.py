@@ -1,23 +1,23 @@
 """The task that a reply is judged against, as far as the words of the reply can be compared with it."""
 
-import re
 from functools import lru_cache
 
+from ralph.analysis.pattern import pattern
 from ralph.analysis.text import Span
 
 __all__ = ["IDENTIFIER", "Assignment", "assignment"]
 
 _READ, _TITLE = 20_000, 200
 """Characters of the task, and of its title, that are looked at."""
-_WORD = re.compile(r"[a-z0-9']+|[\u3400-\u9fff]")
-_CONTENT = re.compile(r"[a-z][a-z0-9]{3,40}|[\u3400-\u9fff]{2}")
-_TITLE_END = re.compile(r"[\n。：]|[:.](?=\s)")
-IDENTIFIER = re.compile(
+_WORD = pattern(r"[a-z0-9']+|[\u3400-\u9fff]")
+_CONTENT = pattern(r"[a-z][a-z0-9]{3,40}|[\u3400-\u9fff]{2}")
+_TITLE_END = pattern(r"[\n。：]|[:.](?=\s)")
+IDENTIFIER = pattern(
     r"(?<![\w-])[a-z]{1,10}-\d{1,6}(?![\w-])|(?<![\w&#])#\d{1,6}(?!\w)|(?<![\w-])[a-z]\d{1,3}(?![\w-])"
     r"|\b(?:task|story|issue|ticket|session|feature|item|bug)\s#?\d{1,4}(?:\.\d{1,3})?(?![\w%])"
 )
 """What a task is called, in lower case: US-003, #84, E4, story 15.1."""
-_NUMBERED = re.compile(r"\b[a-z]{4,12}\s#?\d{1,4}(?:\.\d{1,3})?(?!\w)|[\u3400-\u9fff]{2}\s?\d{1,4}(?!\w)")
+_NUMBERED = pattern(r"\b[a-z]{4,12}\s#?\d{1,4}(?:\.\d{1,3})?(?!\w)|[\u3400-\u9fff]{2}\s?\d{1,4}(?!\w)")
 _HALF = 0.5
 
 

@@ -13,12 +13,12 @@ All are subject to the same objections as keywords. The name of a claim is that 
 is both a keyword and the predicate of a claim is one signal.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from ralph.analysis.detectors.announcements import announced
 from ralph.analysis.detectors.assignment import IDENTIFIER
 from ralph.analysis.detectors.objections import Objections
+from ralph.analysis.pattern import pattern
 from ralph.analysis.signals import HIGH, VERY_HIGH, Reply, Signal
 from ralph.analysis.text import Span
 from ralph.analysis.vocabulary import Hit
@@ -29,9 +29,9 @@ _LOOKED_AT = 40
 """Words of one role that are looked at, from the beginning and as many from the end."""
 _LEAD, _CLOSE = 600, 400
 """Characters of a reply that are its beginning, and its end."""
-_ITEM = re.compile(r"\s{0,8}(?:[-*+•]\s|\d{1,3}[.)]\s|\|)")
-_OPENING = re.compile(r"(?:[\s*_#>✅✓🎉☑️:-]|\b(?:i|we|and|yes|so|now|then|also)\b)*$")
-_TITLE_END = re.compile(r"[\s*_!.✅✓🎉☑️)-]*(?:successfully)?[\s*_!.✅✓🎉☑️)-]*$")
+_ITEM = pattern(r"\s{0,8}(?:[-*+•]\s|\d{1,3}[.)]\s|\|)")
+_OPENING = pattern(r"(?:[\s*_#>✅✓🎉☑️:-]|\b(?:i|we|and|yes|so|now|then|also)\b)*$")
+_TITLE_END = pattern(r"[\s*_!.✅✓🎉☑️)-]*(?:successfully)?[\s*_!.✅✓🎉☑️)-]*$")
 
 
 def detect_claims(reply: Reply) -> Iterable[Signal]:

@@ -10,11 +10,11 @@ What is called optional, or for later, is none, nor is an empty list. Nor is a c
 work: the sandbox, the network, a failure that was there before. "Ready for the next task" waits, and leaves nothing.
 """
 
-import re
 from collections.abc import Iterable, Iterator
 
 from ralph.analysis.detectors.announcements import announced
 from ralph.analysis.detectors.assignment import assignment
+from ralph.analysis.pattern import pattern
 from ralph.analysis.scope import Scope
 from ralph.analysis.signals import AGAINST, Reply, Signal
 from ralph.analysis.text import Span
@@ -23,13 +23,13 @@ from ralph.analysis.vocabulary import Hit
 __all__ = ["detect_leftovers"]
 
 _LOOKED_AT = 40
-_LABEL = re.compile(r"[^\n:：]{0,60}[:：]")
+_LABEL = pattern(r"[^\n:：]{0,60}[:：]")
 _MARKS = " \t\n*_#>-•.0123456789)✅❌⚠️🔄⏳"
 _SECTION = 600
 """Characters under a label that are looked at."""
-_ITEM = re.compile(r"\n[ \t]{0,8}(?:[-*+•]|\d{1,2}[.)])[ \t][^\n]{0,200}")
-_READY = re.compile(r"\bready\b[^\n.]{0,30}$|\bno\s$|准备好|準備好")
-_CHECKING = re.compile(r"\b(?:build|tests?|lint|tsc|check|compile|make|pytest|vet|clippy)\b")
+_ITEM = pattern(r"\n[ \t]{0,8}(?:[-*+•]|\d{1,2}[.)])[ \t][^\n]{0,200}")
+_READY = pattern(r"\bready\b[^\n.]{0,30}$|\bno\s$|准备好|準備好")
+_CHECKING = pattern(r"\b(?:build|tests?|lint|tsc|check|compile|make|pytest|vet|clippy)\b")
 
 
 def detect_leftovers(reply: Reply) -> Iterable[Signal]:

@@ -1,10 +1,9 @@
 """What speaks against a word that seems to claim completion, in its own sentence and around it."""
 
-import re
-
 from ralph.analysis.detectors.announcements import announced
 from ralph.analysis.detectors.assignment import assignment
 from ralph.analysis.lexicon import Role
+from ralph.analysis.pattern import pattern
 from ralph.analysis.scope import Scope
 from ralph.analysis.signals import Reply
 from ralph.analysis.text import Span
@@ -14,14 +13,14 @@ __all__ = ["Objections"]
 
 _NEAR = 300
 """Characters of a sentence on either side of a word that are looked at."""
-_SHARE = re.compile(r"(?<![\d/])(\d{1,6})\s?(?:/|of|out of)\s?(?:the )?(\d{1,6})(?![\d/])")
-_PERCENT = re.compile(r"(?<![\w.,])\d{1,2}(?:\.\d{1,3})?\s?[%％]")
-_PART = re.compile(r"\bfirst\s(?:\d{1,4}|one|two|three|four|five|few|half|part|step|phase|batch)\b")
-_COUNTED = re.compile(r"[\s*_]{1,4}\d{1,4}\s(?!of\b|out\b)(?:[a-z-]{1,20}\s){0,2}[a-z]")
-_ASIDE = re.compile(r"(?:ok|okay|great|good|well|right|nice)?[\s,]{0,3}(?:that's|that is|this is)\s+\w+[.!]?")
-_BOX = re.compile(r"(?:[-*+]|\d{1,3}[.)])\s\[[ x]\]")
-_NUMBER = re.compile(r"[\s*_#-]{0,4}\d")
-_UNIT = re.compile(r"\b(?:step|phase|part|task|story|milestone|iteration|stage|item|sprint|session)\s{0,2}#?\d{1,4}\b")
+_SHARE = pattern(r"(?<![\d/])(\d{1,6})\s?(?:/|of|out of)\s?(?:the )?(\d{1,6})(?![\d/])")
+_PERCENT = pattern(r"(?<![\w.,])\d{1,2}(?:\.\d{1,3})?\s?[%％]")
+_PART = pattern(r"\bfirst\s(?:\d{1,4}|one|two|three|four|five|few|half|part|step|phase|batch)\b")
+_COUNTED = pattern(r"[\s*_]{1,4}\d{1,4}\s(?!of\b|out\b)(?:[a-z-]{1,20}\s){0,2}[a-z]")
+_ASIDE = pattern(r"(?:ok|okay|great|good|well|right|nice)?[\s,]{0,3}(?:that's|that is|this is)\s+\w+[.!]?")
+_BOX = pattern(r"(?:[-*+]|\d{1,3}[.)])\s\[[ x]\]")
+_NUMBER = pattern(r"[\s*_#-]{0,4}\d")
+_UNIT = pattern(r"\b(?:step|phase|part|task|story|milestone|iteration|stage|item|sprint|session)\s{0,2}#?\d{1,4}\b")
 
 
 class Objections:

@@ -3,19 +3,19 @@
 Two of the three are a report. A report is no claim by itself, but it is a second signal beside one.
 """
 
-import re
 from collections.abc import Iterable
 from itertools import islice
 
 from ralph.analysis.detectors.announcements import announced
 from ralph.analysis.detectors.assignment import assignment
+from ralph.analysis.pattern import pattern
 from ralph.analysis.signals import HIGH, Reply, Signal
 from ralph.analysis.text import Span
 
 __all__ = ["detect_reports"]
 
-_ITEM = re.compile(r"\n[ \t]{0,8}(?:[-*+•✅✓✔☑]|\d{1,2}[.)]|\*\*\d|\|)[ \t*]")
-_TICK = re.compile(r"[✅✓✔☑]")
+_ITEM = pattern(r"\n[ \t]{0,8}(?:[-*+•✅✓✔☑]|\d{1,2}[.)]|\*\*\d|\|)[ \t*]")
+_TICK = pattern(r"[✅✓✔☑]")
 _ITEMS, _TICKS = 2, 3
 _LOOKED_AT = 50
 
