@@ -5,8 +5,8 @@
 | `blocked` | "I cannot proceed", "I'm blocked", "Blocked." as a sentence, at the beginning or the end of the reply | \
 by itself |
 | `obstacle` | the same in between or after finished work; "needs approval", "no write permission", "please run it \
-manually", or something that the agent cannot do with something that a person shall do, at the beginning or the end | \
-where the reply tells of no work |
+manually", or something that the agent cannot do with something that a person shall do ("Cannot …" alone where nothing \
+goes on), at the beginning or the end | where the reply tells of no work |
 
 None counts under a condition ("if you need approval"), nor where there is none of it ("no approval needed", "Blocked:
 none"). "Unblocked" and "blocking" are other words.
@@ -52,10 +52,11 @@ def _obstacles(scope: Scope, edges: tuple[int, int]) -> Iterator[Hit]:
     for hit in _bounded(scope.of("leave")):
         if _at_edge(hit, edges) and (lacking := _lacking(scope, hit)):
             yield lacking
-    if scope.of("demand"):
-        for hit in _bounded(scope.of("unable")):
-            if _at_edge(hit, edges) and not scope.before("condition", hit, 4):
-                yield hit
+    demanded, going_on = bool(scope.of("demand")), bool(scope.of("ongoing"))
+    for hit in _bounded(scope.of("unable")):
+        asks = demanded or (not going_on and _opens(scope, hit))
+        if asks and _at_edge(hit, edges) and not scope.before("condition", hit, 4):
+            yield hit
 
 
 def _lacking(scope: Scope, leave: Hit) -> Hit | None:
@@ -79,9 +80,12 @@ def _stands(scope: Scope, hit: Hit) -> bool:
 
 def _by_itself(scope: Scope, hit: Hit) -> bool:
     """Whether a word is a sentence or a heading, or opens one as its label: "Blocked. …", "# BLOCKED"."""
-    prose = scope.reading.prose
-    opens = not _LETTER.search(prose, scope.reading.sentence(hit.start)[0], hit.start)
-    return opens and _END.match(prose, hit.end) is not None
+    return _opens(scope, hit) and _END.match(scope.reading.prose, hit.end) is not None
+
+
+def _opens(scope: Scope, hit: Hit) -> bool:
+    """Whether a word is the first of its sentence, as in "Cannot write": the agent speaks of itself then."""
+    return not _LETTER.search(scope.reading.prose, scope.reading.sentence(hit.start)[0], hit.start)
 
 
 def _firm(hit: Hit, edges: tuple[int, int], *, finished: bool) -> bool:

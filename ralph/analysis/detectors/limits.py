@@ -36,14 +36,38 @@ _LABELS = frozenset((
     *("claude", "anthropic", "opus", "sonnet", "openai", "codex", "copilot", "github", "gemini", "google", "cursor"),
     *("amp", "opencode", "kimi", "qwen", "returned", "received", "got", "exceeded", "retry", "retrying", "limit"),
     *("the", "a", "an", "this", "your", "you", "ve", "have", "has", "been", "is", "was", "with", "by", "from", "last"),
-    *("currently", "temporarily", "hourly", "daily", "weekly", "monthly", "unable", "does", "to", "authenticate"),
+    *(
+        "hit",
+        "reached",
+        "used",
+        "up",
+        "out",
+        "of",
+        "run",
+        "re",
+        "exhausted",
+        "currently",
+        "temporarily",
+        "hourly",
+        "daily",
+        "weekly",
+        "monthly",
+        "unable",
+        "does",
+        "to",
+        "authenticate",
+    ),
     *("respond", "process", "complete", "connect", "call", "i", "m", "s", "but"),
 ))
 """What may stand before the message in its line."""
 _RAISED = re.compile(r"\b[\w.]{0,60}(?:error|exception)\b")
-_LABEL = re.compile(r"\W{0,8}(?:\w{0,30}error|fatal|failed|failure)\b[^\n.]{0,60}:\s{0,3}")
+_LABEL = re.compile(
+    r"\W{0,8}(?:\w{0,30}error|fatal|failed|failure)\b[^\n.]{0,60}[:·–—-]\s{0,3}(?:you\s(?:\w{1,12}\s){0,2})?"
+)
 _WORD = re.compile(r"[^\W\d_]+")
-_FAILURE = re.compile(r"\b(?:error|err|failed|failure|fatal|exception|[45]\d\d)\b")
+_FAILURE = re.compile(
+    r"\b(?:error|err|failed|failure|fatal|exception|[45]\d\d|hit|reached|exceeded|exhausted|used up|out of)\b"
+)
 _NOUN = re.compile(
     r"[\s*_-]{1,3}(?:errors?|handl\w+|responses?|messages?|cases?|tests?|checks?|logic|middleware|headers?|support|"
     r"feature|users?|requests?|state|page|config\w*|rules?|keys?|module|class|function|is|are|was|were|when|should|must|can|will|works?|"
@@ -92,15 +116,18 @@ def _message(scope: Scope, *, told: bool) -> tuple[Hit, Span] | None:
     begin, end = len(prose) - len(prose.lstrip()), len(prose.rstrip())
     whole = end - begin <= _SHORT and not told
     for line in _lines(prose, (begin, end), whole=whole):
-        for hit in scope.within("limit", line):
+        ours = (hit for hit in scope.within("limiting", line) if _is_meant(prose, line, hit, whole=whole))
+        for hit in (*scope.within("limit", line), *ours):
             if _heads(prose, line, hit):
                 return hit, (begin, end) if whole else line
-        for hit in scope.within("limiting", line):
-            if _heads(prose, line, hit) and (
-                _NOUN.match(prose, hit.end) is None if whole else _fails(prose, line, hit)
-            ):
-                return hit, (begin, end) if whole else line
     return None
+
+
+def _is_meant(prose: str, line: Span, hit: Hit, *, whole: bool) -> bool:
+    """Whether words that others use as well are the message: no noun follows, or words of error stand before them."""
+    if whole:
+        return _NOUN.match(prose, hit.end) is None
+    return _FAILURE.search(prose, line[0], hit.start) is not None
 
 
 def _lines(prose: str, text: Span, *, whole: bool) -> Iterator[Span]:
@@ -120,10 +147,6 @@ def _heads(prose: str, line: Span, hit: Hit) -> bool:
     if len(label) > 80 or _ITEM.match(prose, line[0]):
         return False
     return _LABEL.fullmatch(label) is not None or all(word in _LABELS for word in _WORD.findall(_RAISED.sub("", label)))
-
-
-def _fails(prose: str, line: Span, hit: Hit) -> bool:
-    return _FAILURE.search(prose, line[0], hit.start) is not None
 
 
 def _only_error(text: str, lower: str) -> Span | None:

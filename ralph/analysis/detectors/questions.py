@@ -1,7 +1,7 @@
 """Questions to a person, asked instead of working."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from ralph.analysis.completion import completion
 from ralph.analysis.lexicon import Role
@@ -27,12 +27,12 @@ _PERSON: tuple[Role, ...] = ("person", "offer", "obstacle", "leave")
 def detect_questions(reply: Reply) -> Iterable[Signal]:
     """The question that the reply ends with, if it asks a person."""
     finished = completion(reply.signals).detected
-    span = _question(reply.scope, finished=finished, worked=reply.signals.first("work") is not None)
+    span = _question(reply.scope, reply.signals.of("work"), finished=finished)
     if span:
         yield Signal("question", "", *span, -40, "It asks a person.", "question")
 
 
-def _question(scope: Scope, *, finished: bool, worked: bool) -> Span | None:
+def _question(scope: Scope, work: Sequence[Signal], *, finished: bool) -> Span | None:
     """The question that the reply ends with, if it asks a person; after finished work only whether to go on.
 
     A plea for the answer may stand behind it ("Please let me know."), or alone ("Please confirm that I may …"), and so
@@ -42,10 +42,12 @@ def _question(scope: Scope, *, finished: bool, worked: bool) -> Span | None:
     end = _end(reading, len(reading.prose))
     last = _begin(reading, end), end
     span = _asked(scope, last, finished=finished) or _with_options(scope, end, finished=finished)
-    if span is None and not worked:
+    if span is None:
         span = next(
             (before for before in _before(reading, last) if _asks(reading, before) and _speaks(scope, before)), None
         )
+        if span and any(not span[0] <= told.start < span[1] for told in work):
+            return None
     if span is None or reading.in_heading(span[0]):
         return None
     if finished and (scope.within("offer", span) or not scope.within("resume", span)):

@@ -10,18 +10,6 @@ from ralph.analysis.lexicon.base import Words
 
 __all__ = ["LIMITS"]
 
-_MET = (
-    *("you've hit", "you have hit", "you've reached", "you have reached", "you've exceeded", "you have exceeded"),
-    *("you've used up", "you have used up", "you hit", "you reached", "you exceeded", "you've exhausted"),
-    *("you have exhausted", "you're out of", "you are out of", "you've run out of", "you have run out of"),
-)
-_ALLOWANCE = (
-    *("your limit", "your usage limit", "your session limit", "your weekly limit", "your monthly limit"),
-    *("your daily limit", "your rate limit", "your opus limit", "your 5-hour limit", "your usage cap", "your quota"),
-    *("your current quota", "your daily quota", "your monthly quota", "your premium request allowance"),
-    *("your copilot token usage", "your spending limit", "your free limit", "a rate limit", "the rate limit"),
-    *("your request limit", "extra usage", "credits", "free credits", "usage credits", "premium requests"),
-)
 _SPAN = (
     "usage",
     "session",
@@ -35,19 +23,19 @@ _SPAN = (
     "spend",
     "opus weekly",
 )
+_COUNTED = ("limit", "usage limit", "rate limit", "request limit", "premium request limit", "token limit", "quota")
 _USED_UP = ("reached", "exceeded", "hit", "has been reached", "was reached", "exhausted")
 
 LIMITS: Words = {
     "limit": {
         "usage limit": (
-            *(f"{met} {allowance}" for met, allowance in product(_MET, _ALLOWANCE)),
             *(f"{span} limit {used_up}" for span, used_up in product(_SPAN, _USED_UP)),
             *("your limit will reset", "your limit resets", "limit will reset at", "limit reached ∙ resets"),
             *("limit reached · resets", "quota will reset after", "exceeded your current quota"),
         ),
         "credit": (
             *("credit balance is too low", "credit balance too low", "insufficient credits", "insufficient credit"),
-            *("insufficient_quota", "insufficient balance", "out of credits", "payment required", "no quota"),
+            *("insufficient balance", "out of credits", "payment required", "no quota"),
             *(
                 "not have enough credits",
                 "not have enough credit",
@@ -58,12 +46,20 @@ LIMITS: Words = {
         ),
         "rate limit": (
             *("api error: 429", "api error (429", "api error 429", "error: 429", "error 429", "http 429", "status 429"),
-            *("status: 429", "status code 429", "status code: 429", "exceeded retry limit", "rate_limit_error"),
-            *("429 too many requests", "rate limit reached for", "resource_exhausted"),
+            *(
+                "status: 429",
+                "status code 429",
+                "status code: 429",
+                "exceeded retry limit",
+            ),
+            *(
+                "429 too many requests",
+                "rate limit reached for",
+            ),
         ),
         "overloaded": (
             *("api error: 529", "api error (529", "api error 529", "error: 529", "http 529", "status 529"),
-            *("repeated 529 overloaded errors", "529 overloaded", "overloaded_error", "overloaded error"),
+            *("repeated 529 overloaded errors", "529 overloaded", "overloaded error"),
             *("currently overloaded", "server is overloaded", "model is overloaded", "service is overloaded"),
         ),
         "login": (
@@ -71,17 +67,35 @@ LIMITS: Words = {
             *("please log in again", "please sign in again", "oauth token has expired", "oauth token expired"),
             *("oauth token revoked", "oauth token has been revoked", "no authentication information found"),
             *("your session has expired", "api error: 401", "api error (401", "api error 401", "error: 401"),
-            *("authentication_error", "status 401", "http 401"),
+            *("status 401", "http 401"),
         ),
     },
     "limiting": {
         "rate limit": (
-            *("rate limit", "rate limits", "rate-limit", "rate limit exceeded", "rate limit reached", "rate limited"),
+            *(
+                "rate limit",
+                "a rate limit",
+                "rate limits",
+                "rate-limit",
+                "rate limit exceeded",
+                "rate limit reached",
+                "rate limited",
+            ),
             *("rate-limited", "rate limit hit", "too many requests", "request limit exceeded", "throttled"),
             *("request throttled", "tokens per minute limit", "requests per minute limit", "request limit reached"),
             *("exceeded api limit", "at capacity", "limit reached", "limit exceeded"),
         ),
-        "usage limit": ("usage limit", "quota exceeded", "quota reached", "exceeded quota", "quota has been exceeded"),
+        "usage limit": (
+            *(f"your {counted}" for counted in _COUNTED),
+            *(f"your {span} {counted}" for span, counted in product((*_SPAN, "current", "opus", "free"), _COUNTED)),
+            *("your usage cap", "your usage allowance", "your premium request allowance", "your copilot token usage"),
+            *("extra usage", "free credits", "usage credits", "premium requests", "out of credits"),
+            "usage limit",
+            "quota exceeded",
+            "quota reached",
+            "exceeded quota",
+            "quota has been exceeded",
+        ),
         "overloaded": ("overloaded", "service unavailable due to load", "server busy", "server is busy"),
         "login": (
             *("invalid api key", "incorrect api key provided", "not logged in", "not authenticated", "unauthorized"),

@@ -67,7 +67,7 @@ OBSTACLES: Words = {
     "leave": alone(
         *("permission", "permissions", "approval", "approvals", "your authorization", "write access", "edit access"),
         *("read access", "push access", "have access", "access to", "credentials", "sign-off", "your go-ahead"),
-        *("your consent", "confirmed by a user"),
+        *("your consent", "confirmed by a user", "confirmation", "network access", "internet access"),
     ),
     "lack": alone(
         *("need", "needs", "needed", "require", "requires", "required", "requiring", "waiting for", "wait for"),
@@ -79,12 +79,13 @@ OBSTACLES: Words = {
     ),
     "unable": alone(
         *("cannot", "can't", "couldn't", "could not", "unable to", "not able to", "won't be able to", "not possible"),
-        *("impossible", "isn't possible"),
+        *("impossible", "isn't possible", "refuses", "refuse"),
     ),
     "demand": alone(
         *("please", "you'll have to", "you will have to", "you have to", "you need to", "you'll need to", "you must"),
         *("you will need to", "i need you", "need you to", "someone", "somebody", "a human", "a person", "from you"),
         *("on your side", "on your end", "by hand", "tell me when", "let me know when", "let me know once"),
+        *("i need the", "i need a", "i need an"),
     ),
     "condition": alone(
         "if",

@@ -27,7 +27,7 @@ def _did(verbs: Iterable[str]) -> tuple[str, ...]:
 TALK: Words = {
     "person": alone(
         *("you", "your", "shall i", "should i", "should we", "shall we", "do i", "do we", "may i", "can i", "can we"),
-        *("could i", "ok to", "okay to"),
+        *("could i", "ok to", "okay to", "should it", "should they", "should this", "should that", "should the"),
     ),
     "plea": alone(
         *_PLEADING,
