@@ -72,6 +72,8 @@ def last_report(lower: str) -> Report | None:
     for span, is_line in _spans(lower):
         if whole and not whole.complete and whole.report.span[0] - span[1] > (_CLOSE if whole.shape else _NEAR):
             break
+        if not _DIGIT.search(lower, *span) and "no tests" not in lower[slice(*span)]:
+            continue
         found = (closing(lower, span) if is_line else None) or _worded(lower, span)
         if not found or (found.report.passed is None and found.report.failed is None):
             continue
@@ -123,8 +125,8 @@ def _other_run(between: str) -> bool:
 
 
 def _spans(lower: str) -> Iterator[tuple[Span, bool]]:
-    """The lines with a number and a word of tests, from the last to the first; of a long one only the part around the
-    word, and whether its beginning is in it.
+    """The lines with a word of tests, from the last to the first; of a long one only the part around the word, and
+    whether its beginning is in it.
     """
     above, lines = len(lower) + 1, 0
     for _, position, _ in reversed(_SOUGHT.find_matches_as_indexes(lower, overlapping=True)):
@@ -139,8 +141,7 @@ def _spans(lower: str) -> Iterator[tuple[Span, bool]]:
         end = lower.find("\n", position, position + _REACH)
         span = (start, min(position + _REACH, above - 1) if end < 0 else end)
         above = start
-        if _DIGIT.search(lower, *span) or "no tests" in lower[slice(*span)]:
-            yield span, line_break >= 0 or start == 0
+        yield span, line_break >= 0 or start == 0
 
 
 def _worded(lower: str, span: Span) -> Found | None:

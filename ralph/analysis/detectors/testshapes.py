@@ -382,10 +382,11 @@ _PREFIX = r"(?:\S{1,60}:test(?::\S{1,30})?:\s)?+[ \t]{0,40}+"
 """A tool for monorepos writes package and task in front of each line."""
 _PATTERNS = tuple(pattern(f"{_PREFIX}(?:{runner.lines})", re.VERBOSE) for runner in _RUNNERS)
 _MARKS = sorted({mark for runner in _RUNNERS for mark in runner.marks})
-_RUNNERS_OF = tuple(
-    tuple(shape for runner, shape in zip(_RUNNERS, _PATTERNS, strict=True) if mark in runner.marks)
-    for mark in _MARKS
+_SHAPES = tuple(
+    tuple(shape for runner, shape in zip(_RUNNERS, _PATTERNS, strict=True) if mark in runner.marks) for mark in _MARKS
 )
+_BEHIND = tuple(3 if mark.endswith("\n") else 2 for mark in _MARKS)
+"""From the end of a mark in a text between two line breaks back to its last character in the text itself."""
 _AUTOMATON = AhoCorasick(_MARKS, store_patterns=False)
 
 
@@ -397,12 +398,15 @@ def runner_lines(text: str) -> set[int]:
     found: set[int] = set()
     tried: set[tuple[int, int]] = set()
     for mark, _, end in hits:
-        within = max(0, end - 2 - (_MARKS[mark][-1] == "\n"))  # the last character of the mark that is no line break
-        start = text.rfind("\n", max(0, within - _REACH), within) + 1
-        if start in found or (start, mark) in tried or (not start and within > _REACH):
+        within = end - _BEHIND[mark]
+        start = text.rfind("\n", within - _REACH if within > _REACH else 0, within) + 1 if within > 0 else 0
+        if start in found or (start, mark) in tried or within > start + _REACH:
             continue
         tried.add((start, mark))
-        line = text[start : start + _LONGEST].partition("\n")[0].rstrip()
-        if any(shape.match(line) for shape in _RUNNERS_OF[mark]):
-            found.add(start)
+        stop = text.find("\n", start, start + _LONGEST)
+        line = text[start : stop if stop >= 0 else start + _LONGEST].rstrip()
+        for shape in _SHAPES[mark]:
+            if shape.match(line):
+                found.add(start)
+                break
     return found
