@@ -93,7 +93,7 @@ def _known(value: Any) -> Event:
     """An event of a kind that is known, or an object that can only be a result; else an empty one."""
     event = _mapping(value)
     kind = event.get("type", "result" if isinstance(event.get("result"), str) else None)
-    return {**event, "type": kind} if kind in _KINDS else {}
+    return {**event, "type": kind} if isinstance(kind, str) and kind in _KINDS else {}
 
 
 @dataclass(slots=True)
@@ -147,16 +147,16 @@ def _by_events(events: Sequence[Event]) -> Told:
     turn = _Turn.of(events)
     result = turn.result
     denied = [_mapping(each) for each in _list(result.get("permission_denials"))]
-    turns = result.get("num_turns")
+    turns, took = _amount(result.get("num_turns")), _amount(result.get("duration_ms"))
     told: Told = {
         "text": result["result"] if isinstance(result.get("result"), str) else turn.text,
         "error": _error(turn),
         "denials": len(denied) if isinstance(result.get("permission_denials"), list) else None,
-        "tools": len(turn.calls) if turn.streamed else max(turns - 1, 0) if isinstance(turns, int) else None,
+        "tools": len(turn.calls) if turn.streamed else None if turns is None else max(int(turns) - 1, 0),
         "changes": _changes(turn, {str(each.get("tool_use_id")) for each in denied}) if turn.streamed else None,
         "usage": _usage(_mapping(result.get("usage"))),
         "cost": _amount(result.get("total_cost_usd", result.get("cost_usd"))),
-        "duration": milliseconds / 1000 if (milliseconds := _amount(result.get("duration_ms"))) is not None else None,
+        "duration": None if took is None else took / 1000,
     }
     return {name: value for name, value in told.items() if value is not None}
 
