@@ -64,7 +64,8 @@ def _seconds(said: str) -> float:
 
 
 def resets_at(said: str, at: datetime) -> datetime | None:
-    """The point in time that a message means; never one before `at`, and None where it means none.
+    """The point in time that a message means; in the zone of `at`, never before it; None where it
+    means none.
 
     Args:
         said: such as "3pm (Europe/Berlin)", "Oct 9 at 10am", "15:30", an ISO time or a Unix time in (milli)seconds.
@@ -81,7 +82,7 @@ def resets_at(said: str, at: datetime) -> datetime | None:
             moment = _iso(match["iso"], at)
         else:
             moment = _by_clock(match, at)
-        return max(moment, at)
+        return max(moment, at).astimezone(at.tzinfo)
     except (ValueError, OverflowError):
         return None
 

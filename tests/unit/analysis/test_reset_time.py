@@ -44,7 +44,9 @@ NOON = datetime(2025, 10, 6, 12, tzinfo=UTC)
     ],
 )
 def test_what_a_message_says_becomes_a_point_in_time(said: str, expected: datetime | None) -> None:
-    assert resets_at(said, NOON) == expected
+    moment = resets_at(said, NOON)
+    assert moment == expected
+    assert moment is None or moment.tzinfo is UTC
 
 
 def test_a_time_without_a_zone_is_one_of_the_reader_s() -> None:
