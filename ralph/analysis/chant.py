@@ -6,10 +6,11 @@ from typing import NamedTuple
 
 __all__ = ["Chant", "chant"]
 
-_READ = 8_000
+_READ = 5_000
 """Characters of a reply's end that are looked at."""
 _LONG = 400
 """Characters below which nothing is a chant."""
+_STRETCH = 40
 _TIMES = 6
 _SHARE = 0.6
 _PHRASE = 20
@@ -29,7 +30,7 @@ def chant(text: str) -> Chant | None:
     without words nothing is made.
     """
     tail = text[-_READ:]
-    if len(tail) < _LONG:
+    if len(tail) < _LONG or not _suspect(tail):
         return None
     pieces = tail.split()
     if len(tail.encode(errors="replace")) > 2 * len(tail):  # most likely of a language that sets no words apart
@@ -37,6 +38,12 @@ def chant(text: str) -> Chant | None:
     if len(pieces) < _PHRASE * 2 or 2 * len(set(pieces)) > len(pieces):
         return None
     return _repeated(pieces)
+
+
+def _suspect(tail: str) -> bool:
+    """Whether a stretch from the middle or from near an end comes again and again: a quick look."""
+    places = (len(tail) // 5, len(tail) // 2, 4 * len(tail) // 5)
+    return any(tail.count(tail[place : place + _STRETCH]) >= _TIMES - 2 for place in places)
 
 
 def _repeated(pieces: Sequence[str]) -> Chant | None:

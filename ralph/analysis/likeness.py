@@ -3,17 +3,18 @@
 from collections import Counter
 from functools import lru_cache
 
-from ralph.analysis.pattern import pattern
-
 __all__ = ["LIKENESS", "alike"]
 
-LIKENESS = 0.85
+LIKENESS = 0.8
 """Share of words in common from which two replies are nearly the same."""
 
 _COMPARED = 20_000
-_SHORT = 120
+_SHORT = 90
 """Words that two replies have together, below which they are short."""
-_WORD = pattern(r"[a-z0-9_]+|[^\w\s]|[\u3400-\u9fff]")
+_LONGER = 1.6
+"""How much longer one of two replies is whose words cannot be the same."""
+_DENSE = 1.5
+"""Bytes for a character from which a text is most likely of a language that does not set its words apart."""
 
 
 def alike(left: str, right: str) -> float:
@@ -22,6 +23,8 @@ def alike(left: str, right: str) -> float:
     """
     if left == right:
         return 1.0
+    if max(len(left), len(right)) > _LONGER * min(len(left), len(right)):
+        return 0.0
     ours, theirs = _words(left), _words(right)
     if ours == theirs:
         return 1.0
@@ -32,5 +35,9 @@ def alike(left: str, right: str) -> float:
 
 @lru_cache(maxsize=16)
 def _words(text: str) -> Counter[str]:
-    """How often each word occurs. Every reply is compared with a few that come after it."""
-    return Counter(_WORD.findall(text[:_COMPARED].lower()))
+    """How often each word occurs, or each character where words are not set apart. Every reply is compared with a few
+    that come after it.
+    """
+    text = text[:_COMPARED].lower()
+    dense = len(text.encode(errors="replace")) > _DENSE * len(text)
+    return Counter("".join(text.split()) if dense else text.split())

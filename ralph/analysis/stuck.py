@@ -75,13 +75,16 @@ def stuck(
 
 def _same_words(passes: Sequence[Past], repeats: int) -> _Circle | None:
     """The same reply, or nearly the same: of the last few all but one."""
-    last = passes[-1]
-    if not last.text.strip():
+    *before, last = passes[-repeats - 1 :]
+    others = 0
+    for one in reversed(before):
+        others += not (one.text == last.text or (not one.reported and _near(one, last)))
+        if others > len(before) + 1 - repeats or one.progressed:
+            return None
+    times = len(before) + 1 - others
+    if times < repeats or last.progressed or not last.text.strip():
         return None
-    same = [one.text == last.text or (not one.reported and _near(one, last)) for one in passes[-repeats - 1 :]]
-    if not (times := _most(passes, same, repeats)):
-        return None
-    exactly = sum(one.text == last.text for one in passes[-repeats - 1 :])
+    exactly = 1 + sum(one.text == last.text for one in before)
     what = "the same output" if exactly >= times else "nearly the same output"
     return _Circle("repeated output", f"{what} {times} times", times, last.text)
 
