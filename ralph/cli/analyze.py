@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 
@@ -11,6 +11,7 @@ from ralph.cli.options import AsJson
 
 if TYPE_CHECKING:
     from ralph.cli.judging import Question, Ruling
+    from ralph.strategies import Strategy
 
 __all__ = ["app"]
 
@@ -48,14 +49,13 @@ def analyze(
     """Say what a reply means: is the work done, is the agent stuck, and what would follow."""
     from ralph.cli.chain import chain_json, print_chain
     from ralph.cli.judging import Question, judge
-    from ralph.cli.tell import print_json
+    from ralph.cli.tell import print_json, print_line
     from ralph.strategies import strategy_named
 
     chosen = strategy_named(strategy)
     if as_lines:
-        for answer in _answers(sys.stdin.buffer, strategy):
-            sys.stdout.write(f"{answer}\n")
-            sys.stdout.flush()
+        for answer in _answers(sys.stdin.buffer, chosen):
+            print_line(answer)
         return
     question = Question(
         text=_read(file),
@@ -89,60 +89,13 @@ def _read(name: str) -> str:
     return content.decode("utf-8-sig", "replace")
 
 
-def _answers(stream: BinaryIO, strategy: str) -> Iterator[str]:
-    """One JSON line for each line that is not empty, in order; a broken one is answered, and the rest goes on."""
-    import json
-
-    for line in _lines(stream):
-        if line is None:
-            yield json.dumps({"error": f"the line is longer than {_MOST_BYTES // 1024**2} MiB"})
-        elif line.strip():
-            yield json.dumps(_answer(line, strategy))
-
-
-def _answer(line: bytes, strategy: str) -> dict[str, Any]:
-    import json
-
-    from pydantic import ValidationError
-
+def _answers(stream: BinaryIO, strategy: "Strategy") -> Iterator[dict[str, Any]]:
+    """An answer for each line that is not empty, in order; a broken one is answered, and the rest goes on."""
+    from ralph.cli.jsonl import objects
     from ralph.cli.judging import Question, judge
-    from ralph.strategies import strategy_named
 
-    try:
-        said = _cleaned(json.loads(line.decode("utf-8", "replace")))
-        if not isinstance(said, dict):
-            return {"error": "it is no object"}
-        question = Question.model_validate(said)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        return {"error": f"{'.'.join(map(str, first['loc']))}: {first['msg']}"}
-    except (ValueError, RecursionError) as error:
-        return {"error": f"it is no JSON: {error}"}
-    return judge(question, strategy_named(strategy)).as_json()
-
-
-def _cleaned(value: Any) -> Any:
-    """A JSON value whose texts can be stored: what agents wrote holds anything."""
-    from ralph.status.fields import storable
-
-    if isinstance(value, str):
-        return storable(value)
-    if isinstance(value, list):
-        return [_cleaned(item) for item in cast("list[Any]", value)]
-    if isinstance(value, dict):
-        return {key: _cleaned(item) for key, item in cast("dict[str, Any]", value).items()}
-    return value
-
-
-def _lines(stream: BinaryIO) -> Iterator[bytes | None]:
-    """The lines of a stream; None for one that is too long, which is read past without being kept."""
-    while line := stream.readline(_MOST_BYTES + 1):
-        if len(line) <= _MOST_BYTES or line.endswith(b"\n"):
-            yield line
-            continue
-        while (rest := stream.readline(_MOST_BYTES)) and not rest.endswith(b"\n"):
-            pass
-        yield None
+    for _, question in objects(stream, Question, most=_MOST_BYTES):
+        yield {"error": question} if isinstance(question, str) else judge(question, strategy).as_json()
 
 
 def _print(question: "Question", ruling: "Ruling") -> None:

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -110,13 +110,14 @@ def _heard(
     """Hears all passes; what is no pass is told at once, or put into `broken`."""
     from ralph.cli.replay_answers import Answers, Broken
     from ralph.cli.replay_settings import judgings
+    from ralph.cli.tell import print_line
 
     answers = Answers(judgings(wish, compare=compare))
     for each in passes:
         if not isinstance(each, Broken):
             answers.hear(each.name, each.as_pass(), task=each.task or "")
         elif at_once:
-            _write(each.as_json())
+            print_line(each.as_json())
         else:
             broken.append(each)
     return answers
@@ -141,31 +142,22 @@ async def _stored(name: str, store: str | None, wish: "Source", compare: bool) -
 
 def _print(answers: "Answers", broken: "list[Broken]", wish: str, *, as_json: bool, as_lines: bool) -> None:
     from ralph.cli import replay_answers
+    from ralph.cli.tell import console, print_json, print_line
 
     if as_lines:
         for first, *_ in answers.results():
-            _write(replay_answers.as_json(first))
+            print_line(replay_answers.as_json(first))
     elif as_json:
-        from ralph.cli.tell import print_json
-
         told = [replay_answers.as_json(first) for first, *_ in answers.results()]
         print_json([*told, *(each.as_json() for each in broken)])
     else:
         from ralph.cli.replay_shown import print_replays
-        from ralph.cli.tell import console
 
         for each in broken[:_COMPLAINTS]:
             _complain(f"left out: {each}")
         if len(broken) > _COMPLAINTS:
             _complain(f"left out: {len(broken) - _COMPLAINTS} more")
         print_replays(console(), list(answers.results()), wish)
-
-
-def _write(value: dict[str, Any]) -> None:
-    import json
-
-    sys.stdout.write(f"{json.dumps(value)}\n")
-    sys.stdout.flush()
 
 
 def _complain(text: str) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["console", "print_json", "print_table", "when"]
+__all__ = ["console", "print_json", "print_line", "print_table", "when"]
 
 _ENDLESS = 10_000
 
@@ -24,6 +24,12 @@ def console() -> "Console":
 def print_json(value: Any) -> None:
     """A JSON value, indented, in ASCII for any reader."""
     sys.stdout.write(json.dumps(value, indent=2) + "\n")
+
+
+def print_line(value: Any) -> None:
+    """A JSON value as one line, at once, in ASCII for any reader."""
+    sys.stdout.write(f"{json.dumps(value)}\n")
+    sys.stdout.flush()
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
