@@ -145,10 +145,10 @@ def read(reply: str, hidden: Sequence[Span] = (), skim: Skim | None = None) -> R
         ]
         text, unfenced = ("\n\n".join(texts) for texts in zip(*pieces, strict=True))
         seams = tuple(_seams(stretches))
-    prose = _prose(_lower(unfenced))
+    prose = _prose(unfenced)
     headings = _headings(prose)
     starts = sorted({*_sentence_starts(prose), *chain.from_iterable(headings), *seams})
-    return Reading(text, _lower(text), unfenced, prose, headings, tuple(starts), stretches, seams)
+    return Reading(text, _lower(text), unfenced, _lower(prose), headings, tuple(starts), stretches, seams)
 
 
 def _stretches(reply: str, fences: Sequence[_Fence], skim: Skim | None) -> Iterator[Span]:
@@ -222,13 +222,14 @@ def _piece(text: str, hidden: Iterable[Span], fence: str = "") -> tuple[str, str
     return text, _blanked(text, [(begin, end) for begin, end, _ in _fences(text, fence)])
 
 
-def _prose(lower: str) -> str:
-    if ">" in lower or "|" in lower:
-        lower = _SET_OFF.sub(_spaces, f"\n{lower}")[1:]
+def _prose(text: str) -> str:
+    """The text without quotes, tables and inline code."""
+    if ">" in text or "|" in text:
+        text = _SET_OFF.sub(_spaces, f"\n{text}")[1:]
     for mark, quoted in _QUOTED.items():
-        if mark in lower:
-            lower = quoted.sub(_spaces, lower)
-    return lower.replace("’", "'")
+        if mark in text:
+            text = quoted.sub(_spaces, text)
+    return text.replace("’", "'")
 
 
 def _sentence_starts(prose: str) -> list[int]:

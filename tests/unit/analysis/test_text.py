@@ -73,7 +73,7 @@ def test_what_the_agent_does_not_say_itself_is_no_prose(text: str, prose: str) -
     ("text", "sentences"),
     [
         ("One. Two! Three? Four", ["One.", " Two!", " Three?", " Four"]),
-        ("In a.py and 3.5 too.\nThen", ["In a.py and 3.5 too.", "\nThen"]),
+        ("In a.py and 3.5 too.\nThen", ["In a.py and 3.5 too.", "\n", "Then"]),
         ("A line\ngoes on here", ["A line\ngoes on here"]),
         ("A line\n\nanother", ["A line\n\n", "another"]),
         ("完成了。還有！對", ["完成了。", "還有！", "對"]),
