@@ -18,7 +18,7 @@ REPORT = (
         (REPORT, REPORT.replace("Two", "Three"), True),
         (REPORT, "As before: " + REPORT, True),
         (REPORT, REPORT.upper(), True),
-        (REPORT, " ".join(reversed(REPORT.split())), True),
+        (REPORT, " ".join(reversed(REPORT.split())), False),
         (
             REPORT,
             REPORT[:150] + "Then something else came up, and all the other columns were left for another day.",
