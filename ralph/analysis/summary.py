@@ -1,45 +1,33 @@
 """What was done, in one line: "Modified 3 files, 12 tests passing, 2 errors fixed"."""
 
+from itertools import islice
+
 from ralph.analysis.anchored import Anchored, Around
-from ralph.analysis.pattern import pattern
+from ralph.analysis.counting import COUNT, counted
+from ralph.analysis.files import told_files
 from ralph.analysis.signals import Reply, Signals
 
 __all__ = ["work_summary"]
 
-_TEN = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-_WORDS = {word: count for count, word in enumerate(_TEN, start=1)} | {"both": 2}
-_COUNT = rf"(?:\d{{1,6}}|{'|'.join(_WORDS)})"
-
-_CHANGED = ("modified", "changed", "updated", "edited", "created", "added")
-_CHANGING = "|".join(_CHANGED)
-_FILES = Around(
-    ("file",),
-    rf"""\b(?:{_CHANGING}|touched|wrote)\s(?P<n>{_COUNT})\s(?:\w{{1,20}}\s)?files?\b
-        |\b(?P<m>{_COUNT})\s(?:\w{{1,20}}\s)?files?\s(?:were\s|was\s)?(?:{_CHANGING})\b
-        |\bfiles?\s(?:{_CHANGING})\s?[:=]\s?(?P<l>{_COUNT})\b""",
-    before=50,
-    after=50,
-)
-_WROTE = (*_CHANGED, "wrote", "implemented", "refactored", "rewrote", "fixed")
-_NAME = r"(?:[\w-]{1,40}/){0,8}[\w-]{1,60}\.[a-z]{1,5}\b"
-_NAMED = Anchored(
-    _WROTE,
-    rf"\b(?:{'|'.join(_WROTE)})\b[^\n.;`]{{0,40}}?(?P<names>`?{_NAME}`?(?:(?:,?[ ]and|,)[ ]`?{_NAME}`?){{0,20}})",
-)
-_NAMES = pattern(_NAME)
-_MENDED = ("fixed", "resolved", "corrected")
-_FIXING = f"(?:{'|'.join(_MENDED)})"
+_READ = 20_000
+"""Characters in which single errors are looked for, from the end."""
+_MENDED = ("fixed", "resolved", "corrected", "修復", "修复", "修正", "解決", "解决")
+_FIXING = f"(?:{'|'.join(word for word in _MENDED if word.isascii())})"
 _FAULT = r"(?:error|bug|issue|problem|failure)"
 _FIXED = Around(
     _MENDED,
-    rf"""\b{_FIXING}\s(?:(?:all|the|these)\s){{0,2}}(?P<n>{_COUNT})\s(?:[\w-]{{1,20}}\s){{0,2}}?{_FAULT}s?\b
-        |\b(?P<m>{_COUNT})\s(?:[\w-]{{1,20}}\s)?{_FAULT}s?\s(?:(?:were|was|are|have\sbeen)\s)?{_FIXING}\b
-        |\b{_FAULT}s?\s{_FIXING}\s?[:=]\s?(?P<l>{_COUNT})\b""",
+    rf"""\b{_FIXING}\s(?:(?:all|the|these)\s){{0,2}}(?P<n>{COUNT})\s(?:[\w-]{{1,20}}\s){{0,2}}?{_FAULT}s?\b
+        |\b(?P<m>{COUNT})\s(?:[\w-]{{1,20}}\s)?{_FAULT}s?\s(?:(?:were|was|are|have\sbeen)\s)?{_FIXING}\b
+        |\b{_FAULT}s?\s{_FIXING}[*_]{{0,2}}[ ]?[:=(][*_]{{0,2}}[ ]?(?P<l>{COUNT})\b
+        |(?:修[復复正]|解[決决])了?\s?(?P<z>\d{{1,6}}|[一二兩两三四五六七八九十])\s?[個个項项]?\s?
+            (?:錯誤|错误|問題|问题|缺陷|bug|漏洞)""",
     before=60,
     after=80,
 )
-_FIXED_ONE = Anchored(_MENDED, rf"\b{_FIXING}\s(?:an?|the|this|that)\s(?:[\w-]{{1,20}}\s){{0,4}}?{_FAULT}\b")
-_MATCHES = 500
+_FIXED_ONE = Anchored(
+    _MENDED[:3], rf"\b{_FIXING}\s(?:an?|the|this|that)\s(?:[\w-]{{1,20}}\s){{0,4}}?{_FAULT}\b", needed=_MENDED[:3]
+)
+_MOST = 100
 
 
 def work_summary(reply: Reply) -> str:
@@ -47,42 +35,27 @@ def work_summary(reply: Reply) -> str:
     they are known, say how many files changed, not the reply.
     """
     changes, lower = reply.context.changes, reply.reading.lower
-    files = changes.files_changed if changes.known else _files(lower)
+    files = changes.files_changed if changes.known else told_files(lower)
     parts = [f"Modified {_number(files, 'file')}"] if files else []
-    if passed := _counted(reply.signals, "tests_passed"):
+    if passed := _amount(reply.signals, "tests_passed"):
         parts.append(f"{_number(passed, 'test')} passing")
-    if failed := _counted(reply.signals, "tests_failed"):
+    if failed := _amount(reply.signals, "tests_failed"):
         parts.append(f"{_number(failed, 'test')} failing")
-    if fixed := _count(_FIXED, lower) or _matches(_FIXED_ONE, lower):
+    if fixed := _errors_fixed(lower):
         parts.append(f"{_number(fixed, 'error')} fixed")
     return ", ".join(parts)
 
 
-def _counted(signals: Signals, kind: str) -> int:
+def _amount(signals: Signals, kind: str) -> int:
     signal = signals.first(kind)
     return signal.amount if signal else 0
 
 
-def _files(lower: str) -> int:
-    """How many files the reply says it changed, or else how many it names beside a word of change."""
-    if counted := _count(_FILES, lower):
-        return counted
-    names: set[str] = set()
-    for index, match in enumerate(_NAMED.finditer(lower)):
-        names.update(_NAMES.findall(match["names"]))
-        if index >= _MATCHES:
-            break
-    return len(names)
-
-
-def _count(pattern: Around, lower: str) -> int:
-    match = pattern.search(lower)
-    said = (match["n"] or match["m"] or match["l"]) if match else "0"
-    return _WORDS.get(said) or int(said)
-
-
-def _matches(pattern: Anchored, lower: str) -> int:
-    return sum(1 for _, _ in zip(pattern.finditer(lower), range(_MATCHES), strict=False))
+def _errors_fixed(lower: str) -> int:
+    """How many errors the text says were fixed, or else how many it tells of one by one."""
+    if match := _FIXED.search(lower):
+        return counted(match["n"] or match["m"] or match["l"] or match["z"])
+    return sum(1 for _ in islice(_FIXED_ONE.finditer(lower[-_READ:]), _MOST))
 
 
 def _number(count: int, what: str) -> str:
