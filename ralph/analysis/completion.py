@@ -10,24 +10,26 @@ __all__ = ["completion", "points"]
 
 def completion(signals: Signals) -> Completion:
     """One very high signal, or two: distinct keywords, or one with passing tests or the status block's word (Nity
-    Loop). Any signal that contradicts is enough against them.
+    Loop), with another check that passes, or with the shape of a final report. Any signal that contradicts is enough
+    against them.
     """
     counted: dict[str, float] = {}
     contradicted = False
     for signal in signals.all():
         if signal.weight >= HIGH:
             if signal.state == "done" and signal.kind != "exit_signal":
-                counted[signal.name] = signal.weight
+                counted[signal.name] = max(signal.weight, counted.get(signal.name, 0))
         elif signal.weight <= AGAINST and signal.kind not in {"exit_signal", "status_blocked"}:
             contradicted = True
     very_high = bool(counted) and max(counted.values()) >= VERY_HIGH
-    others = sum(any(signal.weight > 0 for signal in signals.of(kind)) for kind in ("test_run", "exit_signal"))
-    enough = very_high or (bool(counted) and len(counted) + others >= 2)
+    sure = very_high or len(counted) >= 2 or (bool(counted) and signals.first("completion_report") is not None)
+    beside = any(signal.weight > 0 for signal in signals.of("test_run", "verified", "exit_signal"))
+    enough = sure or (bool(counted) and beside)
     return Completion(
         detected=enough and not contradicted,
         keywords=tuple(counted),
         test_only=signals.first("test_only") is not None,
-        confidence=100.0 if very_high or len(counted) >= 2 else 60.0 * len(counted),
+        confidence=100.0 if sure else 60.0 * len(counted),
     )
 
 

@@ -61,18 +61,23 @@ Parts = Sequence[tuple[str, Sequence[Role]]]
 
 
 _Found = tuple[int, int, Parts]
+_Written = dict[str, dict[str, list[Role]]]
+"""The names of each form, with their roles."""
 
 
 class _Form(NamedTuple):
     """A form as it is looked for, with single spaces.
 
     Attributes:
+        parts: what it plays among the other words.
+        claims: what it plays in claims.
         ends_word: no letter may stand behind it.
         numbered: what stands before the number in forms of which `text` is the beginning; empty for a whole form.
     """
 
     text: str
     parts: Parts = ()
+    claims: Parts = ()
     ends_word: bool = False
     numbered: str = ""
 
@@ -81,38 +86,43 @@ class Vocabulary:
     """The words to look for.
 
     A longer phrase is preferred to a shorter one that begins at the same place, and words within a found phrase are
-    not found again: "make sure" hides "sure". Between its words there may be up to three spaces, line ends or marks of
-    emphasis.
+    not found again: "make sure" hides "sure". Words of claims and other words do not hide each other. Between the words
+    of a phrase there may be up to three spaces, line ends or marks of emphasis.
     """
 
     def __init__(self, keywords: Sequence[Keyword], languages: Sequence[str]) -> None:
         lexicons = [lexicon(language) for language in languages]
         known = (*(keyword for words in lexicons for keyword in words.keywords), *keywords)
         self.keywords = {keyword.text.lower(): keyword for keyword in known}
-        self._parts: dict[str, dict[str, list[Role]]] = {}
+        self._parts: _Written = {}
+        self._claims: _Written = {}
         self._numbered: dict[str, list[str]] = {}
         for name, keyword in self.keywords.items():
-            self._add("keyword", name, (name, *keyword.forms))
+            self._add(self._parts, "keyword", name, (name, *keyword.forms))
         for words in lexicons:
-            for role, names in words.words.items():
-                for name, written in names.items():
-                    self._add(role, name, written)
+            for known, table in ((self._parts, words.words), (self._claims, words.claims)):
+                for role, names in table.items():
+                    for name, written in names.items():
+                        self._add(known, role, name, written)
         self._patterns: dict[str, re.Pattern[str]] = {}
         self._forms = self._sought()
         self._automaton = AhoCorasick([form.text for form in self._forms], store_patterns=False)
         self._apart = frozenset(index for index, form in enumerate(self._forms) if not _is_letter(form.text[0]))
 
-    def _add(self, role: Role, name: str, written: Iterable[str]) -> None:
+    def _add(self, known: _Written, role: Role, name: str, written: Iterable[str]) -> None:
         for form in (" ".join(form.lower().split()) for form in written):
             for number in _ANY_NUMBER.finditer(form):
                 self._numbered.setdefault(form[: number.start()].replace("# ", ""), []).append(form)
-            roles = self._parts.setdefault(form.replace("# ", ""), {}).setdefault(name, [])
+            roles = known.setdefault(form.replace("# ", ""), {}).setdefault(name, [])
             if role not in roles:
                 roles.append(role)
 
     def _sought(self) -> list[_Form]:
         """What to look for; what is preferred of that which begins at one place comes first."""
-        forms = [_Form(text, tuple(parts.items()), _is_letter(text[-1])) for text, parts in self._parts.items()]
+        forms = [
+            _Form(text, _parts_of(self._parts, text), _parts_of(self._claims, text), _is_letter(text[-1]))
+            for text in {**self._parts, **self._claims}
+        ]
         forms.sort(key=lambda form: len(form.text), reverse=True)
         return [*(_Form(f"{head} {digit}", numbered=head) for head in self._numbered for digit in "0123456789"), *forms]
 
@@ -139,22 +149,29 @@ class Vocabulary:
         return hits
 
     def _matched(self, text: str, places: Iterable[tuple[int, int, int]]) -> list[_Found]:
-        """The forms that stand at some places, none within another; the places are in order, the preferred first."""
+        """The forms that stand at some places, none of a kind within another; the places are in order, the preferred
+        first.
+        """
         found: list[_Found] = []
-        after = 0
+        after = claimed = 0
         forms = self._forms
         for start, index, end in places:
-            if start < after:
+            if start < after and start < claimed:
                 continue
-            _, parts, ends_word, numbered = forms[index]
-            if not numbered:
-                if ends_word and text[end] in _GOES_ON and (text[end] not in _JOINTS or text[end + 1] in _LETTERS):
-                    continue
+            _, parts, claims, ends_word, numbered = forms[index]
+            if numbered:
+                if start >= after and (match := self._pattern(numbered).match(text, start)):
+                    after = match.end()
+                    found.append((start, after, _parts_of(self._parts, _NUMBERS.sub(" ", match[0]))))
+                continue
+            if ends_word and text[end] in _GOES_ON and (text[end] not in _JOINTS or text[end + 1] in _LETTERS):
+                continue
+            if parts and start >= after:
                 after = end
                 found.append((start, end, parts))
-            elif match := self._pattern(numbered).match(text, start):
-                after = match.end()
-                found.append((start, after, tuple(self._parts[_NUMBERS.sub(" ", match[0])].items())))
+            if claims and start >= claimed:
+                claimed = end
+                found.append((start, end, claims))
         return found
 
     def _pattern(self, head: str) -> re.Pattern[str]:
@@ -181,6 +198,10 @@ class Vocabulary:
                 ranks[1].append(text)
         ranks[0].extend(form.rpartition(" # ")[2] for forms in self._numbered.values() for form in forms)
         return Skim(*ranks)
+
+
+def _parts_of(known: _Written, text: str) -> Parts:
+    return tuple(known.get(text, {}).items())
 
 
 def _spaced(prose: str) -> tuple[str, list[int]]:

@@ -32,7 +32,7 @@ def detect_announcements(reply: Reply) -> Iterable[Signal]:
         rest = end, len(reply.reading.prose)
         later = any(reply.scope.within(role, rest) for role in ("keyword", "achieve", "closed", "nothing left"))
         weight = 0 if later else AGAINST
-        yield Signal("announcement", "", begin, end, weight, "Announces what it will do next.", "progress")
+        yield Signal("announcement", "", begin, end, weight, "Announces what it will do next.")
 
 
 def announced(reply: Reply) -> int:

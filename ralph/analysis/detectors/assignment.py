@@ -11,7 +11,7 @@ _READ, _TITLE = 20_000, 200
 """Characters of the task, and of its title, that are looked at."""
 _WORD = pattern(r"[a-z0-9']+|[\u3400-\u9fff]")
 _CONTENT = pattern(r"[a-z][a-z0-9]{3,40}|[\u3400-\u9fff]{2}")
-_TITLE_END = pattern(r"[\n。：]|[:.](?=\s)")
+_TITLE_END = pattern(r"[\n。]|(?<=.{20})(?:：|[:.](?=\s))")
 IDENTIFIER = pattern(
     r"(?<![\w-])[a-z]{1,10}-\d{1,6}(?![\w-])|(?<![\w&#])#\d{1,6}(?!\w)|(?<![\w-])[a-z]\d{1,3}(?![\w-])"
     r"|\b(?:task|story|issue|ticket|session|feature|item|bug)\s#?\d{1,4}(?:\.\d{1,3})?(?![\w%])"
@@ -30,14 +30,20 @@ class Assignment:
         self._runs = set(zip(words, words[1:], words[2:], words[3:], strict=False))
         self._names = {*IDENTIFIER.findall(lower), *_NUMBERED.findall(lower)}
         self._title = frozenset(_CONTENT.findall(_TITLE_END.split(lower.strip()[:_TITLE], maxsplit=1)[0]))
+        self._kinds = set(map(_kind, self._names))
         self.given = bool(words)
 
     def is_named(self, text: str) -> bool:
-        """Whether a short text names the task: by a name of it, or by half of the words of its title."""
+        """Whether a short text names the task: by a name of it, or by half of the words of its title and by no other
+        name of that kind.
+        """
         if not self.given:
             return False
-        if self._names and not self._names.isdisjoint((*IDENTIFIER.findall(text), *_NUMBERED.findall(text))):
+        named = {*IDENTIFIER.findall(text), *_NUMBERED.findall(text)}
+        if not self._names.isdisjoint(named):
             return True
+        if not self._kinds.isdisjoint(map(_kind, named)):
+            return False
         shared = self._title.intersection(_CONTENT.findall(text))
         return len(shared) >= max(1, _HALF * len(self._title))
 
@@ -50,6 +56,11 @@ class Assignment:
             run[0].start() < span[1] and run[3].end() > span[0] and tuple(word[0] for word in run) in self._runs
             for run in zip(found, found[1:], found[2:], found[3:], strict=False)
         )
+
+
+def _kind(name: str) -> str:
+    """What a name has before its number: "us-", "phase "."""
+    return name.rstrip("0123456789.")
 
 
 @lru_cache(maxsize=8)

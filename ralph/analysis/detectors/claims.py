@@ -96,6 +96,7 @@ class _Claims:
         words = [*self.scope.of("achieve"), *self._keywords()]
         if self.objections.task.given:
             words += self.scope.of("work")
+        words += [hit for hit in self.scope.of("closed") if self.scope.before("passive", hit, 1)]
         for hit in self._bounded(sorted(words, key=lambda hit: hit.start)):
             if not self._in_list(hit) and self._is_told(hit):
                 yield hit
@@ -114,7 +115,9 @@ class _Claims:
         return bool(self._success_beside(hit) or self.scope.before("agent", hit, 2))
 
     def _success_beside(self, hit: Hit) -> Hit | None:
-        return self.scope.before("outright", hit, 1) or self.scope.after("outright", hit, 0)
+        scope = self.scope
+        inside = next(iter(scope.within("outright", (hit.start, hit.end))), None)
+        return inside or scope.before("outright", hit, 1) or scope.after("outright", hit, 0)
 
     def _objected(self, hit: Hit) -> bool:
         return self.scope.reading.in_heading(hit.start) or bool(self.objections.to(hit))

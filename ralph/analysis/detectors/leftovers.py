@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator
 
 from ralph.analysis.detectors.announcements import announced
 from ralph.analysis.detectors.assignment import assignment
+from ralph.analysis.detectors.checks import is_of_check
 from ralph.analysis.pattern import pattern
-from ralph.analysis.scope import Scope
 from ralph.analysis.signals import AGAINST, Reply, Signal
 from ralph.analysis.text import Span
 from ralph.analysis.vocabulary import Hit
@@ -29,7 +29,6 @@ _SECTION = 600
 """Characters under a label that are looked at."""
 _ITEM = pattern(r"\n[ \t]{0,8}(?:[-*+•]|\d{1,2}[.)])[ \t][^\n]{0,200}")
 _READY = pattern(r"\bready\b[^\n.]{0,30}$|\bno\s$|准备好|準備好")
-_CHECKING = pattern(r"\b(?:build|tests?|lint|tsc|check|compile|make|pytest|vet|clippy)\b")
 
 
 def detect_leftovers(reply: Reply) -> Iterable[Signal]:
@@ -49,7 +48,7 @@ def detect_leftovers(reply: Reply) -> Iterable[Signal]:
 
 class _Leftovers:
     def __init__(self, reply: Reply) -> None:
-        self.scope: Scope = reply.scope
+        self.reply, self.scope = reply, reply.scope
         self.text, self.prose = reply.reading.text, reply.reading.prose
         self.begin = announced(reply)
 
@@ -70,7 +69,7 @@ class _Leftovers:
     def failing(self) -> Iterator[Span]:
         scope = self.scope
         for hit in self._after("failing"):
-            if not (scope.before("check", hit, 2) or self._is_of_command(hit)):
+            if not is_of_check(self.reply, hit):
                 continue
             sentence = scope.reading.sentence(hit.start)
             excused = any(scope.within(role, sentence) for role in ("beyond", "mended", "optional"))
@@ -123,8 +122,3 @@ class _Leftovers:
         ends = end >= 0 and len(self.prose[hit.end : end].strip(" *_)(0123456789/.")) == 0
         labelled = self.prose[max(0, hit.start - 4) : hit.start].rstrip(" *_").endswith((":", "：", "—", "-"))
         return leads or (ends and labelled)
-
-    def _is_of_command(self, hit: Hit) -> bool:
-        """`npm test` fails."""
-        before = self.text[max(0, hit.start - 80) : hit.start].rstrip(" ")
-        return before.endswith("`") and _CHECKING.search(before.rstrip("`").rpartition("`")[2]) is not None

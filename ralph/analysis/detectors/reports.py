@@ -8,6 +8,7 @@ from itertools import islice
 
 from ralph.analysis.detectors.announcements import announced
 from ralph.analysis.detectors.assignment import assignment
+from ralph.analysis.detectors.checks import is_of_check
 from ralph.analysis.pattern import pattern
 from ralph.analysis.signals import HIGH, Reply, Signal
 from ralph.analysis.text import Span
@@ -31,9 +32,10 @@ def detect_reports(reply: Reply) -> Iterable[Signal]:
     recap = _recap(reply, begin)
     if recap == (0, 0):
         return
-    if (listed or ticked) + bool(recap) + bool(verified or ticked) >= 2:
+    closed = bool(verified or ticked or _is_committed(reply, begin))
+    if (listed or ticked) + bool(recap) + closed >= 2:
         span = recap or verified or (begin, begin)
-        yield Signal("completion_report", "report", *span, HIGH, "It has the shape of a final report.", "done")
+        yield Signal("completion_report", "", *span, HIGH, "It has the shape of a final report.")
 
 
 def _recap(reply: Reply, begin: int) -> Span | None:
@@ -55,9 +57,12 @@ def _verification(reply: Reply, begin: int) -> Span | None:
     for hit in reversed(scope.of("fault")[-_LOOKED_AT:]):
         if hit.start >= begin and (absence := scope.before("absence", hit, 1)):
             return absence.start, hit.end
-    for hit in reversed(scope.of("verified")[-_LOOKED_AT:]):
-        if hit.start < begin:
-            return None
-        if not (scope.negated(hit, 3) or scope.before("future", hit, 6)):
+    passing = [hit for hit in scope.of("passes")[-_LOOKED_AT:] if is_of_check(reply, hit)]
+    for hit in (*scope.of("verified")[-_LOOKED_AT:], *passing):
+        if hit.start >= begin and not (scope.negated(hit, 3) or scope.before("future", hit, 6)):
             return hit.start, hit.end
     return None
+
+
+def _is_committed(reply: Reply, begin: int) -> bool:
+    return any(hit.start >= begin for hit in reply.scope.of("committed")[-_LOOKED_AT:])

@@ -1,7 +1,7 @@
 """What a language has to give: its words, each with the part it plays."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from pydantic import BaseModel, Field
@@ -65,6 +65,8 @@ Role = Literal[
     "closer",
     "recap",
     "verified",
+    "passes",
+    "committed",
     "following",
     "left",
     "underway",
@@ -121,11 +123,18 @@ class Keyword(BaseModel, frozen=True):
 
 @dataclass(frozen=True)
 class Lexicon:
-    """A language: its completion keywords and its other words."""
+    """A language.
+
+    Attributes:
+        keywords: of completion.
+        words: its other words.
+        claims: the words that claims are made of, which are looked for apart from the others: neither hide the others.
+    """
 
     language: str
     keywords: tuple[Keyword, ...]
     words: Words
+    claims: Words = field(default_factory=dict[Role, Mapping[str, tuple[str, ...]]])
 
 
 def alone(*forms: str) -> dict[str, tuple[str, ...]]:

@@ -8,4 +8,4 @@ from ralph.analysis.lexicon.chinese.talk import TALK
 
 __all__ = ["CHINESE"]
 
-CHINESE = Lexicon(language="zh", keywords=KEYWORDS, words=merged(COMPLETION, CLAIMS, IDLENESS, TALK))
+CHINESE = Lexicon(language="zh", keywords=KEYWORDS, words=merged(COMPLETION, IDLENESS, TALK), claims=CLAIMS)

@@ -15,5 +15,6 @@ __all__ = ["ENGLISH"]
 ENGLISH = Lexicon(
     language="en",
     keywords=KEYWORDS,
-    words=merged(COMPLETION, CLAIMS, CERTAINTY, FAULTS, IDLENESS, LIMITS, OBSTACLES, TALK),
+    words=merged(COMPLETION, CERTAINTY, FAULTS, IDLENESS, LIMITS, OBSTACLES, TALK),
+    claims=CLAIMS,
 )

@@ -82,7 +82,7 @@ COMPLETION: Words = {
         *("still", "remain", "remains", "remaining", "failing", "fails", "todo", "todos", "partial", "partially"),
         *("partly", "almost", "nearly", "mostly", "not yet", "yet to", "pending", "in progress", "unfinished"),
         *("incomplete", "wip", "broken", "left to do", "to go", "blocked", "outstanding", "halfway", "so far"),
-        *("apart from", "other than", "needs work"),
+        *("apart from", "other than", "needs work", "half done", "half finished", "half complete", "half-done"),
     ),
     "future": alone(
         *("will", "would", "shall", "should", "must", "going to", "to be", "to get", "to complete", "to finish"),
@@ -115,6 +115,8 @@ COMPLETION: Words = {
         *("no problem", "done by", "well done", "complete list", "complete the", "complete this", "complete all"),
         *("complete these", "complete it", "complete with", "a complete", "the complete", "how it is done"),
         *("successfully", "complete guide", "task complete when", "if any", "what was done", "what's done"),
+        *("what i've done", "what i have done", "what has been done", "what was completed", "work completed"),
+        *("completed work", "definition of done"),
     ),
     "progress": {
         "progress": ("progress",),
