@@ -10,6 +10,7 @@ _READ = 5_000
 """Characters of a reply's end that are looked at."""
 _LONG = 400
 """Characters below which nothing is a chant."""
+_FENCE = "```"
 _STRETCH = 40
 _TIMES = 6
 _SHARE = 0.6
@@ -26,12 +27,13 @@ class Chant(NamedTuple):
 
 
 def chant(text: str) -> Chant | None:
-    """The phrase that makes up most of the end of a long reply; None where none does. Of rows, rules and other lines
-    without words nothing is made.
+    """The phrase that makes up most of the end of a long reply; None where none does. Code, tables and lines without
+    words say nothing.
     """
     tail = text[-_READ:]
     if len(tail) < _LONG or not _suspect(tail):
         return None
+    tail = _spoken(text, tail)
     pieces = tail.split()
     if len(tail.encode(errors="replace")) > 2 * len(tail):  # most likely of a language that sets no words apart
         pieces = list("".join(pieces))
@@ -44,6 +46,13 @@ def _suspect(tail: str) -> bool:
     """Whether a stretch from the middle or from near an end comes again and again: a quick look."""
     places = (len(tail) // 5, len(tail) // 2, 4 * len(tail) // 5)
     return any(tail.count(tail[place : place + _STRETCH]) >= _TIMES - 2 for place in places)
+
+
+def _spoken(text: str, tail: str) -> str:
+    """The end of a text without what stands in its fences and tables."""
+    within = text.count(_FENCE, 0, len(text) - len(tail)) % 2
+    prose = "\n".join(tail.split(_FENCE)[within::2])
+    return "\n".join(line for line in prose.split("\n") if not line.lstrip().startswith("|"))
 
 
 def _repeated(pieces: Sequence[str]) -> Chant | None:

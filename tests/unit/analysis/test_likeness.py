@@ -9,6 +9,12 @@ REPORT = (
     "Two rows of the sample have no date; they are kept, with a note. The export is not begun. Its format is described "
     "in the folder of the documents, beside that of the import, and it has four more columns than I expected."
 )
+ZH = (
+    "匯入功能讀取檔案的每一列，檢查各欄是否有名稱，並把結果寫進紀錄。範例中有兩筆資料沒有日期，我保留了它們並加上註記。"
+    "匯出功能還沒有開始，它的格式寫在文件資料夾裡，就在匯入格式的旁邊，比我預期的多了四個欄位。接下來要先確認使用者表格的"
+    "主鍵，然後才能決定這四個欄位要放在哪裡；目前的測試全部通過，只有一個因為缺少範例檔案而略過。建置過程沒有任何警告，"
+    "文件也已經更新到最新的內容，包含新的設定選項和它們的預設值，以及一個完整的使用範例和常見問題的回答。"
+)
 
 
 @pytest.mark.parametrize(
@@ -17,7 +23,6 @@ REPORT = (
         (REPORT, REPORT, True),
         (REPORT, REPORT.replace("Two", "Three"), True),
         (REPORT, "As before: " + REPORT, True),
-        (REPORT, REPORT.upper(), True),
         (REPORT, " ".join(reversed(REPORT.split())), False),
         (
             REPORT,
@@ -25,8 +30,8 @@ REPORT = (
             False,
         ),
         (REPORT, REPORT * 2, False),
-        ("我已經檢查了所有的檔案，沒有發現任何問題。" * 20, "我已經檢查了所有檔案，沒有發現任何問題。" * 20, True),
-        ("我已經檢查了所有的檔案，沒有發現任何問題。" * 20, "資料庫的連線設定已經更新，測試仍然無法執行。" * 20, False),
+        (ZH, ZH.replace("兩筆", "三筆"), True),
+        (ZH, ZH[:130] + "資料庫的連線設定已經更新，但是測試仍然無法執行，原因是伺服器沒有回應。" * 4, False),
         ("read_file(a)", "read_file(b)", False),
         ("read_file(a)", "read_file(a)", True),
         ("SyntaxError at line 10: never closed", "SyntaxError at line 20: never closed", False),
