@@ -13,6 +13,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, PositiveInt
 
+from ralph.pattern import pattern
 from ralph.regular_file import read_regular
 
 __all__ = ["PLAN_NAMES", "PlanItem", "PlanState", "TaskPlan", "compare", "moved", "parse_plan", "read_plan"]
@@ -26,15 +27,15 @@ _MOST_CHARACTERS = 500
 _TOO_LONG = f"it is longer than {_MOST_BYTES:,} bytes"
 
 _BULLET = r"(?:[-*+]|\d{1,9}[.)])[ \t]+"
-_ITEM = re.compile(rf"[ \t]*{_BULLET}\[([ xX])\](?=\s|$)(.*)")
-_FENCE = re.compile(rf"[ \t]*(?:{_BULLET})?(`{{3,}}|~{{3,}})(.*)")
-_HEADING = re.compile(r" {0,3}(#{1,6})(?=\s|$)(.*)")
-_OPTIONAL = re.compile(r"(?:^|[:(\[]|\s[-–—])\W*(?:(?:optional|future)(?![\w-])|nice[ -]to[ -]haves?\b)", re.IGNORECASE)
-_OPTIONAL_ITEM = re.compile(
+_ITEM = pattern(rf"[ \t]*{_BULLET}\[([ xX])\](?=\s|$)(.*)")
+_FENCE = pattern(rf"[ \t]*(?:{_BULLET})?(`{{3,}}|~{{3,}})(.*)")
+_HEADING = pattern(r" {0,3}(#{1,6})(?=\s|$)(.*)")
+_OPTIONAL = pattern(r"(?:^|[:(\[]|\s[-–—])\W*(?:(?:optional|future)(?![\w-])|nice[ -]to[ -]haves?\b)", re.IGNORECASE)
+_OPTIONAL_ITEM = pattern(
     r"[(\[][ ]?(?:optional|nice[ -]to[ -]have)[ ]?[)\]]|^\W*(?:optional|nice[ -]to[ -]have)[*_]{0,3}:", re.IGNORECASE
 )
-_DECORATION = re.compile(r"[*_`~\s]+")
-_UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
+_DECORATION = pattern(r"[*_`~\s]+")
+_UNSTORABLE = pattern(r"[\x00\ud800-\udfff]")
 
 
 class PlanItem(BaseModel, frozen=True):

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from ahocorasick_rs import AhoCorasick, MatchKind
 
-from ralph.analysis.pattern import pattern as late
+from ralph.pattern import pattern as late
 
 __all__ = ["Anchored", "Around"]
 

@@ -2,7 +2,7 @@
 
 from pydantic import JsonValue
 
-from ralph.analysis.pattern import pattern
+from ralph.pattern import pattern
 from ralph.status import Status, StatusReport
 
 __all__ = ["reports_change"]

@@ -2,8 +2,8 @@
 
 from functools import lru_cache
 
-from ralph.analysis.pattern import pattern
 from ralph.analysis.result import Level, Metrics
+from ralph.pattern import pattern
 
 __all__ = ["CATASTROPHIC_ERRORS", "STAGNATION", "expectation_messages", "level", "output_quality", "quality_score"]
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from ralph.analysis.anchored import Anchored
 from ralph.analysis.counting import COUNT, counted
-from ralph.analysis.pattern import pattern
+from ralph.pattern import pattern
 
 __all__ = ["told_files"]
 

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from zoneinfo import ZoneInfo
 
-from ralph.analysis.pattern import pattern
 from ralph.analysis.signals import Signal
 from ralph.analysis.text import Span
+from ralph.pattern import pattern
 
 __all__ = ["ends_of_limit", "resets_at"]
 

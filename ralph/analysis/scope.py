@@ -4,9 +4,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 from ralph.analysis.lexicon import Role
-from ralph.analysis.pattern import pattern
 from ralph.analysis.text import Reading, Span
 from ralph.analysis.vocabulary import Hit, Hits
+from ralph.pattern import pattern
 
 __all__ = ["Scope"]
 

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterable
 
 from ralph.analysis.anchored import Anchored
-from ralph.analysis.pattern import pattern
 from ralph.analysis.text import Reading
 from ralph.output import Failed
+from ralph.pattern import pattern
 from ralph.status.fields import storable
 
 __all__ = ["failure_signature", "normalised", "signatures"]

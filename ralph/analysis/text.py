@@ -13,7 +13,7 @@ from itertools import chain, islice
 from operator import itemgetter
 from typing import NamedTuple
 
-from ralph.analysis.pattern import pattern
+from ralph.pattern import pattern
 from ralph.status.fields import storable
 
 __all__ = ["HEAD", "TAIL", "Reading", "Span", "read"]

@@ -10,9 +10,9 @@ from typing import NamedTuple
 from ahocorasick_rs import AhoCorasick
 
 from ralph.analysis.lexicon import Keyword, Role, lexicon
-from ralph.analysis.pattern import pattern
 from ralph.analysis.skim import Skim
 from ralph.analysis.text import Span
+from ralph.pattern import pattern
 
 __all__ = ["FIRST", "LAST", "Hit", "Hits", "Vocabulary", "vocabulary"]
 

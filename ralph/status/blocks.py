@@ -14,6 +14,7 @@ from typing import Literal, cast
 
 from pydantic import JsonValue
 
+from ralph.pattern import pattern
 from ralph.status.fields import RESERVED, as_text, storable
 
 __all__ = ["Block", "Source", "StatusForm", "blocks", "stray_signals"]
@@ -29,7 +30,7 @@ _MOST_FENCES = 10_000
 _BLANK = r"[^\S\n]"
 _MARKS = r"[*_`]{0,4}"
 _NAME = r"(?:RALPH|COPILOT)\\?_STATUS"
-_MARKER = re.compile(
+_MARKER = pattern(
     rf"""
     (?P<indent>{_BLANK}{{0,200}}){_MARKS}(?:
         -{{3,9}}{_BLANK}?(?:(?P<opener>{_NAME})|(?P<closer>END\\?_(?:{_NAME}|STATUS))){_BLANK}?-{{3,9}}
@@ -41,14 +42,14 @@ _MARKER = re.compile(
     """,
     re.MULTILINE | re.VERBOSE,
 )
-_FENCE = re.compile(rf"\n{_BLANK}{{0,200}}((?:[-*+]|\d{{1,9}}[.)]){_BLANK}{{1,9}})?(`{{3,}}|~{{3,}})([^\n]*)")
-_LINE = re.compile(
+_FENCE = pattern(rf"\n{_BLANK}{{0,200}}((?:[-*+]|\d{{1,9}}[.)]){_BLANK}{{1,9}})?(`{{3,}}|~{{3,}})([^\n]*)")
+_LINE = pattern(
     rf"(?P<bullet>[-*+]{_BLANK}{{1,9}})?(?P<bold>{_MARKS})(?P<key>[A-Za-z](?:\\?[A-Za-z0-9_-]){{0,63}}?)(?P<closed>{_MARKS})"
     rf"(?:{_BLANK}?[:：](?P<value>.*))?",
 )
-_STRAY = re.compile(rf"{_BLANK}{{0,200}}{_MARKS}EXIT\\?_SIGNAL{_MARKS}{_BLANK}?(?:[:：][^\n]{{0,20}})?$", re.MULTILINE)
+_STRAY = pattern(rf"{_BLANK}{{0,200}}{_MARKS}EXIT\\?_SIGNAL{_MARKS}{_BLANK}?(?:[:：][^\n]{{0,20}})?$", re.MULTILINE)
 _BLOCK_SCALARS = {"", "|", "|-", ">", ">-"}
-_INK = re.compile(r"\S")
+_INK = pattern(r"\S")
 
 
 class Source:

@@ -10,6 +10,7 @@ from pydantic import Field, JsonValue, PlainSerializer, PlainValidator, WithJson
 from pydantic.dataclasses import dataclass
 
 from ralph.errors import UsageError
+from ralph.pattern import pattern
 
 __all__ = ["RESERVED", "StatusField", "as_signal", "as_text", "shown", "storable"]
 
@@ -19,7 +20,7 @@ RESERVED = frozenset({"EXIT_SIGNAL", "REASON", "STATUS"})
 _WORDS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 _TYPES: dict[str, Any] = {"str": str, "int": int, "float": float, "bool": bool, "list[str]": list[str]}
 _SAMPLES = {"str": "text", "int": "3", "float": "0.5", "bool": "false", "list[str]": "one, two"}
-_UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
+_UNSTORABLE = pattern(r"[\x00\ud800-\udfff]")
 
 
 def _field_type(given: object) -> object:

@@ -5,11 +5,11 @@ An announcement of the end is none: "Let me summarize", "Now I'll submit the fin
 
 from collections.abc import Iterable
 
-from ralph.analysis.pattern import pattern
 from ralph.analysis.scope import Scope
 from ralph.analysis.signals import AGAINST, Reply, Signal
 from ralph.analysis.text import Reading, Span
 from ralph.analysis.vocabulary import Hit
+from ralph.pattern import pattern
 
 __all__ = ["announced", "detect_announcements"]
 

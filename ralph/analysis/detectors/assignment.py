@@ -2,8 +2,8 @@
 
 from functools import lru_cache
 
-from ralph.analysis.pattern import pattern
 from ralph.analysis.text import Span
+from ralph.pattern import pattern
 
 __all__ = ["IDENTIFIER", "Assignment", "assignment"]
 

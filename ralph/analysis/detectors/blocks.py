@@ -12,13 +12,13 @@ None counts under a condition ("if you need approval"), nor where there is none 
 none"). "Unblocked" and "blocking" are other words.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from ralph.analysis.completion import completion
 from ralph.analysis.scope import Scope
 from ralph.analysis.signals import Reply, Signal
 from ralph.analysis.vocabulary import Hit
+from ralph.pattern import pattern
 
 __all__ = ["detect_blocks"]
 
@@ -26,9 +26,9 @@ _LOOKED_AT = 25
 """Words of one role that are looked at, from the beginning and as many from the end."""
 _OPENING, _ENDING = 250, 300
 """Characters of a reply that are its beginning and its end."""
-_ZERO = re.compile(r"[\s*_:]{0,6}0(?!\w)")
-_LETTER = re.compile(r"\w")
-_END = re.compile(r"[\s*_]{0,4}(?:[.:!,;(—–-]|\Z|(?<=\n))")
+_ZERO = pattern(r"[\s*_:]{0,6}0(?!\w)")
+_LETTER = pattern(r"\w")
+_END = pattern(r"[\s*_]{0,4}(?:[.:!,;(—–-]|\Z|(?<=\n))")
 
 
 def detect_blocks(reply: Reply) -> Iterable[Signal]:

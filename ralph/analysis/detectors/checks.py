@@ -1,8 +1,8 @@
 """Checks of the work: the build, the tests, the linter, by their names or by their commands."""
 
-from ralph.analysis.pattern import pattern
 from ralph.analysis.signals import Reply
 from ralph.analysis.vocabulary import Hit
+from ralph.pattern import pattern
 
 __all__ = ["is_of_check"]
 

@@ -18,10 +18,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from ralph.analysis.detectors.announcements import announced
 from ralph.analysis.detectors.assignment import IDENTIFIER
 from ralph.analysis.detectors.objections import Objections
-from ralph.analysis.pattern import pattern
 from ralph.analysis.signals import HIGH, VERY_HIGH, Reply, Signal
 from ralph.analysis.text import Span
 from ralph.analysis.vocabulary import Hit
+from ralph.pattern import pattern
 
 __all__ = ["detect_claims"]
 

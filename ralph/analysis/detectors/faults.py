@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterable
 
-from ralph.analysis.pattern import pattern
 from ralph.analysis.scope import Scope
 from ralph.analysis.signals import Reply, Signal
 from ralph.analysis.text import Reading, Span
 from ralph.analysis.vocabulary import Hit
+from ralph.pattern import pattern
 
 __all__ = ["detect_faults"]
 

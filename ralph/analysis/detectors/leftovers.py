@@ -15,10 +15,10 @@ from collections.abc import Iterable, Iterator
 from ralph.analysis.detectors.announcements import announced
 from ralph.analysis.detectors.assignment import assignment
 from ralph.analysis.detectors.checks import is_of_check
-from ralph.analysis.pattern import pattern
 from ralph.analysis.signals import AGAINST, Reply, Signal
 from ralph.analysis.text import Span
 from ralph.analysis.vocabulary import Hit
+from ralph.pattern import pattern
 
 __all__ = ["detect_leftovers"]
 

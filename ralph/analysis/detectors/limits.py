@@ -11,7 +11,6 @@ message, which a program puts at the head of a line: behind "API Error:" or a na
 A reply with a status block was ended by the agent itself and is none of these.
 """
 
-import re
 from collections.abc import Iterable, Iterator
 
 from ralph.analysis.reset_time import ends_of_limit
@@ -19,6 +18,7 @@ from ralph.analysis.scope import Scope
 from ralph.analysis.signals import Reply, Signal
 from ralph.analysis.text import Span
 from ralph.analysis.vocabulary import Hit
+from ralph.pattern import pattern
 from ralph.status import StatusMissing
 
 __all__ = ["detect_limits"]
@@ -60,21 +60,21 @@ _LABELS = frozenset((
     *("respond", "process", "complete", "connect", "call", "i", "m", "s", "but"),
 ))
 """What may stand before the message in its line."""
-_RAISED = re.compile(r"\b[\w.]{0,60}(?:error|exception)\b")
-_LABEL = re.compile(
+_RAISED = pattern(r"\b[\w.]{0,60}(?:error|exception)\b")
+_LABEL = pattern(
     r"\W{0,8}(?:\w{0,30}error|fatal|failed|failure)\b[^\n.]{0,60}[:·–—-]\s{0,3}(?:you\s(?:\w{1,12}\s){0,2})?"
 )
-_WORD = re.compile(r"[^\W\d_]+")
-_FAILURE = re.compile(
+_WORD = pattern(r"[^\W\d_]+")
+_FAILURE = pattern(
     r"\b(?:error|err|failed|failure|fatal|exception|[45]\d\d|hit|reached|exceeded|exhausted|used up|out of)\b"
 )
-_NOUN = re.compile(
+_NOUN = pattern(
     r"[\s*_-]{1,3}(?:errors?|handl\w+|responses?|messages?|cases?|tests?|checks?|logic|middleware|headers?|support|"
     r"feature|users?|requests?|state|page|config\w*|rules?|keys?|module|class|function|is|are|was|were|when|should|must|can|will|works?|"
     r"and|or|per|of|to|at|that|which)\b"
 )
 """What follows on words that are no message but a part of a sentence."""
-_ITEM = re.compile(r"\s*(?:[-*+•]\s|\d{1,3}[.)]\s|#)")
+_ITEM = pattern(r"\s*(?:[-*+•]\s|\d{1,3}[.)]\s|#)")
 _MARKS = r"[\s*_❌✗✘⚠⛔\[(️]{0,8}"
 _ERRORS = (
     *(r"api[ -]error\b", r"[\w.]{0,60}(?:error|exception):", r"error\s\d{3}\b", r"fatal(?: error)?:", r"panic:"),
@@ -90,7 +90,7 @@ _ERRORS = (
     ),
     *(r"stream (?:disconnected|error|closed)\b", r"[\w/.: -]{1,60}: (?:command )?not found\b"),
 )
-_ERROR = re.compile(_MARKS + f"(?:{'|'.join(_ERRORS)})")
+_ERROR = pattern(_MARKS + f"(?:{'|'.join(_ERRORS)})")
 """How an error of a program begins."""
 
 

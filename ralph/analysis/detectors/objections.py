@@ -3,11 +3,11 @@
 from ralph.analysis.detectors.announcements import announced
 from ralph.analysis.detectors.assignment import assignment
 from ralph.analysis.lexicon import Role
-from ralph.analysis.pattern import pattern
 from ralph.analysis.scope import Scope
 from ralph.analysis.signals import Reply
 from ralph.analysis.text import Span
 from ralph.analysis.vocabulary import Hit
+from ralph.pattern import pattern
 
 __all__ = ["Objections"]
 

@@ -4,10 +4,10 @@ import re
 from collections import deque
 from collections.abc import Iterable
 
-from ralph.analysis.pattern import pattern
 from ralph.analysis.scope import Scope
 from ralph.analysis.signals import Reply, Signal
 from ralph.analysis.text import Span
+from ralph.pattern import pattern
 
 __all__ = ["detect_percentages"]
 

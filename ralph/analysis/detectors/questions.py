@@ -1,6 +1,5 @@
 """Questions to a person, asked instead of working."""
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from ralph.analysis.completion import completion
@@ -8,6 +7,7 @@ from ralph.analysis.lexicon import Role
 from ralph.analysis.scope import Scope
 from ralph.analysis.signals import Reply, Signal
 from ralph.analysis.text import Reading, Span
+from ralph.pattern import pattern
 
 __all__ = ["detect_questions"]
 
@@ -18,9 +18,9 @@ _LIST = 2_000
 _SENTENCES = 4
 """Sentences before the last one in which a question may stand."""
 _MARKS = "?？"
-_OPTION = re.compile(r"[ \t]*(?:[-*+•]|\(?[a-z0-9]{1,2}[.):、])[ \t*_]|[ \t]*$|[ \t]{2,}")
+_OPTION = pattern(r"[ \t]*(?:[-*+•]|\(?[a-z0-9]{1,2}[.):、])[ \t*_]|[ \t]*$|[ \t]{2,}")
 """A line of a list of options: an item, the rest of one, or nothing."""
-_ITEM = re.compile(r"\s*(?:[-*+•]|\(?[a-z0-9]{1,2}[.):、])\s")
+_ITEM = pattern(r"\s*(?:[-*+•]|\(?[a-z0-9]{1,2}[.):、])\s")
 _PERSON: tuple[Role, ...] = ("person", "offer", "obstacle", "leave")
 
 

@@ -9,9 +9,9 @@ from itertools import islice
 from ralph.analysis.detectors.announcements import announced
 from ralph.analysis.detectors.assignment import assignment
 from ralph.analysis.detectors.checks import is_of_check
-from ralph.analysis.pattern import pattern
 from ralph.analysis.signals import HIGH, Reply, Signal
 from ralph.analysis.text import Span
+from ralph.pattern import pattern
 
 __all__ = ["detect_reports"]
 

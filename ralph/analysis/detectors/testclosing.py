@@ -6,8 +6,8 @@ Suites, files, steps and assertions are not tests.
 import re
 from typing import NamedTuple
 
-from ralph.analysis.pattern import pattern
 from ralph.analysis.text import Span
+from ralph.pattern import pattern
 
 __all__ = ["SUMMED", "Found", "Report", "closing", "excused"]
 

@@ -12,8 +12,8 @@ from ahocorasick_rs import AhoCorasick
 
 from ralph.analysis.anchored import Anchored
 from ralph.analysis.detectors.testclosing import SUMMED, Found, Report, closing, excused
-from ralph.analysis.pattern import pattern
 from ralph.analysis.text import Span
+from ralph.pattern import pattern
 
 __all__ = ["Report", "last_report"]
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
-from ralph.analysis.pattern import pattern
+from ralph.pattern import pattern
 
 __all__ = ["only_tests"]
 

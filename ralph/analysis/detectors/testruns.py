@@ -8,9 +8,9 @@ from ralph.analysis.detectors.testcounts import last_report
 from ralph.analysis.detectors.testonly import only_tests
 from ralph.analysis.detectors.testshapes import runner_lines
 from ralph.analysis.detectors.uncoloured import uncoloured
-from ralph.analysis.pattern import pattern
 from ralph.analysis.signals import AGAINST, Reply, Signal
 from ralph.analysis.text import Span
+from ralph.pattern import pattern
 
 __all__ = ["detect_tests"]
 

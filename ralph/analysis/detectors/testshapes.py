@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ahocorasick_rs import AhoCorasick
 
-from ralph.analysis.pattern import pattern
+from ralph.pattern import pattern
 
 __all__ = ["runner_lines"]
 

@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from dataclasses import dataclass
 
-from ralph.analysis.pattern import pattern
+from ralph.pattern import pattern
 
 __all__ = ["Uncoloured", "uncoloured"]
 

@@ -1,6 +1,6 @@
 """Regular expressions that are compiled when they are first used.
 
-Compiling those of all detectors takes longer than importing everything else of the analysis, and most replies need few
+Compiling those of all detectors would take longer than importing everything else, and most replies need few
 of them: who writes of no test runner needs none of forty runners' lines.
 """
 
