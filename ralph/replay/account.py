@@ -183,6 +183,7 @@ class Replay:
             result.stopped_at = self._last
             result.stop_reason = decision.stop_reason if isinstance(decision, Halt) else "completed"
             result.evidence = decision.evidence
+            self._loop.state = self._loop.state.model_copy(update={"past": ()})  # nothing is compared any more
 
     def _look(self, heard: Pass) -> tuple[Progress, str]:
         """What a pass moved, and the mark of the workspace that it leaves behind."""
@@ -198,7 +199,8 @@ class Replay:
         changes = Changes(
             fingerprint=mark, files_changed=told.files or 0 if told else 0, commits=told.commits or 0 if told else 0
         )
-        run = loop.run if heard.plan is not None else loop.run.model_copy(update={"plan": None})
+        known = heard.plan is not None or loop.run.plan is None
+        run = loop.run if known else loop.run.model_copy(update={"plan": None})
         left = heard.left or (told.fingerprint if told else None) or mark or fresh
         return progress(run, loop.state, changes, heard.plan), left
 

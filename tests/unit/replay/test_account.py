@@ -1,10 +1,16 @@
 """Where a recorded run ends, and what ending there saves and cuts."""
 
+import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from ralph.cli.jsonl import as_object
+from ralph.cli.replay_answers import as_json
+from ralph.cli.replay_lines import Line
 from ralph.config import load_settings
 from ralph.limits import Limits
 from ralph.output import Failed, Usage
@@ -198,3 +204,28 @@ def test_a_step_counts_from_the_first_pass_of_the_run() -> None:
     assert replayed(worked(1)).steps == [
         Step(0, "continue", "nothing says that the task is done", "closed", True),
     ]
+
+
+texts = st.text(max_size=40) | st.sampled_from([
+    DONE,
+    BLOCKED,
+    "429",
+    "true",
+    "- [x] a\n- [ ] b",
+    "2026-01-01T00:00:00Z",
+])
+numbers = st.integers(-5, 10**13) | st.floats()
+told = st.none() | st.booleans() | numbers | texts | st.lists(texts, max_size=2)
+held = told | st.dictionaries(st.sampled_from(["files", "commits", "fingerprint", "cost", "input_tokens"]), told)
+fields = ["text", "error", "denials", "tools", "changes", "plan", "usage", "cost", "duration", "at", "run", "task"]
+
+
+@given(st.lists(st.dictionaries(st.sampled_from(fields), held), max_size=8), st.sampled_from(["stop", "wait"]))
+def test_whatever_a_line_holds_it_is_a_pass_or_a_complaint(lines: list[dict[str, Any]], when_open: str) -> None:
+    breaker = load_settings([]).settings.breaker.model_copy(update={"when_open": when_open})
+    read = [as_object(json.dumps({"text": "?", **line}).encode(), Line) for line in lines]
+    passes = [line.as_pass() for line in read if not isinstance(line, str)]
+    result = replayed(*passes, breaker=breaker)
+    assert result.passes == len(passes)
+    assert result.saved == (0 if result.stopped_at is None else len(passes) - 1 - result.stopped_at)
+    assert json.dumps(as_json(result), allow_nan=False)
