@@ -72,7 +72,8 @@ class _Claims:
     def _objection(self, claim: Hit, predicate: Hit) -> bool:
         scope = self.scope
         inside = (claim.start, predicate.start)
-        turned = any(scope.within(role, inside) for role in ("negation", "future", "proviso"))
+        turned = scope.within("negation", inside) or scope.within("proviso", inside)
+        turned = turned or scope.before("future", predicate, 3)
         return turned or scope.reading.in_heading(claim.start) or bool(self.objections.to(claim))
 
     def _of_nothing_left(self) -> Iterator[Signal]:
@@ -102,13 +103,15 @@ class _Claims:
                 yield hit
 
     def _is_told(self, hit: Hit) -> bool:
-        """ "I've implemented …", "… has been fixed", "Implemented …"; not "the implemented parser"."""
+        """ "I've implemented …", "… has been fixed", "Implemented …", "Bug fixed"; not "the implemented parser"."""
         scope = self.scope
         if scope.before("agent", hit, 2) or scope.before("passive", hit, 1):
             return True
         if self._is_keyword(hit):
             return bool(self._success_beside(hit))
         begin, _ = self.objections.sentence(hit)
+        if (subject := scope.before("goal", hit, 0)) and _OPENING.match(self.prose, begin, subject.start):
+            return True
         return _OPENING.match(self.prose, begin, hit.start) is not None and self.prose[hit.end : hit.end + 1] != ":"
 
     def _is_outright(self, hit: Hit) -> bool:
@@ -120,7 +123,7 @@ class _Claims:
         return inside or scope.before("outright", hit, 1) or scope.after("outright", hit, 0)
 
     def _objected(self, hit: Hit) -> bool:
-        return self.scope.reading.in_heading(hit.start) or bool(self.objections.to(hit))
+        return self.scope.reading.in_heading(hit.start) or bool(self.objections.to_word(hit))
 
     def _is_of_the_task(self, hit: Hit, sentence: Span) -> bool:
         """Whether a sentence is about the task: by its name, by a name like that of a task, or by what it is called."""

@@ -26,7 +26,7 @@ def detect_keywords(reply: Reply) -> Iterable[Signal]:
         keyword = reply.words.keywords[hit.name]
         if scope.reading.in_heading(hit.start):
             yield Signal.at(hit, "discounted_keyword", 0, "It stands in a heading.")
-        elif objection := objections.to(hit):
+        elif objection := objections.to_word(hit):
             yield Signal.at(hit, "discounted_keyword", 0, objection)
         else:
             weight = VERY_HIGH if keyword.weight == "very_high" else HIGH

@@ -24,6 +24,7 @@ __all__ = ["detect_leftovers"]
 
 _LOOKED_AT = 40
 _LABEL = pattern(r"[^\n:：]{0,60}[:：]")
+_NUMBER = pattern(r"[\s*_#-]{0,4}\d")
 _MARKS = " \t\n*_#>-•.0123456789)✅❌⚠️🔄⏳"
 _SECTION = 600
 """Characters under a label that are looked at."""
@@ -53,10 +54,19 @@ class _Leftovers:
         self.begin = announced(reply)
 
     def next_pieces(self) -> Iterator[Span]:
+        """Pieces of the work that are called the next or remaining ones, that are open, or that are about to begin."""
         for hit in self._after("following"):
             before = self.prose[max(0, hit.start - 60) : hit.start]
             if not (_READY.search(before) or self.scope.negated(hit, 2) or self._is_optional(hit)):
                 yield hit.start, hit.end
+        for hit in self._after("open"):
+            goal = self.scope.before("goal", hit, 2)
+            if goal and not (self.scope.negated(goal, 3) or self.scope.negated(hit, 2) or self._is_optional(hit)):
+                yield goal.start, hit.end
+        for hit in self._after("begin"):
+            stage = self.scope.after("stage", hit, 2)
+            if stage and _NUMBER.match(self.prose, stage.end) and not self._is_optional(hit):
+                yield hit.start, stage.end
 
     def open_ends(self) -> Iterator[Span]:
         for hit in self._after("left"):

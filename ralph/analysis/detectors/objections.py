@@ -46,10 +46,20 @@ class Objections:
             return f"“{taken.name}” takes it back."
         return self._misplaced(hit) or self._partial(hit) or self._echoed(hit)
 
+    def to_word(self, hit: Hit) -> str:
+        """The same of a single word, which may also be said of what comes before the work."""
+        if objection := self.to(hit):
+            return objection
+        preparation = None if self.task.is_named(self._text(hit)) else self._preparation(hit)
+        return f"It is said of what comes before the work: “{preparation.name}”." if preparation else ""
+
     def sentence(self, hit: Hit) -> Span:
         """The sentence around a word, as far as it is looked at."""
         begin, end = self.scope.reading.sentence(hit.start)
         return max(begin, hit.start - _NEAR), min(end, hit.end + _NEAR)
+
+    def _text(self, hit: Hit) -> str:
+        return self.scope.reading.prose[slice(*self.sentence(hit))]
 
     def _condition(self, hit: Hit) -> Hit | None:
         """A proviso that its sentence begins with ("Once approved, …"), or that follows it ("… once approved")."""
@@ -96,6 +106,13 @@ class Objections:
             if number := _NUMBER.match(prose, hit.end):
                 return prose[hit.start : number.end()]
         return ""
+
+    def _preparation(self, hit: Hit) -> Hit | None:
+        """ "The analysis is complete", "finished reading"; but "every item of the plan is complete"."""
+        found = self.scope.before("preparation", hit, 3)
+        if found and not (self.scope.before("all", found, 6) or self.scope.before("everything", found, 3)):
+            return found
+        return self.scope.after("preparation", hit, 1)
 
     def _within(self, role: Role, span: Span) -> list[Hit]:
         return [hit for hit in self.scope.within(role, span)[:10] if hit.start >= span[0]]

@@ -53,6 +53,7 @@ CLAIMS: Words = {
         *(f"第{number}{unit}" for number, unit in product(_NUMBERS, _each("階段 阶段 步 部分 期 輪 轮"))),
         *(f"前{number}{unit}" for number, unit in product(("兩", "两", *_NUMBERS[2:]), _each("個 个 項 项 步"))),
     ),
+    "preparation": alone(*_each("分析 規劃 规划 調研 调研 調查 调查 閱讀 阅读 探索 研究")),
     "stage": alone(*_each("階段 阶段 步驟 步骤 迭代 里程碑 循環 循环 批次")),
     "proviso": alone(*_each("一旦 如果 若 等到 只要 除非 待您 待你 批准後 批准后 授權後 授权后 審核後 审核后")),
     "reported": alone(*_each("你說 你说 您說 您说 用戶說 用户说 據說 据说 聲稱 声称")),
@@ -81,6 +82,7 @@ CLAIMS: Words = {
         *_each("待完成 未完成 待辦 待办 待處理 待处理 剩餘 剩余 剩餘工作 剩余工作 尚未完成 還需要 还需要 還需 还需"),
         *_each("尚需 待實現 待实现 未實現 未实现 遺留 遗留 遺留問題 遗留问题 被阻塞 需要人工"),
     ),
+    "begin": alone(*_each("開始 开始 進入 进入 繼續 继续")),
     "underway": alone(*_each("進行中 进行中 正在進行 正在进行 待開始 待开始 開發中 开发中 未開始 未开始")),
     "optional": alone(
         *_each("可選 可选 選做 选做 未來 未来 後續可 后续可 低優先 低优先 建議 建议 非必須 非必须 以後 以后"),

@@ -9,11 +9,37 @@ __all__ = ["CLAIMS"]
 _ACHIEVED = (
     *("implemented", "fixed", "resolved", "built", "delivered", "refactored", "migrated", "ported", "shipped"),
     *("solved", "addressed", "rewrote", "reworked", "redesigned", "converted", "integrated", "upgraded", "replaced"),
-    *("set up", "wired up", "hooked up", "wrapped up", "corrected", "closed", "accomplished", "repaired"),
+    *(
+        "fixes",
+        "closes",
+        "resolves",
+        "set up",
+        "wired up",
+        "hooked up",
+        "wrapped up",
+        "corrected",
+        "closed",
+        "accomplished",
+        "repaired",
+    ),
 )
 _OPEN = ("unchecked", "open", "remaining", "outstanding", "pending", "unfinished", "incomplete", "unticked")
 _PIECES = ("items", "tasks", "work", "todos", "boxes", "checkboxes", "stories", "steps", "work items", "action items")
 _NONE = ("no", "zero", "0")
+_PIECE = (
+    "bug",
+    "issue",
+    "task",
+    "story",
+    "item",
+    "requirement",
+    "criterion",
+    "feature",
+    "test",
+    "step",
+    "problem",
+    "two",
+)
 _RUNNING = (
     *("running", "rerunning", "re-running", "updating", "adding", "checking", "tightening", "applying", "doing"),
     *("trying", "going", "starting", "creating", "writing", "implementing", "fixing", "testing", "verifying"),
@@ -24,7 +50,7 @@ _ACTS = (
     *("let me", "let's", "let us", "i'll", "i will", "we'll", "we will", "i am going to", "i'm going to", "i plan to"),
     *("i need to", "i now need to", "now i need", "we need to", "i should", "we should", "i have to", "i must"),
     *("i still need to", "i still have to", "now i can", "next i", "i want to", "i can now", "i'm about to"),
-    *("i am about to", "i'm now", "i am now", "time to", "it's time to"),
+    *("i am about to", "i'm now", "i am now", "time to", "it's time to", "next,", "next:"),
 )
 _ACTING = tuple(f"{who} {verb}" for who, verb in product(("i'm", "i am", "now"), _RUNNING))
 _FOLLOWING = (
@@ -55,7 +81,7 @@ CLAIMS: Words = {
         "resolved": ("addressed", "resolved", "fixed", "closed", "handled"),
         "checked off": ("checked", "checked off", "ticked", "ticked off", "crossed off"),
         "in place": ("in place",),
-        "covered": ("covered", "accomplished", "achieved", "verified"),
+        "covered": ("covered", "accomplished", "achieved", "verified", "made", "applied"),
         "passing": ("pass", "passes", "passed", "passing", "green"),
     },
     "nothing left": alone(
@@ -76,7 +102,13 @@ CLAIMS: Words = {
         *("sub-task", "subtask", "first half", "first part", "half of", "part of", "parts of", "some of", "most of"),
         *("for now", "the core of", "a first version", "initial version", "groundwork", "scaffolding", "a subset"),
         *("proof of concept", "the infrastructure for", "the foundation for", "the first step", "several of"),
+        *(f"{which} {piece}" for which, piece in product(("first", "second", "third", "fourth"), _PIECE)),
         *("the basics", "the easy part", "a prototype", "one of the", "two of the", "three of the", "four of the"),
+    ),
+    "preparation": alone(
+        *("analysis", "exploration", "planning", "plan", "investigation", "research", "design document", "task list"),
+        *("groundwork", "reading", "exploring", "analyzing", "analysing", "reviewing", "investigating", "researching"),
+        *("looking", "searching", "discovery", "survey", "assessment", "diagnosis", "download", "brainstorming"),
     ),
     "stage": alone(
         *("phase", "phases", "step", "steps", "stage", "stages", "part", "parts", "iteration", "iterations"),
@@ -136,6 +168,7 @@ CLAIMS: Words = {
             "all green",
         ),
         *("build successful", "compilation successful", "builds successfully", "compiles successfully", "cleanly"),
+        *("no warnings", "verified with", "verified by", "verified in", "tested with", "tested in", "no failures"),
     ),
     "passes": alone(
         *("passes", "pass", "passed", "passing", "succeeds", "succeeded", "is green", "are green", "successful"),
@@ -152,6 +185,10 @@ CLAIMS: Words = {
         *("not yet implemented", "not implemented", "what's left", "what is left", "left to do", "missing"),
         *("incomplete", "unfinished", "work remaining", "deferred", "in progress", "what remains"),
     ),
+    "open": alone(
+        "open", "left", "remaining", "remain", "unchecked", "outstanding", "to go", "unfinished", "still to do"
+    ),
+    "begin": alone("start", "begin", "proceed", "continue", "move on", "starting", "proceeding", "moving on"),
     "underway": alone("🔄", "⏳", "🚧", "⌛", "in progress", "wip", "under way", "underway"),
     "optional": alone(
         *("optional", "optionally", "future", "low-priority", "low priority", "nice to have", "nice-to-have"),
@@ -161,7 +198,7 @@ CLAIMS: Words = {
     ),
     "check": alone(
         *("build", "builds", "compilation", "tests", "test", "test suite", "suite", "lint", "linter", "typecheck"),
-        *("type check", "type checks", "ci", "pipeline", "smoke test", "smoke", "checks", "all checks", "type checker"),
+        *("type check", "type checks", "ci", "pipeline", "smoke test", "smoke", "checks", "type checker"),
     ),
     "failing": alone(
         *("fails", "fail", "failing", "failed", "broken", "does not compile", "doesn't compile"),
