@@ -5,6 +5,7 @@ import re
 from pydantic import AwareDatetime, BaseModel, NonNegativeFloat, NonNegativeInt
 
 from ralph.output import Completed, Failed, FailureKind, Outcome, Output, ToolCall, Usage
+from ralph.pattern import pattern
 from ralph.plan import TaskPlan
 from ralph.verification import Verification
 
@@ -19,8 +20,8 @@ _DENIED = ToolCall(id="", name="tool", success=False, denied=True)
 _FAILURES: tuple[tuple[FailureKind, re.Pattern[str]], ...] = (
     (
         "rate_limited",
-        re.compile(
-            r"rate.?limit|too many requests|\b429\b|\b402\b|quota|usage limit|limit reached|"
+        pattern(
+            r"rate.?limit|too many requests|\b429\b|\b402\b|quota|(?:usage|session|hour|daily|weekly|requests?) limit|"
             r"(?:hit|reached|exceeded) (?:your|the) [\w ]{0,20}limit|credit balance|insufficient.{0,9}(?:credit|funds)|"
             r"限流|限额|额度|配额|用量上限|请求过于频繁|請求過於頻繁|額度|配額",
             re.IGNORECASE,
@@ -28,7 +29,7 @@ _FAILURES: tuple[tuple[FailureKind, re.Pattern[str]], ...] = (
     ),
     (
         "auth",
-        re.compile(
+        pattern(
             r"\b401\b|not (?:logged in|authenticated)|authentication.?(?:error|failed)|invalid (?:api key|x-api-key)|"
             r"please run /login|oauth token (?:has )?expired",
             re.IGNORECASE,
@@ -36,7 +37,7 @@ _FAILURES: tuple[tuple[FailureKind, re.Pattern[str]], ...] = (
     ),
     (
         "unavailable",
-        re.compile(
+        pattern(
             r"\b5\d\d\b|overloaded|unavailable|connection|network|econnre|enotfound|fetch failed",
             re.IGNORECASE,
         ),

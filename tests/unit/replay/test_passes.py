@@ -47,7 +47,9 @@ def test_its_turn_has_as_many_tool_calls_and_denials_as_are_told_and_not_more_th
         ("401 authentication_error", "auth"),
         ("529 overloaded_error", "unavailable"),
         ("connect ECONNREFUSED 127.0.0.1:443", "unavailable"),
+        ("5-hour limit reached", "rate_limited"),
         ("segmentation fault", "crashed"),
+        ("the limit of 20 turns was reached", "crashed"),
         ("x" * 100_000, "crashed"),
     ],
 )
