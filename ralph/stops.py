@@ -158,10 +158,11 @@ def _limited(situation: Situation) -> Pause | None:
 def _end_of_limit(situation: Situation) -> datetime:
     """The time that the failure names, or the reply; else a wait that is doubled each time."""
     analysis, settings, failure = situation.case.analysis, situation.settings, situation.case.output.failure
-    wait = analysis.retry_after if failure is None else failure.retry_after
+    wait = failure.retry_after if failure is not None else None
     if wait is None:
-        named = resets_at(analysis.limited_until, situation.at) if failure is None and analysis.limited_until else None
-        if named is not None:
+        wait = analysis.retry_after
+    if wait is None:
+        if analysis.limited_until and (named := resets_at(analysis.limited_until, situation.at)):
             return named
         doubled = settings.rate_limit_wait * 2.0 ** min(max(situation.tally.limited, 1) - 1, 20)
         wait = min(doubled, settings.max_rate_limit_wait)

@@ -193,9 +193,9 @@ def strategy_named(name: str) -> Strategy:
 
 def limited(outcome: Outcome, analysis: Analysis, *, progressed: bool | None) -> bool:
     """Whether a turn met a limit of the service: by its failure or, where it moved nothing, by its words."""
-    if isinstance(outcome, Failed):
-        return outcome.failure == "rate_limited"
-    return isinstance(outcome, Completed) and analysis.state == "limited" and not progressed
+    if isinstance(outcome, Failed) and outcome.failure == "rate_limited":
+        return True
+    return isinstance(outcome, Completed | Failed) and analysis.state == "limited" and not progressed
 
 
 def claimed(strategy: Strategy, case: Case) -> Claim | None:

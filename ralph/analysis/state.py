@@ -2,8 +2,8 @@
 
 | state | sign |
 |---|---|
+| limited | the reply is a service's message that nobody is let in, also where the turn failed |
 | limited, error | the executor's failure; a turn that was cut short before a word was said is an error, too |
-| limited | the reply is a service's message that nobody is let in |
 | blocked | the status block says BLOCKED |
 | done | the status block says EXIT_SIGNAL: true |
 | blocked | the agent says that it cannot go on; or it tells of no work, and a person's permission or hand is needed |
@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from ralph.analysis.result import Completion, State
 from ralph.analysis.signals import Reply, Signal, Signals
-from ralph.output import Completed, Outcome
+from ralph.output import Completed, Failed, Outcome
 from ralph.status import StatusReport
 
 __all__ = ["Standing", "is_idle", "standing"]
@@ -48,11 +48,11 @@ def standing(reply: Reply, completion: Completion, *, told: bool = False) -> Sta
         told: the reply sums up work, or the workspace is known to have moved.
     """
     outcome, status, signals = reply.output.outcome, reply.status, reply.signals
+    speaking = _speaking(signals)
+    if "limited" in speaking and isinstance(outcome, Completed | Failed):
+        return _limited(reply)
     if not isinstance(outcome, Completed) and (failed := _failed(outcome, reply)):
         return Standing(failed)
-    speaking = _speaking(signals)
-    if "limited" in speaking:
-        return _limited(reply)
     asked = _said(reply, speaking.get("question"))
     hindrance = _hindrance(reply, speaking.get("blocked"), told=told or completion.detected)
     if signals.first("status_blocked"):

@@ -78,7 +78,7 @@ def _same_words(passes: Sequence[Past], repeats: int) -> _Circle | None:
     *before, last = passes[-repeats - 1 :]
     others = 0
     for one in reversed(before):
-        others += not (one.text == last.text or (not one.reported and _near(one, last)))
+        others += not _same(one, last)
         if others > len(before) + 1 - repeats or one.progressed:
             return None
     times = len(before) + 1 - others
@@ -97,7 +97,8 @@ def _in_turns(passes: Sequence[Past], repeats: int) -> _Circle | None:
         if len(cycle) < length * rounds or any(one.progressed for one in cycle):
             continue
         pairs = zip(cycle, cycle[length:], strict=False)
-        if all(one.text.strip() and _same(one, other, length) for one, other in pairs) and _varied(cycle):
+        same = all(one.text.strip() and _same(one, other, nearly=length == 2) for one, other in pairs)
+        if same and _varied(cycle):
             return _Circle("outputs in turns", f"{length} outputs in turns, {rounds} times", len(cycle), cycle[-1].text)
     return None
 
@@ -196,12 +197,11 @@ def _waits(one: Past) -> bool:
     return one.state == "blocked" or (one.state == "question" and not one.error_signatures)
 
 
-def _near(one: Past, last: Past) -> bool:
-    return alike(one.text, last.text) >= LIKENESS
-
-
-def _same(one: Past, other: Past, length: int) -> bool:
-    return one.text == other.text or (length == 2 and _near(one, other))
+def _same(one: Past, other: Past, *, nearly: bool = True) -> bool:
+    """Whether two replies are the same, or nearly so and neither counts any changes."""
+    if one.text == other.text:
+        return True
+    return nearly and not (one.reported or other.reported) and alike(one.text, other.text) >= LIKENESS
 
 
 def _varied(recent: Sequence[Past]) -> bool:

@@ -377,8 +377,16 @@ def test_the_words_of_a_limit_leave_every_other_count_alone() -> None:
     assert again.until == AT + timedelta(seconds=120)
 
 
-@pytest.mark.parametrize("given", [limited(progressed=True), limited(outcome=Failed(failure="crashed"))])
-def test_a_turn_that_worked_or_failed_is_not_limited_by_its_words(given: Case) -> None:
+# Another tool's record of a failed turn may hold the service's message as the reply.
+@pytest.mark.parametrize("failure", ["auth", "unavailable", "crashed", "rate_limited"])
+def test_a_failed_turn_may_tell_of_its_limit_in_words(failure: FailureKind) -> None:
+    decision = ruled(limited(outcome=Failed(failure=failure), retry_after=90.0))
+    assert isinstance(decision, Pause)
+    assert decision.until == AT + timedelta(seconds=90)
+
+
+@pytest.mark.parametrize("given", [limited(progressed=True), limited(outcome=TimedOut(limit="idle", after=1))])
+def test_a_turn_that_worked_or_ran_out_of_time_is_not_limited_by_its_words(given: Case) -> None:
     assert isinstance(ruled(given, Tally(answered=True).after(given)), Continue)
 
 

@@ -167,6 +167,11 @@ def test_counters_of_the_status_block_count_where_nothing_else_is_known(files: i
     assert found.repeated_patterns == (("no progress", "already done") if circle else ())
 
 
+def test_reports_of_one_form_that_count_changes_are_work() -> None:
+    block = _block(STATUS="IN_PROGRESS", FILES_MODIFIED=2, EXIT_SIGNAL="false")
+    assert not _replies(*(f"Part {number}. {LONG}\n\n{block}" for number in range(5))).detected
+
+
 def test_the_very_same_reply_is_a_circle_whatever_it_counts() -> None:
     assert _replies(*[f"Fixed it.\n\n{_block(FILES_MODIFIED=3, EXIT_SIGNAL='false')}"] * 3).detected
 
