@@ -1,0 +1,32 @@
+import pytest
+
+from ralph.analysis import analyze_text
+
+DONE = "All tasks are complete and all tests pass."
+
+
+def _block(signal: str, files: int) -> str:
+    fields = f"STATUS: COMPLETE\nFILES_MODIFIED: {files}\nEXIT_SIGNAL: {signal}"
+    return f"{DONE}\n---RALPH_STATUS---\n{fields}\n---END_RALPH_STATUS---"
+
+
+# Replies that say that the work is done; idle are those that tell of nothing that was done in this iteration.
+@pytest.mark.parametrize(
+    ("text", "idle"),
+    [
+        (DONE, False),
+        (f"{DONE} There is nothing left to do.", True),
+        (f"{DONE} No changes were needed.", True),
+        (f"{DONE} It was all built in a previous session.", True),
+        (f"{DONE} Please end the loop.", True),
+        ("The task is already complete: all tests pass.", True),
+        (f"{DONE} I removed the cache, which was already there.", False),
+        ("所有任務都已完成，測試全部通過。沒有剩餘的工作。", True),
+        (_block("true", 0), True),
+        (_block("true", 2), False),
+        (_block("false", 0), False),
+        ("The parser reads names. There was nothing to do in the printer, so the lexer is next.", False),
+    ],
+)
+def test_who_found_nothing_to_do(text: str, idle: bool) -> None:
+    assert analyze_text(text).idle is idle
