@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from ralph.analysis.detectors.announcements import announced
 from ralph.analysis.detectors.assignment import IDENTIFIER
 from ralph.analysis.detectors.objections import Objections
-from ralph.analysis.signals import HIGH, VERY_HIGH, Reply, Signal
+from ralph.analysis.signals import AGAINST, HIGH, VERY_HIGH, Reply, Signal
 from ralph.analysis.text import Span
 from ralph.analysis.vocabulary import Hit
 from ralph.pattern import pattern
@@ -45,16 +45,25 @@ class _Claims:
         self.prose = reply.reading.prose
         self.objections = Objections(reply)
         self.begin = announced(reply)
+        first = len(self.prose) - len(self.prose[self.begin :].lstrip())
+        self.edges = first + _LEAD, len(self.prose.rstrip()) - _CLOSE
 
     def found(self) -> Iterator[Signal]:
-        yield from self._of_the_whole()
-        yield from self._of_nothing_left()
-        yield from self._of_achievements()
-        yield from self._of_titles()
+        claims = [
+            *self._of_the_whole(),
+            *self._of_nothing_left(),
+            *self._of_achievements(),
+            *self._of_titles(),
+        ]
+        yield from claims or self._of_parts()
 
     def _of_the_whole(self) -> Iterator[Signal]:
+        told: set[str] = set()
         for predicate in self._predicates():
-            if (claim := self._whole(predicate)) and not self._objection(claim, predicate):
+            if predicate.name in told or not (claim := self._whole(predicate)):
+                continue
+            if not self._objection(claim, predicate):
+                told.add(predicate.name)
                 yield _claim(claim, VERY_HIGH, "It is said of the whole.")
 
     def _whole(self, predicate: Hit) -> Hit | None:
@@ -77,6 +86,10 @@ class _Claims:
         return turned or scope.reading.in_heading(claim.start) or bool(self.objections.to(claim))
 
     def _of_nothing_left(self) -> Iterator[Signal]:
+        for hit in self._bounded(self.scope.of("needless")):
+            if not self._objected(hit):
+                yield _claim(hit, HIGH, "Nothing is said to be needed.")
+                break
         for hit in self._bounded(self.scope.of("nothing left")):
             if not (self.scope.reading.in_heading(hit.start) or self.objections.to(hit)):
                 yield _claim(Hit("nothing left", hit.start, hit.end), VERY_HIGH, "Nothing is said to be left.")
@@ -87,19 +100,19 @@ class _Claims:
                 continue
             sentence = self.objections.sentence(predicate)
             strong = self._is_of_the_task(predicate, sentence)
-            outright = self._is_outright(predicate)
+            outright = self._is_outright(predicate) and not self.scope.within("yours", sentence)
             if strong or self._is_at_an_edge(predicate):
                 weight = VERY_HIGH if strong and outright else HIGH
                 yield _claim(predicate, weight, "It is told as achieved.")
 
     def _achievements(self) -> Iterator[Hit]:
-        """Predicates that an agent says of itself, or that are said to have been done, outside of lists."""
+        """Predicates that an agent says of itself, or that are said to have been done; in a list those of the task."""
         words = [*self.scope.of("achieve"), *self._keywords()]
         if self.objections.task.given:
             words += self.scope.of("work")
         words += [hit for hit in self.scope.of("closed") if self.scope.before("passive", hit, 1)]
         for hit in self._bounded(sorted(words, key=lambda hit: hit.start)):
-            if not self._in_list(hit) and self._is_told(hit):
+            if self._is_told(hit) and (not self._in_list(hit) or self._names_task(hit)):
                 yield hit
 
     def _is_told(self, hit: Hit) -> bool:
@@ -110,7 +123,7 @@ class _Claims:
         if self._is_keyword(hit):
             return bool(self._success_beside(hit))
         begin, _ = self.objections.sentence(hit)
-        if (subject := scope.before("goal", hit, 0)) and _OPENING.match(self.prose, begin, subject.start):
+        if (subject := scope.before("goal", hit, 1)) and _within_words(self.prose[begin : subject.start], 2):
             return True
         return _OPENING.match(self.prose, begin, hit.start) is not None and self.prose[hit.end : hit.end + 1] != ":"
 
@@ -127,16 +140,18 @@ class _Claims:
 
     def _is_of_the_task(self, hit: Hit, sentence: Span) -> bool:
         """Whether a sentence is about the task: by its name, by a name like that of a task, or by what it is called."""
-        text = self.prose[slice(*sentence)]
-        if self.objections.task.given and self.objections.task.is_named(text):
+        if self._names_task(hit):
             return True
         near = self.prose[max(sentence[0], hit.start - 80) : min(sentence[1], hit.end + 80)]
         named = IDENTIFIER.search(near) is not None
         return named or bool(self.scope.before("goal", hit, 8) or self.scope.after("goal", hit, 8))
 
+    def _names_task(self, hit: Hit) -> bool:
+        task = self.objections.task
+        return task.given and task.is_named(self.prose[slice(*self.objections.sentence(hit))])
+
     def _is_at_an_edge(self, hit: Hit) -> bool:
-        lead = self.begin + len(self.prose[self.begin :]) - len(self.prose[self.begin :].lstrip()) + _LEAD
-        return hit.start < lead or hit.end > len(self.prose.rstrip()) - _CLOSE
+        return hit.start < self.edges[0] or hit.end > self.edges[1]
 
     def _of_titles(self) -> Iterator[Signal]:
         """The first headings, where they end in a keyword behind what they are about."""
@@ -147,6 +162,16 @@ class _Claims:
                 about = self.scope.within("goal", (begin, hit.start)) or IDENTIFIER.search(self.prose, begin, hit.start)
                 if about and _TITLE_END.match(self.prose, hit.end, end) and not self.objections.to(hit):
                     yield _claim(hit, HIGH, "The title says so.")
+
+    def _of_parts(self) -> Iterator[Signal]:
+        """What contradicts passing tests where nothing but a part is said to be complete."""
+        known, counted = self.reply.words.keywords, self.reply.signals.of("completion_keyword")
+        if self.objections.task.given or not counted or any(known[signal.name.lower()].points for signal in counted):
+            return
+        for hit in self._bounded(self._keywords()):
+            if self.objections.is_partial(hit):
+                yield Signal("part_claim", hit.name, hit.start, hit.end, AGAINST, "Only a part is said to be complete.")
+                return
 
     def _predicates(self) -> Sequence[Hit]:
         return self._bounded(sorted((*self._keywords(), *self.scope.of("closed")), key=lambda hit: hit.start))
@@ -170,6 +195,11 @@ class _Claims:
 
 def _claim(hit: Hit, weight: int, why: str) -> Signal:
     return Signal("completion_claim", hit.name, hit.start, hit.end, weight, why, "done")
+
+
+def _within_words(text: str, most: int) -> bool:
+    """Whether a text has at most so many words."""
+    return len(text.split(maxsplit=most)) <= most
 
 
 def _joined(first: Hit, last: Hit) -> Hit:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from ralph.analysis.detectors.announcements import announced
 from ralph.analysis.detectors.assignment import assignment
 from ralph.analysis.detectors.checks import is_of_check
-from ralph.analysis.signals import AGAINST, Reply, Signal
+from ralph.analysis.signals import AGAINST, VERY_HIGH, Reply, Signal
 from ralph.analysis.text import Span
 from ralph.analysis.vocabulary import Hit
 from ralph.pattern import pattern
@@ -52,13 +52,20 @@ class _Leftovers:
         self.reply, self.scope = reply, reply.scope
         self.text, self.prose = reply.reading.text, reply.reading.prose
         self.begin = announced(reply)
+        self._whole = any(signal.weight >= VERY_HIGH for signal in reply.signals.of("completion_claim"))
 
     def next_pieces(self) -> Iterator[Span]:
-        """Pieces of the work that are called the next or remaining ones, that are open, or that are about to begin."""
+        """Pieces of the work that are called the next or remaining ones, that are open, or that are about to begin;
+        next steps where nothing claims the whole.
+        """
         for hit in self._after("following"):
             before = self.prose[max(0, hit.start - 60) : hit.start]
             if not (_READY.search(before) or self.scope.negated(hit, 2) or self._is_optional(hit)):
                 yield hit.start, hit.end
+        if not self._whole:
+            for hit in self._after("later"):
+                if self._is_label(hit) and not self._is_empty(hit) and not self._is_optional(hit):
+                    yield hit.start, hit.end
         for hit in self._after("open"):
             goal = self.scope.before("goal", hit, 2)
             if goal and not (self.scope.negated(goal, 3) or self.scope.negated(hit, 2) or self._is_optional(hit)):

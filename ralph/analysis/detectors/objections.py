@@ -58,6 +58,10 @@ class Objections:
         begin, end = self.scope.reading.sentence(hit.start)
         return max(begin, hit.start - _NEAR), min(end, hit.end + _NEAR)
 
+    def is_partial(self, hit: Hit) -> bool:
+        """Whether a word, which may stand in a heading, is said of a part of the whole."""
+        return hit.start >= self._since and bool(self._partial(hit))
+
     def _text(self, hit: Hit) -> str:
         return self.scope.reading.prose[slice(*self.sentence(hit))]
 

@@ -28,7 +28,7 @@ def detect_reports(reply: Reply) -> Iterable[Signal]:
         yield Signal("verified", "", *verified, 25, "Something is said to have been verified.")
     text = f"\n{reply.reading.unfenced[begin:]}"
     listed = sum(1 for _ in islice(_ITEM.finditer(text), _ITEMS)) == _ITEMS
-    ticked = sum(1 for _ in islice(_TICK.finditer(text), _TICKS)) == _TICKS
+    ticked = not text.isascii() and sum(1 for _ in islice(_TICK.finditer(text), _TICKS)) == _TICKS
     recap = _recap(reply, begin)
     if recap == (0, 0):
         return

@@ -8,7 +8,18 @@ __all__ = ["CLAIMS"]
 
 _ACHIEVED = (
     *("implemented", "fixed", "resolved", "built", "delivered", "refactored", "migrated", "ported", "shipped"),
-    *("solved", "addressed", "rewrote", "reworked", "redesigned", "converted", "integrated", "upgraded", "replaced"),
+    *(
+        "solved",
+        "addressed",
+        "rewrote",
+        "rewritten",
+        "reworked",
+        "redesigned",
+        "converted",
+        "integrated",
+        "upgraded",
+        "replaced",
+    ),
     *(
         "fixes",
         "closes",
@@ -39,7 +50,11 @@ _PIECE = (
     "step",
     "problem",
     "two",
+    "milestone",
+    "phase",
 )
+_CHANGES = ("changes", "further changes", "code changes", "action", "further action", "work", "further work")
+_ARE = ("", " is", " are", " was", " were")
 _RUNNING = (
     *("running", "rerunning", "re-running", "updating", "adding", "checking", "tightening", "applying", "doing"),
     *("trying", "going", "starting", "creating", "writing", "implementing", "fixing", "testing", "verifying"),
@@ -50,11 +65,37 @@ _ACTS = (
     *("let me", "let's", "let us", "i'll", "i will", "we'll", "we will", "i am going to", "i'm going to", "i plan to"),
     *("i need to", "i now need to", "now i need", "we need to", "i should", "we should", "i have to", "i must"),
     *("i still need to", "i still have to", "now i can", "next i", "i want to", "i can now", "i'm about to"),
-    *("i am about to", "i'm now", "i am now", "time to", "it's time to", "next,", "next:"),
+    *("i am about to", "i'm now", "i am now", "time to", "it's time to", "next,"),
 )
 _ACTING = tuple(f"{who} {verb}" for who, verb in product(("i'm", "i am", "now"), _RUNNING))
+_COMMANDS = (
+    *("update", "add", "create", "write", "fix", "check", "implement", "commit", "verify", "wire", "remove", "replace"),
+    *(
+        "install",
+        "move",
+        "refactor",
+        "build",
+        "register",
+        "import",
+        "extend",
+        "rewrite",
+        "rename",
+        "document",
+        "review",
+    ),
+)
 _FOLLOWING = (
-    *("next task", "next story", "next phase", "next up", "next iteration", "next loop", "next item", "next pass"),
+    *(
+        "next:",
+        "next task",
+        "next story",
+        "next phase",
+        "next up",
+        "next iteration",
+        "next loop",
+        "next item",
+        "next pass",
+    ),
     *("next session", "next milestone", "next is", "next sprint", "next priority", "the next one"),
     *("moving on to", "move on to", "proceed to", "continue with"),
 )
@@ -92,10 +133,18 @@ CLAIMS: Words = {
         *("there is nothing left", "nothing is missing", "no work left", "no work remains", "no more work"),
         *("no further work", "no remaining work", "no more tasks", "no more items", "no more stories"),
     ),
+    "needless": alone(
+        *(
+            f"no {what}{are} {needed}"
+            for what, are, needed in product(_CHANGES, _ARE, ("needed", "required", "necessary"))
+        ),
+        *("nothing needs to be done", "nothing needed to be done"),
+    ),
     "achieve": alone(*_ACHIEVED),
     "agent": alone("i've", "i have", "we've", "we have", "successfully", "has successfully", "have successfully"),
     "passive": alone("has been", "have been", "is now", "are now", "is fully", "are fully", "been", "already", "fully"),
     "outright": alone("successfully", "has successfully", "have successfully"),
+    "yours": alone("your"),
     "part": alone(
         *("this loop", "this loop's", "loop's", "this iteration", "this iteration's", "this pass", "this round"),
         *("this turn", "this cycle", "current loop", "current iteration", "one task", "one item", "one story"),
@@ -103,6 +152,16 @@ CLAIMS: Words = {
         *("for now", "the core of", "a first version", "initial version", "groundwork", "scaffolding", "a subset"),
         *("proof of concept", "the infrastructure for", "the foundation for", "the first step", "several of"),
         *(f"{which} {piece}" for which, piece in product(("first", "second", "third", "fourth"), _PIECE)),
+        *(
+            "from fix plan.md",
+            "from @fix plan.md",
+            "from the fix plan",
+            "from the plan",
+            "from the list",
+            "from todo.md",
+        ),
+        *("from the backlog", "from prd.json", "from the prd"),
+        *("highest priority", "highest-priority", "top priority", "top-priority", "one item", "next item on"),
         *("the basics", "the easy part", "a prototype", "one of the", "two of the", "three of the", "four of the"),
     ),
     "preparation": alone(
@@ -116,6 +175,7 @@ CLAIMS: Words = {
     ),
     "proviso": alone(
         *("once", "if", "unless", "until", "as soon as", "assuming", "provided that", "pending", "subject to"),
+        *("nothing to do without", "nothing left to do without", "nothing more to do without"),
         *_PROVISOS,
     ),
     "reported": alone(
@@ -124,7 +184,7 @@ CLAIMS: Words = {
         *("claimed it", "the log says", "the log said", "the plan said", "reported that", "claiming", "for example"),
         *("the readme says", "the issue says", "the previous agent", "the prompt says", "example:"),
     ),
-    "act": alone(*_ACTS, *_ACTING),
+    "act": alone(*_ACTS, *_ACTING, *(f"now {verb}" for verb in _COMMANDS)),
     "closer": alone(
         *("summary", "summarize", "summarise", "recap", "overview", "status report", "final report", "submit"),
         *("conclude", "wrap up", "final output", "final answer", "note that", "mention", "point out", "stop here"),
@@ -180,6 +240,7 @@ CLAIMS: Words = {
         *("remaining tasks", "remaining stories", "remaining phases", "remaining items", "remaining steps"),
         *_REMAINING,
     ),
+    "later": alone("next steps", "next step", "what's next", "next priorities", "upcoming", "next actions"),
     "left": alone(
         *("remaining", "remaining work", "todo", "todos", "to do", "to-do", "still to do", "outstanding"),
         *("not yet implemented", "not implemented", "what's left", "what is left", "left to do", "missing"),
@@ -191,7 +252,17 @@ CLAIMS: Words = {
     "begin": alone("start", "begin", "proceed", "continue", "move on", "starting", "proceeding", "moving on"),
     "underway": alone("🔄", "⏳", "🚧", "⌛", "in progress", "wip", "under way", "underway"),
     "optional": alone(
-        *("optional", "optionally", "future", "low-priority", "low priority", "nice to have", "nice-to-have"),
+        *(
+            "optional",
+            "optionally",
+            "optional/future",
+            "future/optional",
+            "future",
+            "low-priority",
+            "low priority",
+            "nice to have",
+            "nice-to-have",
+        ),
         *("out of scope", "follow-up", "follow-ups", "later", "could", "recommended", "suggested", "beyond this"),
         *("not part of", "beyond the scope", "you can", "you may", "you could", "polish"),
         *("suggestions", "ideas", "stretch", "post-launch", "backlog", "not blocking", "non-blocking", "cosmetic"),

@@ -113,7 +113,7 @@ COMPLETION: Words = {
         *("not only", "but also", "nothing but", "all remaining", "previously failing", "still pass"),
         *("still passes", "still passing", "still work", "still works", "still green", "still succeed"),
         *("no problem", "done by", "well done", "complete list", "complete the", "complete this", "complete all"),
-        *("complete these", "complete it", "complete with", "a complete", "the complete", "how it is done"),
+        *("complete these", "complete it", "a complete", "the complete", "how it is done"),
         *("successfully", "complete guide", "task complete when", "if any", "what was done", "what's done"),
         *("what i've done", "what i have done", "what has been done", "what was completed", "work completed"),
         *("completed work", "definition of done"),
