@@ -2,32 +2,38 @@
 
 The detectors are pure functions from one reading of the text to signals; `ResponseAnalyzer` runs them and draws the
 conclusions. A language is a module of `ralph.analysis.lexicon`.
+
+Each name is imported when it is first used: what only needs the form of an analysis does not wait for the detectors.
 """
 
-from ralph.analysis.analyzer import (
-    ResponseAnalyzer,
-    analyze_text,
-    calculate_confidence,
-    detect_completion,
-    extract_work_summary,
-)
-from ralph.analysis.detectors import DETECTORS, Detector
-from ralph.analysis.expectations import expectation_messages
-from ralph.analysis.lexicon import Keyword
-from ralph.analysis.report import to_json
-from ralph.analysis.result import (
-    Analysis,
-    AnalysisContext,
-    Analyzer,
-    Completion,
-    Coverage,
-    Evidence,
-    Metrics,
-    Past,
-    Stuck,
-)
-from ralph.analysis.signals import Reply, Signal, Signals
-from ralph.analysis.stuck import detect_stuck_loop
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ralph.analysis.analyzer import (
+        ResponseAnalyzer,
+        analyze_text,
+        calculate_confidence,
+        detect_completion,
+        extract_work_summary,
+    )
+    from ralph.analysis.detectors import DETECTORS, Detector
+    from ralph.analysis.expectations import expectation_messages
+    from ralph.analysis.lexicon import Keyword
+    from ralph.analysis.report import to_json
+    from ralph.analysis.result import (
+        Analysis,
+        AnalysisContext,
+        Analyzer,
+        Completion,
+        Coverage,
+        Evidence,
+        Metrics,
+        Past,
+        Stuck,
+    )
+    from ralph.analysis.signals import Reply, Signal, Signals
+    from ralph.analysis.stuck import detect_stuck_loop
 
 __all__ = [
     "DETECTORS",
@@ -54,3 +60,51 @@ __all__ = [
     "extract_work_summary",
     "to_json",
 ]
+
+_HOMES = {
+    "ralph.analysis.analyzer": (
+        "ResponseAnalyzer",
+        "analyze_text",
+        "calculate_confidence",
+        "detect_completion",
+        "extract_work_summary",
+    ),
+    "ralph.analysis.detectors": (
+        "DETECTORS",
+        "Detector",
+    ),
+    "ralph.analysis.expectations": ("expectation_messages",),
+    "ralph.analysis.lexicon": ("Keyword",),
+    "ralph.analysis.report": ("to_json",),
+    "ralph.analysis.result": (
+        "Analysis",
+        "AnalysisContext",
+        "Analyzer",
+        "Completion",
+        "Coverage",
+        "Evidence",
+        "Metrics",
+        "Past",
+        "Stuck",
+    ),
+    "ralph.analysis.signals": (
+        "Reply",
+        "Signal",
+        "Signals",
+    ),
+    "ralph.analysis.stuck": ("detect_stuck_loop",),
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module 'ralph.analysis' has no attribute {name!r}")
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

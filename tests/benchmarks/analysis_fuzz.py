@@ -81,7 +81,7 @@ def broken(text: str) -> str:
     try:
         output = Output(text=text)
         first = analyze(output, AnalysisContext(task=text[:500]))
-        past = Past.of(output, first, progressed=None)
+        past = Past.of(text, first)
         again = analyze(output, AnalysisContext(past=(past, past), errors=(text[:300],)))
         json.dumps(to_json(again))
         again.model_dump_json()

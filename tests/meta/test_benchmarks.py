@@ -29,6 +29,25 @@ PROMISES: dict[str, tuple[tuple[str, ...], dict[str, Kept]]] = {
             "git_ratio": lambda found: found["git_ratio"] > 0,
         },
     ),
+    "analysis_speed": (
+        (),
+        {
+            "ms_1kb": lambda found: 0 < found["ms_1kb"] <= 0.15,
+            "ms_1mb": lambda found: found["ms_1mb"] <= 25,
+            "ms_10mb": lambda found: found["ms_10mb"] <= 300,
+            "slope": lambda found: found["slope"] <= 1.2,
+            "hostile_ratio": lambda found: found["hostile_ratio"] <= 3,
+            "hostile_ratio_10mb": lambda found: found["hostile_ratio_10mb"] <= 3,
+            "worst_case": lambda found: found["worst_case"] and found["worst_case_10mb"],
+        },
+    ),
+    "analysis_fuzz": (
+        ("20",),
+        {
+            "texts": lambda found: found["texts"] > 0,
+            "failures": lambda found: found["failures"] == 0,
+        },
+    ),
     "cli_overhead": (
         (),
         {
@@ -40,7 +59,8 @@ PROMISES: dict[str, tuple[tuple[str, ...], dict[str, Kept]]] = {
         (),
         {
             "version_ratio": lambda found: found["version_ratio"] <= 1.5,
-            "import_ms": lambda found: found["import_ms"] >= 0,
+            "import_ms": lambda found: found["import_ms"] <= 60,
+            "analyzer_ms": lambda found: found["analyzer_ms"] <= 60,
             "heavy_modules": lambda found: found["heavy_modules"] == [],
         },
     ),
