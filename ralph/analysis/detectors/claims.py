@@ -44,6 +44,7 @@ class _Claims:
         self.reply, self.scope = reply, reply.scope
         self.prose = reply.reading.prose
         self.objections = Objections(reply)
+        self.counted = {signal.start for signal in reply.signals.of("completion_keyword")}
         self.begin = announced(reply)
         first = len(self.prose) - len(self.prose[self.begin :].lstrip())
         self.edges = first + _LEAD, len(self.prose.rstrip()) - _CLOSE
@@ -136,6 +137,8 @@ class _Claims:
         return inside or scope.before("outright", hit, 1) or scope.after("outright", hit, 0)
 
     def _objected(self, hit: Hit) -> bool:
+        if self._is_keyword(hit):
+            return hit.start not in self.counted
         return self.scope.reading.in_heading(hit.start) or bool(self.objections.to_word(hit))
 
     def _is_of_the_task(self, hit: Hit, sentence: Span) -> bool:
@@ -143,8 +146,9 @@ class _Claims:
         if self._names_task(hit):
             return True
         near = self.prose[max(sentence[0], hit.start - 80) : min(sentence[1], hit.end + 80)]
-        named = IDENTIFIER.search(near) is not None
-        return named or bool(self.scope.before("goal", hit, 8) or self.scope.after("goal", hit, 8))
+        if self.scope.before("goal", hit, 8) or self.scope.after("goal", hit, 8):
+            return True
+        return IDENTIFIER.search(near) is not None
 
     def _names_task(self, hit: Hit) -> bool:
         task = self.objections.task

@@ -13,6 +13,7 @@ __all__ = ["Objections"]
 
 _NEAR = 300
 """Characters of a sentence on either side of a word that are looked at."""
+_QUANTITY = pattern(r"\d|first")
 _SHARE = pattern(r"(?<![\d/])(\d{1,6})\s?(?:/|of|out of)\s?(?:the )?(\d{1,6})(?![\d/])")
 _PERCENT = pattern(r"(?<![\w.,])\d{1,2}(?:\.\d{1,3})?\s?[%％]")
 _PART = pattern(r"\bfirst\s(?:\d{1,4}|one|two|three|four|five|few|half|part|step|phase|batch)\b")
@@ -89,10 +90,7 @@ class Objections:
         """Whether it is said of a part of the whole. A part that the task itself names is the whole."""
         prose, (begin, end) = self.scope.reading.prose, self.sentence(hit)
         sentence = prose[begin:end]
-        if any(int(part) < int(whole) for part, whole in _SHARE.findall(sentence)):
-            return "It is said of a part of the whole."
-        near = prose[max(begin, hit.start - 30) : min(end, hit.end + 30)]
-        if _PERCENT.search(near) or _PART.search(near) or _COUNTED.match(prose, hit.end):
+        if _QUANTITY.search(sentence) and self._is_share(sentence, hit, begin, end):
             return "It is said of a part of the whole."
         if self.task.is_named(sentence):
             return ""
@@ -101,6 +99,14 @@ class Objections:
         if self.scope.of("following") and _UNIT.search(sentence):
             return "It is said of one part, and more is to come."
         return ""
+
+    def _is_share(self, sentence: str, hit: Hit, begin: int, end: int) -> bool:
+        """ "8 of 15", "60 %", "the first two", "completed 3 items"."""
+        prose = self.scope.reading.prose
+        if any(int(part) < int(whole) for part, whole in _SHARE.findall(sentence)):
+            return True
+        near = prose[max(begin, hit.start - 30) : min(end, hit.end + 30)]
+        return bool(_PERCENT.search(near) or _PART.search(near) or _COUNTED.match(prose, hit.end))
 
     def _named_part(self, span: Span) -> str:
         prose = self.scope.reading.prose

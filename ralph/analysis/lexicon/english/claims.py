@@ -97,7 +97,7 @@ _FOLLOWING = (
         "next pass",
     ),
     *("next session", "next milestone", "next is", "next sprint", "next priority", "the next one"),
-    *("moving on to", "move on to", "proceed to", "continue with"),
+    *("is next", "are next", "comes next", "come next", "moving on to", "move on to", "proceed to", "continue with"),
 )
 _REMAINING = tuple(
     f"{what} {left}" for what, left in product(("tasks", "items", "stories"), ("remaining", "remain", "left"))
