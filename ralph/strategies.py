@@ -13,42 +13,24 @@ A claim ends nothing by itself: the run's verifiers decide on it, and `ralph.dec
 
 Only a turn that the agent itself ended can claim anything (`claimed`). An explicit `EXIT_SIGNAL: false` vetoes every
 claim made by words. Under `auto` an explicit claim that the evidence does not bear out (open boxes in the plan, a run
-that changed nothing) asks for one confirming iteration first; words alone never outweigh open boxes, nor a reply that
-says in another place that it is blocked, asks, or is still at work.
+that changed nothing, a reply that contradicts itself, `ralph.doubts`) asks for one confirming iteration first, and so
+do words alone after a turn of unknown effect; words never outweigh open boxes, nor a reply that says in another place
+that it is blocked, asks, or is still at work.
 """
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Protocol
 
 from pydantic import BaseModel
 
 from ralph.analysis.result import Analysis, Evidence
-from ralph.analysis.signals import AGAINST
+from ralph.doubts import contradictions
 from ralph.errors import UnknownNameError
 from ralph.output import Completed, Failed, Outcome, Output
 from ralph.plan import PlanState
 from ralph.status import StatusMalformed, StatusReport
 
 __all__ = ["STRATEGIES", "Case", "Claim", "Strategy", "claimed", "limited", "strategy_named"]
-
-
-_READ = 600
-"""Characters of a field of the status block that are read."""
-_BLOCK = frozenset({"exit_signal", "status_blocked"})
-_NONE_LEFT = re.compile(
-    r"\b(?:no|0|zero|nothing|none|without)(?: (?:further|other|more|additional))? ?(?:\w{1,20} )?"
-    r"(?:remain(?:s|ing)?|left|outstanding|pending|next)\b"
-    r"|(?:无需|無需|没有|沒有|无|無)\w{0,4}(?:下一|剩余|剩餘|后续|後續)\w?",
-    re.IGNORECASE,
-)
-_LEFT = re.compile(
-    r"\b(?:remain(?:s|ing)?|still (?:open|to do|missing|needed|needs|need|requires?)|left to (?:do|implement|fix)"
-    r"|next (?:task|loop|iteration|story|phase|item)|continue with|proceed (?:to|with)|not yet)\b"
-    r"|剩余|剩餘|尚未|未完成|下一(?:步|轮|輪|个|個)",
-    re.IGNORECASE,
-)
-"""Work to come, where a claim of completion should have none."""
 
 
 class Case(BaseModel, frozen=True):
@@ -207,25 +189,8 @@ def _explicit(case: Case) -> Claim | None:
     """The claim of an `EXIT_SIGNAL: true`. One whose own block says BLOCKED wants to stop, and has not finished."""
     if _status_word(case) == "BLOCKED":
         return None
-    doubts = (*_doubts(case), *_own_doubts(case))
+    doubts = (*_doubts(case), *contradictions(case.output.text, case.analysis))
     return Claim(reason="EXIT_SIGNAL: true", doubts=doubts, evidence=_said(case, "exit_signal"))
-
-
-def _own_doubts(case: Case) -> Iterable[str]:
-    """What the reply itself says against its claim."""
-    status = case.analysis.status
-    fields = status.fields if isinstance(status, StatusReport) else {}
-    if _status_word(case) == "IN_PROGRESS":
-        yield "the status block says IN_PROGRESS"
-    if str(fields.get("TESTS_STATUS", "")).strip().upper().startswith("FAIL"):
-        yield "the status block says that tests fail"
-    for name in ("RECOMMENDATION", "NEXT_STEP", "NEXT_STEPS"):
-        said = " ".join(str(fields.get(name, ""))[:_READ].split())
-        if _LEFT.search(_NONE_LEFT.sub("", said)):
-            yield f"the status block says what is left: {said}"
-    against = [piece for piece in case.analysis.evidence if piece.weight <= AGAINST and piece.signal not in _BLOCK]
-    if against:
-        yield f"the reply says what is left: {' '.join(against[0].text.split())}"
 
 
 def _by_words(case: Case) -> Claim | None:

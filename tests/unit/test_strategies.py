@@ -28,6 +28,7 @@ CUT = PlanState(now=WHOLE.now.model_copy(update={"problem": "it is too long"}), 
 
 
 LEFT = Evidence(signal="open_end", text="one test is still missing", weight=-50)
+AT_HAND = Evidence(signal="open_end", text="Left", end=4, weight=-50)
 TOLD = Evidence(signal="obstacle", text="needs a permission", weight=-20)
 
 
@@ -39,6 +40,7 @@ def case(
     malformed: str = "",
     outcome: Outcome | None = None,
     tools: int = 0,
+    text: str = "",
     **said: Any,
 ) -> Case:
     """A case of these parts: `plan` and `changed` are the case's, the rest is its analysis's."""
@@ -48,7 +50,9 @@ def case(
     elif signal is not None or status:
         said["status"] = StatusReport(exit_signal=signal, status=status, fields=fields or {})
     calls = tuple(ToolCall(id=f"{number}", name="edit") for number in range(tools))
-    return Case(output=Output(outcome=outcome or Completed(), tool_calls=calls), analysis=Analysis(**said), **known)
+    return Case(
+        output=Output(text=text, outcome=outcome or Completed(), tool_calls=calls), analysis=Analysis(**said), **known
+    )
 
 
 def claims(strategy: str, given: Case) -> bool:
@@ -131,6 +135,8 @@ def test_auto_takes_no_less_for_a_claim(given: Case) -> None:
         (case(signal=True, fields={"RECOMMENDATION": "全部完成，無需下一輪。"}), []),
         (case(signal=True, evidence=(LEFT,)), ["one test is still missing"]),
         (case(signal=True, evidence=(TOLD,)), []),
+        (case(signal=True, text="Left: the docs, in the next pass.", evidence=(AT_HAND,)), ["Left: the docs, in"]),
+        (case(signal=True, text="Left (optional): the docs.", evidence=(AT_HAND,)), []),
         (case(completion=SURE, changed=False), ["changed nothing"]),
         (case(completion=SURE, changed=None, tools=2), ["nobody but the reply says so"]),
         (case(completion=SURE, changed=True, tools=2), []),

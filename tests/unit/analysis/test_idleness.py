@@ -25,7 +25,7 @@ def _block(signal: str, files: int) -> str:
         (_block("true", 0), True),
         (_block("true", 2), False),
         (_block("false", 0), False),
-        ("The parser reads names. There was nothing to do in the printer, so the lexer is next.", False),
+        ("The parser reads names, as it did in a previous session; the lexer is next.", False),
     ],
 )
 def test_who_found_nothing_to_do(text: str, idle: bool) -> None:

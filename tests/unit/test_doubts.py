@@ -1,0 +1,55 @@
+"""What a reply says against its own claim."""
+
+from typing import Any
+
+import pytest
+
+from ralph.analysis import Analysis, analyze_text
+from ralph.analysis.result import Evidence
+from ralph.doubts import contradictions
+from ralph.status import StatusReport
+
+
+def of_block(status: str = "COMPLETE", **fields: Any) -> list[str]:
+    return list(contradictions("", Analysis(status=StatusReport(exit_signal=True, status=status, fields=fields))))
+
+
+@pytest.mark.parametrize(
+    ("fields", "doubt"),
+    [
+        ({}, ""),
+        ({"status": "IN_PROGRESS"}, "the status block says IN_PROGRESS"),
+        ({"status": "in progress"}, "the status block says IN_PROGRESS"),
+        ({"TESTS_STATUS": "FAILING"}, "the status block says that tests fail"),
+        ({"TESTS_STATUS": "PASSING"}, ""),
+        ({"TESTS_STATUS": "NOT_RUN"}, ""),
+        ({"RECOMMENDATION": "Only the docs remain."}, "the status block says what is left: Only the docs remain."),
+        ({"RECOMMENDATION": "Continue with the printer"}, "the status block says what is left: Continue with"),
+        ({"NEXT_STEP": "下一步：補上測試"}, "the status block says what is left: 下一步：補上測試"),
+        ({"RECOMMENDATION": "No remaining work."}, ""),
+        ({"RECOMMENDATION": "Nothing left. Ready for review."}, ""),
+        ({"RECOMMENDATION": "Only optional polish remains."}, ""),
+        ({"RECOMMENDATION": "全部完成，無需下一輪。"}, ""),
+        ({"RECOMMENDATION": None}, ""),
+    ],
+)
+def test_what_the_block_says_against_its_signal(fields: dict[str, Any], doubt: str) -> None:
+    found = of_block(**fields)
+    assert len(found) == bool(doubt)
+    assert all(one.startswith(doubt) for one in found)
+
+
+def test_what_the_words_say_against_the_signal() -> None:
+    against = Evidence(signal="open_end", start=5, end=9, text="left", weight=-50)
+    veto = Evidence(signal="exit_signal", start=5, end=9, text="left", weight=-100)
+    text = "Much left to do:\nthe printer, and the tests of the lexer."
+    assert list(contradictions(text, Analysis(evidence=(veto, against)))) == [
+        "the reply says what is left: left to do: the printer, and the tests of the lexer."
+    ]
+    assert list(contradictions("Much left for later.", Analysis(evidence=(against,)))) == []
+    assert list(contradictions(text, Analysis(evidence=(veto,)))) == []
+
+
+def test_a_consistent_report_contradicts_nothing() -> None:
+    text = "All tasks are complete and all tests pass.\n\n---RALPH_STATUS---\nEXIT_SIGNAL: true\n---END_RALPH_STATUS---"
+    assert list(contradictions(text, analyze_text(text))) == []
