@@ -52,6 +52,8 @@ _ANNOUNCED = pattern(
     (?:\S{1,20}\s){0,4}(?:tests?|suite|specs?|pytest|jest|vitest)\b[^\n]{0,40}[:.]$""",
     re.VERBOSE | re.IGNORECASE,
 )
+_CAPTURED = pattern(r"-{3,200}\sCaptured\s|std(?:out|err)\s\|\s|----\s\S{1,200}\sstdout\s")
+"""What follows, up to the runner's next line, was printed by what is tested."""
 _SENTENCE = pattern(r"[\"'(*_]{0,3}[A-Z\u3400-\u9fff](?:\S{1,60}\s){3}[^\n]{0,300}[.!?:。！？：]$")
 _FILLING = pattern(
     r"""\s{2,} | \t | \s?(?:
@@ -83,23 +85,30 @@ _FILLING = pattern(
 
 
 class _Line(NamedTuple):
-    """A line that is not empty: whether a runner printed it, and whether it stands in a code fence."""
+    """A line that is not empty.
+
+    Attributes:
+        runner: a runner printed it.
+        fenced: it stands in a code fence.
+        captured: what is tested printed it.
+    """
 
     text: str
     runner: bool
     fenced: bool
+    captured: bool
 
     @property
     def told(self) -> bool:
         """Whether it tells of something else than tests."""
-        if self.runner:
+        if self.runner or self.captured:
             return False
         return bool(_FOREIGN.match(self.text) or (_VOICE.search(self.text) and not _ANNOUNCED.match(self.text)))
 
     @property
     def known(self) -> bool:
         """Whether a run may hold it."""
-        return self.runner or bool(_FILLING.match(self.text) or _ANNOUNCED.match(self.text))
+        return self.runner or self.captured or bool(_FILLING.match(self.text) or _ANNOUNCED.match(self.text))
 
 
 def only_tests(text: str, begins: AbstractSet[int]) -> bool:
@@ -111,7 +120,10 @@ def only_tests(text: str, begins: AbstractSet[int]) -> bool:
     """
     lines = _lines(text, begins)
     own = [index for index, line in enumerate(lines) if line.runner]
-    if not own or _reported(lines, own):
+    if not own:
+        return False
+    lines[own[-1] :] = [line._replace(captured=False) for line in lines[own[-1] :]]  # it may have ended there
+    if _reported(lines, own):
         return False
     unknown = [index for index, line in enumerate(lines) if not line.known]
     told = sum(lines[index].told for index in unknown)
@@ -141,11 +153,13 @@ def _lines(text: str, begins: AbstractSet[int]) -> list[_Line]:
 
 
 def _read(lines: Iterable[str], begins: AbstractSet[int], at: int) -> Iterator[_Line]:
-    fenced = False
+    fenced = captured = False
     for line in lines:
         shown = line[:_LONGEST].rstrip()
         if _FENCE.match(shown):
-            fenced = not fenced
+            fenced, captured = not fenced, False
         elif shown:
-            yield _Line(shown, at in begins, fenced)
+            runner = at in begins
+            yield _Line(shown, runner, fenced, captured and not runner)
+            captured = _CAPTURED.match(shown) is not None if runner else captured
         at += len(line) + 1

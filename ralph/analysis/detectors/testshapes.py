@@ -53,6 +53,13 @@ _RUNNERS = (
             *(
                 "bringing up nodes",
                 "INTERNALERROR>",
+                "Captured std",
+                "Captured log",
+                "___",
+                "!!!",
+                "\nE   ",
+                ".py:",
+                "pytest: error:",
                 "Stmts",
                 "workers [",
                 "named pytest",
@@ -70,6 +77,10 @@ _RUNNERS = (
         |(?:\[gw\d{{1,3}}\]\s(?:\[\s{{0,2}}\d{{1,3}}%\]\s)?(?:[A-Z]{{4,8}}\s)?)?\S{{1,200}}\.py::\S
         |(?:PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS|RERUN)\s(?:\S{{1,200}}\.py\b|\[\d)
         |(?:\S{{1,200}}\.py\s)?[.FEsxXR]{{1,300}}\s{{1,200}}\[\s{{0,2}}\d{{1,3}}%\]
+        |[_-]{{3,200}}\s(?:\S[^\n]{{0,200}}\s_{{3,200}}$|Captured\s(?:stdout|stderr|log)\s)
+        |!{{3,200}}\s[^\n]{{0,200}}\s!{{3,200}}$
+        |E\s{{3,200}}\S | \S{{1,200}}\.py:\d{{1,6}}:\s(?:in\s|\w{{0,80}}(?:Error|Exception|Failed|Exit)\b)
+        |(?:\S{{1,100}}\s){{0,3}}\S{{0,60}}pytest:\serror:
         |rootdir:\s | platform\s\w{{1,20}}\s--\sPython\s | plugins:\s\S{{1,40}}-\d | cachedir:\s | configfile:\s
         |[-_=]{{3,200}}\scoverage:\s | ERROR:\s(?:usage:\spytest|file\sor\sdirectory\snot\sfound)
         |ImportError\swhile\sloading\sconftest | bringing\sup\snodes | \d{{1,3}}\sworkers\s\[\d
@@ -136,11 +147,11 @@ _RUNNERS = (
             "ok - ",
             *(f"ok {digit}" for digit in range(1, 10)),
             *("1..", "TAP version", "# Subtest:", "# tests", "# pass", "# fail", "# suites", "# cancelled", "# skip"),
-            *("# todo", "# duration_ms", "ℹ ", "TEST COMPLETE", "Asserts:", "# { total", "# time="),
+            *("# todo", "# duration_ms", "ℹ ", "TEST COMPLETE", "failing tests:", "Asserts:", "# { total", "# time="),
         ),
         rf"""(?:not\s)?ok\s(?:\d|-\s) | 1\.\.{_N}(?:\s|$) | TAP\sversion\s1 | \#\sSubtest:\s | \#\s\{{\stotal:
         |[\#ℹ]\s(?:tests|pass|fail|suites|cancelled|skipped|skip|todo|duration_ms|time)[\s=]{{1,4}}\d
-        |\#\sTEST\sCOMPLETE | Asserts:\s{{1,4}}\d""",
+        |✖\sfailing\stests: | \#\sTEST\sCOMPLETE | Asserts:\s{{1,4}}\d""",
     ),
     _Runner(  # bun, deno
         (
