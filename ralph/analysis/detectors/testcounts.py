@@ -38,6 +38,7 @@ _WORDS = Anchored(
     |(?<!\d)(?P<n5>\d{{1,7}})\s?[個个項项條条]?\s?(?:單元|单元|整合|集成)?(?:測試|测试)(?:用例|案例)?\s?[均全都已部皆]{{0,4}}\s?
         (?P<zh>通過|通过|失敗|失败)
     |(?P<zh_first>通過|通过|失敗|失败)了?[:：\s]{{0,3}}(?P<n6>\d{{1,7}})\s?[個个項项條条]?\s?(?:測試|测试)?""",
+    needed=("pass", "fail", "green", "succeed", "通", "失"),
 )
 _NEED_A_KIND = {"passes", "green", "succeed", "succeeds", "succeeded", "fails"}
 _CLAUSE_END = pattern(r"[.,;:!?()]\s|\n")

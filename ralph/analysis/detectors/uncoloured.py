@@ -1,7 +1,7 @@
 """Text as a terminal shows it: without the codes that colour it."""
 
 from bisect import bisect_right
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ralph.pattern import pattern
 
@@ -12,8 +12,7 @@ _CODE = pattern(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Uncoloured:
+class Uncoloured(NamedTuple):
     """A text without colours.
 
     Attributes:
