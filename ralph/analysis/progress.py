@@ -34,7 +34,7 @@ def work_done(signals: Signals) -> WorkDone:
     for source, kind in sources:
         if signal := signals.first(kind):
             found[source] = signal.amount
-    if signals.of("completion_keyword", "success_word"):
+    if signals.of("completion_keyword", "completion_claim", "success_word"):
         found["keyword"] = 100
     elif signals.first("lost"):
         found["keyword"] = 0

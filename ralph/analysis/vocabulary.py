@@ -3,9 +3,9 @@
 import re
 import sys
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property, lru_cache
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property, lru_cache, partial
+from typing import NamedTuple, cast
 
 from ahocorasick_rs import AhoCorasick
 
@@ -16,8 +16,9 @@ from ralph.pattern import pattern
 
 __all__ = ["FIRST", "LAST", "Hit", "Hits", "Vocabulary", "vocabulary"]
 
-FIRST, LAST = 2_000, 4_000
-"""Places that are looked at of a text with more, from the beginning and from the end."""
+FIRST, LAST = 4_000, 8_000
+"""Places that are looked at of a text with more, from the beginning and from the end. An ordinary reply has half as many
+in all that is read of it."""
 
 _INSIDE = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-./=")
 """What does not stand before a word: behind it, letters are the rest of another word, a path or an option."""
@@ -41,6 +42,10 @@ class Hit(NamedTuple):
     name: str
     start: int
     end: int
+
+
+_hit = partial(cast("Callable[[type[Hit], tuple[str, int, int]], Hit]", tuple.__new__), Hit)
+"""Makes a hit from its parts in half the time that the class takes."""
 
 
 class Hits(dict[Role, list[Hit]]):
@@ -130,20 +135,20 @@ class Vocabulary:
         """Every word in the prose, which is in lower case, by its role and in order."""
         text, gaps = _spaced(prose)
         spaced = text.replace("_", " ") if "_" in text else text
+        hits = Hits()
+        found = self._automaton.find_matches_as_indexes(spaced, overlapping=True)
+        if len(found) > FIRST + LAST:
+            hits.left_out = len(found) - FIRST - LAST
+            found = found[:FIRST] + found[-LAST:]
+        apart = self._apart
         places = [
-            (start, index, end)
-            for index, start, end in self._automaton.find_matches_as_indexes(spaced, overlapping=True)
-            if text[start - 1] not in _INSIDE or index in self._apart
+            (start, index, end) for index, start, end in found if text[start - 1] not in _INSIDE or index in apart
         ]
         places.sort()
-        hits = Hits()
-        if len(places) > FIRST + LAST:
-            hits.left_out = len(places) - FIRST - LAST
-            places = places[:FIRST] + places[-LAST:]
-        found = self._matched(text, places)
-        for start, end, parts in _in_prose(found, gaps) if gaps else found:
+        matched = self._matched(text, places)
+        for start, end, parts in _in_prose(matched, gaps) if gaps else matched:
             for name, roles in parts:
-                hit = Hit(name, start, end)
+                hit = _hit((name, start, end))
                 for role in roles:
                     hits[role].append(hit)
         return hits

@@ -4,6 +4,7 @@
 kind of function.
 """
 
+from ralph.analysis.detectors.achievements import detect_achievements
 from ralph.analysis.detectors.announcements import detect_announcements
 from ralph.analysis.detectors.base import Detector
 from ralph.analysis.detectors.blocks import detect_blocks
@@ -31,6 +32,7 @@ DETECTORS: tuple[Detector, ...] = (
     detect_announcements,
     detect_keywords,
     detect_claims,
+    detect_achievements,
     detect_reports,
     detect_leftovers,
     detect_percentages,

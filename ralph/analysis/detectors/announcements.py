@@ -5,6 +5,7 @@ An announcement of the end is none: "Let me summarize", "Now I'll submit the fin
 
 from collections.abc import Iterable
 
+from ralph.analysis.detectors.lines import in_list
 from ralph.analysis.scope import Scope
 from ralph.analysis.signals import AGAINST, Reply, Signal
 from ralph.analysis.text import Reading, Span
@@ -20,7 +21,6 @@ _CLOSES = 90
 """Characters behind an announcement in which it may turn out to be one of the end."""
 _MARK = pattern(r"[,;:—–，、；：(-]|\b(?:so|and|but|then)\b")
 _WORD = pattern(r"[a-z0-9']+|[\u3400-\u9fff]{1,2}")
-_ITEM = pattern(r"\s{0,8}(?:[-*+•]\s|\d{1,3}[.)]\s|\|)")
 _COMMAND = pattern(r"\s{0,4}(?:\[\w{2,12}\]\s)?[$❯]\s\S")
 
 
@@ -59,7 +59,7 @@ def _announces(scope: Scope, hit: Hit) -> bool:
     """Whether a clause begins with the words, outside of a list, and what they say is not the end."""
     reading = scope.reading
     begin, end = reading.sentence(hit.start)
-    if reading.in_heading(hit.start) or _ITEM.match(reading.prose, _line(reading, hit.start)):
+    if reading.in_heading(hit.start) or in_list(reading.prose, hit.start):
         return False
     before = reading.prose[max(begin, hit.start - _BEFORE) : hit.start]
     clause = _MARK.split(before)[-1]
@@ -85,8 +85,3 @@ def _colon(scope: Scope) -> Span | None:
         return None
     begin = scope.reading.sentence(len(tail) - 1)[0]
     return None if scope.within("closer", (begin, len(tail))) else (begin, len(tail))
-
-
-def _line(reading: Reading, position: int) -> int:
-    """Where a line begins, or a place far enough before."""
-    return max(reading.prose.rfind("\n", max(0, position - _BEFORE), position) + 1, 0)

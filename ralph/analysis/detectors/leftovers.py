@@ -2,19 +2,25 @@
 
 | signal | such as | contradicts |
 |---|---|---|
-| `next_piece` | "Next task (Phase 4): …", "Remaining stories:", 下一个任务 | a reply that is given no task |
-| `open_end` | "Remaining work: …", "⏳ …", 待完成：… | every claim |
+| `open_end` | "Remaining work: …", "- ⏳ …", 待完成：… | every claim |
 | `failing_check` | "The build fails" | every claim |
+| `next_piece` | "Next task (Phase 4): …", "Remaining stories:", 下一个任务 | a reply that is given no task |
+| `next_steps` | "Next steps: …" | the same, where it does not claim the whole |
+| `part_claim` | "Phase 2 is complete" | the same, where nothing but passing tests speaks for it |
 
 What is called optional, or for later, is none, nor is an empty list. Nor is a check that fails for a reason beyond the
 work: the sandbox, the network, a failure that was there before. "Ready for the next task" waits, and leaves nothing.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from ralph.analysis.detectors.announcements import announced
 from ralph.analysis.detectors.assignment import assignment
 from ralph.analysis.detectors.checks import is_of_check
+from ralph.analysis.detectors.claims import bounded, finished
+from ralph.analysis.detectors.lines import line_end, line_start
+from ralph.analysis.detectors.objections import Objections
+from ralph.analysis.lexicon import Role
 from ralph.analysis.signals import AGAINST, VERY_HIGH, Reply, Signal
 from ralph.analysis.text import Span
 from ralph.analysis.vocabulary import Hit
@@ -23,119 +29,135 @@ from ralph.pattern import pattern
 __all__ = ["detect_leftovers"]
 
 _LOOKED_AT = 40
-_LABEL = pattern(r"[^\n:：]{0,60}[:：]")
-_NUMBER = pattern(r"[\s*_#-]{0,4}\d")
-_MARKS = " \t\n*_#>-•.0123456789)✅❌⚠️🔄⏳"
+"""Words of one role that are looked at, from the end."""
 _SECTION = 600
 """Characters under a label that are looked at."""
+_LABEL = pattern(r"[^\n:：]{0,60}[:：]")
+_NUMBER = pattern(r"[\s*_#-]{0,4}\d")
 _ITEM = pattern(r"\n[ \t]{0,8}(?:[-*+•]|\d{1,2}[.)])[ \t][^\n]{0,200}")
-_READY = pattern(r"\bready\b[^\n.]{0,30}$|\bno\s$|准备好|準備好")
+_MARKS = " \t\n*_#>-•.0123456789)✅❌⚠️🔄⏳"
+_EXCUSES: tuple[Role, ...] = ("beyond", "mended", "optional")
 
 
 def detect_leftovers(reply: Reply) -> Iterable[Signal]:
     """The first leftover of each kind after the last announcement."""
     found = _Leftovers(reply)
-    kinds: list[tuple[str, Iterator[Span], str]] = [
-        ("open_end", found.open_ends(), "Something is left to do."),
-        ("failing_check", found.failing(), "A check fails."),
+    kinds: list[tuple[str, Callable[[], Iterator[Span]], str]] = [
+        ("open_end", found.open_ends, "Something is left to do."),
+        ("failing_check", found.failing_checks, "A check fails."),
     ]
     if not assignment(reply.context.task).given:
-        kinds.append(("next_piece", found.next_pieces(), "Other work follows."))
+        kinds += [
+            ("next_piece", found.next_pieces, "Other work follows."),
+            ("next_steps", found.next_steps, "Further steps follow."),
+            ("part_claim", found.parts, "Only a part is said to be complete."),
+        ]
     for kind, spans, why in kinds:
-        for span in spans:
+        if span := next(spans(), None):
             yield Signal(kind, "", *span, AGAINST, why, "progress")
-            break
 
 
 class _Leftovers:
-    def __init__(self, reply: Reply) -> None:
-        self.reply, self.scope = reply, reply.scope
-        self.text, self.prose = reply.reading.text, reply.reading.prose
-        self.begin = announced(reply)
-        self._whole = any(signal.weight >= VERY_HIGH for signal in reply.signals.of("completion_claim"))
+    """What is left, by its kinds."""
 
-    def next_pieces(self) -> Iterator[Span]:
-        """Pieces of the work that are called the next or remaining ones, that are open, or that are about to begin;
-        next steps where nothing claims the whole.
-        """
-        for hit in self._after("following"):
-            before = self.prose[max(0, hit.start - 60) : hit.start]
-            if not (_READY.search(before) or self.scope.negated(hit, 2) or self._is_optional(hit)):
-                yield hit.start, hit.end
-        if not self._whole:
-            for hit in self._after("later"):
-                if self._is_label(hit) and not self._is_empty(hit) and not self._is_optional(hit):
-                    yield hit.start, hit.end
-        for hit in self._after("open"):
-            goal = self.scope.before("goal", hit, 2)
-            if goal and not (self.scope.negated(goal, 3) or self.scope.negated(hit, 2) or self._is_optional(hit)):
-                yield goal.start, hit.end
-        for hit in self._after("begin"):
-            stage = self.scope.after("stage", hit, 2)
-            if stage and _NUMBER.match(self.prose, stage.end) and not self._is_optional(hit):
-                yield hit.start, stage.end
+    def __init__(self, reply: Reply) -> None:
+        self._reply, self._scope = reply, reply.scope
+        self._text, self._prose = reply.reading.text, reply.reading.prose
+        self._begin = announced(reply)
 
     def open_ends(self) -> Iterator[Span]:
-        for hit in self._after("left"):
-            if self._is_label(hit) and not self._is_empty(hit) and not self._is_optional(hit):
-                yield hit.start, hit.end
+        """Labels of what is left with something under them, and items that are marked as being worked on."""
+        yield from self._labels("left")
         for hit in self._after("underway"):
             if self._is_status(hit):
                 yield hit.start, hit.end
 
-    def failing(self) -> Iterator[Span]:
-        scope = self.scope
+    def failing_checks(self) -> Iterator[Span]:
+        """Checks that are said to fail, without a condition or an excuse."""
+        scope = self._scope
         for hit in self._after("failing"):
-            if not is_of_check(self.reply, hit):
+            if scope.reading.in_heading(hit.start) or not is_of_check(self._reply, hit):
                 continue
             sentence = scope.reading.sentence(hit.start)
-            excused = any(scope.within(role, sentence) for role in ("beyond", "mended", "optional"))
+            excused = any(scope.within(role, sentence) for role in _EXCUSES)
             turned = scope.negated(hit, 4) or scope.before("future", hit, 6) or scope.before("proviso", hit, 6)
-            if not excused and not turned and not scope.reading.in_heading(hit.start):
+            if not excused and not turned:
                 yield hit.start, hit.end
 
-    def _after(self, role: str) -> Iterator[Hit]:
-        hits = self.scope.of(role)  # type: ignore[arg-type]
-        yield from (hit for hit in hits[-_LOOKED_AT:] if hit.start >= self.begin)
+    def next_pieces(self) -> Iterator[Span]:
+        """Pieces of the work that are called the next or remaining ones, that are open, or that are about to begin."""
+        scope = self._scope
+        for hit in self._after("following"):
+            if not (scope.before("ready", hit, 4) or scope.negated(hit, 2) or self._is_optional(hit)):
+                yield hit.start, hit.end
+        for hit in self._after("open"):
+            goal = scope.before("goal", hit, 2)
+            if goal and not (scope.negated(goal, 3) or scope.negated(hit, 2) or self._is_optional(hit)):
+                yield goal.start, hit.end
+        for hit in self._after("begin"):
+            stage = scope.after("stage", hit, 2)
+            if stage and _NUMBER.match(self._prose, stage.end) and not self._is_optional(hit):
+                yield hit.start, stage.end
+
+    def next_steps(self) -> Iterator[Span]:
+        """Labels of next steps, unless the whole is claimed: then they are what a person may do."""
+        if not any(signal.weight >= VERY_HIGH for signal in self._reply.signals.of("completion_claim")):
+            yield from self._labels("later")
+
+    def parts(self) -> Iterator[Span]:
+        """Parts that are said to be complete, where no word says so of more."""
+        signals, known = self._reply.signals, self._reply.words.keywords
+        if signals.of("completion_claim") or any(
+            known[signal.name.lower()].points for signal in signals.of("completion_keyword")
+        ):
+            return
+        objections = Objections(self._reply)
+        for hit in bounded(self._reply, finished(self._reply)):
+            if objections.is_partial(hit):
+                yield hit.start, hit.end
+
+    def _labels(self, role: Role) -> Iterator[Span]:
+        for hit in self._after(role):
+            if self._is_label(hit) and not self._is_empty(hit) and not self._is_optional(hit):
+                yield hit.start, hit.end
+
+    def _after(self, role: Role) -> Iterator[Hit]:
+        return (hit for hit in self._scope.of(role)[-_LOOKED_AT:] if hit.start >= self._begin)
 
     def _is_label(self, hit: Hit) -> bool:
         """Whether a line begins with the words, and is a heading or goes on to a colon."""
-        line = self.prose.rfind("\n", max(0, hit.start - 60), hit.start) + 1
-        if self.prose[line : hit.start].strip(_MARKS):
+        if self._prose[line_start(self._prose, hit.start) : hit.start].strip(_MARKS):
             return False
-        return self.scope.reading.in_heading(hit.start) or _LABEL.match(self.prose, hit.end) is not None
+        return self._scope.reading.in_heading(hit.start) or _LABEL.match(self._prose, hit.end) is not None
 
-    def _section(self, hit: Hit) -> Span:
-        """What a label is about: the rest of its line, or the list under it."""
-        if self.scope.reading.in_heading(hit.start):
-            begin, end = self.scope.reading.section(hit.start)
+    def _section(self, label: Hit) -> Span:
+        """What a label is about: the section under a heading, else the rest of its line or the list under it."""
+        if self._scope.reading.in_heading(label.start):
+            begin, end = self._scope.reading.section(label.start)
             return begin, min(end, begin + _SECTION)
-        end = self.prose.find("\n\n", hit.end + 40, hit.end + _SECTION)
-        return hit.end, end if end >= 0 else min(len(self.prose), hit.end + _SECTION)
+        end = self._prose.find("\n\n", label.end + 40, label.end + _SECTION)
+        return label.end, end if end >= 0 else min(len(self._prose), label.end + _SECTION)
 
     def _is_empty(self, label: Hit) -> bool:
         begin, end = self._section(label)
-        content = self.text[begin:end].lower().lstrip(_MARKS + ":：（(")
-        start = self.text[begin:end].lower().find(content) + begin
-        return not content or any(hit.start == start for hit in self.scope.within("nothing", (start, start + 20)))
+        section = self._text[begin:end]
+        start = begin + len(section) - len(section.lstrip(_MARKS + ":：（("))
+        return start == end or any(hit.start == start for hit in self._scope.within("nothing", (start, start + 20)))
 
     def _is_optional(self, hit: Hit) -> bool:
-        """Whether the label says so, or each item of its list."""
-        line_end = self.prose.find("\n", hit.end)
-        line_end = line_end if line_end >= 0 else len(self.prose)
-        line = self.prose.rfind("\n", max(0, hit.start - 200), hit.start) + 1
-        if self.scope.within("optional", (line, line_end)):
+        """Whether its line says so, or each item of the list under it."""
+        line = line_start(self._prose, hit.start), line_end(self._prose, hit.end)
+        if self._scope.within("optional", line):
             return True
-        items = list(_ITEM.finditer(self.prose, line_end, self._section(hit)[1]))
-        return bool(items) and all(self.scope.within("optional", item.span()) for item in items)
+        items = [item.span() for item in _ITEM.finditer(self._prose, line[1], self._section(hit)[1])]
+        return bool(items) and all(self._scope.within("optional", item) for item in items)
 
     def _is_status(self, hit: Hit) -> bool:
-        """Whether an item of a list begins with a mark of work in progress, or a line ends in it."""
-        line = self.prose.rfind("\n", max(0, hit.start - 200), hit.start) + 1
-        end = self.prose.find("\n", hit.end, hit.end + 200)
-        if self.scope.reading.in_heading(hit.start):
+        """Whether an item of a list begins with a mark of work in progress, or ends in one behind a colon or a dash."""
+        if self._scope.reading.in_heading(hit.start):
             return False
-        leads = not self.prose[line : hit.start].strip(_MARKS) and self.prose[line : hit.start].strip(" ") != ""
-        ends = end >= 0 and len(self.prose[hit.end : end].strip(" *_)(0123456789/.")) == 0
-        labelled = self.prose[max(0, hit.start - 4) : hit.start].rstrip(" *_").endswith((":", "：", "—", "-"))
-        return leads or (ends and labelled)
+        before = self._prose[line_start(self._prose, hit.start) : hit.start]
+        if before.strip() and not before.strip(_MARKS):
+            return True
+        behind = self._prose[hit.end : line_end(self._prose, hit.end)]
+        return not behind.strip(" *_()0123456789/.") and before.rstrip(" *_").endswith((":", "：", "—", "-"))

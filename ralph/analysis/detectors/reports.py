@@ -42,12 +42,10 @@ def _recap(reply: Reply, begin: int) -> Span | None:
     """Where it says that it sums up; (0, 0) where that is of one pass of the loop."""
     scope, task = reply.scope, assignment(reply.context.task)
     span: Span | None = None
-    for hit in scope.of("recap")[:_LOOKED_AT]:
-        if hit.start >= begin:
-            sentence = scope.reading.sentence(hit.start)
-            if not task.given and scope.within("part", sentence):
-                return 0, 0
-            span = span or (hit.start, hit.end)
+    for hit in scope.within("recap", (begin, len(scope.reading.prose)))[:_LOOKED_AT]:
+        if not task.given and scope.within("part", scope.reading.sentence(hit.start)):
+            return 0, 0
+        span = span or (hit.start, hit.end)
     return span
 
 

@@ -71,6 +71,7 @@ Role = Literal[
     "passes",
     "committed",
     "following",
+    "ready",
     "later",
     "left",
     "open",
@@ -96,6 +97,16 @@ asks for the answer to the question before it. pleading: asks for one by itself.
 nothing. resume: one that asks whether to go on. limit: the service's own words for a limit, a busy server or a missing
 login, which are its names. limiting: such words that others use as well. work: something was done. ongoing: something
 is at work. idle: there was nothing to do, or it was done before. plain: looks like one of these and is none.
+
+Words of claims. all: quantifies what stands beside it. everything: is its own subject. goal: what a task is, or is made
+of. closed: a predicate of what is finished, besides keywords. nothing left, needless: say so by themselves. achieve: a
+verb of work in the past. agent, passive: before one of these, it is told. outright: calls it a success. yours: the
+person's own. part: of the whole only. preparation: comes before the work. stage: a part, where a number follows.
+proviso: what it depends on. reported: others say so. act: the agent's next one. closer: that one ends the turn. recap:
+opens a report. verified: a check that passes. passes: the same behind the name of a check. committed: so is the work.
+following: the next piece of work. ready: waits for it. later: a label of further steps. left: a label of what is left.
+open: a piece beside it is. begin: a numbered stage behind it does. underway: a mark of work in progress. optional: need
+not be done. check: the name of one. failing: the verdict. beyond: excuses it.
 """
 
 Words = Mapping[Role, Mapping[str, tuple[str, ...]]]

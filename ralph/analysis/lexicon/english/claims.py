@@ -240,6 +240,7 @@ CLAIMS: Words = {
         *("remaining tasks", "remaining stories", "remaining phases", "remaining items", "remaining steps"),
         *_REMAINING,
     ),
+    "ready": alone("ready", "ready for", "ready to"),
     "later": alone("next steps", "next step", "what's next", "next priorities", "upcoming", "next actions"),
     "left": alone(
         *("remaining", "remaining work", "todo", "todos", "to do", "to-do", "still to do", "outstanding"),
