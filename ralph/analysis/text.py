@@ -247,10 +247,8 @@ def _headings(prose: str) -> tuple[Span, ...]:
 
 
 def _lower(text: str) -> str:
-    lower = text.lower()
-    if len(lower) == len(text):
-        return lower
-    return "".join(small if len(small := char.lower()) == 1 else char for char in text)
+    """The text in lower case. The one letter that would become two, the dotted capital I, becomes one."""
+    return text.replace("İ", "i").lower()
 
 
 def _fences(text: str, mark: str = "") -> Iterator[_Fence]:
