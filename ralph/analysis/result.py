@@ -123,7 +123,7 @@ class Coverage(BaseModel, frozen=True):
         closely: characters that every detector has seen: all of a reply of up to 80 KB, and of a longer one the first
             16 KB, the last 64 KB and the surroundings of strong phrases in between.
         of: characters of the reply.
-        left_out: words within them that were passed over because there were more than 12,000.
+        left_out: words within them that were passed over because there were more than 7,500.
     """
 
     closely: NonNegativeInt

@@ -16,9 +16,10 @@ from ralph.pattern import pattern
 
 __all__ = ["FIRST", "LAST", "Hit", "Hits", "Vocabulary", "vocabulary"]
 
-FIRST, LAST = 4_000, 8_000
-"""Places that are looked at of a text with more, from the beginning and from the end; in ordinary prose of the size that
-is read closely there are half as many."""
+FIRST, LAST = 2_500, 5_000
+"""Places that are looked at of a text with more, from the beginning and from the end. Ordinary prose has fewer in all
+that is read closely.
+"""
 
 _INSIDE = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-./=")
 """What does not stand before a word: behind it, letters are the rest of another word, a path or an option."""
