@@ -58,7 +58,7 @@ class _Told:
         words += [hit for hit in scope.of("closed") if scope.before("passive", hit, 1)]
         if self._objections.task.given:
             words += scope.of("work")
-        for hit in bounded(self._reply, words):
+        for hit in bounded(self._reply, {hit.start: hit for hit in words}.values()):
             if self._is_told(hit) and (not in_list(self._prose, hit.start) or self._names_task(hit)):
                 yield hit
 

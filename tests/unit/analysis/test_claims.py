@@ -389,3 +389,69 @@ def test_done_is_what_the_task_asks_for_even_where_other_work_follows(text: str)
 )
 def test_another_part_than_the_task_is_not_the_task(text: str) -> None:
     assert not is_done(text, TASK)
+
+
+def told(text: str, signal: str, task: str = "") -> list[tuple[str, float]]:
+    """What stands where a signal was found, and its weight."""
+    return [(piece.text, piece.weight) for piece in analyze_text(text, task=task).evidence if piece.signal == signal]
+
+
+def test_a_claim_shows_who_says_it_of_what() -> None:
+    text = "I looked again. All acceptance criteria of the story are now met."
+    assert told(text, "completion_claim") == [("All acceptance criteria of the story are now met", 100)]
+
+
+@pytest.mark.parametrize(
+    ("text", "weight"),
+    [
+        ("I've successfully implemented US-014.", 100),
+        ("Implemented US-014.", 60),
+        ("Implemented a cache for prices.", 60),
+        ("Your request has been successfully resolved.", 60),
+    ],
+)
+def test_an_achievement_counts_by_what_it_is_of(text: str, weight: float) -> None:
+    assert [found for _, found in told(text, "completion_claim")] == [weight]
+
+
+@pytest.mark.parametrize(
+    ("text", "signal", "said"),
+    [
+        ("All tasks are complete. Now I'll run the tests.", "announcement", "Now I'll run the tests."),
+        ("The form is finished.\n\n**Remaining work:** the page.", "open_end", "Remaining work"),
+        ("It is done and finished. The build fails.", "failing_check", "fails"),
+        ("It is done and finished. Next task: the page.", "next_piece", "Next task"),
+        ("The form is finished.\n\n## Next steps\n- the page\n- the menu", "next_steps", "Next steps"),
+        ("Phase 2 is complete. All 12 tests pass.", "part_claim", "complete"),
+    ],
+)
+def test_what_contradicts_says_where(text: str, signal: str, said: str) -> None:
+    [(found, weight)] = told(text, signal)
+    assert found.strip() in {said, said.removeprefix("Now ")}
+    assert weight == -50
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "All stories are done.\n\n## Remaining\nNone.",
+        "All stories are done.\n\nRemaining work: nothing",
+        "All stories are done.\n\n### Next steps\n1. Deploy it\n2. Tell the users",
+        "All stories are done. Ready for the next task.",
+        "All stories are done.\n\nRemaining (optional):\n- icons",
+        "All stories are done.\n\n## Left for later\n- icons",
+        "All stories are done. `npm run e2e` fails in this sandbox, which has no browser.",
+        "All stories are done. The tests failed at first; I fixed them.",
+        "All stories are done.\n\n### ⏳ Timing\nThe build takes 3 s.",
+        "所有任务已完成。\n\n剩余工作：无",
+    ],
+)
+def test_what_is_not_left_does_not_contradict(text: str) -> None:
+    assert is_done(text)
+
+
+def test_other_words_do_not_hide_those_of_claims_nor_the_reverse() -> None:
+    """ "Already complete" is idle talk as well, and "I'll continue" ongoing work."""
+    assert is_done("All tasks were already complete.")
+    assert not is_done("All tasks are complete. I'll continue with the next file.")
+    assert analyze_text("I've fixed the bug.").metrics.error_count == 0
