@@ -32,7 +32,10 @@ class Skim:
     def __call__(self, text: str, spans: Sequence[Span]) -> list[int]:
         """The places of the first and the last phrases of each rank within the spans, in order."""
         chunks = [
-            (begin, min(begin + _CHUNK + _LONGEST, end)) for first, end in spans for begin in range(first, end, _CHUNK)
+            (begin, min(begin + _CHUNK + _LONGEST, end))
+            for first, end in spans
+            if end - first > 1
+            for begin in range(first, end, _CHUNK)
         ]
         return sorted({place for rank in self._ranks for place in _ends(rank, text, chunks)})
 

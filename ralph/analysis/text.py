@@ -23,7 +23,7 @@ HEAD, TAIL = 16_384, 65_536
 
 _AROUND = 300
 """Characters read on either side of a strong phrase in between."""
-_MOST_FENCES = 10_000
+_MOST_FENCES = 20_000
 """Fence marks that are looked at; what comes after them counts as outside of a fence."""
 
 Span = tuple[int, int]
@@ -260,7 +260,7 @@ def _fences(text: str, mark: str = "") -> Iterator[_Fence]:
     begin = 0
     if "```" in text or "~~~" in text:
         for match in islice(_FENCE.finditer(f"\n{text}"), _MOST_FENCES):
-            fence, info = match[1], match[2]
+            fence, info = match.groups()
             if not mark:
                 if fence[0] == "~" or "`" not in info:
                     begin, mark = match.start(), fence

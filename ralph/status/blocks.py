@@ -25,7 +25,7 @@ StatusForm = Literal["block", "json", "yaml", "promise"]
 _LONGEST = 20_000
 _MOST_BLOCKS = 1_000
 _MOST_LINES = 4_000
-_MOST_FENCES = 10_000
+_MOST_FENCES = 20_000
 """Lines that name a block, and fence marks, that are looked at."""
 _BLANK = r"[^\S\n]"
 _MARKS = r"[*_`]{0,4}"
