@@ -23,8 +23,11 @@ HEAD, TAIL = 16_384, 65_536
 
 _AROUND = 300
 """Characters read on either side of a strong phrase in between."""
-_MOST_FENCES = 20_000
-"""Fence marks that are looked at; what comes after them counts as outside of a fence."""
+_MOST_FENCES = 4_000
+_MOST_FENCES_OF_ALL = 20_000
+"""Fence marks that are looked at in what is read closely, and in the whole of a long reply. What comes after them counts
+as outside of a fence.
+"""
 
 Span = tuple[int, int]
 Skim = Callable[[str, Sequence[Span]], Sequence[int]]
@@ -137,7 +140,7 @@ def read(reply: str, hidden: Sequence[Span] = (), skim: Skim | None = None) -> R
         text, unfenced = _piece(reply, hidden)
         seams = (0,)
     else:
-        fences = tuple(_fences(reply))
+        fences = tuple(_fences(reply, most=_MOST_FENCES_OF_ALL))
         stretches = tuple(_stretches(reply, fences, skim))
         pieces = [
             _piece(reply[begin:end], _within(hidden, begin, end), _open_fence(fences, begin))
@@ -251,7 +254,7 @@ def _lower(text: str) -> str:
     return text.replace("İ", "i").lower()
 
 
-def _fences(text: str, mark: str = "") -> Iterator[_Fence]:
+def _fences(text: str, mark: str = "", most: int = _MOST_FENCES) -> Iterator[_Fence]:
     """Code fences with their marks; one that is not closed reaches to the end.
 
     Args:
@@ -259,7 +262,7 @@ def _fences(text: str, mark: str = "") -> Iterator[_Fence]:
     """
     begin = 0
     if "```" in text or "~~~" in text:
-        for match in islice(_FENCE.finditer(f"\n{text}"), _MOST_FENCES):
+        for match in islice(_FENCE.finditer(f"\n{text}"), most):
             fence, info = match.groups()
             if not mark:
                 if fence[0] == "~" or "`" not in info:
