@@ -25,8 +25,8 @@ _AROUND = 300
 """Characters read on either side of a strong phrase in between."""
 _MOST_FENCES = 4_000
 _MOST_FENCES_OF_ALL = 20_000
-"""Fence marks that are looked at in what is read closely, and in the whole of a long reply. What comes after them counts
-as outside of a fence.
+"""Fence marks that are looked at in what is read closely, and in the whole of a long reply. What comes after them is
+taken to be outside of a fence.
 """
 
 Span = tuple[int, int]
