@@ -5,6 +5,9 @@ import tomllib
 from pathlib import Path
 from typing import get_args
 
+from ralph.analysis.lexicon import Role
+from ralph.analysis.result import State
+from ralph.analysis.text import HEAD, TAIL
 from ralph.breaker import PRESETS, BreakerSettings
 from ralph.cli.run import exit_code
 from ralph.clock import Clock
@@ -67,6 +70,21 @@ def test_failures_and_time_outs() -> None:
 def test_strategies_and_permission_modes() -> None:
     assert {row[0] for row in rows("explanation/how-it-decides.md")} >= set(STRATEGIES)
     assert {row[0] for row in rows("how-to/when-the-agent-is-denied.md")} >= set(get_args(PermissionMode))
+
+
+def test_states_circles_and_the_window() -> None:
+    told = {name for row in rows("explanation/how-it-decides.md") for name in row[0].split(", ")}
+    assert told >= set(get_args(State))
+    source = (ROOT / "ralph/analysis/stuck.py").read_text(encoding="utf-8")
+    assert told >= set(re.findall(r'_Circle\("([a-z -]+)"', source)) != set()
+    window = f"more than {(HEAD + TAIL) // 1024} KB the first {HEAD // 1024} KB and the last {TAIL // 1024} KB"
+    assert window in (DOCS / "explanation/how-it-decides.md").read_text(encoding="utf-8")
+
+
+def test_parts_of_words() -> None:
+    table = [row for row in rows("how-to/add-a-language.md") if row[0] not in {"part", "---"}]
+    named = {part for row in table for part in row[0].split(", ")}
+    assert named <= set(get_args(Role))
 
 
 def test_the_listing_is_the_layers() -> None:
