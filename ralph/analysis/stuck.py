@@ -23,6 +23,7 @@ __all__ = ["REPEATS", "WINDOW", "detect_stuck_loop", "stuck"]
 REPEATS = 3
 WINDOW = 5
 _SHOWN = 120
+_FREE = Stuck()
 
 
 class _Circle(NamedTuple):
@@ -69,6 +70,8 @@ def stuck(
     recent = passes[-window:]
     frequency = Counter([*(pattern for one in recent for pattern in one.error_signatures), *errors])
     circles = [circle for find in _finders(len(passes), repeats) if (circle := find(passes, repeats))]
+    if not circles and not frequency:
+        return _FREE
     only_errors = all(one.progressed is None for one in recent) and not _varied(recent)
     return _found(frequency, circles, len(recent), repeats, by_errors=only_errors)
 
