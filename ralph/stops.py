@@ -44,6 +44,7 @@ from ralph.verification import Verification
 __all__ = ["Situation", "consider", "decide"]
 
 _SETTINGS = DecisionSettings()
+_ASKING = ("status_blocked", "blocked", "obstacle", "question")
 _SAID = 300
 """Characters of a reply that are given as a reason."""
 
@@ -190,7 +191,7 @@ def _blocked(situation: Situation) -> Halt | None:
     if tally.blocked < settings.blocked and tally.questions < settings.questions:
         return None
     asked = case.analysis.question or case.analysis.work_summary or "the agent says that it cannot go on alone"
-    return Halt(stop_reason="blocked", reason=asked, evidence=_pieces(case, "exit_signal"))
+    return Halt(stop_reason="blocked", reason=asked, evidence=_pieces(case, *_ASKING))
 
 
 def _why_not_blocked(situation: Situation) -> str:

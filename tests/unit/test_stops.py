@@ -281,6 +281,12 @@ def test_who_needs_a_person_is_blocked_in_the_end(state: str, iterations: int) -
     assert name(ruled(case(), tally.after(case(state=state, reports_change=True)).after(given))) == "continue"
 
 
+def test_who_is_blocked_is_shown_by_what_asks() -> None:
+    pieces = tuple(Evidence(signal=signal, text=signal) for signal in ("work", "blocked", "exit_signal", "question"))
+    decision = ruled(case(state="blocked", evidence=pieces), Tally(blocked=2))
+    assert [piece.signal for piece in getattr(decision, "evidence", ())] == ["blocked", "question"]
+
+
 def test_questions_and_blocks_in_turns_are_blocked_in_the_end() -> None:
     tally = Tally()
     for state in ("question", "blocked", "question"):
