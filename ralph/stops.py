@@ -152,7 +152,10 @@ def _limited(situation: Situation) -> Pause | None:
     if limit is not None and limit.until is not None:
         until = max(until, limit.until)
     failure = case.output.failure
-    said = failure.message if failure is not None else " ".join(case.output.text[:_SAID].split())
+    if failure is not None and failure.failure == "rate_limited":
+        said = failure.message
+    else:
+        said = " ".join(case.output.text[:_SAID].split())
     return Pause(until=until, reason=f"rate limited: {said}".rstrip(": "), evidence=_pieces(case, "limited"))
 
 

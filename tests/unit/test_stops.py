@@ -384,11 +384,12 @@ def test_the_words_of_a_limit_leave_every_other_count_alone() -> None:
 
 
 # Another tool's record of a failed turn may hold the service's message as the reply.
-@pytest.mark.parametrize("failure", ["auth", "unavailable", "crashed", "rate_limited"])
+@pytest.mark.parametrize("failure", ["auth", "unavailable", "crashed"])
 def test_a_failed_turn_may_tell_of_its_limit_in_words(failure: FailureKind) -> None:
-    decision = ruled(limited(outcome=Failed(failure=failure), retry_after=90.0))
+    decision = ruled(limited(outcome=Failed(failure=failure, message="nobody knows why"), retry_after=90.0))
     assert isinstance(decision, Pause)
     assert decision.until == AT + timedelta(seconds=90)
+    assert decision.reason == "rate limited: You've hit your limit."
 
 
 @pytest.mark.parametrize("given", [limited(progressed=True), limited(outcome=TimedOut(limit="idle", after=1))])
