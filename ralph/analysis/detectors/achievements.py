@@ -7,7 +7,7 @@
 | of anything else, at the beginning or the end of the reply | "Implemented the parser." | high |
 
 They are subject to the same objections as keywords. What is called the person's own ("your booking") is told to a
-customer: it counts as high at most.
+customer: it counts as high at most, and only where the agent says it of itself.
 """
 
 from collections.abc import Iterable, Iterator
@@ -66,10 +66,11 @@ class _Told:
         """How much an achievement counts; 0 where it does not."""
         if self._is_objected(hit):
             return 0
-        begin, end = self._objections.sentence(hit)
+        own = bool(self._scope.before("agent", hit, 2))
+        if self._scope.within("yours", self._objections.sentence(hit)):
+            return HIGH if own else 0
         if self._is_of_the_task(hit):
-            outright = self._is_success(hit) or self._scope.before("agent", hit, 2)
-            return VERY_HIGH if outright and not self._scope.within("yours", (begin, end)) else HIGH
+            return VERY_HIGH if own or self._is_success(hit) else HIGH
         return HIGH if hit.start < self._edges[0] or hit.end > self._edges[1] else 0
 
     def _is_told(self, hit: Hit) -> bool:
@@ -92,7 +93,7 @@ class _Told:
     def _is_objected(self, hit: Hit) -> bool:
         if hit in self._keywords:
             return hit.start not in self._counted
-        return self._scope.reading.in_heading(hit.start) or bool(self._objections.to_word(hit))
+        return self._scope.reading.in_heading(hit.start) or bool(self._objections.to(hit))
 
     def _is_of_the_task(self, hit: Hit) -> bool:
         """Whether it is about a task: by its name, by a name as tasks have it, or by what it is called."""

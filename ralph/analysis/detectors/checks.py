@@ -8,12 +8,17 @@ __all__ = ["is_of_check"]
 
 _COMMAND = pattern(r"\b(?:build|tests?|lint|tsc|checks?|compile|make|pytest|vet|clippy|mypy|ruff|eslint|verify)\b")
 _REACH = 100
+_WORDS = 5
 
 
 def is_of_check(reply: Reply, verdict: Hit) -> bool:
-    """Whether a verdict such as "passes" is one on a check: "the build passes", "`npm test` now passes"."""
-    if reply.scope.before("check", verdict, 3):
+    """Whether a verdict such as "passes" is one on a check: "the build passes", "Lint: clean", "`npm test` passes"."""
+    scope, reading = reply.scope, reply.reading
+    if scope.before("check", verdict, _WORDS):
         return True
-    before = reply.reading.text[max(0, verdict.start - _REACH) : verdict.start]
-    code, mark, between = before.rpartition("`")
+    begin = max(reading.sentence(verdict.start)[0], verdict.start - _REACH)
+    for check in scope.within("check", (begin, verdict.start))[-1:]:
+        label = reading.prose[check.end : verdict.start].lstrip(" *_")
+        return label.startswith((":", "：")) and len(label.split()) <= _WORDS
+    code, mark, between = reading.text[begin : verdict.start].rpartition("`")
     return bool(mark) and len(between.split()) <= 2 and _COMMAND.search(code.rpartition("`")[2]) is not None

@@ -64,7 +64,8 @@ def _of_the_whole(reply: Reply, objections: Objections) -> Iterator[Signal]:
     for predicate in bounded(reply, (*finished(reply), *scope.of("closed"))):
         if predicate.name in told or not (whole := _whole(reply, predicate)):
             continue
-        if not _is_turned(scope, whole, predicate) and not objections.to(whole):
+        customers = scope.within("yours", (whole.start, whole.end))
+        if not customers and not _is_turned(scope, whole, predicate) and not objections.to(whole):
             told.add(predicate.name)
             yield claim(whole, VERY_HIGH, "It is said of the whole.")
 

@@ -6,7 +6,7 @@
 | `failing_check` | "The build fails" | every claim |
 | `next_piece` | "Next task (Phase 4): …", "Remaining stories:", 下一个任务 | a reply that is given no task |
 | `next_steps` | "Next steps: …" | the same, where it does not claim the whole |
-| `part_claim` | "Phase 2 is complete" | the same, where nothing but passing tests speaks for it |
+| `part_claim` | "Phase 2 is complete" | the same, where no keyword says so of more |
 
 What is called optional, or for later, is none, nor is an empty list. Nor is a check that fails for a reason beyond the
 work: the sandbox, the network, a failure that was there before. "Ready for the next task" waits, and leaves nothing.
@@ -101,20 +101,22 @@ class _Leftovers:
 
     def next_steps(self) -> Iterator[Span]:
         """Labels of next steps, unless the whole is claimed: then they are what a person may do."""
-        if not any(signal.weight >= VERY_HIGH for signal in self._reply.signals.of("completion_claim")):
+        if not self._claims_whole():
             yield from self._labels("later")
 
     def parts(self) -> Iterator[Span]:
         """Parts that are said to be complete, where no word says so of more."""
-        signals, known = self._reply.signals, self._reply.words.keywords
-        if signals.of("completion_claim") or any(
-            known[signal.name.lower()].points for signal in signals.of("completion_keyword")
-        ):
+        known = self._reply.words.keywords
+        said = (signal.name.lower() for signal in self._reply.signals.of("completion_keyword", "completion_claim"))
+        if self._claims_whole() or any(name in known and known[name].points for name in said):
             return
         objections = Objections(self._reply)
         for hit in bounded(self._reply, finished(self._reply)):
             if objections.is_partial(hit):
                 yield hit.start, hit.end
+
+    def _claims_whole(self) -> bool:
+        return any(signal.weight >= VERY_HIGH for signal in self._reply.signals.of("completion_claim"))
 
     def _labels(self, role: Role) -> Iterator[Span]:
         for hit in self._after(role):

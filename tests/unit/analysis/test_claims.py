@@ -407,7 +407,7 @@ def test_a_claim_shows_who_says_it_of_what() -> None:
         ("I've successfully implemented US-014.", 100),
         ("Implemented US-014.", 60),
         ("Implemented a cache for prices.", 60),
-        ("Your request has been successfully resolved.", 60),
+        ("I've resolved your request.", 60),
     ],
 )
 def test_an_achievement_counts_by_what_it_is_of(text: str, weight: float) -> None:

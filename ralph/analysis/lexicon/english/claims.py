@@ -97,7 +97,17 @@ _FOLLOWING = (
         "next pass",
     ),
     *("next session", "next milestone", "next is", "next sprint", "next priority", "the next one"),
-    *("is next", "are next", "comes next", "come next", "moving on to", "move on to", "proceed to", "continue with"),
+    *(
+        "is next",
+        "are next",
+        "comes next",
+        "come next",
+        "moving on to",
+        "move on to",
+        "proceed to",
+        "continue with",
+        "continuing with",
+    ),
 )
 _REMAINING = tuple(
     f"{what} {left}" for what, left in product(("tasks", "items", "stories"), ("remaining", "remain", "left"))
@@ -122,7 +132,17 @@ CLAIMS: Words = {
         "resolved": ("addressed", "resolved", "fixed", "closed", "handled"),
         "checked off": ("checked", "checked off", "ticked", "ticked off", "crossed off"),
         "in place": ("in place",),
-        "covered": ("covered", "accomplished", "achieved", "verified", "made", "applied"),
+        "covered": (
+            "covered",
+            "accomplished",
+            "achieved",
+            "verified",
+            "made",
+            "applied",
+            "carried out",
+            "executed",
+            "performed",
+        ),
         "passing": ("pass", "passes", "passed", "passing", "green"),
     },
     "nothing left": alone(
@@ -214,7 +234,21 @@ CLAIMS: Words = {
         *("what i implemented", "what i built", "what was changed", "what was fixed", "what has been done"),
         *("changes made", "files modified", "files changed", "files created", "created files", "modified files"),
         *("key changes", "main changes", "key features", "implementation details", "implementation summary"),
-        *("changes:", "changed:", "the changes", "deliverables", "what was added", "implemented files", "highlights"),
+        *(
+            "changes:",
+            "changed:",
+            "the changes",
+            "deliverables",
+            "verification",
+            "validation",
+            "updated:",
+            "added:",
+            "modified:",
+            "testing:",
+            "what was added",
+            "implemented files",
+            "highlights",
+        ),
         *("implemented features", "features implemented", "recap", "overview of changes", "it includes"),
     ),
     "verified": alone(
@@ -232,7 +266,7 @@ CLAIMS: Words = {
     ),
     "passes": alone(
         *("passes", "pass", "passed", "passing", "succeeds", "succeeded", "is green", "are green", "successful"),
-        *("is clean", "are clean", "works"),
+        *("is clean", "are clean", "clean", "works"),
     ),
     "committed": alone("committed", "commit created", "pushed"),
     "following": alone(
