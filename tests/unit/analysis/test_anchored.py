@@ -3,7 +3,7 @@ import re
 import pytest
 
 from ralph.analysis import analyze_text
-from ralph.analysis.anchored import Anchored
+from ralph.analysis.anchored import Anchored, Around
 
 FILE = r"\b(?:modified|wrote|rewrote|\d{1,3}[ ]files)[ ](?P<name>\w{1,20}\.py)"
 
@@ -24,6 +24,30 @@ def test_it_finds_what_the_pattern_alone_finds(text: str) -> None:
 
     assert [match.span("name") for match in anchored.finditer(text)] == plain
     assert bool(anchored.search(text)) == bool(plain)
+
+
+def test_nothing_is_searched_where_what_every_match_needs_is_missing() -> None:
+    anchored = Anchored(("wrote",), FILE, needed=(".py",))
+
+    assert anchored.search("wrote a.py")
+    assert not anchored.search("wrote a.rs")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("7 green files", "7 green files"),
+        ("a file, and another file, and 12 new files", "12 new files"),
+        ("7 files " + "x" * 80, "7 files"),
+        ("7" + "x" * 80 + " files", None),
+        ("seven files", None),
+        ("", None),
+    ],
+)
+def test_it_searches_around_the_rarer_word(text: str, found: str | None) -> None:
+    match = Around(("file",), r"\d{1,3}[ ](?:\w{1,20}[ ])?files?", before=40, after=40).search(text)
+
+    assert (match and match[0]) == found
 
 
 def test_half_a_character_in_a_reply_keeps_every_position() -> None:
