@@ -20,14 +20,8 @@ def feedback(case: Case, doubted: Claim | None, verification: Verification | Non
         doubted: a claim that waits for its confirmation.
         verification: what the verifiers said of a claim.
     """
-    return "\n\n".join([
-        *_refuted(verification),
-        *_doubted(doubted),
-        *_ended(case),
-        *_unread(case),
-        *_unanswered(case),
-        *_denied(case),
-    ])
+    told = [*_refuted(verification), _doubted(doubted), _ended(case), _unread(case), _unanswered(case), _denied(case)]
+    return "\n\n".join(filter(None, told))
 
 
 def failure_text(failure: Failed) -> str:
@@ -37,42 +31,48 @@ def failure_text(failure: Failed) -> str:
 
 
 def _refuted(verification: Verification | None) -> Iterable[str]:
-    for verdict in verification.refuted if verification else ():
-        yield f"You said that the task is done, but `{verdict.verifier}` does not pass:\n{verdict.output}"
+    if verification is None:
+        return ()
+    return (
+        f"You said that the task is done, but `{verdict.verifier}` does not pass:\n{verdict.output}"
+        for verdict in verification.refuted
+    )
 
 
-def _doubted(claim: Claim | None) -> Iterable[str]:
-    if claim is not None:
-        doubts = "\n".join(f"- {doubt}" for doubt in claim.doubts)
-        yield f"You said that the task is done, but:\n{doubts}\nMend that, or confirm that it is done."
+def _doubted(claim: Claim | None) -> str:
+    if claim is None:
+        return ""
+    doubts = "\n".join(f"- {doubt}" for doubt in claim.doubts)
+    return f"You said that the task is done, but:\n{doubts}\nMend that, or confirm that it is done."
 
 
-def _ended(case: Case) -> Iterable[str]:
+def _ended(case: Case) -> str:
     match case.output.outcome:
         case TimedOut(limit=limit, after=after):
-            yield f"The last iteration was ended after {after:g} s ({limit} time-out). Take smaller steps."
+            return f"The last iteration was ended after {after:g} s ({limit} time-out). Take smaller steps."
         case Failed() as failure:
-            yield f"The last iteration failed: {failure_text(failure)}. The files may be half-changed."
+            return f"The last iteration failed: {failure_text(failure)}. The files may be half-changed."
         case _:
-            pass
+            return ""
 
 
-def _unread(case: Case) -> Iterable[str]:
-    if isinstance(case.analysis.status, StatusMalformed):
-        yield f"Your status block could not be read: {case.analysis.status.problem}."
+def _unread(case: Case) -> str:
+    status = case.analysis.status
+    return f"Your status block could not be read: {status.problem}." if isinstance(status, StatusMalformed) else ""
 
 
-def _unanswered(case: Case) -> Iterable[str]:
+def _unanswered(case: Case) -> str:
     if case.analysis.state not in {"question", "blocked"}:
-        return
+        return ""
     asked = " ".join(case.analysis.question[:_ASKED].split())
-    yield (
+    return (
         f"{f'You asked: “{asked}” ' if asked else ''}Nobody will reply to a question before the run ends. "
         "Take the safest reversible choice, note it, and go on."
     )
 
 
-def _denied(case: Case) -> Iterable[str]:
-    if case.output.denials:
-        denied = ", ".join(sorted({call.name for call in case.output.tool_calls if call.denied}))
-        yield f"{case.output.denials} tool calls were denied ({denied}). Do not try them again; work without them."
+def _denied(case: Case) -> str:
+    if not case.output.denials:
+        return ""
+    denied = ", ".join(sorted({call.name for call in case.output.tool_calls if call.denied}))
+    return f"{case.output.denials} tool calls were denied ({denied}). Do not try them again; work without them."

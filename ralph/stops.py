@@ -16,7 +16,6 @@ The order is fixed; the first rule that applies decides:
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -49,8 +48,7 @@ _SAID = 300
 """Characters of a reply that are given as a reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class Situation:
+class Situation(NamedTuple):
     """All that a decision rests on.
 
     Attributes:
@@ -72,7 +70,7 @@ class Situation:
     limit: LimitReached | None = None
     breaker_ends_run: bool = True
     breaker_until: datetime | None = None
-    settings: DecisionSettings = field(default=_SETTINGS)
+    settings: DecisionSettings = _SETTINGS
 
 
 def decide(situation: Situation) -> Decision:
