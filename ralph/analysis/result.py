@@ -26,6 +26,7 @@ __all__ = [
     "Metrics",
     "Past",
     "Percent",
+    "Standstill",
     "State",
     "Stuck",
 ]
@@ -42,6 +43,7 @@ output, and freedom from errors."""
 
 Percent = float
 State = Literal["done", "progress", "blocked", "question", "limited", "error", "unknown"]
+Standstill = Literal["", "done", "unchanged", "watching", "tests"]
 Level = Literal["below_minimum", "minimum", "good", "excellent"]
 
 
@@ -117,13 +119,14 @@ class Stuck(BaseModel, frozen=True):
 
 
 class Coverage(BaseModel, frozen=True):
-    """How much of a long reply, or of one with very many words that mean something, was read.
+    """How much of a long reply, or of one that is full of words that mean something, was read.
 
     Attributes:
         closely: characters that every detector has seen: all of a reply of up to 80 KB, and of a longer one the first
             16 KB, the last 64 KB and the surroundings of strong phrases in between.
         of: characters of the reply.
-        left_out: words within them that were passed over because there were more than 7,500.
+        left_out: characters of these in which no words were looked for, because those before and behind them hold
+            thousands.
     """
 
     closely: NonNegativeInt
@@ -144,7 +147,9 @@ class Analysis(BaseModel, frozen=True):
         limited_until: when the limit ends, in the reply's words or as a Unix time: "3pm (Europe/Berlin)", "1760000000".
             `reset_time.resets_at` makes a point in time of it; empty where none is named.
         reports_change: whether the status block counts changed files or completed tasks; None where it does not count.
-        idle: says that everything is done, and tells of nothing that was done in this iteration.
+        standstill: that this iteration moved nothing, in the reply's own words: everything was "done" before, all was
+            left "unchanged", it is "watching" what still runs, or tells of "tests" alone; empty where it says none of
+            that, or tells of work.
         warnings: for a person, such as sources of completion that disagree.
         read: what was read of the reply; None where that was all of it. Status blocks are found everywhere.
     """
@@ -164,7 +169,7 @@ class Analysis(BaseModel, frozen=True):
     retry_after: float | None = None
     limited_until: str = ""
     reports_change: bool | None = None
-    idle: bool = False
+    standstill: Standstill = ""
     warnings: tuple[str, ...] = ()
     read: Coverage | None = None
     evidence: tuple[Evidence, ...] = ()
@@ -178,7 +183,7 @@ class Past(BaseModel, frozen=True):
         denied: tool calls were turned down.
         progressed: whether workspace or plan moved; None where that is unknown.
         reported: whether the agent's own counters tell of changes; None where it has none.
-        idle: as in `Analysis`.
+        standstill: as in `Analysis`.
     """
 
     text: str = ""
@@ -189,7 +194,7 @@ class Past(BaseModel, frozen=True):
     state: State = "unknown"
     progressed: bool | None = None
     reported: bool | None = None
-    idle: bool = False
+    standstill: Standstill = ""
 
     @classmethod
     def of(cls, text: str, analysis: Analysis, *, denied: bool = False, progressed: bool | None = None) -> "Past":
@@ -203,7 +208,7 @@ class Past(BaseModel, frozen=True):
             state=analysis.state,
             progressed=progressed,
             reported=analysis.reports_change,
-            idle=analysis.idle,
+            standstill=analysis.standstill,
         )
 
     @property

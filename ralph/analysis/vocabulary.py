@@ -17,9 +17,11 @@ from ralph.pattern import pattern
 __all__ = ["FIRST", "LAST", "Hit", "Hits", "Vocabulary", "vocabulary"]
 
 FIRST, LAST = 2_500, 5_000
-"""Places that are looked at of a text with more, from the beginning and from the end. Ordinary prose has fewer in all
-that is read closely.
+"""Places of words from which on a text is not searched any further from its beginning, and from its end. Ordinary prose
+has fewer in all that is read closely.
 """
+_AT_ONCE = 8_192
+"""Characters that are searched before the places are counted."""
 
 _INSIDE = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-./=")
 """What does not stand before a word: behind it, letters are the rest of another word, a path or an option."""
@@ -49,7 +51,7 @@ class Hits(dict[Role, list[Hit]]):
     """The hits of each role, in order.
 
     Attributes:
-        left_out: places that were not looked at because there were too many.
+        left_out: characters that were not searched because there were too many words before and behind them.
     """
 
     left_out: int = 0
@@ -63,6 +65,8 @@ Parts = Sequence[tuple[str, Sequence[Role]]]
 
 
 _Found = tuple[int, int, Parts]
+_Place = tuple[int, int, int]
+"""Which form, where it begins and where it ends."""
 _Written = dict[str, dict[str, list[Role]]]
 """The names of each form, with their roles."""
 
@@ -109,6 +113,7 @@ class Vocabulary:
         self._patterns: dict[str, re.Pattern[str]] = {}
         self._forms = self._sought()
         self._automaton = AhoCorasick([form.text for form in self._forms], store_patterns=False)
+        self._longest = max((len(form.text) for form in self._forms), default=0)
         self._apart = frozenset(index for index, form in enumerate(self._forms) if not _is_letter(form.text[0]))
 
     def _add(self, known: _Written, role: Role, name: str, written: Iterable[str]) -> None:
@@ -133,10 +138,7 @@ class Vocabulary:
         text, gaps = _spaced(prose)
         spaced = text.replace("_", " ") if "_" in text else text
         hits = Hits()
-        found = self._automaton.find_matches_as_indexes(spaced, overlapping=True)
-        if len(found) > FIRST + LAST:
-            hits.left_out = len(found) - FIRST - LAST
-            found = found[:FIRST] + found[-LAST:]
+        found, hits.left_out = self._search(spaced)
         apart = self._apart
         places = [
             (start, index, end) for index, start, end in found if text[start - 1] not in _INSIDE or index in apart
@@ -149,6 +151,27 @@ class Vocabulary:
                 for role in roles:
                     hits[role].append(hit)
         return hits
+
+    def _search(self, text: str) -> tuple[list[_Place], int]:
+        """Where forms stand, and how many characters were not searched because there are too many before and behind."""
+        if len(text) <= _AT_ONCE:
+            return self._automaton.find_matches_as_indexes(text, overlapping=True), 0
+        first: list[_Place] = []
+        last: list[_Place] = []
+        begin, end = 0, len(text)
+        while begin < end and len(first) < FIRST:
+            first += self._search_part(text, begin, min(begin + _AT_ONCE, end))
+            begin = min(begin + _AT_ONCE, end)
+        while begin < end and len(last) < LAST:
+            last += self._search_part(text, max(begin, end - _AT_ONCE), end)
+            end = max(begin, end - _AT_ONCE)
+        return first + last, end - begin
+
+    def _search_part(self, text: str, begin: int, end: int) -> list[_Place]:
+        """The forms that begin in a part of the text."""
+        part = text[begin : end + self._longest]
+        found = self._automaton.find_matches_as_indexes(part, overlapping=True)
+        return [(index, begin + start, begin + stop) for index, start, stop in found if begin + start < end]
 
     def _matched(self, text: str, places: Iterable[tuple[int, int, int]]) -> list[_Found]:
         """The forms that stand at some places, none of a kind within another; the places are in order, the preferred

@@ -50,7 +50,7 @@ def main() -> None:
     ratios = hostile_ratios(MB, HOSTILE)
     suspects = sorted(ratios, key=lambda name: -ratios[name])[:SUSPECTS]
     ratios = hostile_ratios(MB, {name: HOSTILE[name] for name in suspects}, ROUNDS)
-    ratios_10mb = hostile_ratios(10 * MB, {name: HOSTILE[name] for name in LARGE})
+    ratios_10mb = hostile_ratios(10 * MB, {name: HOSTILE[name] for name in LARGE}, 3)
     worst, worst_10mb = (max(found, key=lambda name: found[name]) for found in (ratios, ratios_10mb))
     result = {
         "ms_1kb": round(small, 3),
