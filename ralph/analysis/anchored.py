@@ -55,24 +55,29 @@ class Around:
         words: one of them stands in every match.
         pattern: in the syntax of `re.VERBOSE`.
         before, after: how many characters of a match may stand before and behind the word's beginning.
+        needed: words of which every match has one as well. Around a word without them nothing is searched.
     """
 
     MOST = 100
     """Places of each word that are looked at."""
 
-    def __init__(self, words: Sequence[str], pattern: str, before: int, after: int) -> None:
-        self._words = words
+    def __init__(self, words: Sequence[str], pattern: str, before: int, after: int, needed: Sequence[str]) -> None:
+        self._words, self._needed = words, needed
         self._pattern = late(pattern, re.VERBOSE)
         self._before, self._after = before, after
 
-    def search(self, text: str) -> re.Match[str] | None:
-        """The first match around the first word that has one."""
+    def finditer(self, text: str) -> Iterator[re.Match[str]]:
+        """The matches around one word after another; what is near two of them is found twice."""
         for word in self._words:
             place = text.find(word)
             for _ in range(self.MOST):
                 if place < 0:
                     break
-                if match := self._pattern.search(text, max(0, place - self._before), place + self._after):
-                    return match
+                begin, end = max(0, place - self._before), place + self._after
+                if any(map(text[begin:end].__contains__, self._needed)):
+                    yield from self._pattern.finditer(text, begin, end)
                 place = text.find(word, place + 1)
-        return None
+
+    def search(self, text: str) -> re.Match[str] | None:
+        """The first match around the first word that has one."""
+        return next(self.finditer(text), None)

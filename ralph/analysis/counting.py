@@ -1,6 +1,6 @@
 """Numbers as people write them: in digits, or the first ten in words."""
 
-__all__ = ["COUNT", "counted"]
+__all__ = ["COUNT", "NUMBERS", "counted"]
 
 _TEN = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _CHINESE = "一二三四五六七八九十"
@@ -12,6 +12,8 @@ _WORDS = (
 
 COUNT = rf"(?:\d{{1,6}}|{'|'.join(_TEN)}|both)"
 """A number in lower case, as a part of a pattern."""
+NUMBERS = (*"0123456789０１２３４５６７８９", *_WORDS)
+"""What every number has one of."""
 
 
 def counted(said: str) -> int:

@@ -1,18 +1,19 @@
 """How many files a reply says that it changed: in numbers, or by their names."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 
-from ralph.analysis.anchored import Anchored
-from ralph.analysis.counting import COUNT, counted
+from ralph.analysis.anchored import Anchored, Around
+from ralph.analysis.counting import COUNT, NUMBERS, counted
 from ralph.pattern import pattern
 
 __all__ = ["told_files"]
 
 _READ = 20_000
 """Characters in which names are looked for, from the end: that is where a reply reports."""
-_PLACES = 100
-"""Places of a word that are looked at, and lists of files, and lines of a list."""
+_LISTED_MOST = 100
+"""Lines of a list of files that are looked at."""
 _NAMES_KEPT = 200
 
 _CHANGED = {
@@ -25,17 +26,26 @@ _CHANGED = {
 _KINDS = {word: kind for kind, words in _CHANGED.items() for word in words}
 _ENGLISH = "|".join(word for word in _KINDS if word.isascii())
 _CHINESE = "|".join(word for word in _KINDS if not word.isascii())
-_COUNTED = pattern(
-    rf"""\b(?P<how1>{_ENGLISH})\s(?:a\stotal\sof\s)?(?P<n1>{COUNT})\s(?:[\w-]{{1,20}}\s)?files?\b
-    |\b(?P<n2>{COUNT})\s(?:[\w-]{{1,20}}\s)?files?\s(?:(?:were|was|have\sbeen|are)\s)?(?P<how2>{_ENGLISH})\b
-    |\bfiles?\s(?P<how3>{_ENGLISH})(?:\s?[/&]\s?(?:{_ENGLISH}))?[*_]{{0,2}}[ ]?[:=(][*_]{{0,2}}[ ]?(?P<n3>{COUNT})\b
-    |\b(?P<how4>{_ENGLISH}|changes)\b[^\n(]{{0,20}}\((?P<n4>{COUNT})\sfiles?\b
-    |(?P<how5>{_CHINESE})了?\s?(?P<n5>\d{{1,6}}|[一二兩两三四五六七八九十])\s?[個个]?\s?新?(?:文件|檔案|档案)
-    |(?P<n6>\d{{1,6}}|[一二兩两三四五六七八九十])\s?[個个]\s?(?:文件|檔案|档案)\s?(?:已|被|已被)?(?P<how6>{_CHINESE})""",
-    re.VERBOSE,
+_COUNTED = Around(
+    ("file",),
+    rf"""\b(?:(?P<how1>{_ENGLISH})\s(?:a\stotal\sof\s)?(?P<n1>{COUNT})\s(?:[\w-]{{1,20}}\s)?files?
+        |(?P<n2>{COUNT})\s(?:[\w-]{{1,20}}\s)?files?\s(?:(?:were|was|have\sbeen|are)\s)?(?P<how2>{_ENGLISH})
+        |files?\s(?P<how3>{_ENGLISH})(?:\s?[/&]\s?(?:{_ENGLISH}))?[*_]{{0,2}}[ ]?[:=(][*_]{{0,2}}[ ]?(?P<n3>{COUNT})
+        |(?P<how4>{_ENGLISH}|changes)\b[^\n(]{{0,20}}\((?P<n4>{COUNT})\sfiles?
+    )\b""",
+    before=60,
+    after=60,
+    needed=NUMBERS,
+)
+_COUNTED_IN_CHINESE = Around(
+    ("文件", "檔案", "档案"),
+    rf"""(?P<how1>{_CHINESE})了?\s?(?P<n1>\d{{1,6}}|[一二兩两三四五六七八九十])\s?[個个]?\s?新?(?:文件|檔案|档案)
+    |(?P<n2>\d{{1,6}}|[一二兩两三四五六七八九十])\s?[個个]\s?(?:文件|檔案|档案)\s?(?:已|被|已被)?(?P<how2>{_CHINESE})""",
+    before=60,
+    after=60,
+    needed=NUMBERS,
 )
 _NOT_YET = re.compile(r"\b(?:not|no|never|will|would|should|must|to|be|could|can|may|need|needs)\s(?:be\s)?$")
-_WORDS = ("file", "文件", "檔案", "档案")
 
 _ENDINGS = (
     "py|pyi|ipynb|js|jsx|mjs|cjs|ts|tsx|mts|cts|go|rs|rb|erb|java|kt|kts|swift|php|cs|fs|c|h|cc|cpp|hpp|m|mm|scala|ex|exs"
@@ -43,7 +53,9 @@ _ENDINGS = (
     "|yaml|yml|toml|ini|cfg|conf|env|md|mdx|rst|txt|xml|csv|lock|gradle|properties|proto|graphql|prisma|tf|svg|png|ico|plist"
     "|xcconfig|csproj|sln|gemspec|cmake|mk"
 )
-_NAME = rf"/?(?:[\w.@-]{{1,60}}/){{0,12}}[\w.-]{{1,80}}\.(?:{_ENDINGS})\b(?![/(])"
+_ENDING = rf"\.(?:{_ENDINGS})\b(?![/(])"
+_ENDS = pattern(_ENDING)
+_NAME = rf"/?(?:[\w.@-]{{1,60}}/){{0,12}}[\w.-]{{1,80}}{_ENDING}"
 _NAMES = pattern(_NAME)
 _NO_FILES = {f"{name}.js" for name in ("node", "next", "nuxt", "vue", "react", "express", "three", "chart", "d3")}
 _DONE = (
@@ -85,6 +97,8 @@ _LABEL = pattern(
     |changes(?:\smade)?|files|(?:{_CHINESE})的?(?:文件|檔案|档案))\b[^\n.|]{{0,40}}$""",
     re.VERBOSE,
 )
+_LABELLED = ("files", "changes", "文件", "檔案")
+"""What the labels of lists have one of."""
 _ITEM = pattern(rf"\s{{0,3}}(?:[-*•+]|\d{{1,2}}[.)]|\|)\s{{1,3}}[*_`\[]{{0,4}}({_NAME})")
 _LISTED = pattern(r"\s{2,}|\t|\s{0,3}(?:\||(?:[-*•+]|\d{1,2}[.)])\s)")
 
@@ -99,47 +113,35 @@ def told_files(lower: str) -> int:
 def _numbers(lower: str) -> int:
     """The largest number of each kind; those of different kinds add up, unless one is of all."""
     most: dict[str, int] = {}
-    for start, end in _around(lower):
-        for match in _COUNTED.finditer(lower, start, end):
-            groups = match.groupdict()
-            how = next(groups[f"how{index}"] for index in range(1, 7) if groups[f"how{index}"])
-            number = next(groups[f"n{index}"] for index in range(1, 7) if groups[f"n{index}"])
-            if not _NOT_YET.search(lower, max(0, match.start() - 20), match.start()):
-                kind = _KINDS.get(how, "changed")
-                most[kind] = max(most.get(kind, 0), counted(number))
+    for match in chain(_COUNTED.finditer(lower), _COUNTED_IN_CHINESE.finditer(lower)):
+        said = {name.rstrip("1234"): text for name, text in match.groupdict().items() if text}
+        if not _NOT_YET.search(lower, max(0, match.start() - 20), match.start()):
+            kind = _KINDS.get(said["how"], "changed")
+            most[kind] = max(most.get(kind, 0), counted(said["n"]))
     return most.get("changed") or sum(most.values())
-
-
-def _around(lower: str) -> Iterator[tuple[int, int]]:
-    """What is around the words for a file."""
-    for word in _WORDS:
-        place = lower.find(word)
-        for _ in range(_PLACES):
-            if place < 0:
-                break
-            yield max(0, place - 60), place + 60
-            place = lower.find(word, place + 1)
 
 
 def _named(text: str) -> set[str]:
     """The names beside words of change, and those that lists of changed files begin their items with."""
     names: set[str] = set()
-    for match in _NAMED.finditer(text):
+    if not _ENDS.search(text):
+        return names
+    lines = text.split("\n")
+    for match in _NAMED.finditer("\n".join(line for line in lines if _ENDS.search(line))):
         if _BESIDE.isdisjoint(match["between"].split()):
             names.update(_NAMES.findall(match["names"]))
         if len(names) >= _NAMES_KEPT:
             return names
-    names.update(_in_lists(text))
+    if any(map(text.__contains__, _LABELLED)):
+        names.update(_in_lists(lines))
     return names
 
 
-def _in_lists(text: str) -> Iterator[str]:
-    if "files" not in text and "changes" not in text and "文件" not in text and "檔案" not in text:
-        return
+def _in_lists(lines: Iterable[str]) -> Iterator[str]:
     inside = 0
-    for line in text.split("\n"):
+    for line in lines:
         if _LABEL.match(line):
-            inside = _PLACES
+            inside = _LISTED_MOST
         elif inside and (item := _ITEM.match(line)):
             inside -= 1
             yield item[1]

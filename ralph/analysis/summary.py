@@ -13,16 +13,20 @@ _READ = 20_000
 """Characters in which single errors are looked for, from the end."""
 _MENDED = ("fixed", "resolved", "corrected", "修復", "修复", "修正", "解決", "解决")
 _FIXING = f"(?:{'|'.join(word for word in _MENDED if word.isascii())})"
-_FAULT = r"(?:error|bug|issue|problem|failure)"
+_FAULTS = ("error", "bug", "issue", "problem", "failure")
+_FAULTS_IN_CHINESE = ("錯誤", "错误", "問題", "问题", "缺陷", "bug", "漏洞")
+_FAULT = f"(?:{'|'.join(_FAULTS)})"
 _FIXED = Around(
     _MENDED,
-    rf"""\b{_FIXING}\s(?:(?:all|the|these)\s){{0,2}}(?P<n>{COUNT})\s(?:[\w-]{{1,20}}\s){{0,2}}?{_FAULT}s?\b
-        |\b(?P<m>{COUNT})\s(?:[\w-]{{1,20}}\s)?{_FAULT}s?\s(?:(?:were|was|are|have\sbeen)\s)?{_FIXING}\b
-        |\b{_FAULT}s?\s{_FIXING}[*_]{{0,2}}[ ]?[:=(][*_]{{0,2}}[ ]?(?P<l>{COUNT})\b
+    rf"""\b(?:{_FIXING}\s(?:(?:all|the|these)\s){{0,2}}(?P<n>{COUNT})\s(?:[\w-]{{1,20}}\s){{0,2}}?{_FAULT}s?
+            |(?P<m>{COUNT})\s(?:[\w-]{{1,20}}\s)?{_FAULT}s?\s(?:(?:were|was|are|have\sbeen)\s)?{_FIXING}
+            |{_FAULT}s?\s{_FIXING}[*_]{{0,2}}[ ]?[:=(][*_]{{0,2}}[ ]?(?P<l>{COUNT})
+        )\b
         |(?:修[復复正]|解[決决])了?\s?(?P<z>\d{{1,6}}|[一二兩两三四五六七八九十])\s?[個个項项]?\s?
-            (?:錯誤|错误|問題|问题|缺陷|bug|漏洞)""",
+            (?:{"|".join(_FAULTS_IN_CHINESE)})""",
     before=60,
     after=80,
+    needed=(*_FAULTS, *_FAULTS_IN_CHINESE),
 )
 _FIXED_ONE = Anchored(
     _MENDED[:3], rf"\b{_FIXING}\s(?:an?|the|this|that)\s(?:[\w-]{{1,20}}\s){{0,4}}?{_FAULT}\b", needed=_MENDED[:3]
