@@ -123,15 +123,15 @@ def only_tests(text: str, begins: AbstractSet[int]) -> bool:
     if not own:
         return False
     lines[own[-1] :] = [line._replace(captured=False) for line in lines[own[-1] :]]  # it may have ended there
-    if _reported(lines, own):
-        return False
     unknown = [index for index, line in enumerate(lines) if not line.known]
-    told = sum(lines[index].told for index in unknown)
     early, late = sum(index < own[0] for index in unknown), sum(index > own[-1] for index in unknown)
-    if len(own) > 1 and early <= _HEAD and late <= _TAIL and early + late <= len(own) and told * 10 <= len(lines):
-        return True
+    framed = len(own) > 1 and early <= _HEAD and late <= _TAIL and early + late <= len(own)
     enough = len(own) * 10 >= len(lines) or own[-1] >= len(lines) - _NEAR
-    return enough and not told and len(unknown) * 5 <= len(lines) * 2
+    piece = enough and len(unknown) * 5 <= len(lines) * 2
+    if not (framed or piece) or _reported(lines, own):
+        return False
+    told = sum(lines[index].told for index in unknown)
+    return (framed and told * 10 <= len(lines)) or (piece and not told)
 
 
 def _reported(lines: Sequence[_Line], own: Sequence[int]) -> bool:

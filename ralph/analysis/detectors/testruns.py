@@ -41,7 +41,7 @@ def detect_tests(reply: Reply) -> Iterable[Signal]:
     shown = uncoloured(reply.reading.text)
     lower = reply.reading.lower if shown.text is reply.reading.text else shown.text.lower()
     begins = runner_lines(shown.text)
-    report = last_report(lower) or _uncounted(shown.text, begins)
+    report = last_report(lower) or (_uncounted(shown.text, begins) if begins else None)
     if report:
         span = shown.span(*report.span)
         yield Signal("test_run", "", *span, *_judged(report))
@@ -65,7 +65,7 @@ def _judged(report: Report) -> tuple[float, str]:
 def _uncounted(text: str, begins: set[int]) -> Report | None:
     """The last run of which only single results are shown: one that failed is enough."""
     good: Span | None = None
-    fence = max(text.rfind("\n```", 0, max(begins, default=0)), text.rfind("\n~~~", 0, max(begins, default=0)))
+    fence = max(text.rfind("\n```", 0, max(begins)), text.rfind("\n~~~", 0, max(begins)))
     for start in sorted((start for start in begins if start > fence), reverse=True):
         line = text[start : start + _LINE].partition("\n")[0].rstrip()
         span = start + len(line) - len(line.lstrip()), start + len(line)
