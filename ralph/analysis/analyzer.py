@@ -12,11 +12,22 @@ from ralph.analysis.expectations import expectation_messages
 from ralph.analysis.lexicon import Keyword
 from ralph.analysis.metrics import confidence_parts, measured, overall_confidence
 from ralph.analysis.progress import WorkDone, work_done
-from ralph.analysis.result import Analysis, AnalysisContext, Completion, Coverage, Metrics, Past, State, Stuck
+from ralph.analysis.result import (
+    Analysis,
+    AnalysisContext,
+    Completion,
+    Coverage,
+    Metrics,
+    Past,
+    Standstill,
+    State,
+    Stuck,
+)
 from ralph.analysis.scope import Scope
 from ralph.analysis.signals import Reply, Signal, Signals
 from ralph.analysis.signatures import normalised, signatures
-from ralph.analysis.state import is_idle, standing
+from ralph.analysis.standstill import standstill
+from ralph.analysis.state import standing
 from ralph.analysis.stuck import REPEATS, WINDOW, stuck
 from ralph.analysis.summary import work_summary
 from ralph.analysis.text import read
@@ -78,14 +89,14 @@ class ResponseAnalyzer:
         summary = work_summary(reply)
         state = standing(reply, done, told=bool(summary or context.progressed))
         reported = reports_change(status)
-        idle = is_idle(reply, state.state, reported=reported)
+        still = standstill(reply, state.state, reported=reported)
         parts = confidence_parts(reply, done)
         score, points_from = points(reply.signals, reply.words)
         return Analysis(
             status=status,
             metrics=metrics,
             completion=done,
-            stuck=self._loop(reply, done, state.state, errors, reported=reported, idle=idle),
+            stuck=self._loop(reply, done, state.state, errors, reported=reported, still=still),
             state=state.state,
             confidence=overall_confidence(parts),
             confidence_parts=parts,
@@ -97,7 +108,7 @@ class ResponseAnalyzer:
             retry_after=state.retry_after,
             limited_until=state.limited_until,
             reports_change=reported,
-            idle=idle,
+            standstill=still,
             warnings=(*failed, *_warnings(metrics, work, status)),
             read=_coverage(reply),
             evidence=evidence(reply),
@@ -127,7 +138,7 @@ class ResponseAnalyzer:
         errors: Sequence[str],
         *,
         reported: bool | None,
-        idle: bool,
+        still: Standstill,
     ) -> Stuck:
         """Repetition, over the iterations before and this one. Those at a limit are compared with each other alone."""
         output, context = reply.output, reply.context
@@ -142,7 +153,7 @@ class ResponseAnalyzer:
             state=state,
             progressed=context.progressed,
             reported=reported,
-            idle=idle,
+            standstill=still,
         )
         passes = [past for past in context.past if (past.state == "limited") is (state == "limited")]
         return stuck((*passes, seen), outside, window=self._window, repeats=self._repeats)

@@ -3,6 +3,8 @@
 from functools import lru_cache
 from itertools import pairwise
 
+from ralph.pattern import pattern
+
 __all__ = ["LIKENESS", "alike"]
 
 LIKENESS = 0.75
@@ -15,22 +17,56 @@ _LONGER = 1.6
 """How much longer one of two replies is whose words cannot be the same."""
 _SAMPLES, _STRETCH = 6, 12
 """Stretches of the shorter reply that are looked for in the longer one, and how many characters each has."""
+_EDGE, _DRIFT = 8, 24
+"""Characters that two short replies have in common at either end, and that one of them may have more."""
 _DENSE = 1.5
 """Bytes for a character from which a text is most likely of a language that does not set its words apart."""
+
+_NTH = r"(?:\d{1,6}(?:st|nd|rd|th)|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last|next)"
+_ROUND = r"(?:loop|iteration|attempt|pass|try|retry|round|cycle|turn|check|intento|iteración|vuelta|ciclo|ronda)"
+_TAKEN = (
+    r"(?:\b(?:in|for|after|took|taken|elapsed|uptime|runtime|about|another|en|tras|durante|desde hace)[: ]{1,2}"
+    r"|[(\[~≈]|已(?:运行|運行|执行|執行|经|經)? ?)"
+)
+_UNIT = r"(?:(?:ms|s|secs?|seconds?|mins?|minutes?|h|hrs?|hours?|days?|segundos?|minutos?|horas?)\b|秒|分|小时|小時|天)"
+_PASSING = pattern(
+    "|".join((
+        r"\b\d{4}-\d\d-\d\d(?:[t ]\d\d:\d\d[\d:.]{0,12})?z?\b",
+        r"\b\d{1,2}:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?: ?[ap]m\b)?",
+        rf"{_TAKEN}\d{{1,6}}(?:[.,]\d{{1,6}})? ?{_UNIT}",
+        rf"\b{_ROUND} ?(?:no\. ?|number |#|:)? ?\d{{1,6}}\b(?! ?(?:of|/|de|out) ?\d)",
+        rf"\b{_NTH} {_ROUND}\b",
+        r"第 ?[\d一二三四五六七八九十]{1,4} ?[次轮輪回遍]",
+        r"\b(?:req|request|msg|message|trace|call|run|session)_\w{1,64}",
+        r"\b(?:pid|process|proceso|进程|進程) ?\d{1,9}\b",
+        r"\b0x[0-9a-f]{1,16}\b",
+        r"\b(?=\d{0,40}[a-f])(?=[a-f]{0,40}\d)[0-9a-f]{7,40}(?:-[0-9a-f]{4,12}){0,4}\b",
+        r"\b\d{9,20}\b",
+    ))
+)
+"""Dates, times, durations, the number of an iteration or attempt, and ids; not what is counted, nor "3 of 8"."""
 
 
 def alike(left: str, right: str) -> float:
     """How many of their pairs of words two replies have in common, 0–1, however often each has them. Short ones are
-    alike only when they are the same: a single word of a command makes another command of it, and a number that moves
-    in an error another error.
+    alike only when they are the same but for what differs in every reply, such as the time of day: a single word of a
+    command makes another command of it, and a number that moves in an error another error.
     """
     if left == right:
         return 1.0
     short, long = sorted((left[:_COMPARED], right[:_COMPARED]), key=lambda text: (len(text), text))
-    if len(long) > _LONGER * len(short) or _size(short) + _size(long) < _SHORT or not _akin(short, long):
+    if _size(short) + _size(long) < _SHORT:
+        return float(_close(short, long) and _lasting(short) == _lasting(long))
+    if len(long) > _LONGER * len(short) or not _akin(short, long):
         return 0.0
     ours, theirs = _pairs(short), _pairs(long)
     return 2 * len(ours & theirs) / max(len(ours) + len(theirs), 1)
+
+
+def _close(short: str, long: str) -> bool:
+    """Whether two short replies can be the same but for what differs in every reply: a quick look."""
+    same_edge = short[:_EDGE] == long[:_EDGE] or short[-_EDGE:] == long[-_EDGE:]
+    return same_edge and len(long) - len(short) <= _DRIFT
 
 
 def _size(text: str) -> int:
@@ -42,6 +78,12 @@ def _akin(short: str, long: str) -> bool:
     step = len(short) // (_SAMPLES + 1)
     samples = (short[place : place + _STRETCH] for place in range(step, step * _SAMPLES + 1, step))
     return sum(sample in long for sample in samples) >= _SAMPLES // 3
+
+
+@lru_cache(maxsize=16)
+def _lasting(text: str) -> str:
+    """A reply without what differs in every one: dates, times, durations, ids, and which iteration or attempt it is."""
+    return _PASSING.sub("#", text.lower())
 
 
 @lru_cache(maxsize=16)

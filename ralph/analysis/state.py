@@ -26,7 +26,7 @@ from ralph.analysis.signals import Reply, Signal, Signals
 from ralph.output import Completed, Failed, Outcome
 from ralph.status import StatusReport
 
-__all__ = ["Standing", "is_idle", "standing"]
+__all__ = ["Standing", "standing"]
 
 _AROUND = 400
 """Characters of a sentence that are shown on either side of the word that decided."""
@@ -78,18 +78,6 @@ def _speaking(signals: Signals) -> dict[State, Signal]:
         if signal.state and signal.kind not in {"obstacle", "status_blocked"}:
             first.setdefault(signal.state, signal)
     return first
-
-
-def is_idle(reply: Reply, state: State, *, reported: bool | None) -> bool:
-    """Whether a reply says that everything is done and tells of nothing that was done in this iteration.
-
-    Args:
-        reported: whether the status block counts any changes; None where it counts none.
-    """
-    if state != "done" or reported:
-        return False
-    explicit = isinstance(reply.status, StatusReport) and reply.status.exit_signal is True
-    return explicit or reported is False or reply.signals.first("idle") is not None
 
 
 def _failed(outcome: Outcome, reply: Reply) -> State | None:

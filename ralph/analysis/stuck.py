@@ -16,6 +16,7 @@ from ralph.analysis.chant import chant
 from ralph.analysis.likeness import LIKENESS, alike
 from ralph.analysis.result import PAST_KEPT, Evidence, Past, Stuck
 from ralph.analysis.signatures import normalised
+from ralph.pattern import pattern
 from ralph.status.fields import storable
 
 __all__ = ["REPEATS", "WINDOW", "detect_stuck_loop", "stuck"]
@@ -24,6 +25,7 @@ REPEATS = 3
 WINDOW = 5
 _SHOWN = 120
 _FREE = Stuck()
+_NUMBER = pattern(r"\d+")
 
 
 class _Circle(NamedTuple):
@@ -122,17 +124,52 @@ def _no_progress(passes: Sequence[Past], repeats: int) -> _Circle | None:
     return _Circle("no progress", f"{repeats} iterations in a row {what}", repeats)
 
 
-def _done_again(passes: Sequence[Past], repeats: int) -> _Circle | None:
-    times = _most(passes, [one.idle and not one.moved for one in passes[-repeats - 1 :]], repeats)
-    why = f"{times} iterations say that everything is done already"
-    return _Circle("already done", why, times, passes[-1].text) if times else None
+def _standing_still(passes: Sequence[Past], repeats: int) -> _Circle | None:
+    """Replies that say, in whatever words, that they moved nothing: all of the last few; or all but one, unless they
+    watch something, or are tests or errors.
+    """
+    last = passes[-repeats - 1 :]
+    ways = [_standstill(one) for one in last]
+    in_a_row = len(ways) - max((index + 1 for index, way in enumerate(ways) if not way), default=0)
+    resting = sum(way in _RESTING for way in ways) if ways[-1] in _RESTING else 0
+    times = in_a_row if in_a_row >= repeats else resting
+    if times < repeats or any(one.progressed for one in last):
+        return None
+    way, count = Counter(filter(None, reversed(ways))).most_common(1)[0]
+    if way == "tests" and (last[-1].test_only or not _same_numbers(last[-repeats:])):
+        return None
+    name, told = _STANDSTILLS[way]
+    others = f" and {times - count} more moved nothing" if count < times else ""
+    return _Circle(name, f"{count} iterations {told}{others}", times, passes[-1].text)
 
 
-def _waiting(passes: Sequence[Past], repeats: int) -> _Circle | None:
-    waits = [_waits(one) and not one.moved for one in passes[-repeats - 1 :]]
-    times = _most(passes, waits, repeats)
-    why = f"{times} iterations wait for a person"
-    return _Circle("waiting for a person", why, times, passes[-1].text) if times else None
+_STANDSTILLS = {
+    "done": ("already done", "say that everything is done already"),
+    "waiting": ("waiting for a person", "wait for a person"),
+    "unchanged": ("nothing changed", "say that they changed nothing"),
+    "watching": ("watching", "only watch what still runs"),
+    "tests": ("the same tests", "tell of the same tests and of nothing else"),
+    "error": ("only errors", "are errors and nothing else"),
+}
+"""For each way in which a reply stands still, the circle's name and what the replies of one do."""
+_RESTING = frozenset({"done", "waiting", "unchanged"})
+
+
+def _standstill(one: Past) -> str:
+    """In which way a reply moved nothing; empty where it does not say so. A program's error may be put as a question,
+    too: "Did you mean …?".
+    """
+    if one.moved:
+        return ""
+    if one.state == "blocked" or (one.state == "question" and not one.error_signatures):
+        return "waiting"
+    return "error" if one.state == "error" else one.standstill
+
+
+def _same_numbers(passes: Sequence[Past]) -> bool:
+    """Whether replies have a number in common: so many tests, each time."""
+    first, *others = [{number[0] for number in _NUMBER.finditer(one.text[:_SHOWN])} for one in passes]
+    return bool(first.intersection(*others))
 
 
 def _at_a_limit(passes: Sequence[Past], repeats: int) -> _Circle | None:
@@ -149,16 +186,6 @@ def _denied(passes: Sequence[Past], repeats: int) -> _Circle | None:
     return _Circle("permission denied", f"tools were denied in {repeats} iterations in a row", repeats)
 
 
-def _one_error(passes: Sequence[Past], repeats: int) -> _Circle | None:
-    """Replies that are the same error and nothing else."""
-    last = passes[-repeats:]
-    if len(last) < repeats or not all(one.state == "error" and not one.progressed for one in last):
-        return None
-    common = set(last[0].error_signatures).intersection(*(one.error_signatures for one in last[1:]))
-    why = f"nothing but one error in {repeats} iterations in a row"
-    return _Circle("the same error", why, repeats, min(common)) if common else None
-
-
 def _chanting(passes: Sequence[Past], _: int) -> _Circle | None:
     found = chant(passes[-1].text)
     return found and _Circle("chant", f"one reply says the same {found.times} times", 1, found.phrase)
@@ -170,11 +197,9 @@ _CIRCLES: tuple[_Finder, ...] = (
     _in_turns,
     _only_tests,
     _no_progress,
-    _done_again,
-    _waiting,
+    _standing_still,
     _at_a_limit,
     _denied,
-    _one_error,
     _chanting,
 )
 
@@ -182,22 +207,6 @@ _CIRCLES: tuple[_Finder, ...] = (
 def _finders(passes: int, repeats: int) -> Sequence[_Finder]:
     """Those that may find something in so many passes: two replies in turns are four, all else takes `repeats`."""
     return _CIRCLES if passes >= min(repeats, 4) else (_chanting,)
-
-
-def _most(passes: Sequence[Past], which: Sequence[bool], repeats: int) -> int:
-    """How many of the last few passes are of a kind, where that is enough: the last one, and at most one not; 0 where
-    one of them moved the work.
-    """
-    last = passes[-len(which) :]
-    if any(one.progressed for one in last) or not which[-1]:
-        return 0
-    times = sum(which)
-    return times if times >= repeats else 0
-
-
-def _waits(one: Past) -> bool:
-    """Whether it asks for a person. A program's error may be put as a question, too: "Did you mean …?"."""
-    return one.state == "blocked" or (one.state == "question" and not one.error_signatures)
 
 
 def _same(one: Past, other: Past, *, nearly: bool = True) -> bool:

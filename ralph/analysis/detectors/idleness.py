@@ -1,4 +1,6 @@
-"""Words by which an agent says that it found nothing to do, as against what it did."""
+"""Words by which an agent says that it did nothing: that there was nothing to do, that it changed nothing, or that it
+only watches what still runs.
+"""
 
 from collections.abc import Iterable
 
@@ -12,14 +14,29 @@ _LOOKED_AT = 20
 
 
 def detect_idleness(reply: Reply) -> Iterable[Signal]:
-    """The first such word: "nothing to do", or "already" beside a word of completion."""
+    """The first of each kind: `idle` is "nothing to do", or "already" beside a word of completion; `unchanged` a word
+    of change that is negated, such as "did not modify"; `watching` is "still running".
+    """
     scope = reply.scope
-    for hit in scope.of("idle")[:_LOOKED_AT]:
-        if _counts(scope, hit):
+    yield from _idle(reply)
+    for hit in scope.of("change")[:_LOOKED_AT]:
+        if scope.negated(hit) and not scope.before("condition", hit, 4):
+            yield Signal.at(hit, "unchanged", 0, "Says that nothing was changed.")
+            break
+    for hit in scope.of("watching")[:_LOOKED_AT]:
+        if not scope.negated(hit, 1) and not scope.before("future", hit, 4):
+            yield Signal.at(hit, "watching", 0, "Says that something still runs.")
+            break
+
+
+def _idle(reply: Reply) -> Iterable[Signal]:
+    for hit in reply.scope.of("idle")[:_LOOKED_AT]:
+        if _counts(reply.scope, hit):
             yield Signal.at(hit, "idle", 0, "Says that there was nothing to do.")
             return
     for signal in reply.signals.of("completion_keyword"):
-        if signal.name == "no more work":
+        keyword = reply.words.keywords.get(signal.name)
+        if keyword and keyword.group == "no_more_work":
             yield signal._replace(kind="idle", weight=0, why="Says that there was nothing to do.", state=None)
             return
 

@@ -47,6 +47,8 @@ Role = Literal[
     "work",
     "ongoing",
     "idle",
+    "change",
+    "watching",
     "plain",
     "all",
     "everything",
@@ -96,7 +98,8 @@ together an obstacle. condition: what follows may not be so at all. person: a qu
 asks for the answer to the question before it. pleading: asks for one by itself. offer: a question that asks for
 nothing. resume: one that asks whether to go on. limit: the service's own words for a limit, a busy server or a missing
 login, which are its names. limiting: such words that others use as well. work: something was done. ongoing: something
-is at work. idle: there was nothing to do, or it was done before. plain: looks like one of these and is none.
+is at work. idle: there was nothing to do, or it was done before. change: what was not done where it is negated.
+watching: something that was begun before still runs. plain: looks like one of these and is none.
 
 Words of claims. all: quantifies what stands beside it. everything: is its own subject. goal: what a task is, or is made
 of. closed: a predicate of what is finished, besides keywords. nothing left, needless: say so by themselves. achieve: a

@@ -29,4 +29,4 @@ def _block(signal: str, files: int) -> str:
     ],
 )
 def test_who_found_nothing_to_do(text: str, idle: bool) -> None:
-    assert analyze_text(text).idle is idle
+    assert (analyze_text(text).standstill == "done") is idle

@@ -1,6 +1,6 @@
-"""Chinese words by which an agent says that it found nothing to do."""
+"""Chinese words by which an agent says that it did nothing, traditional and simplified."""
 
-from ralph.analysis.lexicon.base import Words
+from ralph.analysis.lexicon.base import Words, alone
 
 __all__ = ["IDLENESS"]
 
@@ -15,4 +15,40 @@ IDLENESS: Words = {
         "in an earlier run": ("此前已", "之前已", "先前已", "早已", "上一轮已", "上一輪已", "上次已", "在之前的循环"),
         "asks to be stopped": ("请停止循环", "請停止循環", "可以停止循环", "可以停止循環", "停止调用", "停止呼叫"),
     },
+    "change": alone(
+        *(
+            "修改",
+            "更改",
+            "改动",
+            "改動",
+            "变更",
+            "變更",
+            "更动",
+            "更動",
+            "变化",
+            "變化",
+            "变动",
+            "變動",
+            "动作",
+            "動作",
+        ),
+        *("操作", "进展", "進展", "新进展", "新進展"),
+    ),
+    "watching": alone(
+        *(
+            "后台运行",
+            "後台運行",
+            "后台执行",
+            "後台執行",
+            "后台继续",
+            "後台繼續",
+            "后台进行",
+            "後台進行",
+            "正在后台",
+            "正在後台",
+        ),
+        *("仍在运行", "仍在運行", "还在运行", "還在運行", "仍在进行", "仍在進行", "还在进行", "還在進行", "仍在执行"),
+        *("仍在執行", "还在执行", "還在執行", "正在运行", "正在運行", "暂无结果", "暫無結果", "尚无结果", "尚無結果"),
+        *("背景執行", "背景運行", "背景进行", "背景進行"),
+    ),
 }

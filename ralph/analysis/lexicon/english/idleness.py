@@ -1,8 +1,8 @@
-"""English words by which an agent says that it found nothing to do."""
+"""English words by which an agent says that it did nothing."""
 
 from itertools import product
 
-from ralph.analysis.lexicon.base import Words
+from ralph.analysis.lexicon.base import Words, alone
 
 __all__ = ["IDLENESS"]
 
@@ -42,4 +42,16 @@ IDLENESS: Words = {
             *("the loop should stop", "the loop can stop", "the loop can be stopped", "please stop", "exit the loop"),
         ),
     },
+    "change": alone(
+        *("change", "changes", "changed", "changing", "modify", "modified", "modifying", "modification"),
+        *("modifications", "edit", "edits", "edited", "editing", "touch", "touched", "updates", "commits", "action"),
+        *("actions", "progress", "done this loop", "new to report", "news", "nothing new", "nothing else was done"),
+    ),
+    "watching": alone(
+        *("still running", "still in progress", "still ongoing", "still going", "still compiling", "still building"),
+        *("still training", "still processing", "still executing", "still downloading", "still installing"),
+        *("in the background", "keeps running", "continues to run", "not finished yet", "has not finished"),
+        *("hasn't finished", "no result yet", "no results yet", "no output yet", "check again later", "check back"),
+        *("waiting for it to finish", "wait for it to finish", "waiting for it to complete", "nothing new yet"),
+    ),
 }

@@ -1,6 +1,6 @@
-"""Spanish words by which an agent says that it found nothing to do."""
+"""Spanish words by which an agent says that it did nothing."""
 
-from ralph.analysis.lexicon.base import Words
+from ralph.analysis.lexicon.base import Words, alone
 
 __all__ = ["IDLENESS"]
 
@@ -13,4 +13,13 @@ IDLENESS: Words = {
         ),
         "in an earlier run": ("ya estaba", "ya estaban", "ya está", "ya están", "en una iteración anterior"),
     },
+    "change": alone(
+        *("cambio", "cambios", "cambiado", "cambié", "modificado", "modificada", "modificados", "modifiqué"),
+        *("modificación", "modificaciones", "tocado", "editado", "novedad", "novedades", "avance", "avances"),
+        *("acción", "acciones"),
+    ),
+    "watching": alone(
+        *("en segundo plano", "sigue en ejecución", "sigue ejecutándose", "siguen ejecutándose", "sigue corriendo"),
+        *("todavía en ejecución", "aún en ejecución", "sigue en curso", "sigue en progreso", "sigue en marcha"),
+    ),
 }
