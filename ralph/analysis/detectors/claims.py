@@ -3,6 +3,8 @@
 | claim | such as | counts |
 |---|---|---|
 | of the whole | "All acceptance criteria are met", "Everything is in place", 所有任务已完成 | very high |
+| of what is the whole by itself | "The migration is finished", "The memory leak is gone" | very high |
+| nothing else | "Done." as the whole reply | very high |
 | that nothing is left | "Zero unchecked items", "Nothing left to do" | very high |
 | that nothing is needed | "No changes were needed" | high |
 | of a title | "## Story 15.1 Implementation Complete" | high |
@@ -16,6 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from ralph.analysis.detectors.announcements import announced
 from ralph.analysis.detectors.assignment import IDENTIFIER
 from ralph.analysis.detectors.objections import Objections
+from ralph.analysis.detectors.statements import nothing_else, of_subjects
 from ralph.analysis.lexicon import Role
 from ralph.analysis.scope import Scope
 from ralph.analysis.signals import HIGH, VERY_HIGH, Reply, Signal
@@ -34,6 +37,7 @@ def detect_claims(reply: Reply) -> Iterable[Signal]:
     """Every claim after the last announcement that nothing speaks against; of one predicate the first."""
     objections = Objections(reply)
     yield from _of_the_whole(reply, objections)
+    yield from _of_subjects(reply, objections)
     yield from _of_nothing(reply, objections)
     yield from _of_titles(reply, objections)
 
@@ -80,7 +84,8 @@ def _whole(reply: Reply, predicate: Hit) -> Hit | None:
         is_keyword = predicate.name in reply.words.keywords
         return None if is_keyword else Hit(predicate.name, everything.start, predicate.end)
     if quantity := scope.before("all", predicate, 9):
-        goal = scope.within("goal", (quantity.end, predicate.start)) or scope.before("goal", quantity, 3)
+        between = quantity.end, predicate.start
+        goal = scope.within("goal", between) or scope.within("member", between) or scope.before("goal", quantity, 3)
         return Hit(predicate.name, quantity.start, predicate.end) if goal else None
     quantity = scope.after("all", predicate, 1)
     goal = scope.after("goal", quantity, 5) if quantity else None
@@ -94,9 +99,24 @@ def _is_turned(scope: Scope, whole: Hit, predicate: Hit) -> bool:
     return bool(turned) or scope.reading.in_heading(whole.start)
 
 
+def _of_subjects(reply: Reply, objections: Objections) -> Iterator[Signal]:
+    """Of each predicate the first; the reply that says nothing else than one counts as well."""
+    told: set[str] = set()
+    keywords = finished(reply)
+    if only := nothing_else(reply, keywords):
+        yield claim(only, VERY_HIGH, "The reply says nothing else.")
+        return
+    predicates = bounded(reply, (*keywords, *reply.scope.of("closed"), *reply.scope.of("stands")))
+    for whole in of_subjects(reply, predicates):
+        turned = reply.reading.in_heading(whole.start) or reply.scope.within("qualifier", whole[1:])
+        if whole.name not in told and not turned and not objections.to_word(whole):
+            told.add(whole.name)
+            yield claim(whole, VERY_HIGH, "It is said of what is the whole.")
+
+
 def _of_nothing(reply: Reply, objections: Objections) -> Iterator[Signal]:
     scope = reply.scope
-    sayings: tuple[tuple[Role, int], ...] = (("nothing left", VERY_HIGH), ("needless", HIGH))
+    sayings: tuple[tuple[Role, int], ...] = (("nothing left", VERY_HIGH), ("last", VERY_HIGH), ("needless", HIGH))
     for role, weight in sayings:
         for hit in bounded(reply, scope.of(role)):
             if not (scope.reading.in_heading(hit.start) or objections.to(hit)):

@@ -83,6 +83,17 @@ Role = Literal[
     "check",
     "failing",
     "beyond",
+    "whole",
+    "stands",
+    "member",
+    "trouble",
+    "last",
+    "asked",
+    "unfinished",
+    "persisting",
+    "described",
+    "wanted",
+    "tried",
 ]
 """The part that a word plays.
 
@@ -109,7 +120,10 @@ proviso: what it depends on. reported: others say so. act: the agent's next one.
 opens a report. verified: a check that passes. passes: the same behind the name of a check. committed: so is the work.
 following: the next piece of work. ready: waits for it. later: a label of further steps. left: a label of what is left.
 open: a piece beside it is. begin: a numbered stage behind it does. underway: a mark of work in progress. optional: need
-not be done. check: the name of one. failing: the verdict. beyond: excuses it.
+not be done. check: the name of one. failing: the verdict. beyond: excuses it. whole: what a task is, by itself. stands: a
+predicate of that. member: what it is made of, behind "every". trouble: what a fix does away with. last: there is no piece behind it. asked: the work is
+what was asked for. unfinished: something is not, by itself. persisting: the same behind a number of things. described:
+what follows tells what the work does. wanted: a label of what is to be reached. tried: a check that was run.
 """
 
 Words = Mapping[Role, Mapping[str, tuple[str, ...]]]

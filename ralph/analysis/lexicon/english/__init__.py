@@ -8,6 +8,7 @@ from ralph.analysis.lexicon.english.faults import FAULTS
 from ralph.analysis.lexicon.english.idleness import IDLENESS
 from ralph.analysis.lexicon.english.limits import LIMITS
 from ralph.analysis.lexicon.english.obstacles import OBSTACLES
+from ralph.analysis.lexicon.english.statements import STATEMENTS
 from ralph.analysis.lexicon.english.talk import TALK
 
 __all__ = ["ENGLISH"]
@@ -16,5 +17,5 @@ ENGLISH = Lexicon(
     language="en",
     keywords=KEYWORDS,
     words=merged(COMPLETION, CERTAINTY, FAULTS, IDLENESS, LIMITS, OBSTACLES, TALK),
-    claims=CLAIMS,
+    claims=merged(CLAIMS, STATEMENTS),
 )

@@ -23,6 +23,10 @@ _UNCHANGED = tuple(
         ("needed", "required", "necessary"),
     )
 )
+_BEHIND = tuple(
+    f"{runs} in the background"
+    for runs in ("running", "continues", "continues to run", "continuing", "still", "working", "going", "proceeding")
+)
 
 IDLENESS: Words = {
     "idle": {
@@ -33,7 +37,16 @@ IDLENESS: Words = {
         "nothing to do": (
             *("nothing to do", "nothing further to do", "nothing remaining to do", "there is nothing left"),
             *("nothing left for me to do", "nothing has changed", "nothing changed since", "no changes were made"),
-            *("no changes made", "no new work", "no work to do", "no work was needed", "made no changes"),
+            *(
+                "no changes made",
+                "no new work",
+                "nothing new",
+                "nothing else was done",
+                "nothing was done",
+                "no work to do",
+                "no work was needed",
+                "made no changes",
+            ),
         ),
         "no changes needed": _UNCHANGED,
         "in an earlier run": (*_BEFORE, "in previous iterations", "in earlier iterations"),
@@ -45,12 +58,13 @@ IDLENESS: Words = {
     "change": alone(
         *("change", "changes", "changed", "changing", "modify", "modified", "modifying", "modification"),
         *("modifications", "edit", "edits", "edited", "editing", "touch", "touched", "updates", "commits", "action"),
-        *("actions", "progress", "done this loop", "new to report", "news", "nothing new", "nothing else was done"),
+        *("actions", "progress", "news"),
     ),
     "watching": alone(
         *("still running", "still in progress", "still ongoing", "still going", "still compiling", "still building"),
         *("still training", "still processing", "still executing", "still downloading", "still installing"),
-        *("in the background", "keeps running", "continues to run", "not finished yet", "has not finished"),
+        *_BEHIND,
+        *("keeps running", "continues to run", "not finished yet", "has not finished"),
         *("hasn't finished", "no result yet", "no results yet", "no output yet", "check again later", "check back"),
         *("waiting for it to finish", "wait for it to finish", "waiting for it to complete", "nothing new yet"),
     ),

@@ -1,0 +1,94 @@
+"""Plain statements on the whole: "The migration is finished.", "Issue #12 is fixed", "The memory leak is gone".
+
+The subject has to be the subject of its sentence: what names a whole, or a trouble at the beginning of the reply. "The
+tests of the feature are complete" states it of the tests. What is one of several by its number, such as "task 4", is no
+whole by itself; an issue is.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from ralph.analysis.detectors.announcements import announced
+from ralph.analysis.lexicon import Role
+from ralph.analysis.signals import Reply
+from ralph.analysis.vocabulary import Hit
+from ralph.pattern import pattern
+
+__all__ = ["nothing_else", "of_subjects"]
+
+_REACH = 160
+"""Characters between the beginning of a sentence and what it states."""
+_OPENING = 300
+"""Characters of a reply in which its trouble is named."""
+_SUBJECTS = 6
+"""Nouns of a sentence that are looked at, from its beginning."""
+_ONLY = 24
+"""Characters of a reply that says nothing else."""
+_COPULA = pattern(
+    r"(?:\b(?:is|are|ha[sv]e? been|está|están|ha[n]? sido|ha[n]?)|'s)[\s*_]{1,4}(?:(?:now|all|fully|also|already|completely|finally|100%"
+    r"|[a-z]{2,12}ly|ya)[\s*_]{1,4}){0,2}\Z"
+)
+_OF_OTHER = pattern(
+    r"\b(?:for|of|in|to|with|on|from|by|about|that|which|who|if|when|after|before|until|tests?|is|are|was|were|has|need"
+    r"|needs|next|first|each|de|del|para|en|con|que)\b|\d"
+)
+_CLAUSE = pattern(r"[,;:!?—–•✅🎉✓✔☑️]|\b(?:and|so|y)\b|(?<=\s)-(?=\s)")
+_VERB = pattern(r"\b(?:is|are|was|were|but|needs?|will|has|have|que)\b")
+_BEHIND = pattern(
+    r"[\s*_]*(?:\Z|[#\d(]|(?:for|of|to|from|in|on|with|into|itself|as|de|del|a|para|en)\b|[a-z]{1,10}-\d)"
+)
+"""What may follow a noun that is the subject; another noun would be it instead."""
+_COPULAS = ("is ", "are ", "está ", "están ")
+_MARKS = " *_#0123456789-已经經也先前都"
+_NUMBERED = pattern(r"[\s*_]{0,3}#?[a-z]{0,4}-?\d")
+_REPORTED = frozenset({"issue", "ticket", "bug", "request", "error", "problem", "regression", "defect"})
+_WORD = pattern(r"[^\W\d_]+")
+_MOST = 4
+
+
+def of_subjects(reply: Reply, predicates: Iterable[Hit]) -> Iterator[Hit]:
+    """The statements that some predicates make of a whole or a trouble, each as the span from that on."""
+    scope = reply.scope
+    if not scope.of("whole") and not scope.of("trouble"):
+        return
+    edge = announced(reply) + _OPENING
+    for predicate in predicates:
+        roles: tuple[Role, ...] = ("whole", "trouble") if predicate.start < edge else ("whole",)
+        if subject := _subject(reply, predicate, roles):
+            yield Hit(predicate.name, subject.start, predicate.end)
+
+
+def nothing_else(reply: Reply, predicates: Iterable[Hit]) -> Hit | None:
+    """The predicate that is the whole reply: "Done."."""
+    told = reply.reading.lower.strip()
+    if len(told) > _ONLY:
+        return None
+    words = _WORD.findall(told)
+    return next((hit for hit in predicates if words == _WORD.findall(reply.reading.prose[hit.start : hit.end])), None)
+
+
+def _subject(reply: Reply, predicate: Hit, roles: Iterable[Role]) -> Hit | None:
+    """The subject of a predicate, right before it or with a copula in between."""
+    scope, prose = reply.scope, reply.reading.prose
+    begin = max(reply.reading.sentence(predicate.start)[0], predicate.start - _REACH)
+    lead = prose[begin : predicate.start]
+    clause = begin + max((mark.end() for mark in _CLAUSE.finditer(lead)), default=0)
+    copula = _COPULA.search(lead)
+    end = begin + copula.start() if copula else predicate.start
+    joined = copula or prose.startswith(_COPULAS, predicate.start)
+    for role in roles:
+        for subject in scope.within(role, (clause, end))[:_SUBJECTS]:
+            between = prose[subject.end : end]
+            if subject.start < clause or _is_of_other(prose[clause : subject.start]):
+                continue
+            if subject.name not in _REPORTED and _NUMBERED.match(prose, subject.end):
+                continue
+            if joined and _BEHIND.match(between) and not _VERB.search(between):
+                return subject
+            if not joined and not between.strip(_MARKS) and predicate.name in reply.words.keywords:
+                return subject
+    return None
+
+
+def _is_of_other(lead: str) -> bool:
+    """Whether what stands before a noun makes it no subject: "the tests of the" feature."""
+    return len(_WORD.findall(lead)) > _MOST or _OF_OTHER.search(lead) is not None

@@ -1,0 +1,86 @@
+"""English words of plain statements: that the whole is finished, that something is not, and how it is known."""
+
+from itertools import product
+
+from ralph.analysis.lexicon.base import Words, alone
+
+__all__ = ["STATEMENTS"]
+
+_COUNTED = ("thing", "item", "task", "step", "story", "box", "issue", "point", "piece", "test", "service")
+_IS = ("is", "are")
+_UNDONE = ("closed", "merged", "released", "called done", "called finished", "ticked", "checked off", "marked as done")
+
+STATEMENTS: Words = {
+    "whole": alone(
+        *("task", "project", "feature", "story", "user story", "migration", "refactor", "refactoring", "issue"),
+        *("assignment", "implementation", "integration", "upgrade", "rewrite", "port", "prd"),
+        *("work on", "work for", "conversion", "translation", "change request", "epic", "clean-up", "cleanup"),
+        *("specification", "spec", "redesign", "rollout", "fix"),
+    ),
+    "trouble": alone(
+        *("leak", "crash", "bug", "race", "race condition", "deadlock", "error", "problem", "regression", "failure"),
+        *("flakiness", "infinite loop", "defect", "vulnerability", "slowdown", "bottleneck", "warning", "warnings"),
+    ),
+    "member": alone("item", "box", "checkbox", "step", "phase", "milestone", "point", "todo", "subtask", "deliverable"),
+    "stands": {
+        "gone": ("gone", "eliminated", "cured"),
+        "in place": ("is in.", "are in.", "is in now", "live", "merged"),
+    },
+    "last": alone(
+        *(f"the last {piece}" for piece in ("one", "task", "item", "story", "step", "box", "open item", "open task")),
+        *(f"the final {piece}" for piece in ("one", "task", "item", "story", "step", "box")),
+        *("the last unchecked item", "the last remaining task", "the last remaining item", "the last open box"),
+    ),
+    "asked": alone(
+        *("as specified", "as requested", "as asked", "as you asked", "as described in the task", "as the task asks"),
+        *("as required", "as the issue asks", "as the story asks", "per the spec", "to the spec", "to spec"),
+    ),
+    "unfinished": alone(
+        *(f"{piece} {left}" for piece, left in product(_COUNTED, ("is left", "is missing", "is open", "remains"))),
+        *(f"{piece}s {left}" for piece, left in product(_COUNTED, ("are left", "are missing", "are open"))),
+        *("is left", "are left", "remains to be done", "remains to be written", "remain to be done", "still to do"),
+        *("still to be done", "still to be written", "still to come", "is still missing", "are still missing"),
+        *("still needs to be", "still need to be", "not started", "not been started", "haven't started"),
+        *(
+            "have not started",
+            "not begun",
+            "half written",
+            "half-written",
+            "half finished",
+            "half-finished",
+            "half done",
+        ),
+        *(f"{cannot} be {closed}" for cannot, closed in product(("can't", "cannot", "can not", "must not"), _UNDONE)),
+        *("is a stub", "are stubs", "is stubbed", "are stubbed", "only a stub", "still a stub", "does nothing yet"),
+        *("not finished yet", "not done yet", "not complete yet", "not implemented yet", "not written yet"),
+        *("isn't finished", "isn't done", "isn't implemented", "aren't implemented", "is not implemented"),
+        *("are not implemented", "not yet implemented", "not yet written", "not yet migrated", "not yet started"),
+        *("not yet done", "not yet finished", "not yet complete", "not yet wired", "not yet connected", "yet to be"),
+        *("i have not tried", "i haven't tried", "have not tested", "haven't tested", "have not verified"),
+        *("haven't verified", "not tested yet", "not yet tested", "not verified yet", "untested", "unverified"),
+        *("more work is needed", "needs more work", "only the first is", "work in progress"),
+        *("is still open", "are still open", "is still failing", "are still failing", "is still red", "are still red"),
+    ),
+    "persisting": alone("is still", "are still", "still use", "still uses", "still need", "still fail", "remain"),
+    "described": alone(
+        *("if", "when", "whenever", "while a", "while an", "how many", "how much", "whether", "shows", "show"),
+        *("displays", "display", "lists", "says", "explains", "explain", "prints", "returns", "reports", "users can"),
+        *("user can", "you can see", "reads", "marks", "mark them", "filter by", "named", "called", "labelled", "e.g"),
+        *("such as", "so that a", "raises", "rejects", "handles", "handle", "answers", "on every", "in case of"),
+    ),
+    "wanted": alone(
+        *("goal", "goals", "the goal", "criterion", "criteria", "requires", "required", "requirement", "expected"),
+        *("asks for", "asked for", "said", "says", "definition of done", "expectation", "should be", "wants"),
+        *("wanted", "target", "instructions", "aim"),
+    ),
+    "verified": alone(
+        *("exits 0", "exit 0", "exited 0", "exits with 0", "exit code 0", "all pass", "all passing", "all passed"),
+        *("all of which pass", "all of them pass", "all succeed", "all succeeded", "both pass", "both passed"),
+        *("both succeeded", "both commands succeeded", "pass now", "passes now", "now pass", "now passes"),
+        *("no offenses", "no offences", "no regressions", "no differences", "no difference", "no findings", "no leaks"),
+        *("without warnings", "without errors", "without a failure", "no type errors", "no lint errors", "0 broken"),
+        *("0 failures", "0 errors", "0 failed", "0 warnings", "zero warnings", "tests green", "tests are green"),
+        *("suite green", "suite is green", "ci green", "and green"),
+        *("without a single failure", "without any failure", "no failed"),
+    ),
+}
