@@ -22,7 +22,6 @@ from pydantic import BaseModel
 from ralph.cli.judging import Question, judge
 from ralph.strategies import strategy_named
 
-# covers: S1-1
 
 CASES = Path(__file__).parent / "cases"
 AUTO = strategy_named("auto")
@@ -117,6 +116,7 @@ def lines(name: str) -> list[str]:
     return (CASES / name).read_text(encoding="utf-8").strip().split("\n")
 
 
+# covers: S1-1
 @pytest.mark.parametrize(
     ("figure", "floor"),
     [

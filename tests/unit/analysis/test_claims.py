@@ -4,7 +4,6 @@ import pytest
 
 from ralph.analysis import analyze_text
 
-# covers: S1-27, S1-36, S1-56, S1-57, S1-58, S1-59, S1-62
 
 OF_THE_WHOLE = [
     "All tasks are complete.",
@@ -306,6 +305,7 @@ def is_done(text: str, task: str = "") -> bool:
     return analyze_text(text, task=task).state == "done"
 
 
+# covers: S1-27, S1-36, S1-56, S1-57, S1-58, S1-59, S1-62
 @pytest.mark.parametrize("text", OF_THE_WHOLE)
 def test_a_claim_of_the_whole_is_enough(text: str) -> None:
     assert is_done(text)

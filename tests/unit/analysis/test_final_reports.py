@@ -4,7 +4,6 @@ import pytest
 
 from ralph.analysis import analyze_text
 
-# covers: S1-36, S1-56, S1-58
 
 DONE = [
     (
@@ -467,6 +466,7 @@ Build passes.""",
 ]
 
 
+# covers: S1-36, S1-56, S1-58
 @pytest.mark.parametrize(("text", "task"), DONE)
 def test_a_message_that_reports_the_end_is_done(text: str, task: str) -> None:
     assert analyze_text(text, task=task).state == "done"
