@@ -5,20 +5,25 @@
 | done | reports the whole as done, and says that it was before, or that nothing was or is to be done |
 | unchanged | tells of no work, and says that it changed nothing or found nothing to do |
 | watching | tells of no work, and says that something still runs |
-| tests | is short, tells of no work, and of tests that pass |
+| tests | tells of tests that pass, in each of its few clauses |
 
 By itself none of them is bad; one after another they are a loop that stands still. A status block that counts changes
 outweighs them all.
 """
 
 from ralph.analysis.result import Standstill, State
+from ralph.analysis.scope import Scope
 from ralph.analysis.signals import Reply
+from ralph.analysis.text import Span
+from ralph.pattern import pattern
 from ralph.status import StatusReport
 
 __all__ = ["standstill"]
 
 _SHORT = 400
 """Characters up to which a reply can be a report of tests and nothing else."""
+_CLAUSE = pattern(r"[^.;,:!?()\n—–、，。；：（）]*[^\W\d_][^.;,:!?()\n—–、，。；：（）]*")
+_NUMBER = pattern(r"\d")
 _NEEDLESS = frozenset({"nothing left", "needless"})
 _EARLIER = frozenset({"already", "in an earlier run"})
 """Words that say so of the whole only: parts are done already in every productive loop."""
@@ -55,5 +60,20 @@ def _inactive(reply: Reply) -> Standstill:
         return "unchanged"
     if signals.first("watching"):
         return "watching"
-    tests = signals.first("tests_passed") and not signals.first("announcement")
-    return "tests" if tests and len(reply.output.text) <= _SHORT else ""
+    return "tests" if signals.first("tests_passed") and _only_of_tests(reply) else ""
+
+
+def _only_of_tests(reply: Reply) -> bool:
+    """Whether every clause of a short reply has a word of tests."""
+    prose, scope = reply.reading.prose, reply.scope
+    if len(prose) > _SHORT:
+        return False
+    return all(_is_of_tests(scope, clause.span()) for clause in _CLAUSE.finditer(prose))
+
+
+def _is_of_tests(scope: Scope, clause: Span) -> bool:
+    """Whether a clause names a check, or has a verdict with a number; "the export works" has neither."""
+    if scope.within("check", clause):
+        return True
+    judged = scope.within("passes", clause) or scope.within("failing", clause)
+    return bool(judged) and _NUMBER.search(scope.reading.prose, *clause) is not None

@@ -14,7 +14,7 @@ _LOOKED_AT = 20
 
 
 def detect_idleness(reply: Reply) -> Iterable[Signal]:
-    """The first of each kind: `idle` is "nothing to do", or "already" beside a word of completion; `unchanged` a word
+    """The first of each kind or name: `idle` is "nothing to do", or "already" beside a word of completion; `unchanged` a word
     of change that is negated, such as "did not modify"; `watching` is "still running".
     """
     scope = reply.scope
@@ -30,11 +30,11 @@ def detect_idleness(reply: Reply) -> Iterable[Signal]:
 
 
 def _idle(reply: Reply) -> Iterable[Signal]:
-    for hit in reply.scope.of("idle")[:_LOOKED_AT]:
-        if _counts(reply.scope, hit):
-            yield Signal.at(hit, "idle", 0, "Says that there was nothing to do.")
-            return
-    for signal in reply.signals.of("completion_keyword"):
+    """The first word of each name; else a keyword that says that no work is left."""
+    first = {hit.name: hit for hit in reversed(reply.scope.of("idle")[:_LOOKED_AT]) if _counts(reply.scope, hit)}
+    for hit in first.values():
+        yield Signal.at(hit, "idle", 0, "Says that there was nothing to do.")
+    for signal in () if first else reply.signals.of("completion_keyword"):
         keyword = reply.words.keywords.get(signal.name)
         if keyword and keyword.group == "no_more_work":
             yield signal._replace(kind="idle", weight=0, why="Says that there was nothing to do.", state=None)
