@@ -3,8 +3,10 @@
 import re
 import sys
 from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
+from operator import itemgetter
 from typing import NamedTuple
 
 from ahocorasick_rs import AhoCorasick
@@ -47,7 +49,7 @@ class Hit(NamedTuple):
     end: int
 
 
-class Hits(dict[Role, list[Hit]]):
+class Hits(defaultdict[Role, list[Hit]]):
     """The hits of each role, in order.
 
     Attributes:
@@ -56,17 +58,16 @@ class Hits(dict[Role, list[Hit]]):
 
     left_out: int = 0
 
-    def __missing__(self, role: Role) -> list[Hit]:
-        return self.setdefault(role, [])
 
-
-Parts = Sequence[tuple[str, Sequence[Role]]]
-"""The names that a form goes by, each with the roles that it then plays."""
+Parts = Sequence[tuple[str, Role]]
+"""The names that a form goes by, each with a role that it then plays."""
 
 
 _Found = tuple[int, int, Parts]
 _Place = tuple[int, int, int]
 """Which form, where it begins and where it ends."""
+_PREFERRED = itemgetter(1, 0)
+"""Places in order, the preferred of those that begin together first."""
 _Written = dict[str, dict[str, list[Role]]]
 """The names of each form, with their roles."""
 
@@ -137,19 +138,13 @@ class Vocabulary:
         """Every word in the prose, which is in lower case, by its role and in order."""
         text, gaps = _spaced(prose)
         spaced = text.replace("_", " ") if "_" in text else text
-        hits = Hits()
+        hits = Hits(list)
         found, hits.left_out = self._search(spaced)
-        apart = self._apart
-        places = [
-            (start, index, end) for index, start, end in found if text[start - 1] not in _INSIDE or index in apart
-        ]
-        places.sort()
-        matched = self._matched(text, places)
+        found.sort(key=_PREFERRED)
+        matched = self._matched(text, found)
         for start, end, parts in _in_prose(matched, gaps) if gaps else matched:
-            for name, roles in parts:
-                hit = Hit(name, start, end)
-                for role in roles:
-                    hits[role].append(hit)
+            for name, role in parts:
+                hits[role].append(Hit(name, start, end))
         return hits
 
     def _search(self, text: str) -> tuple[list[_Place], int]:
@@ -173,15 +168,15 @@ class Vocabulary:
         found = self._automaton.find_matches_as_indexes(part, overlapping=True)
         return [(index, begin + start, begin + stop) for index, start, stop in found if begin + start < end]
 
-    def _matched(self, text: str, places: Iterable[tuple[int, int, int]]) -> list[_Found]:
+    def _matched(self, text: str, places: Iterable[_Place]) -> list[_Found]:
         """The forms that stand at some places, none of a kind within another; the places are in order, the preferred
         first.
         """
         found: list[_Found] = []
         after = claimed = 0
-        forms = self._forms
-        for start, index, end in places:
-            if start < after and start < claimed:
+        forms, apart = self._forms, self._apart
+        for index, start, end in places:
+            if (start < after and start < claimed) or (text[start - 1] in _INSIDE and index not in apart):
                 continue
             _, parts, claims, ends_word, numbered = forms[index]
             if numbered:
@@ -226,7 +221,7 @@ class Vocabulary:
 
 
 def _parts_of(known: _Written, text: str) -> Parts:
-    return tuple(known.get(text, {}).items())
+    return tuple((name, role) for name, roles in known.get(text, {}).items() for role in roles)
 
 
 def _spaced(prose: str) -> tuple[str, list[int]]:
