@@ -26,10 +26,17 @@ _PERSON: tuple[Role, ...] = ("person", "offer", "obstacle", "leave")
 
 def detect_questions(reply: Reply) -> Iterable[Signal]:
     """The question that the reply ends with, if it asks a person."""
+    if not _may_ask(reply.scope):
+        return
     finished = completion(reply.signals).detected
     span = _question(reply.scope, reply.signals.of("work"), finished=finished)
     if span:
         yield Signal("question", "", *span, -40, "It asks a person.", "question")
+
+
+def _may_ask(scope: Scope) -> bool:
+    """Whether there is a mark or a plea anywhere: without one of them nothing asks."""
+    return any(mark in scope.reading.prose for mark in _MARKS) or bool(scope.of("plea") or scope.of("pleading"))
 
 
 def _question(scope: Scope, work: Sequence[Signal], *, finished: bool) -> Span | None:

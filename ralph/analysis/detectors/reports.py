@@ -3,6 +3,7 @@
 Two of the three are a report. A report is no claim by itself, but it is a second signal beside one.
 """
 
+import re
 from collections.abc import Iterable
 from itertools import islice
 
@@ -26,16 +27,19 @@ def detect_reports(reply: Reply) -> Iterable[Signal]:
     begin = announced(reply)
     if verified := _verification(reply, begin):
         yield Signal("verified", "", *verified, 25, "Something is said to have been verified.")
-    text = f"\n{reply.reading.unfenced[begin:]}"
-    listed = sum(1 for _ in islice(_ITEM.finditer(text), _ITEMS)) == _ITEMS
-    ticked = not text.isascii() and sum(1 for _ in islice(_TICK.finditer(text), _TICKS)) == _TICKS
     recap = _recap(reply, begin)
     if recap == (0, 0):
         return
+    text = f"\n{reply.reading.unfenced[begin:]}"
+    ticked = not text.isascii() and _has(text, _TICK, _TICKS)
     closed = bool(verified or ticked or _is_committed(reply, begin))
-    if (listed or ticked) + bool(recap) + closed >= 2:
+    if (recap and closed) or ((recap or closed) and (ticked or _has(text, _ITEM, _ITEMS))):
         span = recap or verified or (begin, begin)
         yield Signal("completion_report", "", *span, HIGH, "It has the shape of a final report.")
+
+
+def _has(text: str, mark: re.Pattern[str], times: int) -> bool:
+    return sum(1 for _ in islice(mark.finditer(text), times)) == times
 
 
 def _recap(reply: Reply, begin: int) -> Span | None:
