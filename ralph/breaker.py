@@ -31,7 +31,11 @@ _PROBE_FAILED = "the probing iteration failed; before that: "
 class BreakerSettings(BaseModel, frozen=True, extra="forbid"):
     """When the breaker opens, and what happens then."""
 
-    no_progress: PositiveInt = Field(default=3, le=1000, description="Iterations without progress that open it.")
+    no_progress: PositiveInt = Field(
+        default=3,
+        le=1000,
+        description="Iterations without progress that open it; more than three are also how many make a loop stuck.",
+    )
     same_error: PositiveInt = Field(default=5, le=1000, description="Iterations in a row with one error that open it.")
     denials: PositiveInt = Field(default=2, le=1000, description="Permission-denied iterations in a row that open it.")
     stagnation: float | None = Field(

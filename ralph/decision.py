@@ -135,7 +135,7 @@ class DecisionSettings(BaseModel, frozen=True, extra="forbid"):
     unavailable: PositiveInt = Field(
         default=2,
         le=1000,
-        description="Refused (or, before any answer, unanswered) iterations in a row that end the run.",
+        description="Refused, logged-out (or, before any answer, unanswered) iterations in a row that end the run.",
     )
     rate_limit_wait: PositiveFloat = Field(
         default=60.0,

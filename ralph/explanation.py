@@ -147,7 +147,8 @@ def _state(analysis: Analysis) -> Stage:
 def _stuck(analysis: Analysis) -> Stage:
     stuck = analysis.stuck
     mark: Mark = "for" if stuck.detected else "told"
-    lines = tuple(Line(text=pattern, mark=mark) for pattern in stuck.repeated_patterns[:10])
+    told = (f"{piece.why}: “{piece.text}”" if piece.text else piece.why for piece in stuck.evidence[:10])
+    lines = tuple(Line(text=text, mark=mark) for text in told)
     word = f"yes ({stuck.confidence:g} % of the window repeats)" if stuck.detected else "no"
     return Stage(name="stuck", conclusion=word, lines=lines)
 

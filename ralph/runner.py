@@ -99,7 +99,7 @@ class Runner:
         rules.limits.require_measured(executor.measures, priced=model in (prices or {}))
         self._parts = Parts(
             executor=executor,
-            analyzer=analyzer or ResponseAnalyzer(keywords=keywords),
+            analyzer=analyzer or ResponseAnalyzer(keywords, no_progress=rules.breaker.settings.no_progress),
             workspace=workspace or NoWorkspace(Path.cwd()),
             verifiers=tuple(verifiers),
             strategy=strategy_named(strategy) if isinstance(strategy, str) else strategy,

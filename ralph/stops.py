@@ -4,15 +4,17 @@ The order is fixed; the first rule that applies decides:
 
 1. cancelled
 2. a claim of completion that every verifier passed (or, without verifiers, that nothing speaks against)
-3. rate-limited: a pause, which counts against nothing
-4. the executor cannot work
-5. blocked: the agent needs a person
-6. a limit
-7. the breaker is open
-8. test saturation
-9. stuck for the second time; the first time makes the next iteration a pivot
-10. the calls of an hour are used up: go on when it is over
-11. go on
+3. nobody is logged in, for the second time: waiting does not help; the first time is a pause like that of a limit
+4. rate-limited: a pause, which counts against nothing
+5. the executor cannot work
+6. blocked: the agent needs a person
+7. a limit
+8. the breaker is open
+9. test saturation
+10. stuck for the second time; the first time makes the next iteration a pivot, and so does every time that the loop
+    only watches what still runs, which may end by itself
+11. the calls of an hour are used up: go on when it is over
+12. go on
 """
 
 from collections.abc import Callable
@@ -21,6 +23,7 @@ from typing import NamedTuple
 
 from ralph.analysis.reset_time import resets_at
 from ralph.analysis.result import Evidence
+from ralph.analysis.stuck import WATCHING
 from ralph.breaker import BreakerState
 from ralph.decision import (
     LONGEST_WAIT,
@@ -142,6 +145,18 @@ def _doubted(situation: Situation) -> bool:
     return claim is not None and bool(claim.doubts) and not situation.tally.confirming
 
 
+def _logged_out(situation: Situation) -> Halt | None:
+    case = situation.case
+    if situation.tally.logins < situation.settings.unavailable:
+        return None
+    reason = f"nobody is logged in: {_said(case)}; log in as the agent's own program asks, then resume the run"
+    return Halt(stop_reason="executor_unavailable", reason=reason, evidence=_pieces(case, "limited"))
+
+
+def _why_logged_in(situation: Situation) -> str:
+    return _row(situation.tally.logins, situation.settings.unavailable, "iterations without a login")
+
+
 def _limited(situation: Situation) -> Pause | None:
     case, limit = situation.case, situation.limit
     if not case.limited:
@@ -149,12 +164,16 @@ def _limited(situation: Situation) -> Pause | None:
     until = min(_end_of_limit(situation), situation.at + timedelta(seconds=LONGEST_WAIT))
     if limit is not None and limit.until is not None:
         until = max(until, limit.until)
+    what = "nobody is logged in" if case.logged_out else "rate limited"
+    return Pause(until=until, reason=f"{what}: {_said(case)}".rstrip(": "), evidence=_pieces(case, "limited"))
+
+
+def _said(case: Case) -> str:
+    """The service's own words."""
     failure = case.output.failure
     if failure is not None and failure.failure == "rate_limited":
-        said = failure.message
-    else:
-        said = " ".join(case.output.text[:_SAID].split())
-    return Pause(until=until, reason=f"rate limited: {said}".rstrip(": "), evidence=_pieces(case, "limited"))
+        return failure.message
+    return " ".join(case.output.text[:_SAID].split())
 
 
 def _end_of_limit(situation: Situation) -> datetime:
@@ -241,7 +260,7 @@ def _why_unsaturated(situation: Situation) -> str:
 
 def _stuck_again(situation: Situation) -> Halt | None:
     why = _circles(situation.case)
-    if not why or not situation.tally.pivoted:
+    if not why or not situation.tally.pivoted or _only_watches(situation.case):
         return None
     reason = f"stuck again after a change of approach: {why}"
     return Halt(stop_reason="stuck", reason=reason, evidence=situation.case.analysis.stuck.evidence)
@@ -249,7 +268,8 @@ def _stuck_again(situation: Situation) -> Halt | None:
 
 def _why_not_stuck(situation: Situation) -> str:
     if why := _circles(situation.case):
-        return f"for the first time, which asks for another approach: {why}"
+        when = "watching what may end by itself" if _only_watches(situation.case) else "for the first time"
+        return f"{when}, which asks for another approach: {why}"
     return "this iteration moved the work" if situation.case.progressed else "nothing repeats"
 
 
@@ -266,6 +286,7 @@ def _row(count: int, most: int, what: str) -> str:
 _RULES = (
     _Rule("cancelled", _cancelled, "nobody asked for it"),
     _Rule("completed", _completed, _why_incomplete),
+    _Rule("logged out", _logged_out, _why_logged_in),
     _Rule("limited", _limited, "no rate limit was met"),
     _Rule("executor unavailable", _unavailable, _why_available),
     _Rule("blocked", _blocked, _why_not_blocked),
@@ -281,7 +302,8 @@ def _go_on(situation: Situation) -> Continue:
     case, claim, verification = situation.case, situation.claim, situation.verification
     doubted, pivot = _doubted(situation), _circles(case)
     if pivot:
-        reason = "stuck for the first time: the approach must change"
+        times = "" if situation.tally.pivoted else " for the first time"
+        reason = f"stuck{times}: the approach must change"
     elif _is_refuted(verification):
         reason = "a claim of completion was refuted"
     elif doubted:
@@ -319,6 +341,11 @@ def _circles(case: Case) -> str:
         return ""
     told = (f"{piece.why}: “{piece.text}”" if piece.text else piece.why for piece in stuck.evidence)
     return "; ".join(told) or "; ".join(stuck.repeated_patterns) or "the loop goes in circles"
+
+
+def _only_watches(case: Case) -> bool:
+    """Whether the loop goes in circles by nothing but watching what still runs."""
+    return case.analysis.stuck.repeated_patterns == (WATCHING,)
 
 
 def _pieces(case: Case, *signals: str) -> tuple[Evidence, ...]:

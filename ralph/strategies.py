@@ -66,6 +66,11 @@ class Case(BaseModel, frozen=True):
         return limited(self.output.outcome, self.analysis, progressed=self.progressed)
 
     @property
+    def logged_out(self) -> bool:
+        """Whether the limit that the turn met is a missing login."""
+        return self.limited and self.analysis.limit == "login"
+
+    @property
     def waits(self) -> bool:
         """Whether the agent asks for a person, and by its own count did nothing else."""
         return self.analysis.state in {"blocked", "question"} and not self.analysis.reports_change

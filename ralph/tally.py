@@ -17,6 +17,7 @@ class Tally(BaseModel, frozen=True):
     Attributes:
         answered: an executor has answered at least once.
         limited, refused, blocked, test_only: iterations of that kind in a row.
+        logins: limited iterations in a row that nobody was logged in for.
         questions: iterations in a row that asked a person, the blocked ones included.
         pivoted: the loop was stuck, and has had its change of approach.
         calm: iterations in a row after that which were not stuck; three of them, and a loop that is stuck again has a
@@ -26,6 +27,7 @@ class Tally(BaseModel, frozen=True):
 
     answered: bool = False
     limited: NonNegativeInt = 0
+    logins: NonNegativeInt = 0
     refused: NonNegativeInt = 0
     blocked: NonNegativeInt = 0
     questions: NonNegativeInt = 0
@@ -40,7 +42,8 @@ class Tally(BaseModel, frozen=True):
         if isinstance(case.output.outcome, Interrupted):
             return self
         if case.limited:
-            return self.model_copy(update={"limited": self.limited + 1})
+            logins = self.logins + 1 if case.logged_out else 0
+            return self.model_copy(update={"limited": self.limited + 1, "logins": logins})
         turned_down = failure is not None and (
             failure.failure == "refused" or (failure.failure == "unavailable" and not self.answered)
         )
@@ -50,6 +53,7 @@ class Tally(BaseModel, frozen=True):
             update={
                 "answered": self.answered or failure is None,
                 "limited": 0,
+                "logins": 0,
                 "refused": self.refused + 1 if turned_down else 0,
                 "blocked": self.blocked + 1 if case.waits and analysis.state == "blocked" else 0,
                 "questions": self.questions + 1 if case.waits else 0,

@@ -61,6 +61,7 @@ class ResponseAnalyzer:
         languages: whose words are known.
         window: iterations that are searched for repetition.
         repeats: how often something has to repeat.
+        no_progress: iterations without progress in a row that are a circle, where those are more.
     """
 
     def __init__(
@@ -71,10 +72,11 @@ class ResponseAnalyzer:
         detectors: Sequence[Detector] = (),
         window: int = WINDOW,
         repeats: int = REPEATS,
+        no_progress: int = REPEATS,
     ) -> None:
         self._words = vocabulary(tuple(keywords), tuple(languages))
         self._detectors = (*DETECTORS, *detectors)
-        self._window, self._repeats = window, repeats
+        self._window, self._repeats, self._no_progress = window, repeats, no_progress
 
     def analyze(self, output: Output, status: Status, context: AnalysisContext) -> Analysis:
         """The analysis of one reply; the same for the same arguments. It never raises on an agent's text.
@@ -107,6 +109,7 @@ class ResponseAnalyzer:
             question=state.question,
             retry_after=state.retry_after,
             limited_until=state.limited_until,
+            limit=state.limit,
             reports_change=reported,
             standstill=still,
             warnings=(*failed, *_warnings(metrics, work, status)),
@@ -156,7 +159,8 @@ class ResponseAnalyzer:
             standstill=still,
         )
         passes = [past for past in context.past if (past.state == "limited") is (state == "limited")]
-        return stuck((*passes, seen), outside, window=self._window, repeats=self._repeats)
+        seeking = {"window": self._window, "repeats": self._repeats, "no_progress": self._no_progress}
+        return stuck((*passes, seen), outside, **seeking)
 
 
 def analyze_text(

@@ -146,6 +146,7 @@ class Analysis(BaseModel, frozen=True):
         retry_after: seconds after which a "limited" agent may be asked again; None where it does not say.
         limited_until: when the limit ends, in the reply's words or as a Unix time: "3pm (Europe/Berlin)", "1760000000".
             `reset_time.resets_at` makes a point in time of it; empty where none is named.
+        limit: what a "limited" reply met: "usage limit", "rate limit", "credit", "overloaded" or "login".
         reports_change: whether the status block counts changed files or completed tasks; None where it does not count.
         standstill: that this iteration moved nothing, in the reply's own words: everything was "done" before, all was
             left "unchanged", it is "watching" what still runs, or tells of "tests" alone; empty where it says none of
@@ -168,6 +169,7 @@ class Analysis(BaseModel, frozen=True):
     question: str = ""
     retry_after: float | None = None
     limited_until: str = ""
+    limit: str = ""
     reports_change: bool | None = None
     standstill: Standstill = ""
     warnings: tuple[str, ...] = ()

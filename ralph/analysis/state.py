@@ -33,12 +33,13 @@ _AROUND = 400
 
 
 class Standing(NamedTuple):
-    """The state with what belongs to it: the question asked of a person, and when a limit ends."""
+    """The state with what belongs to it: the question asked of a person, and which limit was met and when it ends."""
 
     state: State
     question: str = ""
     retry_after: float | None = None
     limited_until: str = ""
+    limit: str = ""
 
 
 def standing(reply: Reply, completion: Completion, *, told: bool = False) -> Standing:
@@ -87,9 +88,12 @@ def _failed(outcome: Outcome, reply: Reply) -> State | None:
 
 
 def _limited(reply: Reply) -> Standing:
-    wait, until = reply.signals.first("retry_after"), reply.signals.first("limited_until")
+    met, wait, until = (reply.signals.first(kind) for kind in ("limited", "retry_after", "limited_until"))
     return Standing(
-        "limited", retry_after=float(wait.amount) if wait else None, limited_until=until.name if until else ""
+        "limited",
+        retry_after=float(wait.amount) if wait else None,
+        limited_until=until.name if until else "",
+        limit=met.name if met else "",
     )
 
 

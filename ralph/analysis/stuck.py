@@ -19,10 +19,12 @@ from ralph.analysis.signatures import normalised
 from ralph.pattern import pattern
 from ralph.status.fields import storable
 
-__all__ = ["REPEATS", "WINDOW", "detect_stuck_loop", "stuck"]
+__all__ = ["REPEATS", "WATCHING", "WINDOW", "detect_stuck_loop", "stuck"]
 
 REPEATS = 3
 WINDOW = 5
+WATCHING = "watching"
+"""The circle of replies that only watch what still runs. By itself it may end without anybody's doing."""
 _SHOWN = 120
 _FREE = Stuck()
 _NUMBER = pattern(r"\d+")
@@ -61,6 +63,7 @@ def stuck(
     *,
     window: int = WINDOW,
     repeats: int = REPEATS,
+    no_progress: int = REPEATS,
 ) -> Stuck:
     """Whether the last iterations go in circles.
 
@@ -68,10 +71,13 @@ def stuck(
         passes: the iterations, oldest first, the one at hand last.
         errors: error patterns from outside, counted as often as they stand there.
         window: iterations whose errors are counted.
+        no_progress: iterations in a row without progress that are a circle; never fewer than `repeats`.
     """
     recent = passes[-window:]
     frequency = Counter([*(pattern for one in recent for pattern in one.error_signatures), *errors])
     circles = [circle for find in _finders(len(passes), repeats) if (circle := find(passes, repeats))]
+    if circle := _no_progress(passes, max(repeats, no_progress)):
+        circles.append(circle)
     if not circles and not frequency:
         return _FREE
     only_errors = all(one.progressed is None for one in recent) and not _varied(recent)
@@ -126,7 +132,7 @@ def _no_progress(passes: Sequence[Past], repeats: int) -> _Circle | None:
 
 def _standing_still(passes: Sequence[Past], repeats: int) -> _Circle | None:
     """Replies that say, in whatever words, that they moved nothing: all of the last few; or all but one, unless they
-    watch something, or are tests or errors.
+    are tests or errors.
     """
     last = passes[-repeats - 1 :]
     ways = [_standstill(one) for one in last]
@@ -147,12 +153,12 @@ _STANDSTILLS = {
     "done": ("already done", "say that everything is done already"),
     "waiting": ("waiting for a person", "wait for a person"),
     "unchanged": ("nothing changed", "say that they changed nothing"),
-    "watching": ("watching", "only watch what still runs"),
+    "watching": (WATCHING, "only watch what still runs"),
     "tests": ("the same tests", "tell of the same tests and of nothing else"),
     "error": ("only errors", "are errors and nothing else"),
 }
 """For each way in which a reply stands still, the circle's name and what the replies of one do."""
-_RESTING = frozenset({"done", "waiting", "unchanged"})
+_RESTING = frozenset({"done", "waiting", "unchanged", "watching"})
 
 
 def _standstill(one: Past) -> str:
@@ -196,7 +202,6 @@ _CIRCLES: tuple[_Finder, ...] = (
     _same_words,
     _in_turns,
     _only_tests,
-    _no_progress,
     _standing_still,
     _at_a_limit,
     _denied,

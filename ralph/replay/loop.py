@@ -44,10 +44,12 @@ class Judging:
             limits: others than those of the settings.
         """
         limits = Limits(**settings.limits.model_dump()) if limits is None else limits
+        breaker = CircuitBreaker(settings.breaker_settings())
+        keywords = [Keyword(**keyword.model_dump()) for keyword in settings.keywords]
         return cls(
-            Rules(CircuitBreaker(settings.breaker_settings()), limits, settings.decision),
+            Rules(breaker, limits, settings.decision),
             strategy_named(settings.strategy),
-            ResponseAnalyzer(keywords=[Keyword(**keyword.model_dump()) for keyword in settings.keywords]),
+            ResponseAnalyzer(keywords, no_progress=breaker.settings.no_progress),
             tuple(StatusField(**field.model_dump()) for field in settings.status_fields),
             settings.promise,
         )
