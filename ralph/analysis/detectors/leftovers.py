@@ -3,6 +3,7 @@
 | signal | such as | contradicts |
 |---|---|---|
 | `open_end` | "Remaining work: …", "- ⏳ …", 待完成：… | every claim |
+| `unfinished` | "The printer is left.", "Ten services are still on the old logger." | every claim |
 | `failing_check` | "The build fails" | every claim |
 | `next_piece` | "Next task (Phase 4): …", "Remaining stories:", 下一个任务 | a reply that is given no task |
 | `next_steps` | "Next steps: …" | the same, where it does not claim the whole |
@@ -36,6 +37,14 @@ _LABEL = pattern(r"[^\n:：]{0,60}[:：]")
 _NUMBER = pattern(r"[\s*_#-]{0,4}\d")
 _ITEM = pattern(r"\n[ \t]{0,8}(?:[-*+•]|\d{1,2}[.)])[ \t][^\n]{0,200}")
 _MARKS = " \t\n*_#>-•.0123456789)✅❌⚠️🔄⏳"
+_SOME = pattern(
+    r"[\s*_>-]*(?:the )?(?:other |remaining )?(?:\d{1,6}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|some|several"
+    r"|a few|most|many|rest|others?|remaining)\b[^,;:]{0,80}\Z"
+)
+"""A number of things, as the subject of a sentence, up to its verb."""
+_ROW = pattern(r"(?<=\n)[ \t]{0,8}(?:\||[-*+•]|\d{1,2}[.)])[^\n]{1,400}")
+_TICK = pattern(r"[✅✔☑]")
+_UNTICKED = pattern(r"[🔄⏳🚧⌛⬜🔲]|❌(?=[\s*_]*(?:\||\Z|not|no|missing|todo|pending|open|未|没|沒|尚))")
 _EXCUSES: tuple[Role, ...] = ("beyond", "mended", "optional")
 
 
@@ -44,6 +53,7 @@ def detect_leftovers(reply: Reply) -> Iterable[Signal]:
     found = _Leftovers(reply)
     kinds: list[tuple[str, Callable[[], Iterator[Span]], str]] = [
         ("open_end", found.open_ends, "Something is left to do."),
+        ("unfinished", found.unfinished, "Something is said not to be finished."),
         ("failing_check", found.failing_checks, "A check fails."),
     ]
     if not assignment(reply.context.task).given:
@@ -64,6 +74,7 @@ class _Leftovers:
         self._reply, self._scope = reply, reply.scope
         self._text, self._prose = reply.reading.text, reply.reading.prose
         self._begin = announced(reply)
+        self._objections = Objections(reply)
 
     def open_ends(self) -> Iterator[Span]:
         """Labels of what is left with something under them, and items that are marked as being worked on."""
@@ -71,6 +82,33 @@ class _Leftovers:
         for hit in self._after("underway"):
             if self._is_status(hit):
                 yield hit.start, hit.end
+        yield from self._open_rows()
+
+    def _open_rows(self) -> Iterator[Span]:
+        """Rows and items of a list of states, of which some are ticked, that are marked as not done."""
+        text = self._reply.reading.unfenced
+        if text.isascii() or not _TICK.search(text, self._begin):
+            return
+        for row in _ROW.finditer(text, self._begin):
+            mark = _UNTICKED.search(row[0])
+            if mark and not _TICK.search(row[0]) and not self._scope.within("optional", row.span()):
+                yield row.start() + mark.start(), row.start() + mark.end()
+
+    def unfinished(self) -> Iterator[Span]:
+        """Statements that something is left, or that a number of things are still as they were."""
+        for hit in self._after("unfinished"):
+            if not (self._is_excused(hit) or self._scope.negated(hit, 4)):
+                yield hit.start, hit.end
+        for hit in self._after("persisting"):
+            begin, _ = self._objections.sentence(hit)
+            if _SOME.match(self._prose[begin : hit.start]) and not self._is_excused(hit):
+                yield hit.start, hit.end
+
+    def _is_excused(self, hit: Hit) -> bool:
+        sentence = self._objections.sentence(hit)
+        if self._scope.reading.in_heading(hit.start) or self._objections.is_described(hit):
+            return True
+        return any(self._scope.within(role, sentence) for role in (*_EXCUSES, "proviso"))
 
     def failing_checks(self) -> Iterator[Span]:
         """Checks that are said to fail, without a condition or an excuse."""
@@ -81,7 +119,7 @@ class _Leftovers:
             sentence = scope.reading.sentence(hit.start)
             excused = any(scope.within(role, sentence) for role in _EXCUSES)
             turned = scope.negated(hit, 4) or scope.before("future", hit, 6) or scope.before("proviso", hit, 6)
-            if not excused and not turned:
+            if not (excused or turned or self._objections.is_described(hit)):
                 yield hit.start, hit.end
 
     def next_pieces(self) -> Iterator[Span]:
@@ -92,7 +130,9 @@ class _Leftovers:
                 yield hit.start, hit.end
         for hit in self._after("open"):
             goal = scope.before("goal", hit, 2)
-            if goal and not (scope.negated(goal, 3) or scope.negated(hit, 2) or self._is_optional(hit)):
+            if goal is None or self._objections.is_described(hit):
+                continue
+            if not (scope.negated(goal, 3) or scope.negated(hit, 2) or self._is_optional(hit)):
                 yield goal.start, hit.end
         for hit in self._after("begin"):
             stage = scope.after("stage", hit, 2)
@@ -110,9 +150,8 @@ class _Leftovers:
         said = (signal.name.lower() for signal in self._reply.signals.of("completion_keyword", "completion_claim"))
         if self._claims_whole() or any(name in known and known[name].points for name in said):
             return
-        objections = Objections(self._reply)
         for hit in bounded(self._reply, finished(self._reply)):
-            if objections.is_partial(hit):
+            if self._objections.is_partial(hit):
                 yield hit.start, hit.end
 
     def _claims_whole(self) -> bool:

@@ -11,15 +11,28 @@ from ralph.pattern import pattern
 
 __all__ = ["Objections"]
 
+_TAKEN = 20
+"""Words of a sentence that may take a claim back."""
 _NEAR = 300
 """Characters of a sentence on either side of a word that are looked at."""
 _QUANTITY = pattern(r"\d|first")
 _SHARE = pattern(r"(?<![\d/])(\d{1,6})\s?(?:/|of|out of)\s?(?:the )?(\d{1,6})(?![\d/])")
-_PERCENT = pattern(r"(?<![\w.,])\d{1,2}(?:\.\d{1,3})?\s?[%％]")
+_PERCENT = pattern(r"(?<![\w.,])\d{1,2}(?:\.\d{1,3})?\s?(?:[%％]|percent\b|per cent\b)")
 _PART = pattern(r"\bfirst\s(?:\d{1,4}|one|two|three|four|five|few|half|part|step|phase|batch)\b")
 _COUNTED = pattern(r"[\s*_]{1,4}\d{1,4}\s(?!of\b|out\b)(?:[a-z-]{1,20}\s){0,2}[a-z]")
-_ASIDE = pattern(r"(?:ok|okay|great|good|well|right|nice)?[\s,]{0,3}(?:that's|that is|this is)\s+\w+[.!]?")
+_INTERJECTION = (
+    r"(?:ok|okay|great|good|well|right|nice|yep|yeah|yes|yup|cool|sure|alright|awesome|perfect|got it|excellent)"
+)
+_ASIDE = pattern(
+    rf"(?:{_INTERJECTION}[\s,!.]{{0,3}})?(?:that's|that is|this is)\s+\w+(?:\s+and\s+\w+)?[.!]?"
+    rf"|{_INTERJECTION}[\s,]{{1,3}}(?:it's |it is |all )?\w+(?:\s+and\s+\w+)?[.!]"
+)
+_BARE = pattern(r"\w+[.!]*")
 _BOX = pattern(r"(?:[-*+]|\d{1,3}[.)])\s\[[ x]\]")
+_MARKED = pattern(r"(?:\b(?:as|to|into)|[=:]|->|→)[\s*_]{1,3}(?:[a-z]{1,12}[\s*_]{1,3}(?:and|or)[\s*_]{1,3})?\Z")
+"""What stands before a word that something is marked with: "set to done", "marked as done and complete"."""
+_LABEL = 60
+"""Characters of a label that says what is wanted."""
 _NUMBER = pattern(r"[\s*_#-]{0,4}\d")
 _UNIT = pattern(r"\b(?:step|phase|part|task|story|milestone|iteration|stage|item|sprint|session)\s{0,2}#?\d{1,4}\b")
 
@@ -43,7 +56,7 @@ class Objections:
             return f"It has not happened yet: “{future.name}”."
         if condition := self._condition(hit):
             return f"It depends on something: “{condition.name}”."
-        if taken := scope.taken_back(hit):
+        if taken := self._taken_back(hit):
             return f"“{taken.name}” takes it back."
         return self._misplaced(hit) or self._partial(hit) or self._echoed(hit)
 
@@ -51,6 +64,8 @@ class Objections:
         """The same of a single word, which may also be said of what comes before the work."""
         if objection := self.to(hit):
             return objection
+        if _MARKED.search(self.scope.reading.prose, max(0, hit.start - 40), hit.start):
+            return "It is what something is marked with."
         preparation = None if self.task.is_named(self._text(hit)) else self._preparation(hit)
         return f"It is said of what comes before the work: “{preparation.name}”." if preparation else ""
 
@@ -72,7 +87,32 @@ class Objections:
         for found in self.scope.within("proviso", (begin, hit.start))[:1]:
             if not self.scope.reading.prose[begin : found.start].strip(" \n*_-"):
                 return found
-        return self.scope.after("proviso", hit, 2) or self.scope.before("reported", hit, 12)
+        return self.scope.after("proviso", hit, 2) or self.scope.before("reported", hit, 12) or self._wanted(hit, begin)
+
+    def _wanted(self, hit: Hit, begin: int) -> Hit | None:
+        """What says in a label before a word that it is wanted: "Goal: …", "The task said: …"."""
+        label, colon, _ = self.scope.reading.prose[begin : hit.start].rpartition(":")
+        if not colon or len(label) > _LABEL:
+            return None
+        return next((found for found in self.scope.within("wanted", (begin, begin + len(label)))), None)
+
+    def _taken_back(self, hit: Hit) -> Hit | None:
+        """What in its sentence takes it back; not a word that tells of what the work does: "shows how many are left"."""
+        taken = self.scope.taken_back(hit)
+        if taken is None or not self.is_described(taken):
+            return taken
+        sentence = self.scope.reading.sentence(hit.start)
+        words = (*self.scope.within("contrast", sentence)[:_TAKEN], *self.scope.within("qualifier", sentence)[:_TAKEN])
+        for found in words:
+            if not (hit.start <= found.start < hit.end or self.scope.negated(found, 2) or self.is_described(found)):
+                return found
+        return None
+
+    def is_described(self, hit: Hit) -> bool:
+        """Whether a word tells of what the work does, behind a word that says so."""
+        begin, _ = self.sentence(hit)
+        found = self.scope.within("described", (begin, hit.start))[-1:]
+        return bool(found) and found[0].start >= begin and found[0].start != begin
 
     def _misplaced(self, hit: Hit) -> str:
         """What the shape of its sentence says against a word."""
@@ -80,11 +120,18 @@ class Objections:
         sentence = self.scope.reading.prose[begin:end].strip()
         if sentence.endswith(("?", "？")):
             return "It is asked, not said."
-        if _ASIDE.fullmatch(sentence):
+        if _ASIDE.fullmatch(sentence) or self._goes_on_aside(sentence, begin):
             return "It is said in passing, not in a report of work."
         if _BOX.match(sentence):
             return "It stands in a checklist, whose boxes count by themselves."
         return ""
+
+    def _goes_on_aside(self, sentence: str, begin: int) -> bool:
+        """Whether a bare word follows an aside: "Yep, done! Finished!"."""
+        if not begin or not _BARE.fullmatch(sentence):
+            return False
+        first, _ = self.scope.reading.sentence(begin - 1)
+        return _ASIDE.fullmatch(self.scope.reading.prose[max(first, begin - _NEAR) : begin].strip()) is not None
 
     def _partial(self, hit: Hit) -> str:
         """Whether it is said of a part of the whole. A part that the task itself names is the whole."""

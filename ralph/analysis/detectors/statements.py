@@ -29,9 +29,9 @@ _COPULA = pattern(
 )
 _OF_OTHER = pattern(
     r"\b(?:for|of|in|to|with|on|from|by|about|that|which|who|if|when|after|before|until|tests?|is|are|was|were|has|need"
-    r"|needs|next|first|each|de|del|para|en|con|que)\b|\d"
+    r"|needs|next|first|each|de|del|para|en|con|que)\b|\d|[第部]|[前下其][一二兩两三中]"
 )
-_CLAUSE = pattern(r"[,;:!?—–•✅🎉✓✔☑️]|\b(?:and|so|y)\b|(?<=\s)-(?=\s)")
+_CLAUSE = pattern(r"[,;:!?，：；、（(—–•✅🎉✓✔☑️]|\b(?:and|so|y)\b|(?<=\s)-(?=\s)")
 _VERB = pattern(r"\b(?:is|are|was|were|but|needs?|will|has|have|que)\b")
 _BEHIND = pattern(
     r"[\s*_]*(?:\Z|[#\d(]|(?:for|of|to|from|in|on|with|into|itself|as|de|del|a|para|en)\b|[a-z]{1,10}-\d)"
@@ -70,6 +70,8 @@ def _subject(reply: Reply, predicate: Hit, roles: Iterable[Role]) -> Hit | None:
     """The subject of a predicate, right before it or with a copula in between."""
     scope, prose = reply.scope, reply.reading.prose
     begin = max(reply.reading.sentence(predicate.start)[0], predicate.start - _REACH)
+    if not any(scope.within(role, (begin, predicate.start)) for role in roles):
+        return None
     lead = prose[begin : predicate.start]
     clause = begin + max((mark.end() for mark in _CLAUSE.finditer(lead)), default=0)
     copula = _COPULA.search(lead)
@@ -84,7 +86,8 @@ def _subject(reply: Reply, predicate: Hit, roles: Iterable[Role]) -> Hit | None:
                 continue
             if joined and _BEHIND.match(between) and not _VERB.search(between):
                 return subject
-            if not joined and not between.strip(_MARKS) and predicate.name in reply.words.keywords:
+            says = predicate.name in reply.words.keywords or not predicate.name.isascii()
+            if not joined and not between.strip(_MARKS) and says:
                 return subject
     return None
 

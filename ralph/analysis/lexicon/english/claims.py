@@ -167,7 +167,17 @@ CLAIMS: Words = {
     "yours": alone("your"),
     "part": alone(
         *("this loop", "this loop's", "loop's", "this iteration", "this iteration's", "this pass", "this round"),
-        *("this turn", "this cycle", "current loop", "current iteration", "one task", "one item", "one story"),
+        *(
+            "this turn",
+            "this cycle",
+            "for today",
+            "for tonight",
+            "current loop",
+            "current iteration",
+            "one task",
+            "one item",
+            "one story",
+        ),
         *("sub-task", "subtask", "first half", "first part", "half of", "part of", "parts of", "some of", "most of"),
         *("for now", "the core of", "a first version", "initial version", "groundwork", "scaffolding", "a subset"),
         *("proof of concept", "the infrastructure for", "the foundation for", "the first step", "several of"),

@@ -88,6 +88,7 @@ COMPLETION: Words = {
         *("will", "would", "shall", "should", "must", "going to", "to be", "to get", "to complete", "to finish"),
         *("need to", "needs to", "have to", "has to", "plan to", "want to", "trying to", "try to", "aim to"),
         *("once", "when", "if", "until", "till", "unless", "before", "after", "whether", "as soon as"),
+        *("hopefully", "presumably", "supposed to"),
         *("i'll", "we'll", "it'll", "let me", "let's", "can be", "could be", "may be", "might be", "mark as"),
         *(
             "failed to",

@@ -1,0 +1,121 @@
+"""Spanish words of claims: who says that what is finished, what is left, and what comes next."""
+
+from itertools import product
+
+from ralph.analysis.lexicon.base import Words, alone
+
+__all__ = ["CLAIMS"]
+
+_ENDINGS = ("o", "a", "os", "as")
+
+
+def _forms(*stems: str) -> tuple[str, ...]:
+    """Participles in every gender and number."""
+    return tuple(stem + ending for stem, ending in product(stems, _ENDINGS))
+
+
+CLAIMS: Words = {
+    "all": alone("todos los", "todas las", "todos", "todas", "cada"),
+    "everything": alone("todo el proyecto", "toda la tarea", "todo el trabajo", "todo lo pedido"),
+    "goal": alone(
+        *(
+            "tarea",
+            "tareas",
+            "requisito",
+            "requisitos",
+            "criterios de aceptación",
+            "criterios",
+            "historia",
+            "historias",
+        ),
+        *("objetivos", "pasos", "fases", "puntos", "elementos", "funcionalidad", "funcionalidades", "cambios"),
+        *("proyecto", "migración", "refactorización", "especificación", "entregables"),
+    ),
+    "whole": alone(
+        *(
+            "tarea",
+            "proyecto",
+            "migración",
+            "refactorización",
+            "funcionalidad",
+            "historia",
+            "implementación",
+            "encargo",
+        ),
+        *("integración", "traducción", "trabajo en", "trabajo sobre", "incidencia"),
+    ),
+    "trouble": alone("error", "fallo", "fuga", "problema", "bloqueo", "regresión", "bug"),
+    "stands": {"resuelto": _forms("resuelt", "arreglad", "corregid", "solucionad"), "fuera": ("ha desaparecido",)},
+    "closed": {
+        "cumplido": _forms("cumplid", "satisfech"),
+        "implementado": _forms("implementad", "entregad", "migrad", "integrad"),
+        "marcado": _forms("marcad"),
+    },
+    "achieve": alone(
+        *(
+            f"{have} {what}"
+            for have, what in product(
+                ("he", "hemos", "se ha", "se han"),
+                ("implementado", "corregido", "arreglado", "migrado", "resuelto", "refactorizado", "solucionado"),
+            )
+        ),
+        *("implementé", "corregí", "arreglé", "migré", "resolví", "refactoricé", "solucioné"),
+    ),
+    "agent": alone("hemos", "lo he", "la he", "ya he"),
+    "outright": alone("con éxito", "correctamente", "exitosamente"),
+    "nothing left": alone(
+        *("no queda nada por hacer", "no queda nada pendiente", "no quedan tareas", "no quedan tareas pendientes"),
+        *("no hay tareas pendientes", "no hay nada más que hacer", "no queda trabajo pendiente"),
+    ),
+    "needless": alone("no hacía falta ningún cambio", "no hay que cambiar nada", "no se necesitan cambios"),
+    "last": alone("era la última tarea", "era el último paso", "era el último punto", "la última tarea pendiente"),
+    "asked": alone("según lo pedido", "como se pedía", "tal como se pidió", "según la especificación"),
+    "part": alone(
+        *("esta iteración", "este ciclo", "esta vuelta", "una parte", "la mayoría", "por ahora", "de momento"),
+        *("la primera parte", "el primer paso", "la primera tarea", "una primera versión", "la mitad", "por hoy"),
+    ),
+    "preparation": alone("análisis", "planificación", "investigación", "lectura", "exploración", "revisión"),
+    "stage": alone("fase", "etapa", "paso", "parte", "iteración", "hito"),
+    "proviso": alone("una vez", "si", "cuando", "a menos que", "siempre que", "en cuanto"),
+    "reported": alone("dijiste", "según el registro", "dice que", "por ejemplo"),
+    "unfinished": alone(
+        *("queda por", "quedan por", "falta por", "faltan por", "todavía no está", "todavía no están", "aún no está"),
+        *(
+            "aún no están",
+            "sin terminar",
+            "a medias",
+            "no se puede cerrar",
+            "sin empezar",
+            "todavía falta",
+            "aún falta",
+        ),
+        *("no he probado", "queda pendiente", "quedan pendientes", "sigue pendiente", "siguen pendientes"),
+    ),
+    "described": alone("muestra", "muestran", "indica", "indican", "cuántos", "cuántas", "si el usuario"),
+    "wanted": alone("objetivo", "requisito", "requisitos", "pide", "criterio", "se espera"),
+    "act": alone(
+        *("voy a", "vamos a", "ahora voy", "ahora tengo", "ahora necesito", "déjame", "permíteme", "a continuación"),
+        *("necesito", "ahora ejecuto", "ahora escribo", "ahora actualizo", "empiezo por", "paso a", "procedo a"),
+    ),
+    "closer": alone("resumen", "resumir", "en resumen", "informe", "terminar aquí", "avísame", "si necesitas"),
+    "recap": alone(
+        *("resumen", "en resumen", "cambios:", "cambios realizados", "archivos modificados", "archivos creados"),
+        *("lo que hice", "qué cambió", "verificación"),
+    ),
+    "verified": alone(
+        *("compila sin errores", "sin errores", "sin fallos", "todo en verde", "pasan todas", "pasan todos"),
+        *("compila correctamente", "en verde"),
+    ),
+    "passes": alone("pasa", "pasan", "pasaron", "han pasado", "correcto", "correcta"),
+    "committed": alone("commit hecho", "confirmado en git"),
+    "following": alone(
+        *("siguiente tarea", "próxima tarea", "siguiente fase", "próxima fase", "siguiente paso", "próximo paso"),
+        *("tareas restantes", "tareas pendientes", "siguiente historia"),
+    ),
+    "later": alone("siguientes pasos", "próximos pasos"),
+    "left": alone("pendiente", "pendientes", "por hacer", "falta", "faltan", "trabajo pendiente", "en curso"),
+    "optional": alone("opcional", "opcionales", "si quieres", "si lo deseas", "más adelante", "fuera de alcance"),
+    "check": alone("pruebas", "prueba", "tests", "test", "compilación", "build", "lint", "suite"),
+    "failing": alone("falla", "fallan", "fallaron", "no pasa", "no pasan", "en rojo"),
+    "beyond": alone("entorno", "permisos", "ajeno", "ajena", "previo", "previa", "ya existía", "sandbox"),
+}
