@@ -142,7 +142,7 @@ def _standing_still(passes: Sequence[Past], repeats: int) -> _Circle | None:
     if times < repeats or any(one.progressed for one in last):
         return None
     way, count = Counter(filter(None, reversed(ways))).most_common(1)[0]
-    if way == "tests" and (last[-1].test_only or not _same_numbers(last[-repeats:])):
+    if way == "tests" and (_only_tests(passes, repeats) or not _same_numbers(last[-repeats:])):
         return None
     name, told = _STANDSTILLS[way]
     others = f" and {times - count} more moved nothing" if count < times else ""

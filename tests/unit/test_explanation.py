@@ -86,3 +86,8 @@ async def test_a_stored_iteration_is_explained_as_it_was_decided() -> None:
     assert records[-1].decision.kind == "complete"
     assert records[-1].claim is not None
     assert records[-1].claim.reason == "EXIT_SIGNAL: true"
+
+
+def test_what_repeats_is_told_with_how_often_and_in_which_words() -> None:
+    said = chain("I read the file.", previous=["I read the file.", "I read the file."])["stuck"]
+    assert lines(said) == "the same output 3 times: “I read the file.”"

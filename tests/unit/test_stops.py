@@ -55,6 +55,7 @@ def name(decision: Decision) -> str:
 STOPS: list[tuple[str, dict[str, Any]]] = [
     ("cancelled", {"outcome": Interrupted(by="signal")}),
     ("complete", {"claim": CLAIM, "verification": PASSED}),
+    ("executor_unavailable", {"tally": {"logins": 2}}),
     ("pause", {"outcome": LIMITED}),
     ("executor_unavailable", {"tally": {"refused": 2}, "outcome": Failed(failure="refused")}),
     ("blocked", {"tally": {"blocked": 2}}),
@@ -100,6 +101,7 @@ def test_of_any_stops_together_the_first_is_the_decision(numbers: set[int]) -> N
         ("completed", situation(case(), claim=CLAIM, verification=REFUTED), "refuted by `tests`"),
         ("completed", situation(case(), claim=DOUBTED), "the claim waits for its confirmation: two is open"),
         ("limited", situation(case()), "no rate limit was met"),
+        ("logged out", situation(case()), "no iterations without a login"),
         ("executor unavailable", situation(case()), "the executor answered"),
         (
             "executor unavailable",
@@ -381,6 +383,34 @@ def test_the_words_of_a_limit_leave_every_other_count_alone() -> None:
     again = ruled(limited(), before.after(limited()).after(limited()))
     assert isinstance(again, Pause)
     assert again.until == AT + timedelta(seconds=120)
+
+
+# Waiting helps against a limit, but logs nobody in.
+def test_who_is_not_logged_in_is_asked_once_more_and_then_told_to_log_in() -> None:
+    out = case(output={"text": "Please run /login"}, state="limited", limit="login")
+    once = Tally().after(out)
+    first = ruled(out, once)
+    assert isinstance(first, Pause)
+    assert first.reason == "nobody is logged in: Please run /login"
+    second = ruled(out, once.after(out))
+    assert isinstance(second, Halt)
+    assert second.stop_reason == "executor_unavailable"
+    assert "Please run /login; log in" in second.reason
+    for between in (case(), limited()):
+        assert isinstance(ruled(out, once.after(between).after(out)), Pause)
+    assert isinstance(ruled(out, once.after(out), settings=DecisionSettings(unavailable=3)), Pause)
+
+
+def test_watching_what_runs_asks_for_another_approach_each_time_and_ends_nothing() -> None:
+    watching = Stuck(detected=True, repeated_patterns=("watching",), evidence=(CIRCLE,))
+    again = ruled(case(stuck=watching), Tally(pivoted=True))
+    assert isinstance(again, Continue)
+    assert "the same output 3 times" in again.pivot
+    assert again.reason == "stuck: the approach must change"
+    both = watching.model_copy(update={"repeated_patterns": ("repeated output", "watching")})
+    assert isinstance(ruled(case(stuck=both), Tally(pivoted=True)), Halt)
+    considered = {each.rule: each.why for each in consider(situation(case(stuck=watching), Tally(pivoted=True)))}
+    assert considered["stuck"].startswith("watching what may end by itself")
 
 
 # Another tool's record of a failed turn may hold the service's message as the reply.

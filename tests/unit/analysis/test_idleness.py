@@ -30,3 +30,26 @@ def _block(signal: str, files: int) -> str:
 )
 def test_who_found_nothing_to_do(text: str, idle: bool) -> None:
     assert (analyze_text(text).standstill == "done") is idle
+
+
+# How a reply stands still in its own words; "done" is above.
+@pytest.mark.parametrize(
+    ("text", "standstill"),
+    [
+        ("I looked at the plan. No files were changed.", "unchanged"),
+        ("Nothing new since the last pass.", "unchanged"),
+        ("I did not modify anything, as the choice is open.", "unchanged"),
+        ("Added the reader. No changes to the writer.", ""),
+        ("If no changes are wanted, say so.", ""),
+        ("The index has no result yet; it's still running.", "watching"),
+        ("It is no longer running in the background.", ""),
+        ("Added the page while the import is still running.", ""),
+        ("All 31 tests pass.", "tests"),
+        ("The export works; 31 tests pass.", ""),
+        ("Added a test. All 31 tests pass.", ""),
+        (f"{DONE} There is nothing left to do.\n---RALPH_STATUS---\nFILES_MODIFIED: 2\n---END_RALPH_STATUS---", ""),
+        ("", ""),
+    ],
+)
+def test_how_a_reply_stands_still(text: str, standstill: str) -> None:
+    assert analyze_text(text).standstill == standstill

@@ -186,6 +186,79 @@ def test_waiting_for_a_person_in_other_words_each_time_is_stuck() -> None:
     assert not _replies(*asked[1:]).detected
 
 
+# Replies that say in other words each time that nothing was moved; by the circle that they make.
+@pytest.mark.parametrize(
+    ("circle", "replies"),
+    [
+        (
+            "nothing changed",
+            (
+                "Compared the two designs; no files were changed.",
+                "Again I made no edits.",
+                "I left all as it is: 0 changes.",
+            ),
+        ),
+        ("nothing changed", ("本輪未更動任何檔案。", "沒有任何變更。", "这一轮没有修改代码。")),
+        ("nothing changed", ("Sin cambios en esta vuelta.", "No se han hecho cambios.", "Ningún archivo modificado.")),
+        (
+            "watching",
+            ("The import is still running.", "It's still in progress.", "Still processing; nothing I can add."),
+        ),
+        ("watching", ("索引仍在运行。", "它还在进行，暂无结果。", "索引在后台继续运行。")),
+        (
+            "watching",
+            ("La copia sigue en ejecución.", "Sigue ejecutándose.", "La copia sigue en curso, en segundo plano."),
+        ),
+        ("the same tests", ("All 31 tests pass.", "Ran the tests: 31 passed, 0 failed.", "31 tests passed again.")),
+        (
+            "only errors",
+            ("API Error: Connection error.", "API Error: 500 Internal server error", "Error: socket hang up"),
+        ),
+    ],
+)
+def test_replies_that_move_nothing_are_a_circle_in_whatever_words(circle: str, replies: tuple[str, ...]) -> None:
+    assert circle in _replies(*replies).repeated_patterns
+    assert not _replies(*replies[:2]).detected
+    assert not _loop(list(replies), progressed=True).detected
+
+
+def test_standing_still_in_several_ways_is_one_circle() -> None:
+    found = _replies("Nothing was changed.", "I cannot proceed without write access.", "I'm blocked: no write access.")
+    assert found.repeated_patterns == ("waiting for a person",)
+    assert found.evidence[0].why == "2 iterations wait for a person and 1 more moved nothing"
+
+
+# None of these stands still, whatever words they have in common.
+@pytest.mark.parametrize(
+    "replies",
+    [
+        [f"Added the {part}. No changes to the public interface." for part in ("lexer", "parser", "printer")],
+        [f"{part} work; 45 tests pass." for part in ("Pages", "Filters", "Exports")],
+        [f"All {number} tests pass." for number in (45, 52, 60)],
+        [f"{part} are made in the background now." for part in ("Thumbnails", "Mails", "Reports")],
+        [f"Chapter {number} is proofread." for number in (3, 4, 5, 6)],
+        [
+            "API Error: Connection error.",
+            "Added the export; 4 tests.",
+            "API Error: 500",
+            "API Error: Connection error.",
+        ],
+    ],
+)
+def test_replies_that_tell_of_other_work_each_time_are_no_circle(replies: list[str]) -> None:
+    assert not _replies(*replies).detected
+
+
+def test_how_many_iterations_without_progress_are_a_circle_can_be_raised() -> None:
+    told = ("One thing.", "Another one.", "A third.", "Now a fourth.", "This is the fifth.")
+    analyzer = ResponseAnalyzer(no_progress=5)
+    for count in (4, 5):
+        past = tuple(Past(text=text, progressed=False) for text in told[: count - 1])
+        context = AnalysisContext(past=past, progressed=False)
+        found = analyzer.analyze(Output(text=told[count - 1]), StatusMissing(), context).stuck
+        assert found.repeated_patterns == (("no progress",) if count == 5 else ())
+
+
 def test_a_limit_met_again_and_again_is_told() -> None:
     limited = "You've hit your usage limit. Try again later."
     assert "at a limit" in _replies(limited, limited, limited).repeated_patterns

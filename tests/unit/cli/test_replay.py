@@ -74,6 +74,30 @@ class TestLines:
             ("7", 1, None),
         ]
 
+    def test_nobody_logged_in_is_a_pause_once_and_then_the_end(self, told: Callable[..., Any]) -> None:
+        passes = [worked(1), *[{"text": "Invalid API key · Please run /login", "tools": 0}] * 3, worked(2)]
+        (answer,) = answers(told(passes, "--jsonl"))
+        assert [each["decision"] for each in answer["decisions"]] == ["continue", "pause", "halt"]
+        assert (answer["stopped_at"], answer["stop_reason"]) == (2, "executor_unavailable")
+        assert "log in" in answer["decisions"][-1]["reason"]
+
+    def test_more_passes_without_progress_are_allowed_to_a_loop_that_is_let_go_on(
+        self, told: Callable[..., Any]
+    ) -> None:
+        thoughts = (
+            "The lexer is small.",
+            "Names come first.",
+            "Rows may be empty.",
+            "Quotes are odd.",
+            "I see a tree.",
+        )
+        passes = [{**IDLE, "text": text} for text in (*thoughts, "Or a list?")]
+        (by_default,) = answers(told(passes, "--jsonl"))
+        (patient,) = answers(told(passes, "--jsonl", "--set", "breaker.no_progress=5"))
+        assert (by_default["stopped_at"], by_default["stop_reason"]) == (2, "circuit_open")
+        assert (patient["stopped_at"], patient["stop_reason"]) == (4, "circuit_open")
+        assert not any("pivot" in each for each in patient["decisions"])
+
     def test_a_broken_line_is_answered_with_its_number_and_the_rest_goes_on(self, told: Callable[..., Any]) -> None:
         broken: list[Any] = [
             b"{",
