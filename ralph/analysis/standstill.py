@@ -75,5 +75,5 @@ def _is_of_tests(scope: Scope, clause: Span) -> bool:
     """Whether a clause names a check, or has a verdict with a number; "the export works" has neither."""
     if scope.within("check", clause):
         return True
-    judged = scope.within("passes", clause) or scope.within("failing", clause)
-    return bool(judged) and _NUMBER.search(scope.reading.prose, *clause) is not None
+    judged = any(scope.within(role, clause) for role in ("passes", "failing", "verified"))
+    return judged and _NUMBER.search(scope.reading.prose, *clause) is not None
