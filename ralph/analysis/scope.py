@@ -33,26 +33,32 @@ class Scope:
         found = self.hits.get(role)
         if not found:
             return ()
-        ends = self._ends_of(role, found)
+        ends = self._ends.get(role) or self._ends_of(role, found)
         return found[bisect_right(ends, span[0]) : bisect_right(ends, span[1])]
 
     def before(self, role: Role, hit: Hit, words: int) -> Hit | None:
         """The nearest word of a role before another one in its clause, at most so many words away."""
         hits = self.hits.get(role)
-        index = bisect_right(self._ends_of(role, hits), hit.start) - 1 if hits else -1
-        if not hits or index < 0:
+        if not hits:
+            return None
+        start = hit.start
+        index = bisect_right(self._ends.get(role) or self._ends_of(role, hits), start) - 1
+        if index < 0:
             return None
         found = hits[index]
-        return found if self._near(found.end, hit.start, words) else None
+        return found if start - found.end <= _REACH and self._near(found.end, start, words) else None
 
     def after(self, role: Role, hit: Hit, words: int) -> Hit | None:
         """The nearest word of a role after another one in its clause, at most so many words away."""
         hits = self.hits.get(role)
-        index = bisect_left(self._ends_of(role, hits), hit.end + 1) if hits else 0
-        if not hits or index == len(hits):
+        if not hits:
+            return None
+        end = hit.end
+        index = bisect_left(self._ends.get(role) or self._ends_of(role, hits), end + 1)
+        if index == len(hits):
             return None
         found = hits[index]
-        return found if found.start >= hit.end and self._near(hit.end, found.start, words) else None
+        return found if 0 <= found.start - end <= _REACH and self._near(end, found.start, words) else None
 
     def negated(self, hit: Hit, words: int = 3) -> Hit | None:
         """What turns a word round, such as "not" in front of it."""
@@ -71,14 +77,13 @@ class Scope:
 
     def _ends_of(self, role: Role, hits: Sequence[Hit]) -> list[int]:
         """Where the words of a role end; made when it is first asked for."""
-        ends = self._ends.get(role)
-        if ends is None:
-            ends = self._ends[role] = [hit.end for hit in hits]
+        ends = self._ends[role] = [hit.end for hit in hits]
         return ends
 
     def _near(self, start: int, end: int, words: int) -> bool:
-        if end - start > _REACH:
-            return False
+        """Whether no more words, and no end of a clause, stand between two places that are within reach."""
         between = self.reading.prose[start:end]
+        if between == " ":
+            return True  # most often the words stand side by side
         clause = not _CLAUSE_END.search(between) and self.reading.sentence(start)[1] >= end
         return clause and len(_WORD.findall(between)) <= words

@@ -79,7 +79,7 @@ def parse_status(
     echoes: list[Block] = []
     malformed: StatusMalformed | None = None
     for block in blocks(source):
-        if block.pairs and block.folded == copied:
+        if block.pairs and copied is not None and block.folded == copied:
             echoes.append(block)
             continue
         status = _judged(block, source, fields)
