@@ -4,6 +4,7 @@
 kind of function.
 """
 
+from ralph.analysis.detectors.accounts import detect_accounts
 from ralph.analysis.detectors.achievements import detect_achievements
 from ralph.analysis.detectors.announcements import detect_announcements
 from ralph.analysis.detectors.base import Detector
@@ -35,6 +36,7 @@ DETECTORS: tuple[Detector, ...] = (
     detect_achievements,
     detect_reports,
     detect_leftovers,
+    detect_accounts,
     detect_percentages,
     detect_faults,
     detect_certainty,

@@ -10,7 +10,28 @@ __all__ = ["IDENTIFIER", "Assignment", "assignment"]
 _READ, _TITLE = 20_000, 200
 """Characters of the task, and of its title, that are looked at."""
 _WORD = pattern(r"[a-z0-9']+|[\u3400-\u9fff]")
-_CONTENT = pattern(r"[a-z][a-z0-9]{3,40}|[\u3400-\u9fff]{2}")
+_CONTENT = pattern(r"[^\W\d_\u3400-\u9fff][^\W_\u3400-\u9fff]{3,40}|[\u3400-\u9fff]{2}")
+_ENDING = pattern(r"(?:ing|ed|es|s|e)\Z")
+_EMPTY = frozenset(
+    (
+        "that",
+        "this",
+        "want",
+        "with",
+        "from",
+        "into",
+        "when",
+        "where",
+        "which",
+        "have",
+        "should",
+        "must",
+        "user",
+        "users",
+    )
+    + ("developer", "maintainer", "every", "each", "them", "they", "their", "there", "para", "como", "quiero", "task")
+)
+"""Words that are in any task."""
 _TITLE_END = pattern(r"[\n。]|(?<=.{20})(?:：|[:.](?=\s))")
 IDENTIFIER = pattern(
     r"(?<![\w-])[a-z]{1,10}-\d{1,6}(?![\w-])|(?<![\w&#])#\d{1,6}(?!\w)|(?<![\w-])[a-z]\d{1,3}(?![\w-])"
@@ -29,7 +50,7 @@ class Assignment:
         words = _WORD.findall(lower)
         self._runs = set(zip(words, words[1:], words[2:], words[3:], strict=False))
         self._names = {*IDENTIFIER.findall(lower), *_NUMBERED.findall(lower)}
-        self._title = frozenset(_CONTENT.findall(_TITLE_END.split(lower.strip()[:_TITLE], maxsplit=1)[0]))
+        self._title = _stems(_TITLE_END.split(lower.strip()[:_TITLE], maxsplit=1)[0])
         self._kinds = set(map(_kind, self._names))
         self.given = bool(words)
 
@@ -44,8 +65,7 @@ class Assignment:
             return True
         if not self._kinds.isdisjoint(map(_kind, named)):
             return False
-        shared = self._title.intersection(_CONTENT.findall(text))
-        return len(shared) >= max(1, _HALF * len(self._title))
+        return len(self._title & _stems(text)) >= max(1, _HALF * len(self._title))
 
     def is_echoed(self, prose: str, span: Span) -> bool:
         """Whether four words in a row were copied from the task, some of a span among them."""
@@ -56,6 +76,11 @@ class Assignment:
             run[0].start() < span[1] and run[3].end() > span[0] and tuple(word[0] for word in run) in self._runs
             for run in zip(found, found[1:], found[2:], found[3:], strict=False)
         )
+
+
+def _stems(text: str) -> frozenset[str]:
+    """The words of a text that say what it is about, without their endings."""
+    return frozenset(_ENDING.sub("", word) for word in _CONTENT.findall(text) if word not in _EMPTY)
 
 
 def _kind(name: str) -> str:

@@ -17,6 +17,8 @@ __all__ = ["nothing_else", "of_subjects"]
 
 _REACH = 160
 """Characters between the beginning of a sentence and what it states."""
+_LINKED = 60
+"""Characters of a copula and its adverbs, at most."""
 _OPENING = 300
 """Characters of a reply in which its trouble is named."""
 _SUBJECTS = 6
@@ -74,8 +76,8 @@ def _subject(reply: Reply, predicate: Hit, roles: Iterable[Role]) -> Hit | None:
         return None
     lead = prose[begin : predicate.start]
     clause = begin + max((mark.end() for mark in _CLAUSE.finditer(lead)), default=0)
-    copula = _COPULA.search(lead)
-    end = begin + copula.start() if copula else predicate.start
+    copula = _COPULA.search(prose, max(begin, predicate.start - _LINKED), predicate.start)
+    end = copula.start() if copula else predicate.start
     joined = copula or prose.startswith(_COPULAS, predicate.start)
     for role in roles:
         for subject in scope.within(role, (clause, end))[:_SUBJECTS]:

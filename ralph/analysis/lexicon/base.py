@@ -93,7 +93,10 @@ Role = Literal[
     "persisting",
     "described",
     "wanted",
-    "tried",
+    "changed",
+    "news",
+    "cause",
+    "pieced",
 ]
 """The part that a word plays.
 
@@ -123,7 +126,8 @@ open: a piece beside it is. begin: a numbered stage behind it does. underway: a 
 not be done. check: the name of one. failing: the verdict. beyond: excuses it. whole: what a task is, by itself. stands: a
 predicate of that. member: what it is made of, behind "every". trouble: what a fix does away with. last: there is no piece behind it. asked: the work is
 what was asked for. unfinished: something is not, by itself. persisting: the same behind a number of things. described:
-what follows tells what the work does. wanted: a label of what is to be reached. tried: a check that was run.
+what follows tells what the work does. wanted: a label of what is to be reached. changed: a verb of change in the
+past. news: what follows or stands before it is so now. cause: of what was mended. pieced: work comes in pieces.
 """
 
 Words = Mapping[Role, Mapping[str, tuple[str, ...]]]

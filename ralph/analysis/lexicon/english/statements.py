@@ -9,6 +9,13 @@ __all__ = ["STATEMENTS"]
 _COUNTED = ("thing", "item", "task", "step", "story", "box", "issue", "point", "piece", "test", "service")
 _IS = ("is", "are")
 _UNDONE = ("closed", "merged", "released", "called done", "called finished", "ticked", "checked off", "marked as done")
+_CHANGED = (
+    *("added", "created", "implemented", "updated", "fixed", "moved", "replaced", "removed", "renamed", "split"),
+    *("extracted", "introduced", "bumped", "switched", "converted", "migrated", "rewrote", "dropped", "wired"),
+    *("built", "wrote", "refactored", "deleted", "extended", "reworked", "applied", "separated", "merged", "set"),
+    *("exposed", "enabled", "disabled", "documented", "cleaned up", "simplified", "adapted", "ported", "upgraded"),
+    *("translated", "published", "registered", "integrated", "resolved", "corrected", "adjusted", "tightened"),
+)
 
 STATEMENTS: Words = {
     "whole": alone(
@@ -26,6 +33,20 @@ STATEMENTS: Words = {
         "gone": ("gone", "eliminated", "cured"),
         "in place": ("is in.", "are in.", "is in now", "live", "merged"),
     },
+    "changed": alone(*_CHANGED, *(f"{who} {verb}" for who, verb in product(("i", "we"), _CHANGED))),
+    "news": alone(
+        *("now", "no longer", "is gone", "are gone", "out of the dependency tree", "is written", "are written"),
+        *("is stable", "are stable"),
+    ),
+    "cause": alone(
+        *("root cause", "the cause", "cause:", "caused by", "came from", "comes from", "was due to", "reason:"),
+        *("the reason was", "the culprit", "because", "the bug was", "the problem was", "the issue was"),
+    ),
+    "pieced": alone(
+        *("loop", "iteration", "phase", "phases", "milestone", "milestones", "sprint", "backlog", "fix plan"),
+        *("the plan", "so far", "fix plan.md", "prd.json", "@fix plan.md", "first step", "next", "for now", "todo.md"),
+        *("approval", "approve", "permission"),
+    ),
     "last": alone(
         *(f"the last {piece}" for piece in ("one", "task", "item", "story", "step", "box", "open item", "open task")),
         *(f"the final {piece}" for piece in ("one", "task", "item", "story", "step", "box")),

@@ -68,6 +68,22 @@ CLAIMS: Words = {
         *("no hay tareas pendientes", "no hay nada más que hacer", "no queda trabajo pendiente"),
     ),
     "needless": alone("no hacía falta ningún cambio", "no hay que cambiar nada", "no se necesitan cambios"),
+    "changed": alone(
+        *(
+            f"{have} {what}"
+            for have, what in product(
+                ("he", "hemos", "se ha", "se han"),
+                (
+                    *("añadido", "agregado", "creado", "actualizado", "eliminado", "reemplazado", "cambiado", "movido"),
+                    *("sustituido", "escrito", "reescrito", "configurado", "separado", "extraído"),
+                ),
+            )
+        ),
+        *("añadí", "agregué", "creé", "actualicé", "eliminé", "reemplacé", "cambié", "moví"),
+    ),
+    "news": alone("ahora", "ya no"),
+    "cause": alone("la causa", "causa:", "el motivo", "se debía a", "el problema era", "el fallo era", "porque"),
+    "pieced": alone("iteración", "ciclo", "fase", "fases", "plan", "siguiente", "próxima", "permiso", "aprobación"),
     "last": alone("era la última tarea", "era el último paso", "era el último punto", "la última tarea pendiente"),
     "asked": alone("según lo pedido", "como se pedía", "tal como se pidió", "según la especificación"),
     "part": alone(
