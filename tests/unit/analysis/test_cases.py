@@ -1,11 +1,14 @@
 """Labelled cases of our own: what the analysis makes of replies and loops that it was not tuned on.
 
-`cases/replies.jsonl` holds replies (`text`, sometimes with its `task`) and their state, `cases/loops.jsonl` windows of
-replies with the errors of their tools, stuck or not. All were written for this project. A single case may be judged
-wrong; the shares below may not fall. To keep them honest, look at a misjudged case to find the rule that it shows to be
-missing, and write new cases for that rule; never make a word list longer for one case.
+`cases/replies.jsonl` holds replies (`text`, sometimes with its `task`) and their state, `cases/finals.jsonl` the same
+for the long messages that agents end a pass with, and `cases/loops.jsonl` windows of replies with the errors of their
+tools, stuck or not. All were written for this project. A single case may be judged wrong; the shares below may not
+fall. To keep them honest, look at a misjudged case to find the rule that it shows to be missing, and write new cases for
+that rule; never make a word list longer for one case. The finals were written last, to see whether rules that were found
+with the replies hold for others: their misjudged cases are better left unread.
 
-`python tests/unit/analysis/test_cases.py` prints the figures, and with `--wrong` every case that is judged wrong.
+`python tests/unit/analysis/test_cases.py` prints the figures, with `--wrong` also every case that is judged wrong, and
+with `--wrong finals` (or `replies`, `loops`) those of one file.
 """
 
 import json
@@ -22,17 +25,20 @@ from pydantic import BaseModel
 from ralph.cli.judging import Question, judge
 from ralph.strategies import strategy_named
 
-
 CASES = Path(__file__).parent / "cases"
 AUTO = strategy_named("auto")
 
 DONE_PRECISION = 0.0
 DONE_RECALL = 0.0
 STATES_MACRO_F1 = 0.0
+FINALS_DONE_PRECISION = 0.0
+FINALS_DONE_RECALL = 0.0
+FINALS_MACRO_F1 = 0.0
 STUCK_PRECISION = 0.0
 STUCK_RECALL = 0.0
 
 FEWEST_REPLIES = 220
+FEWEST_FINALS = 160
 FEWEST_LOOPS = 50
 
 
@@ -42,7 +48,7 @@ class ReplyCase(BaseModel, frozen=True, extra="forbid"):
     text: str
     task: str = ""
     state: Literal["done", "progress", "blocked", "question", "limited", "error", "unknown"]
-    language: Literal["en", "zh-Hans", "zh-Hant", "es"]
+    language: Literal["en", "zh-Hans", "zh-Hant", "es", "de", "fr"]
     kind: str
 
 
@@ -91,10 +97,17 @@ def macro_f1(judged: Iterable[Judged]) -> float:
 
 @cache
 def replies() -> tuple[Judged, ...]:
-    return tuple(
-        Judged(case, case.state, judge(Question(text=case.text, task=case.task), AUTO).analysis.state)
-        for case in map(ReplyCase.model_validate_json, lines("replies.jsonl"))
-    )
+    return tuple(judged_replies("replies.jsonl"))
+
+
+@cache
+def finals() -> tuple[Judged, ...]:
+    return tuple(judged_replies("finals.jsonl"))
+
+
+def judged_replies(name: str) -> Iterable[Judged]:
+    for case in map(ReplyCase.model_validate_json, lines(name)):
+        yield Judged(case, case.state, judge(Question(text=case.text, task=case.task), AUTO).analysis.state)
 
 
 @cache
@@ -123,6 +136,9 @@ def lines(name: str) -> list[str]:
         pytest.param(lambda: share(replies(), "done").precision, DONE_PRECISION, id="done-precision"),
         pytest.param(lambda: share(replies(), "done").recall, DONE_RECALL, id="done-recall"),
         pytest.param(lambda: macro_f1(replies()), STATES_MACRO_F1, id="states-macro-f1"),
+        pytest.param(lambda: share(finals(), "done").precision, FINALS_DONE_PRECISION, id="finals-done-precision"),
+        pytest.param(lambda: share(finals(), "done").recall, FINALS_DONE_RECALL, id="finals-done-recall"),
+        pytest.param(lambda: macro_f1(finals()), FINALS_MACRO_F1, id="finals-macro-f1"),
         pytest.param(lambda: share(loops(), "stuck").precision, STUCK_PRECISION, id="stuck-precision"),
         pytest.param(lambda: share(loops(), "stuck").recall, STUCK_RECALL, id="stuck-recall"),
     ],
@@ -132,8 +148,10 @@ def test_most_cases_are_judged_as_a_person_would(figure: Callable[[], float], fl
 
 
 def test_the_cases_are_many_and_each_is_there_once() -> None:
-    told = [(case.text, case.task) for case in (each.case for each in replies()) if isinstance(case, ReplyCase)]
-    assert len(told) >= FEWEST_REPLIES
+    both = (*replies(), *finals())
+    told = [(case.text, case.task) for case in (each.case for each in both) if isinstance(case, ReplyCase)]
+    assert len(replies()) >= FEWEST_REPLIES
+    assert len(finals()) >= FEWEST_FINALS
     assert len(loops()) >= FEWEST_LOOPS
     assert len(set(told)) == len(told)
 
@@ -141,19 +159,24 @@ def test_the_cases_are_many_and_each_is_there_once() -> None:
 def report() -> dict[str, Any]:
     """All figures, by state, language and kind of case."""
     return {
-        "replies": {
-            "cases": len(replies()),
-            "macro_f1": round(macro_f1(replies()), 3),
-            "done_false_in_mid_turn": sum(each.found == "done" for each in replies() if each.case.kind == "mid_turn"),
-            "states": {state: rounded(share(replies(), state)) for state in sorted({e.expected for e in replies()})},
-            "right_by_language": right_by(replies(), "language"),
-            "right_by_kind": right_by(replies(), "kind"),
-        },
+        "replies": report_on_states(replies()),
+        "finals": report_on_states(finals()),
         "loops": {
             "cases": len(loops()),
             "stuck": rounded(share(loops(), "stuck")),
             "right_by_kind": right_by(loops(), "kind"),
         },
+    }
+
+
+def report_on_states(judged: tuple[Judged, ...]) -> dict[str, Any]:
+    return {
+        "cases": len(judged),
+        "macro_f1": round(macro_f1(judged), 3),
+        "done_false_in_mid_turn": sum(each.found == "done" for each in judged if each.case.kind == "mid_turn"),
+        "states": {state: rounded(share(judged, state)) for state in sorted({each.expected for each in judged})},
+        "right_by_language": right_by(judged, "language"),
+        "right_by_kind": right_by(judged, "kind"),
     }
 
 
@@ -171,13 +194,16 @@ def right_by(judged: Iterable[Judged], field: str) -> dict[str, str]:
     return {group: f"{right[group]}/{count}" for group, count in sorted(every.items())}
 
 
-def main(*, wrong: bool) -> None:
-    for each in (*replies(), *loops()) if wrong else ():
+def main(*, wrong: Iterable[str]) -> None:
+    for each in (each for name in wrong for each in FILES[name]()):
         if each.expected != each.found:
             told = {"expected": each.expected, "found": each.found, **each.case.model_dump()}
             print(json.dumps(told, ensure_ascii=False))
     print(json.dumps(report(), ensure_ascii=False, indent=1))
 
 
+FILES: dict[str, Callable[[], tuple[Judged, ...]]] = {"replies": replies, "finals": finals, "loops": loops}
+
 if __name__ == "__main__":
-    main(wrong="--wrong" in sys.argv[1:])
+    flag, named = "--wrong" in sys.argv[1:], [name for name in sys.argv[1:] if name in FILES]
+    main(wrong=(named or FILES) if flag else ())
