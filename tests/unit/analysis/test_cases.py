@@ -3,9 +3,9 @@
 `cases/replies.jsonl` holds replies (`text`, sometimes with its `task`) and their state, `cases/finals.jsonl` the same
 for the long messages that agents end a pass with, and `cases/loops.jsonl` windows of replies with the errors of their
 tools, stuck or not. All were written for this project. A single case may be judged wrong; the shares below may not
-fall. To keep them honest, look at a misjudged case to find the rule that it shows to be missing, and write new cases for
-that rule; never make a word list longer for one case. The finals were written last, to see whether rules that were found
-with the replies hold for others: their misjudged cases are better left unread.
+fall. To keep them honest, look at a misjudged case to find the rule that it shows to be missing, and write new cases
+for that rule; never make a word list longer for one case. The finals were written last, to see whether rules that
+were found with the replies hold for others: their misjudged cases are better left unread.
 
 `python tests/unit/analysis/test_cases.py` prints the figures, with `--wrong` also every case that is judged wrong, and
 with `--wrong finals` (or `replies`, `loops`) those of one file.
