@@ -1,5 +1,6 @@
 """Signals as evidence: with their place in the reply as it was given, and what stands there."""
 
+from collections.abc import Iterable, Iterator
 from functools import cache
 from operator import itemgetter
 
@@ -22,7 +23,7 @@ def evidence(reply: Reply) -> tuple[Evidence, ...]:
     found = reply.signals.all()
     if len(found) > MOST:
         found = sorted(found, key=lambda signal: -abs(signal.weight))[:MOST]
-    rows = [_row(signal, reply) for signal in found]
+    rows = list(_rows(found, reply))
     rows.sort(key=itemgetter("start", "end"))
     return _pieces().validate_python(rows)
 
@@ -33,12 +34,15 @@ def _pieces() -> TypeAdapter[tuple[Evidence, ...]]:
     return TypeAdapter(tuple[Evidence, ...])
 
 
-def _row(signal: Signal, reply: Reply) -> dict[str, object]:
-    kind, start, end, text = signal.kind, signal.start, signal.end, ""
-    if end:
-        if kind not in _IN_REPLY:
-            start, end = reply.reading.place(start, end)
-        text = reply.output.text[start : min(end, start + _SHOWN)]
-        if not text.isascii():
-            text = text.encode(errors="replace").decode()  # JSON has no lone surrogates
-    return {"signal": kind, "start": start, "end": end, "text": text, "weight": signal.weight, "why": signal.why}
+def _rows(signals: Iterable[Signal], reply: Reply) -> Iterator[dict[str, object]]:
+    reading, whole = reply.reading, reply.output.text
+    in_pieces = len(reading.stretches) > 1
+    for kind, _, begin, stop, weight, why, _, _ in signals:
+        start, end, text = begin, stop, ""
+        if end:
+            if in_pieces and kind not in _IN_REPLY:
+                start, end = reading.place(begin, stop)
+            text = whole[start : min(end, start + _SHOWN)]
+            if not text.isascii():
+                text = text.encode(errors="replace").decode()  # JSON has no lone surrogates
+        yield {"signal": kind, "start": start, "end": end, "text": text, "weight": weight, "why": why}
