@@ -11,11 +11,12 @@ Without a task an account is none where anything in it smells of a share: a loop
 looked at where something is claimed, for it would add nothing, nor where something contradicts.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
 from ralph.analysis.detectors.announcements import announced
 from ralph.analysis.detectors.assignment import assignment
 from ralph.analysis.detectors.objections import Objections
+from ralph.analysis.detectors.statements import is_stated
 from ralph.analysis.lexicon import Role
 from ralph.analysis.signals import AGAINST, HIGH, VERY_HIGH, Reply, Signal
 from ralph.analysis.text import Span
@@ -28,6 +29,8 @@ _SHORT, _LONG = 40, 20_000
 """Characters of a reply that can be an account."""
 _LEAD = 700
 """Characters of a reply in which it says what it is about."""
+_HEADINGS = 3
+"""Headings that are passed over at the beginning."""
 _LOOKED_AT = 12
 """Words of one role that are looked at."""
 _SHARES: tuple[Role, ...] = ("part", "pieced", "following", "begin")
@@ -39,11 +42,14 @@ def detect_accounts(reply: Reply) -> Iterable[Signal]:
     if not _may_be(reply):
         return
     account = _Account(reply)
-    told, weight = account.of_the_task() if account.has_task else account.of_a_change()
+    told, weight = account.of_the_task()
+    if told is None:
+        told, weight = account.of_a_change()
     if told:
-        yield Signal(
-            "completion_account", told.name, told.start, told.end, weight, "It tells of work and proof.", "done"
-        )
+        span = told.start, told.end
+        yield Signal("completion_account", told.name, *span, weight, "It tells of work and proof.", "done")
+        if not account.proven:
+            yield Signal("verified", "", *span, 25, "What was mended is held by a test or a measurement.")
 
 
 def _may_be(reply: Reply) -> bool:
@@ -60,54 +66,63 @@ class _Account:
         self._reply, self._scope, self._prose = reply, reply.scope, reply.reading.prose
         self._objections = Objections(reply)
         self._task = assignment(reply.context.task)
-        self.has_task = self._task.given
-        begin = announced(reply)
-        self._begin = len(self._prose) - len(self._prose[begin:].lstrip())
+        self._begin = self._first(announced(reply))
+        self._whole = self._begin, len(self._prose)
         self._lead = self._begin, self._begin + _LEAD
         tests = reply.signals.first("test_run")
-        self._proven = reply.signals.first("verified") is not None or bool(tests and tests.weight > 0)
+        self.proven = reply.signals.first("verified") is not None or bool(tests and tests.weight > 0)
+
+    def _first(self, begin: int) -> int:
+        """Where the first sentence begins that is no heading."""
+        for _ in range(_HEADINGS):
+            begin = len(self._prose) - len(self._prose[begin:].lstrip())
+            if begin >= len(self._prose) or not self._reply.reading.in_heading(begin):
+                break
+            begin = self._reply.reading.sentence(begin)[1]
+        return begin
 
     def of_the_task(self) -> tuple[Hit | None, float]:
         """What is told of the task, and how much it counts."""
-        told = self._told(self._lead)
+        told = self._told(self._lead) if self._task.given else None
         if told is None:
             return None, 0
-        first = self._reply.reading.sentence(told.start)
-        text = self._reply.reading.lower
-        if self._task.is_named(text[first[0] : min(first[1], first[0] + _LEAD)]):
+        sentence, text = self._objections.sentence(told), self._reply.reading.lower
+        if self._task.is_named(text[slice(*sentence)]):
             return told, VERY_HIGH
-        about = self._proven and self._task.is_named(text[self._begin : self._begin + _LONG])
-        return (told, VERY_HIGH) if about else (None, 0)
+        if self.proven and not self._is_doubted():
+            return told, VERY_HIGH if self._task.is_named(text[self._begin :]) else HIGH
+        return None, 0
 
     def of_a_change(self) -> tuple[Hit | None, float]:
         """What is told of a change by itself, and how much it counts."""
-        whole = self._begin, len(self._prose)
-        if not self._proven or any(self._scope.within(role, whole) for role in _SHARES) or self._doubts(whole):
+        if any(self._scope.within(role, self._whole) for role in _SHARES) or self._is_doubted():
             return None, 0
-        if self._scope.within("cause", self._lead):
-            return self._told(whole), HIGH
-        end = self._reply.reading.sentence(self._begin)[1] if self._begin < len(self._prose) else self._begin
-        return self._told((self._begin, end), opening=True), HIGH
+        if self._scope.within("cause", self._lead) and (self.proven or self._scope.within("proof", self._whole)):
+            return self._told(self._whole), HIGH
+        return (self._opening() if self.proven else None), HIGH
 
-    def _told(self, span: Span, *, opening: bool = False) -> Hit | None:
-        """What is told as done, or as being so now.
+    def _opening(self) -> Hit | None:
+        """What the first sentence tells: "Added …", "I've added …", "The page now …", "The error is fixed"."""
+        if self._begin >= len(self._prose):
+            return None
+        span = self._begin, self._reply.reading.sentence(self._begin)[1]
+        opening = [hit for hit in self._within("changed", span) if _OPENING.match(self._prose, self._begin, hit.start)]
+        stated = [hit for hit in self._within("closed", span) if is_stated(self._prose, hit)]
+        return next(self._unopposed((*opening, *self._within("news", span), *stated)), None)
 
-        Args:
-            opening: what was done has to open the span: "Added …", "I've added …".
-        """
-        changed = [
-            hit
-            for hit in self._scope.within("changed", span)[:_LOOKED_AT]
-            if not opening or _OPENING.match(self._prose, span[0], hit.start)
-        ]
-        for hit in (*changed, *self._scope.within("news", span)[:_LOOKED_AT]):
-            if not (self._objections.to(hit) or self._scope.reading.in_heading(hit.start)):
-                return hit
-        return None
+    def _told(self, span: Span) -> Hit | None:
+        """What is told as done, or as being so now."""
+        return next(self._unopposed((*self._within("changed", span), *self._within("news", span))), None)
 
-    def _doubts(self, span: Span) -> bool:
+    def _within(self, role: Role, span: Span) -> Sequence[Hit]:
+        return self._scope.within(role, span)[:_LOOKED_AT]
+
+    def _unopposed(self, hits: Iterable[Hit]) -> Iterator[Hit]:
+        return (hit for hit in hits if not (self._scope.reading.in_heading(hit.start) or self._objections.to(hit)))
+
+    def _is_doubted(self) -> bool:
         """Whether anything is said to be open, outside of what the work does."""
         return any(
             not (self._scope.negated(hit, 2) or self._objections.is_described(hit))
-            for hit in self._scope.within("qualifier", span)[:_LOOKED_AT]
+            for hit in self._within("qualifier", self._whole)
         )

@@ -56,6 +56,7 @@ class _Told:
         scope = self._scope
         words = [*self._keywords, *scope.of("achieve")]
         words += [hit for hit in scope.of("closed") if scope.before("passive", hit, 1)]
+        words += [hit for hit in scope.of("changed") if self._is_own_success(hit)]
         if self._objections.task.given:
             words += scope.of("work")
         for hit in bounded(self._reply, {hit.start: hit for hit in words}.values()):
@@ -69,6 +70,8 @@ class _Told:
         own = bool(self._scope.before("agent", hit, 2))
         if self._scope.within("yours", self._objections.sentence(hit)):
             return HIGH if own else 0
+        if self._names_task(hit) and hit.start < self._edges[0]:
+            return VERY_HIGH
         if self._is_of_the_task(hit):
             return VERY_HIGH if own or self._is_success(hit) else HIGH
         return HIGH if hit.start < self._edges[0] or hit.end > self._edges[1] else 0
@@ -89,6 +92,11 @@ class _Told:
         scope = self._scope
         inside = scope.within("outright", (hit.start, hit.end))
         return bool(inside or scope.before("outright", hit, 1) or scope.after("outright", hit, 0))
+
+    def _is_own_success(self, hit: Hit) -> bool:
+        """ "I've successfully added"; not "was successfully added"."""
+        success = self._scope.before("outright", hit, 0)
+        return success is not None and self._scope.before("agent", success, 0) is not None
 
     def _is_objected(self, hit: Hit) -> bool:
         if hit in self._keywords:

@@ -8,7 +8,7 @@ __all__ = ["is_of_check"]
 
 _COMMAND = pattern(r"\b(?:build|tests?|lint|tsc|checks?|compile|make|pytest|vet|clippy|mypy|ruff|eslint|verify)\b")
 _REACH = 100
-_WORDS = 5
+_WORDS = 8
 
 
 def is_of_check(reply: Reply, verdict: Hit) -> bool:

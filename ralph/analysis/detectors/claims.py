@@ -4,6 +4,7 @@
 |---|---|---|
 | of the whole | "All acceptance criteria are met", "Everything is in place", 所有任务已完成 | very high |
 | of what is the whole by itself | "The migration is finished", "The memory leak is gone" | very high |
+| in a promise | `<promise>COMPLETE</promise>` as the first or last line | very high |
 | nothing else | "Done." as the whole reply | very high |
 | that nothing is left | "Zero unchecked items", "Nothing left to do" | very high |
 | that nothing is needed | "No changes were needed" | high |
@@ -23,6 +24,7 @@ from ralph.analysis.lexicon import Role
 from ralph.analysis.scope import Scope
 from ralph.analysis.signals import HIGH, VERY_HIGH, Reply, Signal
 from ralph.analysis.vocabulary import Hit
+from ralph.pattern import pattern
 
 __all__ = ["bounded", "claim", "detect_claims", "finished"]
 
@@ -30,6 +32,10 @@ _LOOKED_AT = 40
 """Words that are looked at, from the beginning and as many from the end."""
 _TITLES = 3
 _MARKS = " \t*_!.)-–—✅✓✔🎉☑️"
+_PROMISE = 120
+"""Characters that a promise at the end of a reply takes up."""
+_PROMISED = pattern(r"\s{0,20}<promise>([^<\n]{1,40})</promise>[ \t]*(?:\n|\Z)")
+_PROMISED_LAST = pattern(r"(?:^|\n)[ \t]*<promise>([^<\n]{1,40})</promise>\s*\Z")
 _TURNING: tuple[Role, ...] = ("negation", "proviso")
 
 
@@ -38,6 +44,7 @@ def detect_claims(reply: Reply) -> Iterable[Signal]:
     objections = Objections(reply)
     yield from _of_the_whole(reply, objections)
     yield from _of_subjects(reply, objections)
+    yield from _of_promises(reply)
     yield from _of_nothing(reply, objections)
     yield from _of_titles(reply, objections)
 
@@ -112,6 +119,19 @@ def _of_subjects(reply: Reply, objections: Objections) -> Iterator[Signal]:
         if whole.name not in told and not turned and not objections.to_word(whole):
             told.add(whole.name)
             yield claim(whole, VERY_HIGH, "It is said of what is the whole.")
+
+
+def _of_promises(reply: Reply) -> Iterator[Signal]:
+    """A promise of completion as the first or last line, also where the run asks for none."""
+    told = reply.output.text
+    tail = len(told) - len(told[-_PROMISE:])
+    found = _PROMISED.match(told) or _PROMISED_LAST.search(told, tail)
+    if found is None:
+        return
+    words = reply.words.find(found[1].lower())
+    if words.get("keyword") and not words.get("negation"):
+        moved = len(reply.reading.text) - len(told) if found.start(1) > tail else 0
+        yield claim(Hit("promise", found.start(1) + moved, found.end(1) + moved), VERY_HIGH, "It is promised.")
 
 
 def _of_nothing(reply: Reply, objections: Objections) -> Iterator[Signal]:

@@ -13,12 +13,14 @@ from ralph.analysis.signals import Reply
 from ralph.analysis.vocabulary import Hit
 from ralph.pattern import pattern
 
-__all__ = ["nothing_else", "of_subjects"]
+__all__ = ["is_stated", "nothing_else", "of_subjects"]
 
 _REACH = 160
 """Characters between the beginning of a sentence and what it states."""
 _LINKED = 60
 """Characters of a copula and its adverbs, at most."""
+_NEAR = 40
+"""Characters before a predicate in which its copula stands."""
 _OPENING = 300
 """Characters of a reply in which its trouble is named."""
 _SUBJECTS = 6
@@ -57,6 +59,11 @@ def of_subjects(reply: Reply, predicates: Iterable[Hit]) -> Iterator[Hit]:
         roles: tuple[Role, ...] = ("whole", "trouble") if predicate.start < edge else ("whole",)
         if subject := _subject(reply, predicate, roles):
             yield Hit(predicate.name, subject.start, predicate.end)
+
+
+def is_stated(prose: str, predicate: Hit) -> bool:
+    """Whether a copula stands before a predicate: "is fixed", "has been merged"."""
+    return _COPULA.search(prose, max(0, predicate.start - _NEAR), predicate.start) is not None
 
 
 def nothing_else(reply: Reply, predicates: Iterable[Hit]) -> Hit | None:

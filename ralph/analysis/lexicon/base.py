@@ -97,6 +97,8 @@ Role = Literal[
     "news",
     "cause",
     "pieced",
+    "proof",
+    "promised",
 ]
 """The part that a word plays.
 

@@ -35,7 +35,7 @@ STATEMENTS: Words = {
     },
     "changed": alone(*_CHANGED, *(f"{who} {verb}" for who, verb in product(("i", "we"), _CHANGED))),
     "news": alone(
-        *("now", "no longer", "is gone", "are gone", "out of the dependency tree", "is written", "are written"),
+        *("now", "no longer", "out of the dependency tree", "is written", "are written"),
         *("is stable", "are stable"),
     ),
     "cause": alone(
@@ -48,9 +48,17 @@ STATEMENTS: Words = {
         *("approval", "approve", "permission"),
     ),
     "last": alone(
-        *(f"the last {piece}" for piece in ("one", "task", "item", "story", "step", "box", "open item", "open task")),
-        *(f"the final {piece}" for piece in ("one", "task", "item", "story", "step", "box")),
-        *("the last unchecked item", "the last remaining task", "the last remaining item", "the last open box"),
+        *(
+            f"was the {last} {piece}"
+            for last, piece in product(
+                ("last", "final", "last open", "last unchecked", "last remaining"),
+                ("one", "task", "item", "story", "step", "box"),
+            )
+        ),
+    ),
+    "proof": alone(
+        *("asserts this", "asserts it", "assert this", "covers it", "cover it", "covers this", "cover this"),
+        *("covers the case", "regression test", "reproduces", "used to", "a test for", "test added", "tests added"),
     ),
     "asked": alone(
         *("as specified", "as requested", "as asked", "as you asked", "as described in the task", "as the task asks"),
@@ -97,7 +105,23 @@ STATEMENTS: Words = {
     "verified": alone(
         *("exits 0", "exit 0", "exited 0", "exits with 0", "exit code 0", "all pass", "all passing", "all passed"),
         *("all of which pass", "all of them pass", "all succeed", "all succeeded", "both pass", "both passed"),
-        *("both succeeded", "both commands succeeded", "pass now", "passes now", "now pass", "now passes"),
+        *(
+            "both succeeded",
+            "both commands succeeded",
+            "pass now",
+            "passes now",
+            "now pass",
+            "now passes",
+            "before and pass now",
+            "before and passes now",
+        ),
+        *(
+            "before and pass with it",
+            "before the fix and pass",
+            "before the fix and passes",
+            "match now",
+            "matches now",
+        ),
         *("no offenses", "no offences", "no regressions", "no differences", "no difference", "no findings", "no leaks"),
         *("without warnings", "without errors", "without a failure", "no type errors", "no lint errors", "0 broken"),
         *("0 failures", "0 errors", "0 failed", "0 warnings", "zero warnings", "tests green", "tests are green"),
