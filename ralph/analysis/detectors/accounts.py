@@ -34,6 +34,8 @@ _HEADINGS = 3
 _LOOKED_AT = 12
 """Words of one role that are looked at."""
 _SHARES: tuple[Role, ...] = ("part", "pieced", "following", "begin")
+_NEWS = frozenset({"now", "is now", "are now", "no longer", "ahora", "ya no", "不再"})
+"""What tells of a new state, which may be one of several."""
 _OPENING = pattern(r"(?:[\s*_#>✅✓🎉☑️:-]|\b(?:i|we|and|yes|so|now|then|also|i've|i have|we've|we have)\b)*\Z")
 
 
@@ -45,10 +47,12 @@ def detect_accounts(reply: Reply) -> Iterable[Signal]:
     told, weight = account.of_the_task()
     if told is None:
         told, weight = account.of_a_change()
-    if told:
+    if told is None:
+        yield from account.as_a_report()
+    else:
         span = told.start, told.end
         yield Signal("completion_account", told.name, *span, weight, "It tells of work and proof.", "done")
-        if not account.proven:
+        if not account.proven and weight < VERY_HIGH:
             yield Signal("verified", "", *span, 25, "What was mended is held by a test or a measurement.")
 
 
@@ -87,19 +91,29 @@ class _Account:
         if told is None:
             return None, 0
         sentence, text = self._objections.sentence(told), self._reply.reading.lower
-        if self._task.is_named(text[slice(*sentence)]):
+        said = text[slice(*sentence)]
+        if self._task.is_named(said) and (self.proven or told.name not in _NEWS or self._task.is_named(said, share=1)):
             return told, VERY_HIGH
         if self.proven and not self._is_doubted():
-            return told, VERY_HIGH if self._task.is_named(text[self._begin :]) else HIGH
+            if self._task.is_named(text[self._begin :]):
+                return told, VERY_HIGH
+            return (None if self._is_share() else told), HIGH
         return None, 0
 
     def of_a_change(self) -> tuple[Hit | None, float]:
         """What is told of a change by itself, and how much it counts."""
-        if any(self._scope.within(role, self._whole) for role in _SHARES) or self._is_doubted():
+        if self._is_share() or self._is_doubted():
             return None, 0
         if self._scope.within("cause", self._lead) and (self.proven or self._scope.within("proof", self._whole)):
             return self._told(self._whole), HIGH
         return (self._opening() if self.proven else None), HIGH
+
+    def as_a_report(self) -> Iterable[Signal]:
+        """The final report on a task, with proof: a task is what such a report is about, whatever its words."""
+        report = self._reply.signals.first("completion_report")
+        if report and self._task.given and self.proven and not self._is_doubted():
+            why = "It is a final report on the task, with proof."
+            yield Signal("completion_account", "report", report.start, report.end, HIGH, why, "done")
 
     def _opening(self) -> Hit | None:
         """What the first sentence tells: "Added …", "I've added …", "The page now …", "The error is fixed"."""
@@ -119,6 +133,9 @@ class _Account:
 
     def _unopposed(self, hits: Iterable[Hit]) -> Iterator[Hit]:
         return (hit for hit in hits if not (self._scope.reading.in_heading(hit.start) or self._objections.to(hit)))
+
+    def _is_share(self) -> bool:
+        return any(self._scope.within(role, self._whole) for role in _SHARES)
 
     def _is_doubted(self) -> bool:
         """Whether anything is said to be open, outside of what the work does."""
