@@ -25,7 +25,7 @@ from ralph.pattern import pattern
 
 __all__ = ["detect_accounts"]
 
-_SHORT, _LONG = 40, 20_000
+_SHORT, _LONG = 20, 20_000
 """Characters of a reply that can be an account."""
 _LEAD = 700
 """Characters of a reply in which it says what it is about."""
@@ -122,11 +122,19 @@ class _Account:
         span = self._begin, self._reply.reading.sentence(self._begin)[1]
         opening = [hit for hit in self._within("changed", span) if _OPENING.match(self._prose, self._begin, hit.start)]
         stated = [hit for hit in self._within("closed", span) if is_stated(self._prose, hit)]
-        return next(self._unopposed((*opening, *self._within("news", span), *stated)), None)
+        return next(self._unopposed((*opening, *self._news(span), *stated)), None)
 
     def _told(self, span: Span) -> Hit | None:
         """What is told as done, or as being so now."""
-        return next(self._unopposed((*self._within("changed", span), *self._within("news", span))), None)
+        return next(self._unopposed((*self._within("changed", span), *self._news(span))), None)
+
+    def _news(self, span: Span) -> Iterator[Hit]:
+        """What is so now, other than that the check passes."""
+        check = self._reply.signals.first("verified")
+        for hit in self._within("news", span):
+            begin, end = self._objections.sentence(hit)
+            if check is None or not begin <= check.start < end:
+                yield hit
 
     def _within(self, role: Role, span: Span) -> Sequence[Hit]:
         return self._scope.within(role, span)[:_LOOKED_AT]

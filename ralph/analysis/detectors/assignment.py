@@ -54,9 +54,9 @@ class Assignment:
         self._kinds = set(map(_kind, self._names))
         self.given = bool(words)
 
-    def is_named(self, text: str) -> bool:
-        """Whether a short text names the task: by a name of it, or by half of the words of its title and by no other
-        name of that kind.
+    def is_named(self, text: str, *, share: float = _HALF) -> bool:
+        """Whether a short text names the task: by a name of it, or by no other name of that kind and a share of the
+        words of its title.
         """
         if not self.given:
             return False
@@ -65,7 +65,7 @@ class Assignment:
             return True
         if not self._kinds.isdisjoint(map(_kind, named)):
             return False
-        return len(self._title & _stems(text)) >= max(1, _HALF * len(self._title))
+        return len(self._title & _stems(text)) >= max(1, share * len(self._title))
 
     def is_echoed(self, prose: str, span: Span) -> bool:
         """Whether four words in a row were copied from the task, some of a span among them."""

@@ -45,6 +45,7 @@ _SOME = pattern(
 _ROW = pattern(r"(?<=\n)[ \t]{0,8}(?:\||[-*+•]|\d{1,2}[.)])[^\n]{1,400}")
 _TICK = pattern(r"[✅✔☑]")
 _UNTICKED = pattern(r"[🔄⏳🚧⌛⬜🔲]|❌(?=[\s*_]*(?:\||\Z|not|no|missing|todo|pending|open|未|没|沒|尚))")
+_ALLOWED: tuple[Role, ...] = ("beyond", "optional", "proviso")
 _EXCUSES: tuple[Role, ...] = ("beyond", "mended", "optional")
 
 
@@ -99,6 +100,9 @@ class _Leftovers:
         for hit in self._after("unfinished"):
             if not (self._is_excused(hit) or self._scope.negated(hit, 4)):
                 yield hit.start, hit.end
+        for hit in self._after("yet"):
+            if (turned := self._scope.negated(hit, 4)) and not self._is_excused(hit):
+                yield turned.start, hit.end
         for hit in self._after("persisting"):
             begin, _ = self._objections.sentence(hit)
             if _SOME.match(self._prose[begin : hit.start]) and not self._is_excused(hit):
@@ -108,7 +112,7 @@ class _Leftovers:
         sentence = self._objections.sentence(hit)
         if self._scope.reading.in_heading(hit.start) or self._objections.is_described(hit):
             return True
-        return any(self._scope.within(role, sentence) for role in (*_EXCUSES, "proviso"))
+        return any(self._scope.within(role, sentence) for role in _ALLOWED)
 
     def failing_checks(self) -> Iterator[Span]:
         """Checks that are said to fail, without a condition or an excuse."""

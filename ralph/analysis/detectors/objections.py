@@ -34,6 +34,11 @@ _MARKED = pattern(r"(?:\b(?:as|to|into)|[=:]|->|→)[\s*_]{1,3}(?:[a-z]{1,12}[\s
 _LABEL = 60
 """Characters of a label that says what is wanted."""
 _NUMBER = pattern(r"[\s*_#-]{0,4}\d")
+_ONE = pattern(
+    r"\b(?:task|step|part|item|milestone|stage|sprint)\s{0,2}#?\d{1,4}\b(?!\s?[-–/]|\sof\b)|[任部][务務分]\s?\d"
+)
+"""One of several, by its number."""
+_FIRST = pattern(r"[\s*_>-]{0,6}(?:the|my|its)\s+first\b")
 _UNIT = pattern(r"\b(?:step|phase|part|task|story|milestone|iteration|stage|item|sprint|session)\s{0,2}#?\d{1,4}\b")
 
 
@@ -143,6 +148,10 @@ class Objections:
             return ""
         if part := self._named_part((begin, end)):
             return f"It is said of a part of the whole: “{part}”."
+        if (one := _ONE.search(sentence)) and begin + one.start() < hit.start:
+            return f"It is said of one of several: “{one[0]}”."
+        if _FIRST.match(sentence):
+            return "It is said of the first of several."
         if self.scope.of("following") and _UNIT.search(sentence):
             return "It is said of one part, and more is to come."
         return ""

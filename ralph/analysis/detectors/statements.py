@@ -8,6 +8,7 @@ whole by itself; an issue is.
 from collections.abc import Iterable, Iterator
 
 from ralph.analysis.detectors.announcements import announced
+from ralph.analysis.detectors.assignment import assignment
 from ralph.analysis.lexicon import Role
 from ralph.analysis.signals import Reply
 from ralph.analysis.vocabulary import Hit
@@ -33,7 +34,7 @@ _COPULA = pattern(
 )
 _OF_OTHER = pattern(
     r"\b(?:for|of|in|to|with|on|from|by|about|that|which|who|if|when|after|before|until|tests?|is|are|was|were|has|need"
-    r"|needs|next|first|each|de|del|para|en|con|que)\b|\d|[第部]|[前下其][一二兩两三中]"
+    r"|needs|next|first|each|sure|ensure|check|verify|verified|until|once|hope|assume|whether|think|de|del|para|en|con|que)\b|\d|[第部]|[前下其][一二兩两三中]"
 )
 _CLAUSE = pattern(r"[,;:!?，：；、（(—–•✅🎉✓✔☑️]|\b(?:and|so|y)\b|(?<=\s)-(?=\s)")
 _VERB = pattern(r"\b(?:is|are|was|were|but|needs?|will|has|have|que)\b")
@@ -72,6 +73,7 @@ def nothing_else(reply: Reply, predicates: Iterable[Hit]) -> Hit | None:
     if len(told) > _ONLY:
         return None
     words = _WORD.findall(told)
+    words = words[1:] if words[:1] == ["all"] else words
     return next((hit for hit in predicates if words == _WORD.findall(reply.reading.prose[hit.start : hit.end])), None)
 
 
@@ -91,7 +93,7 @@ def _subject(reply: Reply, predicate: Hit, roles: Iterable[Role]) -> Hit | None:
             between = prose[subject.end : end]
             if subject.start < clause or _is_of_other(prose[clause : subject.start]):
                 continue
-            if subject.name not in _REPORTED and _NUMBERED.match(prose, subject.end):
+            if _is_one_of_several(reply, subject):
                 continue
             if joined and _BEHIND.match(between) and not _VERB.search(between):
                 return subject
@@ -99,6 +101,14 @@ def _subject(reply: Reply, predicate: Hit, roles: Iterable[Role]) -> Hit | None:
             if not joined and not between.strip(_MARKS) and says:
                 return subject
     return None
+
+
+def _is_one_of_several(reply: Reply, subject: Hit) -> bool:
+    """Whether a number behind a noun makes it a part, where the task does not call itself so."""
+    if subject.name in _REPORTED or not _NUMBERED.match(reply.reading.prose, subject.end):
+        return False
+    task = assignment(reply.context.task)
+    return not task.is_named(reply.reading.prose[slice(*reply.reading.sentence(subject.start))][:_REACH])
 
 
 def _is_of_other(lead: str) -> bool:

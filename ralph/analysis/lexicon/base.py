@@ -98,7 +98,7 @@ Role = Literal[
     "cause",
     "pieced",
     "proof",
-    "promised",
+    "yet",
 ]
 """The part that a word plays.
 

@@ -87,7 +87,7 @@ CLAIMS: Words = {
     "yours": alone(*_each("你的 您的")),
     "part": alone(
         *_each("本次循環 本次循环 本循環 本循环 本輪 本轮 這輪 这轮 本次迭代 此次循環 此次循环 這次循環 这次循环"),
-        *_each("大部分 一部分 部分功能 部分任務 部分任务 初步 暫時 暂时 基本框架 第一步 前半部分 第一版 核心部分"),
+        *_each("大部分 一半 一部分 部分功能 部分任務 部分任务 初步 暫時 暂时 基本框架 第一步 前半部分 第一版 核心部分"),
         *_each("其中一個 其中一个 多數 多数 大多數 大多数"),
         *(f"第{number}{unit}" for number, unit in product(_NUMBERS, _each("階段 阶段 步 部分 期 輪 轮"))),
         *(f"前{number}{unit}" for number, unit in product(("兩", "两", *_NUMBERS[2:]), _each("個 个 項 项 步"))),

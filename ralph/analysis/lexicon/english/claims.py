@@ -24,7 +24,6 @@ _ACHIEVED = (
         "fixes",
         "closes",
         "resolves",
-        "set up",
         "wired up",
         "hooked up",
         "wrapped up",

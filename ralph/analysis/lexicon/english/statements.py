@@ -31,11 +31,11 @@ STATEMENTS: Words = {
     "member": alone("item", "box", "checkbox", "step", "phase", "milestone", "point", "todo", "subtask", "deliverable"),
     "stands": {
         "gone": ("gone", "eliminated", "cured"),
-        "in place": ("is in.", "are in.", "is in now", "live", "merged"),
+        "in place": ("is in.", "are in.", "is in:", "is in now", "live", "merged"),
     },
     "changed": alone(*_CHANGED, *(f"{who} {verb}" for who, verb in product(("i", "we"), _CHANGED))),
     "news": alone(
-        *("now", "no longer", "out of the dependency tree", "is written", "are written"),
+        *("now", "is now", "are now", "no longer", "out of the dependency tree", "is written", "are written"),
         *("is stable", "are stable"),
     ),
     "cause": alone(
@@ -81,7 +81,16 @@ STATEMENTS: Words = {
         ),
         *(f"{cannot} be {closed}" for cannot, closed in product(("can't", "cannot", "can not", "must not"), _UNDONE)),
         *("is a stub", "are stubs", "is stubbed", "are stubbed", "only a stub", "still a stub", "does nothing yet"),
-        *("not finished yet", "not done yet", "not complete yet", "not implemented yet", "not written yet"),
+        *(
+            "not fixed",
+            "not fixed yet",
+            "not yet fixed",
+            "not finished yet",
+            "not done yet",
+            "not complete yet",
+            "not implemented yet",
+            "not written yet",
+        ),
         *("isn't finished", "isn't done", "isn't implemented", "aren't implemented", "is not implemented"),
         *("are not implemented", "not yet implemented", "not yet written", "not yet migrated", "not yet started"),
         *("not yet done", "not yet finished", "not yet complete", "not yet wired", "not yet connected", "yet to be"),
@@ -90,6 +99,7 @@ STATEMENTS: Words = {
         *("more work is needed", "needs more work", "only the first is", "work in progress"),
         *("is still open", "are still open", "is still failing", "are still failing", "is still red", "are still red"),
     ),
+    "yet": alone("yet"),
     "persisting": alone("is still", "are still", "still use", "still uses", "still need", "still fail", "remain"),
     "described": alone(
         *("if", "when", "whenever", "while a", "while an", "how many", "how much", "whether", "shows", "show"),
