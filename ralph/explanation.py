@@ -30,6 +30,9 @@ _PARTS = {
 SIGNALS = 30
 """Signals that are told: the weightiest."""
 
+QUOTED = 80
+"""Characters of the text that a signal marks."""
+
 
 class Line(BaseModel, frozen=True):
     """One sentence of an explanation.
@@ -89,7 +92,8 @@ def _signals(evidence: Sequence[Evidence]) -> Stage:
 
 def _piece(piece: Evidence) -> str:
     place = f" at {piece.start}–{piece.end}" if piece.end else ""
-    quoted = f" “{piece.text[:80]}”" if piece.text and piece.signal != "exit_signal" else ""
+    said = piece.text if len(piece.text) <= QUOTED else f"{piece.text[: QUOTED - 1]}…"
+    quoted = f" “{said}”" if said and piece.signal != "exit_signal" else ""
     weight = f"{piece.weight:+g} " if piece.weight else ""
     return f"{weight}{piece.signal}{place}{quoted}: {piece.why}"
 

@@ -51,6 +51,12 @@ def test_the_weighted_sum_is_shown_part_by_part() -> None:
     assert sum(sums) == pytest.approx(float(said.conclusion.split()[0]), abs=0.1)
 
 
+def test_a_long_quotation_says_that_it_is_cut() -> None:
+    asked = f"Shall I {'really and truly ' * 9}go on?"
+    told = next(line.text for line in chain(asked)["signals"].lines if "question" in line.text)
+    assert "truly rea…”: It asks a person." in told
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [
