@@ -1,5 +1,6 @@
 """A folder of another tool's logs as recorded passes: a file a pass."""
 
+import errno
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -107,7 +108,8 @@ def _read(folder: Path, name: str, run: str) -> Line | Unread:
         told: dict[str, Any] = {"at": _time(name) or modified, **told_by(content)}
         return Line.model_validate(cleaned({"run": run, **told}))
     except OSError as error:
-        return Unread(name, error.strerror or str(error))
+        linked = error.errno == errno.ELOOP
+        return Unread(name, "it is a link, and links are not followed" if linked else error.strerror or str(error))
     except ValidationError as error:
         return Unread(name, error.errors(include_url=False, include_input=False)[0]["msg"])
 
