@@ -1,9 +1,8 @@
 """`ralph analyze`: what Ralph makes of a reply, without running anything."""
 
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -30,7 +29,7 @@ Explained = Annotated[
     bool, typer.Option("--explain-decision", help="Print the whole chain from the signals to the decision.")
 ]
 AsLines = Annotated[
-    bool, typer.Option("--jsonl", help="Read objects from standard input, one a line, and answer each with one.")
+    bool, typer.Option("--jsonl", help="FILE holds a JSON object a line; each is answered with one, in order.")
 ]
 
 
@@ -54,7 +53,8 @@ def analyze(
 
     chosen = strategy_named(strategy)
     if as_lines:
-        for answer in _answers(sys.stdin.buffer, chosen):
+        _refuse_beside_lines({"--task": task, "--plan": plan, "--previous": previous, "--explain-decision": explained})
+        for answer in _answers(file, chosen):
             print_line(answer)
         return
     question = Question(
@@ -72,38 +72,44 @@ def analyze(
         _print(question, ruling)
 
 
-def _read(name: str) -> str:
-    """What a file holds, as agents write: bytes that are not UTF-8 are replaced. Raises `UsageError`."""
+def _refuse_beside_lines(given: Mapping[str, object]) -> None:
     from ralph.errors import UsageError
 
-    try:
-        if name == "-":
-            content = sys.stdin.buffer.read(_MOST_BYTES + 1)
-        else:
-            with Path(name).open("rb") as file:
-                content = file.read(_MOST_BYTES + 1)
-    except OSError as error:
-        raise UsageError(f"The file {name!r} cannot be read: {error.strerror}.", "Name one that can, or -.") from error
+    if named := [name for name, value in given.items() if value]:
+        raise UsageError(
+            f"{' and '.join(named)} cannot be given with --jsonl.",
+            "There each object says by itself what it is judged against: task, plan, previous.",
+        )
+
+
+def _read(name: str) -> str:
+    """What a file holds, as agents write: bytes that are not UTF-8 are replaced. Raises `UsageError`."""
+    from ralph.cli.jsonl import opened
+    from ralph.errors import UsageError
+
+    with opened(name) as stream:
+        content = stream.read(_MOST_BYTES + 1)
     if len(content) > _MOST_BYTES:
         raise UsageError(f"The file {name!r} is larger than {_MOST_BYTES // 1024**2} MiB.", "Take a part of it.")
     return content.decode("utf-8-sig", "replace")
 
 
-def _answers(stream: BinaryIO, strategy: "Strategy") -> Iterator[dict[str, Any]]:
+def _answers(name: str, strategy: "Strategy") -> Iterator[dict[str, Any]]:
     """An answer for each line that is not empty, in order; a broken one is answered, and the rest goes on."""
-    from ralph.cli.jsonl import objects
+    from ralph.cli.jsonl import objects, opened
     from ralph.cli.judging import Question, judge
 
-    for _, question in objects(stream, Question, most=_MOST_BYTES):
-        yield {"error": question} if isinstance(question, str) else judge(question, strategy).as_json()
+    with opened(name) as stream:
+        for _, question in objects(stream, Question, most=_MOST_BYTES):
+            yield {"error": question} if isinstance(question, str) else judge(question, strategy).as_json()
 
 
 def _print(question: "Question", ruling: "Ruling") -> None:
     from rich.text import Text
 
-    from ralph.cli.evidence import evidence_lines, marked
+    from ralph.cli.evidence import marked, print_evidence
     from ralph.cli.tell import console
-    from ralph.display.terminal import one_line
+    from ralph.display.terminal import one_line, print_rows
     from ralph.views import describe
 
     out, analysis = console(), ruling.analysis
@@ -118,13 +124,10 @@ def _print(question: "Question", ruling: "Ruling") -> None:
         ("stuck", "; ".join(stuck.repeated_patterns) if stuck.detected else ""),
         *(("warning", warning) for warning in analysis.warnings),
     )
-    for label, text in rows:
-        if text:
-            out.print(Text.assemble((f"{label:<10}", "dim"), one_line(text, 400)))
+    print_rows(out, ((Text(label, style="dim"), Text(one_line(text, 400))) for label, text in rows if text), width=9)
     if out.is_terminal and question.text.strip():
         out.print()
         out.print(marked(question.text, analysis.evidence))
-    if analysis.evidence:
+    if evidence := (*analysis.evidence, *stuck.evidence):
         out.print(Text("\nevidence", style="bold"))
-    for line in evidence_lines(analysis.evidence):
-        out.print(line)
+        print_evidence(out, evidence)

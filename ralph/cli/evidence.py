@@ -1,19 +1,22 @@
 """Evidence as people see it: marked in the text that it was found in, and listed."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from ralph.analysis.result import Evidence
-from ralph.display.terminal import one_line
+from ralph.display.terminal import one_line, print_rows
 from ralph.views import printable
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.text import Text
 
-__all__ = ["evidence_lines", "marked"]
+__all__ = ["marked", "print_evidence"]
 
 _MOST = 20_000
 _LISTED = 20
+_LABEL = 29
 
 
 def marked(text: str, evidence: Sequence[Evidence]) -> "Text":
@@ -35,23 +38,27 @@ def marked(text: str, evidence: Sequence[Evidence]) -> "Text":
     return whole
 
 
-def evidence_lines(evidence: Iterable[Evidence]) -> "list[Text]":
-    """A line for each piece, the weightiest first: its weight, what it is, what was said."""
+def print_evidence(out: "Console", evidence: Iterable[Evidence]) -> None:
+    """The pieces, the weightiest first: the weight, what it is, what was said. What says the same stands there once."""
     from rich.text import Text
 
-    pieces = sorted(evidence, key=lambda piece: -abs(piece.weight))
-    lines = [
-        Text.assemble(
-            (f"  {piece.weight:+5g}  ", _colour(piece)),
-            (f"{piece.signal:<20} ", "dim"),
-            f"“{one_line(piece.text, 60)}” " if piece.text else "",
-            one_line(piece.why),
+    counted = Counter(piece.model_copy(update={"start": 0, "end": 0}) for piece in evidence)
+    pieces = sorted(counted, key=lambda piece: -abs(piece.weight))
+    rows = [
+        (
+            Text.assemble((f"  {piece.weight:+5g}  ", _colour(piece)), (piece.signal, "dim")),
+            Text(_told(piece, counted[piece])),
         )
         for piece in pieces[:_LISTED]
     ]
+    print_rows(out, rows, width=_LABEL)
     if len(pieces) > _LISTED:
-        lines.append(Text(f"  … {len(pieces) - _LISTED} more", style="dim"))
-    return lines
+        out.print(Text(f"  … {len(pieces) - _LISTED} more", style="dim"))
+
+
+def _told(piece: Evidence, times: int) -> str:
+    quoted = f"“{one_line(piece.text, 60)}” " if piece.text else ""
+    return f"{quoted}{one_line(piece.why)}{f' ({times} times)' if times > 1 else ''}"
 
 
 def _colour(piece: Evidence) -> str:

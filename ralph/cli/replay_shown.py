@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ralph.display.terminal import STOP_SIGNS, evidence_text, one_line, sign
+from ralph.display.terminal import STOP_SIGNS, evidence_text, one_line, print_rows, sign
 from ralph.limits import Limits
 from ralph.replay import Replayed, Step
 
@@ -150,15 +150,6 @@ def _dollars(cost: float) -> str:
 
 
 def _print_rows(console: "Console", rows: Iterable[Row]) -> None:
-    from rich.table import Table
+    from rich.text import Text
 
-    if console.soft_wrap:
-        for label, text in rows:
-            console.print(f"  {label:<11} {text}")
-        return
-    grid = Table.grid(padding=(0, 1))
-    grid.add_column(width=12, style="dim")
-    grid.add_column(overflow="fold")
-    for label, text in rows:
-        grid.add_row(f"  {label}", text)
-    console.print(grid)
+    print_rows(console, ((Text(f"  {label}", style="dim"), Text(text)) for label, text in rows), width=13)

@@ -151,7 +151,7 @@ def _print_iteration(out: "Console", iteration: "IterationRecord") -> None:
     """Everything on one iteration: the reply with its evidence marked, the verdicts' output, the breaker."""
     from rich.text import Text
 
-    from ralph.cli.evidence import evidence_lines, marked
+    from ralph.cli.evidence import marked, print_evidence
     from ralph.display.terminal import one_line
 
     _print_short(out, iteration)
@@ -168,7 +168,6 @@ def _print_iteration(out: "Console", iteration: "IterationRecord") -> None:
             "said last, before the turn was cut short",
             _texts(iteration.partial if iteration.partial != iteration.text else ""),
         ),
-        ("evidence", evidence_lines(analysis.evidence)),
         *((f"output of {one_line(verdict.verifier)}", _texts(verdict.output)) for verdict in checked),
         ("error output of the agent's program", _texts(iteration.diagnostics)),
     ):
@@ -176,6 +175,9 @@ def _print_iteration(out: "Console", iteration: "IterationRecord") -> None:
             out.print(Text(f"\n{title}", style="bold"))
         for line in lines:
             out.print(line)
+    if evidence := (*analysis.evidence, *analysis.stuck.evidence):
+        out.print(Text("\nevidence", style="bold"))
+        print_evidence(out, evidence)
 
 
 def _texts(hostile: str) -> "list[Text]":

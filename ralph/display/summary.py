@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from ralph.decision import Decision
 from ralph.display.remedy import next_step
-from ralph.display.terminal import STOP_SIGNS, evidence_text, one_line, sign
+from ralph.display.terminal import STOP_SIGNS, evidence_text, one_line, print_rows, sign
 from ralph.events import RunFinished
 from ralph.output import Outcome, Usage
 from ralph.record import RunRecord
@@ -13,7 +13,6 @@ from ralph.views import duration
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.text import Text
 
 __all__ = ["headline", "print_summary", "spent", "told"]
 
@@ -107,18 +106,4 @@ def print_summary(
     rows = told(end, decision, outcome, endpoint=endpoint)
     if look_up:
         rows.append(("more", look_up))
-    for label, text in rows:
-        _row(console, label, Text(text))
-
-
-def _row(console: "Console", label: str, text: "Text") -> None:
-    from rich.table import Table
-
-    if console.soft_wrap:
-        console.print(f"  {label:<11} {text.plain}")
-        return
-    grid = Table.grid(padding=(0, 1))
-    grid.add_column(width=13, style="dim")
-    grid.add_column(overflow="fold")
-    grid.add_row(f"  {label}", text)
-    console.print(grid)
+    print_rows(console, ((Text(f"  {label}", style="dim"), Text(text)) for label, text in rows), width=13)

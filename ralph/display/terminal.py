@@ -1,5 +1,6 @@
 """What terminals and pipes need: consoles for text that is nobody's markup, and signs that every encoding has."""
 
+from collections.abc import Iterable
 from typing import IO, TYPE_CHECKING, cast
 
 from ralph.analysis.result import Evidence
@@ -11,18 +12,11 @@ if TYPE_CHECKING:
 
     from ralph.display.outlet import Outlet
 
-__all__ = ["BREAKER_SIGNS", "STOP_SIGNS", "clipped", "console_for", "evidence_text", "one_line", "sign"]
+__all__ = ["BREAKER_SIGNS", "STOP_SIGNS", "clipped", "console_for", "evidence_text", "one_line", "print_rows", "sign"]
 
 BREAKER_SIGNS = {"closed": "○", "half_open": "◐", "open": "●", "warning": "◉"}
 STOP_SIGNS = {"completed": "✓", "cancelled": "■"}
 """For every other stop reason: ✗."""
-
-_CIRCLES = {
-    "repeated output": "It said nearly the same again and again.",
-    "test-only loop": "It did nothing but run tests, again and again.",
-    "no progress": "Several iterations in a row brought nothing forward.",
-}
-"""How the loop goes in circles, by the names that the analysis has for it; any other is an error that repeats."""
 
 _PLAIN_SIGNS = {"○": "o", "◐": "%", "●": "@", "◉": "!", "✓": "+", "✗": "x", "■": "#", "→": "->", "·": "-", "│": "|"}
 
@@ -35,6 +29,25 @@ def console_for(out: "Outlet | IO[str]") -> "Console":
     if not console.is_terminal:
         console.width = 160
     return console
+
+
+def print_rows(console: "Console", rows: "Iterable[tuple[Text, Text]]", *, width: int) -> None:
+    """Labels of so many characters, and behind each a text, which goes on under itself where a terminal breaks it."""
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table.grid(padding=(0, 1, 0, 0))
+    grid.add_column(width=width)
+    grid.add_column(overflow="fold")
+    for label, text in rows:
+        if console.soft_wrap:
+            padded = label.copy()
+            padded.truncate(width, pad=True)
+            console.print(Text.assemble(padded, " ", text))
+        else:
+            grid.add_row(label, text)
+    if grid.row_count:
+        console.print(grid)
 
 
 def sign(console: "Console", name: str) -> str:
@@ -50,8 +63,6 @@ def one_line(text: str, most: int = 200) -> str:
 
 def evidence_text(piece: Evidence) -> str:
     """A piece of evidence in one line: what was said, and why it counts."""
-    if piece.signal == "stuck" and piece.text in _CIRCLES:
-        return _CIRCLES[piece.text]
     quoted = f"“{one_line(piece.text, 80)}”: " if piece.text and piece.signal != "exit_signal" else ""
     return f"{quoted}{one_line(piece.why or piece.signal)}"
 

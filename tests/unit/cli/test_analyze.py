@@ -73,6 +73,17 @@ def test_people_see_the_decision_and_its_evidence(ralph: Callable[..., Any], wor
     assert "“All tests pass”" in shown
 
 
+def test_what_repeats_is_told_once_and_a_circle_with_what_goes_round(
+    ralph: Callable[..., Any], workspace: Path
+) -> None:
+    (workspace / "reply.md").write_text("Is it complete? I looked, and it is not. " * 3)
+    ended = ralph("analyze", "reply.md", *("--previous", "reply.md") * 2)
+    assert ended.code == 0
+    assert "the same output 3 times" in ended.out
+    assert ended.out.count("It is asked, not said.") == 1
+    assert "It is asked, not said. (3 times)" in ended.out
+
+
 def test_the_plan_speaks_against_words(ralph: Callable[..., Any], workspace: Path) -> None:
     (workspace / "reply.md").write_text("Everything is complete.")
     (workspace / "plan.md").write_text("- [x] one\n- [ ] two\n")
@@ -127,6 +138,38 @@ class TestLines:
         )
         assert ["error" in answer for answer in told] == [False, True, True, True, True, False, False, False]
         assert told[2]["error"].startswith("text: ")
+
+    @pytest.mark.parametrize(
+        ("line", "error"),
+        [
+            ('{"text": "?", "previous": "one"}', "previous: Input should be a list"),
+            ('{"text": "?", "previous": [1]}', "previous.0: Input should be a valid string"),
+            ('{"task": "?"}', "text: Field required"),
+            ("[" * 100_000, "it is nested too deeply"),
+            (f'{{"text": {"1" * 5_000}}}', "it holds a number that is too long"),
+        ],
+    )
+    def test_what_is_wrong_with_a_line_is_said_in_the_words_of_its_format(
+        self, ralph: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, line: str, error: str
+    ) -> None:
+        assert _lines(ralph, monkeypatch, line) == [{"error": error}]
+
+    def test_the_lines_may_stand_in_a_file(self, ralph: Callable[..., Any], workspace: Path) -> None:
+        (workspace / "replies.jsonl").write_text(json.dumps({"text": DONE}) + "\n")
+        ended = ralph("analyze", "replies.jsonl", "--jsonl")
+        assert (ended.code, json.loads(ended.out)["state"]) == (0, "done")
+        assert ralph("analyze", "nowhere.jsonl", "--jsonl").code == 2
+
+    @pytest.mark.parametrize(
+        "option", ["--explain-decision", "--task=reply.md", "--plan=reply.md", "--previous=reply.md"]
+    )
+    def test_what_each_object_says_by_itself_is_no_option(
+        self, ralph: Callable[..., Any], workspace: Path, option: str
+    ) -> None:
+        (workspace / "reply.md").write_text("Done.")
+        ended = ralph("analyze", "reply.md", "--jsonl", option)
+        assert (ended.code, ended.out) == (2, "")
+        assert "cannot be given with --jsonl" in ended.err
 
     def test_a_line_beyond_all_measure_is_read_past(
         self, ralph: Callable[..., Any], monkeypatch: pytest.MonkeyPatch

@@ -4,7 +4,8 @@ import io
 
 import pytest
 
-from ralph.analysis.result import Evidence
+from ralph.analysis import Past
+from ralph.analysis.stuck import stuck
 from ralph.decision import Halt
 from ralph.display.plain import PlainDisplay
 from ralph.display.remedy import next_step
@@ -65,9 +66,8 @@ def test_the_summary_of_a_refused_key_names_the_setting(whole_run: list[Event]) 
     assert out.getvalue().count("still open") == 1
 
 
-def test_going_in_circles_is_told_in_sentences() -> None:
-    for pattern in ("repeated output", "test-only loop", "no progress"):
-        told = evidence_text(Evidence(signal="stuck", text=pattern, why="It repeats."))
-        assert "repeats" not in told
-        assert "“" not in told
-    assert evidence_text(Evidence(signal="stuck", text="error X", why="It repeats.")) == "“error X”: It repeats."
+def test_a_circle_is_told_with_what_goes_round() -> None:
+    first, *_ = stuck([Past(text="I look at it again.")] * 3).evidence
+    assert evidence_text(first) == "“I look at it again.”: the same output 3 times"
+    without_words, *_ = stuck([Past(progressed=False, text=text) for text in ("One.", "Two.", "Three.")]).evidence
+    assert "“" not in evidence_text(without_words)
