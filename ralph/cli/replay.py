@@ -52,7 +52,6 @@ def replay(
     _require_one_source(file, run, from_logs)
     wish = what_if(settings or ())
     shown = ", ".join(settings or ())
-    _tell_of_unheard(wish)
     compare = not (as_json or as_lines)
     broken: list[Broken] = []
     if run is not None:
@@ -60,6 +59,7 @@ def replay(
     else:
         passes = _lines(file or "-") if from_logs is None else _logs(from_logs)
         answers = _heard(passes, wish, broken, compare=compare, at_once=as_lines)
+    _tell_of_unheard(wish)
     _print(answers, broken, shown, as_json=as_json, as_lines=as_lines)
 
 
@@ -82,18 +82,13 @@ def _tell_of_unheard(wish: "Source") -> None:
 
 def _lines(name: str) -> "Iterator[Line | Broken]":
     """The passes of a file. Raises `UsageError` where it cannot be read."""
-    from ralph.cli.jsonl import objects
+    from ralph.cli.jsonl import objects, opened
     from ralph.cli.replay_answers import Broken
     from ralph.cli.replay_lines import Line
-    from ralph.errors import UsageError
 
-    try:
-        stream = sys.stdin.buffer if name == "-" else Path(name).open("rb")  # noqa: SIM115 - closed below
-        with stream:
-            for number, held in objects(stream, Line):
-                yield Broken({"line": number}, held) if isinstance(held, str) else held
-    except OSError as error:
-        raise UsageError(f"The file {name!r} cannot be read: {error.strerror}.", "Name one that can, or -.") from error
+    with opened(name) as stream:
+        for number, held in objects(stream, Line):
+            yield Broken({"line": number}, held) if isinstance(held, str) else held
 
 
 def _logs(folder: Path) -> "Iterator[Line | Broken]":

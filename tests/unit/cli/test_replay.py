@@ -230,6 +230,7 @@ class TestWhatIf:
         ended = told([], "--set", wish)
         assert ended.code == 2
         assert said in ended.err
+        assert "changes nothing" not in ended.err
         assert ended.out == ""
 
     def test_a_wish_that_changes_nothing_is_told_of(self, told: Callable[..., Any]) -> None:
