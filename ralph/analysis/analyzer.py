@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from ralph.analysis.completion import completion, points
 from ralph.analysis.counters import reports_change
-from ralph.analysis.detectors import DETECTORS, Detector
+from ralph.analysis.detectors import DETECTORS, OF_CLAIMS, Detector
 from ralph.analysis.evidence import evidence
 from ralph.analysis.expectations import expectation_messages
 from ralph.analysis.lexicon import Keyword
@@ -34,7 +34,7 @@ from ralph.analysis.text import read
 from ralph.analysis.vocabulary import vocabulary
 from ralph.output import Output
 from ralph.plan import TaskPlan, parse_plan
-from ralph.status import Status, StatusField, StatusMalformed, StatusMissing, parse_status
+from ralph.status import Status, StatusField, StatusMalformed, StatusMissing, StatusReport, parse_status
 
 __all__ = [
     "LANGUAGES",
@@ -75,7 +75,7 @@ class ResponseAnalyzer:
         no_progress: int = REPEATS,
     ) -> None:
         self._words = vocabulary(tuple(keywords), tuple(languages))
-        self._detectors = (*DETECTORS, *detectors)
+        self._further = tuple(detectors)
         self._window, self._repeats, self._no_progress = window, repeats, no_progress
 
     def analyze(self, output: Output, status: Status, context: AnalysisContext) -> Analysis:
@@ -125,13 +125,11 @@ class ResponseAnalyzer:
         reading = read(output.text, hidden, self._words.skim)
         scope = Scope(reading, self._words.find(reading.prose))
         reply = Reply(output, status, context or AnalysisContext(), self._words, scope, Signals())
-        failed: list[str] = []
-        for index, detector in enumerate(self._detectors):
-            if index < len(DETECTORS):
+        vetoed = isinstance(status, StatusReport) and status.exit_signal is False
+        for detector in DETECTORS:
+            if not (vetoed and detector in OF_CLAIMS):
                 reply.signals.add(detector(reply))
-            elif problem := _guarded(detector, reply):
-                failed.append(problem)
-        return reply, tuple(failed)
+        return reply, tuple(problem for detector in self._further if (problem := _guarded(detector, reply)))
 
     def _loop(
         self,

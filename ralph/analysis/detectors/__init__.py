@@ -24,7 +24,7 @@ from ralph.analysis.detectors.statuses import detect_status
 from ralph.analysis.detectors.testruns import detect_tests
 from ralph.analysis.detectors.work import detect_work
 
-__all__ = ["DETECTORS", "Detector"]
+__all__ = ["DETECTORS", "OF_CLAIMS", "Detector"]
 
 DETECTORS: tuple[Detector, ...] = (
     detect_status,
@@ -46,3 +46,9 @@ DETECTORS: tuple[Detector, ...] = (
     detect_questions,
     detect_blocks,
 )
+
+OF_CLAIMS: frozenset[Detector] = frozenset(
+    (detect_announcements, detect_claims, detect_achievements, detect_reports, detect_leftovers, detect_accounts)
+)
+"""Those that look for claims beyond the keywords, and for what speaks against them. Where `EXIT_SIGNAL: false` vetoes
+every claim made by words they are not asked."""
