@@ -121,12 +121,16 @@ class _Account:
             return None
         span = self._begin, self._reply.reading.sentence(self._begin)[1]
         opening = [hit for hit in self._within("changed", span) if _OPENING.match(self._prose, self._begin, hit.start)]
-        stated = [hit for hit in self._within("closed", span) if is_stated(self._prose, hit)]
-        return next(self._unopposed((*opening, *self._news(span), *stated)), None)
+        return next(self._unopposed((*opening, *self._news(span), *self._stated(span))), None)
 
     def _told(self, span: Span) -> Hit | None:
         """What is told as done, or as being so now."""
-        return next(self._unopposed((*self._within("changed", span), *self._news(span))), None)
+        return next(self._unopposed((*self._within("changed", span), *self._news(span), *self._stated(span))), None)
+
+    def _stated(self, span: Span) -> Iterator[Hit]:
+        """What is stated to be so: "is fixed", "is gone"."""
+        hits = (*self._within("closed", span), *self._within("stands", span))
+        return (hit for hit in hits if is_stated(self._prose, hit))
 
     def _news(self, span: Span) -> Iterator[Hit]:
         """What is so now, other than that the check passes."""

@@ -112,4 +112,4 @@ class _Told:
 
     def _names_task(self, hit: Hit) -> bool:
         task = self._objections.task
-        return task.given and task.is_named(self._prose[slice(*self._objections.sentence(hit))])
+        return task.given and task.is_named(self._reply.reading.lower[slice(*self._objections.sentence(hit))])

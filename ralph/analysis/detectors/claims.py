@@ -142,7 +142,7 @@ def _of_nothing(reply: Reply, objections: Objections) -> Iterator[Signal]:
     sayings: tuple[tuple[Role, int], ...] = (("nothing left", VERY_HIGH), ("last", VERY_HIGH), ("needless", HIGH))
     for role, weight in sayings:
         for hit in bounded(reply, scope.of(role)):
-            if not (scope.reading.in_heading(hit.start) or objections.to(hit)):
+            if not (scope.reading.in_heading(hit.start) or objections.to(hit, parts=role != "last")):
                 yield claim(Hit(role, hit.start, hit.end), weight, "Nothing is said to be left to do.")
                 break
 

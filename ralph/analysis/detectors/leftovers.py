@@ -21,6 +21,7 @@ from ralph.analysis.detectors.checks import is_of_check
 from ralph.analysis.detectors.claims import bounded, finished
 from ralph.analysis.detectors.lines import line_end, line_start
 from ralph.analysis.detectors.objections import Objections
+from ralph.analysis.detectors.statements import is_stated
 from ralph.analysis.lexicon import Role
 from ralph.analysis.signals import AGAINST, VERY_HIGH, Reply, Signal
 from ralph.analysis.text import Span
@@ -62,6 +63,7 @@ def detect_leftovers(reply: Reply) -> Iterable[Signal]:
             ("next_piece", found.next_pieces, "Other work follows."),
             ("next_steps", found.next_steps, "Further steps follow."),
             ("part_claim", found.parts, "Only a part is said to be complete."),
+            ("share", found.shares, "It tells of one piece of the work, and of others."),
         ]
     for kind, spans, why in kinds:
         if span := next(spans(), None):
@@ -101,7 +103,8 @@ class _Leftovers:
             if not (self._is_excused(hit) or self._scope.negated(hit, 4)):
                 yield hit.start, hit.end
         for hit in self._after("yet"):
-            if (turned := self._scope.negated(hit, 4)) and not self._is_excused(hit):
+            turned = self._scope.negated(hit, 4)
+            if turned and turned.name != "no" and not self._is_excused(hit):
                 yield turned.start, hit.end
         for hit in self._after("persisting"):
             begin, _ = self._objections.sentence(hit)
@@ -158,6 +161,27 @@ class _Leftovers:
             if self._objections.is_partial(hit):
                 yield hit.start, hit.end
 
+    def shares(self) -> Iterator[Span]:
+        """What smells of a share of the work, where a single word is all that is claimed, and no report is about it: the
+        longer a text is, the less a word in it says.
+        """
+        signals = self._reply.signals
+        claimed = {signal.name for signal in signals.all() if signal.state == "done"}
+        if len(claimed) != 1 or self._claims_whole() or signals.first("completion_report"):
+            return
+        roles: tuple[Role, ...] = ("part", "pieced", "qualifier")
+        for role in roles:
+            for hit in self._after(role):
+                if not (self._scope.negated(hit, 3) or self._is_excused(hit) or self._is_ticked(hit)):
+                    yield hit.start, hit.end
+
+    def _is_ticked(self, hit: Hit) -> bool:
+        """Whether it is said of a plan that all of it is done: "every item of the plan is checked off"."""
+        sentence = self._objections.sentence(hit)
+        if self._scope.within("all", sentence) or self._scope.within("everything", sentence):
+            return True
+        return any(is_stated(self._prose, closed) for closed in self._scope.within("closed", sentence))
+
     def _claims_whole(self) -> bool:
         return any(signal.weight >= VERY_HIGH for signal in self._reply.signals.of("completion_claim"))
 
@@ -205,4 +229,4 @@ class _Leftovers:
         if before.strip() and not before.strip(_MARKS):
             return True
         behind = self._prose[hit.end : line_end(self._prose, hit.end)]
-        return not behind.strip(" *_()0123456789/.") and before.rstrip(" *_").endswith((":", "：", "—", "-"))
+        return not behind.strip(" *_()0123456789/.") and before.rstrip(" *_").endswith((":", "：", "—", "-", ","))

@@ -2,6 +2,7 @@
 
 from ralph.analysis.detectors.announcements import announced
 from ralph.analysis.detectors.assignment import assignment
+from ralph.analysis.detectors.lines import line_start
 from ralph.analysis.lexicon import Role
 from ralph.analysis.scope import Scope
 from ralph.analysis.signals import Reply
@@ -29,11 +30,16 @@ _ASIDE = pattern(
 )
 _BARE = pattern(r"\w+[.!]*")
 _BOX = pattern(r"(?:[-*+]|\d{1,3}[.)])\s\[[ x]\]")
-_MARKED = pattern(r"(?:\b(?:as|to|into)|[=:]|->|→)[\s*_]{1,3}(?:[a-z]{1,12}[\s*_]{1,3}(?:and|or)[\s*_]{1,3})?\Z")
+_MARKED = pattern(r"(?:\b(?:as|to|into)|[=]|->|→)[\s*_]{1,3}(?:[a-z]{1,12}[\s*_]{1,3}(?:and|or)[\s*_]{1,3})?\Z")
 """What stands before a word that something is marked with: "set to done", "marked as done and complete"."""
 _LABEL = 60
 """Characters of a label that says what is wanted."""
+_ITEM_STATE = pattern(r"\s{0,8}(?:[-*+•]|\d{1,3}[.)])\s[^\n:：—]{1,80}(?:[:：—]|\s[-–])[\s*_✅✓✔☑️]{0,6}\Z")
+"""What stands before the state of an item: "2. Parser: done"."""
 _NUMBER = pattern(r"[\s*_#-]{0,4}\d")
+_ATTRIBUTES = frozenset({"failing", "blocked", "incomplete", "broken", "partial", "unfinished", "open"})
+_NOUN = pattern(r"[\s*_]{1,3}(?!and\b|or\b|on\b|by\b|in\b|for\b|because\b|at\b|with\b|until\b|since\b)[a-z]")
+_COPULA = pattern(r"\b(?:is|are|was|were|remains?|still)[\s*_]{1,3}(?:\w{1,12}[\s*_]{1,3})?\Z")
 _ONE = pattern(
     r"\b(?:task|step|part|item|milestone|stage|sprint)\s{0,2}#?\d{1,4}\b(?!\s?[-–/]|\sof\b)|[任部][务務分]\s?\d"
 )
@@ -50,8 +56,12 @@ class Objections:
         self.task = assignment(reply.context.task)
         self._since = announced(reply)
 
-    def to(self, hit: Hit) -> str:
-        """Why a word, or the span of a whole claim, does not count; empty where it does."""
+    def to(self, hit: Hit, *, parts: bool = True) -> str:
+        """Why a word, or the span of a whole claim, does not count; empty where it does.
+
+        Args:
+            parts: whether it matters that it is said of a part.
+        """
         scope = self.scope
         if hit.start < self._since:
             return "The agent says after it that it goes on."
@@ -63,7 +73,7 @@ class Objections:
             return f"It depends on something: “{condition.name}”."
         if taken := self._taken_back(hit):
             return f"“{taken.name}” takes it back."
-        return self._misplaced(hit) or self._partial(hit) or self._echoed(hit)
+        return self._misplaced(hit) or (self._partial(hit) if parts else "") or self._echoed(hit)
 
     def to_word(self, hit: Hit) -> str:
         """The same of a single word, which may also be said of what comes before the work."""
@@ -71,6 +81,8 @@ class Objections:
             return objection
         if _MARKED.search(self.scope.reading.prose, max(0, hit.start - 40), hit.start):
             return "It is what something is marked with."
+        if _ITEM_STATE.match(self.scope.reading.prose[line_start(self.scope.reading.prose, hit.start) : hit.start]):
+            return "It is said of one item of a list."
         preparation = None if self.task.is_named(self._text(hit)) else self._preparation(hit)
         return f"It is said of what comes before the work: “{preparation.name}”." if preparation else ""
 
@@ -116,8 +128,10 @@ class Objections:
     def is_described(self, hit: Hit) -> bool:
         """Whether a word tells of what the work does, behind a word that says so."""
         begin, _ = self.sentence(hit)
+        if hit.name in _ATTRIBUTES and _NOUN.match(self.scope.reading.prose, hit.end):
+            return _COPULA.search(self.scope.reading.prose, max(begin, hit.start - _LABEL), hit.start) is None
         found = self.scope.within("described", (begin, hit.start))[-1:]
-        return bool(found) and found[0].start >= begin and found[0].start != begin
+        return bool(found) and found[0].start > begin
 
     def _misplaced(self, hit: Hit) -> str:
         """What the shape of its sentence says against a word."""

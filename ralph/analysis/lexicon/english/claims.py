@@ -95,7 +95,17 @@ _FOLLOWING = (
         "next item",
         "next pass",
     ),
-    *("next session", "next milestone", "next is", "next sprint", "next priority", "the next one"),
+    *(
+        "next session",
+        "next milestone",
+        "next is",
+        "is up next",
+        "are up next",
+        "come after it",
+        "next sprint",
+        "next priority",
+        "the next one",
+    ),
     *(
         "is next",
         "are next",
@@ -286,7 +296,7 @@ CLAIMS: Words = {
     "ready": alone("ready", "ready for", "ready to"),
     "later": alone("next steps", "next step", "what's next", "next priorities", "upcoming", "next actions"),
     "left": alone(
-        *("remaining", "remaining work", "todo", "todos", "to do", "to-do", "still to do", "outstanding"),
+        *("remaining", "pending", "remaining work", "todo", "todos", "to do", "to-do", "still to do", "outstanding"),
         *("not yet implemented", "not implemented", "what's left", "what is left", "left to do", "missing"),
         *("incomplete", "unfinished", "work remaining", "deferred", "in progress", "what remains"),
     ),

@@ -21,7 +21,18 @@ STATEMENTS: Words = {
     "whole": alone(
         *("task", "project", "feature", "story", "user story", "migration", "refactor", "refactoring", "issue"),
         *("assignment", "implementation", "integration", "upgrade", "rewrite", "port", "prd"),
-        *("work on", "work for", "conversion", "translation", "change request", "epic", "clean-up", "cleanup"),
+        *(
+            "work on",
+            "work for",
+            "conversion",
+            "translation",
+            "change request",
+            "epic",
+            "clean-up",
+            "cleanup",
+            "rework",
+            "overhaul",
+        ),
         *("specification", "spec", "redesign", "rollout", "fix"),
     ),
     "trouble": alone(
@@ -33,7 +44,7 @@ STATEMENTS: Words = {
         "gone": ("gone", "eliminated", "cured"),
         "in place": ("is in.", "are in.", "is in:", "is in now", "live", "merged"),
     },
-    "changed": alone(*_CHANGED, *(f"{who} {verb}" for who, verb in product(("i", "we"), _CHANGED))),
+    "changed": alone(*_CHANGED),
     "news": alone(
         *("now", "is now", "are now", "no longer", "out of the dependency tree", "is written", "are written"),
         *("is stable", "are stable"),
@@ -45,7 +56,7 @@ STATEMENTS: Words = {
     "pieced": alone(
         *("loop", "iteration", "phase", "phases", "milestone", "milestones", "sprint", "backlog", "fix plan"),
         *("the plan", "so far", "fix plan.md", "prd.json", "@fix plan.md", "first step", "next", "for now", "todo.md"),
-        *("approval", "approve", "permission"),
+        *("approval", "approve", "permission", "failing tests", "failing test"),
     ),
     "last": alone(
         *(
@@ -58,7 +69,7 @@ STATEMENTS: Words = {
     ),
     "proof": alone(
         *("asserts this", "asserts it", "assert this", "covers it", "cover it", "covers this", "cover this"),
-        *("covers the case", "regression test", "reproduces", "used to", "a test for", "test added", "tests added"),
+        *("covers the case", "regression", "reproduces", "used to"),
     ),
     "asked": alone(
         *("as specified", "as requested", "as asked", "as you asked", "as described in the task", "as the task asks"),
@@ -68,6 +79,8 @@ STATEMENTS: Words = {
         *(f"{piece} {left}" for piece, left in product(_COUNTED, ("is left", "is missing", "is open", "remains"))),
         *(f"{piece}s {left}" for piece, left in product(_COUNTED, ("are left", "are missing", "are open"))),
         *("is left", "are left", "remains to be done", "remains to be written", "remain to be done", "still to do"),
+        *("is missing", "are missing", "is pending", "are pending", "has to follow", "have to follow", "should follow"),
+        *("more stories", "more tasks", "more items", "more phases", "items remain", "tasks remain", "stories remain"),
         *("still to be done", "still to be written", "still to come", "is still missing", "are still missing"),
         *("still needs to be", "still need to be", "not started", "not been started", "haven't started"),
         *(
@@ -99,13 +112,28 @@ STATEMENTS: Words = {
         *("more work is needed", "needs more work", "only the first is", "work in progress"),
         *("is still open", "are still open", "is still failing", "are still failing", "is still red", "are still red"),
     ),
+    "optional": alone("is left to", "are left to", "is left out", "are left out", "is left as", "are left as"),
     "yet": alone("yet"),
     "persisting": alone("is still", "are still", "still use", "still uses", "still need", "still fail", "remain"),
     "described": alone(
         *("if", "when", "whenever", "while a", "while an", "how many", "how much", "whether", "shows", "show"),
         *("displays", "display", "lists", "says", "explains", "explain", "prints", "returns", "reports", "users can"),
         *("user can", "you can see", "reads", "marks", "mark them", "filter by", "named", "called", "labelled", "e.g"),
-        *("such as", "so that a", "raises", "rejects", "handles", "handle", "answers", "on every", "in case of"),
+        *(
+            "such as",
+            "where",
+            "whose",
+            "that are",
+            "which are",
+            "so that a",
+            "raises",
+            "rejects",
+            "handles",
+            "handle",
+            "answers",
+            "on every",
+            "in case of",
+        ),
     ),
     "wanted": alone(
         *("goal", "goals", "the goal", "criterion", "criteria", "requires", "required", "requirement", "expected"),
