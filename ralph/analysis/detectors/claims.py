@@ -114,14 +114,14 @@ def _of_subjects(reply: Reply, objections: Objections) -> Iterator[Signal]:
         yield claim(only, VERY_HIGH, "The reply says nothing else.")
         return
     predicates = bounded(reply, (*keywords, *reply.scope.of("closed"), *reply.scope.of("stands")))
-    for whole in of_subjects(reply, predicates):
+    for whole, several in of_subjects(reply, predicates):
         turned = reply.reading.in_heading(whole.start) or any((
             reply.scope.within("qualifier", whole[1:]),
             reply.scope.within("hedge", objections.sentence(whole)),
         ))
         if whole.name not in told and not turned and not objections.to_word(whole):
             told.add(whole.name)
-            yield claim(whole, VERY_HIGH, "It is said of what is the whole.")
+            yield claim(whole, HIGH if several else VERY_HIGH, "It is said of what is the whole.")
 
 
 def _of_promises(reply: Reply) -> Iterator[Signal]:

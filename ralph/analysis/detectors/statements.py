@@ -42,6 +42,8 @@ _BEHIND = pattern(
     r"[\s*_]*(?:\Z|[#\d(]|(?:for|of|to|from|in|on|with|into|itself|as|de|del|a|para|en)\b|[a-z]{1,10}-\d)"
 )
 """What may follow a noun that is the subject; another noun would be it instead."""
+_NOUNS: tuple[Role, ...] = ("whole", "piece", "trouble")
+_SEVERAL: tuple[Role, ...] = ("part", "pieced", "following")
 _COPULAS = ("is ", "are ", "está ", "están ")
 _MARKS = " *_#0123456789-已经經也先前都"
 _NUMBERED = pattern(r"[\s*_]{0,3}#?[a-z]{0,4}-?\d")
@@ -50,16 +52,21 @@ _WORD = pattern(r"[^\W\d_]+")
 _MOST = 4
 
 
-def of_subjects(reply: Reply, predicates: Iterable[Hit]) -> Iterator[Hit]:
-    """The statements that some predicates make of a whole or a trouble, each as the span from that on."""
+def of_subjects(reply: Reply, predicates: Iterable[Hit]) -> Iterator[tuple[Hit, bool]]:
+    """The statements that some predicates make of a whole, a piece or a trouble, each as the span from that on; and
+    whether it may be one of several that the reply speaks of.
+    """
     scope = reply.scope
-    if not scope.of("whole") and not scope.of("trouble"):
+    if not any(scope.of(role) for role in _NOUNS):
         return
-    edge = announced(reply) + _OPENING
+    begin = announced(reply)
+    rest = begin, len(reply.reading.prose)
+    several = not assignment(reply.context.task).given and any(scope.within(role, rest) for role in _SEVERAL)
     for predicate in predicates:
-        roles: tuple[Role, ...] = ("whole", "trouble") if predicate.start < edge else ("whole",)
-        if subject := _subject(reply, predicate, roles):
-            yield Hit(predicate.name, subject.start, predicate.end)
+        if subject := _subject(reply, predicate, ("whole",)):
+            yield Hit(predicate.name, subject.start, predicate.end), False
+        elif subject := _subject(reply, predicate, _NOUNS[1:] if predicate.start < begin + _OPENING else ("piece",)):
+            yield Hit(predicate.name, subject.start, predicate.end), several
 
 
 def is_stated(prose: str, predicate: Hit) -> bool:

@@ -84,6 +84,7 @@ Role = Literal[
     "failing",
     "beyond",
     "whole",
+    "piece",
     "stands",
     "member",
     "trouble",

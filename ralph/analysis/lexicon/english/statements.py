@@ -19,21 +19,13 @@ _CHANGED = (
 
 STATEMENTS: Words = {
     "whole": alone(
-        *("task", "project", "feature", "story", "user story", "migration", "refactor", "refactoring", "issue"),
-        *("assignment", "implementation", "integration", "upgrade", "rewrite", "port", "prd"),
-        *(
-            "work on",
-            "work for",
-            "conversion",
-            "translation",
-            "change request",
-            "epic",
-            "clean-up",
-            "cleanup",
-            "rework",
-            "overhaul",
-        ),
-        *("specification", "spec", "redesign", "rollout", "fix"),
+        *("task", "project", "migration", "refactor", "refactoring", "assignment", "upgrade", "rewrite", "port", "prd"),
+        *("work on", "work for", "conversion", "translation", "epic", "clean-up", "cleanup", "rework", "overhaul"),
+        *("redesign", "rollout"),
+    ),
+    "piece": alone(
+        *("feature", "story", "user story", "issue", "implementation", "integration", "change request", "fix"),
+        *("specification", "spec"),
     ),
     "trouble": alone(
         *("leak", "crash", "bug", "race", "race condition", "deadlock", "error", "problem", "regression", "failure"),

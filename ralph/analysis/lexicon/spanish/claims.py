@@ -31,19 +31,8 @@ CLAIMS: Words = {
         *("objetivos", "pasos", "fases", "puntos", "elementos", "funcionalidad", "funcionalidades", "cambios"),
         *("proyecto", "migración", "refactorización", "especificación", "entregables"),
     ),
-    "whole": alone(
-        *(
-            "tarea",
-            "proyecto",
-            "migración",
-            "refactorización",
-            "funcionalidad",
-            "historia",
-            "implementación",
-            "encargo",
-        ),
-        *("integración", "traducción", "trabajo en", "trabajo sobre", "incidencia"),
-    ),
+    "whole": alone("tarea", "proyecto", "migración", "refactorización", "encargo", "traducción", "trabajo en"),
+    "piece": alone("funcionalidad", "historia", "implementación", "integración", "incidencia"),
     "trouble": alone("error", "fallo", "fuga", "problema", "bloqueo", "regresión", "bug"),
     "stands": {"resuelto": _forms("resuelt", "arreglad", "corregid", "solucionad"), "fuera": ("ha desaparecido",)},
     "closed": {
