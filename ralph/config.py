@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, cast, get_args
 from pydantic import BaseModel, BeforeValidator, Field, PositiveFloat, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, EnvSettingsSource
 
+from ralph.analysis.lexicon import Phrase
 from ralph.breaker import PRESETS, BreakerSettings
 from ralph.decision import DecisionSettings
 from ralph.errors import SettingError, nearest
@@ -123,11 +124,12 @@ class DecisionSection(DecisionSettings, frozen=True, extra="forbid"):
 class KeywordSetting(BaseModel, frozen=True, extra="forbid"):
     """A further completion keyword."""
 
-    text: str = Field(min_length=1, max_length=200, description="As the agent writes it.")
-    language: str = Field(default="en", description="Of the phrase: en or zh.")
+    text: Phrase = Field(max_length=200, description="As the agent writes it.")
+    language: str = Field(default="en", description="Of the phrase: en, zh, es, or another.")
     weight: Literal["high", "very_high"] = Field(
         default="high", description="very_high is enough by itself, high needs a second signal."
     )
+    forms: tuple[Phrase, ...] = Field(default=(), description="Other ways to write it.")
 
 
 class StatusFieldSetting(BaseModel, frozen=True, extra="forbid"):

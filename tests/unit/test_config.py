@@ -152,6 +152,13 @@ def test_any_text_is_a_duration_or_is_refused(text: str) -> None:
         ({"prices": {"m": 5}}, "prices.m", "its settings: cached_input, input, output."),
         ({"keywords": [{"text": "a"}, {"txt": "b"}]}, "keywords.1.txt", "Did you mean 'text'?"),
         ({"keywords": [{"text": "a", "weight": "huge"}]}, "keywords.0.weight", "'high' or 'very_high'"),
+        ({"keywords": [{"text": "  "}]}, "keywords.0.text", "a phrase needs at least one"),
+        ({"keywords": [{"text": "\x1c"}]}, "keywords.0.text", "a phrase needs at least one"),
+        (
+            {"keywords": [{"text": "a", "forms": ["b", ""]}]},
+            "keywords.0.forms.1",
+            "a phrase needs at least one character",
+        ),
         ({"preset": "debuging"}, "preset", "Did you mean 'debugging'?"),
         ({"breaker": 5}, "breaker", "its settings: cool_down, denials,"),
         ({"prices": 5}, "prices", "Write a table."),

@@ -16,10 +16,10 @@ How to add a language:
 
 from collections.abc import Callable, Mapping
 
-from ralph.analysis.lexicon.base import Keyword, Lexicon, Role, Words
+from ralph.analysis.lexicon.base import Keyword, Lexicon, Phrase, Role, Words
 from ralph.errors import UnknownNameError
 
-__all__ = ["LEXICONS", "Keyword", "Lexicon", "Role", "Words", "lexicon"]
+__all__ = ["LEXICONS", "Keyword", "Lexicon", "Phrase", "Role", "Words", "lexicon"]
 
 
 def _english() -> Lexicon:

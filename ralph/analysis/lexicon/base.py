@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field
 
-__all__ = ["Keyword", "Lexicon", "Role", "Words", "alone", "merged"]
+__all__ = ["Keyword", "Lexicon", "Phrase", "Role", "Words", "alone", "merged"]
 
 Role = Literal[
     "keyword",
@@ -137,6 +137,16 @@ Words = Mapping[Role, Mapping[str, tuple[str, ...]]]
 """The forms of every name of every role, in lower case. `#` stands for a number that may be missing."""
 
 
+def _phrase(text: str) -> str:
+    if not (phrase := text.strip()):
+        raise ValueError("a phrase needs at least one character that is no space")
+    return phrase
+
+
+Phrase = Annotated[str, AfterValidator(_phrase)]
+"""What can be looked for: something is left of it without the spaces around it."""
+
+
 class Keyword(BaseModel, frozen=True):
     """A phrase that says that the work is complete.
 
@@ -149,10 +159,10 @@ class Keyword(BaseModel, frozen=True):
         points: of its group in the go-ralph rule.
     """
 
-    text: str = Field(min_length=1)
+    text: Phrase
     language: str = "en"
     weight: Literal["high", "very_high"] = "high"
-    forms: tuple[str, ...] = ()
+    forms: tuple[Phrase, ...] = ()
     group: str = ""
     points: int = Field(default=10, ge=0)
 
