@@ -45,7 +45,7 @@ NOTHING_LEFT = [
 ]
 
 ACHIEVEMENTS = [
-    "I've successfully implemented US-014.",
+    "I've successfully built SHOP-31.",
     "I have successfully implemented the login feature.",
     "Successfully implemented the requested feature.",
     "Issue #12 has been successfully fixed.",
@@ -181,7 +181,7 @@ Nothing to do.
 ]
 
 MID_TURN = [
-    "All tasks completed successfully. Let me verify the final state:",
+    "Every task is done and pushed. Let me double-check the deployment:",
     "The implementation is complete. Now I'll run the tests.",
     "I've successfully implemented the parser. Next, I will write the tests.",
     "Everything is in place. Let me run the build one more time to be sure.",
@@ -404,8 +404,8 @@ def test_a_claim_shows_who_says_it_of_what() -> None:
 @pytest.mark.parametrize(
     ("text", "weight"),
     [
-        ("I've successfully implemented US-014.", 100),
-        ("Implemented US-014.", 60),
+        ("I've successfully built SHOP-31.", 100),
+        ("Built SHOP-31.", 60),
         ("Implemented a cache for prices.", 60),
         ("I've resolved your request.", 60),
     ],

@@ -373,7 +373,7 @@ All 12 tests pass.""",
     ),
     ("Planning complete. Created fix_plan.md with 12 items. Implementation starts next loop.", ""),
     ("The exploration is complete. I found three places that need changes.", ""),
-    ("The download has completed. The build is now running in the background; I'll check back when it's done.", ""),
+    ("The download has completed. The image is still being built by a background job; I'll look at it again later.", ""),
     ("I've created a comprehensive task list. All tasks are listed in order of priority.", ""),
     ("Tests written and failing as expected (TDD red phase complete). Implementation is next.", ""),
     ("本次循环完成了登录功能。下一步：注册功能。", ""),
@@ -462,7 +462,7 @@ Build passes.""",
     ("已完成第一阶段的全部任务，测试通过。接下来进入第二阶段。", ""),
     ("本轮完成：解析器。测试全部通过。下一轮：打印器。", ""),
     ("登录功能已完成，测试全部通过。现在更新文档。", ""),
-    ("依赖已安装完成，现在可以开始实现功能。", ""),
+    ("开发环境已搭建完成，可以动手写登录功能了。", ""),
 ]
 
 

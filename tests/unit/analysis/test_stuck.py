@@ -204,7 +204,7 @@ def test_waiting_for_a_person_in_other_words_each_time_is_stuck() -> None:
             "watching",
             ("The import is still running.", "It's still in progress.", "Still processing; nothing I can add."),
         ),
-        ("watching", ("索引仍在运行。", "它还在进行，暂无结果。", "索引在后台继续运行。")),
+        ("watching", ("索引仍在运行。", "它还在进行，暂无结果。", "索引正在后台重建。")),
         (
             "watching",
             ("La copia sigue en ejecución.", "Sigue ejecutándose.", "La copia sigue en curso, en segundo plano."),
@@ -282,9 +282,9 @@ def test_an_error_whose_place_moves_is_another_error() -> None:
 @pytest.mark.parametrize(
     ("text", "circle"),
     [
-        ("I have checked the file and will now mark the task as done. " * 12, True),
+        ("The config looks right to me, so I am closing the ticket. " * 12, True),
         ("Thinking... Done. " * 30, True),
-        ("我已經檢查了檔案，現在會把任務標記為完成。" * 20, True),
+        ("設定看起來沒有問題，因此我要關閉這張工單。" * 20, True),
         ("Let me look again. " * 5, False),
         ("\n".join(f"- projects/sample/regions/north-1/services/{number}" for number in range(40)), False),
         ("\n".join(f"12:00:{second:02} worker took a job from the queue in 3 ms" for second in range(60)), False),

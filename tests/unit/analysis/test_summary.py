@@ -60,7 +60,7 @@ All 14 tests pass.
         ("Files created:\n1. `a.py` - new\n2. `b.py` - new\n", "Modified 2 files"),
         ("Files changed (6)", "Modified 6 files"),
         ("Changes (5 files):", "Modified 5 files"),
-        (" 9 files changed, 687 insertions(+), 21 deletions(-)", "Modified 9 files"),
+        (" 9 files changed, 412 insertions(+), 38 deletions(-)", "Modified 9 files"),
         ("I updated two source files and created 1 test file.", "Modified 3 files"),
         ("Three files were modified.", "Modified 3 files"),
         ("Updated 2 files at first. In the end modified 5 files.", "Modified 5 files"),
