@@ -2,13 +2,12 @@
 
 | account | such as | counts |
 |---|---|---|
-| of the task | it tells of work on what the task's title names, and a check passes; or its first sentence does both | \
-very high |
+| of the task | it tells of work on what the task's title names, and a check passes; or one sentence does both | very high |
 | of a mended fault | "Root cause: … Fix: … The suite passes" | high |
 | of a change | "Added `--json`. Tests: `pytest -q` → 221 passed" | high |
 
-Without a task an account is none where anything in it smells of a share: a loop, a phase, a plan, what is left. It is not
-looked at where something is claimed, for it would add nothing, nor where something contradicts.
+Without a task an account is none where anything in it smells of a share: a loop, a phase, a plan, what is left. It is
+not looked at where something is claimed, for it would add nothing, nor where something contradicts.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -36,6 +35,7 @@ _LOOKED_AT = 12
 _SHARES: tuple[Role, ...] = ("part", "pieced", "following", "begin")
 _NEWS = frozenset({"now", "is now", "are now", "no longer", "ahora", "ya no", "不再"})
 """What tells of a new state, which may be one of several."""
+_OF_ITSELF = pattern(r"[\s*_#>-]{0,6}i(?:'ve|'m)?\s")
 _OPENING = pattern(r"(?:[\s*_#>✅✓🎉☑️:-]|\b(?:i|we|and|yes|so|now|then|also|i've|i have|we've|we have)\b)*\Z")
 
 
@@ -137,7 +137,8 @@ class _Account:
         check = self._reply.signals.first("verified")
         for hit in self._within("news", span):
             begin, end = self._objections.sentence(hit)
-            if check is None or not begin <= check.start < end:
+            apart = check is None or not begin <= check.start < end
+            if apart and not _OF_ITSELF.match(self._prose, begin):
                 yield hit
 
     def _within(self, role: Role, span: Span) -> Sequence[Hit]:

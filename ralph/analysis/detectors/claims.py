@@ -8,7 +8,7 @@
 | nothing else | "Done." as the whole reply | very high |
 | that nothing is left | "Zero unchecked items", "Nothing left to do" | very high |
 | that nothing is needed | "No changes were needed" | high |
-| of a title | "## Story 15.1 Implementation Complete" | high |
+| of a title | "## SHOP-31: Export Complete" | high |
 
 All are subject to the same objections as keywords. The name of a claim is that of its predicate, so that one word that
 is both a keyword and the predicate of a claim is one signal.
@@ -92,7 +92,8 @@ def _whole(reply: Reply, predicate: Hit) -> Hit | None:
         return None if is_keyword else Hit(predicate.name, everything.start, predicate.end)
     if quantity := scope.before("all", predicate, 9):
         between = quantity.end, predicate.start
-        goal = scope.within("goal", between) or scope.within("member", between) or scope.before("goal", quantity, 3)
+        nouns: tuple[Role, ...] = ("goal", "member", "whole")
+        goal = any(scope.within(role, between) for role in nouns) or scope.before("goal", quantity, 3)
         return Hit(predicate.name, quantity.start, predicate.end) if goal else None
     quantity = scope.after("all", predicate, 1)
     goal = scope.after("goal", quantity, 5) if quantity else None

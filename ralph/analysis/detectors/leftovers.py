@@ -39,7 +39,8 @@ _NUMBER = pattern(r"[\s*_#-]{0,4}\d")
 _ITEM = pattern(r"\n[ \t]{0,8}(?:[-*+•]|\d{1,2}[.)])[ \t][^\n]{0,200}")
 _MARKS = " \t\n*_#>-•.0123456789)✅❌⚠️🔄⏳"
 _SOME = pattern(
-    r"[\s*_>-]*(?:the )?(?:other |remaining )?(?:\d{1,6}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|some|several"
+    r"[\s*_>-]*(?:the )?(?:other |remaining )?"
+    r"(?:\d{1,6}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|some|several"
     r"|a few|most|many|rest|others?|remaining)\b[^,;:]{0,80}\Z"
 )
 """A number of things, as the subject of a sentence, up to its verb."""
@@ -162,7 +163,7 @@ class _Leftovers:
                 yield hit.start, hit.end
 
     def shares(self) -> Iterator[Span]:
-        """What smells of a share of the work, where a single word is all that is claimed, and no report is about it: the
+        """What smells of a share of the work, where a single word is all that is claimed, and not in a report: the
         longer a text is, the less a word in it says.
         """
         signals = self._reply.signals

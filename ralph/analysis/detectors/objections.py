@@ -19,7 +19,7 @@ _NEAR = 300
 _QUANTITY = pattern(r"\d|first")
 _SHARE = pattern(r"(?<![\d/])(\d{1,6})\s?(?:/|of|out of)\s?(?:the )?(\d{1,6})(?![\d/])")
 _PERCENT = pattern(r"(?<![\w.,])\d{1,2}(?:\.\d{1,3})?\s?(?:[%％]|percent\b|per cent\b)")
-_PART = pattern(r"\bfirst\s(?:\d{1,4}|one|two|three|four|five|few|half|part|step|phase|batch)\b")
+_PART = pattern(r"\bfirst\s(?:\d{1,4}|one|two|three|four|five|few|half|part|step|phase|batch|of)\b")
 _COUNTED = pattern(r"[\s*_]{1,4}\d{1,4}\s(?!of\b|out\b)(?:[a-z-]{1,20}\s){0,2}[a-z]")
 _INTERJECTION = (
     r"(?:ok|okay|great|good|well|right|nice|yep|yeah|yes|yup|cool|sure|alright|awesome|perfect|got it|excellent)"
@@ -32,6 +32,8 @@ _BARE = pattern(r"\w+[.!]*")
 _BOX = pattern(r"(?:[-*+]|\d{1,3}[.)])\s\[[ x]\]")
 _MARKED = pattern(r"(?:\b(?:as|to|into)|[=]|->|→)[\s*_]{1,3}(?:[a-z]{1,12}[\s*_]{1,3}(?:and|or)[\s*_]{1,3})?\Z")
 """What stands before a word that something is marked with: "set to done", "marked as done and complete"."""
+_BEHIND = 12
+"""Characters behind a word in which it may turn out to be said of one of several."""
 _LABEL = 60
 """Characters of a label that says what is wanted."""
 _ITEM_STATE = pattern(r"\s{0,8}(?:[-*+•]|\d{1,3}[.)])\s[^\n:：—]{1,80}(?:[:：—]|\s[-–])[\s*_✅✓✔☑️]{0,6}\Z")
@@ -109,12 +111,12 @@ class Objections:
     def _wanted(self, hit: Hit, begin: int) -> Hit | None:
         """What says in a label before a word that it is wanted: "Goal: …", "The task said: …"."""
         label, colon, _ = self.scope.reading.prose[begin : hit.start].rpartition(":")
-        if not colon or len(label) > _LABEL:
+        if not colon or len(label) > _LABEL or self.scope.within("closed", (begin, begin + len(label))):
             return None
         return next((found for found in self.scope.within("wanted", (begin, begin + len(label)))), None)
 
     def _taken_back(self, hit: Hit) -> Hit | None:
-        """What in its sentence takes it back; not a word that tells of what the work does: "shows how many are left"."""
+        """What in its sentence takes it back, but no word of what the work does: "shows how many are left"."""
         taken = self.scope.taken_back(hit)
         if taken is None or not self.is_described(taken):
             return taken
@@ -162,7 +164,7 @@ class Objections:
             return ""
         if part := self._named_part((begin, end)):
             return f"It is said of a part of the whole: “{part}”."
-        if (one := _ONE.search(sentence)) and begin + one.start() < hit.start:
+        if (one := _ONE.search(sentence)) and begin + one.start() <= hit.end + _BEHIND:
             return f"It is said of one of several: “{one[0]}”."
         if _FIRST.match(sentence):
             return "It is said of the first of several."

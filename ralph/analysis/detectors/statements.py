@@ -29,8 +29,8 @@ _SUBJECTS = 6
 _ONLY = 24
 """Characters of a reply that says nothing else."""
 _COPULA = pattern(
-    r"(?:\b(?:is|are|ha[sv]e? been|está|están|ha[n]? sido|ha[n]?)|'s)[\s*_]{1,4}(?:(?:now|all|fully|also|already|completely|finally|100%"
-    r"|[a-z]{2,12}ly|ya)[\s*_]{1,4}){0,2}\Z"
+    r"(?:\b(?:is|are|has been|have been|está|están|ha sido|han sido)|'s)[\s*_]{1,4}"
+    r"(?:(?:now|all|also|already|100%|[a-z]{2,12}ly|ya)[\s*_]{1,4}){0,2}\Z"
 )
 _OF_OTHER = pattern(
     r"\b(?:for|of|in|to|with|on|from|by|about|that|which|who|if|when|after|before|until|tests?|is|are|was|were|has|need"
@@ -71,6 +71,8 @@ def of_subjects(reply: Reply, predicates: Iterable[Hit]) -> Iterator[tuple[Hit, 
 
 def is_stated(prose: str, predicate: Hit) -> bool:
     """Whether a copula stands before a predicate: "is fixed", "has been merged"."""
+    if prose.startswith(_COPULAS, predicate.start):
+        return True
     return _COPULA.search(prose, max(0, predicate.start - _NEAR), predicate.start) is not None
 
 

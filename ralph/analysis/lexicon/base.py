@@ -89,7 +89,6 @@ Role = Literal[
     "member",
     "trouble",
     "last",
-    "asked",
     "unfinished",
     "persisting",
     "described",
@@ -126,11 +125,12 @@ proviso: what it depends on. reported: others say so. act: the agent's next one.
 opens a report. verified: a check that passes. passes: the same behind the name of a check. committed: so is the work.
 following: the next piece of work. ready: waits for it. later: a label of further steps. left: a label of what is left.
 open: a piece beside it is. begin: a numbered stage behind it does. underway: a mark of work in progress. optional: need
-not be done. check: the name of one. failing: the verdict. beyond: excuses it. whole: what a task is, by itself. stands: a
-predicate of that. member: what it is made of, behind "every". trouble: what a fix does away with. last: there is no piece behind it. asked: the work is
-what was asked for. unfinished: something is not, by itself. persisting: the same behind a number of things. described:
-what follows tells what the work does. wanted: a label of what is to be reached. changed: a verb of change in the
-past. news: what follows or stands before it is so now. cause: of what was mended. pieced: work comes in pieces.
+not be done. check: the name of one. failing: the verdict. beyond: excuses it. whole: what a task is, by itself. piece:
+the same where nothing speaks of others. trouble: what a fix does away with. stands: a predicate of these. member: what
+a task is made of, behind "every". last: no piece follows. unfinished: says so by itself. yet: the same where it is
+negated. persisting: the same of a number of things. described: what follows tells what the work does. wanted: a label
+of what is to be reached. changed: a verb of change in the past. news: it is so now. cause: of what was mended. proof:
+holds it. pieced: work comes in pieces.
 """
 
 Words = Mapping[Role, Mapping[str, tuple[str, ...]]]

@@ -63,10 +63,6 @@ STATEMENTS: Words = {
         *("asserts this", "asserts it", "assert this", "covers it", "cover it", "covers this", "cover this"),
         *("covers the case", "regression", "reproduces", "used to"),
     ),
-    "asked": alone(
-        *("as specified", "as requested", "as asked", "as you asked", "as described in the task", "as the task asks"),
-        *("as required", "as the issue asks", "as the story asks", "per the spec", "to the spec", "to spec"),
-    ),
     "unfinished": alone(
         *(f"{piece} {left}" for piece, left in product(_COUNTED, ("is left", "is missing", "is open", "remains"))),
         *(f"{piece}s {left}" for piece, left in product(_COUNTED, ("are left", "are missing", "are open"))),
@@ -104,6 +100,9 @@ STATEMENTS: Words = {
         *("more work is needed", "needs more work", "only the first is", "work in progress"),
         *("is still open", "are still open", "is still failing", "are still failing", "is still red", "are still red"),
     ),
+    "part": alone("a failing test", "failing test for", "failing tests for"),
+    "proviso": alone("before my change", "before the change", "before i", "before we", "before that"),
+    "following": alone("come later", "comes later", "will follow", "are to follow"),
     "optional": alone("is left to", "are left to", "is left out", "are left out", "is left as", "are left as"),
     "yet": alone("yet"),
     "persisting": alone("is still", "are still", "still use", "still uses", "still need", "still fail", "remain"),

@@ -74,9 +74,9 @@ CLAIMS: Words = {
     "cause": alone("la causa", "causa:", "el motivo", "se debía a", "el problema era", "el fallo era", "porque"),
     "pieced": alone("iteración", "ciclo", "fase", "fases", "plan", "siguiente", "próxima", "permiso", "aprobación"),
     "last": alone("era la última tarea", "era el último paso", "era el último punto", "la última tarea pendiente"),
-    "asked": alone("según lo pedido", "como se pedía", "tal como se pidió", "según la especificación"),
     "part": alone(
         *("esta iteración", "este ciclo", "esta vuelta", "una parte", "la mayoría", "por ahora", "de momento"),
+        *("dos de los", "dos de las", "tres de los", "tres de las", "algunos de los", "algunas de las"),
         *("la primera parte", "el primer paso", "la primera tarea", "una primera versión", "la mitad", "por hoy"),
     ),
     "preparation": alone("análisis", "planificación", "investigación", "lectura", "exploración", "revisión"),
@@ -84,7 +84,7 @@ CLAIMS: Words = {
     "proviso": alone("una vez", "si", "cuando", "a menos que", "siempre que", "en cuanto"),
     "reported": alone("dijiste", "según el registro", "dice que", "por ejemplo"),
     "unfinished": alone(
-        *("queda por", "quedan por", "falta por", "faltan por", "todavía no está", "todavía no están", "aún no está"),
+        *("queda por", "quedan por", "falta por", "faltan por", "todavía no", "aún no"),
         *(
             "aún no están",
             "sin terminar",
