@@ -2,7 +2,9 @@
 conclusions from their signals.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import get_args
 
 from ralph.analysis.completion import completion, points
 from ralph.analysis.counters import reports_change
@@ -24,7 +26,7 @@ from ralph.analysis.result import (
     Stuck,
 )
 from ralph.analysis.scope import Scope
-from ralph.analysis.signals import Reply, Signal, Signals
+from ralph.analysis.signals import VERY_HIGH, Reply, Signal, Signals
 from ralph.analysis.signatures import normalised, signatures
 from ralph.analysis.standstill import standstill
 from ralph.analysis.state import standing
@@ -35,6 +37,7 @@ from ralph.analysis.vocabulary import vocabulary
 from ralph.output import Output
 from ralph.plan import TaskPlan, parse_plan
 from ralph.status import Status, StatusField, StatusMalformed, StatusMissing, StatusReport, parse_status
+from ralph.status.fields import storable
 
 __all__ = [
     "LANGUAGES",
@@ -49,6 +52,8 @@ LANGUAGES = ("en", "zh", "es")
 
 SIGNALS_KEPT = 500
 """Signals that one detector may give of one reply; what it finds beyond is not looked at."""
+_NAMED, _TOLD, _ODDITIES = 100, 300, 5
+"""What is kept of foreign signals: characters of a kind or name, and of a reason; faults of one detector's signals."""
 
 
 class ResponseAnalyzer:
@@ -57,7 +62,7 @@ class ResponseAnalyzer:
     Args:
         keywords: further completion keywords, registered as the built-in ones are.
         detectors: further detectors, which run after the built-in ones. One that raises is left out of that analysis,
-            which says so in its warnings.
+            and so is a signal of unknown state or of a weight beyond ±100; the warnings say so.
         languages: whose words are known.
         window: iterations that are searched for repetition.
         repeats: how often something has to repeat.
@@ -120,7 +125,7 @@ class ResponseAnalyzer:
     def detect(
         self, output: Output, status: Status, context: AnalysisContext | None = None
     ) -> tuple[Reply, tuple[str, ...]]:
-        """The reply with every detector's signals, and a sentence for each detector that failed."""
+        """The reply with every detector's signals, and a sentence for whatever is wrong with those of one's own."""
         hidden = () if isinstance(status, StatusMissing) else ((status.start, status.end),)
         reading = read(output.text, hidden, self._words.skim)
         scope = Scope(reading, self._words.find(reading.prose))
@@ -129,7 +134,7 @@ class ResponseAnalyzer:
         for detector in DETECTORS:
             if not (vetoed and detector in OF_CLAIMS):
                 reply.signals.add(detector(reply))
-        return reply, tuple(problem for detector in self._further if (problem := _guarded(detector, reply)))
+        return reply, tuple(problem for detector in self._further for problem in _guarded(detector, reply))
 
     def _loop(
         self,
@@ -224,25 +229,47 @@ def _detected(text: str, task: str = "") -> Reply:
     return ResponseAnalyzer().detect(Output(text=text), parse_status(text), AnalysisContext(task=task))[0]
 
 
-def _guarded(detector: Detector, reply: Reply) -> str:
-    """Adds the signals of a detector that is not ours; what went wrong, if it did."""
-    name = getattr(detector, "__name__", type(detector).__name__)
+def _guarded(detector: Detector, reply: Reply) -> Iterator[str]:
+    """Adds the signals of a detector that is not ours; yields what went wrong."""
+    name = storable(str(getattr(detector, "__name__", type(detector).__name__)))[:_NAMED]
     try:
-        reply.signals.add(_sound(detector(reply), len(reply.reading.text)))
+        kept, odd = _sound(detector(reply), len(reply.reading.text))
     except Exception as error:  # noqa: BLE001 - anything may come from foreign code
-        return f"The detector {name} failed: {type(error).__name__}: {error}"[:300]
-    return ""
+        yield storable(f"The detector {name} failed: {type(error).__name__}: {error}"[:_TOLD])
+        return
+    reply.signals.add(kept)
+    for what in odd:
+        yield f"The detector {name} gave a signal with {what}, which is left out."
 
 
-def _sound(found: Iterable[Signal], length: int) -> list[Signal]:
-    """The signals, bounded, each within the text."""
+def _sound(found: Iterable[Signal], length: int) -> tuple[list[Signal], tuple[str, ...]]:
+    """The signals, bounded, each within the text; and what is wrong with those that are left out, each said once."""
     kept: list[Signal] = []
-    for signal in found:
+    odd: dict[str, None] = {}
+    for signal in islice(found, SIGNALS_KEPT):
+        if what := _oddity(signal):
+            odd[what] = None
+            continue
         end = min(max(0, signal.end), length)
-        kept.append(signal._replace(start=min(max(0, signal.start), end), end=end, why=signal.why[:300]))
-        if len(kept) == SIGNALS_KEPT:
-            break
-    return kept
+        kept.append(
+            signal._replace(
+                kind=storable(signal.kind[:_NAMED]),
+                name=storable(signal.name[:_NAMED]),
+                start=min(max(0, signal.start), end),
+                end=end,
+                why=storable(signal.why[:_TOLD]),
+            )
+        )
+    return kept, tuple(islice(odd, _ODDITIES))
+
+
+def _oddity(signal: Signal) -> str:
+    """What keeps a signal from being counted; empty where nothing does."""
+    if not abs(signal.weight) <= VERY_HIGH:
+        return f"the weight {signal.weight:g}"
+    if signal.state is not None and signal.state not in get_args(State):
+        return f"the unknown state {str(signal.state)[:_NAMED]!a}"
+    return ""
 
 
 def _coverage(reply: Reply) -> Coverage | None:

@@ -1,10 +1,14 @@
 """Detectors of one's own stand beside the built-in ones, and cannot break an analysis."""
 
+import math
 from collections.abc import Iterable
+from typing import cast
 
 import pytest
+from pydantic import ValidationError
 
 from ralph.analysis import DETECTORS, AnalysisContext, Keyword, Reply, ResponseAnalyzer, Signal, analyze_text
+from ralph.analysis.result import Analysis, State
 from ralph.output import Output
 from ralph.status import StatusMissing
 
@@ -85,6 +89,42 @@ def test_spans_beyond_the_text_and_endless_signals_are_cut() -> None:
     assert all((piece.start, piece.end, len(piece.why)) == (0, 5, 300) for piece in noise)
 
 
+def test_what_no_store_can_hold_is_replaced_and_names_are_bounded() -> None:
+    def foreign(reply: Reply) -> Iterable[Signal]:
+        yield Signal("kind\ud800", "name\ud800", weight=100, why="why\ud800\0", state="done")
+        yield Signal("k" * 10_000, "n" * 10_000, weight=60, state="done")
+
+    analysis = analyze_text("Hello there", analyzer=ResponseAnalyzer(detectors=[foreign]))
+    assert Analysis.model_validate_json(analysis.model_dump_json()) == analysis
+    assert analysis.completion.keywords == ("name\ufffd", "n" * 100)
+    assert ("kind\ufffd", "why\ufffd\ufffd") in [(piece.signal, piece.why) for piece in analysis.evidence]
+    assert max(len(piece.signal) for piece in analysis.evidence) == 100
+
+
+@pytest.mark.parametrize(
+    ("odd", "what"),
+    [
+        (Signal("claim", "odd", weight=math.nan, state="done"), "the weight nan"),
+        (Signal("claim", "odd", weight=math.inf, state="done"), "the weight inf"),
+        (Signal("claim", "odd", weight=-math.inf), "the weight -inf"),
+        (Signal("claim", "odd", weight=101, state="done"), "the weight 101"),
+        (Signal("claim", "odd", weight=100, state=cast("State", "finished")), "the unknown state 'finished'"),
+    ],
+)
+def test_a_signal_that_makes_no_sense_is_left_out_and_named(odd: Signal, what: str) -> None:
+    def vague(reply: Reply) -> Iterable[Signal]:
+        yield odd
+        yield odd
+        yield Signal("claim", "sound", weight=60, state="done")
+
+    analysis = analyze_text("Hello there", analyzer=ResponseAnalyzer(detectors=[vague]))
+    assert analysis.completion.keywords == ("sound",)
+    assert not analysis.completion.detected
+    told = [warning for warning in analysis.warnings if "detector" in warning]
+    assert told == [f"The detector vague gave a signal with {what}, which is left out."]
+    assert Analysis.model_validate_json(analysis.model_dump_json()) == analysis
+
+
 def test_the_built_in_ones_are_the_same_kind_of_function() -> None:
     text = "The parser is done. All 3 tests pass."
     reply, problems = ResponseAnalyzer().detect(Output(text=text), StatusMissing())
@@ -99,3 +139,12 @@ def test_a_keyword_has_a_language_and_a_weight() -> None:
     assert analyze_text("Alles ist fertig.", analyzer=analyzer).completion.detected
     one = analyze_text("Das ist erledigt.", analyzer=analyzer).completion
     assert (one.detected, one.keywords, one.confidence) == (False, ("erledigt",), 60)
+
+
+@pytest.mark.parametrize("blank", ["", "  ", "\n\t"])
+def test_a_blank_keyword_is_refused(blank: str) -> None:
+    with pytest.raises(ValidationError, match="at least one character"):
+        Keyword(text=blank)
+    with pytest.raises(ValidationError, match="at least one character"):
+        Keyword(text="fertig", forms=(blank,))
+    assert Keyword(text=" fertig ").text == "fertig"
