@@ -2,7 +2,7 @@
 
 | account | such as | counts |
 |---|---|---|
-| of the task | it tells of work on what the task's title names, and a check passes; or one sentence does both | very high |
+| of the task | work on what the task's title names, and a check passes; or one sentence does both | very high |
 | of a mended fault | "Root cause: … Fix: … The suite passes" | high |
 | of a change | "Added `--json`. Tests: `pytest -q` → 221 passed" | high |
 
@@ -134,11 +134,9 @@ class _Account:
 
     def _news(self, span: Span) -> Iterator[Hit]:
         """What is so now, other than that the check passes."""
-        check = self._reply.signals.first("verified")
         for hit in self._within("news", span):
-            begin, end = self._objections.sentence(hit)
-            apart = check is None or not begin <= check.start < end
-            if apart and not _OF_ITSELF.match(self._prose, begin):
+            sentence = self._objections.sentence(hit)
+            if not (self._scope.within("verified", sentence) or _OF_ITSELF.match(self._prose, sentence[0])):
                 yield hit
 
     def _within(self, role: Role, span: Span) -> Sequence[Hit]:

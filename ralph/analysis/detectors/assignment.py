@@ -12,10 +12,10 @@ _READ, _TITLE = 20_000, 200
 _WORD = pattern(r"[a-z0-9']+|[\u3400-\u9fff]")
 _CONTENT = pattern(r"[^\W\d_\u3400-\u9fff][^\W_\u3400-\u9fff]{3,40}|[\u3400-\u9fff]{2}")
 _ENDING = pattern(r"(?:ing|ed|es|s|e)\Z")
-_EMPTY = frozenset(
-    "that this want with from into when where which have should must user users developer maintainer every each them they"
-    " their there task para como quiero".split()
-)
+_EMPTY = {
+    *("that", "this", "want", "with", "from", "into", "when", "where", "which", "have", "should", "must", "user"),
+    *("users", "developer", "maintainer", "every", "each", "them", "they", "their", "there", "para", "como", "quiero"),
+}
 """Words that are in any task."""
 _TITLE_END = pattern(r"[\n。]|(?<=.{20})(?:：|[:.](?=\s))")
 IDENTIFIER = pattern(

@@ -44,6 +44,7 @@ _SOME = pattern(
     r"|a few|most|many|rest|others?|remaining)\b[^,;:]{0,80}\Z"
 )
 """A number of things, as the subject of a sentence, up to its verb."""
+_BEFORE = pattern(r"[\s*_]{1,3}(?:before|at first|without|until|earlier|previously)\b")
 _ROW = pattern(r"(?<=\n)[ \t]{0,8}(?:\||[-*+•]|\d{1,2}[.)])[^\n]{1,400}")
 _TICK = pattern(r"[✅✔☑]")
 _UNTICKED = pattern(r"[🔄⏳🚧⌛⬜🔲]|❌(?=[\s*_]*(?:\||\Z|not|no|missing|todo|pending|open|未|没|沒|尚))")
@@ -127,7 +128,8 @@ class _Leftovers:
             sentence = scope.reading.sentence(hit.start)
             excused = any(scope.within(role, sentence) for role in _EXCUSES)
             turned = scope.negated(hit, 4) or scope.before("future", hit, 6) or scope.before("proviso", hit, 6)
-            if not (excused or turned or self._objections.is_described(hit)):
+            past = _BEFORE.match(self._prose, hit.end) and scope.within("verified", (hit.end, sentence[1]))
+            if not (excused or turned or past or self._objections.is_described(hit)):
                 yield hit.start, hit.end
 
     def next_pieces(self) -> Iterator[Span]:
