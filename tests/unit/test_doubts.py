@@ -30,6 +30,11 @@ def of_block(status: str = "COMPLETE", **fields: Any) -> list[str]:
         ({"RECOMMENDATION": "Nothing left. Ready for review."}, ""),
         ({"RECOMMENDATION": "Only optional polish remains."}, ""),
         ({"RECOMMENDATION": "全部完成，無需下一輪。"}, ""),
+        ({"RECOMMENDATION": "Proceed to deployment."}, ""),
+        ({"RECOMMENDATION": "Next iteration could polish the docs."}, ""),
+        ({"RECOMMENDATION": "Next iteration: implement the printer"}, "the status block says what is left: Next"),
+        ({"RECOMMENDATION": "Proceed to the next task"}, "the status block says what is left: Proceed"),
+        ({"RECOMMENDATION": "The printer is not yet wired"}, "the status block says what is left: The printer"),
         ({"RECOMMENDATION": None}, ""),
     ],
 )
