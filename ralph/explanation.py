@@ -13,7 +13,7 @@ from ralph.breaker import BreakerState
 from ralph.decision import Considered
 from ralph.status import StatusMalformed, StatusReport
 from ralph.stops import Situation, consider
-from ralph.strategies import Case, Claim
+from ralph.strategies import STRENGTH, Case, Claim
 from ralph.verification import Verification
 
 __all__ = ["Line", "Stage", "explain"]
@@ -136,9 +136,14 @@ def _confidence(analysis: Analysis) -> Stage:
     ]
     numbers = (
         f"completion {metrics.completion_score} % (by {metrics.completion_source}), certainty {metrics.confidence}, "
-        f"{metrics.error_count} error patterns in {metrics.error_occurrences} places, quality {metrics.quality_score}"
+        f"{_counted(metrics.error_count, 'error pattern')} in {_counted(metrics.error_occurrences, 'place')}, "
+        f"quality {metrics.quality_score}"
     )
     return Stage(name="confidence", conclusion=f"{analysis.confidence:g} of 100", lines=(*parts, Line(text=numbers)))
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _state(analysis: Analysis) -> Stage:
@@ -174,9 +179,13 @@ def _unclaimed(case: Case) -> Iterable[Line]:
     if analysis.state in {"blocked", "question", "limited", "error"}:
         yield Line(text=f"the reply's state is {analysis.state}", mark="against")
     if case.plan is not None and case.plan.still_open:
-        yield Line(text=f"{len(case.plan.still_open)} boxes of the plan are open", mark="against")
+        boxes = len(case.plan.still_open)
+        are = "box of the plan is" if boxes == 1 else "boxes of the plan are"
+        yield Line(text=f"{boxes} {are} open", mark="against")
     if not analysis.completion.detected:
         yield Line(text="no words say that it is done", mark="against")
+    elif (strength := analysis.completion.confidence) < STRENGTH:
+        yield Line(text=f"the words' strength is {strength:g}; auto asks for {STRENGTH:g}", mark="against")
 
 
 def _verification(claim: Claim | None, verification: Verification | None) -> Stage:

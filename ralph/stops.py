@@ -331,7 +331,17 @@ def _why_on(case: Case) -> str:
         case _ if case.exit_signal is False:
             return "the agent says that work is left"
         case _:
-            return "nothing says that the task is done"
+            return _why_unclaimed(case)
+
+
+def _why_unclaimed(case: Case) -> str:
+    """Why the agent's turn ends nothing; a reply that reports the task as done can still be no claim."""
+    if case.analysis.state != "done":
+        return "nothing says that the task is done"
+    if case.exit_signal:
+        return "the agent says that the task is done, which the exit strategy takes for no claim"
+    strength = f"strength {case.analysis.completion.confidence:g} of 100"
+    return f"the words say that the task is done ({strength}), which the exit strategy takes for no claim"
 
 
 def _circles(case: Case) -> str:

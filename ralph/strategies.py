@@ -30,7 +30,10 @@ from ralph.output import Completed, Failed, Outcome, Output
 from ralph.plan import PlanState
 from ralph.status import StatusMalformed, StatusReport
 
-__all__ = ["STRATEGIES", "Case", "Claim", "Strategy", "claimed", "limited", "strategy_named"]
+__all__ = ["STRATEGIES", "STRENGTH", "Case", "Claim", "Strategy", "claimed", "limited", "strategy_named"]
+
+STRENGTH = 70.0
+"""Of completion words, of 100, from which on `auto` takes them for a claim."""
 
 
 class Case(BaseModel, frozen=True):
@@ -200,7 +203,7 @@ def _explicit(case: Case) -> Claim | None:
 
 def _by_words(case: Case) -> Claim | None:
     completion = case.analysis.completion
-    if not completion.detected or completion.confidence < 70 or (case.plan is not None and case.plan.still_open):
+    if not completion.detected or completion.confidence < STRENGTH or (case.plan is not None and case.plan.still_open):
         return None
     doubts = list(_doubts(case))
     if case.changed is None and case.output.tool_calls:

@@ -14,7 +14,7 @@ from ralph.breaker import BreakerState
 from ralph.decision import Complete, Continue, Decision, DecisionSettings, Halt, Pause, following
 from ralph.limits import LimitReached
 from ralph.output import Completed, Failed, FailureKind, Interrupted, Outcome, Output, TimedOut, ToolCall
-from ralph.status import StatusMalformed
+from ralph.status import StatusMalformed, StatusReport
 from ralph.stops import Situation, consider, decide
 from ralph.strategies import Case, Claim
 from ralph.tally import Tally
@@ -551,3 +551,21 @@ def test_waits_only_grow() -> None:
 def test_settings_are_bounded(bad: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=next(iter(bad))):
         DecisionSettings.model_validate(bad)
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        ({"state": "progress"}, "nothing says that the task is done"),
+        (
+            {"state": "done", "completion": Completion(detected=True, confidence=60)},
+            "the words say that the task is done (strength 60 of 100), which the exit strategy takes for no claim",
+        ),
+        (
+            {"state": "done", "status": StatusReport(exit_signal=True)},
+            "the agent says that the task is done, which the exit strategy takes for no claim",
+        ),
+    ],
+)
+def test_what_is_said_to_be_done_and_claims_nothing_is_told_as_that(said: dict[str, Any], reason: str) -> None:
+    assert ruled(case(**said)).reason == reason

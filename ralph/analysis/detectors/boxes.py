@@ -19,7 +19,9 @@ def detect_boxes(reply: Reply) -> Iterable[Signal]:
     if boxes.total:
         yield _share("reply_boxes", boxes, "the reply")
     if boxes.open:
-        why = f"{len(boxes.open)} boxes of the reply are open."
+        why = (
+            "1 box of the reply is open." if len(boxes.open) == 1 else f"{len(boxes.open)} boxes of the reply are open."
+        )
         yield Signal("open_boxes", weight=AGAINST, why=why, amount=len(boxes.open))
 
 
