@@ -45,7 +45,10 @@ def analyze(
     as_json: AsJson = False,
     as_lines: AsLines = False,
 ) -> None:
-    """Say what a reply means: is the work done, is the agent stuck, and what would follow."""
+    """Say what a reply means: is the work done, is the agent stuck, and what would follow.
+
+    It judges by Ralph's defaults; the settings in force, such as further keywords, count in `ralph replay`.
+    """
     from ralph.cli.chain import chain_json, print_chain
     from ralph.cli.judging import Question, judge
     from ralph.cli.tell import print_json, print_line
