@@ -20,7 +20,7 @@ def detect_work(reply: Reply) -> Iterable[Signal]:
     for hit in islice(done, _TOLD):
         yield Signal.at(hit, "work", 0, "Tells of work.", state="progress")
     for hit in scope.of("ongoing")[:_TOLD]:
-        yield Signal.at(hit, "ongoing", 0, "Tells of work that goes on.", state="progress")
+        yield Signal.at(hit, "ongoing", 0, "Speaks of work at hand.", state="progress")
     for hit in scope.of("more")[:_TOLD]:
         yield Signal.at(hit, "more_to_come", 0, "Tells of work to come.", state="progress")
 
