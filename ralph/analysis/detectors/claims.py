@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from ralph.analysis.detectors.announcements import announced
 from ralph.analysis.detectors.assignment import IDENTIFIER
 from ralph.analysis.detectors.objections import Objections
-from ralph.analysis.detectors.statements import nothing_else, of_subjects
+from ralph.analysis.detectors.statements import names_subject, nothing_else, of_subjects
 from ralph.analysis.lexicon import Role
 from ralph.analysis.scope import Scope
 from ralph.analysis.signals import HIGH, VERY_HIGH, Reply, Signal
@@ -32,6 +32,8 @@ _LOOKED_AT = 40
 """Words that are looked at, from the beginning and as many from the end."""
 _TITLES = 3
 _MARKS = " \t*_!.)-–—✅✓✔🎉☑️"
+_SHORT = 40
+"""Characters of a reply that may be one word and nothing else."""
 _PROMISE = 120
 """Characters that a promise at the end of a reply takes up."""
 _PROMISED = pattern(r"\s{0,20}<promise>([^<\n]{1,40})</promise>[ \t]*(?:\n|\Z)")
@@ -40,10 +42,12 @@ _TURNING: tuple[Role, ...] = ("negation", "proviso")
 
 
 def detect_claims(reply: Reply) -> Iterable[Signal]:
-    """Every claim after the last announcement that nothing speaks against; of one predicate the first."""
+    """Every claim after the last announcement that nothing speaks against; of one predicate the first, and those of a
+    subject only where no claim is of all of it.
+    """
     objections = Objections(reply)
-    yield from _of_the_whole(reply, objections)
-    yield from _of_subjects(reply, objections)
+    whole = list(_of_the_whole(reply, objections))
+    yield from whole or _of_subjects(reply, objections)
     yield from _of_promises(reply)
     yield from _of_nothing(reply, objections)
     yield from _of_titles(reply, objections)
@@ -109,12 +113,13 @@ def _is_turned(scope: Scope, whole: Hit, predicate: Hit) -> bool:
 
 def _of_subjects(reply: Reply, objections: Objections) -> Iterator[Signal]:
     """Of each predicate the first; the reply that says nothing else than one counts as well."""
-    told: set[str] = set()
-    keywords = finished(reply)
-    if only := nothing_else(reply, keywords):
+    if len(reply.reading.text) <= _SHORT and (only := nothing_else(reply, finished(reply))):
         yield claim(only, VERY_HIGH, "The reply says nothing else.")
         return
-    predicates = bounded(reply, (*keywords, *reply.scope.of("closed"), *reply.scope.of("stands")))
+    if not names_subject(reply):
+        return
+    told: set[str] = set()
+    predicates = bounded(reply, (*finished(reply), *reply.scope.of("closed"), *reply.scope.of("stands")))
     for whole, several in of_subjects(reply, predicates):
         turned = reply.reading.in_heading(whole.start) or any((
             reply.scope.within("qualifier", whole[1:]),

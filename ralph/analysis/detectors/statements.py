@@ -14,7 +14,7 @@ from ralph.analysis.signals import Reply
 from ralph.analysis.vocabulary import Hit
 from ralph.pattern import pattern
 
-__all__ = ["is_stated", "nothing_else", "of_subjects"]
+__all__ = ["is_stated", "names_subject", "nothing_else", "of_subjects"]
 
 _REACH = 160
 """Characters between the beginning of a sentence and what it states."""
@@ -26,8 +26,6 @@ _OPENING = 300
 """Characters of a reply in which its trouble is named."""
 _SUBJECTS = 6
 """Nouns of a sentence that are looked at, from its beginning."""
-_ONLY = 24
-"""Characters of a reply that says nothing else."""
 _COPULA = pattern(
     r"(?:\b(?:is|are|has been|have been|está|están|ha sido|han sido)|'s)[\s*_]{1,4}"
     r"(?:(?:now|all|also|already|100%|[a-z]{2,12}ly|ya)[\s*_]{1,4}){0,2}\Z"
@@ -57,8 +55,6 @@ def of_subjects(reply: Reply, predicates: Iterable[Hit]) -> Iterator[tuple[Hit, 
     whether it may be one of several that the reply speaks of.
     """
     scope = reply.scope
-    if not any(scope.of(role) for role in _NOUNS):
-        return
     begin = announced(reply)
     rest = begin, len(reply.reading.prose)
     several = not assignment(reply.context.task).given and any(scope.within(role, rest) for role in _SEVERAL)
@@ -67,6 +63,11 @@ def of_subjects(reply: Reply, predicates: Iterable[Hit]) -> Iterator[tuple[Hit, 
             yield Hit(predicate.name, subject.start, predicate.end), False
         elif subject := _subject(reply, predicate, _NOUNS[1:] if predicate.start < begin + _OPENING else ("piece",)):
             yield Hit(predicate.name, subject.start, predicate.end), several
+
+
+def names_subject(reply: Reply) -> bool:
+    """Whether it has any noun of which a statement could be made."""
+    return any(reply.scope.of(role) for role in _NOUNS)
 
 
 def is_stated(prose: str, predicate: Hit) -> bool:
@@ -78,10 +79,7 @@ def is_stated(prose: str, predicate: Hit) -> bool:
 
 def nothing_else(reply: Reply, predicates: Iterable[Hit]) -> Hit | None:
     """The predicate that is the whole reply: "Done."."""
-    told = reply.reading.lower.strip()
-    if len(told) > _ONLY:
-        return None
-    words = _WORD.findall(told)
+    words = _WORD.findall(reply.reading.lower)
     words = words[1:] if words[:1] == ["all"] else words
     return next((hit for hit in predicates if words == _WORD.findall(reply.reading.prose[hit.start : hit.end])), None)
 
