@@ -47,8 +47,13 @@ DETECTORS: tuple[Detector, ...] = (
     detect_blocks,
 )
 
-OF_CLAIMS: frozenset[Detector] = frozenset(
-    (detect_announcements, detect_claims, detect_achievements, detect_reports, detect_leftovers, detect_accounts)
-)
+OF_CLAIMS: frozenset[Detector] = frozenset((
+    detect_announcements,
+    detect_claims,
+    detect_achievements,
+    detect_reports,
+    detect_leftovers,
+    detect_accounts,
+))
 """Those that look for claims beyond the keywords, and for what speaks against them. Where `EXIT_SIGNAL: false` vetoes
 every claim made by words they are not asked."""

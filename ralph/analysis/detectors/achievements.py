@@ -2,7 +2,7 @@
 
 | achievement | such as | counts |
 |---|---|---|
-| of what has the task's name, or is called a task, a feature, an issue … | "I've successfully implemented US-012", \
+| of what has the task's name, or is called a task, a feature, an issue … | "I've successfully built SHOP-31", \
 "Issue #7 has been fixed" | very high where it is called a success or the agent says it of itself, else high |
 | of anything else, at the beginning or the end of the reply | "Implemented the parser." | high |
 

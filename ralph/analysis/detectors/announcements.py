@@ -1,6 +1,6 @@
 """What the agent announces to do next: a turn that ends so is not at its end, whatever was said before.
 
-An announcement of the end is none: "Let me summarize", "Now I'll submit the final output".
+An announcement of the end is none: "Let me summarize", "I'll finish with a short report".
 """
 
 from collections.abc import Iterable

@@ -4,7 +4,6 @@ import pytest
 
 from ralph.analysis import analyze_text
 
-# covers: S1-36, S1-57, S1-58
 
 TASK = "STORY-12: As a shopper, I want to save items for later so that I can buy them another day."
 
@@ -13,6 +12,7 @@ def is_done(text: str, task: str = "") -> bool:
     return analyze_text(text, task=task).state == "done"
 
 
+# covers: S1-36, S1-57, S1-58
 @pytest.mark.parametrize(
     "text",
     [

@@ -38,7 +38,7 @@ def test_a_reply_has_its_state_in_every_language(language: str, state: str, text
 @pytest.mark.parametrize("language", sorted(LEXICONS))
 def test_a_language_is_read_and_has_cases_of_each_state_that_words_decide(language: str) -> None:
     assert language in LANGUAGES
-    assert all(len(cases(language)[state]) >= 2 for state in BY_WORDS)
+    assert [state for state in BY_WORDS if len(cases(language)[state]) < 2] == [], "states with too few cases"
 
 
 @pytest.mark.parametrize("language", sorted(LEXICONS))

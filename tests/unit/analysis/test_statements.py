@@ -4,13 +4,12 @@ import pytest
 
 from ralph.analysis import analyze_text
 
-# covers: S1-33, S1-35, S1-36, S1-56, S1-57, S1-58, S1-59
-
 
 def is_done(text: str, task: str = "") -> bool:
     return analyze_text(text, task=task).state == "done"
 
 
+# covers: S1-33, S1-35, S1-36, S1-56, S1-57, S1-58, S1-59
 @pytest.mark.parametrize(
     "text",
     [

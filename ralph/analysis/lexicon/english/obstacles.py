@@ -11,7 +11,8 @@ _UNABLE = (
     *("i am still unable to", "i'm still unable to", "i have been unable to", "i've been unable to", "i couldn't"),
     *("i am not able to", "i'm not able to", "i could not", "i was unable to", "i was not able to", "we cannot"),
     *("i won't be able to", "i will not be able to", "until then i cannot", "until then i can't", "we can't"),
-    *("we are unable to", "this session cannot", "this loop cannot", "the session cannot"),
+    "we are unable to",
+    *(f"{which} {run} cannot" for which, run in product(("this", "the"), ("session", "loop", "run", "iteration"))),
 )
 _GO_ON = (
     *("proceed", "continue", "go on", "go any further", "get any further", "move forward", "make progress"),
@@ -22,7 +23,8 @@ _GO_ON = (
 )
 _IS = (
     *("i am", "i'm", "i am still", "i'm still", "i am currently", "i'm currently", "i am now", "i'm now", "i remain"),
-    *("i am completely", "i'm completely", "i am fully", "i'm fully", "i have been", "i've been", "i have now been"),
+    *("i am completely", "i'm completely", "i am fully", "i'm fully"),
+    *(f"{i_have} {again}been" for i_have, again in product(("i have", "i've"), ("", "now ", "again ", "still "))),
     *("we are", "we're", "this session is", "session is", "session remains", "session", "this task is", "the task is"),
     *("this story is", "all work is", "work is", "progress is", "further progress is", "status:", "state:"),
 )

@@ -107,7 +107,20 @@ STATEMENTS: Words = {
     "yet": alone("yet"),
     "persisting": alone("is still", "are still", "still use", "still uses", "still need", "still fail", "remain"),
     "described": alone(
-        *("if", "when", "whenever", "while a", "while an", "is part of", "are part of", "how many", "how much", "whether", "shows", "show"),
+        *(
+            "if",
+            "when",
+            "whenever",
+            "while a",
+            "while an",
+            "is part of",
+            "are part of",
+            "how many",
+            "how much",
+            "whether",
+            "shows",
+            "show",
+        ),
         *("displays", "display", "lists", "says", "explains", "explain", "prints", "returns", "reports", "users can"),
         *("user can", "you can see", "reads", "marks", "mark them", "filter by", "named", "called", "labelled", "e.g"),
         *(
