@@ -14,8 +14,8 @@ _LOOKED_AT = 20
 
 
 def detect_idleness(reply: Reply) -> Iterable[Signal]:
-    """The first of each kind or name: `idle` is "nothing to do", or "already" beside a word of completion; `unchanged` a word
-    of change that is negated, such as "did not modify"; `watching` is "still running".
+    """The first of each kind or name: `idle` is "nothing to do", or "already" beside a word of completion; `unchanged`
+    a word of change that is negated, such as "did not modify"; `watching` is "still running".
     """
     scope = reply.scope
     yield from _idle(reply)

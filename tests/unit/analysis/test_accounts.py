@@ -4,7 +4,6 @@ import pytest
 
 from ralph.analysis import analyze_text
 
-
 TASK = "STORY-12: As a shopper, I want to save items for later so that I can buy them another day."
 
 

@@ -4,7 +4,6 @@ import pytest
 
 from ralph.analysis import analyze_text
 
-
 OF_THE_WHOLE = [
     "All tasks are complete.",
     "All acceptance criteria are met.",

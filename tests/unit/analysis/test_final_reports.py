@@ -4,7 +4,6 @@ import pytest
 
 from ralph.analysis import analyze_text
 
-
 DONE = [
     (
         """Done! I've added the `--json` flag to the export command.

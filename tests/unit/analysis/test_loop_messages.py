@@ -4,7 +4,6 @@ import pytest
 
 from ralph.analysis import analyze_text
 
-
 DONE = [
     (
         """[shell] $ bash -lc 'npm test'
