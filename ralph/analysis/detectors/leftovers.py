@@ -14,6 +14,7 @@ work: the sandbox, the network, a failure that was there before. "Ready for the 
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 
 from ralph.analysis.detectors.announcements import announced
 from ralph.analysis.detectors.assignment import assignment
@@ -30,6 +31,8 @@ from ralph.pattern import pattern
 
 __all__ = ["detect_leftovers"]
 
+_ROWS = 400
+"""Rows and items that are looked at."""
 _LOOKED_AT = 40
 """Words of one role that are looked at, from the end."""
 _SECTION = 600
@@ -45,7 +48,7 @@ _SOME = pattern(
 )
 """A number of things, as the subject of a sentence, up to its verb."""
 _BEFORE = pattern(r"[\s*_]{1,3}(?:before|at first|without|until|earlier|previously)\b")
-_ROW = pattern(r"(?<=\n)[ \t]{0,8}(?:\||[-*+•]|\d{1,2}[.)])[^\n]{1,400}")
+_ROW = pattern(r"\n[ \t]{0,8}(?:\||[-*+•]|\d{1,2}[.)])[^\n]{1,400}")
 _TICK = pattern(r"[✅✔☑]")
 _UNTICKED = pattern(r"[🔄⏳🚧⌛⬜🔲]|❌(?=[\s*_]*(?:\||\Z|not|no|missing|todo|pending|open|未|没|沒|尚))")
 _ALLOWED: tuple[Role, ...] = ("beyond", "optional", "proviso")
@@ -94,7 +97,7 @@ class _Leftovers:
         text = self._reply.reading.unfenced
         if text.isascii() or not _TICK.search(text, self._begin):
             return
-        for row in _ROW.finditer(text, self._begin):
+        for row in islice(_ROW.finditer(text, self._begin), _ROWS):
             mark = _UNTICKED.search(row[0])
             if mark and not _TICK.search(row[0]) and not self._scope.within("optional", row.span()):
                 yield row.start() + mark.start(), row.start() + mark.end()
