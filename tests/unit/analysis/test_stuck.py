@@ -275,7 +275,7 @@ def test_passes_whose_tools_were_all_denied_are_stuck() -> None:
 
 
 def test_an_error_whose_place_moves_is_another_error() -> None:
-    trace = "$ python cell\n  Cell In[1], line {0}\n    y = [1, 2\n    ^\nSyntaxError: '[' was never closed"
+    trace = "$ ruby check.rb\ncheck.rb:{0}: unexpected end of input\n  rows = [1, 2\n         ^"
     assert not _replies(*(trace.format(line) for line in (10, 20, 30, 40))).detected
 
 
@@ -283,7 +283,7 @@ def test_an_error_whose_place_moves_is_another_error() -> None:
     ("text", "circle"),
     [
         ("The config looks right to me, so I am closing the ticket. " * 12, True),
-        ("Thinking... Done. " * 30, True),
+        ("Looking... Found. " * 30, True),
         ("設定看起來沒有問題，因此我要關閉這張工單。" * 20, True),
         ("Let me look again. " * 5, False),
         ("\n".join(f"- projects/sample/regions/north-1/services/{number}" for number in range(40)), False),
