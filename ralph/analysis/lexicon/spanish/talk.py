@@ -27,7 +27,7 @@ TALK: Words = {
         *("que apruebes", "que autorices", "necesito que apruebes", "necesito que ejecutes", "puedes aprobar"),
         *("podrías aprobar", "apruebas", "apruebo los", "aprueba cuando", "para desbloquear", "desbloquearme"),
         *("esperando tu", "esperando su", "a la espera de tu", "intervención manual", "intervención humana"),
-        *("en tu terminal", "ejecuta los comandos", "bloqueado por", "bloqueada por"),
+        *("bloqueado por", "bloqueada por"),
     ),
     "leave": alone(
         *(
