@@ -1,7 +1,8 @@
 """Masking of secrets, applied where text enters.
 
-What is masked: tokens of a known shape (GitHub, OpenAI, Anthropic, AWS, Slack, Google, JSON web tokens), private keys,
-credentials of an Authorization header, passwords within addresses, and the values that are given. NUL and lone
+What is masked: tokens of a known shape (GitHub, GitLab, OpenAI, Anthropic, AWS, Slack, Google, Stripe, Hugging Face, npm,
+PyPI, Docker, DigitalOcean, SendGrid, Shopify, Sentry, JSON web tokens), private keys, credentials of an Authorization
+header, passwords within addresses, and the values that are given. NUL and lone
 surrogates, which no store can hold, become replacement characters.
 
 A text that comes in pieces is masked to the very same result as the whole. `RedactedStream` holds back what could
@@ -16,7 +17,7 @@ from urllib.parse import quote
 
 from ahocorasick_rs import AhoCorasick
 
-__all__ = ["MASK", "RedactedStream", "Redactor", "secret_values"]
+__all__ = ["MASK", "RedactedStream", "Redactor", "is_secret_name", "secret_values"]
 
 MASK = "***"
 
@@ -34,8 +35,12 @@ _SHAPES = re.compile(
       (?P<key> gh[pousr]_[A-Za-z0-9]{20} | github_pat_[A-Za-z0-9_]{20}
              | sk-(?<![A-Za-z0-9]sk-)(?:(?:ant|proj|svcacct|admin|or)-[A-Za-z0-9_-]{16} | [A-Za-z0-9]{20})
              | A(?:KIA|SIA)(?<![A-Z0-9]....)[A-Z0-9]{16} | xox[abeoprs]-[A-Za-z0-9-]{10} | xapp-[A-Za-z0-9-]{10}
-             | AIza[A-Za-z0-9_-]{35} ) [A-Za-z0-9_-]*
-    | (?P<token> eyJ(?<![A-Za-z0-9]eyJ)[A-Za-z0-9_-]{8,500}\.eyJ[A-Za-z0-9_-]{8} ) [A-Za-z0-9_.-]*
+             | AIza[A-Za-z0-9_-]{35} | gl(?:pat|ptt|dt|rt|cbt|soat)-[A-Za-z0-9_-]{20} | hf_[A-Za-z0-9]{30}
+             | npm_[A-Za-z0-9]{30} | pypi-[A-Za-z0-9_-]{50} | [sr]k_(?:live|test)_[A-Za-z0-9]{20}
+             | dckr_pat_[A-Za-z0-9_-]{20} | do[opr]_v1_[a-f0-9]{40} | shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}
+             | sntrys_[A-Za-z0-9_-]{20} ) [A-Za-z0-9_-]*
+    | (?P<token> eyJ(?<![A-Za-z0-9]eyJ)[A-Za-z0-9_-]{8,500}\.eyJ[A-Za-z0-9_-]{8} | ya29\.[A-Za-z0-9_-]{20}
+             | SG\.[A-Za-z0-9_-]{16,40}\.[A-Za-z0-9_-]{16} ) [A-Za-z0-9_.-]*
     | (?P<before> Bearer[ \t]{1,4} | bearer[ \t]{1,4} | Authorization:[ \t]{1,4}[Bb]asic[ \t]{1,4}
                 | authorization:[ \t]{1,4}[Bb]asic[ \t]{1,4} )
       (?: [A-Za-z0-9._~+/-]{16} | (?=[A-Za-z._~+/-]{0,15}[0-9])[A-Za-z0-9._~+/-]{8} ) [A-Za-z0-9._~+/=-]*
@@ -46,6 +51,9 @@ _SHAPES = re.compile(
 )
 _BEGINNINGS = (
     *("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "sk-", "AKIA", "ASIA", "xox", "xapp-", "AIza", "eyJ"),
+    *("glpat-", "glptt-", "gldt-", "glrt-", "glcbt-", "glsoat-", "hf_", "npm_", "pypi-", "sk_live_", "sk_test_"),
+    *("rk_live_", "rk_test_", "dckr_pat_", "doo_v1_", "dop_v1_", "dor_v1_", "shpat_", "shpca_", "shppa_", "shpss_"),
+    *("sntrys_", "ya29.", "SG."),
     *("Bearer", "bearer", "Authorization:", "authorization:", "://", "-----BEGIN"),
 )
 _REACH = 1_100
@@ -208,10 +216,12 @@ def _secret(text: str, start: int, value_end: int, *, final: bool) -> _Secret | 
 
 def secret_values(environ: Mapping[str, str]) -> tuple[str, ...]:
     """The values of the variables whose names say that they are secret, such as GH_TOKEN and AWS_SECRET_ACCESS_KEY."""
-    return tuple(value for name, value in environ.items() if value and _is_secret(name.upper().split("_")))
+    return tuple(value for name, value in environ.items() if value and is_secret_name(name))
 
 
-def _is_secret(parts: list[str]) -> bool:
+def is_secret_name(name: str) -> bool:
+    """Whether a variable's name says that its value is secret."""
+    parts = name.upper().split("_")
     names_a_place = parts == ["PWD"] or parts[-1] in {"FILE", "PATH", "DIR"} or parts[:2] == ["GIT", "CONFIG"]
     return not names_a_place and any(_SECRET_PART.fullmatch(part) for part in parts)
 

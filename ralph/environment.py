@@ -1,0 +1,54 @@
+"""Which environment variables the agent and the verifiers are given.
+
+All but those whose names look secret, such as NPM_TOKEN, and that the program does not need itself: an agent that runs
+unattended has no business with them, and what it prints ends up in a model's context. Or, by a strict list, only those
+that are named, with what no program can do without.
+"""
+
+from collections.abc import Collection, Mapping
+from fnmatch import fnmatchcase
+
+from pydantic import BaseModel, Field
+
+from ralph.redact import is_secret_name
+
+__all__ = ["ESSENTIAL", "Variables"]
+
+ESSENTIAL = (
+    *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "TERM", "TZ", "LANG", "LANGUAGE", "LC_*"),
+    *("TMPDIR", "TMP", "TEMP", "XDG_*_HOME", "XDG_RUNTIME_DIR"),
+    *("SYSTEMROOT", "SYSTEMDRIVE", "COMSPEC", "PATHEXT", "WINDIR", "USERPROFILE", "APPDATA", "LOCALAPPDATA"),
+)
+"""Given in any case; `*` matches anything."""
+
+_OWN = ("RALPH_STORE",)
+"""Not called a secret, but an address that may hold a password; it is nobody's business but Ralph's."""
+
+
+class Variables(BaseModel, frozen=True, extra="forbid"):
+    """Which of Ralph's own environment variables are passed on.
+
+    Both lists hold names, in which `*` matches anything: `CARGO_*`.
+    """
+
+    only: tuple[str, ...] | None = Field(
+        default=None, description="A strict list: nothing else but what no program can do without."
+    )
+    keep: tuple[str, ...] = Field(default=(), description="Passed on although the name looks secret: NPM_TOKEN.")
+
+    def of(self, environ: Mapping[str, str], needed: Collection[str] = ()) -> dict[str, str]:
+        """Those of an environment that are passed on.
+
+        Args:
+            needed: the names of those without which the program cannot work, a login's for example.
+        """
+        return {name: value for name, value in environ.items() if name in needed or self._passes(name)}
+
+    def _passes(self, name: str) -> bool:
+        if self.only is not None:
+            return _any(name, ESSENTIAL) or _any(name, self.only) or _any(name, self.keep)
+        return _any(name, self.keep) or not (name in _OWN or is_secret_name(name))
+
+
+def _any(name: str, patterns: Collection[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
