@@ -17,9 +17,11 @@ from pydantic_settings import BaseSettings, EnvSettingsSource
 from ralph.analysis.lexicon import Phrase
 from ralph.breaker import PRESETS, BreakerSettings
 from ralph.decision import DecisionSettings
+from ralph.environment import Variables
 from ralph.errors import SettingError, nearest
 from ralph.limits import Limits, Price
 from ralph.redact import Redactor
+from ralph.sandbox import Sandbox
 
 __all__ = [
     "TRUSTED_ONLY",
@@ -46,6 +48,7 @@ _DURATION = re.compile(r"(?:\d{1,9}(?:\.\d{1,6})?(?:ms|[smhd]))+\Z", re.ASCII)
 _PART = re.compile(r"(\d{1,9}(?:\.\d{1,6})?)(ms|[smhd])", re.ASCII)
 
 TRUSTED_ONLY = (
+    "environment",
     "executor.allow",
     "executor.api_key",
     "executor.base_url",
@@ -53,6 +56,7 @@ TRUSTED_ONLY = (
     "executor.deny",
     "executor.headers",
     "executor.permission",
+    "sandbox",
     "store",
     "verify",
     "verify_shell",
@@ -121,6 +125,14 @@ class DecisionSection(DecisionSettings, frozen=True, extra="forbid"):
     max_rate_limit_wait: Duration = Field(default=3600.0, description="How long such a wait is at most.")
 
 
+class EnvironmentSettings(Variables, frozen=True, extra="forbid"):
+    """Which of Ralph's own environment variables the agent and the verifiers are given, and which are masked."""
+
+    mask: tuple[str, ...] = Field(
+        default=(), description="Variables whose values are masked, beside those whose names look secret."
+    )
+
+
 class KeywordSetting(BaseModel, frozen=True, extra="forbid"):
     """A further completion keyword."""
 
@@ -158,6 +170,8 @@ class Settings(BaseModel, frozen=True, extra="forbid"):
     promise: str | None = Field(default=None, description="Text that <promise>…</promise> must hold to say: done.")
     keywords: tuple[KeywordSetting, ...] = Field(default=(), description="Further completion keywords.")
     status_fields: tuple[StatusFieldSetting, ...] = Field(default=(), description="Further status fields.")
+    environment: EnvironmentSettings = EnvironmentSettings()
+    sandbox: Sandbox = Sandbox()
     noise: tuple[str, ...] = Field(default=(), description="Paths whose changes are no progress; glob patterns.")
     prices: dict[str, Price] = Field(default={}, description="By model; US dollars for a million tokens.")
     store: str | None = Field(default=None, description="Where runs are kept; unset: the user's state folder.")
