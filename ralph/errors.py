@@ -11,7 +11,9 @@ RalphError                      something stopped Ralph; exit code 1 unless a su
 │   │   └── WorkspaceBusyError     another run is at work in it
 │   └── VerifierError              a verifier that cannot start
 ├── StoreError                  1  the store cannot be read or written
-│   └── StoreUnusableError      2  it cannot even be opened, or take a new run
+│   ├── StoreUnusableError      2  it cannot even be opened, or take a new run
+│   ├── RunOwnedError           2  another process is at work on the run
+│   └── OwnershipLostError         another process has taken the run over
 ├── ExecutorUnavailableError    6  no executor can work: missing, not logged in, refused
 │   └── ProvisionError             the agent's program could not be found or fetched
 └── RecordError                 1  a stored record cannot be read back
@@ -27,9 +29,11 @@ from typing import ClassVar
 
 __all__ = [
     "ExecutorUnavailableError",
+    "OwnershipLostError",
     "ProvisionError",
     "RalphError",
     "RecordError",
+    "RunOwnedError",
     "SettingError",
     "StoreError",
     "StoreUnusableError",
@@ -138,13 +142,46 @@ class VerifierError(UsageError):
 
 
 class StoreError(RalphError):
-    """The store cannot be read or written."""
+    """The store cannot be read or written.
+
+    Attributes:
+        passing: it may pass without anything being lost: a full disk, a lock, a lost connection. Nothing of what was
+            asked was done, so that it can be asked again.
+    """
+
+    def __init__(self, problem: str, remedy: str = "", *, passing: bool = False) -> None:
+        super().__init__(problem, remedy)
+        self.passing = passing
 
 
 class StoreUnusableError(StoreError):
     """The store cannot even be opened, or take a new run: another one has to be named, or this one mended."""
 
     exit_code = 2
+
+
+class RunOwnedError(StoreError):
+    """Another process is at work on the run, as far as the store can tell."""
+
+    exit_code = 2
+
+    def __init__(self, run_id: str) -> None:
+        self.run_id = run_id
+        super().__init__(
+            f"Run {run_id} is being worked on by another process.",
+            f"Wait for it, or end it with `ralph stop {run_id}`; one that has died gives its run up within a minute.",
+        )
+
+
+class OwnershipLostError(StoreError):
+    """Another process has taken the run over: what this one would add to it is not kept."""
+
+    def __init__(self, run_id: str) -> None:
+        self.run_id = run_id
+        super().__init__(
+            f"Run {run_id} no longer belongs to this process: another one has taken it over, or given it up since.",
+            f"`ralph show {run_id}` tells how it goes on there.",
+        )
 
 
 class ExecutorUnavailableError(RalphError):

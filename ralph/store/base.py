@@ -4,22 +4,29 @@ from collections.abc import AsyncIterator, Sequence
 from types import TracebackType
 from typing import Self
 
+from ralph.control import Request
 from ralph.events import Event
 from ralph.record import IterationRecord, RunRecord
 
-__all__ = ["Store"]
+__all__ = ["LEASE", "Store"]
+
+LEASE = 30.0
+"""Seconds that a run belongs to its owner without word from it."""
 
 
 class Store:
     """Keeps runs. Used in `async with`. Every method raises `StoreError` where the store cannot do it, and
     those that read raise `RecordError` where what they find cannot be read back.
 
-    A run has one writer. `append` is atomic: after a crash either all of what it was given is there or nothing.
+    A run has one owner at a time: whoever knows its token. The owner has it for the time of a lease, by the store's
+    clock, and renews that; a run whose owner has died can be taken over when the lease is over.
+
+    `append` is atomic: after a crash either all of what it was given is there or nothing.
     When it returns, it is durable; when it is cancelled, it is there as a whole or not at all.
     """
 
-    async def create(self, run: RunRecord, events: Sequence[Event] = ()) -> None:
-        """Adds a run. Its id must be new."""
+    async def create(self, run: RunRecord, events: Sequence[Event] = (), *, owner: str = "") -> None:
+        """Adds a run, as a token's own if one is given. Its id must be new."""
         raise NotImplementedError
 
     async def append(
@@ -29,11 +36,42 @@ class Store:
         *,
         iteration: IterationRecord | None = None,
         run: RunRecord | None = None,
+        owner: str = "",
     ) -> None:
         """Adds events (their `seq` goes on from the last one's), one finished iteration, and the run's new state.
 
         Events without a `seq` are not kept; one whose `seq` is there already is refused, and so is an iteration.
+
+        Raises:
+            OwnershipLostError: the run is not that token's. Without a token: it is somebody's whose lease holds.
         """
+        raise NotImplementedError
+
+    async def acquire(self, run_id: str, owner: str, *, dead: str = "", seconds: float = LEASE) -> None:
+        """Makes a token the owner of a run for so many seconds. Of two that try at once, one succeeds.
+
+        Args:
+            dead: the token of an owner that the caller knows to have died: its lease is not waited for.
+
+        Raises:
+            RunOwnedError: it is another's whose lease holds.
+        """
+        raise NotImplementedError
+
+    async def renew(self, run_id: str, owner: str, *, seconds: float = LEASE) -> None:
+        """The owner has the run for so many seconds from now. Raises `OwnershipLostError` where it is not its own."""
+        raise NotImplementedError
+
+    async def release(self, run_id: str, owner: str) -> None:
+        """Gives a run up. Nothing happens where it is not that owner's."""
+        raise NotImplementedError
+
+    async def ask(self, run_id: str, request: Request) -> int:
+        """Adds a request for whoever owns the run, who is not waited for; returns the `seq` that it got."""
+        raise NotImplementedError
+
+    async def requests(self, run_id: str, *, after: int = 0) -> list[Request]:
+        """What was asked of a run, with a greater `seq`, in order."""
         raise NotImplementedError
 
     async def run(self, run_id: str) -> RunRecord | None:
