@@ -3,6 +3,7 @@
 | account | such as | counts |
 |---|---|---|
 | of the task | work on what the task's title names, and a check passes; or one sentence does both | very high |
+| of the task | any plain opening, a check that passes, and a commit, a report or the task's name | high |
 | of a mended fault | "Root cause: … Fix: … The suite passes" | high |
 | of a change | "Added `--json`. Tests: `pytest -q` → 221 passed" | high |
 
@@ -33,8 +34,26 @@ _HEADINGS = 3
 _LOOKED_AT = 12
 """Words of one role that are looked at."""
 _SHARES: tuple[Role, ...] = ("part", "pieced", "following", "begin")
+_NOT_PLAIN: tuple[Role, ...] = ("ongoing", "future", "verified", "passes", "recap", "contrast", "unable", "lack")
+"""What an opening has that tells of no finished work."""
 _NEWS = frozenset({"now", "is now", "are now", "no longer", "ahora", "ya no", "不再"})
 """What tells of a new state, which may be one of several."""
+_STANDING = frozenset({
+    "still",
+    "remain",
+    "remains",
+    "remaining",
+    "fails",
+    "failing",
+    "blocked",
+    "broken",
+    "仍",
+    "仍然",
+})
+"""Doubts that only count where they are said of the work, which is looked at by itself where there is a task."""
+_PLAIN = 4
+"""Words of an opening at least."""
+_WORD = pattern(r"[^\W\d_]+")
 _OF_ITSELF = pattern(r"[\s*_#>-]{0,6}i(?:'ve|'m)?\s")
 _OPENING = pattern(r"(?:[\s*_#>✅✓🎉☑️:-]|\b(?:i|we|and|yes|so|now|then|also|i've|i have|we've|we have)\b)*\Z")
 
@@ -89,7 +108,7 @@ class _Account:
         """What is told of the task, and how much it counts."""
         told = self._told(self._lead) if self._task.given else None
         if told is None:
-            return None, 0
+            return self._plainly(), HIGH
         sentence, text = self._objections.sentence(told), self._reply.reading.lower
         said = text[slice(*sentence)]
         if self._task.is_named(said) and (self.proven or told.name not in _NEWS or self._task.is_named(said, share=1)):
@@ -114,6 +133,20 @@ class _Account:
         if report and self._task.given and self.proven and not self._is_doubted():
             why = "It is a final report on the task, with proof."
             yield Signal("completion_account", "report", report.start, report.end, HIGH, why, "done")
+
+    def _plainly(self) -> Hit | None:
+        """The opening of a proven reply to a task that says plainly how things are, in whatever words."""
+        if not (self._task.given and self.proven) or self._is_doubted() or self._is_share():
+            return None
+        report, committed = self._reply.signals.first("completion_report"), self._scope.within("committed", self._whole)
+        if not (report or committed or self._task.is_named(self._reply.reading.lower[self._begin :])):
+            return None
+        span = self._begin, self._reply.reading.sentence(self._begin)[1]
+        opening = Hit("opening", *span)
+        plain = not any(self._scope.within(role, span) for role in _NOT_PLAIN)
+        words = _WORD.findall(self._reply.reading.text[slice(*span)])
+        enough = len(words) >= _PLAIN or not self._prose[slice(*span)].isascii()
+        return opening if plain and enough and not self._objections.to(opening, parts=False) else None
 
     def _opening(self) -> Hit | None:
         """What the first sentence tells: "Added …", "I've added …", "The page now …", "The error is fixed"."""
@@ -153,4 +186,5 @@ class _Account:
         return any(
             not (self._scope.negated(hit, 2) or self._objections.is_described(hit))
             for hit in self._within("qualifier", self._whole)
+            if not (self._task.given and hit.name in _STANDING)
         )

@@ -7,6 +7,8 @@ from ralph.pattern import pattern
 __all__ = ["is_of_check"]
 
 _COMMAND = pattern(r"\b(?:build|tests?|lint|tsc|checks?|compile|make|pytest|vet|clippy|mypy|ruff|eslint|verify)\b")
+_CALL = pattern(r"[a-z][\w./-]{1,30}\s\S")
+"""A command with what it is called with, whatever its name."""
 _REACH = 100
 _WORDS = 8
 
@@ -21,4 +23,5 @@ def is_of_check(reply: Reply, verdict: Hit) -> bool:
         label = reading.prose[check.end : verdict.start].lstrip(" *_")
         return label.startswith((":", "：")) and len(label.split()) <= _WORDS
     code, mark, between = reading.text[begin : verdict.start].rpartition("`")
-    return bool(mark) and len(between.split()) <= 2 and _COMMAND.search(code.rpartition("`")[2]) is not None
+    command = code.rpartition("`")[2]
+    return bool(mark) and len(between.split()) <= 2 and bool(_COMMAND.search(command) or _CALL.match(command))

@@ -13,8 +13,10 @@ What is called optional, or for later, is none, nor is an empty list. Nor is a c
 work: the sandbox, the network, a failure that was there before. "Ready for the next task" waits, and leaves nothing.
 """
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
+from operator import itemgetter
 
 from ralph.analysis.detectors.announcements import announced
 from ralph.analysis.detectors.assignment import assignment
@@ -47,7 +49,9 @@ _SOME = pattern(
     r"|a few|most|many|rest|others?|remaining)\b[^,;:]{0,80}\Z"
 )
 """A number of things, as the subject of a sentence, up to its verb."""
-_BEFORE = pattern(r"[\s*_]{1,3}(?:before|at first|without|until|earlier|previously)\b")
+_BEFORE = pattern(r"[^.;。；]{0,60}?[\s*_]{1,3}(?:before|at first|without|until|earlier|previously)\b")
+_NONE = pattern(r"(?:[ \t]\w{1,12}){0,2}[\s*_`]{0,4}[:：=][\s*_`]{0,4}(?:0|none|zero)\b")
+"""What says behind "failed" that nothing did: "Failed checks: 0"."""
 _ROW = pattern(r"\n[ \t]{0,8}(?:\||[-*+•]|\d{1,2}[.)])[^\n]{1,400}")
 _TICK = pattern(r"[✅✔☑]")
 _UNTICKED = pattern(r"[🔄⏳🚧⌛⬜🔲]|❌(?=[\s*_]*(?:\||\Z|not|no|missing|todo|pending|open|未|没|沒|尚))")
@@ -120,7 +124,13 @@ class _Leftovers:
         sentence = self._objections.sentence(hit)
         if self._scope.reading.in_heading(hit.start) or self._objections.is_described(hit):
             return True
-        return any(self._scope.within(role, sentence) for role in _ALLOWED)
+        return any(self._scope.within(role, sentence) for role in _ALLOWED) or self._is_beside(hit)
+
+    def _is_beside(self, hit: Hit) -> bool:
+        """Whether it stands in a section of what is no part of the work: known limitations, ideas for later."""
+        headings = self._scope.reading.headings
+        index = bisect_right(headings, hit.start, key=itemgetter(0))
+        return index > 0 and bool(self._scope.within("optional", headings[index - 1]))
 
     def failing_checks(self) -> Iterator[Span]:
         """Checks that are said to fail, without a condition or an excuse."""
@@ -131,6 +141,7 @@ class _Leftovers:
             sentence = scope.reading.sentence(hit.start)
             excused = any(scope.within(role, sentence) for role in _EXCUSES)
             turned = scope.negated(hit, 4) or scope.before("future", hit, 6) or scope.before("proviso", hit, 6)
+            turned = turned or _NONE.match(self._prose, hit.end)
             past = _BEFORE.match(self._prose, hit.end) and scope.within("verified", (hit.end, sentence[1]))
             if not (excused or turned or past or self._objections.is_described(hit)):
                 yield hit.start, hit.end

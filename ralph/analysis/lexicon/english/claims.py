@@ -161,6 +161,9 @@ CLAIMS: Words = {
         *("nothing left to implement", "nothing remains", "nothing remains to be done", "nothing is left"),
         *("there is nothing left", "nothing is missing", "no work left", "no work remains", "no more work"),
         *("no further work", "no remaining work", "no more tasks", "no more items", "no more stories"),
+        *("nothing to add", "no further loops", "no further iterations", "no more loops", "no more iterations"),
+        *("exit condition is met", "exit condition is fulfilled", "fulfils the exit condition"),
+        *("meets the exit condition", "satisfies the exit condition"),
     ),
     "needless": alone(
         *(
@@ -298,7 +301,18 @@ CLAIMS: Words = {
     "left": alone(
         *("remaining", "pending", "remaining work", "todo", "todos", "to do", "to-do", "still to do", "outstanding"),
         *("not yet implemented", "not implemented", "what's left", "what is left", "left to do", "missing"),
-        *("incomplete", "unfinished", "work remaining", "deferred", "in progress", "what remains"),
+        *("incomplete", "unfinished", "work remaining", "deferred", "in progress", "what remains", "half-way"),
+        *(
+            "halfway",
+            "untouched",
+            "not started",
+            "not begun",
+            "still open",
+            "still missing",
+            "still to come",
+            "not done",
+        ),
+        *("not yet done", "open items", "open points", "open tasks", "to be done", "unresolved"),
     ),
     "open": alone(
         "open", "left", "remaining", "remain", "unchecked", "outstanding", "to go", "unfinished", "still to do"
@@ -319,7 +333,20 @@ CLAIMS: Words = {
         ),
         *("out of scope", "follow-up", "follow-ups", "later", "could", "recommended", "suggested", "beyond this"),
         *("not part of", "beyond the scope", "you can", "you may", "you could", "polish"),
-        *("suggestions", "ideas", "stretch", "post-launch", "backlog", "not blocking", "non-blocking", "cosmetic"),
+        *(
+            "limitations",
+            "known limitations",
+            "caveats",
+            "not in scope",
+            "suggestions",
+            "ideas",
+            "stretch",
+            "post-launch",
+            "backlog",
+            "not blocking",
+            "non-blocking",
+            "cosmetic",
+        ),
     ),
     "check": alone(
         *("build", "builds", "compilation", "tests", "test", "test suite", "suite", "lint", "linter", "typecheck"),
@@ -332,6 +359,20 @@ CLAIMS: Words = {
     "beyond": alone(
         *("sandbox", "sandboxed", "sandbox's", "environment", "environment's", "pre-existing", "preexisting"),
         *("unrelated", "network", "offline", "credentials", "api key", "not installed", "unavailable", "flaky"),
-        *("this machine", "denied", "on main", "permission", "permissions", "previously", "used to", "known"),
+        *(
+            "this machine",
+            "display",
+            "container",
+            "here because",
+            "earlier iterations",
+            "prior iterations",
+            "denied",
+            "on main",
+            "permission",
+            "permissions",
+            "previously",
+            "used to",
+            "known",
+        ),
     ),
 }

@@ -23,7 +23,7 @@ _REMAINING = ("remaining", "outstanding", "open")
 
 KEYWORDS = (
     Keyword(text="done", group="done"),
-    Keyword(text="complete", forms=("completed",), group="done"),
+    Keyword(text="complete", forms=("completed", "feature-complete", "feature complete"), group="done"),
     Keyword(text="finished", group="done"),
     Keyword(
         text="all tests passing",
@@ -125,7 +125,19 @@ COMPLETION: Words = {
             "still green",
             "still succeed",
         ),
-        *("no problem", "done by", "well done", "complete list", "complete the", "complete this", "complete all"),
+        *(
+            "no problem",
+            "done by",
+            "done via",
+            "done through",
+            "done on",
+            "done per",
+            "well done",
+            "complete list",
+            "complete the",
+            "complete this",
+            "complete all",
+        ),
         *("complete these", "complete it", "a complete", "the complete", "how it is done"),
         *("successfully", "complete guide", "task complete when", "if any", "what was done", "what's done"),
         *("what i've done", "what i have done", "what has been done", "what was completed", "work completed"),

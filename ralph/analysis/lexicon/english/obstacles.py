@@ -105,6 +105,16 @@ OBSTACLES: Words = {
     ),
     "plain": alone(
         *(f"{who} without" for who in ("user", "users", "request", "requests", "account", "accounts", "clients")),
-        *("those without", "anyone without", "everyone without", "calls without", "members without"),
+        *(
+            "somebody's",
+            "someone's",
+            "somebody else",
+            "someone else",
+            "those without",
+            "anyone without",
+            "everyone without",
+            "calls without",
+            "members without",
+        ),
     ),
 }

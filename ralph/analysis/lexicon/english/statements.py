@@ -8,6 +8,7 @@ __all__ = ["STATEMENTS"]
 
 _COUNTED = ("thing", "item", "task", "step", "story", "box", "issue", "point", "piece", "test", "service")
 _IS = ("is", "are")
+_NOT_TICKED = ("open", "unticked", "unchecked", "unfinished", "incomplete")
 _UNDONE = ("closed", "merged", "released", "called done", "called finished", "ticked", "checked off", "marked as done")
 _CHANGED = (
     *("added", "created", "implemented", "updated", "fixed", "moved", "replaced", "removed", "renamed", "split"),
@@ -20,6 +21,7 @@ _CHANGED = (
 STATEMENTS: Words = {
     "whole": alone(
         *("task", "project", "migration", "refactor", "refactoring", "assignment", "upgrade", "rewrite", "port", "prd"),
+        *("the job", "this job"),
         *("work on", "work for", "conversion", "translation", "epic", "clean-up", "cleanup", "rework", "overhaul"),
         *("redesign", "rollout"),
     ),
@@ -39,7 +41,7 @@ STATEMENTS: Words = {
     "changed": alone(*_CHANGED),
     "news": alone(
         *("now", "is now", "are now", "no longer", "out of the dependency tree", "is written", "are written"),
-        *("is stable", "are stable"),
+        *("is stable", "are stable", "works again", "work again", "runs again", "builds again", "compiles again"),
     ),
     "cause": alone(
         *("root cause", "the cause", "cause:", "caused by", "came from", "comes from", "was due to", "reason:"),
@@ -99,6 +101,15 @@ STATEMENTS: Words = {
         *("haven't verified", "not tested yet", "not yet tested", "not verified yet", "untested", "unverified"),
         *("more work is needed", "needs more work", "only the first is", "work in progress"),
         *("is still open", "are still open", "is still failing", "are still failing", "is still red", "are still red"),
+        *(
+            f"{what} {stays} {open_}"
+            for what, stays, open_ in product(
+                ("story", "task", "box", "item", "issue", "ticket", "it"), ("stays", "remains"), _NOT_TICKED
+            )
+        ),
+        *("did not tick", "didn't tick", "not ticked", "did not mark", "didn't mark", "not marked", "left unticked"),
+        *("leave it unticked", "left it unticked", "left it open", "leave it open", "keep it open", "kept it open"),
+        *("still on the list", "haven't decided", "have not decided", "is not there yet", "are not there yet"),
     ),
     "part": alone("a failing test", "failing test for", "failing tests for"),
     "proviso": alone("before my change", "before the change", "before i", "before we", "before that"),
@@ -168,6 +179,15 @@ STATEMENTS: Words = {
         *("without warnings", "without errors", "without a failure", "no type errors", "no lint errors", "0 broken"),
         *("0 failures", "0 errors", "0 failed", "0 warnings", "zero warnings", "tests green", "tests are green"),
         *("suite green", "suite is green", "ci green", "and green"),
-        *("without a single failure", "without any failure", "no failed"),
+        *(
+            "without a single failure",
+            "without any failure",
+            "no failed",
+            "which pass",
+            "which passes",
+            "which all pass",
+        ),
+        *("is quiet", "are quiet", "is silent", "identical results"),
+        *("same results", "same result", "the same output"),
     ),
 }

@@ -15,6 +15,7 @@ def _forms(*stems: str) -> tuple[str, ...]:
 
 
 CLAIMS: Words = {
+    "plain": alone("si falta", "cuando falta", "hace falta", "hacía falta", "no falta", "faltan por"),
     "all": alone("todos los", "todas las", "todos", "todas", "cada"),
     "everything": alone("todo el proyecto", "toda la tarea", "todo el trabajo", "todo lo pedido"),
     "goal": alone(
@@ -29,14 +30,14 @@ CLAIMS: Words = {
             "historias",
         ),
         *("objetivos", "pasos", "fases", "puntos", "elementos", "funcionalidad", "funcionalidades", "cambios"),
-        *("proyecto", "migración", "refactorización", "especificación", "entregables"),
+        *("proyecto", "migración", "refactorización", "especificación", "entregables", "incidencia", "incidencias"),
     ),
     "whole": alone("tarea", "proyecto", "migración", "refactorización", "encargo", "traducción", "trabajo en"),
     "piece": alone("funcionalidad", "historia", "implementación", "integración", "incidencia"),
     "trouble": alone("error", "fallo", "fuga", "problema", "bloqueo", "regresión", "bug"),
     "stands": {"resuelto": _forms("resuelt", "arreglad", "corregid", "solucionad"), "fuera": ("ha desaparecido",)},
     "closed": {
-        "cumplido": _forms("cumplid", "satisfech"),
+        "cumplido": (*_forms("cumplid", "satisfech"), "cumple", "cumplen", "se cumplen"),
         "implementado": _forms("implementad", "entregad", "migrad", "integrad"),
         "marcado": _forms("marcad"),
     },
@@ -48,6 +49,7 @@ CLAIMS: Words = {
                 ("implementado", "corregido", "arreglado", "migrado", "resuelto", "refactorizado", "solucionado"),
             )
         ),
+        *_forms("implementad", "resuelt", "arreglad", "corregid", "solucionad", "migrad", "refactorizad"),
         *("implementé", "corregí", "arreglé", "migré", "resolví", "refactoricé", "solucioné"),
     ),
     "agent": alone("hemos", "lo he", "la he", "ya he"),
@@ -55,6 +57,7 @@ CLAIMS: Words = {
     "nothing left": alone(
         *("no queda nada por hacer", "no queda nada pendiente", "no quedan tareas", "no quedan tareas pendientes"),
         *("no hay tareas pendientes", "no hay nada más que hacer", "no queda trabajo pendiente"),
+        *("no hace falta nada más", "no falta nada", "no queda ninguna tarea", "no quedan casillas"),
     ),
     "needless": alone("no hacía falta ningún cambio", "no hay que cambiar nada", "no se necesitan cambios"),
     "changed": alone(
@@ -94,6 +97,7 @@ CLAIMS: Words = {
             "todavía falta",
             "aún falta",
         ),
+        *("falta", "faltan", "no marco", "no la marco", "no lo marco", "sin marcar", "a medio hacer", "a medias"),
         *("no he probado", "queda pendiente", "quedan pendientes", "sigue pendiente", "siguen pendientes"),
     ),
     "described": alone("muestra", "muestran", "indica", "indican", "cuántos", "cuántas", "si el usuario"),
@@ -108,11 +112,12 @@ CLAIMS: Words = {
         *("lo que hice", "qué cambió", "verificación"),
     ),
     "verified": alone(
+        *("comprobado", "sin avisos", "sin advertencias", "pruebas correctas", "pasan las", "pasan los", "0 fallos"),
         *("compila sin errores", "sin errores", "sin fallos", "todo en verde", "pasan todas", "pasan todos"),
         *("compila correctamente", "en verde"),
     ),
     "passes": alone("pasa", "pasan", "pasaron", "han pasado", "correcto", "correcta"),
-    "committed": alone("commit hecho", "confirmado en git"),
+    "committed": alone("commit hecho", "confirmado en git", "commit:", "subido"),
     "following": alone(
         *("siguiente tarea", "próxima tarea", "siguiente fase", "próxima fase", "siguiente paso", "próximo paso"),
         *("tareas restantes", "tareas pendientes", "siguiente historia"),

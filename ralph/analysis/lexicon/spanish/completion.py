@@ -29,7 +29,10 @@ KEYWORDS = (
         text="todas las pruebas pasan",
         language="es",
         weight="very_high",
-        forms=tuple(f"{every} {tests} {verb}" for every, tests, verb in product(("todas", "todos"), _TESTS, _PASS)),
+        forms=(
+            *(f"{every} {tests} {verb}" for every, tests, verb in product(("todas", "todos"), _TESTS, _PASS)),
+            *("pasan todas las pruebas", "pasan todos los tests"),
+        ),
         points=0,
     ),
     Keyword(
@@ -58,6 +61,7 @@ KEYWORDS = (
 )
 
 COMPLETION: Words = {
+    "plain": alone("todos los", "todos", "si falta", "cuando falta", "hace falta", "hacía falta", "no falta"),
     "success": alone("éxito", "exitosamente"),
     "negation": alone(
         *("no", "nunca", "sin", "ni", "tampoco", "ningún", "ninguna", "ninguno", "nada", "todavía no", "aún no"),
