@@ -32,7 +32,7 @@ class Confinement:
     folders: tuple[Path, ...] = ()
 
     def environment(self, needed: Collection[str] = ()) -> dict[str, str]:
-        """The variables of Ralph's own environment that a program is given; `needed` names those it cannot do without."""
+        """The variables that a program is given of Ralph's own; `needed` names those that it cannot do without."""
         return self.variables.of(os.environ, needed)
 
     def command(

@@ -21,17 +21,16 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from signal import Signals
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
-from ralph.errors import ExecutorUnavailableError, UsageError
-from ralph.executors.base import Executor, Turn, within_time
+from ralph.errors import ExecutorUnavailableError
+from ralph.executors.base import Turn, within_time
+from ralph.executors.copilot import NO_KEY, CopilotExecutor
 from ralph.executors.copilot_events import classify_failure
 from ralph.executors.copilot_flags import permission_flags
 from ralph.executors.copilot_turn import Ending, Listener
 from ralph.executors.copilot_usage import SessionLog, UsageMeter
-from ralph.executors.permissions import PermissionPolicy
 from ralph.executors.provision import provide_cli
-from ralph.executors.provision_fetch import Progress
 from ralph.executors.what_the_shell import LEGACY, ask
 from ralph.output import Completed, Failed, Outcome, Output
 from ralph.process import ProgramMissingError, spawn
@@ -39,27 +38,19 @@ from ralph.prompt import Prompt
 
 __all__ = ["CopilotCLIExecutor", "Ending"]
 
-_NO_KEY = "ralph-local-no-key"
 _SHORT_KEY = 12
 """The CLI hides the key wherever it occurs in what it prints, names of JSON fields included; a key that short may
 occur there, and goes as a header instead, which the CLI does not look at.
 """
 
 
-class CopilotCLIExecutor(Executor):
+class CopilotCLIExecutor(CopilotExecutor):
     """Runs the agent of GitHub Copilot through its command line program.
 
     Args:
         program: the native program, not npm's script; None to find or fetch one.
-        model: None for Copilot's default; an endpoint needs one.
-        base_url: an OpenAI-compatible endpoint instead of GitHub's; no login is needed then.
-        api_key: the endpoint's.
-        wire_api, headers: how the endpoint is talked to.
-        permissions: what the agent's tools may do; `ralph.executors.copilot_flags` tells how far the CLI keeps it.
-        home: where sessions are kept, to be taken up by a later run. None for a folder that goes with the executor,
-            or with GitHub's models, for the user's own, where their login lies.
-        progress: told how the download of a CLI goes.
         mode: "what-the-shell" asks the deprecated `github-copilot-cli` for a command; `program` is then that one.
+        options: those of `CopilotExecutor`; `ralph.executors.copilot_flags` tells how far the CLI keeps `permissions`.
 
     Attributes:
         start_limit: how long, in seconds, until the CLI's first sign of life; without a home folder or cache that it
@@ -73,30 +64,13 @@ class CopilotCLIExecutor(Executor):
     start_limit: float = 60.0
 
     def __init__(
-        self,
-        program: Path | None = None,
-        *,
-        model: str | None = None,
-        base_url: str | None = None,
-        api_key: str | None = None,
-        wire_api: Literal["completions", "responses"] = "completions",
-        headers: Mapping[str, str] | None = None,
-        permissions: PermissionPolicy | None = None,
-        home: Path | None = None,
-        progress: Progress | None = None,
-        mode: Literal["prompt", "what-the-shell"] = "prompt",
+        self, program: Path | None = None, *, mode: Literal["prompt", "what-the-shell"] = "prompt", **options: Any
     ) -> None:
-        if base_url and not model:
-            raise UsageError(f"The endpoint {base_url} needs a model's name.", "Give one with --model.")
-        self.model, self.base_url, self.permissions = model, base_url, permissions or PermissionPolicy()
+        super().__init__(program, **options)
         self.mode: Literal["prompt", "what-the-shell"] = mode
-        self._api_key, self._wire_api, self._headers = api_key or _NO_KEY, wire_api, dict(headers or {})
-        self._program, self._home, self._progress = program, home, progress
-        self._own_home: tempfile.TemporaryDirectory[str] | None = None
         self._meter = UsageMeter()
-        self.account = base_url or "github"
-        if mode == "prompt":
-            self.measures = frozenset({"tokens"}) if base_url else frozenset({"tokens", "premium_requests"})
+        if mode == "what-the-shell":
+            self.measures = frozenset()
         permission_flags(self.permissions, Path("/"))
 
     def command(self, prompt: Prompt, turn: Turn) -> list[str]:
@@ -113,11 +87,11 @@ class CopilotCLIExecutor(Executor):
 
     def environment(self, turn: Turn) -> dict[str, str]:
         """The whole environment. With an endpoint of one's own, the CLI talks to nobody else."""
-        env = {**os.environ, "COPILOT_AUTO_UPDATE": "false", "COPILOT_ALLOW_ALL": "false"}
+        env = {**self.passed_on(), "COPILOT_AUTO_UPDATE": "false", "COPILOT_ALLOW_ALL": "false"}
         if self.model:
             env["COPILOT_MODEL"] = self.model
-        if home := self._home or (Path(self._own_home.name) if self._own_home else None):
-            env["COPILOT_HOME"] = str(home)
+        if self.home:
+            env["COPILOT_HOME"] = str(self.home)
         return env | self._provider() if self.base_url else env
 
     def classify(self, ending: Ending) -> Failed | None:
@@ -147,8 +121,6 @@ class CopilotCLIExecutor(Executor):
                 f"There is no Copilot CLI that can be run at {str(self._program)!r}.",
                 "Correct or remove the setting executor.cli_path; `ralph doctor` tells what is there.",
             )
-        if self.base_url and not self._home:
-            self._own_home = tempfile.TemporaryDirectory(prefix="ralph-copilot-", ignore_cleanup_errors=True)
 
     async def _provided(self) -> Path:
         found = await provide_cli(progress=self._progress)
@@ -158,11 +130,6 @@ class CopilotCLIExecutor(Executor):
             f"{str(found.path)!r} is the runtime for the SDK alone; the whole CLI is not there.",
             "Use the executor copilot-sdk, or install the Copilot CLI; `ralph doctor` tells how.",
         )
-
-    async def stop(self) -> None:
-        if self._own_home:
-            self._own_home.cleanup()
-            self._own_home = None
 
     async def execute(self, prompt: Prompt, turn: Turn) -> Output:
         transcript = turn.transcript
@@ -179,7 +146,8 @@ class CopilotCLIExecutor(Executor):
         session = SessionLog(_session_log(environment, turn.transcript.session_id or ""))
         listener = Listener(turn.transcript, folder / "logs", session, self.start_limit)
         try:
-            async with spawn([*self.command(prompt, turn), *files], cwd=turn.workspace, env=environment) as program:
+            argv = self.confined([*self.command(prompt, turn), *files], turn.workspace, folder)
+            async with spawn(argv, cwd=turn.workspace, env=environment) as program:
                 try:
                     timed_out = await within_time(turn, partial(listener.follow, program, prompt.text))
                 finally:
@@ -205,7 +173,7 @@ class CopilotCLIExecutor(Executor):
             "COPILOT_OFFLINE": "true",
             "COPILOT_PROVIDER_BASE_URL": self.base_url or "",
             "COPILOT_PROVIDER_TYPE": "openai",
-            "COPILOT_PROVIDER_API_KEY": _NO_KEY if "Authorization" in headers else self._api_key,
+            "COPILOT_PROVIDER_API_KEY": NO_KEY if "Authorization" in headers else self._api_key,
             "COPILOT_PROVIDER_API_KEY_COMMAND": "",
             "COPILOT_PROVIDER_BEARER_TOKEN": "",
             "COPILOT_PROVIDER_WIRE_API": self._wire_api,

@@ -10,7 +10,7 @@ import logging
 import os
 import re
 import tempfile
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -47,6 +47,7 @@ class CopilotRuntime:
         program: the native CLI, or better the lighter `copilot-runtime`.
         environment: the process's whole environment.
         home: where the runtime keeps sessions; None for the user's own, where their login lies.
+        confined: the command line that runs one within its bounds, given the folder that it logs to; None: freely.
 
     Attributes:
         client: the SDK's; to be used between `start` and `stop`.
@@ -54,8 +55,14 @@ class CopilotRuntime:
 
     client: "CopilotClient"
 
-    def __init__(self, program: Path, environment: Mapping[str, str], home: Path | None) -> None:
-        self._program, self._environment, self._home = program, environment, home
+    def __init__(
+        self,
+        program: Path,
+        environment: Mapping[str, str],
+        home: Path | None,
+        confined: Callable[[Sequence[str], Path], Sequence[str]] | None = None,
+    ) -> None:
+        self._program, self._environment, self._home, self._confined = program, environment, home, confined
         self._marker = new_marker()
         self._logs = tempfile.TemporaryDirectory(prefix="ralph-copilot-logs-", ignore_cleanup_errors=True)
         self._log_read = 0
@@ -88,8 +95,10 @@ class CopilotRuntime:
 
         # Without a handler Python would print the SDK's warnings, tracebacks included, over any display.
         logging.getLogger("copilot").addHandler(logging.NullHandler())
+        argv: Sequence[str] = [str(self._program), "--log-dir", self._logs.name]
+        program, *arguments = self._confined(argv, Path(self._logs.name)) if self._confined else argv
         return CopilotClient(
-            connection=RuntimeConnection.for_stdio(path=str(self._program), args=["--log-dir", self._logs.name]),
+            connection=RuntimeConnection.for_stdio(path=program, args=arguments),
             working_directory=self._logs.name,
             base_directory=str(self._home) if self._home else None,
             use_logged_in_user=self._home is None,

@@ -14,72 +14,32 @@ ended, and the next turn finds a new runtime, which can take the session up agai
 are cut short where they cannot help. It never fetches a CLI, for it is always given one.
 """
 
-import os
-import tempfile
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import anyio
 
-from ralph.errors import ExecutorUnavailableError, UsageError
-from ralph.executors.base import Executor, Turn
+from ralph.errors import ExecutorUnavailableError
+from ralph.executors.base import Turn
+from ralph.executors.copilot import CopilotExecutor
 from ralph.executors.copilot_conversation import Conversation
 from ralph.executors.copilot_events import Event, failure_in
 from ralph.executors.copilot_runtime import CopilotRuntime
-from ralph.executors.permissions import PermissionPolicy
 from ralph.executors.provision import provide_cli, provide_runtime
-from ralph.executors.provision_fetch import Progress
 from ralph.output import Failed, Output
 from ralph.prompt import Prompt
 
 __all__ = ["CopilotSDKExecutor"]
 
-_NO_KEY = "ralph-local-no-key"
-"""The runtime hides the key wherever it occurs in what it says, so that it must not be a short word."""
 
-
-class CopilotSDKExecutor(Executor):
-    """Runs the agent of GitHub Copilot through its SDK.
-
-    Args:
-        model: None for Copilot's default; an endpoint needs one.
-        base_url: an OpenAI-compatible endpoint instead of GitHub's; no login is needed then.
-        api_key: the endpoint's.
-        wire_api, headers: how the endpoint is talked to.
-        program: the runtime to use; None to find or fetch one.
-        permissions: what the agent's tools may do.
-        home: where sessions are kept, to be taken up by a later run. None for a folder that goes with the executor,
-            or with GitHub's models, for the user's own, where their login lies.
-        progress: told how the download of a runtime goes.
-    """
+class CopilotSDKExecutor(CopilotExecutor):
+    """Runs the agent of GitHub Copilot through its SDK; `program` is then the runtime."""
 
     name: ClassVar[str] = "copilot-sdk"
-
-    def __init__(
-        self,
-        *,
-        model: str | None = None,
-        base_url: str | None = None,
-        api_key: str | None = None,
-        wire_api: Literal["completions", "responses"] = "completions",
-        headers: Mapping[str, str] | None = None,
-        program: Path | None = None,
-        permissions: PermissionPolicy | None = None,
-        home: Path | None = None,
-        progress: Progress | None = None,
-    ) -> None:
-        if base_url and not model:
-            raise UsageError(f"The endpoint {base_url} needs a model's name.", "Give one with --model.")
-        self.model, self.base_url, self.permissions = model, base_url, permissions or PermissionPolicy()
-        self._api_key, self._wire_api, self._headers = api_key, wire_api, dict(headers or {})
-        self._program, self._home, self._progress = program, home, progress
-        self._runtime: CopilotRuntime | None = None
-        self._own_home: tempfile.TemporaryDirectory[str] | None = None
-        self._last_session: str | None = None
-        self.account = base_url or "github"
-        self.measures = frozenset({"tokens"}) if base_url else frozenset({"tokens", "premium_requests"})
+    _runtime: CopilotRuntime | None = None
+    _last_session: str | None = None
 
     def session_options(self, turn: Turn) -> dict[str, Any]:
         """The keywords for the SDK's session; the same ones for a new session and for one that is taken up again."""
@@ -93,7 +53,7 @@ class CopilotSDKExecutor(Executor):
             options["provider"] = {
                 "type": "openai",
                 "base_url": self.base_url,
-                "api_key": self._api_key or _NO_KEY,
+                "api_key": self._api_key,
                 "wire_api": self._wire_api,
                 "headers": self._headers,
             }
@@ -108,7 +68,7 @@ class CopilotSDKExecutor(Executor):
                 "COPILOT_PROVIDER_BASE_URL": self.base_url,
                 "COPILOT_MODEL": self.model,
             }
-        return {**os.environ, **ours}
+        return {**self.passed_on(), **ours}
 
     def classify(self, event: Event) -> Failed | None:
         """The failure that an event tells of: of the turn ("session.error") or of one call to the model."""
@@ -129,9 +89,7 @@ class CopilotSDKExecutor(Executor):
         if self._runtime:
             await self._runtime.stop()
             self._runtime = None
-        if self._own_home:
-            self._own_home.cleanup()
-            self._own_home = None
+        await super().stop()
 
     async def execute(self, prompt: Prompt, turn: Turn) -> Output:
         transcript = turn.transcript
@@ -171,13 +129,7 @@ class CopilotSDKExecutor(Executor):
         return self._runtime or await self._start_runtime(self._program or Path())
 
     async def _start_runtime(self, program: Path) -> CopilotRuntime:
-        home = self._home
-        if home is None and self.base_url:
-            self._own_home = self._own_home or tempfile.TemporaryDirectory(
-                prefix="ralph-copilot-", ignore_cleanup_errors=True
-            )
-            home = Path(self._own_home.name)
-        runtime = CopilotRuntime(program, self.environment(), home)
+        runtime = CopilotRuntime(program, self.environment(), self.home, self._confined)
         try:
             await runtime.start()
         except BaseException:
@@ -186,6 +138,9 @@ class CopilotSDKExecutor(Executor):
             raise
         self._runtime = runtime
         return runtime
+
+    def _confined(self, argv: Sequence[str], logs: Path) -> list[str]:
+        return self.confined(argv, self.confinement.workspace or Path.cwd(), logs)
 
     async def _give_up_runtime(self, runtime: CopilotRuntime) -> None:
         self._runtime = None
