@@ -67,6 +67,7 @@ class Observation(BaseModel, frozen=True):
 
     Attributes:
         progressed: whether workspace or plan moved; None where unknown.
+        worked: nobody knows whether anything moved, but the agent tells of work.
         failed: the executor failed or was timed out.
         denied: tool calls were turned down.
         errors: normalised errors with evidence behind them: a failed execution, a refuting verifier.
@@ -75,6 +76,7 @@ class Observation(BaseModel, frozen=True):
     """
 
     progressed: bool | None = None
+    worked: bool = False
     failed: bool = False
     denied: bool = False
     errors: tuple[str, ...] = ()
@@ -208,10 +210,11 @@ def _count(state: BreakerState, seen: Observation, stagnation: float | None) -> 
     idle = seen.progressed is False or (seen.progressed is None and seen.failed)
     stagnant = stagnation is not None and seen.delta is not None and seen.delta < stagnation
     rose = stagnation is None or (seen.delta is not None and not stagnant)
+    over = seen.progressed or (seen.worked and not seen.failed)
     reported = () if seen.progressed else seen.reported
     return state.model_copy(
         update={
-            "no_progress": _next(state.no_progress, more=idle, over=seen.progressed is True),
+            "no_progress": _next(state.no_progress, more=idle, over=bool(over)),
             "stagnant": _next(state.stagnant, more=stagnant, over=rose),
             "denials": _next(state.denials, more=seen.denied and not seen.progressed, over=True),
             "errors": _repeated(state.errors, (*seen.errors, *reported)),

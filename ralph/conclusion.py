@@ -81,6 +81,7 @@ def observe(case: Case, verification: Verification | None) -> Observation:
     explicit = metrics.completion_source in {"plan", "checklist", "percentage"}
     return Observation(
         progressed=case.moved,
+        worked=case.moved is None and case.worked,
         failed=isinstance(outcome, Failed | TimedOut),
         denied=_denied(case),
         errors=tuple(errors),

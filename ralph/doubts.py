@@ -28,10 +28,11 @@ _NONE_LEFT = re.compile(
 )
 _LEFT = re.compile(
     r"\b(?:remain(?:s|ing)?|still (?:open|to do|missing|needed|needs|need|requires?)|left to (?:do|implement|fix)"
-    r"|(?<!no )todos?|continue with|not yet"
+    r"|continue with|not yet"
     r"|(?:next (?:task|loop|iteration|story|phase|item)|proceed (?:to|with)):?(?: \w{1,20}){0,3}?"
     r" (?:add|build|complete|finish|fix|implement|mend|port|repair|test|write|task|story|phase|item|iteration)\w{0,4}"
     r")\b"
+    r"|\b(?<!no )to-?dos?:|\b(?<!no )(?-i:TODOs?)\b(?![-/\w]|\.\w)|\b[1-9]\d{0,3} (?:more |open )?to-?dos?\b"
     r"|剩余|剩餘|尚未|未完成|下一(?:步|轮|輪|个|個)",
     re.IGNORECASE,
 )

@@ -236,7 +236,7 @@ async def _conclude(parts: Parts, run: ActiveRun, output: Output, started_at: da
     case = _case(parts, run, output, seen)
     claim = claimed(parts.strategy, case)
     verification: Verification | None = None
-    if claim is not None and (not claim.doubts or run.state.tally.confirming) and not stop.reason:
+    if claim is not None and claim.holds(confirming=run.state.tally.confirming) and not stop.reason:
         verification = await verified(parts, stop, judge)
     if stop.reason:
         interrupted = output.model_copy(update={"outcome": Interrupted(by="signal", detail=stop.reason)})
@@ -292,6 +292,7 @@ def _case(parts: Parts, run: ActiveRun, output: Output, seen: Progress) -> Case:
         plan=seen.plan_state,
         changed=seen.changed,
         progressed=seen.progressed,
+        task=run.record.task,
     )
 
 

@@ -142,7 +142,7 @@ def _is_refuted(verification: Verification | None) -> bool:
 def _doubted(situation: Situation) -> bool:
     """Whether a claim waits for its confirmation."""
     claim = situation.claim
-    return claim is not None and bool(claim.doubts) and not situation.tally.confirming
+    return claim is not None and not claim.holds(confirming=situation.tally.confirming)
 
 
 def _logged_out(situation: Situation) -> Halt | None:

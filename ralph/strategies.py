@@ -18,12 +18,14 @@ do words alone after a turn of unknown effect; words never outweigh open boxes, 
 that it is blocked, asks, or is still at work.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Protocol
 
 from pydantic import BaseModel
 
 from ralph.analysis.result import Analysis, Evidence
+from ralph.analysis.signals import VERY_HIGH
 from ralph.doubts import contradictions
 from ralph.errors import UnknownNameError
 from ralph.output import Completed, Failed, Outcome, Output
@@ -35,6 +37,11 @@ __all__ = ["STRATEGIES", "STRENGTH", "Case", "Claim", "Strategy", "claimed", "li
 STRENGTH = 70.0
 """Of completion words, of 100, from which on `auto` takes them for a claim."""
 
+_OF_ANY_PART = re.compile(
+    r"\b(?:criteri|tests?\b|checks?\b|suite|gates?\b|prueba)|测试|測試|标准|標準|条件|條件|功能", re.IGNORECASE
+)
+"""What is met or passes for every part of a task."""
+
 
 class Case(BaseModel, frozen=True):
     """What is known when an iteration's decision is due.
@@ -43,6 +50,7 @@ class Case(BaseModel, frozen=True):
         plan: the plan against how it was when the run started; None without a plan.
         changed: whether the workspace differs from how it was when the run started; None where unknown.
         progressed: whether this iteration moved workspace or plan; None where unknown.
+        task: what the run is to do; empty where nobody told.
     """
 
     iteration: int = 1
@@ -51,6 +59,7 @@ class Case(BaseModel, frozen=True):
     plan: PlanState | None = None
     changed: bool | None = None
     progressed: bool | None = None
+    task: str = ""
 
     @property
     def exit_signal(self) -> bool | None:
@@ -75,8 +84,20 @@ class Case(BaseModel, frozen=True):
 
     @property
     def waits(self) -> bool:
-        """Whether the agent asks for a person, and by its own count did nothing else."""
-        return self.analysis.state in {"blocked", "question"} and not self.analysis.reports_change
+        """Whether the agent asks for a person and did nothing else: by its own count or, without one and where nobody
+        knows better, in its own words.
+        """
+        if self.analysis.state not in {"blocked", "question"} or self.analysis.reports_change:
+            return False
+        return self.moved is not None or not self.worked
+
+    @property
+    def worked(self) -> bool:
+        """Whether the iteration moved something or, where nobody knows, says that its tools did."""
+        if self.moved is not None:
+            return self.moved
+        calls, denials = len(self.output.tool_calls), self.output.denials
+        return self.analysis.tells_of_work and calls > 2 * denials
 
 
 class Claim(BaseModel, frozen=True):
@@ -85,11 +106,21 @@ class Claim(BaseModel, frozen=True):
     Attributes:
         reason: what makes it, in a few words.
         doubts: what speaks against it; with any of them the claim needs a confirming iteration.
+        confirms: whether it can be the confirmation of one before it; the report of further work is none.
     """
 
     reason: str
     doubts: tuple[str, ...] = ()
+    confirms: bool = True
     evidence: tuple[Evidence, ...] = ()
+
+    def holds(self, *, confirming: bool) -> bool:
+        """Whether it needs no further confirmation.
+
+        Args:
+            confirming: the iteration before has made a claim that waits for its confirmation.
+        """
+        return not self.doubts or (confirming and self.confirms)
 
 
 class Strategy(Protocol):
@@ -197,8 +228,13 @@ def _explicit(case: Case) -> Claim | None:
     """The claim of an `EXIT_SIGNAL: true`. One whose own block says BLOCKED wants to stop, and has not finished."""
     if _status_word(case) == "BLOCKED":
         return None
-    doubts = (*_doubts(case), *contradictions(case.output.text, case.analysis))
-    return Claim(reason="EXIT_SIGNAL: true", doubts=doubts, evidence=_said(case, "exit_signal"))
+    against = tuple(contradictions(case.output.text, case.analysis))
+    return Claim(
+        reason="EXIT_SIGNAL: true",
+        doubts=(*_doubts(case), *against),
+        confirms=not (against and case.moved),
+        evidence=_said(case, "exit_signal"),
+    )
 
 
 def _by_words(case: Case) -> Claim | None:
@@ -206,12 +242,21 @@ def _by_words(case: Case) -> Claim | None:
     if not completion.detected or completion.confidence < STRENGTH or (case.plan is not None and case.plan.still_open):
         return None
     doubts = list(_doubts(case))
-    if case.changed is None and case.output.tool_calls:
+    partly = case.worked and not _speaks_of_the_whole(case)
+    if case.changed is None and case.output.tool_calls and case.analysis.standstill != "done":
         doubts.append("nobody but the reply says so, and what this turn changed is not known")
+    elif partly and not case.task:
+        doubts.append("nobody told what the whole task is, and this turn may have done a part of it")
     if isinstance(case.analysis.status, StatusMalformed):
         doubts.append(f"the status block could not be read: {case.analysis.status.problem}")
     reason = f"the reply says so: {', '.join(completion.keywords)}"
-    return Claim(reason=reason, doubts=tuple(doubts), evidence=_said(case, "completion"))
+    return Claim(reason=reason, doubts=tuple(doubts), confirms=not partly, evidence=_said(case, "completion"))
+
+
+def _speaks_of_the_whole(case: Case) -> bool:
+    """Whether the words say of everything that it is done, and not only of a part's tests or criteria."""
+    claims = (piece for piece in case.analysis.evidence if piece.signal == "completion_claim")
+    return any(piece.weight >= VERY_HIGH and not _OF_ANY_PART.search(piece.text) for piece in claims)
 
 
 def _doubts(case: Case) -> tuple[str, ...]:

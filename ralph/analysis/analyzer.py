@@ -160,6 +160,7 @@ class ResponseAnalyzer:
             progressed=context.progressed,
             reported=reported,
             standstill=still,
+            worked=not still and reply.signals.first("work") is not None,
         )
         passes = [past for past in context.past if (past.state == "limited") is (state == "limited")]
         seeking = {"window": self._window, "repeats": self._repeats, "no_progress": self._no_progress}

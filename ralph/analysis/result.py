@@ -176,6 +176,11 @@ class Analysis(BaseModel, frozen=True):
     read: Coverage | None = None
     evidence: tuple[Evidence, ...] = ()
 
+    @property
+    def tells_of_work(self) -> bool:
+        """Whether the reply says of anything that it was done in this iteration."""
+        return not self.standstill and any(piece.signal == "work" for piece in self.evidence)
+
 
 class Past(BaseModel, frozen=True):
     """What the analysis of an iteration needs to know of one before.
@@ -186,6 +191,7 @@ class Past(BaseModel, frozen=True):
         progressed: whether workspace or plan moved; None where that is unknown.
         reported: whether the agent's own counters tell of changes; None where it has none.
         standstill: as in `Analysis`.
+        worked: the reply tells of work.
     """
 
     text: str = ""
@@ -197,6 +203,7 @@ class Past(BaseModel, frozen=True):
     progressed: bool | None = None
     reported: bool | None = None
     standstill: Standstill = ""
+    worked: bool = False
 
     @classmethod
     def of(cls, text: str, analysis: Analysis, *, denied: bool = False, progressed: bool | None = None) -> "Past":
@@ -211,6 +218,7 @@ class Past(BaseModel, frozen=True):
             progressed=progressed,
             reported=analysis.reports_change,
             standstill=analysis.standstill,
+            worked=analysis.tells_of_work,
         )
 
     @property

@@ -163,11 +163,12 @@ _RESTING = frozenset({"done", "waiting", "unchanged", "watching"})
 
 def _standstill(one: Past) -> str:
     """In which way a reply moved nothing; empty where it does not say so. A program's error may be put as a question,
-    too: "Did you mean …?".
+    too: "Did you mean …?"; and who tells of work asks at its end, but has not waited.
     """
     if one.moved:
         return ""
-    if one.state == "blocked" or (one.state == "question" and not one.error_signatures):
+    asks = one.state == "question" and not one.error_signatures and (one.denied or not one.worked)
+    if one.state == "blocked" or asks:
         return "waiting"
     return "error" if one.state == "error" else one.standstill
 

@@ -148,4 +148,5 @@ class Loop:
             plan=seen.plan_state,
             changed=seen.changed,
             progressed=seen.progressed,
+            task=self.run.task,
         )

@@ -92,9 +92,11 @@ class Pass(BaseModel, frozen=True):
 
     @property
     def output(self) -> Output:
-        """The turn, as an executor would have given it; of its tools only the number is known."""
+        """The turn, as an executor would have given it; of its tools only the number is known. A turn of which not even
+        that is told is taken to have used one: it may have changed something.
+        """
         denied = min(self.denials or 0, _MOST_CALLS)
-        used = min(max((self.tools or 0) - denied, 0), _MOST_CALLS)
+        used = int(not denied) if self.tools is None else min(max(self.tools - denied, 0), _MOST_CALLS)
         return Output(
             text=self.text,
             tool_calls=(_DENIED,) * denied + (_CALL,) * used,

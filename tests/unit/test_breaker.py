@@ -13,6 +13,7 @@ AT = datetime(2026, 1, 1, tzinfo=UTC)
 IDLE = Observation(progressed=False)
 MOVED = Observation(progressed=True)
 UNKNOWN = Observation()
+WORKED = Observation(worked=True)
 
 
 def after(breaker: CircuitBreaker, *seen: Observation, state: BreakerState | None = None) -> BreakerState:
@@ -36,6 +37,7 @@ def error(*texts: str, progressed: bool | None = True) -> Observation:
         ([Observation(reported=("boom",))] * 5, "the same error 5 times: boom"),
         ([Observation(denied=True)] * 2, "2 permission-denied iterations in a row"),
         ([IDLE, UNKNOWN, IDLE, UNKNOWN, IDLE], "3 iterations without progress"),
+        ([Observation(worked=True, failed=True)] * 3, "3 iterations without progress"),
     ],
 )
 def test_it_opens_at_the_threshold_and_not_before(seen: list[Observation], reason: str) -> None:
@@ -49,6 +51,7 @@ def test_it_opens_at_the_threshold_and_not_before(seen: list[Observation], reaso
     "seen",
     [
         [IDLE, IDLE, MOVED] * 5,
+        [IDLE, IDLE, WORKED] * 5,
         [error("a"), error("b")] * 10,
         [error("a")] * 4 + [MOVED] + [error("a")] * 4,
         [Observation(progressed=True, reported=("the same words",))] * 20,

@@ -35,6 +35,12 @@ def of_block(status: str = "COMPLETE", **fields: Any) -> list[str]:
         ({"RECOMMENDATION": "Next iteration: implement the printer"}, "the status block says what is left: Next"),
         ({"RECOMMENDATION": "Proceed to the next task"}, "the status block says what is left: Proceed"),
         ({"RECOMMENDATION": "The printer is not yet wired"}, "the status block says what is left: The printer"),
+        ({"RECOMMENDATION": "todo-list is ready: add, list and done work. 無需下一輪。"}, ""),
+        ({"RECOMMENDATION": "The todo app can be released."}, ""),
+        ({"RECOMMENDATION": "There are no TODOs."}, ""),
+        ({"RECOMMENDATION": "Two TODOs in lexer.py"}, "the status block says what is left: Two TODOs"),
+        ({"RECOMMENDATION": "To-do: the printer"}, "the status block says what is left: To-do"),
+        ({"RECOMMENDATION": "4 todos"}, "the status block says what is left: 4 todos"),
         ({"RECOMMENDATION": None}, ""),
     ],
 )

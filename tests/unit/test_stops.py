@@ -156,6 +156,7 @@ def test_a_completion_says_what_stands_behind_it(
         (DOUBTED, PASSED, False),
         (CLAIM, REFUTED, False),
         (DOUBTED, REFUTED, True),
+        (DOUBTED.model_copy(update={"confirms": False}), PASSED, True),
         (CLAIM, Verification(verdicts=(*PASSED.verdicts, *REFUTED.verdicts)), False),
     ],
 )

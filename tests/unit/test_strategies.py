@@ -27,6 +27,9 @@ EMPTY = plan("nothing to tick\n", None)
 CUT = PlanState(now=WHOLE.now.model_copy(update={"problem": "it is too long"}), ticked_during_run=("one",))
 
 
+WORK = Evidence(signal="work", text="implemented")
+WHOLE_TASK = Evidence(signal="completion_claim", text="The task is done", weight=100)
+CRITERIA = Evidence(signal="completion_claim", text="all acceptance criteria are met", weight=100)
 LEFT = Evidence(signal="open_end", text="one test is still missing", weight=-50)
 AT_HAND = Evidence(signal="open_end", text="Left", end=4, weight=-50)
 TOLD = Evidence(signal="obstacle", text="needs a permission", weight=-20)
@@ -43,8 +46,8 @@ def case(
     text: str = "",
     **said: Any,
 ) -> Case:
-    """A case of these parts: `plan` and `changed` are the case's, the rest is its analysis's."""
-    known = {name: said.pop(name) for name in ("plan", "changed") if name in said}
+    """A case of these parts: `plan`, `changed`, `progressed` and `task` are the case's, the rest is its analysis's."""
+    known = {name: said.pop(name) for name in ("plan", "changed", "progressed", "task") if name in said}
     if malformed:
         said["status"] = StatusMalformed(problem=malformed)
     elif signal is not None or status:
@@ -141,6 +144,12 @@ def test_auto_takes_no_less_for_a_claim(given: Case) -> None:
         (case(completion=SURE, changed=None, tools=2), ["nobody but the reply says so"]),
         (case(completion=SURE, changed=True, tools=2), []),
         (case(completion=SURE, changed=None), []),
+        (case(completion=SURE, changed=None, tools=2, standstill="done"), []),
+        (case(completion=SURE, changed=True, progressed=True), ["nobody told what the whole task is"]),
+        (case(completion=SURE, changed=True, progressed=True, evidence=(CRITERIA,)), ["what the whole task is"]),
+        (case(completion=SURE, changed=True, progressed=True, evidence=(WHOLE_TASK,)), []),
+        (case(completion=SURE, changed=True, progressed=True, task="write it"), []),
+        (case(completion=SURE, changed=True, progressed=False), []),
         (case(completion=SURE, malformed="it never ends"), ["could not be read: it never ends"]),
     ],
 )
@@ -149,6 +158,30 @@ def test_what_makes_auto_doubt_a_claim(given: Case, doubts: list[str]) -> None:
     assert claim is not None
     assert len(claim.doubts) == len(doubts)
     assert all(part in doubt for part, doubt in zip(doubts, claim.doubts, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("given", "confirms"),
+    [
+        (case(signal=True, plan=HALF, progressed=True), True),
+        (case(signal=True, status="IN_PROGRESS", progressed=False), True),
+        (case(signal=True, status="IN_PROGRESS", progressed=True), False),
+        (case(signal=True, status="IN_PROGRESS", reports_change=True), False),
+        (case(completion=SURE, progressed=False), True),
+        (case(completion=SURE, progressed=True), False),
+        (case(completion=SURE, progressed=True, evidence=(WHOLE_TASK,)), True),
+        (case(completion=SURE, tools=9, evidence=(WORK,)), False),
+        (case(completion=SURE, tools=9, evidence=(WORK,), standstill="done"), True),
+        (case(completion=SURE, tools=9), True),
+        (case(completion=SURE, evidence=(WORK,)), True),
+    ],
+)
+def test_a_report_of_further_work_confirms_no_claim_before_it(given: Case, confirms: bool) -> None:
+    claim = claimed(STRATEGIES["auto"], given)
+    assert claim is not None
+    doubted = claim.model_copy(update={"doubts": ("something",)})
+    assert doubted.holds(confirming=True) is confirms
+    assert not doubted.holds(confirming=False)
 
 
 # covers: S4-10, S4-12

@@ -40,6 +40,19 @@ def test_three_equal_outputs_are_stuck_unless_the_workspace_moves() -> None:
     assert not _loop(["Working on it."] * 3, progressed=True).detected
 
 
+def test_who_reports_work_and_asks_at_its_end_does_not_wait() -> None:
+    asks = "Shall I go on with the next one? Or which part should come first?"
+    parts = ("the lexer", "the parser", "the printer")
+    assert not _told(*(f"I implemented {part} and fixed its tests. {asks}" for part in parts)).detected
+    assert _told(*(f"I could begin with {part}. {asks}" for part in parts)).repeated_patterns == (
+        "waiting for a person",
+    )
+
+
+def _told(*texts: str) -> Stuck:
+    return analyze_text(texts[-1], previous=texts[:-1]).stuck
+
+
 def test_near_identical_outputs_are_stuck() -> None:
     assert _loop([f"Pass {number}. {LONG}" for number in range(3)]).detected
     assert not _loop(["read_file(a)", "read_file(b)", "read_file(c)"]).detected
