@@ -53,7 +53,7 @@ class Confinement:
             writable=[*self.folders, *writable],
         )
 
-    async def require(self, cwd: Path) -> None:
+    async def require(self, cwd: Path | None = None) -> None:
         """Makes sure that the sandbox works here, where one is asked for.
 
         Raises:
@@ -61,6 +61,7 @@ class Confinement:
         """
         if not self.sandbox.used:
             return
+        cwd = self.workspace or cwd or Path.cwd()
         remedy = "Install bubblewrap and allow user namespaces, or leave --sandbox out."
         try:
             tried = await run(self.command(["true"], cwd=cwd), cwd=cwd, timeout=_TRIED, max_output=2_000)

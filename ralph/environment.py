@@ -8,7 +8,7 @@ that are named, with what no program can do without.
 from collections.abc import Collection, Mapping
 from fnmatch import fnmatchcase
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, field_validator
 
 from ralph.redact import is_secret_name
 
@@ -28,13 +28,20 @@ _OWN = ("RALPH_STORE",)
 class Variables(BaseModel, frozen=True, extra="forbid"):
     """Which of Ralph's own environment variables are passed on.
 
-    Both lists hold names, in which `*` matches anything: `CARGO_*`.
+    Both lists hold names, in which `*` matches anything: `CARGO_*`; several may be joined by commas.
     """
 
     only: tuple[str, ...] | None = Field(
         default=None, description="A strict list: nothing else but what no program can do without."
     )
     keep: tuple[str, ...] = Field(default=(), description="Passed on although the name looks secret: NPM_TOKEN.")
+
+    @field_validator("only", "keep")
+    @classmethod
+    def _apart(cls, names: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        return (
+            None if names is None else tuple(name.strip() for each in names for name in each.split(",") if name.strip())
+        )
 
     def of(self, environ: Mapping[str, str], needed: Collection[str] = ()) -> dict[str, str]:
         """Those of an environment that are passed on.

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 from ralph.analysis import Keyword
 from ralph.breaker import CircuitBreaker
 from ralph.config import ExecutorSettings, Settings
+from ralph.confinement import Confinement
+from ralph.environment import Variables
 from ralph.errors import UnknownNameError
 from ralph.executors.base import Executor, Timeouts
 from ralph.executors.permissions import PermissionPolicy
@@ -21,9 +23,17 @@ from ralph.status import StatusField
 from ralph.store import open_store
 from ralph.verification import Verdict
 from ralph.verifiers import CommandVerifier, Verifier, parse_command
-from ralph.workspace import open_workspace
+from ralph.workspace import git_folders, open_workspace
 
-__all__ = ["EXECUTORS", "executor_for", "frozen_settings", "redactor_for", "runner_for", "verifiers_for"]
+__all__ = [
+    "EXECUTORS",
+    "confinement_for",
+    "executor_for",
+    "frozen_settings",
+    "redactor_for",
+    "runner_for",
+    "verifiers_for",
+]
 
 _MOMENT = 0.5
 
@@ -49,9 +59,10 @@ def runner_for(
     """
     redactor = redactor_for(settings)
     own = settings.executor
-    verifiers = verifiers_for(settings, redactor)
+    confinement = confinement_for(settings, workspace)
+    verifiers = verifiers_for(settings, redactor, confinement)
     return Runner(
-        executor=executor or executor_for(own, progress=progress),
+        executor=executor or executor_for(own, progress=progress, confinement=confinement),
         breaker=CircuitBreaker(settings.breaker_settings()),
         store=open_store(settings.store),
         workspace=open_workspace(workspace, noise=settings.noise),
@@ -78,6 +89,7 @@ class _Build(NamedTuple):
 
     settings: ExecutorSettings
     progress: Progress | None
+    confinement: Confinement | None
 
     @property
     def common(self) -> dict[str, Any]:
@@ -90,6 +102,7 @@ class _Build(NamedTuple):
             "wire_api": own.wire_api,
             "headers": own.headers,
             "permissions": PermissionPolicy.named(own.permission, allow=own.allow, deny=own.deny),
+            "confinement": self.confinement,
             "progress": self.progress,
         }
 
@@ -130,19 +143,34 @@ EXECUTORS: Mapping[str, Callable[[_Build], Executor]] = {
 """The executors by name."""
 
 
-def executor_for(settings: ExecutorSettings, *, progress: Progress | None = None) -> Executor:
+def executor_for(
+    settings: ExecutorSettings, *, progress: Progress | None = None, confinement: Confinement | None = None
+) -> Executor:
     """The executor that the settings name. Raises `UnknownNameError` for one that there is not."""
     try:
         build = EXECUTORS[settings.name]
     except KeyError:
         raise UnknownNameError("executor", settings.name, EXECUTORS) from None
-    return build(_Build(settings, progress))
+    return build(_Build(settings, progress, confinement))
 
 
-def verifiers_for(settings: Settings, redactor: Redactor) -> list[Verifier]:
+def confinement_for(settings: Settings, workspace: Path) -> Confinement:
+    """What agent and verifiers are confined to."""
+    return Confinement(
+        variables=Variables(only=settings.environment.only, keep=settings.environment.keep),
+        sandbox=settings.sandbox,
+        workspace=workspace,
+        folders=git_folders(workspace) if settings.sandbox.used else (),
+    )
+
+
+def verifiers_for(settings: Settings, redactor: Redactor, confinement: Confinement | None = None) -> list[Verifier]:
     """The verifiers that the settings name, programs first."""
     commands = [*map(parse_command, settings.verify), *settings.verify_shell]
-    return [CommandVerifier(command, timeout=settings.verify_timeout, redactor=redactor) for command in commands]
+    return [
+        CommandVerifier(command, timeout=settings.verify_timeout, redactor=redactor, confinement=confinement)
+        for command in commands
+    ]
 
 
 class _Announced(Verifier):
@@ -164,7 +192,8 @@ def redactor_for(settings: Settings) -> Redactor:
     """What masks secrets: those of the environment, the endpoint's key, and what its headers carry."""
     own = settings.executor
     key = [own.api_key.get_secret_value()] if own.api_key else []
-    return Redactor([*secret_values(os.environ), *key, *own.headers.values()])
+    named = [os.environ.get(name, "") for name in settings.environment.mask]
+    return Redactor([*secret_values(os.environ), *named, *key, *own.headers.values()])
 
 
 def frozen_settings(settings: Settings, redactor: Redactor) -> dict[str, Any]:

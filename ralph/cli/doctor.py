@@ -66,7 +66,14 @@ async def _all_findings(folder: Path) -> "list[Finding]":
     if own.base_url:
         seen = [finding for finding in seen if finding.name != "login"]  # an endpoint of one's own needs none
         seen.append(await _endpoint(own.base_url))
-    return [*seen, *_executor(settings), await _store(settings), *_workspace(folder, settings), *problems]
+    return [
+        *seen,
+        *_executor(settings),
+        *await _sandbox(settings, folder),
+        await _store(settings),
+        *_workspace(folder, settings),
+        *problems,
+    ]
 
 
 async def _endpoint(url: str) -> "Finding":
@@ -93,6 +100,21 @@ def _executor(settings: "Settings") -> "list[Finding]":
     except RalphError as error:
         return [Finding("executor", ok=False, detail=error.problem, remedy=error.remedy)]
     return []
+
+
+async def _sandbox(settings: "Settings", folder: Path) -> "list[Finding]":
+    """Whether the sandbox that the settings ask for works here."""
+    from ralph.cli.assemble import confinement_for
+    from ralph.errors import RalphError
+    from ralph.executors.findings import Finding
+
+    if not settings.sandbox.used:
+        return []
+    try:
+        await confinement_for(settings, folder).require()
+    except RalphError as error:
+        return [Finding("sandbox", ok=False, detail=error.problem, remedy=error.remedy)]
+    return [Finding("sandbox", ok=True, detail=f"{settings.sandbox.kind}, network: {settings.sandbox.network}")]
 
 
 async def _store(settings: "Settings") -> "Finding":

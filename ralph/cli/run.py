@@ -57,6 +57,19 @@ WireApi = Annotated[str | None, _setting("--wire-api", "NAME", _AGENT, "The endp
 Permission = Annotated[
     str | None, _setting("--permission", "MODE", _AGENT, "What its tools may do: workspace, approve-all or read-only.")
 ]
+Allow = Annotated[
+    list[str] | None, _setting("--allow", "PATTERN", _AGENT, "What they may do all the same: shell(make); repeatable.")
+]
+Deny = Annotated[
+    list[str] | None, _setting("--deny", "PATTERN", _AGENT, "What they may not do: shell(rm -rf); repeatable.")
+]
+SandboxKind = Annotated[
+    str | None, _setting("--sandbox", "KIND", _AGENT, "none, or bwrap: agent and verifiers write the workspace alone.")
+]
+EnvOnly = Annotated[
+    list[str] | None,
+    _setting("--env-only", "NAME", _AGENT, "Pass on no other variable but the likes of PATH; repeatable, * allowed."),
+]
 Context = Annotated[
     str | None, _setting("--context", "WORD", _AGENT, "fresh: a new session an iteration; continue: one for all.")
 ]
@@ -121,6 +134,10 @@ def run(
     base_url: BaseUrl = None,
     wire_api: WireApi = None,
     permission: Permission = None,
+    allow: Allow = None,
+    deny: Deny = None,
+    sandbox: SandboxKind = None,
+    env_only: EnvOnly = None,
     context: Context = None,
     iteration_timeout: IterationTimeout = None,
     idle_timeout: IdleTimeout = None,

@@ -112,6 +112,7 @@ class CopilotCLIExecutor(CopilotExecutor):
         return None if ending.answered else Failed(failure="protocol", message="The agent gave no answer.")
 
     async def start(self) -> None:
+        await self.confinement.require()
         if self.mode == "what-the-shell":
             self._program = _legacy_program(self._program)
         elif self._program is None:

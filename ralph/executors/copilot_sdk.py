@@ -75,6 +75,7 @@ class CopilotSDKExecutor(CopilotExecutor):
         return failure_in(event)
 
     async def start(self) -> None:
+        await self.confinement.require()
         if self._program is None:
             found = await provide_cli(progress=self._progress)
             self._program = await provide_runtime(found) or found.path

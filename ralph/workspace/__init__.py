@@ -10,7 +10,7 @@ from ralph.workspace.git import GitWorkspace
 from ralph.workspace.plain import PlainWorkspace
 from ralph.workspace.repository import find_repository
 
-__all__ = ["GitWorkspace", "PlainWorkspace", "Snapshot", "Workspace", "open_workspace"]
+__all__ = ["GitWorkspace", "PlainWorkspace", "Snapshot", "Workspace", "git_folders", "open_workspace"]
 
 
 def open_workspace(
@@ -31,6 +31,16 @@ def open_workspace(
         return PlainWorkspace(folder, noise=noise, state_dir=state)
     repository, within = found
     return GitWorkspace(folder, repository, within=within, noise=noise, state_dir=state)
+
+
+def git_folders(path: Path) -> tuple[Path, ...]:
+    """The folders outside of a workspace in which git keeps its repository: those of a worktree, or of a folder below
+    the repository's top.
+    """
+    if (found := find_repository(path)) is None:
+        return ()
+    folders = dict.fromkeys((found[0].common, found[0].git_dir))
+    return tuple(folder for folder in folders if not folder.is_relative_to(path))
 
 
 def _folder(path: str | Path) -> Path:

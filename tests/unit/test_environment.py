@@ -32,7 +32,10 @@ def test_what_is_to_be_kept_is_passed_on_although_it_looks_secret():
 
 
 @pytest.mark.parametrize(
-    ("only", "more"), [((), set[str]()), (("EDITOR",), {"EDITOR"}), (("NPM_*",), {"NPM_TOKEN", "NPM_CONFIG_REGISTRY"})]
+    ("only", "more"),
+    [((), set[str]()), (("EDITOR",), {"EDITOR"}), (("EDITOR, NPM_*",), {"EDITOR", "NPM_TOKEN", "NPM_CONFIG_REGISTRY"})],
 )
-def test_a_strict_list_passes_on_what_it_names_and_what_no_program_can_do_without(only: tuple[str, ...], more: set[str]):
+def test_a_strict_list_passes_on_what_it_names_and_what_no_program_can_do_without(
+    only: tuple[str, ...], more: set[str]
+):
     assert set(Variables(only=only).of(ENVIRON)) == {"PATH", "HOME", "LC_ALL"} | more
