@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 
 from pydantic import BaseModel, NonNegativeInt
 
-__all__ = ["FINGERPRINTS_KEPT", "Changes", "is_new"]
+__all__ = ["FINGERPRINTS_KEPT", "Changes", "Checkpoint", "is_new"]
 
 FINGERPRINTS_KEPT = 10
 """Iterations whose states of the workspace are remembered."""
@@ -38,6 +38,18 @@ class Changes(BaseModel, frozen=True):
     def known(self) -> bool:
         """Whether anything can be concluded from it."""
         return self.fingerprint is not None
+
+
+class Checkpoint(BaseModel, frozen=True):
+    """The workspace's files as they were at one moment, kept so that one can go back to them.
+
+    Attributes:
+        commit: the id of the commit that holds them; None where none was made.
+        problem: why there is none, or what of the workspace it does not hold.
+    """
+
+    commit: str | None = None
+    problem: str = ""
 
 
 def is_new(fingerprint: str | None, earlier: Sequence[Collection[str]]) -> bool:

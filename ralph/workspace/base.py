@@ -8,8 +8,9 @@ from typing import Literal, Self
 
 from pydantic import BaseModel
 
-from ralph.changes import Changes
+from ralph.changes import Changes, Checkpoint
 from ralph.plan import TaskPlan, read_plan
+from ralph.workspace.checkpoints import Checkpoints
 from ralph.workspace.hold import Hold
 from ralph.workspace.response import keep_response
 
@@ -45,7 +46,12 @@ class Workspace:
     Args:
         path: the folder; absolute.
         state_dir: where the lock lies that keeps other runs out; None for the user's state folder.
+
+    Attributes:
+        checkpoints: what holds the files as they were at certain moments; None in a workspace that cannot.
     """
+
+    checkpoints: Checkpoints | None = None
 
     def __init__(self, path: Path, *, state_dir: Path | None = None) -> None:
         self.path = path
@@ -58,6 +64,31 @@ class Workspace:
     async def changes(self, before: Snapshot, after: Snapshot) -> Changes:
         """What happened between two snapshots."""
         raise NotImplementedError
+
+    async def checkpoint(
+        self, run_id: str, iteration: int, moment: Literal["before", "after"], *, seen: Snapshot | None = None
+    ) -> Checkpoint:
+        """Holds the files as they are now, so that one can go back to them; what is ignored is not held.
+
+        It never raises on what an agent may have done. Where nothing has changed since the run's last checkpoint,
+        it is that one again.
+
+        Args:
+            seen: the last snapshot, which knows the commit that is checked out.
+        """
+        if self.checkpoints is None:
+            return Checkpoint()
+        head = seen.head if seen is not None and seen.seen_by == "git" else None
+        return await self.checkpoints.take(run_id, f"{iteration}/{moment}", head=head)
+
+    async def difference(self, before: str, after: str | None = None, *, limit: int | None = None) -> str:
+        """What two checkpoints differ in, as git shows it; empty where one of them is not there.
+
+        Args:
+            before, after: the checkpoints' commits; None for the files as they are now.
+            limit: in characters; of a longer text the beginning is given, and a line that says so.
+        """
+        return await self.checkpoints.difference(before, after, limit=limit) if self.checkpoints else ""
 
     def plan(self, name: str | None) -> TaskPlan | None:
         """The task plan, or None where there is none; see `read_plan`."""

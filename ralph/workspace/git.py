@@ -9,6 +9,7 @@ import anyio.to_thread
 
 from ralph.changes import Changes
 from ralph.workspace.base import Snapshot, Workspace, fingerprint, shown, summed
+from ralph.workspace.checkpoints import Checkpoints
 from ralph.workspace.marks import Marks
 from ralph.workspace.noise import Noise
 from ralph.workspace.plain import PlainWorkspace
@@ -46,6 +47,7 @@ class GitWorkspace(Workspace):
         state_dir: Path | None = None,
     ) -> None:
         super().__init__(path, state_dir=state_dir)
+        self.checkpoints = Checkpoints(path, repository, within=within, state_dir=state_dir)
         noise = tuple(noise)
         self._repository = repository
         self._within = within
@@ -75,7 +77,7 @@ class GitWorkspace(Workspace):
 
     async def _look(self) -> tuple[str | None, list[bytes], dict[bytes, str]]:
         """The commit, what differs from it, and the commits of repositories inside; by path from the workspace."""
-        head, found = await self._repository.status(self._within)
+        head, found, _ = await self._repository.status(self._within)
         paths = {path.removesuffix(b"/") for path in found}
         commits: dict[bytes, str] = {}
         queue = deque(_inside(self._repository, b"", found))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ralph.errors import WorkspaceBusyError, WorkspaceError
 
-__all__ = ["Hold"]
+__all__ = ["Hold", "folder_key", "state_folder"]
 
 
 class Hold:
@@ -29,8 +29,7 @@ class Hold:
     @property
     def path(self) -> Path:
         """The lock's file. It stays when the lock is gone; what counts is the lock on it."""
-        key = hashlib.sha256(os.fsencode(self._workspace.resolve())).hexdigest()[:32]
-        return (self._state_dir or _state_dir()) / "held" / f"{key}.json"
+        return (self._state_dir or state_folder()) / "held" / f"{folder_key(self._workspace)}.json"
 
     def take(self, run_id: str) -> None:
         """Takes the workspace for a run.
@@ -67,7 +66,13 @@ class Hold:
         os.close(handle)
 
 
-def _state_dir() -> Path:
+def folder_key(workspace: Path) -> str:
+    """A name for what is kept of a workspace; the same one for all of its names."""
+    return hashlib.sha256(os.fsencode(workspace.resolve())).hexdigest()[:32]
+
+
+def state_folder() -> Path:
+    """The user's state folder for Ralph."""
     import platformdirs
 
     return platformdirs.user_state_path("ralph", appauthor=False)

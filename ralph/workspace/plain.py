@@ -10,6 +10,7 @@ import anyio.to_thread
 
 from ralph.changes import Changes
 from ralph.workspace.base import Snapshot, Workspace, fingerprint, shown, summed
+from ralph.workspace.checkpoints import Checkpoints
 from ralph.workspace.marks import Marks
 from ralph.workspace.noise import Noise
 
@@ -31,6 +32,7 @@ class PlainWorkspace(Workspace):
 
     def __init__(self, path: Path, *, noise: Iterable[str] = (), state_dir: Path | None = None) -> None:
         super().__init__(path, state_dir=state_dir)
+        self.checkpoints = Checkpoints(path, state_dir=state_dir)
         self._noise = Noise(noise)
         self._marks = Marks(path)
 

@@ -5,41 +5,28 @@ differences. Nothing is locked or written, nothing is fetched, nobody is asked f
 """
 
 import os
-import re
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ralph.errors import UsageError, WorkspaceError
-from ralph.process import run
+from ralph.errors import WorkspaceError
 from ralph.regular_file import read_regular
+from ralph.workspace.git_program import UnreadableError, ask, ask_now, complaint, environment, unquoted
 from ralph.workspace.marks import ABSENT
 
-__all__ = ["Repository", "Status", "UnreadableError", "find_repository"]
+__all__ = ["STATUS", "Repository", "Status", "UnreadableError", "find_repository", "read_status"]
 
-PATIENCE = 120.0
-MAX_OUTPUT = 32 * 1024 * 1024
-"""Of more than that, the first half is read: some 100,000 paths."""
-
-_SAFE = (
-    "git",
-    "--no-optional-locks",
-    *("-c", "core.fsmonitor=false"),
-    *("-c", f"core.hooksPath={os.devnull}"),
-    *("-c", "core.quotePath=true"),
-    *("-c", "protocol.allow=never"),
-)
-_KEPT = ("GIT_EXEC_PATH", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_CEILING_DIRECTORIES")
 _EMPTY_TREES = {
     "sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
     "sha256": "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
 }
 _SETTINGS_READ = 256 * 1024
 
-
-class UnreadableError(Exception):
-    """Git cannot say anything about the repository."""
+STATUS = (
+    *("status", "--porcelain=v2", "--branch", "--untracked-files=all", "--no-renames", "--no-ahead-behind"),
+    *("--ignore-submodules=dirty", "--"),
+)
+"""What git is asked for what differs; the paths that it is confined to follow."""
 
 
 class Status(NamedTuple):
@@ -49,10 +36,12 @@ class Status(NamedTuple):
         head: that commit; None before the first one.
         paths: of what differs, from the repository's top. One that ends in a slash is a repository of its own that
             this one does not track.
+        untracked: those of them that the index does not have.
     """
 
     head: str | None
     paths: list[bytes]
+    untracked: Sequence[bytes] = ()
 
 
 class Repository:
@@ -63,13 +52,24 @@ class Repository:
         git_dir: the folder, or the file that names it, in which git keeps the repository.
         settings: the files with the repository's own settings; without them git is asked each time.
         algorithm: that of its ids, sha1 or sha256.
+        common: the folder with what all its worktrees share; by default `git_dir`.
     """
 
-    def __init__(self, top: Path, git_dir: Path, settings: Sequence[Path] = (), algorithm: str = "sha1") -> None:
+    def __init__(
+        self,
+        top: Path,
+        git_dir: Path,
+        settings: Sequence[Path] = (),
+        algorithm: str = "sha1",
+        *,
+        common: Path | None = None,
+    ) -> None:
         self.top = top
+        self.git_dir = git_dir
+        self.common = common or git_dir
         self.algorithm = algorithm
         self._settings = tuple(settings)
-        self._env = _environment() | {"GIT_DIR": str(git_dir), "GIT_WORK_TREE": str(top)}
+        self.env = environment() | {"GIT_DIR": str(git_dir), "GIT_WORK_TREE": str(top)}
 
     async def status(self, within: str = "") -> Status:
         """What differs from HEAD, in the index or on disk, and what is new and not ignored; below a folder if given.
@@ -77,22 +77,8 @@ class Repository:
         Raises:
             UnreadableError: it cannot be told.
         """
-        out = await self._git(
-            *("status", "--porcelain=v2", "--branch", "--untracked-files=all", "--no-renames", "--no-ahead-behind"),
-            *("--ignore-submodules=dirty", "--", *([within] if within else [])),
-            env=self._env | await self._without_filters(),
-        )
-        if not out or not out[0].startswith("# "):
-            raise UnreadableError("git status said nothing")
-        head: str | None = None
-        paths: list[bytes] = []
-        for line in out:
-            kind, _, rest = line.partition(" ")
-            if kind == "#" and rest.startswith("branch.oid "):
-                head = None if rest.endswith("(initial)") else rest.rpartition(" ")[2]
-            elif kind in _FIELDS_BEFORE_PATH and rest:
-                paths.append(_unquoted(rest.split(" ", _FIELDS_BEFORE_PATH[kind])[-1]))
-        return Status(head, paths)
+        env = self.env | await self._without_filters()
+        return read_status(await self._git(*STATUS, *([within] if within else []), env=env))
 
     async def commits(self, before: str | None, after: str) -> int:
         """How many commits one commit has that another one has not. Raises `UnreadableError`."""
@@ -110,7 +96,7 @@ class Repository:
         for line in out:
             fields, _, path = line.removeprefix(":").partition("\t")
             old_mode, new_mode, old_id, new_id, _ = fields.split(" ")
-            found[_unquoted(path)] = (_mark(old_mode, old_id), _mark(new_mode, new_id))
+            found[unquoted(path)] = (_mark(old_mode, old_id), _mark(new_mode, new_id))
         return found
 
     def nested(self) -> list[bytes]:
@@ -167,24 +153,9 @@ class Repository:
         return False
 
     async def _git(self, *arguments: str, env: dict[str, str] | None = None, none: int = 0) -> list[str]:
-        """The lines that git prints. `none` is an exit status that means that there is nothing to print."""
-        try:
-            done = await run(
-                [*_SAFE, "--literal-pathspecs", *arguments],
-                cwd=self.top,
-                env=env or self._env,
-                timeout=PATIENCE,
-                max_output=MAX_OUTPUT,
-            )
-        except UsageError as error:
-            raise UnreadableError(str(error)) from error
-        if done.timed_out:
-            raise UnreadableError(f"git {arguments[0]} took more than {PATIENCE:.0f} s")
-        if done.code not in {0, none}:
-            raise UnreadableError(_complaint(done.stderr) or f"git {arguments[0]} ended with status {done.code}")
-        if done.stdout_truncated:
-            return done.stdout[: MAX_OUTPUT // 2].split("\n")[:-1]
-        return done.stdout.removesuffix("\n").split("\n") if done.stdout else []
+        """The lines that git prints, as `ask` has them; nothing is locked for it."""
+        own = ("--no-optional-locks", "--literal-pathspecs")
+        return await ask(*own, *arguments, cwd=self.top, env=env or self.env, none=none)
 
 
 def find_repository(folder: Path) -> tuple[Repository, str] | None:
@@ -196,17 +167,17 @@ def find_repository(folder: Path) -> tuple[Repository, str] | None:
         WorkspaceError: the folder is git's own, or git refuses to read the repository.
     """
     try:
-        asked = _ask(
+        asked = ask_now(
             *(folder, "rev-parse", "--is-inside-git-dir", "--show-object-format"),
             *("--absolute-git-dir", "--git-common-dir", "--show-prefix"),
         )
     except OSError:
         return None
     if asked.returncode != 0:
-        complaint = _complaint(asked.stderr)
-        if "not a git repository" in complaint:
+        refusal = complaint(asked.stderr)
+        if "not a git repository" in refusal:
             return None
-        raise WorkspaceError(f"Git refuses to read {str(folder)!r}: {complaint}", "Mend that, or name another folder.")
+        raise WorkspaceError(f"Git refuses to read {str(folder)!r}: {refusal}", "Mend that, or name another folder.")
     inside, algorithm, where, common, prefix = asked.stdout.split("\n", 4)
     if inside == "true":
         raise WorkspaceError(
@@ -214,54 +185,34 @@ def find_repository(folder: Path) -> tuple[Repository, str] | None:
             "Name a folder in which the repository is checked out.",
         )
     within = prefix.removesuffix("\n").rstrip("/")
-    if within and _ask(folder, "check-ignore", "--quiet", ".").returncode == 0:
+    if within and ask_now(folder, "check-ignore", "--quiet", ".").returncode == 0:
         return None
     top = folder.parents[within.count("/")] if within else folder
-    settings = (folder / common / "config", Path(where) / "config.worktree")
-    return Repository(top, Path(where), settings, algorithm), within
-
-
-def _ask(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [*_SAFE, *arguments],
-        cwd=folder,
-        env=_environment(),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        encoding="utf-8",
-        errors="surrogateescape",
-        check=False,
-    )
-
-
-def _environment() -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in _KEPT}
-    return kept | {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C", "LANGUAGE": ""}
-
-
-def _complaint(stderr: str) -> str:
-    """What git says went wrong, in one line; the hints that it adds are left out."""
-    lines = [line.strip() for line in stderr[:4000].splitlines() if line.strip() and not line.startswith("hint:")]
-    return " ".join(lines[:3])[:500]
+    shared = (folder / common).resolve()
+    settings = (shared / "config", Path(where) / "config.worktree")
+    return Repository(top, Path(where), settings, algorithm, common=shared), within
 
 
 _FIELDS_BEFORE_PATH = {"1": 7, "u": 9, "?": 0}
 """Of each kind of line of `git status`: how many fields stand between the kind and the path."""
 
-_ESCAPED = re.compile(rb'\\([abtnvfr"\\]|[0-7]{3})')
-_ESCAPES = dict(zip(b'abtnvfr"\\', b'\a\b\t\n\v\f\r"\\', strict=True))
 
-
-def _unquoted(path: str) -> bytes:
-    """A path as git prints it: in quotes and with escapes where it has other than plain characters."""
-    if not path.startswith('"'):
-        return os.fsencode(path)
-
-    def character(escape: re.Match[bytes]) -> bytes:
-        code = escape[1]
-        return bytes([_ESCAPES[code[0]] if len(code) == 1 else int(code, 8) & 0xFF])
-
-    return _ESCAPED.sub(character, path[1:-1].encode("ascii", "replace"))
+def read_status(lines: list[str]) -> Status:
+    """What `git status` has printed. Raises `UnreadableError` where that is nothing."""
+    if not lines or not lines[0].startswith("# "):
+        raise UnreadableError("git status said nothing")
+    head: str | None = None
+    paths: list[bytes] = []
+    untracked: list[bytes] = []
+    for line in lines:
+        kind, _, rest = line.partition(" ")
+        if kind == "#" and rest.startswith("branch.oid "):
+            head = None if rest.endswith("(initial)") else rest.rpartition(" ")[2]
+        elif kind in _FIELDS_BEFORE_PATH and rest:
+            paths.append(unquoted(rest.split(" ", _FIELDS_BEFORE_PATH[kind])[-1]))
+            if kind == "?":
+                untracked.append(paths[-1])
+    return Status(head, paths, untracked)
 
 
 def _mark(mode: str, blob: str) -> str:
