@@ -113,7 +113,8 @@ def situate(
     output = case.output
     unshown = case.limited or (isinstance(output.outcome, Interrupted) and output.outcome.by != "denials")
     breaker = state.breaker if unshown else rules.breaker.record(state.breaker, observe(case, verification), at)
-    called = state.spent.called(started_at, keep=rules.limits.calls_per_hour, times=1 + len(output.attempts))
+    reviews = verification.sessions if verification else 0
+    called = state.spent.called(started_at, keep=rules.limits.calls_per_hour, times=1 + len(output.attempts) + reviews)
     spent = called.used(output.usage, duration, counts=not case.limited)
     situation = Situation(
         case,
@@ -174,6 +175,7 @@ def conclude(
         analysis=analysis,
         claim=claim.model_copy(update={"evidence": ()}) if claim else None,
         verification=verification,
+        heard=state.heard,
         breaker=situation.breaker,
         decision=decision,
         spent=spent,

@@ -1,8 +1,8 @@
 """What happened, as frozen events in the past tense; a discriminated union, versioned.
 
-Every event but `MessageStreamed` is durable before anyone sees it, and has a `seq`: 1, 2, 3 … within its run.
-`MessageStreamed` is shown live, has `seq` 0 and is not kept. Readers must ignore types and fields that they do not
-know; a change that would break them raises `VERSION`.
+Every event is durable before anyone sees it, and has a `seq`: 1, 2, 3 … within its run. Some are shown live, have
+`seq` 0 and are not kept: `MessageStreamed`, and what is told of a store while it cannot be written. Readers must
+ignore types and fields that they do not know; a change that would break them raises `VERSION`.
 """
 
 from datetime import datetime
@@ -25,17 +25,21 @@ __all__ = [
     "Diagnosed",
     "Event",
     "ExecutorFellBack",
+    "Extended",
     "IterationFinished",
     "IterationStarted",
     "MessageReceived",
     "MessageStreamed",
+    "OrphansEnded",
     "Paused",
     "Resumed",
     "RunFinished",
     "RunStarted",
+    "Told",
     "ToolFinished",
     "ToolStarted",
     "VerificationFinished",
+    "VerificationStarted",
     "parse_event",
 ]
 
@@ -124,6 +128,13 @@ class Diagnosed(_Happened, frozen=True):
     text: str
 
 
+class VerificationStarted(_Happened, frozen=True):
+    """A verifier was asked about a claim of completion; before the run's first iteration nothing is told of it."""
+
+    type: Literal["verification_started"] = "verification_started"
+    verifier: str
+
+
 class VerificationFinished(_Happened, frozen=True):
     """The verifiers spoke on a claim of completion, or, in iteration 0, before the run's first iteration."""
 
@@ -164,10 +175,13 @@ class IterationFinished(_Happened, frozen=True):
 
 
 class Paused(_Happened, frozen=True):
-    """The run waits until a moment."""
+    """The run waits until a moment, or with None until a person lets it go on.
+
+    One with `seq` 0 says that the store cannot be written: the run waits until it can be again.
+    """
 
     type: Literal["paused"] = "paused"
-    until: datetime
+    until: datetime | None = None
     reason: str
 
 
@@ -175,6 +189,28 @@ class Resumed(_Happened, frozen=True):
     """The run goes on after a pause."""
 
     type: Literal["resumed"] = "resumed"
+
+
+class Told(_Happened, frozen=True):
+    """A person's message goes to the agent, with the prompt of this iteration."""
+
+    type: Literal["told"] = "told"
+    text: str
+
+
+class Extended(_Happened, frozen=True):
+    """A person has allowed the run more: `added` to which of its limits, and what each comes to (None: no limit)."""
+
+    type: Literal["extended"] = "extended"
+    added: dict[str, float]
+    limits: dict[str, float | None]
+
+
+class OrphansEnded(_Happened, frozen=True):
+    """Before the run went on, what its dead process had started and left behind was ended: numbers and names."""
+
+    type: Literal["orphans_ended"] = "orphans_ended"
+    processes: tuple[str, ...]
 
 
 class RunFinished(_Happened, frozen=True):
@@ -200,11 +236,15 @@ Event = Annotated[
     | ToolFinished
     | ExecutorFellBack
     | Diagnosed
+    | VerificationStarted
     | VerificationFinished
     | BreakerChanged
     | IterationFinished
     | Paused
     | Resumed
+    | Told
+    | Extended
+    | OrphansEnded
     | RunFinished,
     Field(discriminator="type"),
 ]

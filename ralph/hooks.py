@@ -10,17 +10,21 @@ from ralph.events import (
     Diagnosed,
     Event,
     ExecutorFellBack,
+    Extended,
     IterationFinished,
     IterationStarted,
     MessageReceived,
     MessageStreamed,
+    OrphansEnded,
     Paused,
     Resumed,
     RunFinished,
     RunStarted,
+    Told,
     ToolFinished,
     ToolStarted,
     VerificationFinished,
+    VerificationStarted,
 )
 
 __all__ = ["Hooks"]
@@ -47,6 +51,8 @@ class Hooks:
 
     async def on_diagnosed(self, event: Diagnosed) -> None: ...
 
+    async def on_verification_started(self, event: VerificationStarted) -> None: ...
+
     async def on_verification_finished(self, event: VerificationFinished) -> None: ...
 
     async def on_breaker_changed(self, event: BreakerChanged) -> None: ...
@@ -56,5 +62,11 @@ class Hooks:
     async def on_paused(self, event: Paused) -> None: ...
 
     async def on_resumed(self, event: Resumed) -> None: ...
+
+    async def on_told(self, event: Told) -> None: ...
+
+    async def on_extended(self, event: Extended) -> None: ...
+
+    async def on_orphans_ended(self, event: OrphansEnded) -> None: ...
 
     async def on_run_finished(self, event: RunFinished) -> None: ...

@@ -1,9 +1,8 @@
 """One iteration, from the prompt to its durable record."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from pathlib import Path
 from time import monotonic
 from typing import Any, Literal
 
@@ -14,33 +13,35 @@ from ralph.breaker import BreakerState
 from ralph.changes import Changes
 from ralph.clock import Clock
 from ralph.conclusion import Progress, Rules, breaker_changed, conclude, priced, progress
+from ralph.control import Request
 from ralph.events import (
     BreakerChanged,
     Diagnosed,
     Event,
     IterationFinished,
     IterationStarted,
+    Told,
     VerificationFinished,
+    VerificationStarted,
 )
 from ralph.executors.base import Executor, Timeouts, ToolFinished, Transcript, Turn, TurnEvent
 from ralph.journal import Journal
-from ralph.limits import LimitReached, Price
+from ralph.limits import LimitReached, Limits, Price
 from ralph.output import Interrupted, Output, Usage
 from ralph.plan import TaskPlan
 from ralph.prompt import Prompt, build_prompt, contract_example
 from ralph.record import IterationRecord, RunRecord, RunState
 from ralph.redact import Redactor
 from ralph.status import StatusField, StatusReport, parse_status
-from ralph.strategies import Case, Strategy, claimed
+from ralph.strategies import Case, Claim, Strategy, claimed
+from ralph.tenure import Stop, Tenure
 from ralph.turn import as_event, execute
 from ralph.verification import Verification
-from ralph.verifiers.base import Verifier
-from ralph.verifiers.checks import judge
+from ralph.verifiers.base import Subject, Verifier
+from ralph.verifiers.hearing import Hearing
 from ralph.workspace.base import Snapshot, Workspace
 
-__all__ = ["ActiveRun", "Parts", "Stop", "iterate", "verified"]
-
-_Asking = Callable[[Iterable[Verifier], Path], Awaitable[Verification]]
+__all__ = ["ActiveRun", "Parts", "iterate", "preflight"]
 
 _DENIALS = 20
 """Denied tool calls in a row that end a turn: an agent that hears nothing but no can go on so for ever."""
@@ -87,33 +88,22 @@ class Parts:
 
 
 @dataclass(slots=True)
-class Stop:
-    """A person's wish that the run should end: it ends the agent's turn, or the verification, that is under way."""
-
-    reason: str = ""
-    scope: anyio.CancelScope | None = None
-
-    def ask(self, reason: str) -> None:
-        self.reason = self.reason or reason
-        if self.scope is not None:
-            self.scope.cancel()
-
-    def watched(self) -> anyio.CancelScope:
-        """A scope that the wish cancels, also one that came before."""
-        self.scope = anyio.CancelScope()
-        if self.reason:
-            self.scope.cancel()
-        return self.scope
-
-
-@dataclass(slots=True)
 class ActiveRun:
-    """A run in this process's hands."""
+    """A run in this process's hands.
+
+    Attributes:
+        before: the workspace as the iteration under way found it; None before the first.
+        telling: a person's messages that go to the agent with this iteration's prompt.
+        began: when this iteration did, on the monotonic clock.
+    """
 
     record: RunRecord
     state: RunState
     journal: Journal
+    tenure: Tenure
+    stop: Stop
     before: Snapshot | None = None
+    telling: tuple[Request, ...] = ()
     transcript: Transcript = field(default_factory=Transcript)
     began: float = 0.0
 
@@ -124,6 +114,11 @@ class ActiveRun:
     @property
     def next_number(self) -> int:
         return self.state.number + 1
+
+    @property
+    def limits(self) -> Limits:
+        """As they are now: a person may extend them at any time."""
+        return self.tenure.limits
 
     def stamp(self, at: datetime, *, iteration: int | None = None) -> dict[str, Any]:
         """What every event of the iteration under way begins with."""
@@ -137,6 +132,7 @@ async def iterate(parts: Parts, run: ActiveRun, stop: Stop) -> IterationRecord:
     """
     number, started_at = run.next_number, parts.clock.now()
     run.began = monotonic()
+    run.telling = run.tenure.messages(run.state.heard)
     prompt = _prompt(parts, run)
     if run.before is None:
         run.before = await parts.workspace.snapshot()
@@ -144,9 +140,11 @@ async def iterate(parts: Parts, run: ActiveRun, stop: Stop) -> IterationRecord:
     started: list[Event] = [*_breaker_events(run, cooled, started_at)]
     run.state = run.state.model_copy(update={"breaker": cooled})
     started.append(IterationStarted(**run.stamp(started_at), prompt=parts.redactor(prompt.text)))
+    started += [Told(**run.stamp(started_at), text=parts.redactor(message.text)) for message in run.telling]
     await run.journal.commit(*started)
     try:
         output = await _turn(parts, run, prompt, stop)
+        run.journal.check()
         return await _conclude(parts, run, output, started_at, stop)
     except anyio.get_cancelled_exc_class():
         if run.state.number < number:
@@ -157,17 +155,60 @@ async def iterate(parts: Parts, run: ActiveRun, stop: Stop) -> IterationRecord:
         raise
 
 
-async def verified(parts: Parts, stop: Stop, asking: _Asking) -> Verification | None:
-    """What all verifiers say; None without verifiers, or where a person's wish to stop came first.
+async def preflight(parts: Parts, task: str, stop: Stop) -> Verification | None:
+    """What the verifiers say before the first iteration, those that are asked then; None where none is.
 
-    Args:
-        asking: `preflight` before the first iteration, `judge` for a claim of completion.
+    Raises:
+        VerifierError: one of them cannot start.
     """
-    if not parts.verifiers:
-        return None
-    with stop.watched():
-        return await asking(parts.verifiers, parts.workspace.path)
-    return None
+    early = [verifier for verifier in parts.verifiers if verifier.before_run]
+    hearing = Hearing(early, Subject(parts.workspace.path, task=task), redactor=parts.redactor)
+    limits = parts.rules.limits
+    with stop.watched(limits.max_duration):
+        await hearing.before_run()
+        return hearing.closed() if early else None
+    return hearing.closed(stop.reason or _time_is_over(limits))
+
+
+async def _verified(
+    parts: Parts, run: ActiveRun, claim: Claim, seen: Progress, *, output: Output, stop: Stop
+) -> Verification | None:
+    """What the verifiers say of a claim, within what the run may use; None without verifiers."""
+    price = parts.price(output.model)
+    spent = run.state.spent.used(output.usage, monotonic() - run.began, counts=False)
+    hits: list[str] = []
+
+    def used(usage: Usage) -> None:
+        if (hit := run.limits.within_turn(spent.used(priced(usage, price), 0.0, counts=False))) and stop.scope:
+            hits.append(str(hit))
+            stop.scope.cancel()
+
+    async def difference(limit: int) -> str:
+        since, tell = getattr(run.record, "checkpoint", None), getattr(parts.workspace, "difference", None)
+        return await tell(since, limit=limit) if since and tell else ""
+
+    def began(verifier: str) -> None:
+        run.journal.note(VerificationStarted(**run.stamp(parts.clock.now()), verifier=verifier))
+
+    subject = Subject(
+        parts.workspace.path,
+        task=run.record.task,
+        plan=seen.plan,
+        iteration=run.next_number,
+        run_id=run.id,
+        claim=claim.reason,
+        difference=difference,
+    )
+    hearing = Hearing(parts.verifiers, subject, redactor=parts.redactor, began=began, used=used)
+    with stop.watched(run.limits.left(spent)):
+        await hearing.of_claim()
+        return hearing.closed() if parts.verifiers else None
+    return hearing.closed(stop.reason or next(iter(hits), _time_is_over(run.limits)))
+
+
+def _time_is_over(limits: Limits) -> str:
+    over = limits.max_duration or 0.0
+    return str(LimitReached(limit="max_duration", allowed=over, used=over))
 
 
 def _prompt(parts: Parts, run: ActiveRun) -> Prompt:
@@ -179,6 +220,7 @@ def _prompt(parts: Parts, run: ActiveRun) -> Prompt:
         feedback=word.feedback,
         pivot=word.pivot or word.warning,
         interrupted=run.state.cut_short,
+        told=[parts.redactor(message.text) for message in run.telling],
         fields=parts.status_fields,
         promise=parts.promise,
         verify=[verifier.name for verifier in parts.verifiers],
@@ -187,7 +229,7 @@ def _prompt(parts: Parts, run: ActiveRun) -> Prompt:
 
 async def _turn(parts: Parts, run: ActiveRun, prompt: Prompt, stop: Stop) -> Output:
     """The agent's turn, cut short by a person's wish, by a limit that is reached within it, or by denials in a row."""
-    limits, spent, number = parts.rules.limits, run.state.spent, run.next_number
+    spent, number = run.state.spent, run.next_number
     cut: list[Interrupted] = []
     denied = 0
 
@@ -199,7 +241,7 @@ async def _turn(parts: Parts, run: ActiveRun, prompt: Prompt, stop: Stop) -> Out
         nonlocal denied
         if isinstance(happened, Usage):
             used = spent.used(priced(happened, parts.price(run.transcript.model)), 0.0, counts=False)
-            if hit := limits.within_turn(used):
+            if hit := run.limits.within_turn(used):
                 end("limit", str(hit))
         elif event := as_event(happened, run_id=run.id, iteration=number, at=parts.clock.now()):
             run.journal.note(event)
@@ -217,16 +259,12 @@ async def _turn(parts: Parts, run: ActiveRun, prompt: Prompt, stop: Stop) -> Out
         session_id=run.state.session_id if parts.context == "continue" else None,
         session_of=run.state.session_executor,
     )
-    scope = stop.watched()
-    if limits.max_duration is not None:
-        scope.deadline = anyio.current_time() + max(0.0, limits.max_duration - spent.duration)
+    scope = stop.watched(run.limits.left(spent))
     with scope:
         return await execute(parts.executor, prompt, turn, parts.redactor)
     if stop.reason:
         return run.transcript.finish(Interrupted(by="signal", detail=stop.reason))
-    over = limits.max_duration or 0.0
-    duration = LimitReached(limit="max_duration", allowed=over, used=over)
-    return run.transcript.finish(cut[0] if cut else Interrupted(by="limit", detail=str(duration)))
+    return run.transcript.finish(cut[0] if cut else Interrupted(by="limit", detail=_time_is_over(run.limits)))
 
 
 async def _conclude(parts: Parts, run: ActiveRun, output: Output, started_at: datetime, stop: Stop) -> IterationRecord:
@@ -237,15 +275,17 @@ async def _conclude(parts: Parts, run: ActiveRun, output: Output, started_at: da
     claim = claimed(parts.strategy, case)
     verification: Verification | None = None
     if claim is not None and claim.holds(confirming=run.state.tally.confirming) and not stop.reason:
-        verification = await verified(parts, stop, judge)
+        verification = await _verified(parts, run, claim, seen, output=output, stop=stop)
     if stop.reason:
         interrupted = output.model_copy(update={"outcome": Interrupted(by="signal", detail=stop.reason)})
         case = case.model_copy(update={"output": interrupted})
     if verification is not None:
-        # Verifiers leave files behind, which are no work of the next iteration.
+        # Verifiers leave files behind, which are no work of the next iteration; what they used counts for this one.
         run.before = await parts.workspace.snapshot()
+        used = output.usage + priced(verification.usage, parts.price(output.model))
+        case = case.model_copy(update={"output": case.output.model_copy(update={"usage": used})})
     record = conclude(
-        parts.rules,
+        replace(parts.rules, limits=run.limits),
         run.record,
         run.state,
         case,
@@ -257,6 +297,8 @@ async def _conclude(parts: Parts, run: ActiveRun, output: Output, started_at: da
         at=parts.clock.now(),
         duration=monotonic() - run.began,
     )
+    if run.telling and not record.limited and (output.messages or output.tool_calls):
+        record = record.model_copy(update={"heard": run.telling[-1].seq})
     await run.journal.commit(*_finished(run, record), iteration=record)
     run.state = run.state.after(record)
     return record
@@ -279,7 +321,7 @@ def _case(parts: Parts, run: ActiveRun, output: Output, seen: Progress) -> Case:
     context = AnalysisContext(
         task=run.record.task,
         iteration=run.next_number,
-        max_iterations=parts.rules.limits.max_iterations,
+        max_iterations=run.limits.max_iterations,
         plan=seen.plan,
         changes=seen.changes,
         progressed=seen.progressed,

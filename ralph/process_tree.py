@@ -13,7 +13,20 @@ import anyio
 import anyio.to_thread
 import psutil
 
-__all__ = ["GRACE", "MARK", "end_family", "end_tree", "known", "marked", "new_marker", "started_here", "survivors"]
+__all__ = [
+    "GRACE",
+    "MARK",
+    "end_family",
+    "end_tree",
+    "known",
+    "lives",
+    "mark_of_this_process",
+    "marked",
+    "new_marker",
+    "started_by",
+    "started_here",
+    "survivors",
+]
 
 MARK = "RALPH_TURN"
 """The environment variable that marks what Ralph started. A Ralph within a Ralph adds its own mark after a colon."""
@@ -27,7 +40,12 @@ _THIS_PROGRAM = secrets.token_hex(8)
 
 def new_marker() -> str:
     """A mark that no other process carries."""
-    return f"{_owner()}.{secrets.token_hex(8)}"
+    return f"{mark_of_this_process()}.{secrets.token_hex(8)}"
+
+
+def mark_of_this_process() -> str:
+    """What this process's marks begin with, up to a dot; one that was forked off makes marks of its own."""
+    return f"{_THIS_PROGRAM}-{os.getpid()}"
 
 
 def marked(environment: Mapping[str, str], marker: str) -> dict[str, str]:
@@ -52,7 +70,7 @@ async def end_family(roots: Iterable[psutil.Process], grace: float = GRACE, *, m
     await _wait_gone(family, grace)
     for _ in range(10):
         again = await anyio.to_thread.run_sync(_family, family, marker)
-        family = {process for process in again if _lives(process)}
+        family = {process for process in again if lives(process)}
         if not family:
             return
         _signal(family, psutil.Process.kill)
@@ -66,7 +84,12 @@ def survivors(marker: str) -> set[psutil.Process]:
 
 def started_here() -> set[psutil.Process]:
     """The processes that carry any mark of this process's making, whoever their parent is."""
-    return _carrying(lambda mark: mark.startswith(f"{_owner()}."))
+    return started_by(mark_of_this_process())
+
+
+def started_by(process_mark: str) -> set[psutil.Process]:
+    """The processes that carry any mark of a process's making, which may be gone: see `mark_of_this_process`."""
+    return _carrying(lambda mark: mark.startswith(f"{process_mark}."))
 
 
 def known(pid: int) -> set[psutil.Process]:
@@ -77,9 +100,12 @@ def known(pid: int) -> set[psutil.Process]:
         return set()
 
 
-def _owner() -> str:
-    """What this process's marks begin with; one that was forked off makes marks of its own."""
-    return f"{_THIS_PROGRAM}-{os.getpid()}"
+def lives(process: psutil.Process) -> bool:
+    """Whether it can still do anything; one that waits to be reaped cannot."""
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.Error:
+        return False
 
 
 def _carrying(wanted: Callable[[str], bool]) -> set[psutil.Process]:
@@ -104,14 +130,6 @@ def _family(roots: Iterable[psutil.Process], marker: str | None) -> set[psutil.P
     return family | survivors(marker) if marker else family
 
 
-def _lives(process: psutil.Process) -> bool:
-    """Whether it can still do anything; one that waits to be reaped cannot."""
-    try:
-        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.Error:
-        return False
-
-
 def _signal(family: Iterable[psutil.Process], send: Callable[[psutil.Process], None]) -> None:
     for process in family:
         try:
@@ -124,6 +142,6 @@ async def _wait_gone(family: Iterable[psutil.Process], patience: float) -> None:
     """Returns when none lives, or after `patience` seconds. It has to look: the system tells an end to parents only."""
     pause = 0.002
     with anyio.move_on_after(patience):
-        while any(_lives(process) for process in family):
+        while any(lives(process) for process in family):
             await anyio.sleep(pause)
             pause = min(2 * pause, 0.05)

@@ -21,7 +21,9 @@ from ralph.strategies import Claim, limited
 from ralph.tally import Tally
 from ralph.verification import Verification
 
-__all__ = ["IterationRecord", "PlanCount", "RunRecord", "RunState"]
+__all__ = ["IterationRecord", "Owner", "PlanCount", "RunRecord", "RunState"]
+
+_DIED = "Ralph's own process ended in the middle of it"
 
 
 class PlanCount(BaseModel, frozen=True):
@@ -36,6 +38,27 @@ class PlanCount(BaseModel, frozen=True):
         return None if plan is None else cls(done=plan.done, total=plan.total)
 
 
+class Owner(BaseModel, frozen=True):
+    """The process that has a run.
+
+    Attributes:
+        token: by which the store knows it; another one each time that a run is taken up.
+        host: the name of its machine, for people.
+        machine: which boot of which machine, and which of its worlds of processes: only there do the others mean
+            anything.
+        pid: its number.
+        created: when it was started, in seconds since 1970.
+        mark: what the marks of everything that it starts begin with.
+    """
+
+    token: str
+    host: str = ""
+    machine: str = ""
+    pid: int = 0
+    created: float = 0.0
+    mark: str = ""
+
+
 class IterationRecord(BaseModel, frozen=True):
     """What one iteration came to.
 
@@ -47,6 +70,7 @@ class IterationRecord(BaseModel, frozen=True):
         progressed: whether workspace or plan moved; None where unknown.
         fingerprint: of the workspace when the iteration was over: verifiers may have left files after `changes`.
         claim: what the exit strategy made of it; its evidence is the decision's.
+        heard: the last request whose message an agent has been given, in this iteration or before.
         spent, tally, breaker: of the run, this iteration included.
     """
 
@@ -73,6 +97,7 @@ class IterationRecord(BaseModel, frozen=True):
     analysis: Analysis = Analysis()
     claim: Claim | None = None
     verification: Verification | None = None
+    heard: NonNegativeInt = 0
     breaker: BreakerState = BreakerState()
     decision: Decision
     spent: Spent = Spent()
@@ -94,9 +119,11 @@ class RunRecord(BaseModel, frozen=True):
 
     Attributes:
         settings: as they were in force when it started, without secrets.
-        state: "running" also of a run that crashed; `pid` tells which process had it.
+        state: "running" also of a run that crashed; `owner` tells which process had it, `pid` its number alone.
         fingerprint, plan: of workspace and plan before the first iteration.
         breaker: as a person has reset it after iteration `reset_after`; None where nobody has.
+        interrupted: the iteration that a crash cut off; it is done again.
+        limits_set: by the name of a limit, the last request to extend it that its present value has in it already.
         stop_reason: None until it has ended.
         verified: whether anything but the agent's word stands behind a completion.
         detail: why it ended, for a person.
@@ -110,11 +137,14 @@ class RunRecord(BaseModel, frozen=True):
     settings: dict[str, Any] = {}
     started_at: datetime
     pid: int = 0
+    owner: Owner | None = None
     state: Literal["running", "paused", "finished"] = "running"
     fingerprint: str | None = None
     plan: TaskPlan | None = None
     breaker: BreakerState | None = None
     reset_after: NonNegativeInt = 0
+    interrupted: NonNegativeInt = 0
+    limits_set: dict[str, int] = {}
     finished_at: datetime | None = None
     stop_reason: StopReason | None = None
     verified: bool = False
@@ -133,7 +163,9 @@ class RunState(BaseModel, frozen=True):
         fingerprints: of the workspace by iteration, oldest first, the one before the run in front, the last ten kept.
         baseline: the fingerprint before the run; None where unknown.
         ticked: the most boxes of the plan that were ticked at any time: ticking one again is no progress.
-        cut_short: how the last turn ended, where it had used tools and neither the agent nor `word` says so.
+        cut_short: how the last turn ended, where it had used tools, or a crash cut it off, and neither the agent nor
+            `word` says so.
+        heard: the last request whose message an agent has been given.
         word: what the next iteration's agent is told; a rate limit leaves it as it was.
     """
 
@@ -149,6 +181,7 @@ class RunState(BaseModel, frozen=True):
     session_executor: str = ""
     executors: dict[str, int] = {}
     cut_short: str = ""
+    heard: NonNegativeInt = 0
     word: Continue = Continue()
     decision: Decision | None = None
 
@@ -162,6 +195,8 @@ class RunState(BaseModel, frozen=True):
             state = state.after(record)
         if run.breaker is not None and run.reset_after == state.number:
             state = state.model_copy(update={"breaker": run.breaker})
+        if run.interrupted > state.number:
+            state = state.model_copy(update={"cut_short": _DIED})
         return state
 
     def after(self, record: IterationRecord) -> "RunState":
@@ -174,6 +209,7 @@ class RunState(BaseModel, frozen=True):
             "fingerprints": self._seen(record),
             "ticked": max(self.ticked, record.plan.done) if record.plan else self.ticked,
             "cut_short": _cut_short(record),
+            "heard": record.heard,
             "word": following(record.decision) or self.word,
             "decision": record.decision,
         }

@@ -10,7 +10,7 @@ async with Runner(executor=CopilotSDKExecutor(), workspace=open_workspace(Path("
 
 import os
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AsyncExitStack
 from datetime import datetime
 from pathlib import Path
@@ -25,23 +25,26 @@ from ralph.analysis.result import Analyzer
 from ralph.breaker import CircuitBreaker
 from ralph.clock import Clock
 from ralph.conclusion import Rules
-from ralph.decision import Complete, DecisionSettings, Halt, Pause, held_by
-from ralph.errors import ExecutorUnavailableError, RecordError, StoreError, UsageError
-from ralph.events import Event, Paused, Resumed, RunFinished, RunStarted, VerificationFinished
+from ralph.course import Wait, finish, held, pause, prolonged, started
+from ralph.decision import Complete, DecisionSettings, Halt
+from ralph.errors import ExecutorUnavailableError, RecordError, UsageError
+from ralph.events import Event, OrphansEnded, VerificationFinished
 from ralph.executors.base import Executor, Timeouts
 from ralph.hooks import Hooks
-from ralph.iteration import ActiveRun, Parts, Stop, iterate, verified
+from ralph.iteration import ActiveRun, Parts, iterate, preflight
 from ralph.journal import Journal
 from ralph.limits import Limits, Price
-from ralph.record import IterationRecord, RunRecord, RunState
+from ralph.ownership import this_process
+from ralph.record import IterationRecord, Owner, RunRecord, RunState
 from ralph.redact import Redactor, secret_values
 from ralph.status import StatusField
 from ralph.store.base import Store
 from ralph.store.memory import MemoryStore
 from ralph.strategies import Strategy, strategy_named
+from ralph.takeover import taken_over
+from ralph.tenure import Stop, Tenure
 from ralph.verification import Verification
 from ralph.verifiers.base import Verifier
-from ralph.verifiers.checks import preflight
 from ralph.workspace.base import NoWorkspace, Workspace
 
 __all__ = ["Runner"]
@@ -117,10 +120,11 @@ class Runner:
         self._store = store or MemoryStore()
         self._hooks = tuple(hooks)
         self._settings: dict[str, Any] = self._parts.redactor.within(dict(settings or {}))
-        self._stop = Stop()
+        self._cancelled = ""
+        self._stops: list[Stop] = []
         self._runs: dict[str, ActiveRun] = {}
         self._stack = AsyncExitStack()
-        self._tasks: anyio.abc.TaskGroup
+        self._tasks: anyio.abc.TaskGroup | None = None
         self._executor_started = False
 
     async def __aenter__(self) -> Self:
@@ -133,9 +137,12 @@ class Runner:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         # The group is left as if nothing had been raised: an error must reach the caller as it is, not in a group.
-        self._tasks.cancel_scope.cancel()
-        await self._tasks.__aexit__(None, None, None)
+        tasks, self._tasks = self._entered, None
+        tasks.cancel_scope.cancel()
+        await tasks.__aexit__(None, None, None)
         with anyio.CancelScope(shield=True):
+            for run in self._runs.values():
+                await run.tenure.end()
             await self._stack.aclose()
 
     def run_sync(self, task: str) -> RunRecord:
@@ -156,28 +163,46 @@ class Runner:
         """
         return await self._loop(await self._begin(task))
 
-    async def resume(self, run_id: str) -> RunRecord:
-        """Goes on with a run that was stopped, crashed or paused."""
-        run = await self._load(run_id)
-        going = {"state": "running", "stop_reason": None, "finished_at": None, "pid": os.getpid()}
-        run.record = run.record.model_copy(update=going)
-        if run.state.ended is not None:
-            run.state = run.state.model_copy(update={"decision": None})
-        await run.journal.commit(self._started(run, resumed=True), run=run.record)
-        return await self._loop(run)
+    async def resume(self, run_id: str, *, anew: Collection[str] = (), from_checkpoint: bool = False) -> RunRecord:
+        """Goes on with a run that was stopped, crashed or paused. One that is completed is returned as it is.
+
+        Args:
+            anew: the names of those of this runner's limits that are meant as they are: what the run was allowed
+                beside them so far is in them already.
+            from_checkpoint: the workspace is first taken back to how it was before the iteration that was cut off.
+
+        Raises:
+            RecordError: there is no such run.
+            UsageError: the workspace is in use, or what the dead process left behind cannot be ended.
+            RunOwnedError: another process is at work on the run.
+        """
+        record = await self._found(run_id)
+        if record.stop_reason == "completed":
+            return record
+        return await self._loop(await self._take_up(record, anew, from_checkpoint=from_checkpoint))
 
     async def iterate(self, run_id: str) -> IterationRecord:
         """Does one iteration of a run and returns its record, which is durable then.
 
         Cancelled from outside, it ends the agent's turn and stores what there was before the cancellation goes on.
         """
-        run = self._runs.get(run_id) or await self._load(run_id)
+        run = self._runs.get(run_id) or await self._take_up(await self._found(run_id))
         await self._start_executor()
-        return await iterate(self._parts, run, self._stop)
+        return await iterate(self._parts, run, run.stop)
 
     def cancel(self, reason: str) -> None:
         """Ends the run soon: the agent's turn is ended, and what there was is stored. Safe to call from a callback."""
-        self._stop.ask(reason)
+        self._cancelled = self._cancelled or reason
+        for stop in self._stops:
+            stop.ask(reason)
+        for run in self._runs.values():
+            run.journal.hurry()
+
+    @property
+    def _entered(self) -> anyio.abc.TaskGroup:
+        if self._tasks is None:
+            raise RuntimeError("A Runner is used in `async with`, or by `run_sync`.")
+        return self._tasks
 
     async def _start_executor(self) -> None:
         if not self._executor_started:
@@ -187,10 +212,10 @@ class Runner:
     async def _begin(self, task: str) -> ActiveRun:
         if not task.strip():
             raise UsageError("The task is empty.", "Say what is to be done.")
-        parts, now = self._parts, self._parts.clock.now()
+        parts, stop, now, owner = self._parts, self._new_stop(), self._parts.clock.now(), this_process()
         run_id = f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
         parts.workspace.hold(run_id)
-        verification = await verified(parts, self._stop, preflight)
+        verification = await preflight(parts, parts.redactor(task), stop)
         before = await parts.workspace.snapshot()
         record = RunRecord(
             id=run_id,
@@ -198,49 +223,76 @@ class Runner:
             workspace=str(parts.workspace.path),
             settings=self._settings,
             started_at=now,
-            pid=os.getpid(),
+            pid=owner.pid,
+            owner=owner,
             fingerprint=before.fingerprint,
             plan=parts.read_plan(),
         )
-        await self._store.create(record)
-        run = self._active(record, RunState.of(record), seq=0)
+        await self._store.create(record, owner=owner.token)
+        run = self._active(record, RunState.of(record), owner, stop, seq=0)
         run.before = before
-        told: list[Event] = [self._started(run, already_green=verification is not None and verification.passed)]
+        told: list[Event] = [started(parts, run, already_green=verification is not None and verification.passed)]
         if verification is not None:
             told.append(_verified(run, verification, at=parts.clock.now()))
         await run.journal.commit(*told)
         return run
 
-    async def _load(self, run_id: str) -> ActiveRun:
+    async def _found(self, run_id: str) -> RunRecord:
+        _ = self._entered
         record = await self._store.run(run_id)
         if record is None:
             raise RecordError(f"There is no run {run_id!r} in the store.", "`ralph runs` lists them.")
-        self._parts.workspace.hold(record.id)
-        records = [iteration async for iteration in self._store.iterations(record.id)]
-        return self._active(record, RunState.of(record, records), seq=await self._store.last_seq(record.id))
+        return record
 
-    def _active(self, record: RunRecord, state: RunState, *, seq: int) -> ActiveRun:
-        journal = Journal(self._store, record.id, seq, self._hooks)
-        self._tasks.start_soon(journal.flush_groups)
-        self._runs[record.id] = run = ActiveRun(record, state, journal)
+    async def _take_up(
+        self, record: RunRecord, anew: Collection[str] = (), *, from_checkpoint: bool = False
+    ) -> ActiveRun:
+        """Makes the run this process's own and finds out where it is, by a fold over its records."""
+        parts, owner = self._parts, this_process()
+        parts.workspace.hold(record.id)
+        found = await taken_over(self._store, record, owner, settings=self._settings, anew=anew)
+        run = self._active(found.record, found.state, owner, self._new_stop(), seq=found.seq)
+        run.tenure.recall(found.requests)
+        told: list[Event] = [started(parts, run, resumed=True)]
+        if found.orphans:
+            told.append(OrphansEnded(**run.stamp(parts.clock.now(), iteration=0), processes=found.orphans))
+        await run.journal.commit(*told, run=run.record)
         return run
+
+    def _active(self, record: RunRecord, state: RunState, owner: Owner, stop: Stop, *, seq: int) -> ActiveRun:
+        parts = self._parts
+        journal = Journal(self._store, record.id, seq, self._hooks, owner=owner.token)
+        tenure = Tenure(
+            self._store, owner, record, journal=journal, stop=stop, limits=parts.rules.limits, clock=parts.clock
+        )
+        self._entered.start_soon(journal.flush_groups)
+        self._entered.start_soon(tenure.attend)
+        self._runs[record.id] = run = ActiveRun(record, state, journal, tenure, stop)
+        return run
+
+    def _new_stop(self) -> Stop:
+        """One for each run, for another terminal may ask one to stop; a cancellation is of all."""
+        self._stops.append(Stop(self._cancelled))
+        return self._stops[-1]
 
     async def _loop(self, run: ActiveRun) -> RunRecord:
         try:
-            while run.state.ended is None and not self._stop.reason:
-                if run.state.paused is not None:
-                    await self._pause(run, run.state.paused)
-                elif (held := self._held(run)) is not None:
-                    run.state = run.state.model_copy(update={"decision": held})
-                else:
-                    with self._stop.watched():
-                        await self._start_executor()  # which may fetch a program, for minutes
-                    if not self._stop.reason:
-                        await self.iterate(run.id)
-            end = run.state.ended or Halt(stop_reason="cancelled", reason=self._stop.reason)
+            while not run.stop.reason and (run.state.ended is None or await prolonged(self._parts, run)):
+                match held(self._parts, run):
+                    case Halt() as end:
+                        run.state = run.state.model_copy(update={"decision": end})
+                    case Wait() as wait:
+                        await pause(self._parts, run, wait)
+                    case None:
+                        with run.stop.watched():
+                            await self._start_executor()  # which may fetch a program, for minutes
+                        if not run.stop.reason:
+                            await self.iterate(run.id)
+            end = run.state.ended or Halt(stop_reason="cancelled", reason=run.stop.reason)
         except anyio.get_cancelled_exc_class():
+            run.journal.hurry()
             with anyio.CancelScope(shield=True):
-                await self._finish(run, Halt(stop_reason="cancelled", reason=self._stop.reason or "cancelled"))
+                await self._finish(run, Halt(stop_reason="cancelled", reason=run.stop.reason or "cancelled"))
             raise
         except (ExecutorUnavailableError, UsageError) as error:  # a program that is named wrongly is the latter
             end = Halt(stop_reason="executor_unavailable", reason=str(error))
@@ -250,82 +302,14 @@ class Runner:
             raise
         return await self._finish(run, end)
 
-    def _held(self, run: ActiveRun) -> Halt | Pause | None:
-        """What to do instead of an iteration that must not begin: a resumed run may come here with a limit reached or
-        an open breaker, and one that has waited for a rate limit with a limit reached.
-        """
-        breaker, now = self._parts.rules.breaker, self._parts.clock.now()
-        if (limit := self._parts.rules.limits.reached(run.state.spent, now)) is not None:
-            return held_by(limit)
-        state = breaker.cooled(run.state.breaker, now)
-        until = breaker.open_until(state)
-        if until is None:
-            return None
-        if breaker.exhausted(state):
-            reason = f"{state.reason}; it closes again at the earliest at {until:%H:%M:%S} UTC"
-            return Halt(stop_reason="circuit_open", reason=reason)
-        return Pause(until=until, reason=f"circuit open: {state.reason}")
-
-    async def _pause(self, run: ActiveRun, pause: Pause) -> None:
-        """Waits, at the longest until the run's time is over: a limit on its duration is one of wall time."""
-        clock, began = self._parts.clock, self._parts.clock.now()
-        until = min(pause.until, self._parts.rules.limits.ends(run.state.spent, began) or pause.until)
-        stamp = run.stamp(began, iteration=run.state.number)
-        run.record = run.record.model_copy(update={"state": "paused"})
-        await run.journal.commit(Paused(**stamp, until=until, reason=pause.reason), run=run.record)
-        with self._stop.watched():
-            await clock.wait_until(until)
-        ended = clock.now()
-        run.record = run.record.model_copy(update={"state": "running"})
-        spent = run.state.spent.waited((ended - began).total_seconds())
-        run.state = run.state.model_copy(update={"decision": None, "spent": spent})
-        if not self._stop.reason:
-            await run.journal.commit(Resumed(**run.stamp(ended, iteration=run.state.number)), run=run.record)
-
     async def _finish(self, run: ActiveRun, end: Complete | Halt) -> RunRecord:
-        completed = end if isinstance(end, Complete) else None
-        facts: dict[str, Any] = {
-            "stop_reason": "completed" if completed else end.stop_reason if isinstance(end, Halt) else "error",
-            "verified": completed is not None and completed.verified,
-            "detail": end.reason,
-            "still_open": completed.still_open if completed else (),
-            "iterations": run.state.number,
-            "executors": dict(run.state.executors),
-            "usage": run.state.spent.usage,
-            "duration": run.state.spent.duration,
-        }
-        now = self._parts.clock.now()
-        run.record = run.record.model_copy(update={**facts, "state": "finished", "finished_at": now})
-        stamp = run.stamp(now, iteration=run.state.number)
         try:
-            await run.journal.commit(RunFinished(**stamp, **facts), run=run.record)
-        except StoreError as error:
-            lost: dict[str, Any] = {
-                "stop_reason": "error",
-                "verified": False,
-                "detail": self._parts.redactor(str(error)),
-            }
-            await run.journal.publish_unkept(RunFinished(**stamp, **{**facts, **lost}))
-            raise
+            await finish(self._parts, run, end)
         finally:
-            run.journal.close()
             self._runs.pop(run.id, None)
+            self._stops.remove(run.stop)
             self._parts.workspace.release()
         return run.record
-
-    def _started(self, run: ActiveRun, *, resumed: bool = False, already_green: bool = False) -> RunStarted:
-        parts = self._parts
-        return RunStarted(
-            **run.stamp(parts.clock.now(), iteration=run.state.number),
-            task=run.record.task,
-            workspace=run.record.workspace,
-            executor=parts.executor.name,
-            strategy=parts.strategy.name,
-            verifiers=tuple(verifier.name for verifier in parts.verifiers),
-            already_green=already_green,
-            max_iterations=parts.rules.limits.max_iterations,
-            resumed=resumed,
-        )
 
 
 def _verified(run: ActiveRun, verification: Verification, *, at: datetime) -> VerificationFinished:

@@ -44,11 +44,12 @@ class Watched(MemoryStore):
         *,
         iteration: IterationRecord | None = None,
         run: RunRecord | None = None,
+        owner: str = "",
     ) -> None:
         if self.before is not None:
             await self.before()
         self.appends.append((monotonic(), [getattr(event, "text", event.type) for event in events]))
-        await super().append(run_id, events, iteration=iteration, run=run)
+        await super().append(run_id, events, iteration=iteration, run=run, owner=owner)
 
     async def kept(self) -> list[tuple[int, str]]:
         return [(event.seq, getattr(event, "text", event.type)) async for event in self.events("r")]

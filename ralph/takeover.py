@@ -1,0 +1,72 @@
+"""Taking up a run where another process, or this one before, has left it."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ralph.control import Request
+from ralph.ownership import end_orphans, has_died
+from ralph.record import Owner, RunRecord, RunState
+from ralph.store.base import Store
+
+__all__ = ["TakenOver", "taken_over"]
+
+
+@dataclass(frozen=True, slots=True)
+class TakenOver:
+    """A run as it was found.
+
+    Attributes:
+        record: as it goes on: running, and the new owner's.
+        state: the fold over its iterations; a decision that ended it is past.
+        seq: of its last event.
+        requests: what was asked of it so far.
+        orphans: the processes of the dead owner that were ended.
+    """
+
+    record: RunRecord
+    state: RunState
+    seq: int
+    requests: list[Request]
+    orphans: tuple[str, ...]
+
+
+async def taken_over(
+    store: Store, run: RunRecord, owner: Owner, *, settings: Mapping[str, Any], anew: Collection[str]
+) -> TakenOver:
+    """Makes a process the owner of a run, ends what a dead owner's agent left at work, and finds out where the run is.
+
+    Args:
+        settings: those that count from now on; without any, those that the run has.
+        anew: see `Runner.resume`.
+
+    Raises:
+        RunOwnedError: another process is at work on it.
+        UsageError: something that a dead owner left behind cannot be ended.
+    """
+    dead = run.owner if run.owner is not None and has_died(run.owner) else None
+    requests = await store.requests(run.id)
+    await store.acquire(run.id, owner.token, dead=dead.token if dead else "")
+    orphans = await end_orphans(dead) if dead else ()
+    run = await store.run(run.id) or run  # until a moment ago, another may have been at work on it
+    records = [iteration async for iteration in store.iterations(run.id)]
+    seq = await store.last_seq(run.id)
+    last = [event.iteration async for event in store.events(run.id, after=seq - 1)] if seq else []
+    begun, finished = max(last, default=0), records[-1].number if records else 0
+    asked = requests[-1].seq if requests else 0
+    going: dict[str, Any] = {
+        "state": "running",
+        "stop_reason": None,
+        "finished_at": None,
+        "detail": "",
+        "owner": owner,
+        "pid": owner.pid,
+        "interrupted": begun if begun > finished else run.interrupted,
+        "settings": dict(settings) or run.settings,
+        "limits_set": {**run.limits_set, **dict.fromkeys(anew, asked)},
+    }
+    run = run.model_copy(update=going)
+    state = RunState.of(run, records)
+    if state.ended is not None:
+        state = state.model_copy(update={"decision": None})
+    return TakenOver(run, state, seq, requests, orphans)
