@@ -8,7 +8,7 @@ from ralph.control import Request
 from ralph.events import Event
 from ralph.record import IterationRecord, RunRecord
 
-__all__ = ["LEASE", "Store"]
+__all__ = ["LEASE", "Store", "named"]
 
 LEASE = 30.0
 """Seconds that a run belongs to its owner without word from it."""
@@ -43,7 +43,8 @@ class Store:
         Events without a `seq` are not kept; one whose `seq` is there already is refused, and so is an iteration.
 
         Raises:
-            OwnershipLostError: the run is not that token's. Without a token: it is somebody's whose lease holds.
+            OwnershipLostError: the run is not that token's, or not any more.
+            RunOwnedError: there is no token, and the run is somebody's whose lease holds.
         """
         raise NotImplementedError
 
@@ -100,3 +101,10 @@ class Store:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None: ...
+
+
+def named(owner: str) -> str:
+    """The token, which must not be empty: that would be nobody's."""
+    if not owner:
+        raise ValueError("an owner has a token that is not empty")
+    return owner

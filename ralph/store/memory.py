@@ -2,11 +2,13 @@
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
+from time import monotonic
 
-from ralph.errors import StoreError
+from ralph.control import Request
+from ralph.errors import OwnershipLostError, RunOwnedError, StoreError
 from ralph.events import Event
 from ralph.record import IterationRecord, RunRecord
-from ralph.store.base import Store
+from ralph.store.base import LEASE, Store, named
 
 __all__ = ["MemoryStore"]
 
@@ -16,6 +18,18 @@ class _Kept:
     run: RunRecord
     iterations: dict[int, IterationRecord] = field(default_factory=dict[int, IterationRecord])
     events: dict[int, Event] = field(default_factory=dict[int, Event])
+    requests: list[Request] = field(default_factory=list[Request])
+    owner: str = ""
+    until: float = 0.0
+
+    def lease(self, owner: str, seconds: float) -> None:
+        self.owner, self.until = owner, monotonic() + seconds
+
+    def require(self, owner: str) -> None:
+        if owner and self.owner != owner:
+            raise OwnershipLostError(self.run.id)
+        if not owner and self.until > monotonic():
+            raise RunOwnedError(self.run.id)
 
 
 class MemoryStore(Store):
@@ -24,11 +38,13 @@ class MemoryStore(Store):
     def __init__(self) -> None:
         self._kept: dict[str, _Kept] = {}
 
-    async def create(self, run: RunRecord, events: Sequence[Event] = ()) -> None:
+    async def create(self, run: RunRecord, events: Sequence[Event] = (), *, owner: str = "") -> None:
         if run.id in self._kept:
             raise StoreError(f"Run {run.id} is in the store already.")
         kept = _Kept(run)
         kept.events.update(_new(events, kept.events))
+        if owner:
+            kept.lease(owner, LEASE)
         self._kept[run.id] = kept
 
     async def append(
@@ -38,16 +54,42 @@ class MemoryStore(Store):
         *,
         iteration: IterationRecord | None = None,
         run: RunRecord | None = None,
+        owner: str = "",
     ) -> None:
-        kept = self._kept.get(run_id)
-        if kept is None:
-            raise StoreError(f"The store holds no run {run_id}.")
+        kept = self._found(run_id)
+        kept.require(owner)
         if iteration and iteration.number in kept.iterations:
             raise StoreError(f"Iteration {iteration.number} of run {run_id} is in the store already.")
         kept.events.update(_new(events, kept.events))
         if iteration:
             kept.iterations[iteration.number] = iteration
         kept.run = run or kept.run
+
+    async def acquire(self, run_id: str, owner: str, *, dead: str = "", seconds: float = LEASE) -> None:
+        kept = self._found(run_id)
+        if kept.owner not in {"", named(owner), dead} and kept.until > monotonic():
+            raise RunOwnedError(run_id)
+        kept.lease(owner, seconds)
+
+    async def renew(self, run_id: str, owner: str, *, seconds: float = LEASE) -> None:
+        kept = self._kept.get(run_id)
+        if kept is None or kept.owner != named(owner):
+            raise OwnershipLostError(run_id)
+        kept.lease(owner, seconds)
+
+    async def release(self, run_id: str, owner: str) -> None:
+        kept = self._kept.get(run_id)
+        if kept and kept.owner == named(owner):
+            kept.owner, kept.until = "", 0.0
+
+    async def ask(self, run_id: str, request: Request) -> int:
+        kept = self._found(run_id)
+        kept.requests.append(request.model_copy(update={"seq": len(kept.requests) + 1}))
+        return len(kept.requests)
+
+    async def requests(self, run_id: str, *, after: int = 0) -> list[Request]:
+        kept = self._kept.get(run_id)
+        return [request for request in kept.requests if request.seq > after] if kept else []
 
     async def run(self, run_id: str) -> RunRecord | None:
         if run_id in self._kept:
@@ -73,6 +115,11 @@ class MemoryStore(Store):
     async def last_seq(self, run_id: str) -> int:
         kept = self._kept.get(run_id)
         return max(kept.events, default=0) if kept else 0
+
+    def _found(self, run_id: str) -> _Kept:
+        if run_id not in self._kept:
+            raise StoreError(f"The store holds no run {run_id}.")
+        return self._kept[run_id]
 
 
 def _new(events: Sequence[Event], known: dict[int, Event]) -> dict[int, Event]:

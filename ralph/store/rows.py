@@ -9,14 +9,25 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticSerializationError
 
+from ralph.control import Request
 from ralph.errors import RecordError
 from ralph.events import Event, parse_event
 from ralph.record import IterationRecord, RunRecord
 
-__all__ = ["clean", "event_rows", "iteration_row", "read_event", "read_iteration", "read_run", "run_row"]
+__all__ = [
+    "clean",
+    "event_rows",
+    "iteration_row",
+    "read_event",
+    "read_iteration",
+    "read_request",
+    "read_run",
+    "request_row",
+    "run_row",
+]
 
 _R = TypeVar("_R")
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_NOWHERE_KEPT = re.compile("[\0\ud800-\udfff]")
 
 
 def run_row(run: RunRecord) -> dict[str, Any]:
@@ -42,6 +53,10 @@ def event_rows(run_id: str, events: Iterable[Event]) -> list[dict[str, Any]]:
     ]
 
 
+def request_row(run_id: str, request: Request) -> dict[str, Any]:
+    return {"run_id": run_id, "seq": request.seq, "body": _json(request)}
+
+
 def read_run(run_id: str, record: str) -> RunRecord:
     return _read(RunRecord.model_validate_json, record, f"The record of run {run_id}")
 
@@ -55,9 +70,13 @@ def read_event(run_id: str, seq: int, body: str) -> Event | None:
     return _read(_known_event, body, f"Event {seq} of run {run_id}")
 
 
+def read_request(run_id: str, seq: int, body: str) -> Request:
+    return _read(Request.model_validate_json, body, f"Request {seq} of run {run_id}")
+
+
 def clean(text: str) -> str:
-    """The text without lone surrogates, which neither UTF-8 nor any database has room for."""
-    return _SURROGATE.sub("\ufffd", text)
+    """The text without lone surrogates and NUL, which not every database has room for."""
+    return _NOWHERE_KEPT.sub("\ufffd", text)
 
 
 def _json(record: BaseModel) -> str:

@@ -6,22 +6,23 @@ whole or not at all, and leaves the connection to the calls after it.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Generator, Sequence
+from collections.abc import AsyncIterator, Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import partial
 from threading import Lock
 from types import TracebackType
-from typing import Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, NamedTuple, ParamSpec, Self, TypeVar
 
 import anyio
 
+from ralph.control import Request
 from ralph.errors import StoreError, StoreUnusableError
 from ralph.events import Event
 from ralph.record import IterationRecord, RunRecord
-from ralph.store.base import Store
-from ralph.store.sqlite import SqliteFile
-from ralph.store.tables import Tables
+from ralph.store import ownership
+from ralph.store.base import LEASE, Store, named
+from ralph.store.database import Database
+from ralph.store.tables import InDoubtError, Tables
 
 __all__ = ["SqlStore"]
 
@@ -32,17 +33,18 @@ _T = TypeVar("_T")
 class SqlStore(Store):
     """A store in a database, shared with any number of other processes."""
 
-    def __init__(self, database: SqliteFile) -> None:
+    def __init__(self, database: Database) -> None:
         self._database = database
         self._tables: Tables | None = None
         self._thread: ThreadPoolExecutor | None = None
         self._free = Lock()
+        self._doubt: tuple[_Call, InDoubtError] | None = None
 
     async def __aenter__(self) -> Self:
         self._thread = ThreadPoolExecutor(1, "ralph-store")
         try:
             with _telling_that_it_is_unusable():
-                await self._in_thread(self._open)
+                await self._do(Tables.last_seq, "")
         except BaseException:
             await self.__aexit__(None, None, None)
             raise
@@ -51,16 +53,17 @@ class SqlStore(Store):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        assert self._thread
+        thread, self._thread = self._thread, None
+        assert thread
         try:
             with anyio.CancelScope(shield=True):
-                await self._in_thread(self._close)
+                await asyncio.get_running_loop().run_in_executor(thread, self._close)
         finally:
-            self._thread.shutdown()
+            thread.shutdown()
 
-    async def create(self, run: RunRecord, events: Sequence[Event] = ()) -> None:
+    async def create(self, run: RunRecord, events: Sequence[Event] = (), *, owner: str = "") -> None:
         with _telling_that_it_is_unusable():
-            await self._do(Tables.create, run, events)
+            await self._do(Tables.create, run, events, owner, LEASE)
 
     async def append(
         self,
@@ -69,11 +72,27 @@ class SqlStore(Store):
         *,
         iteration: IterationRecord | None = None,
         run: RunRecord | None = None,
+        owner: str = "",
     ) -> None:
-        if not self._appended(run_id, events, iteration, run):
-            await self._do(Tables.append, run_id, events, iteration, run)
+        if not self._appended(run_id, events, iteration, run, owner):
+            await self._do(Tables.append, run_id, events, iteration, run, owner)
         elif iteration is not None:
             await asyncio.sleep(0)  # at least once an iteration, whoever else is due gets a turn
+
+    async def acquire(self, run_id: str, owner: str, *, dead: str = "", seconds: float = LEASE) -> None:
+        await self._do(ownership.acquire, run_id, named(owner), dead, seconds)
+
+    async def renew(self, run_id: str, owner: str, *, seconds: float = LEASE) -> None:
+        await self._do(ownership.renew, run_id, named(owner), seconds)
+
+    async def release(self, run_id: str, owner: str) -> None:
+        await self._do(ownership.release, run_id, named(owner))
+
+    async def ask(self, run_id: str, request: Request) -> int:
+        return await self._do(ownership.ask, run_id, request)
+
+    async def requests(self, run_id: str, *, after: int = 0) -> list[Request]:
+        return await self._do(ownership.requests, run_id, after)
 
     async def run(self, run_id: str) -> RunRecord | None:
         return await self._do(Tables.run, run_id)
@@ -98,17 +117,16 @@ class SqlStore(Store):
     async def last_seq(self, run_id: str) -> int:
         return await self._do(Tables.last_seq, run_id)
 
-    def _appended(
-        self, run_id: str, events: Sequence[Event], iteration: IterationRecord | None, run: RunRecord | None
-    ) -> bool:
+    def _appended(self, *given: Any) -> bool:
         """Tries an append at once, here: where nobody is in the way, the trip to the thread costs half a commit more.
 
         Returns False, with nothing done, where it would have to wait for the thread or for another process.
         """
-        if self._tables is None or not self._free.acquire(blocking=False):
+        tables = self._tables
+        if not self._database.immediate or tables is None or not self._free.acquire(blocking=False):
             return False
         try:
-            self._tables.append(run_id, events, iteration, run, patient=False)
+            tables.append(*given, patient=False)
         except self._database.errors as error:
             if self._database.is_busy(error):
                 return False
@@ -118,27 +136,58 @@ class SqlStore(Store):
         return True
 
     async def _do(self, call: Callable[Concatenate[Tables, _P], _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
-        if self._tables is None:
+        if self._thread is None:
             raise RuntimeError("A store is used in `async with`.")
-        return await self._in_thread(partial(call, self._tables, *args, **kwargs))
+        return await self._in_thread(_Call(call, args, kwargs))
 
-    async def _in_thread(self, work: Callable[[], _T]) -> _T:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, self._explained, work)
+    async def _in_thread(self, call: "_Call") -> Any:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._done, call)
 
-    def _explained(self, work: Callable[[], _T]) -> _T:
+    def _done(self, call: "_Call") -> Any:
+        """Does it over the connection, and once more over a new one where the connection turns out to be lost."""
+        with self._free:
+            try:
+                return self._once(call)
+            except InDoubtError as doubt:
+                self._doubt = (call, doubt)
+            except self._database.errors as error:
+                if not self._database.is_lost(error):
+                    raise self._database.explain(error) from error
+            try:
+                return self._once(call)
+            except self._database.errors as error:
+                raise self._database.explain(error) from error
+
+    def _once(self, call: "_Call") -> Any:
+        tables = self._tables = self._tables or Tables.open(self._database)
         try:
-            with self._free:
-                return work()
-        except self._database.errors as error:
-            raise self._database.explain(error) from error
-
-    def _open(self) -> None:
-        self._tables = Tables.open(self._database)
+            if self._doubt is not None and self._doubt[0] == call:
+                doubt = self._doubt[1]
+                if tables.was_committed(doubt.mark):
+                    return doubt.result
+                self._doubt = None
+            return call.on(tables)
+        except (InDoubtError, *self._database.errors) as error:
+            if isinstance(error, InDoubtError) or self._database.is_lost(error):
+                self._tables = None
+                tables.close()
+            raise
 
     def _close(self) -> None:
         tables, self._tables = self._tables, None
         if tables:
             tables.close()
+
+
+class _Call(NamedTuple):
+    """What is asked of the tables; asked again, it is the same."""
+
+    function: Callable[..., Any]
+    args: tuple[Any, ...] = ()
+    kwargs: Mapping[str, Any] = {}
+
+    def on(self, tables: Tables) -> Any:
+        return self.function(tables, *self.args, **self.kwargs)
 
 
 @contextmanager
@@ -147,4 +196,4 @@ def _telling_that_it_is_unusable() -> Generator[None]:
     try:
         yield
     except StoreError as error:
-        raise StoreUnusableError(error.problem, error.remedy) from error
+        raise StoreUnusableError(error.problem, error.remedy, passing=error.passing) from error

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import ClassVar
 
 from sqlalchemy import URL, Connection, NullPool, create_engine
+from sqlalchemy.engine.interfaces import DBAPICursor
 from sqlalchemy.exc import DBAPIError
 
 from ralph.errors import StoreError
+from ralph.store.database import Database
 
 __all__ = ["SqliteFile"]
 
@@ -18,6 +20,8 @@ BUSY_TIMEOUT = 3.0
 
 PATIENCE = 60.0
 """The same for what comes of a run: somebody's look at the file or a backup of it must not end a night's work."""
+
+_FAULTS_SHOWN = 5
 
 _ELSEWHERE = "Check the file and its folder, or name another place for the store."
 _DISK_FULL = ("the disk is full", "Make room, then resume the run: everything up to the last iteration is kept.")
@@ -31,6 +35,15 @@ _GONE = (
     "Leave it in its place, with the -wal and -shm files beside it, while a run goes on.",
 )
 _DAMAGED = ("the file is damaged", "Move it away, with the -wal and -shm files beside it, and Ralph begins a new one.")
+_PASSING = {
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_CANTOPEN,
+}
 _FAULTS = {
     sqlite3.SQLITE_BUSY: _BUSY,
     sqlite3.SQLITE_LOCKED: _BUSY,
@@ -46,24 +59,20 @@ _FAULTS = {
 
 
 @dataclass(frozen=True)
-class SqliteFile:
+class SqliteFile(Database):
     """A database file in write-ahead mode, fully durable. Its folder is made where missing, for the owner alone."""
 
     path: Path
 
     errors: ClassVar = (DBAPIError, sqlite3.Error)
-    """What the database's refusals are raised as: by SQLAlchemy, or by the driver itself."""
-
-    begin = "BEGIN IMMEDIATE"
-    """Takes the write lock at once, so that a transaction that has begun cannot find itself locked out."""
+    immediate: ClassVar = True
+    clock: ClassVar = "(julianday('now') - 2440587.5) * 86400.0"
 
     @property
     def place(self) -> str:
-        """What a person knows the store by."""
         return str(self.path)
 
     def connect(self) -> Connection:
-        """The one connection that a store needs, in autocommit mode outside of transactions."""
         try:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             irregular = self.path.exists() and not self.path.is_file()
@@ -84,20 +93,21 @@ class SqliteFile:
         return connection
 
     def prepare(self, connection: Connection) -> None:
-        """What is kept in the file itself, once it is known to be Ralph's."""
         connection.exec_driver_sql("PRAGMA journal_mode = WAL")
 
+    def begin(self, cursor: DBAPICursor) -> None:
+        """Takes the write lock at once, so that a transaction that has begun cannot find itself locked out."""
+        cursor.execute("BEGIN IMMEDIATE")
+
     def be_patient(self, connection: Connection, *, patient: bool) -> None:
-        """From now on the connection waits long for other processes, or not at all."""
         connection.exec_driver_sql(f"PRAGMA busy_timeout = {PATIENCE * 1000 * patient:.0f}")
 
     def is_busy(self, error: Exception) -> bool:
-        """Whether another process is in the way, and waiting may help."""
         code: int | None = getattr(_cause(error), "sqlite_errorcode", None)
         return (code or 0) & 0xFF in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 
     def identity(self) -> tuple[int, int] | None:
-        """Which file has the name now; None where none has. What is written to a file without a name is lost."""
+        """Which file has the name now; None where none has."""
         try:
             found = os.stat(self.path)  # noqa: PTH116 - before every commit: the cheapest way to know
         except OSError:
@@ -105,18 +115,25 @@ class SqliteFile:
         return found.st_dev, found.st_ino
 
     def gone(self) -> StoreError:
-        """What a person is told where the name has become another file's, or nobody's."""
         return self._unusable(*_GONE)
 
     def explain(self, error: Exception) -> StoreError:
-        """What a person is told of one of `errors`."""
         cause = _cause(error)
         if not isinstance(cause, sqlite3.Error):
             return self._unusable(str(error), _ELSEWHERE)
         code: int | None = getattr(cause, "sqlite_errorcode", None)
         if code is not None and code & 0xFF == sqlite3.SQLITE_CONSTRAINT:
             return self._refused(code)
-        return self._unusable(*_FAULTS.get((code or 0) & 0xFF, (str(cause), _ELSEWHERE)))
+        kind = (code or 0) & 0xFF
+        return self._unusable(*_FAULTS.get(kind, (str(cause), _ELSEWHERE)), passing=kind in _PASSING)
+
+    def faults(self, connection: Connection) -> list[str]:
+        found = [str(row[0]) for row in connection.exec_driver_sql(f"PRAGMA quick_check({_FAULTS_SHOWN})")]
+        return [] if found == ["ok"] else [f"The file is damaged: {fault}." for fault in found]
+
+    def compact(self, connection: Connection) -> None:
+        connection.exec_driver_sql("VACUUM")
+        connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def _refused(self, code: int) -> StoreError:
         if code == sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY:
@@ -126,8 +143,8 @@ class SqliteFile:
             "Another process seems to be at work on the same run: end one of the two.",
         )
 
-    def _unusable(self, problem: str, remedy: str) -> StoreError:
-        return StoreError(f"The store {self.place} cannot be used: {problem}.", remedy)
+    def _unusable(self, problem: str, remedy: str, *, passing: bool = False) -> StoreError:
+        return StoreError(f"The store {self.place} cannot be used: {problem}.", remedy, passing=passing)
 
 
 def _cause(error: Exception) -> BaseException | None:

@@ -1,20 +1,37 @@
 """What a SQL store does, synchronously, over its one connection: every change is one transaction."""
 
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import closing, contextmanager
-from operator import itemgetter
-from typing import Any
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Insert, Row, Select, Update, bindparam, func, insert, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Delete,
+    Double,
+    Insert,
+    Row,
+    Select,
+    Update,
+    bindparam,
+    func,
+    insert,
+    literal_column,
+    select,
+    update,
+)
 from sqlalchemy.engine.interfaces import DBAPICursor
 
-from ralph.errors import StoreError
+from ralph.errors import OwnershipLostError, RunOwnedError, StoreError
 from ralph.events import Event
 from ralph.record import IterationRecord, RunRecord
 from ralph.store import rows, schema
-from ralph.store.sqlite import SqliteFile
+from ralph.store.database import Database
+from ralph.store.statement import Statement
 
-__all__ = ["Tables"]
+__all__ = ["InDoubtError", "Tables"]
+
+_T = TypeVar("_T")
 
 PAGE_ROWS = 500
 PAGE_CHARACTERS = 1_000_000
@@ -27,43 +44,115 @@ _UPDATE_RUN = (
 )
 
 
+class InDoubtError(Exception):
+    """The connection was lost before the answer to a commit: it may have gone through or not.
+
+    Attributes:
+        mark: what the database knows the transaction by.
+        result: what the transaction comes to if it went through.
+    """
+
+    def __init__(self, mark: str, result: object) -> None:
+        super().__init__(mark)
+        self.mark, self.result = mark, result
+
+
 class Tables:
     """The tables of a database. Used by one thread at a time."""
 
-    def __init__(self, database: SqliteFile, connection: Connection) -> None:
-        self._database = database
-        self._connection = connection
-        self._file = database.identity()
+    def __init__(self, database: Database, connection: Connection) -> None:
+        self.database = database
+        self.connection = connection
+        self._identity = database.identity()
         self._patient: bool | None = None
-        self._insert_run = _Prepared(insert(schema.runs), connection)
-        self._update_run = _Prepared(_UPDATE_RUN, connection)
-        self._insert_iteration = _Prepared(insert(schema.iterations), connection)
-        self._insert_event = _Prepared(insert(schema.events), connection)
+        owner = schema.owners.c
+        self.now: ColumnElement[float] = literal_column(database.clock, Double)
+        lease = select(owner.token, owner.until > self.now).where(owner.run_id == bindparam("run_id"))
+        self._lease = Statement(lease.with_for_update(), connection)
+        self._insert_run = Statement(insert(schema.runs), connection)
+        self._update_run = Statement(_UPDATE_RUN, connection)
+        self._insert_iteration = Statement(insert(schema.iterations), connection)
+        self._insert_event = Statement(insert(schema.events), connection)
 
     @classmethod
-    def open(cls, database: SqliteFile) -> "Tables":
+    def open(cls, database: Database) -> "Tables":
         """Connects, and makes or migrates the tables where needed."""
         connection = database.connect()
         try:
             with connection.begin():
-                current = schema.is_current(connection, database.place)
+                current = schema.is_current(connection, database.place, database.tables(connection))
                 database.prepare(connection)
+            tables = cls(database, connection)
             if not current:
-                with _transaction(database, connection):
-                    schema.migrate(connection, database.place)
-            return cls(database, connection)
+                tables.transact(tables._migrate)
+            return tables
         except BaseException:
             connection.close()
             raise
 
-    def close(self) -> None:
-        self._connection.close()
+    def _migrate(self, cursor: DBAPICursor) -> None:
+        self.database.keep_others_out(cursor)
+        schema.migrate(self.connection, self.database.place, self.database.tables(self.connection))
 
-    def create(self, run: RunRecord, events: Sequence[Event]) -> None:
+    def close(self) -> None:
+        self.connection.close()
+
+    def transact(self, work: Callable[[DBAPICursor], _T]) -> _T:
+        """Commits all of what is done to the cursor, or none of it. Raises `InDoubtError` where that is unknown."""
+        with self.connection.begin() as transaction, closing(self.connection.connection.cursor()) as cursor:
+            self.database.begin(cursor)
+            result = work(cursor)
+            mark = self.database.mark(cursor)
+            try:
+                transaction.commit()
+            except self.database.errors as error:
+                if mark and self.database.is_lost(error):
+                    raise InDoubtError(mark, result) from error
+                raise
+        return result
+
+    def change(self, *statements: Insert | Update | Delete) -> int:
+        """Does that in one transaction; returns how many rows the last of it has changed."""
+        return self.transact(lambda _: [self.connection.execute(statement).rowcount for statement in statements][-1])
+
+    def was_committed(self, mark: str) -> bool:
+        """Whether the transaction in doubt went through."""
+        with self.connection.begin():
+            return self.database.was_committed(self.connection, mark)
+
+    def hold(self, cursor: DBAPICursor, run_id: str) -> tuple[str, bool]:
+        """Within a transaction: nobody else changes the run until it is over. Returns its owner's token, and whether
+        the lease holds; raises `StoreError` where the run is not there.
+        """
+        lease = self._lease.first(cursor, run_id=run_id)
+        if lease is None:
+            raise self.unknown(run_id)
+        return lease[0], bool(lease[1])
+
+    def require(self, cursor: DBAPICursor, run_id: str, owner: str) -> None:
+        """Holds the run, or refuses where it is another's."""
+        token, leased = self.hold(cursor, run_id)
+        if owner and token != owner:
+            raise OwnershipLostError(run_id)
+        if token and leased and not owner:
+            raise RunOwnedError(run_id)
+
+    def unknown(self, run_id: str) -> StoreError:
+        """What a person is told of a run that is not there."""
+        return StoreError(
+            f"The store {self.database.place} holds no run {run_id}.", "`ralph runs` lists those that it holds."
+        )
+
+    def create(self, run: RunRecord, events: Sequence[Event], owner: str, seconds: float) -> None:
         run_row, event_rows = rows.run_row(run), rows.event_rows(run.id, events)
-        with _transaction(self._database, self._connection) as cursor:
+        lease: dict[str, Any] = {"run_id": run.id, "token": owner, "until": self.now + seconds if owner else 0.0}
+
+        def work(cursor: DBAPICursor) -> None:
             self._insert_run.execute(cursor, [run_row])
+            self.connection.execute(insert(schema.owners).values(lease))
             self._insert_event.execute(cursor, event_rows)
+
+        self.transact(work)
 
     def append(
         self,
@@ -71,6 +160,7 @@ class Tables:
         events: Sequence[Event],
         iteration: IterationRecord | None,
         run: RunRecord | None,
+        owner: str,
         *,
         patient: bool = True,
     ) -> None:
@@ -78,26 +168,29 @@ class Tables:
         iteration_rows = [rows.iteration_row(run_id, iteration)] if iteration else []
         run_rows = [{**rows.run_row(run), "run_id": run_id}] if run else []
         self._before_append(patient=patient)
-        with _transaction(self._database, self._connection) as cursor:
+
+        def work(cursor: DBAPICursor) -> None:
+            self.require(cursor, run_id, owner)
             self._insert_event.execute(cursor, event_rows)
             self._insert_iteration.execute(cursor, iteration_rows)
-            if self._update_run.execute(cursor, run_rows) < len(run_rows):
-                raise StoreError(f"The store {self._database.place} holds no run {run_id}.")
+            self._update_run.execute(cursor, run_rows)
+
+        self.transact(work)
 
     def _before_append(self, *, patient: bool) -> None:
         if self._patient is not patient:
-            with self._connection.begin():
-                self._database.be_patient(self._connection, patient=patient)
+            with self.connection.begin():
+                self.database.be_patient(self.connection, patient=patient)
             self._patient = patient
-        if self._database.identity() != self._file:
-            raise self._database.gone()
+        if self.database.identity() != self._identity:
+            raise self.database.gone()
 
     def run(self, run_id: str) -> RunRecord | None:
         start = rows.clean(run_id)
         column = schema.runs.c.id
-        found = self._all(
+        found = self.all(
             select(column, schema.runs.c.record)
-            .where(func.substr(column, 1, len(start)) == start)
+            .where(column >= start, func.substr(column, 1, len(start)) == start)
             .order_by(column)
             .limit(2)
         )
@@ -110,60 +203,38 @@ class Tables:
         statement = select(run.id, run.record).order_by(run.started_at.desc(), run.id.desc()).limit(limit)
         if workspace is not None:
             statement = statement.where(run.workspace == rows.clean(workspace))
-        return [rows.read_run(*row) for row in self._all(statement)]
+        return [rows.read_run(*row) for row in self.all(statement)]
 
     def iterations(self, run_id: str, after: int) -> list[IterationRecord]:
         """The iterations next after that number."""
         it = schema.iterations.c
         statement = select(it.number, it.record).where(it.run_id == run_id, it.number > after).order_by(it.number)
-        return [rows.read_iteration(run_id, *row) for row in self._page(statement.limit(PAGE_ROWS))]
+        return [rows.read_iteration(run_id, *row) for row in self.page(statement.limit(PAGE_ROWS))]
 
     def events(self, run_id: str, after: int) -> list[tuple[int, Event | None]]:
         """The events next after that `seq`, each with its own; None for a type that this version does not know."""
         event = schema.events.c
         statement = select(event.seq, event.body).where(event.run_id == run_id, event.seq > after).order_by(event.seq)
-        return [(seq, rows.read_event(run_id, seq, body)) for seq, body in self._page(statement.limit(PAGE_ROWS))]
+        return [(seq, rows.read_event(run_id, seq, body)) for seq, body in self.page(statement.limit(PAGE_ROWS))]
 
     def last_seq(self, run_id: str) -> int:
         event = schema.events.c
-        with self._connection.begin():
-            return self._connection.scalar(select(func.max(event.seq)).where(event.run_id == run_id)) or 0
+        with self.connection.begin():
+            return self.connection.scalar(select(func.max(event.seq)).where(event.run_id == run_id)) or 0
 
-    def _all(self, statement: Select[Any]) -> Sequence[Row[Any]]:
-        with self._connection.begin():
-            return self._connection.execute(statement).all()
+    def all(self, statement: Select[Any]) -> Sequence[Row[Any]]:
+        with self.connection.begin():
+            return self.connection.execute(statement).all()
 
-    def _page(self, statement: Select[Any]) -> list[Row[Any]]:
+    def page(self, statement: Select[Any]) -> list[Row[Any]]:
+        """The first rows of what is found, whose last column is long."""
         page: list[Row[Any]] = []
         size = 0
-        with self._connection.begin(), self._connection.execute(statement) as result:
+        streaming = statement.execution_options(stream_results=True, max_row_buffer=50)
+        with self.connection.begin(), self.connection.execute(streaming) as result:
             for row in result:
                 page.append(row)
                 size += len(row[-1])
                 if size >= PAGE_CHARACTERS:
                     break
         return page
-
-
-@contextmanager
-def _transaction(database: SqliteFile, connection: Connection) -> Generator[DBAPICursor]:
-    """All of what is done within is committed, or none of it."""
-    with connection.begin(), closing(connection.connection.cursor()) as cursor:
-        cursor.execute(database.begin)
-        yield cursor
-
-
-class _Prepared:
-    """A statement that is compiled once and given to the driver: SQLAlchemy's way, every time, costs half a commit."""
-
-    def __init__(self, statement: Insert | Update, connection: Connection) -> None:
-        compiled = statement.compile(dialect=connection.dialect)
-        self._text = str(compiled)
-        self._values = itemgetter(*(compiled.positiontup or ()))
-
-    def execute(self, cursor: DBAPICursor, given: Sequence[Mapping[str, Any]]) -> int:
-        """For each of what is given; returns the number of rows that changed."""
-        if not given:
-            return 0
-        cursor.executemany(self._text, list(map(self._values, given)))
-        return cursor.rowcount

@@ -208,7 +208,7 @@ import os, sys, anyio
 from ralph.store import open_store
 from ralph.testing.store_conformance import sample_event
 from ralph.errors import StoreError
-import ralph.store.sql
+import ralph.store.sql, ralph.store.sqlite
 
 async def main():
     async with open_store(sys.argv[1]) as store:

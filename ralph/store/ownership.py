@@ -1,0 +1,51 @@
+"""Who has a run, and what others ask of whoever has it: what a SQL store does for that, synchronously."""
+
+from sqlalchemy import func, insert, select, update
+from sqlalchemy.engine.interfaces import DBAPICursor
+
+from ralph.control import Request
+from ralph.errors import OwnershipLostError, RunOwnedError
+from ralph.store import rows, schema
+from ralph.store.tables import Tables
+
+__all__ = ["acquire", "ask", "release", "renew", "requests"]
+
+_owner = schema.owners.c
+_request = schema.requests.c
+
+
+def acquire(tables: Tables, run_id: str, owner: str, dead: str, seconds: float) -> None:
+    free = _owner.token.in_(["", owner, dead]) | (_owner.until <= tables.now)
+    lease = update(schema.owners).where(_owner.run_id == run_id, free)
+    if not tables.change(lease.values(token=owner, until=tables.now + seconds)):
+        if not tables.all(select(_owner.run_id).where(_owner.run_id == run_id)):
+            raise tables.unknown(run_id)
+        raise RunOwnedError(run_id)
+
+
+def renew(tables: Tables, run_id: str, owner: str, seconds: float) -> None:
+    lease = update(schema.owners).where(_owner.run_id == run_id, _owner.token == owner)
+    if not tables.change(lease.values(until=tables.now + seconds)):
+        raise OwnershipLostError(run_id)
+
+
+def release(tables: Tables, run_id: str, owner: str) -> None:
+    lease = update(schema.owners).where(_owner.run_id == run_id, _owner.token == owner)
+    tables.change(lease.values(token="", until=0.0))
+
+
+def ask(tables: Tables, run_id: str, request: Request) -> int:
+    def work(cursor: DBAPICursor) -> int:
+        tables.hold(cursor, run_id)
+        last = select(func.max(_request.seq)).where(_request.run_id == run_id)
+        seq = (tables.connection.scalar(last) or 0) + 1
+        row = rows.request_row(run_id, request.model_copy(update={"seq": seq}))
+        tables.connection.execute(insert(schema.requests).values(row))
+        return seq
+
+    return tables.transact(work)
+
+
+def requests(tables: Tables, run_id: str, after: int) -> list[Request]:
+    statement = select(_request.seq, _request.body).where(_request.run_id == run_id, _request.seq > after)
+    return [rows.read_request(run_id, *row) for row in tables.all(statement.order_by(_request.seq))]
