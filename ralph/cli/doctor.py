@@ -19,7 +19,7 @@ app = typer.Typer(add_completion=False)
 
 
 _OF_EXECUTOR = {"copilot", "endpoint", "executor"}
-_NEEDED = {"store", "workspace", "settings"}
+_NEEDED = {"store", "workspace", "settings", "sandbox"}
 _ENDPOINT_REMEDY = "Start the model's server, or correct executor.base_url: `ralph config show` tells where it is set."
 _UNSEEN_LOGIN = "A run can work here if the Copilot CLI is logged in by itself, which cannot be seen from here."
 
