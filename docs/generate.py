@@ -31,6 +31,7 @@ _WORDS = {
     int: "whole number",
     float: "number",
     bool: "boolean",
+    Path: "path",
     datetime: "time (ISO 8601)",
     Any: "any",
 }
