@@ -167,8 +167,7 @@ class Journal:
         pause = 0.0
         while True:
             try:
-                if not pause or not await self._is_kept(kept):
-                    await self._store.append(self._run_id, kept, owner=self._owner, **more)
+                await self._store.append(self._run_id, kept, owner=self._owner, **more)
                 break
             except StoreError as error:
                 self.check()
@@ -182,10 +181,6 @@ class Journal:
             await self._wait(pause)
         if pause:
             await self._publish(Resumed(**self._unkept()))
-
-    async def _is_kept(self, kept: Sequence[Event]) -> bool:
-        """Whether an append that seemed to fail has come through: a connection can be lost with the answer."""
-        return bool(kept) and await self._store.last_seq(self._run_id) >= kept[-1].seq
 
     async def _wait(self, seconds: float) -> None:
         """Waits for the next try, or until there is hurry."""

@@ -65,6 +65,7 @@ async def end_orphans(owner: Owner) -> tuple[str, ...]:
     if not owner.mark or not is_here(owner):
         return ()
     ended: dict[int, str] = {}
+    orphans: set[psutil.Process] = set()
     for _ in range(_LOOKS):
         orphans = await anyio.to_thread.run_sync(_orphans, owner)
         if not orphans:

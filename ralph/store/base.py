@@ -95,6 +95,10 @@ class Store:
         """The `seq` of the run's last event; 0 where it has none."""
         raise NotImplementedError
 
+    async def last_iteration(self, run_id: str) -> int:
+        """The number of the run's last finished iteration; 0 where none is."""
+        raise NotImplementedError
+
     async def __aenter__(self) -> Self:
         return self
 

@@ -116,6 +116,10 @@ class MemoryStore(Store):
         kept = self._kept.get(run_id)
         return max(kept.events, default=0) if kept else 0
 
+    async def last_iteration(self, run_id: str) -> int:
+        kept = self._kept.get(run_id)
+        return max(kept.iterations, default=0) if kept else 0
+
     def _found(self, run_id: str) -> _Kept:
         if run_id not in self._kept:
             raise StoreError(f"The store holds no run {run_id}.")

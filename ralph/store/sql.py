@@ -117,6 +117,9 @@ class SqlStore(Store):
     async def last_seq(self, run_id: str) -> int:
         return await self._do(Tables.last_seq, run_id)
 
+    async def last_iteration(self, run_id: str) -> int:
+        return await self._do(Tables.last_iteration, run_id)
+
     def _appended(self, *given: Any) -> bool:
         """Tries an append at once, here: where nobody is in the way, the trip to the thread costs half a commit more.
 

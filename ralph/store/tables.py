@@ -222,6 +222,11 @@ class Tables:
         with self.connection.begin():
             return self.connection.scalar(select(func.max(event.seq)).where(event.run_id == run_id)) or 0
 
+    def last_iteration(self, run_id: str) -> int:
+        it = schema.iterations.c
+        with self.connection.begin():
+            return self.connection.scalar(select(func.max(it.number)).where(it.run_id == run_id)) or 0
+
     def all(self, statement: Select[Any]) -> Sequence[Row[Any]]:
         with self.connection.begin():
             return self.connection.execute(statement).all()

@@ -109,6 +109,7 @@ class StoreConformance:
             for number in range(1, 13):
                 await store.append("run-1", [], iteration=sample_iteration(number))
             assert [it.number async for it in store.iterations("run-1")] == list(range(1, 13))
+            assert (await store.last_iteration("run-1"), await store.last_iteration("run-2")) == (12, 0)
 
     async def test_runs_do_not_mix(self, store: Store) -> None:
         async with store:
