@@ -193,12 +193,14 @@ def _verification(claim: Claim | None, verification: Verification | None) -> Sta
         return Stage(name="verification", conclusion="none asked for" if claim else "nothing to verify")
     lines = tuple(
         Line(
-            text=f"`{verdict.verifier}` {'passes' if verdict.passed else 'does not pass'}",
-            mark="for" if verdict.passed else "against",
+            text=f"`{verdict.verifier}` {verdict.word}",
+            mark="for" if verdict.passed else "told" if verdict.undecided else "against",
         )
         for verdict in verification.verdicts
     )
-    return Stage(name="verification", conclusion="passed" if verification.passed else "refuted", lines=lines)
+    word = "passed" if verification.passed else "refuted" if verification.refuted else "undecided"
+    cut = f", cut short: {verification.cut_short}" if verification.cut_short else ""
+    return Stage(name="verification", conclusion=f"{word}{cut}", lines=lines)
 
 
 def _breaker(breaker: BreakerState) -> Stage:

@@ -33,10 +33,16 @@ def failure_text(failure: Failed) -> str:
 def _refuted(verification: Verification | None) -> Iterable[str]:
     if verification is None:
         return ()
-    return (
+    refuted = (
         f"You said that the task is done, but `{verdict.verifier}` does not pass:\n{verdict.output}"
         for verdict in verification.refuted
     )
+    unknown = (
+        f"You said that the task is done, but `{verdict.verifier}` could not find out whether it is: {verdict.output} "
+        "If it is done, say so again; it is then asked once more."
+        for verdict in verification.undecided
+    )
+    return (*refuted, *unknown)
 
 
 def _doubted(claim: Claim | None) -> str:

@@ -135,9 +135,12 @@ class Limits(BaseModel, frozen=True, extra="forbid"):
 
     def ends(self, spent: Spent, at: datetime) -> datetime | None:
         """When the run's time is over, if nothing else ends it; None without a limit on it."""
-        if self.max_duration is None:
-            return None
-        return at + timedelta(seconds=max(0.0, self.max_duration - spent.duration))
+        left = self.left(spent)
+        return None if left is None else at + timedelta(seconds=left)
+
+    def left(self, spent: Spent) -> float | None:
+        """How much of the run's time is left, in seconds; None without a limit on it."""
+        return None if self.max_duration is None else max(0.0, self.max_duration - spent.duration)
 
     def within_turn(self, spent: Spent) -> LimitReached | None:
         """The first limit on what is used up that is reached: these also act while the agent is at work."""

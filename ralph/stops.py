@@ -3,7 +3,8 @@
 The order is fixed; the first rule that applies decides:
 
 1. cancelled
-2. a claim of completion that every verifier passed (or, without verifiers, that nothing speaks against)
+2. a claim of completion that every verifier passed (or, without verifiers, that nothing speaks against; or that could
+   not be verified, twice)
 3. nobody is logged in, for the second time: waiting does not help; the first time is a pause like that of a limit
 4. rate-limited: a pause, which counts against nothing
 5. the executor cannot work
@@ -17,7 +18,7 @@ The order is fixed; the first rule that applies decides:
 12. go on
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -41,7 +42,7 @@ from ralph.limits import LimitReached
 from ralph.output import Failed, Interrupted, TimedOut
 from ralph.strategies import Case, Claim
 from ralph.tally import Tally
-from ralph.verification import Verification
+from ralph.verification import Verdict, Verification
 
 __all__ = ["Situation", "consider", "decide"]
 
@@ -115,15 +116,30 @@ def _cancelled(situation: Situation) -> Halt | None:
 
 def _completed(situation: Situation) -> Complete | None:
     claim, verification = situation.claim, situation.verification
-    if claim is None or _is_refuted(verification) or _doubted(situation):
+    if claim is None or _is_refuted(verification) or _doubted(situation) or _unverified(situation):
         return None
-    passed = [f"`{verdict.verifier}`" for verdict in verification.verdicts] if verification else []
     return Complete(
-        reason=f"{claim.reason}; passed: {', '.join(passed)}" if passed else claim.reason,
+        reason=f"{claim.reason}{_backing(verification)}",
         verified=verification is not None and verification.passed,
         still_open=claim.doubts,
         evidence=claim.evidence,
     )
+
+
+def _backing(verification: Verification | None) -> str:
+    """What stands behind a completion beside the claim."""
+    if verification is None:
+        return ""
+    if verification.passed:
+        return f"; verified by {_named(verification.verdicts)}"
+    unknown = ((_named([verdict]), " ".join(verdict.output[:_SAID].split())) for verdict in verification.undecided)
+    return "".join(f"; not verified by {name}: {why}" for name, why in unknown)
+
+
+def _named(verdicts: Iterable[Verdict]) -> str:
+    """Verifiers in a row; a command, which has more than one word, in quotes."""
+    names = (verdict.verifier for verdict in verdicts)
+    return ", ".join(name if name.isidentifier() else f"`{name}`" for name in names)
 
 
 def _why_incomplete(situation: Situation) -> str:
@@ -132,11 +148,25 @@ def _why_incomplete(situation: Situation) -> str:
         return "the exit strategy sees no claim that the task is done"
     if verification is not None and verification.refuted:
         return f"refuted by {', '.join(f'`{verdict.verifier}`' for verdict in verification.refuted)}"
+    if verification is not None and verification.cut_short:
+        return f"its verification was cut short: {verification.cut_short}"
+    if verification is not None and verification.undecided:
+        return f"{_named(verification.undecided)} could not find out whether it holds"
     return f"the claim waits for its confirmation: {'; '.join(claim.doubts)}"
 
 
 def _is_refuted(verification: Verification | None) -> bool:
     return verification is not None and bool(verification.refuted)
+
+
+def _unverified(situation: Situation) -> bool:
+    """Whether a claim waits for its verification: it was cut short, or could not be had at the first time of asking.
+    One that cannot be had again is not waited for: the claim stands then, for what it is worth.
+    """
+    verification = situation.verification
+    if verification is None:
+        return False
+    return bool(verification.cut_short or (verification.undecided and not situation.tally.confirming))
 
 
 def _doubted(situation: Situation) -> bool:
@@ -306,6 +336,8 @@ def _go_on(situation: Situation) -> Continue:
         reason = f"stuck{times}: the approach must change"
     elif _is_refuted(verification):
         reason = "a claim of completion was refuted"
+    elif claim is not None and _unverified(situation):
+        reason = "a claim of completion waits for its verification"
     elif doubted:
         reason = "a claim of completion waits for its confirmation"
     else:
@@ -315,7 +347,7 @@ def _go_on(situation: Situation) -> Continue:
         feedback=feedback(case, claim if doubted else None, verification),
         pivot=pivot,
         warning=situation.breaker.reason if situation.breaker.warning else "",
-        confirm=doubted,
+        confirm=doubted or (claim is not None and not _is_refuted(verification) and _unverified(situation)),
         evidence=(*(claim.evidence if claim else ()), *(case.analysis.stuck.evidence if pivot else ())),
     )
 

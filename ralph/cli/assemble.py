@@ -22,7 +22,7 @@ from ralph.runner import Runner
 from ralph.status import StatusField
 from ralph.store import open_store
 from ralph.verification import Verdict
-from ralph.verifiers import CommandVerifier, Verifier, parse_command
+from ralph.verifiers import CommandVerifier, Subject, Verifier, parse_command
 from ralph.workspace import git_folders, open_workspace
 
 __all__ = [
@@ -177,13 +177,13 @@ class _Announced(Verifier):
     """A verifier that someone is told of while it is at work; of one that cannot start, or is quick, nobody is."""
 
     def __init__(self, verifier: Verifier, tell: Callable[[str], None]) -> None:
-        self.name = verifier.name
+        self.name, self.before_run, self.timeout = verifier.name, verifier.before_run, verifier.timeout
         self._verifier, self._tell = verifier, tell
 
-    async def verify(self, workspace: Path) -> Verdict:
+    async def verify(self, subject: Subject) -> Verdict:
         timer = asyncio.get_running_loop().call_later(_MOMENT, self._tell, self.name)
         try:
-            return await self._verifier.verify(workspace)
+            return await self._verifier.verify(subject)
         finally:
             timer.cancel()
 

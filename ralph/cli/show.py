@@ -140,8 +140,8 @@ def _print_short(out: "Console", iteration: "IterationRecord") -> None:
     if iteration.outcome.kind != "completed":
         out.print(Text(f"  turn        {outcome_text(iteration.outcome)}", style="red"))
     for verdict in iteration.verification.verdicts if iteration.verification else ():
-        word, style = ("succeeds", "green") if verdict.passed else ("fails", "red")
-        out.print(Text(f"  verify      {one_line(verdict.verifier)} {word}", style=style))
+        style = "green" if verdict.passed else "yellow" if verdict.undecided else "red"
+        out.print(Text(f"  verify      {one_line(verdict.verifier)} {verdict.word}", style=style))
     out.print(Text(f"  decision    {one_line(describe(iteration.decision), 400)}"))
     for piece in iteration.decision.evidence[:_MOST_EVIDENCE]:
         out.print(Text(f"              {evidence_text(piece)}", style="dim"))

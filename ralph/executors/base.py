@@ -274,6 +274,8 @@ class Turn:
         transcript: where everything that the agent says and does is put.
         session_id: the agent's session to go on with; None for a fresh one.
         session_of: the executor that this session belongs to.
+        read_only: the agent is only to look, as for a review. An executor that can keeps every tool from it that
+            changes something or talks to others, and has it take no instructions from the workspace's files.
     """
 
     workspace: Path
@@ -282,6 +284,7 @@ class Turn:
     transcript: Transcript = field(default_factory=Transcript)
     session_id: str | None = None
     session_of: str = ""
+    read_only: bool = False
 
 
 class Executor:

@@ -8,7 +8,7 @@ from typing import Literal
 
 from ralph.confinement import Confinement
 from ralph.errors import UsageError
-from ralph.executors.base import Executor
+from ralph.executors.base import Executor, Turn
 from ralph.executors.permissions import PermissionPolicy
 from ralph.executors.provision_fetch import Progress
 
@@ -77,6 +77,10 @@ class CopilotExecutor(Executor):
         if self._home is None and self.base_url and self._own_home is None:
             self._own_home = TemporaryDirectory(prefix="ralph-copilot-", ignore_cleanup_errors=True)
         return Path(self._own_home.name) if self._own_home else self._home
+
+    def policy(self, turn: Turn) -> PermissionPolicy:
+        """What the agent's tools may do in a turn."""
+        return self.permissions.for_reading() if turn.read_only else self.permissions
 
     def passed_on(self) -> dict[str, str]:
         """The variables that the agent is given of Ralph's own: no secret but the login, where it needs one."""

@@ -82,7 +82,8 @@ class CopilotCLIExecutor(CopilotExecutor):
             str(self._program),
             *("--output-format", "json", "--no-ask-user", "--no-auto-update", "--no-color"),
             *("--session-id", turn.transcript.session_id or ""),
-            *permission_flags(self.permissions, turn.workspace),
+            *permission_flags(self.policy(turn), turn.workspace),
+            *(["--no-custom-instructions"] if turn.read_only else []),
         ]
 
     def environment(self, turn: Turn) -> dict[str, str]:

@@ -39,6 +39,7 @@ class CopilotSDKExecutor(CopilotExecutor):
 
     name: ClassVar[str] = "copilot-sdk"
     _runtime: CopilotRuntime | None = None
+    _last_review: str | None = None
     _last_session: str | None = None
 
     def session_options(self, turn: Turn) -> dict[str, Any]:
@@ -47,6 +48,8 @@ class CopilotSDKExecutor(CopilotExecutor):
             "working_directory": str(turn.workspace),
             "streaming": True,
         }
+        if turn.read_only:
+            options["skip_custom_instructions"] = True
         if self.model:
             options["model"] = self.model
         if self.base_url:
@@ -101,23 +104,34 @@ class CopilotSDKExecutor(CopilotExecutor):
             return transcript.finish(Failed(failure="unavailable", message=str(error)))
         if turn.session_of not in {"", self.name}:
             turn = replace(turn, session_id=None)
+        last_session = self._last_review if turn.read_only else self._last_session
         conversation = Conversation(
             runtime,
             turn,
             options=self.session_options(turn),
-            permissions=self.permissions,
+            permissions=self.policy(turn),
             classify=self.classify,
         )
         try:
-            outcome = await conversation.hold(prompt.text, self._last_session)
+            outcome = await conversation.hold(prompt.text, last_session)
         finally:
             with anyio.CancelScope(shield=True):
                 usable = await conversation.close()
-                self._last_session = transcript.session_id or self._last_session
+                self._remember(turn)
                 if not usable:
                     transcript.diagnosed("The Copilot runtime died or hung; the next turn gets a new one.")
                     await self._give_up_runtime(runtime)
         return transcript.finish(outcome)
+
+    def _remember(self, turn: Turn) -> None:
+        """The turn's session, which is deleted when the next one of its kind begins: a review must not cost the agent
+        the session that it is to go on with.
+        """
+        session = turn.transcript.session_id
+        if turn.read_only:
+            self._last_review = session or self._last_review
+        else:
+            self._last_session = session or self._last_session
 
     async def _living_runtime(self, turn: Turn) -> CopilotRuntime:
         if self._runtime and self._runtime.lives:

@@ -122,6 +122,12 @@ class PermissionPolicy(BaseModel, frozen=True):
             raise UnknownNameError("permission mode", mode, get_args(PermissionMode))
         return cls.model_validate({"mode": mode, "allow": allow, "deny": deny})
 
+    def for_reading(self) -> Self:
+        """The policy of a turn that only looks, such as a review: what this one denies stays denied, what it allows
+        beyond its mode does not, and nobody outside is talked to.
+        """
+        return self.model_copy(update={"mode": "read-only", "allow": (), "deny": (*self.deny, "url")})
+
     def model_post_init(self, context: object, /) -> None:
         for text in (*self.allow, *self.deny):
             _Pattern.parse(text)

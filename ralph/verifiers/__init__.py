@@ -1,8 +1,20 @@
 """What says, other than the agent, whether a claim of completion holds."""
 
-from ralph.verifiers.base import Verifier
-from ralph.verifiers.checks import judge, preflight
+from ralph.verifiers.base import Subject, Verifier
 from ralph.verifiers.command import CommandVerifier, parse_command
 from ralph.verifiers.detect import Detected, detect_test_command
+from ralph.verifiers.hearing import Hearing, judge, preflight
+from ralph.verifiers.review import ReviewVerifier
 
-__all__ = ["CommandVerifier", "Detected", "Verifier", "detect_test_command", "judge", "parse_command", "preflight"]
+__all__ = [
+    "CommandVerifier",
+    "Detected",
+    "Hearing",
+    "ReviewVerifier",
+    "Subject",
+    "Verifier",
+    "detect_test_command",
+    "judge",
+    "parse_command",
+    "preflight",
+]

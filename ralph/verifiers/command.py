@@ -4,25 +4,24 @@ import re
 import shlex
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from ralph.analysis.signatures import normalised
+from ralph.confinement import Confinement
 from ralph.errors import UsageError, VerifierError
 from ralph.process import Finished, run
 from ralph.redact import Redactor
 from ralph.verification import Verdict
-from ralph.verifiers.base import Verifier
+from ralph.verifiers.base import Subject, Verifier
+from ralph.verifiers.excerpt import SHOWN, SIGNATURE, clipped, readable
 
 __all__ = ["CommandVerifier", "failure_signature", "parse_command"]
 
-SHOWN = 4_000
-"""Characters of the output that are kept: its beginning, and three times as much of its end."""
-
-SIGNATURE = 200
 _KEPT = 256 * 1024
 _NAME = 200
 _NOT_STARTED = {126, 127}
 """What a shell ends with when it cannot run a command or does not find it."""
+_UNSEEN = "bwrap: execvp "
+"""What the sandbox complains of when the program is not there, or in a folder that it hides."""
 
 
 class CommandVerifier(Verifier):
@@ -35,10 +34,16 @@ class CommandVerifier(Verifier):
         command: a program and its arguments, or a text for the shell.
         timeout: in seconds.
         redactor: masks secrets in the output; without it, those of known shapes are masked.
+        confinement: the variables that the command is given, and a sandbox. By default it gets none with a secret name.
     """
 
     def __init__(
-        self, command: Sequence[str] | str, *, timeout: float = 600.0, redactor: Redactor | None = None
+        self,
+        command: Sequence[str] | str,
+        *,
+        timeout: float = 600.0,
+        redactor: Redactor | None = None,
+        confinement: Confinement | None = None,
     ) -> None:
         self._shell = isinstance(command, str)
         if isinstance(command, str):
@@ -49,23 +54,33 @@ class CommandVerifier(Verifier):
             text = shlex.join(command)
         if not text.strip():
             raise UsageError("A verifier's command is empty.", "Name a program, such as --verify 'pytest -q'.")
-        self._timeout = timeout
+        self.timeout = timeout
         self._mask = redactor or Redactor()
+        self._confinement = confinement or Confinement()
         self.name = self._mask(text if len(text) <= _NAME else f"{text[: _NAME - 1]}…")
 
-    async def verify(self, workspace: Path) -> Verdict:
-        """Runs the command.
+    async def verify(self, subject: Subject) -> Verdict:
+        """Runs the command in the subject's workspace.
 
         Raises:
             VerifierError: there is no such program, or it cannot be run.
         """
         try:
-            done = await run(self._argv, cwd=workspace, timeout=self._timeout, max_output=_KEPT, end_leftovers=True)
+            await self._confinement.require(subject.workspace)
+            done = await run(
+                self._confinement.command(self._argv, cwd=subject.workspace),
+                cwd=subject.workspace,
+                env=self._confinement.environment(),
+                timeout=self.timeout,
+                max_output=_KEPT,
+                end_leftovers=True,
+            )
         except UsageError as error:
             raise VerifierError(f"The verifier {self.name!r} cannot start: {error.problem}", error.remedy) from error
         passed = done.code == 0 and not done.timed_out
-        output, errors = self._readable(done.stdout), self._readable(done.stderr)
-        if self._shell and done.code in _NOT_STARTED and not done.timed_out:
+        output, errors = readable(done.stdout, self._mask), readable(done.stderr, self._mask)
+        unseen = errors.startswith(_UNSEEN)
+        if (unseen or (self._shell and done.code in _NOT_STARTED)) and not done.timed_out:
             raise VerifierError(
                 f"The verifier {self.name!r} cannot start: {_last_line(errors) or 'its program is not there'}.",
                 "Install what it needs, or correct the command.",
@@ -78,13 +93,9 @@ class CommandVerifier(Verifier):
             duration=done.duration,
         )
 
-    def _readable(self, text: str) -> str:
-        """The text without what steers a terminal, and masked."""
-        return self._mask(_STEERING.sub("", text.replace("\r\n", "\n"))).strip("\n")
-
     def _ending(self, done: Finished) -> str:
         if done.timed_out:
-            return f"[It was ended after {self._timeout:g} s, before it had finished.]"
+            return f"[It was ended after {self.timeout:g} s, before it had finished.]"
         if done.code < 0:
             return f"[It was ended by signal {-done.code}.]"
         return f"[It ended with status {done.code}.]" if done.code else ""
@@ -140,9 +151,6 @@ _TELLING = re.compile(
 _DURATION = re.compile(
     r"\b\d{1,9}(?:\.\d{1,9})?\s?(?:ns|µs|us|ms|s|sec|secs|seconds?|m|mins?|minutes?|h)\b", re.IGNORECASE
 )
-_STEERING = re.compile(
-    r"\x1b(?:\[[0-?]{0,32}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,512}(?:\x07|\x1b\\)|[@-Z\\^_])|[\x00-\x08\x0b-\x1f\x7f]"
-)
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _OPERATORS = ("&&", "||", "$(", ">>", "<<", "|", "&", ";", ">", "<", "`", "\n")
 
@@ -171,16 +179,8 @@ def _shown(output: str, errors: str, ending: str) -> str:
     room = SHOWN - len(ending) - 2
     for_output = max(room // 2, room - len(errors))
     for_errors = max(room - room // 2, room - len(output))
-    parts = (_clipped(output, for_output), _clipped(errors, for_errors), ending)
+    parts = (clipped(output, for_output), clipped(errors, for_errors), ending)
     return "\n".join(part for part in parts if part)
-
-
-def _clipped(text: str, room: int) -> str:
-    if len(text) <= room:
-        return text
-    note = f"\n[… {len(text) - room:,} characters left out …]\n"
-    head = (room - len(note)) // 4
-    return f"{text[:head]}{note}{text[len(text) - (room - len(note) - head) :]}"
 
 
 def _last_line(text: str) -> str:

@@ -39,7 +39,7 @@ from ralph.store import open_store
 from ralph.strategies import Case, Claim
 from ralph.testing import ScriptedExecutor
 from ralph.verification import Verdict
-from ralph.verifiers import CommandVerifier, Verifier, parse_command
+from ralph.verifiers import CommandVerifier, Subject, Verifier, parse_command
 from ralph.workspace import open_workspace
 
 
@@ -86,7 +86,7 @@ class EnoughTests:
 class Always(Verifier):
     name = "always"
 
-    async def verify(self, workspace: Path) -> Verdict:
+    async def verify(self, subject: Subject) -> Verdict:
         return Verdict(verifier=self.name, passed=True)
 
 

@@ -25,7 +25,7 @@ from ralph.store.memory import MemoryStore
 from ralph.strategies import Case, Claim
 from ralph.testing import FakeClock, ScriptedExecutor
 from ralph.verification import Verdict
-from ralph.verifiers.base import Verifier
+from ralph.verifiers.base import Subject, Verifier
 from ralph.workspace import open_workspace
 from ralph.workspace.base import Workspace
 
@@ -53,7 +53,7 @@ class Verdicts(Verifier):
     def __init__(self, *passed: bool) -> None:
         self.passed = list(passed)
 
-    async def verify(self, workspace: Path) -> Verdict:
+    async def verify(self, subject: Subject) -> Verdict:
         passed = self.passed.pop(0) if len(self.passed) > 1 else self.passed[0]
         return Verdict(verifier=self.name, passed=passed, output="" if passed else "1 failed", signature="failed")
 
@@ -440,7 +440,7 @@ async def test_a_verifier_that_cannot_start_spends_nothing(workspace: Workspace)
     class Missing(Verifier):
         name = "missing"
 
-        async def verify(self, workspace: Path) -> Verdict:
+        async def verify(self, subject: Subject) -> Verdict:
             raise VerifierError("There is no program 'missing'.", "Install it.")
 
     executor = ScriptedExecutor([DONE])

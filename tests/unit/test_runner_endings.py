@@ -20,7 +20,7 @@ from ralph.runner import Runner
 from ralph.store.memory import MemoryStore
 from ralph.testing import FakeClock, Reply, ScriptedExecutor
 from ralph.verification import Verdict
-from ralph.verifiers.base import Verifier
+from ralph.verifiers.base import Subject, Verifier
 from ralph.workspace.base import NoWorkspace, Snapshot
 
 DONE = "All done.\n---RALPH_STATUS---\nEXIT_SIGNAL: true\n---END_RALPH_STATUS---"
@@ -58,7 +58,7 @@ class Scenery(NoWorkspace):
 class Refuses(Verifier):
     name = "checks"
 
-    async def verify(self, workspace: Path) -> Verdict:
+    async def verify(self, subject: Subject) -> Verdict:
         return Verdict(verifier=self.name, passed=False, output="1 failed", signature="failed")
 
 

@@ -10,7 +10,7 @@ import pytest
 from ralph.errors import UsageError, VerifierError
 from ralph.redact import Redactor
 from ralph.verification import Verdict
-from ralph.verifiers import CommandVerifier, Verifier, judge, parse_command, preflight
+from ralph.verifiers import CommandVerifier, Subject, Verifier, judge, parse_command, preflight
 from ralph.verifiers.command import failure_signature
 
 
@@ -19,8 +19,8 @@ def python(code: str) -> list[str]:
 
 
 async def test_the_exit_status_decides(tmp_path: Path) -> None:
-    assert (await CommandVerifier(["true"]).verify(tmp_path)).passed
-    refuted = await CommandVerifier(["false"]).verify(tmp_path)
+    assert (await CommandVerifier(["true"]).verify(Subject(tmp_path))).passed
+    refuted = await CommandVerifier(["false"]).verify(Subject(tmp_path))
     assert not refuted.passed
     assert refuted.verifier == "false"
     assert "status 1" in refuted.output
@@ -30,7 +30,7 @@ async def test_the_exit_status_decides(tmp_path: Path) -> None:
 async def test_it_runs_in_the_workspace_with_both_streams_kept(tmp_path: Path) -> None:
     (tmp_path / "check.sh").write_text("#!/bin/sh\npwd\necho complaint >&2\n")
     (tmp_path / "check.sh").chmod(0o755)
-    verdict = await CommandVerifier(["./check.sh"]).verify(tmp_path)
+    verdict = await CommandVerifier(["./check.sh"]).verify(Subject(tmp_path))
     assert verdict.passed
     assert verdict.output == f"{tmp_path}\ncomplaint"
     assert verdict.signature == ""
@@ -38,7 +38,7 @@ async def test_it_runs_in_the_workspace_with_both_streams_kept(tmp_path: Path) -
 
 
 async def test_what_it_leaves_running_is_ended(tmp_path: Path) -> None:
-    verdict = await CommandVerifier("setsid sleep 60 > /dev/null 2>&1 & echo $!").verify(tmp_path)
+    verdict = await CommandVerifier("setsid sleep 60 > /dev/null 2>&1 & echo $!").verify(Subject(tmp_path))
     assert verdict.passed
     left = int(verdict.output)
     assert not psutil.pid_exists(left) or psutil.Process(left).status() == psutil.STATUS_ZOMBIE
@@ -46,17 +46,17 @@ async def test_what_it_leaves_running_is_ended(tmp_path: Path) -> None:
 
 async def test_a_text_is_for_the_shell(tmp_path: Path) -> None:
     verifier = CommandVerifier("echo one && echo two | tr t T")
-    assert (await verifier.verify(tmp_path)).output == "one\nTwo"
+    assert (await verifier.verify(Subject(tmp_path))).output == "one\nTwo"
     assert verifier.name == "echo one && echo two | tr t T"
 
 
 async def test_its_input_is_empty(tmp_path: Path) -> None:
-    assert (await CommandVerifier(["cat"], timeout=20).verify(tmp_path)).passed
+    assert (await CommandVerifier(["cat"], timeout=20).verify(Subject(tmp_path))).passed
 
 
 async def test_long_output_keeps_its_beginning_and_its_end(tmp_path: Path) -> None:
     code = "import sys; print('FIRST'); print('x' * 900_000); print('LAST'); sys.exit(1)"
-    output = (await CommandVerifier(python(code)).verify(tmp_path)).output
+    output = (await CommandVerifier(python(code)).verify(Subject(tmp_path))).output
     assert len(output) <= 4000
     assert output.startswith("FIRST")
     assert "LAST\n[It ended with status 1.]" in output
@@ -65,7 +65,7 @@ async def test_long_output_keeps_its_beginning_and_its_end(tmp_path: Path) -> No
 
 async def test_neither_stream_hides_the_other(tmp_path: Path) -> None:
     code = "import sys; print('x' * 9000 + 'OUT'); print('y' * 9000 + 'ERR', file=sys.stderr); sys.exit(1)"
-    output = (await CommandVerifier(python(code)).verify(tmp_path)).output
+    output = (await CommandVerifier(python(code)).verify(Subject(tmp_path))).output
     assert len(output) <= 4000
     assert "OUT" in output
     assert "ERR" in output
@@ -74,7 +74,7 @@ async def test_neither_stream_hides_the_other(tmp_path: Path) -> None:
 async def test_secrets_and_terminal_codes_are_taken_out(tmp_path: Path) -> None:
     code = r"import sys; print('\x1b[31mred\x1b[0m hunter2-hunter2 \x1b]0;title\x07\0done'); sys.exit(1)"
     verifier = CommandVerifier(python(code), redactor=Redactor(["hunter2-hunter2"]))
-    verdict = await verifier.verify(tmp_path)
+    verdict = await verifier.verify(Subject(tmp_path))
     assert verdict.output.startswith("red *** done")
     assert "hunter2" not in verdict.model_dump_json()
 
@@ -82,7 +82,7 @@ async def test_secrets_and_terminal_codes_are_taken_out(tmp_path: Path) -> None:
 async def test_hostile_output_is_read_in_no_time(tmp_path: Path) -> None:
     code = r"import sys; [print(part * 60_000, end='') for part in ('\x1b]', '\x1b[', 'a/', '1.', '\r')]; sys.exit(1)"
     began = time.monotonic()
-    verdict = await CommandVerifier(python(code)).verify(tmp_path)
+    verdict = await CommandVerifier(python(code)).verify(Subject(tmp_path))
     assert len(verdict.output) <= 4000
     assert time.monotonic() - began < 5
 
@@ -90,7 +90,7 @@ async def test_hostile_output_is_read_in_no_time(tmp_path: Path) -> None:
 async def test_one_that_takes_too_long_is_ended_with_its_tree_and_refutes(tmp_path: Path) -> None:
     code = "import subprocess, time; print(subprocess.Popen(['sleep', '60']).pid, flush=True); time.sleep(60)"
     began = time.monotonic()
-    verdict = await CommandVerifier(python(code), timeout=1).verify(tmp_path)
+    verdict = await CommandVerifier(python(code), timeout=1).verify(Subject(tmp_path))
     assert time.monotonic() - began < 10
     assert not verdict.passed
     assert "ended after 1 s" in verdict.output
@@ -103,7 +103,7 @@ async def test_one_that_takes_too_long_is_ended_with_its_tree_and_refutes(tmp_pa
 async def test_one_that_cannot_start_says_so(tmp_path: Path, command: list[str] | str) -> None:
     (tmp_path / "plain.txt").write_text("no program")
     with pytest.raises(VerifierError) as caught:
-        await CommandVerifier(command).verify(tmp_path)
+        await CommandVerifier(command).verify(Subject(tmp_path))
     name = command if isinstance(command, str) else command[0]
     assert name in str(caught.value)
     assert "cannot start" in str(caught.value)
@@ -112,7 +112,7 @@ async def test_one_that_cannot_start_says_so(tmp_path: Path, command: list[str] 
 
 
 async def test_a_program_that_ends_with_127_itself_did_start(tmp_path: Path) -> None:
-    assert not (await CommandVerifier(python("import sys; sys.exit(127)")).verify(tmp_path)).passed
+    assert not (await CommandVerifier(python("import sys; sys.exit(127)")).verify(Subject(tmp_path))).passed
 
 
 @pytest.mark.parametrize("empty", ["", "  ", []])
@@ -204,8 +204,8 @@ def test_a_signature_is_found_fast_in_hostile_text() -> None:
 async def test_before_the_run_one_that_cannot_start_stops_it_and_later_it_refutes(tmp_path: Path) -> None:
     verifiers = [CommandVerifier(["true"]), CommandVerifier(["./gone.sh"])]
     with pytest.raises(VerifierError):
-        await preflight(verifiers, tmp_path)
-    verification = await judge(verifiers, tmp_path)
+        await preflight(verifiers, Subject(tmp_path))
+    verification = await judge(verifiers, Subject(tmp_path))
     assert [verdict.passed for verdict in verification.verdicts] == [True, False]
     assert "gone.sh" in verification.refuted[0].output
     assert verification.refuted[0].signature
@@ -215,11 +215,11 @@ async def test_all_verifiers_are_asked_and_any_can_be_one(tmp_path: Path) -> Non
     class Never(Verifier):
         name = "never"
 
-        async def verify(self, workspace: Path) -> Verdict:
+        async def verify(self, subject: Subject) -> Verdict:
             return Verdict(verifier=self.name, passed=False, output="never")
 
-    verification = await preflight([Never(), CommandVerifier(["true"])], tmp_path)
+    verification = await preflight([Never(), CommandVerifier(["true"])], Subject(tmp_path))
     assert not verification.passed
     assert [verdict.verifier for verdict in verification.verdicts] == ["never", "true"]
-    assert (await preflight([CommandVerifier(["true"])], tmp_path)).passed
-    assert not (await preflight([], tmp_path)).passed
+    assert (await preflight([CommandVerifier(["true"])], Subject(tmp_path))).passed
+    assert not (await preflight([], Subject(tmp_path))).passed

@@ -1,0 +1,149 @@
+"""Asking all verifiers, before anything is spent and when completion is claimed, whatever they do meanwhile.
+
+A verifier may raise, hang, print without end or use up what the run may use. None of that reaches the loop: its verdict
+is bounded and masked, it is cancelled when its time is over, and what it used is counted even where it came to nothing.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from time import monotonic
+from typing import cast
+
+import anyio
+
+from ralph.analysis.signatures import normalised
+from ralph.errors import VerifierError
+from ralph.output import Usage
+from ralph.redact import Redactor
+from ralph.verification import Verdict, Verification
+from ralph.verifiers.base import Subject, Verifier
+from ralph.verifiers.excerpt import SIGNATURE, clipped, readable
+
+__all__ = ["Hearing", "judge", "preflight"]
+
+_GRACE = 10.0
+"""Seconds beyond its own time-out that a verifier has for ending by itself."""
+
+
+class Hearing:
+    """The verifiers' say on one claim, one after another. What was said is kept where the hearing is cut short.
+
+    Programs and their like come first, all of them, so that the agent hears of everything at once. What costs money
+    (`Verifier.before_run` is False) is asked only of a claim that everything before it lets pass.
+
+    Args:
+        redactor: masks secrets in what verifiers say.
+        began: told the name of each verifier that is asked.
+        used: told what the hearing has used so far.
+    """
+
+    def __init__(
+        self,
+        verifiers: Iterable[Verifier],
+        subject: Subject,
+        *,
+        redactor: Redactor | None = None,
+        began: Callable[[str], None] | None = None,
+        used: Callable[[Usage], None] | None = None,
+    ) -> None:
+        self._verifiers = sorted(verifiers, key=lambda verifier: not verifier.before_run)
+        self._subject = replace(subject, meter=self._metered)
+        self._mask = redactor or Redactor()
+        self._began, self._told = began, used
+        self._verdicts: list[Verdict] = []
+        self._asked: Verifier | None = None
+        self._usage = Usage()
+
+    async def of_claim(self) -> None:
+        """Asks about a claim of completion. A verifier that raises refutes it, also where it could start before the run
+        and cannot any more, for then its program was taken away.
+        """
+        for verifier in self._verifiers:
+            if not verifier.before_run and not all(verdict.passed for verdict in self._verdicts):
+                return
+            await self._ask(verifier)
+
+    async def before_run(self) -> None:
+        """Asks each verifier that is asked before the first iteration. Whether they pass decides nothing yet.
+
+        Raises:
+            VerifierError: one of them cannot start.
+        """
+        for verifier in self._verifiers:
+            if verifier.before_run:
+                await self._ask(verifier, starting=True)
+
+    def closed(self, cut_short: str = "") -> Verification:
+        """What was said. Of a verifier that was at work when the hearing was cut short, what it used is there."""
+        verdicts = list(self._verdicts)
+        if self._asked is not None:
+            verdict = Verdict.unknown(self._asked.name, f"It was cut short: {cut_short}.")
+            verdicts.append(verdict.model_copy(update={"usage": self._usage}))
+        return Verification(verdicts=tuple(verdicts), cut_short=cut_short)
+
+    async def _ask(self, verifier: Verifier, *, starting: bool = False) -> None:
+        self._asked, self._usage, began = verifier, Usage(), monotonic()
+        if self._began is not None:
+            self._began(verifier.name)
+        verdict = self._bounded(verifier, await self._verdict(verifier, starting=starting), monotonic() - began)
+        self._asked = None
+        self._verdicts.append(verdict)
+
+    async def _verdict(self, verifier: Verifier, *, starting: bool) -> Verdict:
+        try:
+            with anyio.move_on_after(verifier.timeout + _GRACE):
+                said = cast("object", await verifier.verify(self._subject))
+                return said if isinstance(said, Verdict) else _raised(verifier, f"it gave {type(said).__name__}")
+        except VerifierError as error:
+            if starting:
+                raise
+            return _refuted(verifier, str(error), "cannot start")
+        except (Exception, SystemExit) as error:
+            why = f"{type(error).__name__}: {error}"
+            if starting:
+                raise VerifierError(
+                    self._mask(f"The verifier {verifier.name!r} failed before the run: {why[:SIGNATURE]}."),
+                    "Mend it, or leave it out.",
+                ) from error
+            return _raised(verifier, why)
+        return _refuted(verifier, f"It was ended after {verifier.timeout + _GRACE:g} s.", "timed out")
+
+    def _bounded(self, verifier: Verifier, verdict: Verdict, duration: float) -> Verdict:
+        """The verdict as it may be kept and shown, whoever made it."""
+        return verdict.model_copy(
+            update={
+                "verifier": verifier.name,
+                "passed": verdict.passed and not verdict.undecided,
+                "output": clipped(readable(verdict.output, self._mask)),
+                "signature": "" if verdict.passed else self._mask(verdict.signature[:SIGNATURE]),
+                "duration": verdict.duration or duration,
+                "usage": verdict.usage if verdict.usage != Usage() else self._usage,
+            }
+        )
+
+    def _metered(self, usage: Usage) -> None:
+        self._usage = usage
+        if self._told is not None:
+            self._told(sum((verdict.usage for verdict in self._verdicts), usage))
+
+
+def _refuted(verifier: Verifier, why: str, signature: str) -> Verdict:
+    return Verdict(verifier=verifier.name, passed=False, output=why, signature=signature)
+
+
+def _raised(verifier: Verifier, why: str) -> Verdict:
+    return _refuted(verifier, f"The verifier itself failed: {why}.", normalised(f"failed: {why[:SIGNATURE]}"))
+
+
+async def preflight(verifiers: Iterable[Verifier], subject: Subject) -> Verification:
+    """What the verifiers say before the first iteration; see `Hearing.before_run`."""
+    hearing = Hearing(verifiers, subject)
+    await hearing.before_run()
+    return hearing.closed()
+
+
+async def judge(verifiers: Iterable[Verifier], subject: Subject) -> Verification:
+    """What the verifiers say of a claim of completion; see `Hearing.of_claim`."""
+    hearing = Hearing(verifiers, subject)
+    await hearing.of_claim()
+    return hearing.closed()
