@@ -13,7 +13,13 @@ class TestMemoryStore(StoreConformance):
         return MemoryStore()
 
 
-class TestSqlStore(StoreConformance):
+class TestSqliteStore(StoreConformance):
     @pytest.fixture
     def store(self, tmp_path) -> Store:
         return open_store(str(tmp_path / "ralph.db"))
+
+
+class TestPostgresStore(StoreConformance):
+    @pytest.fixture
+    def store(self, postgres_url) -> Store:
+        return open_store(postgres_url)

@@ -53,7 +53,7 @@ def test_memory_has_a_name():
 @pytest.mark.parametrize(
     "name",
     [
-        *("postgresql://u:secret@h/db", "http://x", "sqlite://", "sqlite:///", "sqlite:///postgresql://x"),
+        *("mysql://u:secret@h/db", "http://x", "sqlite://", "sqlite:///", "sqlite:///postgresql://x"),
         *("sqlite:///:memory:", ":memory:", "", "a\0b", "~nobody-of-that-name/x"),
     ],
 )

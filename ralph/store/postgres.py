@@ -1,0 +1,172 @@
+"""What is particular to PostgreSQL: how it is reached, how a lost answer is asked for again, what its errors mean."""
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any, ClassVar
+
+import psycopg
+from sqlalchemy import URL, Connection, NullPool, create_engine, make_url, text
+from sqlalchemy.engine.interfaces import DBAPICursor
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+
+from ralph.errors import StoreError, UsageError
+from ralph.store.database import Database
+
+__all__ = ["PostgresDatabase"]
+
+PATIENCE = 60.0
+"""Seconds to wait for another process's lock; each of ours is held for milliseconds."""
+
+SCHEMA = "ralph"
+"""Where the tables are, so that they can share a database with others; `?schema=NAME` in the URL names another."""
+
+_REACHED = {
+    "connect_timeout": "10",
+    "keepalives_idle": "20",
+    "keepalives_interval": "5",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "30000",
+    "application_name": "ralph",
+}
+"""How soon a server that has vanished is given up, for want of other words in the URL."""
+
+_POLL = 0.05
+
+_MIGRATION = 0x52414C50
+_NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
+_PATIENT = "It may pass: then resume the run; everything up to the last iteration is kept."
+_FAULTS = {
+    "25006": ("it takes no changes at present", _PATIENT),
+    "28": ("the server does not let this user in", "Check the user and the password in its URL."),
+    "3D000": ("there is no such database", "Make it with `createdb`, or name another one in the URL."),
+    "42501": ("this user may not do that", "Grant the user CREATE on the database, or name another user in the URL."),
+    "53": ("the server is out of room", "Make room on its disk or end other connections, then resume the run."),
+    "55P03": ("another process keeps it locked", "End the session that holds the lock, then try again."),
+}
+_PASSING = ("08", "25006", "40", "53", "55P03", "57P", "58")
+_LOST = ("08", "57P")
+
+
+@dataclass(frozen=True)
+class PostgresDatabase(Database):
+    """A schema in a database of a PostgreSQL server, version 13 or later; it is made where missing.
+
+    Raises:
+        UsageError: the URL makes no sense.
+    """
+
+    url: URL
+    schema: str
+
+    errors: ClassVar = (SQLAlchemyError, psycopg.Error)
+    immediate: ClassVar = False
+    clock: ClassVar = "extract(epoch from clock_timestamp())::double precision"
+
+    @classmethod
+    def named(cls, url: str) -> "PostgresDatabase":
+        """The database that a URL names, such as `postgresql://user@host/database`."""
+        scheme, _, rest = url.partition("://")
+        try:
+            parsed = make_url(f"postgresql+psycopg://{rest}")
+        except (ArgumentError, ValueError) as error:
+            raise UsageError(
+                f"{scheme}://… is no URL of a database.",
+                "Write postgresql://USER:PASSWORD@HOST:PORT/DATABASE, with % signs for what is special in a URL.",
+            ) from error
+        schema = parsed.query.get("schema", SCHEMA)
+        if not isinstance(schema, str) or not _NAME.fullmatch(schema):
+            raise UsageError(
+                f"The schema {schema!r} in the store's URL is no name that Ralph can use.",
+                "Write small letters, digits and underscores: ?schema=my_team.",
+            )
+        return cls(parsed.difference_update_query(["schema"]), schema)
+
+    @property
+    def place(self) -> str:
+        host = self.url.query.get("host")
+        shown = self.url.set(drivername="postgresql", password=None, query={"host": host} if host else {})
+        return shown.render_as_string() + (f" (schema {self.schema})" if self.schema != SCHEMA else "")
+
+    def connect(self) -> Connection:
+        own = {key: value for key, value in _REACHED.items() if key not in self.url.query}
+        engine = create_engine(self.url, poolclass=NullPool, connect_args=own, hide_parameters=True)
+        connection = engine.connect()
+        with connection.begin():
+            for setting in (f"search_path = {self.schema}", "synchronous_commit = on", f"lock_timeout = '{PATIENCE}s'"):
+                connection.execute(text(f"SET {setting}"))
+            self._require_unicode(connection)
+        return connection
+
+    def _require_unicode(self, connection: Connection) -> None:
+        encoding = connection.scalar(text("SELECT current_setting('server_encoding')"))
+        if encoding != "UTF8":
+            remedy = "Make a database for it with `createdb --encoding=UTF8 --template=template0`."
+            raise self._unusable(f"its encoding is {encoding}", remedy)
+
+    def tables(self, connection: Connection) -> Collection[str]:
+        found = text("SELECT tablename::text FROM pg_tables WHERE schemaname = :schema").bindparams(schema=self.schema)
+        return list(connection.scalars(found))
+
+    def keep_others_out(self, cursor: DBAPICursor) -> None:
+        cursor.execute(f"SELECT pg_advisory_xact_lock({_MIGRATION})")
+        cursor.execute(f"CREATE SCHEMA IF NOT EXISTS {self.schema}")
+
+    def mark(self, cursor: DBAPICursor) -> str:
+        cursor.execute("SELECT pg_current_xact_id()::text")
+        row = cursor.fetchone()
+        return row[0] if row else ""
+
+    def was_committed(self, connection: Connection, mark: str) -> bool:
+        """What a server that has not yet noticed the loss still has in its hands is waited for."""
+        status = text("SELECT pg_xact_status(CAST(:mark AS xid8))").bindparams(mark=mark)
+        deadline = monotonic() + PATIENCE
+        while (found := connection.scalar(status)) == "in progress":
+            if monotonic() > deadline:
+                raise self._unusable("it is still busy with what was given to it before", _PATIENT, passing=True)
+            connection.execute(text(f"SELECT pg_sleep({_POLL})"))
+        return found == "committed"
+
+    def is_busy(self, error: Exception) -> bool:
+        return _state(error) == "55P03"
+
+    def is_lost(self, error: Exception) -> bool:
+        if isinstance(error, DBAPIError) and error.connection_invalidated:
+            return True
+        state = _state(error)
+        return state.startswith(_LOST) if state else isinstance(_cause(error), psycopg.OperationalError)
+
+    def explain(self, error: Exception) -> StoreError:
+        state = _state(error)
+        if state == "23503":
+            return StoreError(f"The store {self.place} holds no such run.", "`ralph runs` lists those that it holds.")
+        if state.startswith("23"):
+            return StoreError(
+                f"The store {self.place} already holds what was to be added to it.",
+                "Another process seems to be at work on the same run: end one of the two.",
+            )
+        lost = self.is_lost(error)
+        known = next((_FAULTS[prefix] for prefix in (state, state[:2]) if prefix in _FAULTS), None)
+        remedy = "Check that its server runs and can be reached." if lost else "Ask who looks after the server."
+        problem, remedy = known or (self._said(error), remedy)
+        passing = lost or (bool(state) and state.startswith(_PASSING))
+        return self._unusable(problem, remedy, passing=passing)
+
+    def _unusable(self, problem: str, remedy: str, *, passing: bool = False) -> StoreError:
+        return StoreError(f"The store {self.place} cannot be used: {problem}.", remedy, passing=passing)
+
+    def _said(self, error: Exception) -> str:
+        """The database's own words in one line, without the password."""
+        said = " ".join(str(_cause(error)).split())[:400].rstrip(".")
+        password = self.url.password
+        return said.replace(str(password), "***") if password else said
+
+
+def _cause(error: Exception) -> Any:
+    return error.orig if isinstance(error, DBAPIError) else error
+
+
+def _state(error: Exception) -> str:
+    """The code that the standard gives the error; empty where it came from elsewhere than the server."""
+    return getattr(_cause(error), "sqlstate", None) or ""
