@@ -211,7 +211,7 @@ def _count(state: BreakerState, seen: Observation, stagnation: float | None) -> 
     stagnant = stagnation is not None and seen.delta is not None and seen.delta < stagnation
     rose = stagnation is None or (seen.delta is not None and not stagnant)
     over = seen.progressed or (seen.worked and not seen.failed)
-    reported = () if seen.progressed else seen.reported
+    reported = () if over else seen.reported
     return state.model_copy(
         update={
             "no_progress": _next(state.no_progress, more=idle, over=bool(over)),

@@ -188,9 +188,14 @@ def _at_a_limit(passes: Sequence[Past], repeats: int) -> _Circle | None:
 
 def _denied(passes: Sequence[Past], repeats: int) -> _Circle | None:
     last = passes[-repeats:]
-    if len(last) < repeats or not all(one.denied and not one.moved for one in last):
+    if len(last) < repeats or not all(one.denied and not _went_on(one) for one in last):
         return None
     return _Circle("permission denied", f"tools were denied in {repeats} iterations in a row", repeats)
+
+
+def _went_on(one: Past) -> bool:
+    """Whether it moved something or, where nobody knows, tells of work: of many calls one may well be turned down."""
+    return one.worked if one.moved is None else one.moved
 
 
 def _chanting(passes: Sequence[Past], _: int) -> _Circle | None:

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, Field
 
+from ralph.analysis import analyze_text
 from ralph.output import Completed, Failed, Outcome, Usage
 from ralph.plan import parse_plan
 from ralph.replay import Moves, Pass, failure_of
@@ -94,13 +95,15 @@ class Line(BaseModel, frozen=True):
         )
 
     def _outcome(self) -> Outcome:
-        """How the turn ended. Where an error is only said to be one, the reply may tell which."""
+        """How the turn ended. Where an error is only said to be one, a reply that is nothing else tells which; one that
+        was cut short at work may speak of anything.
+        """
         match self.error:
             case None | False | "":
                 return Completed()
             case True:
-                told = failure_of(self.text or "")
-                return told if told.failure != "crashed" else Failed(failure="crashed", message="it is not told why")
+                said = analyze_text(self.text or "").state in {"limited", "error"}
+                return failure_of(self.text or "") if said else Failed(failure="crashed", message="it is not told why")
             case str(text):
                 return failure_of(text)
             case dict(held):

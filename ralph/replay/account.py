@@ -87,7 +87,8 @@ class Replay:
     Args:
         run: of a run of ours: its task, workspace and plan before its first pass. Such a run has waited for its
             rate limits itself. Without it the first plan that is told stands for that before the run, and limited
-            passes after a limited one are skipped, for Ralph would have waited.
+            passes after a limited one are skipped, for Ralph would have waited; those without a login only where they
+            are known to have begun before the end of its pause.
         task: what the run was to do, where nothing more is known of it.
     """
 
@@ -147,7 +148,8 @@ class Replay:
             heard.output, seen, at=self._now, until=ended, verification=heard.verification, fingerprint=left
         )
         waits = isinstance(record.decision, Pause) and record.decision.then is None
-        if waits and self._waits and not self._waited_itself:
+        early = heard.at is not None and heard.at < self._earliest and record.tally.limited > 0
+        if (waits or early) and self._waits and not self._waited_itself:
             self._result.skipped += 1
             self._remember(seen, left)
             return

@@ -38,7 +38,8 @@ _FAILURES: tuple[tuple[FailureKind, re.Pattern[str]], ...] = (
     (
         "unavailable",
         pattern(
-            r"\b5\d\d\b|overloaded|unavailable|connection|network|econnre|enotfound|fetch failed",
+            r"\b(?:error|http|status|code)\W{1,3}5\d\d\b|\b5\d\d\W{1,2}(?:bad|gateway|internal|overloaded|server|service)|"
+            r"overloaded|unavailable|connection|network|econnre|enotfound|fetch failed",
             re.IGNORECASE,
         ),
     ),
@@ -93,10 +94,10 @@ class Pass(BaseModel, frozen=True):
     @property
     def output(self) -> Output:
         """The turn, as an executor would have given it; of its tools only the number is known. A turn of which not even
-        that is told is taken to have used one: it may have changed something.
+        that is told is taken to have used some, most of them allowed: it may have changed something.
         """
         denied = min(self.denials or 0, _MOST_CALLS)
-        used = int(not denied) if self.tools is None else min(max(self.tools - denied, 0), _MOST_CALLS)
+        used = 2 * denied + 1 if self.tools is None else min(max(self.tools - denied, 0), _MOST_CALLS)
         return Output(
             text=self.text,
             tool_calls=(_DENIED,) * denied + (_CALL,) * used,
