@@ -4,7 +4,7 @@ An `IterationRecord` holds all that resuming needs; the transcript is kept apart
 over the records: `RunState.after` takes one at a time.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, Literal
 
@@ -21,7 +21,7 @@ from ralph.strategies import Claim, limited
 from ralph.tally import Tally
 from ralph.verification import Verification
 
-__all__ = ["IterationRecord", "Owner", "PlanCount", "RunRecord", "RunState"]
+__all__ = ["IterationRecord", "Owner", "PlanCount", "RunRecord", "RunState", "Trace", "weighty"]
 
 _DIED = "Ralph's own process ended in the middle of it"
 
@@ -156,6 +156,54 @@ class RunRecord(BaseModel, frozen=True):
     duration: NonNegativeFloat = 0.0
 
 
+class Trace(BaseModel, frozen=True):
+    """What folding needs of an iteration, however long ago it was: a hundred bytes where the record has kilobytes.
+
+    Attributes:
+        limited: it met a limit of the service.
+        marks: the workspace's fingerprints after it.
+        ticked: boxes of the plan; None without a plan.
+        answered: its executor completed the turn.
+        remembered: whether its words are looked back on, and among which others; empty where they are not.
+        steers: it left a word for the next one.
+    """
+
+    number: PositiveInt
+    limited: bool = False
+    marks: tuple[str, ...] = ()
+    ticked: NonNegativeInt | None = None
+    executor: str = ""
+    answered: bool = False
+    session_id: str | None = None
+    remembered: Literal["", "limited", "worked"] = ""
+    steers: bool = False
+
+    @classmethod
+    def of(cls, record: IterationRecord) -> "Trace":
+        """That of an iteration."""
+        limited = record.limited
+        kind = "limited" if record.analysis.state == "limited" else "worked"
+        return cls(
+            number=record.number,
+            limited=limited,
+            marks=tuple(mark for mark in dict.fromkeys((record.changes.fingerprint, record.fingerprint)) if mark),
+            ticked=record.plan.done if record.plan else None,
+            executor=record.executor,
+            answered=isinstance(record.outcome, Completed),
+            session_id=record.session_id,
+            remembered=kind if record.text or not limited else "",
+            steers=following(record.decision) is not None,
+        )
+
+
+def weighty(traces: Sequence[Trace]) -> frozenset[int]:
+    """The numbers of the iterations that a fold needs whole: of the others their traces come to the same."""
+    kinds = [[trace.number for trace in traces if trace.remembered == kind] for kind in ("limited", "worked")]
+    steering = [trace.number for trace in traces if trace.steers]
+    last = [trace.number for trace in traces[-1:]]
+    return frozenset((*kinds[0][-PAST_KEPT:], *kinds[1][-PAST_KEPT:], *steering[-1:], *last))
+
+
 class RunState(BaseModel, frozen=True):
     """What the next iteration needs of the ones before: a fold over the records.
 
@@ -186,13 +234,13 @@ class RunState(BaseModel, frozen=True):
     decision: Decision | None = None
 
     @classmethod
-    def of(cls, run: RunRecord, records: Iterable[IterationRecord] = ()) -> "RunState":
-        """After the iterations of a run so far."""
+    def of(cls, run: RunRecord, records: Iterable[IterationRecord | Trace] = ()) -> "RunState":
+        """After the iterations of a run so far, the `weighty` ones whole."""
         fingerprints = ((run.fingerprint,),) if run.fingerprint else ()
         ticked = run.plan.done if run.plan else 0
         state = cls(baseline=run.fingerprint, fingerprints=fingerprints, ticked=ticked)
         for record in records:
-            state = state.after(record)
+            state = state.passed(record) if isinstance(record, Trace) else state.after(record)
         if run.breaker is not None and run.reset_after == state.number:
             state = state.model_copy(update={"breaker": run.breaker})
         if run.interrupted > state.number:
@@ -201,33 +249,41 @@ class RunState(BaseModel, frozen=True):
 
     def after(self, record: IterationRecord) -> "RunState":
         """With one more iteration."""
+        trace = Trace.of(record)
         update: dict[str, Any] = {
-            "number": record.number,
+            **self._passing(trace),
             "spent": record.spent,
             "tally": record.tally,
             "breaker": record.breaker,
-            "fingerprints": self._seen(record),
-            "ticked": max(self.ticked, record.plan.done) if record.plan else self.ticked,
             "cut_short": _cut_short(record),
             "heard": record.heard,
             "word": following(record.decision) or self.word,
             "decision": record.decision,
         }
-        if record.session_id is not None or not record.limited:
-            update |= {"session_id": record.session_id, "session_executor": record.executor}
-        if record.text or not record.limited:
+        if trace.remembered:
             update["past"] = _remembered(self.past, record.past)
-        if record.executor and isinstance(record.outcome, Completed):
-            update["executors"] = {**self.executors, record.executor: self.executors.get(record.executor, 0) + 1}
         return self.model_copy(update=update)
 
-    def _seen(self, record: IterationRecord) -> tuple[tuple[str, ...], ...]:
+    def passed(self, trace: Trace) -> "RunState":
+        """With one more iteration of which nothing but its trace matters any more."""
+        return self.model_copy(update=self._passing(trace))
+
+    def _passing(self, trace: Trace) -> dict[str, Any]:
+        update: dict[str, Any] = {"number": trace.number, "fingerprints": self._seen(trace)}
+        if trace.ticked is not None:
+            update["ticked"] = max(self.ticked, trace.ticked)
+        if trace.session_id is not None or not trace.limited:
+            update |= {"session_id": trace.session_id, "session_executor": trace.executor}
+        if trace.executor and trace.answered:
+            update["executors"] = {**self.executors, trace.executor: self.executors.get(trace.executor, 0) + 1}
+        return update
+
+    def _seen(self, trace: Trace) -> tuple[tuple[str, ...], ...]:
         """The workspace's states with the iteration's own. Waiting for a rate limit must not push older ones out."""
-        marks = tuple(mark for mark in dict.fromkeys((record.changes.fingerprint, record.fingerprint)) if mark)
-        if not record.limited:
-            return (*self.fingerprints, marks)[-FINGERPRINTS_KEPT:]
+        if not trace.limited:
+            return (*self.fingerprints, trace.marks)[-FINGERPRINTS_KEPT:]
         *before, last = self.fingerprints or ((),)
-        return (*before, tuple(dict.fromkeys((*last, *marks)))[-FINGERPRINTS_KEPT:])
+        return (*before, tuple(dict.fromkeys((*last, *trace.marks)))[-FINGERPRINTS_KEPT:])
 
     @property
     def ended(self) -> Complete | Halt | None:
