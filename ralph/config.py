@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, cast, get_args
 
-from pydantic import BaseModel, BeforeValidator, Field, PositiveFloat, SecretStr, ValidationError
+from pydantic import BaseModel, BeforeValidator, Field, PositiveFloat, PositiveInt, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, EnvSettingsSource
 
 from ralph.analysis.lexicon import Phrase
@@ -58,6 +58,7 @@ TRUSTED_ONLY = (
     "executor.permission",
     "sandbox",
     "store",
+    "verifiers",
     "verify",
     "verify_shell",
 )
@@ -163,8 +164,14 @@ class Settings(BaseModel, frozen=True, extra="forbid"):
     breaker: Breaker = Breaker()
     decision: DecisionSection = DecisionSection()
     strategy: str = Field(default="auto", description="The exit strategy.")
-    verify: tuple[str, ...] = Field(default=(), description="Programs that must succeed before a run is completed.")
+    verify: tuple[str, ...] = Field(
+        default=(), description='Programs that must succeed before a run is completed; ["none"]: nothing checks it.'
+    )
     verify_shell: tuple[str, ...] = Field(default=(), description="The same as shell commands.")
+    verifiers: tuple[str, ...] = Field(
+        default=(), description="Verifiers by name, as NAME:key=value,…; none of all three: review."
+    )
+    verify_rounds: PositiveInt = Field(default=1, le=9, description="Fresh sessions that a review takes to pass.")
     verify_timeout: Duration = Field(default=600.0, description="Of one verifier.")
     plan: str | None = Field(default=None, description="The plan file; unset: @fix_plan.md and its like.")
     promise: str | None = Field(default=None, description="Text that <promise>…</promise> must hold to say: done.")

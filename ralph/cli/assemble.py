@@ -23,6 +23,7 @@ from ralph.status import StatusField
 from ralph.store import open_store
 from ralph.verification import Verdict
 from ralph.verifiers import CommandVerifier, Subject, Verifier, parse_command
+from ralph.verifiers.registry import Materials, verifier_named
 from ralph.workspace import git_folders, open_workspace
 
 __all__ = [
@@ -36,6 +37,8 @@ __all__ = [
 ]
 
 _MOMENT = 0.5
+_NONE = "none"
+"""In place of a program to verify with: nothing checks what the agent says."""
 
 
 def runner_for(
@@ -60,9 +63,10 @@ def runner_for(
     redactor = redactor_for(settings)
     own = settings.executor
     confinement = confinement_for(settings, workspace)
-    verifiers = verifiers_for(settings, redactor, confinement)
+    agent = executor or executor_for(own, progress=progress, confinement=confinement)
+    verifiers = verifiers_for(settings, agent, redactor, confinement)
     return Runner(
-        executor=executor or executor_for(own, progress=progress, confinement=confinement),
+        executor=agent,
         breaker=CircuitBreaker(settings.breaker_settings()),
         store=open_store(settings.store),
         workspace=open_workspace(workspace, noise=settings.noise),
@@ -164,13 +168,29 @@ def confinement_for(settings: Settings, workspace: Path) -> Confinement:
     )
 
 
-def verifiers_for(settings: Settings, redactor: Redactor, confinement: Confinement | None = None) -> list[Verifier]:
-    """The verifiers that the settings name, programs first."""
-    commands = [*map(parse_command, settings.verify), *settings.verify_shell]
-    return [
-        CommandVerifier(command, timeout=settings.verify_timeout, redactor=redactor, confinement=confinement)
+def verifiers_for(
+    settings: Settings, executor: Executor, redactor: Redactor, confinement: Confinement | None = None
+) -> list[Verifier]:
+    """The verifiers that the settings name, programs first; a review where they name none.
+
+    Raises:
+        UsageError: one of them cannot be read, or has keys that it does not know.
+    """
+    materials = Materials(
+        executor,
+        redactor,
+        confinement or Confinement(),
+        timeout=settings.verify_timeout,
+        rounds=settings.verify_rounds,
+    )
+    none = settings.verify == (_NONE,)
+    commands = [*(() if none else map(parse_command, settings.verify)), *settings.verify_shell]
+    programs = [
+        CommandVerifier(command, timeout=materials.timeout, redactor=redactor, confinement=materials.confinement)
         for command in commands
     ]
+    named = [verifier_named(text, materials) for text in settings.verifiers]
+    return [*programs, *named] or ([] if none else [verifier_named("review", materials)])
 
 
 class _Announced(Verifier):

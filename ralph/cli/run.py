@@ -109,6 +109,16 @@ Verify = Annotated[
     _setting("--verify", "CMD", _ENDS, "A program that must succeed then; repeatable. none: nothing checks it."),
 ]
 VerifyShell = Annotated[list[str] | None, _setting("--verify-shell", "CMD", _ENDS, "The same as a shell command.")]
+NamedVerifier = Annotated[
+    list[str] | None,
+    _setting(
+        "--verifier",
+        "NAME:KEY=VALUE,…",
+        _ENDS,
+        "A verifier by name: command, shell or review (a fresh session of the agent judges the work; the default where "
+        "nothing else checks it).",
+    ),
+]
 Plan = Annotated[str | None, _setting("--plan", "FILE", _ENDS, "The checklist; else @fix_plan.md or its like.")]
 Promise = Annotated[
     str | None, _setting("--promise", "TEXT", _ENDS, "What <promise>…</promise> must hold to say: done.")
@@ -152,6 +162,7 @@ def run(
     strategy: StrategyName = None,
     verify: Verify = None,
     verify_shell: VerifyShell = None,
+    verifier: NamedVerifier = None,
     plan: Plan = None,
     promise: Promise = None,
     trust: Trust = False,
@@ -170,7 +181,7 @@ def run(
     folder = workspace_folder(directory)
     flags = {flag: given[flag.removeprefix("--").replace("-", "_")] for flag in FLAGS}
     if verify == ["none"]:
-        flags |= {"--verify": [], "--verify-shell": verify_shell or []}
+        flags |= {"--verify-shell": verify_shell or [], "--verifier": verifier or []}
     settings = read_settings(folder, flags, trust=trust).settings
     from ralph.cli.assemble import runner_for
     from ralph.cli.prompt import read_prompt

@@ -36,6 +36,7 @@ FLAGS: Mapping[str, str] = {
     "--strategy": "strategy",
     "--verify": "verify",
     "--verify-shell": "verify_shell",
+    "--verifier": "verifiers",
     "--plan": "plan",
     "--promise": "promise",
     "--store": "store",

@@ -33,6 +33,9 @@ from ralph.prompt import Prompt
 
 __all__ = ["CopilotSDKExecutor"]
 
+_READERS = ["glob", "grep", "rg", "view"]
+"""The tools of a turn that only looks. What they may read is the policy's."""
+
 
 class CopilotSDKExecutor(CopilotExecutor):
     """Runs the agent of GitHub Copilot through its SDK; `program` is then the runtime."""
@@ -49,7 +52,7 @@ class CopilotSDKExecutor(CopilotExecutor):
             "streaming": True,
         }
         if turn.read_only:
-            options["skip_custom_instructions"] = True
+            options |= {"skip_custom_instructions": True, "available_tools": _READERS}
         if self.model:
             options["model"] = self.model
         if self.base_url:

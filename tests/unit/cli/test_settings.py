@@ -13,6 +13,7 @@ from ralph.cli.run import app
 from ralph.cli.settings import FLAGS, read_settings
 from ralph.config import Settings, Source, load_settings
 from ralph.errors import SettingError, UnknownNameError, UntrustedSettingsError, UsageError
+from ralph.testing import ScriptedExecutor
 
 
 def test_each_source_gives_way_to_the_next(workspace: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,7 +149,7 @@ def test_unknown_names_offer_the_nearest(workspace: Path) -> None:
 def test_a_verify_command_with_a_shell_operator_names_the_other_flag(workspace: Path) -> None:
     settings = read_settings(workspace, {"--verify": ["pytest | tee x"]}).settings
     with pytest.raises(UsageError, match="--verify-shell"):
-        verifiers_for(settings, redactor_for(settings))
+        verifiers_for(settings, ScriptedExecutor(), redactor_for(settings))
 
 
 def test_kept_settings_hold_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,199 @@
+"""The verifiers that go by a name, as in `--verifier review:rounds=2,timeout=5m`.
+
+Behind the name come keys and their values, with commas in between. A comma within quotes separates nothing, and neither
+does `\\,`. Quotes around a whole value are taken off; others stay, for the shell or program that the value is for:
+
+```
+command:command=pytest -q,timeout=15m
+command:command="pytest -q tests/unit,tests/api"
+command:command=python -c 'print(1, 2)'
+```
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from pydantic import BaseModel, Field, ValidationError
+
+from ralph.config import Duration
+from ralph.confinement import Confinement
+from ralph.errors import UnknownNameError, UsageError, nearest
+from ralph.executors.base import Executor
+from ralph.redact import Redactor
+from ralph.verifiers.base import Verifier
+from ralph.verifiers.command import CommandVerifier, parse_command
+from ralph.verifiers.review import ReviewVerifier
+
+__all__ = ["VERIFIERS", "Materials", "VerifierKind", "parse_specification", "verifier_named"]
+
+_QUOTES = "\"'"
+_REMEDY = "Write it as NAME:key=value,key=value; a value with commas stands in quotes."
+
+
+class Materials(NamedTuple):
+    """What every verifier may be made of.
+
+    Attributes:
+        executor: the run's.
+        timeout: of one verifier, where its own keys do not say; in seconds.
+        rounds: of a review, where its own keys do not say.
+    """
+
+    executor: Executor
+    redactor: Redactor
+    confinement: Confinement
+    timeout: float = 600.0
+    rounds: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class VerifierKind:
+    """A kind of verifier.
+
+    Attributes:
+        about: what it does, in a few words.
+        keys: the model of its keys and their values.
+        build: makes one from the keys, an instance of that model, and the materials.
+    """
+
+    name: str
+    about: str
+    keys: type[BaseModel]
+    build: Callable[[Any, Materials], Verifier]
+
+
+class _CommandKeys(BaseModel, frozen=True, extra="forbid"):
+    command: str = Field(min_length=1, description="What is run.")
+    timeout: Duration | None = Field(default=None, description="How long it may take; unset: verify_timeout.")
+
+
+class _ReviewKeys(BaseModel, frozen=True, extra="forbid"):
+    rounds: int | None = Field(default=None, ge=1, le=9, description="Fresh sessions that must agree: verify_rounds.")
+    timeout: Duration | None = Field(default=None, description="Of all together; unset: verify_timeout.")
+    diff: int = Field(default=60_000, ge=1_000, le=1_000_000, description="Characters of the changes that it is shown.")
+
+
+def _command(keys: _CommandKeys, materials: Materials) -> Verifier:
+    return _program(parse_command(keys.command), keys, materials)
+
+
+def _shell(keys: _CommandKeys, materials: Materials) -> Verifier:
+    return _program(keys.command, keys, materials)
+
+
+def _program(command: tuple[str, ...] | str, keys: _CommandKeys, materials: Materials) -> Verifier:
+    return CommandVerifier(
+        command,
+        timeout=keys.timeout or materials.timeout,
+        redactor=materials.redactor,
+        confinement=materials.confinement,
+    )
+
+
+def _review(keys: _ReviewKeys, materials: Materials) -> Verifier:
+    return ReviewVerifier(
+        materials.executor,
+        rounds=keys.rounds or materials.rounds,
+        timeout=keys.timeout or materials.timeout,
+        diff=keys.diff,
+        redactor=materials.redactor,
+    )
+
+
+VERIFIERS: Mapping[str, VerifierKind] = {
+    kind.name: kind
+    for kind in (
+        VerifierKind("command", "a program and its arguments must end with status 0", _CommandKeys, _command),
+        VerifierKind("review", "a fresh session of the agent must find the work done", _ReviewKeys, _review),
+        VerifierKind("shell", "a shell command must end with status 0", _CommandKeys, _shell),
+    )
+}
+"""The kinds by name."""
+
+
+def verifier_named(text: str, materials: Materials, kinds: Mapping[str, VerifierKind] = VERIFIERS) -> Verifier:
+    """The verifier of a specification.
+
+    Raises:
+        UnknownNameError: there is no such kind.
+        UsageError: a key is unknown, missing, given twice or has a value that will not do.
+    """
+    name, values = parse_specification(text)
+    if name not in kinds:
+        raise UnknownNameError("verifier", name, kinds)
+    kind = kinds[name]
+    try:
+        keys = kind.keys.model_validate(values)
+    except ValidationError as error:
+        raise _refused(kind, error) from None
+    return kind.build(keys, materials)
+
+
+def parse_specification(text: str) -> tuple[str, dict[str, str]]:
+    """The name and the keys of a specification; see the module for the quoting.
+
+    Raises:
+        UsageError: it cannot be read.
+    """
+    name, _, rest = text.partition(":")
+    values: dict[str, str] = {}
+    for part in _parts(text, rest) if rest.strip() else ():
+        key, equals, value = part.partition("=")
+        key = key.strip()
+        if not equals or not _KEY.fullmatch(key):
+            raise UsageError(f"The verifier {_shown(text)} cannot be read at {_shown(part)}.", _REMEDY)
+        if key in values:
+            raise UsageError(f"The verifier {_shown(text)} gives {key!r} twice.", "Give it once.")
+        values[key] = _bare(value.strip())
+    return name.strip(), values
+
+
+_KEY = re.compile(r"[A-Za-z][\w-]{0,63}")
+
+
+def _parts(text: str, rest: str) -> Iterator[str]:
+    """What stands between the commas that separate."""
+    quote, part = "", ""
+    escaped = False
+    for character in rest:
+        if escaped:
+            part += "," if character == "," else f"\\{character}"
+            escaped = False
+        elif character == "\\":
+            escaped = True
+        elif character == "," and not quote:
+            yield part
+            part = ""
+        else:
+            if character in _QUOTES and quote in {"", character}:
+                quote = "" if quote else character
+            part += character
+    if quote:
+        raise UsageError(f"The verifier {_shown(text)} has an open {quote}.", "Close the quotation.")
+    yield part + "\\" * escaped
+
+
+def _bare(value: str) -> str:
+    """A value without the quotes around the whole of it."""
+    whole = len(value) > 1 and value[0] in _QUOTES and value.find(value[0], 1) == len(value) - 1
+    return value[1:-1] if whole else value
+
+
+def _refused(kind: VerifierKind, error: ValidationError) -> UsageError:
+    found = error.errors()
+    first = next((each for each in found if each["type"] == "extra_forbidden"), found[0])
+    key = str(first["loc"][0]) if first["loc"] else ""
+    given = f"The verifier {kind.name!r}"
+    if first["type"] == "extra_forbidden":
+        return UsageError(f"{given} has no key {key!r}.", nearest(key, kind.keys.model_fields))
+    about = kind.keys.model_fields[key].description if key in kind.keys.model_fields else ""
+    if first["type"] == "missing":
+        return UsageError(f"{given} needs the key {key!r}.", f"Write {kind.name}:{key}=… {about}".strip())
+    reason = first["msg"].removeprefix("Value error, ").replace("Input should", "it should", 1)
+    return UsageError(f"{given}: {key} is {_shown(str(first['input']))}, which will not do: {reason}.", about or "")
+
+
+def _shown(text: str) -> str:
+    return repr(Redactor()(text if len(text) <= 200 else f"{text[:199]}…"))
