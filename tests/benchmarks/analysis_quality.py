@@ -147,15 +147,19 @@ def replayed(folder: Path, variant: str) -> Iterator[tuple[list[Row], Replayed]]
 
 
 def saved_and_cut(folder: Path, variant: str) -> Row:
-    """Of the passes without progress, and of their cost, the share after the stop; of those with progress, too."""
+    """Of the passes without progress, and of their cost, the share that Ralph would not have made: those after its
+    stop, and those within its pauses; of those with progress, too.
+    """
     idle: list[tuple[float, bool]] = []
     useful: list[bool] = []
     stops: dict[str, int] = {}
     for passes, result in replayed(folder, variant):
-        last = len(passes) if result.stopped_at is None else result.stopped_at
+        made = {step.index for step in result.steps}
         stops[str(result.stop_reason)] = stops.get(str(result.stop_reason), 0) + 1
-        idle += [(row["cost"] or 0.0, index > last) for index, row in enumerate(passes) if row["progress"] is False]
-        useful += [index > last for index, row in enumerate(passes) if row["progress"] is True]
+        idle += [
+            (row["cost"] or 0.0, index not in made) for index, row in enumerate(passes) if row["progress"] is False
+        ]
+        useful += [index not in made for index, row in enumerate(passes) if row["progress"] is True]
     spent = sum(cost for cost, _ in idle)
     return {
         "cost_saved": round(sum(cost for cost, after in idle if after) / spent, 3) if spent else None,

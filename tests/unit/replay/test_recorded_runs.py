@@ -35,8 +35,8 @@ class Told:
         return Line.model_validate({"text": self.text, **(counts | changes if fully else {})})
 
 
-def worked(text: str, files: int | None = None, **more: int) -> Told:
-    return Told(text, tools=24, files=files, **more)
+def worked(text: str, files: int | None = None, denials: int = 0) -> Told:
+    return Told(text, tools=24, files=files, denials=denials)
 
 
 def status(word: str, signal: bool, files: int, recommendation: str) -> str:
