@@ -155,7 +155,7 @@ class Journal:
                 self._failure = self._failure or error
                 raise
         del self._pending[:taken]
-        if not self._pending:
+        if taken and not self._pending:  # else `flush_groups` may be waiting for this very one
             self._more = anyio.Event()
         self._seq += len(kept)
         self._flushed_at = monotonic()
