@@ -6,7 +6,7 @@ from typing import Self
 
 from ralph.control import Request
 from ralph.events import Event
-from ralph.record import IterationRecord, RunRecord
+from ralph.record import IterationRecord, RunRecord, RunState, Trace, weighty
 
 __all__ = ["LEASE", "Store", "named"]
 
@@ -86,6 +86,21 @@ class Store:
     def iterations(self, run_id: str) -> AsyncIterator[IterationRecord]:
         """The finished iterations of a run, in order."""
         raise NotImplementedError
+
+    async def iteration(self, run_id: str, number: int) -> IterationRecord | None:
+        """One finished iteration of a run; None where there is none of that number."""
+        raise NotImplementedError
+
+    async def traces(self, run_id: str) -> list[Trace]:
+        """What folding needs of the finished iterations of a run, in order."""
+        raise NotImplementedError
+
+    async def state(self, run: RunRecord) -> RunState:
+        """How far a run has come: the fold over its iterations, of which few have to be read for it."""
+        traces = await self.traces(run.id)
+        read = [await self.iteration(run.id, number) for number in sorted(weighty(traces))]
+        whole = {record.number: record for record in read if record is not None}
+        return RunState.of(run, [whole.get(trace.number, trace) for trace in traces])
 
     def events(self, run_id: str, *, after: int = 0) -> AsyncIterator[Event]:
         """The events of a run with a greater `seq`, in order. Types that this version does not know are passed over."""

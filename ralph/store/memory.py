@@ -7,7 +7,7 @@ from time import monotonic
 from ralph.control import Request
 from ralph.errors import OwnershipLostError, RunOwnedError, StoreError
 from ralph.events import Event
-from ralph.record import IterationRecord, RunRecord
+from ralph.record import IterationRecord, RunRecord, Trace
 from ralph.store.base import LEASE, Store, named
 
 __all__ = ["MemoryStore"]
@@ -106,6 +106,13 @@ class MemoryStore(Store):
         if kept := self._kept.get(run_id):
             for number in sorted(kept.iterations):
                 yield kept.iterations[number]
+
+    async def iteration(self, run_id: str, number: int) -> IterationRecord | None:
+        kept = self._kept.get(run_id)
+        return kept.iterations.get(number) if kept else None
+
+    async def traces(self, run_id: str) -> list[Trace]:
+        return [Trace.of(iteration) async for iteration in self.iterations(run_id)]
 
     async def events(self, run_id: str, *, after: int = 0) -> AsyncIterator[Event]:
         if kept := self._kept.get(run_id):

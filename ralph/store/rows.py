@@ -2,17 +2,17 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
 
 from ralph.control import Request
 from ralph.errors import RecordError
 from ralph.events import Event, parse_event
-from ralph.record import IterationRecord, RunRecord
+from ralph.record import IterationRecord, RunRecord, Trace
 
 __all__ = [
     "clean",
@@ -22,11 +22,14 @@ __all__ = [
     "read_iteration",
     "read_request",
     "read_run",
+    "read_traces",
     "request_row",
     "run_row",
+    "trace_row",
 ]
 
 _R = TypeVar("_R")
+_TRACES = TypeAdapter(list[Trace])
 _NOWHERE_KEPT = re.compile("[\0\ud800-\udfff]")
 
 
@@ -42,6 +45,10 @@ def run_row(run: RunRecord) -> dict[str, Any]:
 
 def iteration_row(run_id: str, iteration: IterationRecord) -> dict[str, Any]:
     return {"run_id": run_id, "number": iteration.number, "record": _json(iteration)}
+
+
+def trace_row(run_id: str, trace: Trace) -> dict[str, Any]:
+    return {"run_id": run_id, "number": trace.number, "body": clean(trace.model_dump_json(exclude_defaults=True))}
 
 
 def event_rows(run_id: str, events: Iterable[Event]) -> list[dict[str, Any]]:
@@ -63,6 +70,14 @@ def read_run(run_id: str, record: str) -> RunRecord:
 
 def read_iteration(run_id: str, number: int, record: str) -> IterationRecord:
     return _read(IterationRecord.model_validate_json, record, f"The record of iteration {number} of run {run_id}")
+
+
+def read_traces(bodies: Sequence[str]) -> list[Trace] | None:
+    """The traces; None where one of them is not as this version of Ralph would have written it."""
+    try:
+        return _TRACES.validate_json(f"[{','.join(bodies)}]")
+    except ValidationError:
+        return None
 
 
 def read_event(run_id: str, seq: int, body: str) -> Event | None:

@@ -18,7 +18,7 @@ import anyio
 from ralph.control import Request
 from ralph.errors import StoreError, StoreUnusableError
 from ralph.events import Event
-from ralph.record import IterationRecord, RunRecord
+from ralph.record import IterationRecord, RunRecord, Trace
 from ralph.store import ownership
 from ralph.store.base import LEASE, Store, named
 from ralph.store.database import Database
@@ -106,6 +106,15 @@ class SqlStore(Store):
             for iteration in page:
                 yield iteration
             after = page[-1].number
+
+    async def iteration(self, run_id: str, number: int) -> IterationRecord | None:
+        return await self._do(Tables.iteration, run_id, number)
+
+    async def traces(self, run_id: str) -> list[Trace]:
+        traces: list[Trace] = []
+        while page := await self._do(Tables.traces, run_id, traces[-1].number if traces else 0):
+            traces += page
+        return traces
 
     async def events(self, run_id: str, *, after: int = 0) -> AsyncIterator[Event]:
         while page := await self._do(Tables.events, run_id, after):

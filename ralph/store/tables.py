@@ -24,7 +24,7 @@ from sqlalchemy.engine.interfaces import DBAPICursor
 
 from ralph.errors import OwnershipLostError, RunOwnedError, StoreError
 from ralph.events import Event
-from ralph.record import IterationRecord, RunRecord
+from ralph.record import IterationRecord, RunRecord, Trace
 from ralph.store import rows, schema
 from ralph.store.database import Database
 from ralph.store.statement import Statement
@@ -36,6 +36,9 @@ _T = TypeVar("_T")
 PAGE_ROWS = 500
 PAGE_CHARACTERS = 1_000_000
 """Whichever is reached first ends a page; a page has one row at least."""
+
+TRACES = 2000
+"""How many are read at once."""
 
 _UPDATE_RUN = (
     update(schema.runs)
@@ -72,6 +75,7 @@ class Tables:
         self._insert_run = Statement(insert(schema.runs), connection)
         self._update_run = Statement(_UPDATE_RUN, connection)
         self._insert_iteration = Statement(insert(schema.iterations), connection)
+        self._insert_trace = Statement(insert(schema.traces), connection)
         self._insert_event = Statement(insert(schema.events), connection)
 
     @classmethod
@@ -166,6 +170,7 @@ class Tables:
     ) -> None:
         event_rows = rows.event_rows(run_id, events)
         iteration_rows = [rows.iteration_row(run_id, iteration)] if iteration else []
+        trace_rows = [rows.trace_row(run_id, Trace.of(iteration))] if iteration else []
         run_rows = [{**rows.run_row(run), "run_id": run_id}] if run else []
         self._before_append(patient=patient)
 
@@ -173,6 +178,7 @@ class Tables:
             self.require(cursor, run_id, owner)
             self._insert_event.execute(cursor, event_rows)
             self._insert_iteration.execute(cursor, iteration_rows)
+            self._insert_trace.execute(cursor, trace_rows)
             self._update_run.execute(cursor, run_rows)
 
         self.transact(work)
@@ -210,6 +216,23 @@ class Tables:
         it = schema.iterations.c
         statement = select(it.number, it.record).where(it.run_id == run_id, it.number > after).order_by(it.number)
         return [rows.read_iteration(run_id, *row) for row in self.page(statement.limit(PAGE_ROWS))]
+
+    def iteration(self, run_id: str, number: int) -> IterationRecord | None:
+        it = schema.iterations.c
+        found = self.all(select(it.record).where(it.run_id == run_id, it.number == number))
+        return rows.read_iteration(run_id, number, found[0].record) if found else None
+
+    def traces(self, run_id: str, after: int) -> list[Trace]:
+        """The traces next after that number. Those that this version did not write are made of the records anew."""
+        it, trace = schema.iterations.c, schema.traces.c
+        both = schema.iterations.outerjoin(schema.traces, (trace.run_id == it.run_id) & (trace.number == it.number))
+        statement = select(it.number, trace.body).select_from(both).where(it.run_id == run_id, it.number > after)
+        found = self.all(statement.order_by(it.number).limit(TRACES))
+        bodies = [row.body for row in found if row.body is not None]
+        traces = rows.read_traces(bodies) if len(bodies) == len(found) else None
+        if traces is None:
+            return [Trace.of(record) for record in self.iterations(run_id, after)]
+        return traces
 
     def events(self, run_id: str, after: int) -> list[tuple[int, Event | None]]:
         """The events next after that `seq`, each with its own; None for a type that this version does not know."""
