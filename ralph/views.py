@@ -14,6 +14,7 @@ from ralph.events import (
     BreakerChanged,
     Event,
     ExecutorFellBack,
+    Extended,
     IterationFinished,
     IterationStarted,
     MessageReceived,
@@ -25,6 +26,7 @@ from ralph.events import (
     ToolFinished,
     ToolStarted,
     VerificationFinished,
+    VerificationStarted,
 )
 from ralph.output import Usage
 from ralph.record import PlanCount
@@ -93,6 +95,7 @@ class RunView(BaseModel, frozen=True):
         message: the end of its last message, or of the one under way.
         message_ended: whether what it says next is another message.
         since: when the iteration under way began.
+        paused_until: None also of a pause that a person has to end.
     """
 
     run_id: str = ""
@@ -188,6 +191,11 @@ def _(event: ExecutorFellBack, view: RunView) -> dict[str, object]:
 
 
 @_changes.register
+def _(event: VerificationStarted, view: RunView) -> dict[str, object]:
+    return {"activity": f"verifying: {event.verifier}"}
+
+
+@_changes.register
 def _(event: VerificationFinished, view: RunView) -> dict[str, object]:
     return {"activity": "verified" if event.passed else "verification failed"}
 
@@ -217,6 +225,12 @@ def _(event: IterationFinished, view: RunView) -> dict[str, object]:
 @_changes.register
 def _(event: Paused, view: RunView) -> dict[str, object]:
     return {"state": "paused", "paused_until": event.until, "activity": event.reason}
+
+
+@_changes.register
+def _(event: Extended, view: RunView) -> dict[str, object]:
+    most = event.limits.get("max_iterations")
+    return {} if most is None else {"max_iterations": int(most)}
 
 
 @_changes.register

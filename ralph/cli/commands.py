@@ -1,5 +1,6 @@
 """The table of commands, and the group that imports a command's module when it is called."""
 
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -9,8 +10,27 @@ import typer.main
 
 __all__ = ["command"]
 
-_COMMANDS = ("run", "demo", "runs", "show", "analyze", "replay", "breaker", "init", "doctor", "config")
-"""In the order of `ralph --help`. Each is a module of this package with a `typer.Typer` called `app`."""
+_COMMANDS: Mapping[str, str] = {
+    "run": "run:app",
+    "resume": "resume:app",
+    "pause": "control:pausing",
+    "stop": "control:stopping",
+    "tell": "control:telling",
+    "extend": "control:extending",
+    "demo": "demo:app",
+    "runs": "runs:app",
+    "show": "show:app",
+    "logs": "logs:app",
+    "analyze": "analyze:app",
+    "replay": "replay:app",
+    "breaker": "breaker:app",
+    "init": "init:app",
+    "doctor": "doctor:app",
+    "config": "config:app",
+}
+"""In the order of `ralph --help`: the module of this package, and the `typer.Typer` in it."""
+
+_ALIASES = {"continue": "resume"}
 
 
 class _LazyGroup(typer.core.TyperGroup):
@@ -20,9 +40,11 @@ class _LazyGroup(typer.core.TyperGroup):
         return list(_COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if cmd_name not in _COMMANDS:
+        place = _COMMANDS.get(_ALIASES.get(cmd_name, cmd_name))
+        if place is None:
             return None
-        found = typer.main.get_command(import_module(f"ralph.cli.{cmd_name}").app)
+        module, _, name = place.partition(":")
+        found = typer.main.get_command(getattr(import_module(f"ralph.cli.{module}"), name))
         found.name = cmd_name
         _without_types_of_flags(found)
         return found

@@ -1,5 +1,6 @@
 """Finding runs in the store."""
 
+import socket
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -8,10 +9,12 @@ import psutil
 
 from ralph.cli.settings import read_settings
 from ralph.errors import UsageError
+from ralph.ownership import has_died, is_here
+from ralph.process_tree import lives
 from ralph.record import RunRecord
 from ralph.store import Store, default_path, open_store
 
-__all__ = ["find_run", "is_alive", "opened_store", "state_of"]
+__all__ = ["find_run", "is_alive", "opened_store", "state_of", "where"]
 
 
 @asynccontextmanager
@@ -41,7 +44,9 @@ async def find_run(store: Store, name: str) -> RunRecord:
 
 
 def _exists(place: str | None) -> bool:
-    """Whether the file of a store that `open_store` has taken for one is there, or is kept from us."""
+    """Whether the file of a store that `open_store` has taken for one is there, or is kept from us; a server's is."""
+    if place and "://" in place and not place.startswith("sqlite:///"):
+        return True
     path = Path(place.removeprefix("sqlite:///")).expanduser() if place else default_path()
     try:
         path.stat()
@@ -53,11 +58,14 @@ def _exists(place: str | None) -> bool:
 
 
 def is_alive(run: RunRecord) -> bool:
-    """Whether the process that had an unfinished run is still there."""
-    if run.state == "finished" or run.pid <= 0:
+    """Whether the process that had an unfinished run is still there, as far as can be told from here."""
+    if run.state == "finished":
         return False
+    if run.owner is not None:
+        elsewhere = run.owner.host != socket.gethostname()
+        return not has_died(run.owner) and (is_here(run.owner) or elsewhere)
     try:
-        return psutil.Process(run.pid).status() != psutil.STATUS_ZOMBIE
+        return run.pid > 0 and lives(psutil.Process(run.pid))
     except psutil.Error:
         return False
 
@@ -67,3 +75,10 @@ def state_of(run: RunRecord) -> str:
     if run.state == "finished":
         return run.stop_reason or "finished"
     return run.state if is_alive(run) else "crashed"
+
+
+def where(run: RunRecord) -> str:
+    """The process that has a run, for people."""
+    if run.owner is None or is_here(run.owner):
+        return f"process {run.pid}"
+    return f"process {run.owner.pid} on {run.owner.host}"

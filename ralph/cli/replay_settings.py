@@ -1,10 +1,9 @@
 """What a replay is judged by: the settings in force, or those of a stored run, and what `--set` says."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
 
-from ralph.breaker import BreakerSettings
+from ralph.cli.frozen import frozen
 from ralph.cli.settings import read_settings
 from ralph.config import SettingsFound, Source, load_settings
 from ralph.errors import SettingError
@@ -52,19 +51,9 @@ def _judging(found: SettingsFound) -> Judging:
 
 def _frozen(run: RunRecord) -> Source | None:
     """The settings that a run was made with; None where they are not known, or not those of this version."""
-    values: dict[str, Any] = {**run.settings}
-    breaker: object = values.get("breaker")
-    if values.get("preset") and isinstance(breaker, dict):
-        values["breaker"] = dict(_own(cast("Mapping[str, Any]", breaker)))
-    source = Source(f"the settings of run {run.id}", values)
+    source = frozen(run)
     try:
         load_settings([source])
     except SettingError:
         return None
-    return source if values else None
-
-
-def _own(breaker: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """What was set beside a preset: they are stored with the defaults, which would go before those of the preset."""
-    defaults = BreakerSettings().model_dump()
-    return ((name, value) for name, value in breaker.items() if value != defaults.get(name))
+    return source if source.values else None

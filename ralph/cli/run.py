@@ -8,11 +8,13 @@ import typer
 from ralph.cli.options import Folder
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from ralph.display import Display
     from ralph.record import RunRecord
     from ralph.runner import Runner
 
-__all__ = ["app", "exit_code", "run_to_end"]
+__all__ = ["app", "exit_code", "look_up", "run_to_end", "to_end"]
 
 app = typer.Typer(add_completion=False)
 
@@ -189,7 +191,7 @@ def run(
 
     task = read_prompt(prompt, file)
     endpoint = settings.executor.base_url
-    shown = open_display(settings.display, look_up=_look_up(settings.store), endpoint=bool(endpoint))
+    shown = open_display(settings.display, look_up=look_up(settings.store), endpoint=bool(endpoint))
     runner = runner_for(settings, workspace=folder, hooks=[shown], progress=shown.progress, verifying=shown.verifying)
     record = run_to_end(runner, task, shown, endpoint=endpoint)
     return exit_code(record)
@@ -197,6 +199,17 @@ def run(
 
 def run_to_end(runner: "Runner", task: str, display: "Display", *, endpoint: str | None = None) -> "RunRecord":
     """Runs a task under a display; signals end it in good order."""
+    return to_end(runner, lambda: runner.run(task), display, endpoint=endpoint)
+
+
+def to_end(
+    runner: "Runner",
+    work: "Callable[[], Awaitable[RunRecord]]",
+    display: "Display",
+    *,
+    endpoint: str | None = None,
+) -> "RunRecord":
+    """Has a runner do its work under a display; signals end it in good order."""
     import anyio
 
     from ralph.cli.signals import cancelled_by_signals
@@ -206,13 +219,13 @@ def run_to_end(runner: "Runner", task: str, display: "Display", *, endpoint: str
         if endpoint:
             await check_endpoint(endpoint)
         async with cancelled_by_signals(runner, display), runner:
-            return await runner.run(task)
+            return await work()
 
     with display:
         return anyio.run(whole)
 
 
-def _look_up(store: str | None) -> str:
+def look_up(store: str | None) -> str:
     """The command that shows the run later; none does where it is not kept."""
     import shlex
 

@@ -9,6 +9,7 @@ from ralph.cli.options import AsJson, StoreName
 
 if TYPE_CHECKING:
     from ralph.record import RunRecord
+    from ralph.store import Store
 
 __all__ = ["app"]
 
@@ -42,7 +43,13 @@ async def _runs(store: str | None, folder: Path | None, limit: int) -> "list[Run
     from ralph.cli.lookup import opened_store
 
     async with opened_store(store, folder) as opened:
-        return await opened.runs(workspace=str(folder) if folder else None, limit=limit)
+        found = await opened.runs(workspace=str(folder) if folder else None, limit=limit)
+        return [run if run.finished_at else await _so_far(opened, run) for run in found]
+
+
+async def _so_far(store: "Store", run: "RunRecord") -> "RunRecord":
+    """A run without an end, with the number of its iterations until now."""
+    return run.model_copy(update={"iterations": await store.last_iteration(run.id)})
 
 
 def _as_json(run: "RunRecord") -> dict[str, Any]:
@@ -64,6 +71,6 @@ def _print(found: "list[RunRecord]") -> None:
         if ended == "completed":
             ended += ", verified" if run.verified else ", not verified"
         took = duration(run.duration) if run.finished_at else ""
-        number = str(run.iterations) if run.finished_at else ""
-        rows.append((run.id, when(run.started_at), ended.replace("_", " "), number, took, one_line(run.task, 100)))
+        ended = ended.replace("_", " ")
+        rows.append((run.id, when(run.started_at), ended, str(run.iterations), took, one_line(run.task, 100)))
     print_table(("run", "started", "ended", "iterations", "took", "task"), rows)

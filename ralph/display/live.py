@@ -151,6 +151,8 @@ class LiveDisplay(PlainDisplay):
         from rich.text import Text
 
         view = self.view
+        if view.state == "paused" and view.paused_until is None:
+            return Text(f"paused: {one_line(view.activity)}", style="yellow")
         if view.state == "paused" and view.paused_until:
             left = max(0.0, (view.paused_until - datetime.now(UTC)).total_seconds())
             until = f"{view.paused_until.astimezone():%H:%M:%S}"

@@ -13,13 +13,16 @@ from ralph.events import (
     Diagnosed,
     Event,
     ExecutorFellBack,
+    Extended,
     IterationFinished,
     IterationStarted,
     MessageReceived,
+    OrphansEnded,
     Paused,
     Resumed,
     RunFinished,
     RunStarted,
+    Told,
     ToolFinished,
     VerificationFinished,
 )
@@ -120,7 +123,8 @@ class PlainDisplay(Display):
             if not event.iteration:
                 self.say(event.at, "verify", f"{verdict.verifier} does not succeed yet {took}")
                 continue
-            self.say(event.at, "verify", f"{verdict.verifier} fails {took}", style="red")
+            style = "yellow" if verdict.undecided else "red"
+            self.say(event.at, "verify", f"{verdict.verifier} {verdict.word} {took}", style=style)
             if verdict.output:
                 self.say(event.at, "", verdict.output, most=_OUTPUT_LINES)
 
@@ -145,11 +149,30 @@ class PlainDisplay(Display):
 
     @_tell.register
     def _(self, event: Paused) -> None:
-        self.say(event.at, "paused", f"until {event.until.astimezone():%H:%M:%S}: {event.reason}", style="yellow")
+        if event.until is not None:
+            until = f"until {event.until.astimezone():%H:%M:%S}: "
+        else:
+            until = f"until `ralph resume {event.run_id}`: " if event.seq else ""
+        self.say(event.at, "paused", f"{until}{event.reason}", style="yellow")
 
     @_tell.register
     def _(self, event: Resumed) -> None:
         self.say(event.at, "resumed", "")
+
+    @_tell.register
+    def _(self, event: Told) -> None:
+        self.say(event.at, "told", event.text, most=_MESSAGE_LINES)
+
+    @_tell.register
+    def _(self, event: Extended) -> None:
+        self._most = None if (most := event.limits.get("max_iterations", self._most)) is None else int(most)
+        shown = (f"{name} by {amount:g}" for name, amount in event.added.items())
+        self.say(event.at, "extended", one_line(", ".join(shown)))
+
+    @_tell.register
+    def _(self, event: OrphansEnded) -> None:
+        left = ", ".join(event.processes)
+        self.say(event.at, "ended", f"what the dead process had left at work: {left}", style="yellow")
 
     @_tell.register
     def _(self, event: RunFinished) -> None:

@@ -1,0 +1,30 @@
+"""The settings of a stored run, as a source of settings again."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+
+from ralph.breaker import BreakerSettings
+from ralph.config import Source
+from ralph.record import RunRecord
+
+__all__ = ["frozen"]
+
+_SECRET = ("api_key", "headers")
+
+
+def frozen(run: RunRecord) -> Source:
+    """What a run was made with, without what is secret, which was not kept."""
+    values: dict[str, Any] = {**run.settings}
+    breaker, executor = values.get("breaker"), values.get("executor")
+    if values.get("preset") and isinstance(breaker, dict):
+        values["breaker"] = dict(_own(cast("Mapping[str, Any]", breaker)))
+    if isinstance(executor, dict):
+        own = cast("Mapping[str, Any]", executor)
+        values["executor"] = {name: value for name, value in own.items() if name not in _SECRET}
+    return Source(f"the settings of run {run.id}", values)
+
+
+def _own(breaker: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """What was set beside a preset: they are stored with the defaults, which would go before those of the preset."""
+    defaults = BreakerSettings().model_dump()
+    return ((name, value) for name, value in breaker.items() if value != defaults.get(name))

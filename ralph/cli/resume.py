@@ -1,0 +1,219 @@
+"""`ralph resume`: a run that was stopped, has crashed or is paused goes on."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ralph.cli.options import Folder
+from ralph.cli.run import (
+    BaseUrl,
+    DisplayName,
+    ExecutorName,
+    IdleTimeout,
+    IterationTimeout,
+    MaxCalls,
+    MaxCost,
+    MaxDuration,
+    MaxIterations,
+    MaxRequests,
+    MaxTokens,
+    Model,
+    StoreName,
+    ToolTimeout,
+    WireApi,
+)
+
+if TYPE_CHECKING:
+    from ralph.config import Settings
+    from ralph.display import Display
+    from ralph.record import RunRecord
+
+__all__ = ["app"]
+
+app = typer.Typer(add_completion=False)
+
+_GOES_ON_WITHIN = 3.0
+
+Run = Annotated[
+    str | None,
+    typer.Argument(metavar="RUN", help="Its id, the beginning of it, or last; else the last one in this folder."),
+]
+FromCheckpoint = Annotated[
+    bool,
+    typer.Option(
+        "--from-checkpoint", help="Take the files back to before the iteration that was cut off; else they stay."
+    ),
+]
+
+
+@app.command()
+def resume(
+    *,
+    run: Run = None,
+    directory: Folder = Path(),
+    from_checkpoint: FromCheckpoint = False,
+    executor: ExecutorName = None,
+    model: Model = None,
+    base_url: BaseUrl = None,
+    wire_api: WireApi = None,
+    iteration_timeout: IterationTimeout = None,
+    idle_timeout: IdleTimeout = None,
+    tool_timeout: ToolTimeout = None,
+    max_iterations: MaxIterations = None,
+    max_duration: MaxDuration = None,
+    max_tokens: MaxTokens = None,
+    max_requests: MaxRequests = None,
+    max_cost: MaxCost = None,
+    max_calls_per_hour: MaxCalls = None,
+    store: StoreName = None,
+    display: DisplayName = None,
+) -> int:
+    """Go on with a run that was stopped, has crashed or is paused.
+
+    It keeps the settings that it was begun with; the options here are those that
+    can be given anew. A limit is the whole run's, not what is added to it. Ends
+    with the same codes as `ralph run`.
+    """
+    given = dict(locals())
+    import anyio
+
+    from ralph.cli.lookup import state_of
+    from ralph.cli.run import exit_code
+    from ralph.cli.settings import FLAGS, workspace_folder
+
+    flags = {flag: given.get(flag.removeprefix("--").replace("-", "_")) for flag in FLAGS}
+    folder = workspace_folder(directory)
+    record = anyio.run(_found, run, folder, store)
+    if record.stop_reason == "completed":
+        return _tell_completed(record, folder, flags)
+    if state_of(record) == "paused":
+        return anyio.run(_let_go_on, record, folder, store)
+    _require_left(record)
+    return exit_code(_go_on(record, folder, flags, from_checkpoint=from_checkpoint))
+
+
+async def _found(name: str | None, folder: Path, store: str | None) -> "RunRecord":
+    from ralph.cli.lookup import find_run, opened_store
+    from ralph.errors import UsageError
+
+    async with opened_store(store, folder) as opened:
+        if name is not None:
+            return await find_run(opened, name)
+        if newest := await opened.runs(workspace=str(folder), limit=1):
+            return newest[0]
+    raise UsageError(f"There is no run in {folder} yet.", "`ralph runs` lists those elsewhere; name one of them.")
+
+
+async def _let_go_on(run: "RunRecord", folder: Path, store: str | None) -> int:
+    """Lets a run go on that waits in another process."""
+    from ralph.cli.control import ask
+    from ralph.cli.lookup import opened_store, where
+    from ralph.cli.tell import console
+
+    async with opened_store(store, folder) as opened:
+        await ask(opened, run, "resume")
+    console().print(f"Run {run.id} goes on, in {where(run)}.", soft_wrap=True)
+    return 0
+
+
+def _require_left(run: "RunRecord") -> None:
+    """Raises `UsageError` where another process is at work on the run, or it is not the command line's."""
+    from ralph.cli.lookup import state_of, where
+    from ralph.errors import UsageError
+
+    if state_of(run) == "running":
+        raise UsageError(
+            f"Run {run.id} is under way, in {where(run)}.",
+            f"`ralph logs -f {run.id}` follows it; `ralph stop {run.id}` ends it, and then it can be resumed.",
+        )
+    if not run.settings:
+        raise UsageError(
+            f"Run {run.id} was begun by a program, and only that knows its agent and its settings.",
+            "Resume it there, with `Runner.resume`.",
+        )
+
+
+def _tell_completed(run: "RunRecord", folder: Path, flags: Mapping[str, object]) -> int:
+    """There is nothing to do, and that is said as at the end of the run: no fault, so that no script tries again."""
+    from ralph.cli.run import exit_code
+    from ralph.cli.settings import read_settings
+    from ralph.display import open_display
+
+    now = read_settings(folder, _of_now(flags), own="trusted").settings
+    with open_display(now.display, look_up="") as shown:
+        shown.note(f"Run {run.id} is completed already. Start another one for what is left.")
+        _show_end(run, now.store, shown)
+    return exit_code(run)
+
+
+def _show_end(run: "RunRecord", store: str | None, shown: "Display") -> None:
+    import anyio
+
+    from ralph.cli.lookup import opened_store
+    from ralph.events import RunFinished
+
+    async def whole() -> None:
+        async with opened_store(store) as opened:
+            last = await opened.last_seq(run.id)
+            async for event in opened.events(run.id, after=last - 1):
+                if isinstance(event, RunFinished):
+                    shown.show(event)
+
+    anyio.run(whole)
+
+
+def _go_on(run: "RunRecord", here: Path, flags: Mapping[str, object], *, from_checkpoint: bool) -> "RunRecord":
+    from ralph.cli.assemble import runner_for
+    from ralph.cli.run import look_up, to_end
+    from ralph.cli.settings import FLAGS, workspace_folder
+    from ralph.display import open_display
+
+    folder = workspace_folder(Path(run.workspace or ""))
+    settings = _settings(run, here, flags)
+    endpoint = settings.executor.base_url
+    shown = open_display(settings.display, look_up=look_up(settings.store), endpoint=bool(endpoint))
+    runner = runner_for(settings, workspace=folder, hooks=[shown], progress=shown.progress, verifying=shown.verifying)
+    limits = "limits."
+    anew = [
+        FLAGS[flag].removeprefix(limits) for flag, value in flags.items() if value and FLAGS[flag].startswith(limits)
+    ]
+    return to_end(
+        runner,
+        lambda: runner.resume(run.id, anew=anew, from_checkpoint=from_checkpoint),
+        shown,
+        endpoint=endpoint,
+    )
+
+
+def _of_now(flags: Mapping[str, object]) -> dict[str, object]:
+    """The flags that are about this call and not about the run."""
+    return {name: flags.get(name) for name in ("--store", "--display")}
+
+
+def _settings(run: "RunRecord", here: Path, flags: Mapping[str, object]) -> "Settings":
+    """The settings that the run was begun with, with what is given anew.
+
+    Keys and headers were not kept: they come from where they come from now. Store and display are those of this call.
+    """
+    from ralph.cli.frozen import frozen
+    from ralph.cli.settings import from_flags, read_settings
+    from ralph.config import Source
+    from ralph.errors import UsageError
+
+    now = read_settings(here, _of_now(flags), own="trusted").settings
+    executor = read_settings(Path(run.workspace or here), own="trusted").settings.executor
+    secret = {"headers": executor.headers, **({"api_key": executor.api_key} if executor.api_key else {})}
+    present = Source("the settings in force", {"executor": secret, "store": now.store, "display": now.display})
+    settings = from_flags([frozen(run), present], flags).settings
+    before = run.settings.get("executor", {})
+    missing = [f"the header {name!r}" for name in before.get("headers", {}) if name not in settings.executor.headers]
+    if before.get("api_key") and settings.executor.api_key is None:
+        missing.append("the endpoint's key (RALPH_EXECUTOR__API_KEY)")
+    if missing:
+        raise UsageError(
+            f"Run {run.id} had {' and '.join(missing)}, which is not kept with it and is not set now.",
+            "Set it where it was set, then resume the run.",
+        )
+    return settings
