@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ralph.breaker import BreakerState, CircuitBreaker, Observation
-from ralph.changes import Changes, is_new
+from ralph.changes import Changes, Checkpoint, is_new
 from ralph.decision import Complete, DecisionSettings
 from ralph.limits import Limits, Price, Spent
 from ralph.output import Completed, Failed, Interrupted, Output, TimedOut, Usage
@@ -141,6 +141,7 @@ def conclude(
     claim: Claim | None,
     verification: Verification | None,
     fingerprint: str | None,
+    checkpoint: Checkpoint | None = None,
     started_at: datetime,
     at: datetime,
     duration: float,
@@ -170,6 +171,7 @@ def conclude(
         diagnostics=output.diagnostics,
         changes=seen.changes,
         fingerprint=fingerprint,
+        checkpoint=checkpoint or Checkpoint(),
         plan=PlanCount.of(seen.plan),
         progressed=seen.progressed,
         analysis=analysis,

@@ -77,10 +77,11 @@ class RunStarted(_Happened, frozen=True):
 
 
 class IterationStarted(_Happened, frozen=True):
-    """An iteration began; `prompt` is what the agent was sent."""
+    """An iteration began; `prompt` is what the agent was sent, `checkpoint` the commit that holds the workspace."""
 
     type: Literal["iteration_started"] = "iteration_started"
     prompt: str = ""
+    checkpoint: str | None = None
 
 
 class MessageStreamed(_Happened, frozen=True):

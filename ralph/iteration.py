@@ -10,7 +10,7 @@ import anyio
 
 from ralph.analysis.result import AnalysisContext, Analyzer
 from ralph.breaker import BreakerState
-from ralph.changes import Changes
+from ralph.changes import Changes, Checkpoint
 from ralph.clock import Clock
 from ralph.conclusion import Progress, Rules, breaker_changed, conclude, priced, progress
 from ralph.control import Request
@@ -94,6 +94,7 @@ class ActiveRun:
     Attributes:
         before: the workspace as the iteration under way found it; None before the first.
         telling: a person's messages that go to the agent with this iteration's prompt.
+        unheld: what the last checkpoint could not hold, in words.
         began: when this iteration did, on the monotonic clock.
     """
 
@@ -104,6 +105,7 @@ class ActiveRun:
     stop: Stop
     before: Snapshot | None = None
     telling: tuple[Request, ...] = ()
+    unheld: str = ""
     transcript: Transcript = field(default_factory=Transcript)
     began: float = 0.0
 
@@ -136,10 +138,13 @@ async def iterate(parts: Parts, run: ActiveRun, stop: Stop) -> IterationRecord:
     prompt = _prompt(parts, run)
     if run.before is None:
         run.before = await parts.workspace.snapshot()
+    held = await _hold(parts, run, "before")
     cooled = parts.rules.breaker.cooled(run.state.breaker, started_at)
     started: list[Event] = [*_breaker_events(run, cooled, started_at)]
     run.state = run.state.model_copy(update={"breaker": cooled})
-    started.append(IterationStarted(**run.stamp(started_at), prompt=parts.redactor(prompt.text)))
+    started.append(
+        IterationStarted(**run.stamp(started_at), prompt=parts.redactor(prompt.text), checkpoint=held.commit)
+    )
     started += [Told(**run.stamp(started_at), text=parts.redactor(message.text)) for message in run.telling]
     await run.journal.commit(*started)
     try:
@@ -184,8 +189,8 @@ async def _verified(
             stop.scope.cancel()
 
     async def difference(limit: int) -> str:
-        since, tell = getattr(run.record, "checkpoint", None), getattr(parts.workspace, "difference", None)
-        return await tell(since, limit=limit) if since and tell else ""
+        since = run.record.checkpoint
+        return await parts.workspace.difference(since, limit=limit) if since else ""
 
     def began(verifier: str) -> None:
         run.journal.note(VerificationStarted(**run.stamp(parts.clock.now()), verifier=verifier))
@@ -293,6 +298,7 @@ async def _conclude(parts: Parts, run: ActiveRun, output: Output, started_at: da
         claim=claim,
         verification=verification,
         fingerprint=run.before.fingerprint if run.before else None,
+        checkpoint=await _hold(parts, run, "after", hurried=bool(stop.reason)),
         started_at=started_at,
         at=parts.clock.now(),
         duration=monotonic() - run.began,
@@ -302,6 +308,21 @@ async def _conclude(parts: Parts, run: ActiveRun, output: Output, started_at: da
     await run.journal.commit(*_finished(run, record), iteration=record)
     run.state = run.state.after(record)
     return record
+
+
+async def _hold(
+    parts: Parts, run: ActiveRun, moment: Literal["before", "after"], *, hurried: bool = False
+) -> Checkpoint:
+    """A checkpoint of the workspace. What it does not hold is told once, and one that takes long is waited for, unless
+    the run is being ended.
+    """
+    with anyio.move_on_after(_LAST_WORDS / 2 if hurried else None):
+        made = await parts.workspace.checkpoint(run.id, run.next_number, moment, seen=run.before)
+        if made.problem and made.problem != run.unheld:
+            run.journal.note(Diagnosed(**run.stamp(parts.clock.now()), text=parts.redactor(made.problem)))
+        run.unheld = made.problem
+        return made
+    return Checkpoint(problem="There was no time left for a checkpoint.")
 
 
 async def _look(parts: Parts, run: ActiveRun, output: Output) -> Progress:

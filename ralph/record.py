@@ -12,7 +12,7 @@ from pydantic import BaseModel, NonNegativeFloat, NonNegativeInt, PositiveInt
 
 from ralph.analysis.result import PAST_KEPT, Analysis, Past
 from ralph.breaker import BreakerState
-from ralph.changes import FINGERPRINTS_KEPT, Changes
+from ralph.changes import FINGERPRINTS_KEPT, Changes, Checkpoint
 from ralph.decision import Complete, Continue, Decision, Halt, Pause, StopReason, following
 from ralph.limits import Spent
 from ralph.output import Attempt, Completed, Interrupted, Outcome, Usage
@@ -69,6 +69,7 @@ class IterationRecord(BaseModel, frozen=True):
         duration: in seconds, verification included.
         progressed: whether workspace or plan moved; None where unknown.
         fingerprint: of the workspace when the iteration was over: verifiers may have left files after `changes`.
+        checkpoint: of the workspace at that time.
         claim: what the exit strategy made of it; its evidence is the decision's.
         heard: the last request whose message an agent has been given, in this iteration or before.
         spent, tally, breaker: of the run, this iteration included.
@@ -92,6 +93,7 @@ class IterationRecord(BaseModel, frozen=True):
     diagnostics: str = ""
     changes: Changes = Changes()
     fingerprint: str | None = None
+    checkpoint: Checkpoint = Checkpoint()
     plan: PlanCount | None = None
     progressed: bool | None = None
     analysis: Analysis = Analysis()
@@ -121,6 +123,7 @@ class RunRecord(BaseModel, frozen=True):
         settings: as they were in force when it started, without secrets.
         state: "running" also of a run that crashed; `owner` tells which process had it, `pid` its number alone.
         fingerprint, plan: of workspace and plan before the first iteration.
+        checkpoint: the commit that holds the workspace of that time; None where none was made.
         breaker: as a person has reset it after iteration `reset_after`; None where nobody has.
         interrupted: the iteration that a crash cut off; it is done again.
         limits_set: by the name of a limit, the last request to extend it that its present value has in it already.
@@ -140,6 +143,7 @@ class RunRecord(BaseModel, frozen=True):
     owner: Owner | None = None
     state: Literal["running", "paused", "finished"] = "running"
     fingerprint: str | None = None
+    checkpoint: str | None = None
     plan: TaskPlan | None = None
     breaker: BreakerState | None = None
     reset_after: NonNegativeInt = 0

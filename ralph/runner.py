@@ -226,6 +226,7 @@ class Runner:
             pid=owner.pid,
             owner=owner,
             fingerprint=before.fingerprint,
+            checkpoint=(await parts.workspace.checkpoint(run_id, 0, "after", seen=before)).commit,
             plan=parts.read_plan(),
         )
         await self._store.create(record, owner=owner.token)

@@ -13,6 +13,7 @@ import re
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
+from time import monotonic
 from typing import NamedTuple
 
 import anyio
@@ -27,6 +28,9 @@ from ralph.workspace.repository import STATUS, Repository, read_status
 from ralph.workspace.sorting import Sorted, sort
 
 __all__ = ["Checkpoints"]
+
+_MOMENT = 1.0
+"""Seconds for which a checkpoint counts as one of now, before an iteration."""
 
 _LISTED = 512 * 1024 * 1024
 _PATIENCE = 900.0
@@ -61,6 +65,16 @@ class _Tree(NamedTuple):
     left_out: dict[bytes, str]
 
 
+class _Last(NamedTuple):
+    """The last checkpoint, with the run that it is of, the commit that was checked out, its tree and its time."""
+
+    run_id: str
+    head: str | None
+    tree: str
+    checkpoint: Checkpoint
+    at: float
+
+
 class Checkpoints:
     """The checkpoints of one workspace.
 
@@ -83,11 +97,10 @@ class Checkpoints:
         self._ready = False
         self._excludes: tuple[str, ...] = ()
         self._excluded: bytes | None = None
-        self._users_index: tuple[int, ...] | None = None
+        self._users_index: tuple[str | None, int] | None = None
         self._inner: set[bytes] = set()
         self._known_tree: str | None = None
-        self._last: tuple[str, str | None, str, str] | None = None
-        """Of the last checkpoint the run, the commit that was checked out, the tree, and the checkpoint itself."""
+        self._last: _Last | None = None
 
     @property
     def folder(self) -> Path:
@@ -104,16 +117,25 @@ class Checkpoints:
             head: the commit that is checked out.
         """
         async with self._lock:
+            last = self._last
+            if (
+                last is not None
+                and last.run_id == run_id
+                and monotonic() - last.at < _MOMENT
+                and name.endswith("before")
+            ):
+                return last.checkpoint
             try:
-                tree = await self._tree()
+                tree = await self._tree(head)
                 problem = _told(tree.left_out)
-                if self._last is not None and self._last[:3] == (run_id, head, tree.id):
-                    return Checkpoint(commit=self._last[3], problem=problem)
-                commit = await self._keep(tree, f"refs/ralph/{_safe(run_id)}/{name}", head)
+                if last is not None and last[:3] == (run_id, head, tree.id):
+                    commit = last.checkpoint.commit
+                else:
+                    commit = await self._keep(tree, f"refs/ralph/{_safe(run_id)}/{name}", head)
             except (UnreadableError, OSError) as error:
                 return Checkpoint(problem=f"No checkpoint could be made: {error}.")
-            self._last = (run_id, head, tree.id, commit)
-            return Checkpoint(commit=commit, problem=problem)
+            self._last = _Last(run_id, head, tree.id, Checkpoint(commit=commit, problem=problem), monotonic())
+            return self._last.checkpoint
 
     async def difference(self, before: str, after: str | None = None, *, limit: int | None = None) -> str:
         """What two checkpoints differ in, as git shows it; empty where one of them is not there any more.
@@ -139,20 +161,20 @@ class Checkpoints:
             return text
         return f"{text[:limit]}\n[the rest of the difference is left out]\n"
 
-    async def _tree(self) -> _Tree:
+    async def _tree(self, head: str | None = None) -> _Tree:
         """The files as they are now. What of Ralph's own folder is broken is made anew, once."""
         try:
-            return await self._look()
+            return await self._look(head)
         except UnreadableError:
             await anyio.to_thread.run_sync(self._begin_anew)
-            return await self._look()
+            return await self._look(head)
 
-    async def _look(self) -> _Tree:
+    async def _look(self, head: str | None) -> _Tree:
         await self._prepare()
         await anyio.to_thread.run_sync(self._copy_excludes)
         within = [self._within] if self._within else []
         status = read_status(await self._own(*STATUS, *within, max_output=_LISTED))
-        paths = [*status.paths, *await self._tracked_but_ignored()]
+        paths = [*status.paths, *await self._tracked_but_ignored(head)]
         found = await anyio.to_thread.run_sync(sort, self._top, paths)
         await self._name_inner(found)
         untracked = {path.removesuffix(b"/") for path in status.untracked}
@@ -189,13 +211,12 @@ class Checkpoints:
         self._inner.update(found.inner)
         self._inner.difference_update(found.gone)
 
-    async def _tracked_but_ignored(self) -> list[bytes]:
-        """What the user's index has although it is ignored, where that index has changed since the last look."""
+    async def _tracked_but_ignored(self, head: str | None) -> list[bytes]:
+        """What the user's index has although it is ignored, where there may be more of that than at the last look."""
         if self._repository is None:
             return []
         with suppress(OSError):
-            found = (self._repository.git_dir / "index").stat()
-            state = (found.st_size, found.st_mtime_ns, found.st_ino)
+            state = (head, (self._repository.git_dir / "index").stat().st_size)
             if state != self._users_index:
                 within = [self._within] if self._within else []
                 lines = await self._users("ls-files", "--cached", "--ignored", "--exclude-standard", "--", *within)
