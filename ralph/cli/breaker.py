@@ -9,7 +9,7 @@ from ralph.cli.options import AsJson, RunId, StoreName
 if TYPE_CHECKING:
     from ralph.breaker import BreakerState
     from ralph.events import BreakerChanged
-    from ralph.record import IterationRecord, RunRecord
+    from ralph.record import RunRecord
     from ralph.store import Store
 
 __all__ = ["app"]
@@ -61,11 +61,10 @@ def reset(*, run: RunId = "last", as_json: AsJson = False, store: StoreName = No
 async def _look(name: str, store: str | None) -> "tuple[RunRecord, BreakerState, list[BreakerChanged]]":
     from ralph.cli.lookup import find_run, opened_store
     from ralph.events import BreakerChanged
-    from ralph.record import RunState
 
     async with opened_store(store) as opened:
         run = await find_run(opened, name)
-        state = RunState.of(run, await _iterations(opened, run))
+        state = await opened.state(run)
         history = [event async for event in opened.events(run.id) if isinstance(event, BreakerChanged)]
     return run, state.breaker, history
 
@@ -95,11 +94,10 @@ async def _reset_in(store: "Store", run: "RunRecord") -> "BreakerState":
     from ralph.cli.lookup import is_alive
     from ralph.errors import UsageError
     from ralph.events import BreakerChanged
-    from ralph.record import RunState
 
     if is_alive(run):
         raise UsageError(f"Run {run.id} is under way in process {run.pid}.", "End it first; then reset its breaker.")
-    before = RunState.of(run, await _iterations(store, run))
+    before = await store.state(run)
     state = CircuitBreaker().reset(before.breaker)
     if state == before.breaker:
         return state
@@ -114,10 +112,6 @@ async def _reset_in(store: "Store", run: "RunRecord") -> "BreakerState":
     changed = run.model_copy(update={"breaker": state, "reset_after": before.number})
     await store.append(run.id, [event], run=changed)
     return state
-
-
-async def _iterations(store: "Store", run: "RunRecord") -> "list[IterationRecord]":
-    return [iteration async for iteration in store.iterations(run.id)]
 
 
 def _print(run: "RunRecord", state: "BreakerState", history: "list[BreakerChanged]") -> None:

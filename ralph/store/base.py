@@ -2,16 +2,28 @@
 
 from collections.abc import AsyncIterator, Sequence
 from types import TracebackType
-from typing import Self
+from typing import NamedTuple, Self
 
 from ralph.control import Request
 from ralph.events import Event
 from ralph.record import IterationRecord, RunRecord, RunState, Trace, weighty
 
-__all__ = ["LEASE", "Store", "named"]
+__all__ = ["LEASE", "Health", "Store", "named"]
 
 LEASE = 30.0
 """Seconds that a run belongs to its owner without word from it."""
+
+
+class Health(NamedTuple):
+    """What a look through a store has found.
+
+    Attributes:
+        runs: how many it holds.
+        problems: what is damaged, a sentence each; not more than twenty.
+    """
+
+    runs: int
+    problems: tuple[str, ...] = ()
 
 
 class Store:
@@ -67,6 +79,10 @@ class Store:
         """Gives a run up. Nothing happens where it is not that owner's."""
         raise NotImplementedError
 
+    async def leased(self, run_id: str) -> bool:
+        """Whether a run is somebody's whose lease holds."""
+        raise NotImplementedError
+
     async def ask(self, run_id: str, request: Request) -> int:
         """Adds a request for whoever owns the run, who is not waited for; returns the `seq` that it got."""
         raise NotImplementedError
@@ -113,6 +129,17 @@ class Store:
     async def last_iteration(self, run_id: str) -> int:
         """The number of the run's last finished iteration; 0 where none is."""
         raise NotImplementedError
+
+    async def remove(self, run_id: str, *, owner: str = "") -> None:
+        """Removes a run with all that belongs to it, where it is there. Raises what `append` does for the owner."""
+        raise NotImplementedError
+
+    async def check(self) -> Health:
+        """Looks through everything but the transcripts, which may take a while."""
+        raise NotImplementedError
+
+    async def compact(self) -> None:
+        """Gives the room of what was removed back, which may keep others waiting for a while."""
 
     async def __aenter__(self) -> Self:
         return self

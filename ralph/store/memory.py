@@ -8,7 +8,7 @@ from ralph.control import Request
 from ralph.errors import OwnershipLostError, RunOwnedError, StoreError
 from ralph.events import Event
 from ralph.record import IterationRecord, RunRecord, Trace
-from ralph.store.base import LEASE, Store, named
+from ralph.store.base import LEASE, Health, Store, named
 
 __all__ = ["MemoryStore"]
 
@@ -82,6 +82,10 @@ class MemoryStore(Store):
         if kept and kept.owner == named(owner):
             kept.owner, kept.until = "", 0.0
 
+    async def leased(self, run_id: str) -> bool:
+        kept = self._kept.get(run_id)
+        return kept is not None and kept.until > monotonic()
+
     async def ask(self, run_id: str, request: Request) -> int:
         kept = self._found(run_id)
         kept.requests.append(request.model_copy(update={"seq": len(kept.requests) + 1}))
@@ -126,6 +130,14 @@ class MemoryStore(Store):
     async def last_iteration(self, run_id: str) -> int:
         kept = self._kept.get(run_id)
         return max(kept.iterations, default=0) if kept else 0
+
+    async def remove(self, run_id: str, *, owner: str = "") -> None:
+        if kept := self._kept.get(run_id):
+            kept.require(owner)
+            del self._kept[run_id]
+
+    async def check(self) -> Health:
+        return Health(len(self._kept))
 
     def _found(self, run_id: str) -> _Kept:
         if run_id not in self._kept:

@@ -8,7 +8,7 @@ from ralph.errors import OwnershipLostError, RunOwnedError
 from ralph.store import rows, schema
 from ralph.store.tables import Tables
 
-__all__ = ["acquire", "ask", "release", "renew", "requests"]
+__all__ = ["acquire", "ask", "leased", "release", "renew", "requests"]
 
 _owner = schema.owners.c
 _request = schema.requests.c
@@ -32,6 +32,11 @@ def renew(tables: Tables, run_id: str, owner: str, seconds: float) -> None:
 def release(tables: Tables, run_id: str, owner: str) -> None:
     lease = update(schema.owners).where(_owner.run_id == run_id, _owner.token == owner)
     tables.change(lease.values(token="", until=0.0))
+
+
+def leased(tables: Tables, run_id: str) -> bool:
+    holds = (_owner.token != "") & (_owner.until > tables.now)
+    return bool(tables.all(select(_owner.run_id).where(_owner.run_id == run_id, holds)))
 
 
 def ask(tables: Tables, run_id: str, request: Request) -> int:

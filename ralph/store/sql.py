@@ -19,8 +19,8 @@ from ralph.control import Request
 from ralph.errors import StoreError, StoreUnusableError
 from ralph.events import Event
 from ralph.record import IterationRecord, RunRecord, Trace
-from ralph.store import ownership
-from ralph.store.base import LEASE, Store, named
+from ralph.store import ownership, upkeep
+from ralph.store.base import LEASE, Health, Store, named
 from ralph.store.database import Database
 from ralph.store.tables import InDoubtError, Tables
 
@@ -88,6 +88,9 @@ class SqlStore(Store):
     async def release(self, run_id: str, owner: str) -> None:
         await self._do(ownership.release, run_id, named(owner))
 
+    async def leased(self, run_id: str) -> bool:
+        return await self._do(ownership.leased, run_id)
+
     async def ask(self, run_id: str, request: Request) -> int:
         return await self._do(ownership.ask, run_id, request)
 
@@ -128,6 +131,15 @@ class SqlStore(Store):
 
     async def last_iteration(self, run_id: str) -> int:
         return await self._do(Tables.last_iteration, run_id)
+
+    async def remove(self, run_id: str, *, owner: str = "") -> None:
+        await self._do(upkeep.remove, run_id, owner)
+
+    async def check(self) -> Health:
+        return await self._do(upkeep.check)
+
+    async def compact(self) -> None:
+        await self._do(upkeep.compact)
 
     def _appended(self, *given: Any) -> bool:
         """Tries an append at once, here: where nobody is in the way, the trip to the thread costs half a commit more.
