@@ -71,8 +71,10 @@ async def pause(parts: Parts, run: ActiveRun, wait: Wait) -> None:
     with run.stop.watched():
         await run.tenure.wait(until)
     ended = clock.now()
-    spent = run.state.spent.waited((ended - began).total_seconds())
-    run.state = run.state.model_copy(update={"spent": spent})
+    waited = (ended - began).total_seconds()
+    if ends is not None and ended >= ends:  # a moment is less exact than what is left of the time
+        waited = max(waited, run.limits.left(run.state.spent) or 0.0)
+    run.state = run.state.model_copy(update={"spent": run.state.spent.waited(waited)})
     if run.tenure.go_on or (wait.until is not None and ended >= wait.until):
         run.state = run.state.model_copy(update={"decision": None})
     run.record = run.record.model_copy(update={"state": "running"})

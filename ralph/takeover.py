@@ -49,10 +49,8 @@ async def taken_over(
     await store.acquire(run.id, owner.token, dead=dead.token if dead else "")
     orphans = await end_orphans(dead) if dead else ()
     run = await store.run(run.id) or run  # until a moment ago, another may have been at work on it
-    records = [iteration async for iteration in store.iterations(run.id)]
-    seq = await store.last_seq(run.id)
-    last = [event.iteration async for event in store.events(run.id, after=seq - 1)] if seq else []
-    begun, finished = max(last, default=0), records[-1].number if records else 0
+    seq, finished = await store.last_seq(run.id), await store.last_iteration(run.id)
+    begun = max([event.iteration async for event in store.events(run.id, after=seq - 1)], default=0) if seq else 0
     asked = requests[-1].seq if requests else 0
     going: dict[str, Any] = {
         "state": "running",
@@ -66,7 +64,7 @@ async def taken_over(
         "limits_set": {**run.limits_set, **dict.fromkeys(anew, asked)},
     }
     run = run.model_copy(update=going)
-    state = RunState.of(run, records)
+    state = await store.state(run)
     if state.ended is not None:
         state = state.model_copy(update={"decision": None})
     return TakenOver(run, state, seq, requests, orphans)

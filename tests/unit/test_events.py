@@ -59,6 +59,9 @@ EXAMPLES: list[Event] = [
     ),
     events.Paused(**COMMON, until=AT, reason="rate limited"),
     events.Resumed(**COMMON),
+    events.Told(**COMMON, text="Leave the parser alone."),
+    events.Extended(**COMMON, added={"max_iterations": 10}, limits={"max_iterations": 60}),
+    events.OrphansEnded(**COMMON, processes=("4711 copilot",)),
     events.RunFinished(
         **COMMON,
         stop_reason="completed",

@@ -130,8 +130,8 @@ def test_why_tells_the_whole_chain_of_an_iteration(ralph: Callable[..., Any], do
     assert "10 decision" in first
     assert "continue: the agent says that work is left" in first
     assert "EXIT_SIGNAL: false vetoes every claim made by words" in first
-    assert "`test -f file-2.txt` passes" in last
-    assert "completed: EXIT_SIGNAL: true; passed: `test -f file-2.txt`" in last
+    assert "`test -f file-2.txt` succeeds" in last
+    assert "completed: EXIT_SIGNAL: true; verified by `test -f file-2.txt`" in last
     told = json.loads(ralph("show", done.id, "-i", "2", "--why", "--json").out)
     assert [stage["name"] for stage in told["chain"]][-1] == "decision"
     assert [iteration["number"] for iteration in told["iterations"]] == [2]
@@ -180,7 +180,9 @@ def test_hostile_text_reaches_no_terminal(ralph: Callable[..., Any], kept_run: C
 
 
 def test_a_run_whose_process_is_gone_is_called_crashed(ralph: Callable[..., Any], done: RunRecord) -> None:
-    gone = done.model_copy(update={"state": "running", "stop_reason": None, "finished_at": None, "pid": 2**22 + 1})
+    assert done.owner
+    owner = done.owner.model_copy(update={"pid": 2**22 + 1})
+    gone = done.model_copy(update={"state": "running", "stop_reason": None, "finished_at": None, "owner": owner})
     _rewrite(gone)
     assert "crashed" in ralph("runs").out
     assert "Crashed." in ralph("show").out
