@@ -22,7 +22,10 @@ from ralph.testing import Hang, ModelServer, Say, Shell, WriteFile
 
 RALPH = (sys.executable, "-m", "ralph")
 DONE = "All done.\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: written\n---END_RALPH_STATUS---"
-CREATES = (WriteFile("hello.txt", "hello\n"), Say(DONE))
+REVIEWED = Say(
+    "It is there.\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: I read it\n---END_RALPH_STATUS---", pace=0.2
+)
+CREATES = (WriteFile("hello.txt", "hello\n"), Say(DONE), REVIEWED)
 
 pytestmark = pytest.mark.timeout(90)
 
@@ -58,7 +61,8 @@ def test_a_terminal_shows_a_panel_while_it_works_and_a_summary_at_the_end(
     assert "iteration 1 of 50" in shown
     assert "breaker closed" in shown
     assert "using bash" in shown
-    assert "Completed: claimed, not verified" in shown
+    assert "verifying: review" in shown
+    assert "Completed, verified by `review`" in shown
     assert "\x1b[?25l" in shown
     assert shown.rindex("\x1b[?25h") > shown.rindex("\x1b[?25l"), "the cursor is shown again"
     assert "ralph show " in shown
@@ -160,7 +164,8 @@ def test_who_reads_only_the_first_line_does_not_end_the_run(
 def test_who_does_not_read_at_all_does_not_hold_the_run_up(
     environment: Mapping[str, str], workspace: Path, ralph: Callable[..., Any]
 ) -> None:
-    with ModelServer([WriteFile("hello.txt", "hello\n"), Say(f"{'long ' * 40_000}\n{DONE}", chunk=10_000)]) as server:
+    long = Say(f"{'long ' * 40_000}\n{DONE}", chunk=10_000)
+    with ModelServer([WriteFile("hello.txt", "hello\n"), long, REVIEWED]) as server:
         process = subprocess.Popen(
             (*RALPH, "run", "Create hello.txt", *_to(server, workspace)),
             env=environment,

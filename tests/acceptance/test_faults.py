@@ -18,6 +18,7 @@ import pytest
 from ralph.testing import ModelServer, Say, Shell, Step, Use, WriteFile
 from ralph.testing.request import ModelRequest
 
+REVIEWED = Say("It is there.\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: I read it\n---END_RALPH_STATUS---")
 DONE = "All done.\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: written\n---END_RALPH_STATUS---"
 
 pytestmark = pytest.mark.timeout(90)
@@ -93,7 +94,7 @@ def test_a_closed_terminal_ends_the_run_and_its_agent_but_not_under_nohup(
 ) -> None:
     seconds = f"33{os.getpid()}"
     with (
-        ModelServer([Shell(f"sleep {seconds}"), WriteFile("hello.txt", "hello"), Say(DONE)]) as server,
+        ModelServer([Shell(f"sleep {seconds}"), WriteFile("hello.txt", "hello"), Say(DONE), REVIEWED]) as server,
         begun(environment, "Wait", "--executor", "copilot-cli", *against(server, workspace), before=before) as process,
     ):
         until(lambda: living(seconds))
@@ -133,7 +134,7 @@ def test_a_store_that_is_taken_away_ends_the_run_with_what_to_do(
         return WriteFile("hello.txt", "hello")
 
     with ModelServer(script) as server:
-        ran = ralph("run", "Create hello.txt", *against(server, workspace))
+        ran = ralph("run", "Create hello.txt", "--verify", "none", *against(server, workspace))
     assert ran.code == 1
     assert ran.end["stop_reason"] == "error"
     assert "taken away or replaced" in ran.stderr
@@ -143,7 +144,7 @@ def test_a_store_that_is_taken_away_ends_the_run_with_what_to_do(
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&- <&-"])
 def test_closed_standard_streams_change_nothing(environment: Mapping[str, str], workspace: Path, closed: str) -> None:
-    with ModelServer([WriteFile("hello.txt", "hello"), Say(DONE)]) as server:
+    with ModelServer([WriteFile("hello.txt", "hello"), Say(DONE), REVIEWED]) as server:
         words = shlex.join((sys.executable, "-m", "ralph", "run", "Create hello.txt", *against(server, workspace)))
         ended = subprocess.run(
             ("/bin/sh", "-c", f"{words} {closed}"), env=environment, capture_output=True, timeout=50, check=False

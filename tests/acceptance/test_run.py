@@ -17,7 +17,8 @@ from ralph.testing import Fail, Hang, ModelServer, Say, Shell, Stall, Step, Use,
 from ralph.testing.request import ModelRequest
 
 DONE = "All done.\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: written\n---END_RALPH_STATUS---"
-CREATES = (WriteFile("hello.txt", "hello\n"), Say(DONE))
+REVIEWED = Say("It is there.\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: I read it\n---END_RALPH_STATUS---")
+CREATES = (WriteFile("hello.txt", "hello\n"), Say(DONE), REVIEWED)
 
 pytestmark = pytest.mark.timeout(90)
 
@@ -46,7 +47,8 @@ def test_a_file_asked_for_is_there(ralph: Callable[..., Any], workspace: Path, e
     assert ran.code == 0, ran.stderr
     assert (workspace / "hello.txt").read_text() == "hello\n"
     assert ran.end["stop_reason"] == "completed"
-    assert ran.end["verified"] is False
+    assert ran.end["verified"] is True
+    assert ran.end["detail"].endswith("verified by review")
     kinds = [event["type"] for event in ran.events]
     assert kinds[0] == "run_started"
     assert {"iteration_started", "message_received", "tool_started", "tool_finished"} <= set(kinds)
@@ -60,7 +62,7 @@ def test_a_registered_status_field_stands_in_the_prompt_that_the_model_receives(
         '[[status_fields]]\nname = "RISK"\ntype = "int"\ndescription = "from 0 to 9"\nexample = "4"\n'
     )
     answer = DONE.replace("REASON", "RISK: 7\nREASON")
-    with ModelServer([CREATES[0], Say(answer)]) as server:
+    with ModelServer([CREATES[0], Say(answer), REVIEWED]) as server:
         ran = ralph("run", "Create hello.txt", *against(server, workspace))
         prompt = server.prompts[0]
     assert ran.code == 0, ran.stderr
@@ -87,6 +89,8 @@ def test_a_killed_runtime_leaves_no_orphan_and_the_run_completes(ralph: Callable
         if not killed and not request.results:
             threading.Thread(target=kill_when_it_sleeps, daemon=True).start()
             return Shell(f"sleep {marker}")
+        if request.prompt.startswith("You review"):
+            return REVIEWED
         return CREATES[1] if request.results else CREATES[0]
 
     with ModelServer(script) as server:
