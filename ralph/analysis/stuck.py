@@ -10,6 +10,7 @@ productive loops meet the same error again and again.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from ralph.analysis.chant import chant
@@ -74,14 +75,15 @@ def stuck(
         no_progress: iterations in a row without progress that are a circle; never fewer than `repeats`.
     """
     recent = passes[-window:]
-    frequency = Counter([*(pattern for one in recent for pattern in one.error_signatures), *errors])
+    patterns = [*chain.from_iterable(one.error_signatures for one in recent), *errors]
     circles = [circle for find in _finders(len(passes), repeats) if (circle := find(passes, repeats))]
-    if circle := _no_progress(passes, max(repeats, no_progress)):
+    still = max(repeats, no_progress)
+    if len(passes) >= still and (circle := _no_progress(passes, still)):
         circles.append(circle)
-    if not circles and not frequency:
+    if not circles and not patterns:
         return _FREE
     only_errors = all(one.progressed is None for one in recent) and not _varied(recent)
-    return _found(frequency, circles, len(recent), repeats, by_errors=only_errors)
+    return _found(Counter(patterns), circles, len(recent), repeats, by_errors=only_errors)
 
 
 def _same_words(passes: Sequence[Past], repeats: int) -> _Circle | None:
@@ -123,7 +125,7 @@ def _only_tests(passes: Sequence[Past], repeats: int) -> _Circle | None:
 
 def _no_progress(passes: Sequence[Past], repeats: int) -> _Circle | None:
     last = passes[-repeats:]
-    if len(last) < repeats or not all(one.moved is False for one in last):
+    if not all(one.moved is False for one in last):
         return None
     known = all(one.progressed is False for one in last)
     what = "changed neither workspace nor plan" if known else "changed nothing, by their own count"

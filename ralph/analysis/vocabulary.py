@@ -66,8 +66,7 @@ Parts = Sequence[tuple[str, Role]]
 _Found = tuple[int, int, Parts]
 _Place = tuple[int, int, int]
 """Which form, where it begins and where it ends."""
-_PREFERRED = itemgetter(1, 0)
-"""Places in order, the preferred of those that begin together first."""
+_BEGIN = itemgetter(1)
 _Written = dict[str, dict[str, list[Role]]]
 """The names of each form, with their roles."""
 
@@ -138,13 +137,14 @@ class Vocabulary:
         """Every word in the prose, which is in lower case, by its role and in order."""
         text, gaps = _spaced(prose)
         spaced = text.replace("_", " ") if "_" in text else text
-        hits = Hits(list)
+        hits, new = Hits(list), tuple.__new__  # a hit is made in half the time that calling its class takes
         found, hits.left_out = self._search(spaced)
-        found.sort(key=_PREFERRED)
+        found.reverse()  # they come by their ends: of those that begin together the longest is now the first
+        found.sort(key=_BEGIN)
         matched = self._matched(text, found)
         for start, end, parts in _in_prose(matched, gaps) if gaps else matched:
             for name, role in parts:
-                hits[role].append(Hit(name, start, end))
+                hits[role].append(new(Hit, (name, start, end)))
         return hits
 
     def _search(self, text: str) -> tuple[list[_Place], int]:

@@ -17,6 +17,7 @@ from ralph.analysis.detectors.assignment import IDENTIFIER
 from ralph.analysis.detectors.claims import bounded, claim, finished
 from ralph.analysis.detectors.lines import in_list
 from ralph.analysis.detectors.objections import Objections
+from ralph.analysis.lexicon import Role
 from ralph.analysis.signals import HIGH, VERY_HIGH, Reply, Signal
 from ralph.analysis.vocabulary import Hit
 from ralph.pattern import pattern
@@ -26,11 +27,14 @@ __all__ = ["detect_achievements"]
 _LEAD, _CLOSE = 600, 400
 """Characters of a reply that are its beginning, and its end."""
 _NEAR = 80
-_OPENING = pattern(r"(?:[\s*_#>✅✓🎉☑️:-]|\b(?:i|we|and|yes|so|now|then|also|this|that|it)\b)*$")
+_WORDS: frozenset[Role] = frozenset({"keyword", "achieve", "closed", "changed", "work"})
+_OPENING = pattern(r"(?:[\s*_#>✅✓🎉☑️:-]|\b(?:i|we|and|yes|so|now|then|also)\b)*$")
 
 
 def detect_achievements(reply: Reply) -> Iterable[Signal]:
     """Every achievement that nothing speaks against; none where a claim is enough by itself."""
+    if not reply.scope.has(_WORDS):
+        return
     if any(signal.weight >= VERY_HIGH for signal in reply.signals.of("completion_claim")):
         return
     told = _Told(reply)

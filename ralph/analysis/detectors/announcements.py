@@ -63,12 +63,13 @@ def _announces(scope: Scope, hit: Hit) -> bool:
         return False
     before = reading.prose[max(begin, hit.start - _BEFORE) : hit.start]
     clause = _MARK.split(before)[-1]
-    led = len(_WORD.findall(clause)) <= 2 or bool(scope.within("stage", (hit.start - len(clause), hit.start)))
-    return led and not scope.within("closer", (hit.start, min(end, hit.end + _CLOSES)))
+    return len(_WORD.findall(clause)) <= 2 and not scope.within("closer", (hit.start, min(end, hit.end + _CLOSES)))
 
 
 def _command(reading: Reading) -> Span | None:
     """The last line that is a command and no more: what a transcript shows of a tool call."""
+    if "$" not in reading.unfenced and "❯" not in reading.unfenced:
+        return None
     at = reading.unfenced.rfind("] $ ")
     tail = reading.unfenced.rstrip()
     for place in (at, len(tail) - 1):

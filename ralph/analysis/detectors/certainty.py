@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from ralph.analysis.lexicon import Role
 from ralph.analysis.scope import Scope
 from ralph.analysis.signals import Reply, Signal
 from ralph.analysis.vocabulary import Hit
@@ -13,11 +14,14 @@ STEP = 10
 _CLAUSE = 12
 """Words of a clause that are looked at on either side of a low word."""
 _AROUND = 200
+_WORDS: frozenset[Role] = frozenset({"unsure", "certain", "likely", "hedge", "certainty"})
 
 
 def detect_certainty(reply: Reply) -> Iterable[Signal]:
     """The cue, and every hedge and certainty once. A word that set the level is not counted again."""
     scope = reply.scope
+    if not scope.has(_WORDS):
+        return
     cue, level = _cue(scope)
     if cue:
         why = f"Sets the agent's certainty to {level}."

@@ -14,7 +14,8 @@ All are subject to the same objections as keywords. The name of a claim is that 
 is both a keyword and the predicate of a claim is one signal.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 
 from ralph.analysis.detectors.announcements import announced
 from ralph.analysis.detectors.assignment import IDENTIFIER
@@ -38,7 +39,12 @@ _PROMISE = 120
 """Characters that a promise at the end of a reply takes up."""
 _PROMISED = pattern(r"\s{0,20}<promise>([^<\n]{1,40})</promise>[ \t]*(?:\n|\Z)")
 _PROMISED_LAST = pattern(r"(?:^|\n)[ \t]*<promise>([^<\n]{1,40})</promise>\s*\Z")
+_OF_THE_WHOLE: frozenset[Role] = frozenset({"all", "everything"})
 _TURNING: tuple[Role, ...] = ("negation", "proviso")
+_NOTHING: Mapping[Role, int] = {"nothing left": VERY_HIGH, "last": VERY_HIGH, "needless": HIGH}
+"""What a word weighs that says that nothing is left or needed."""
+_BEGIN = itemgetter(1)
+"""Where a hit begins."""
 
 
 def detect_claims(reply: Reply) -> Iterable[Signal]:
@@ -67,13 +73,15 @@ def finished(reply: Reply) -> list[Hit]:
 def bounded(reply: Reply, hits: Iterable[Hit]) -> Sequence[Hit]:
     """The hits after the last announcement in order, or the first and the last of many."""
     begin = announced(reply)
-    hits = sorted((hit for hit in hits if hit.start >= begin), key=lambda hit: hit.start)
+    hits = sorted(hits, key=_BEGIN)
+    if begin:
+        hits = [hit for hit in hits if hit.start >= begin]
     return hits if len(hits) <= 2 * _LOOKED_AT else (*hits[:_LOOKED_AT], *hits[-_LOOKED_AT:])
 
 
 def _of_the_whole(reply: Reply, objections: Objections) -> Iterator[Signal]:
     scope = reply.scope
-    if not scope.of("all") and not scope.of("everything"):
+    if not scope.has(_OF_THE_WHOLE):
         return
     told: set[str] = set()
     for predicate in bounded(reply, (*finished(reply), *scope.of("closed"))):
@@ -133,21 +141,22 @@ def _of_subjects(reply: Reply, objections: Objections) -> Iterator[Signal]:
 def _of_promises(reply: Reply) -> Iterator[Signal]:
     """A promise of completion as the first or last line, also where the run asks for none."""
     told = reply.output.text
+    if "<promise>" not in told:
+        return
     tail = len(told) - len(told[-_PROMISE:])
     found = _PROMISED.match(told) or _PROMISED_LAST.search(told, tail)
     if found is None:
         return
     words = reply.words.find(found[1].lower())
-    if words.get("keyword") and not words.get("negation"):
+    if "keyword" in words and "negation" not in words:
         moved = len(reply.reading.text) - len(told) if found.start(1) > tail else 0
         yield claim(Hit("promise", found.start(1) + moved, found.end(1) + moved), VERY_HIGH, "It is promised.")
 
 
 def _of_nothing(reply: Reply, objections: Objections) -> Iterator[Signal]:
     scope = reply.scope
-    sayings: tuple[tuple[Role, int], ...] = (("nothing left", VERY_HIGH), ("last", VERY_HIGH), ("needless", HIGH))
-    for role, weight in sayings:
-        for hit in bounded(reply, scope.of(role)):
+    for role, weight in _NOTHING.items():
+        for hit in bounded(reply, scope.of(role)) if role in scope.hits else ():
             if not (scope.reading.in_heading(hit.start) or objections.to(hit, parts=role != "last")):
                 yield claim(Hit(role, hit.start, hit.end), weight, "Nothing is said to be left to do.")
                 break

@@ -15,6 +15,7 @@ work: the sandbox, the network, a failure that was there before. "Ready for the 
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from itertools import islice
 from operator import itemgetter
 
@@ -33,19 +34,6 @@ from ralph.pattern import pattern
 
 __all__ = ["detect_leftovers"]
 
-_FIRST = 260
-"""Characters of the opening, in which a share is one of the whole."""
-_COUNTS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-_OF_ALL = pattern(
-    r"(?<![\w.,/-])(\d{1,5}|one|two|three|four|five|six|seven|eight|nine) (?:out )?of (?:the |all )?"
-    r"(\d{1,5}|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)(?![\w.,]\d)\b"
-)
-"""A share of a number."""
-_OUT_OF = pattern(r"(?<![\w.,/-])(\d{1,5}) ?(?:/|of|out of) ?(\d{1,5})(?![\w.,/]\d)\b")
-_TO_GO = pattern(
-    r"(?<![\w.,])(?:[1-9]\d{0,3}|one|two|three|four|five|six|seven|eight|nine|ten|several|a few) (?:[a-z-]{2,20} ){0,3}\Z"
-)
-_PERCENT_OF = pattern(r"(?<![\w.,])\d{1,2}(?:\.\d{1,2})? ?(?:%|percent) of [^.;:]{1,40}\Z")
 _ROWS = 400
 """Rows and items that are looked at."""
 _LOOKED_AT = 40
@@ -59,45 +47,29 @@ _MARKS = " \t\n*_#>-•.0123456789)✅❌⚠️🔄⏳"
 _SOME = pattern(
     r"[\s*_>-]*(?:the )?(?:other |remaining )?"
     r"(?:\d{1,6}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|some|several"
-    r"|a few|most|many|rest|others?|remaining"
-    r"|(?:stor(?:y|ies)|sections?|phases?|steps?|parts?|tasks?|items?|milestones?)\s#?\d)\b[^;:]{0,80}\Z"
+    r"|a few|most|many|rest|others?|remaining)\b[^,;:]{0,80}\Z"
 )
 """A number of things, as the subject of a sentence, up to its verb."""
 _BEFORE = pattern(r"[^.;。；]{0,60}?[\s*_]{1,3}(?:before|at first|without|until|earlier|previously)\b")
-_IF = pattern(r"[\s*_`]{1,3}(?:if|unless|whenever)\b")
 _NONE = pattern(r"(?:[ \t]\w{1,12}){0,2}[\s*_`]{0,4}[:：=][\s*_`]{0,4}(?:0|none|zero)\b")
 """What says behind "failed" that nothing did: "Failed checks: 0"."""
 _ROW = pattern(r"\n[ \t]{0,8}(?:\||[-*+•]|\d{1,2}[.)])[^\n]{1,400}")
 _TICK = pattern(r"[✅✔☑]")
 _UNTICKED = pattern(r"[🔄⏳🚧⌛⬜🔲]|❌(?=[\s*_]*(?:\||\Z|not|no|missing|todo|pending|open|未|没|沒|尚))")
-_UNDONE = pattern(
-    r"(?<=\|)[\s*_]{0,6}(?:todo|to do|open|pending|not started|not yet|in progress|planned|missing|TODO|Todo|Open|Pending|Not started"
-    r"|In progress|Planned|未开始|未開始|待开始|待開始|即将开始|即將開始|进行中|進行中|未完成|待办|待辦|pendiente)[\s*_]{0,6}\|?\s{0,4}\Z"
-)
-"""The last cell of a row, where it says that the row is not done."""
 _ALLOWED: tuple[Role, ...] = ("beyond", "optional", "proviso")
 _EXCUSES: tuple[Role, ...] = ("beyond", "mended", "optional")
+_SHARES: tuple[Role, ...] = ("part", "pieced", "qualifier")
 
 
 def detect_leftovers(reply: Reply) -> Iterable[Signal]:
     """The first leftover of each kind after the last announcement."""
-    found = _Leftovers(reply)
-    kinds: list[tuple[str, Callable[[], Iterator[Span]], str]] = [
-        ("open_end", found.open_ends, "Something is left to do."),
-        ("unfinished", found.unfinished, "Something is said not to be finished."),
-        ("failing_check", found.failing_checks, "A check fails."),
-    ]
-    task = assignment(reply.context.task)
-    if not task.given or task.of_many:
-        kinds += [
-            ("next_piece", found.next_pieces, "Other work follows."),
-            ("next_steps", found.next_steps, "Further steps follow."),
-            ("part_claim", found.parts, "Only a part is said to be complete."),
-            ("share", found.shares, "It tells of one piece of the work, and of others."),
-        ]
-    for kind, spans, why in kinds:
-        if span := next(spans(), None):
-            yield Signal(kind, "", *span, AGAINST, why, "progress")
+    scope, found = reply.scope, None
+    marked = not reply.reading.unfenced.isascii()
+    for kind, roles, find, why in _ALWAYS if assignment(reply.context.task).given else _KINDS:
+        if scope.has(roles) or (marked and kind == "open_end"):
+            found = found or _Leftovers(reply)
+            if span := next(find(found), None):
+                yield Signal(kind, "", *span, AGAINST, why, "progress")
 
 
 class _Leftovers:
@@ -120,11 +92,10 @@ class _Leftovers:
     def _open_rows(self) -> Iterator[Span]:
         """Rows and items of a list of states, of which some are ticked, that are marked as not done."""
         text = self._reply.reading.unfenced
-        ticked = not text.isascii() and _TICK.search(text, self._begin) is not None
-        if not ticked and "|" not in text:
+        if text.isascii() or not _TICK.search(text, self._begin):
             return
         for row in islice(_ROW.finditer(text, self._begin), _ROWS):
-            mark = (_UNTICKED.search(row[0]) if ticked else None) or _UNDONE.search(row[0])
+            mark = _UNTICKED.search(row[0])
             if mark and not _TICK.search(row[0]) and not self._scope.within("optional", row.span()):
                 yield row.start() + mark.start(), row.start() + mark.end()
 
@@ -135,40 +106,12 @@ class _Leftovers:
                 yield hit.start, hit.end
         for hit in self._after("yet"):
             turned = self._scope.negated(hit, 4)
-            if turned and turned.name != "no" and not self._is_excused(turned):
+            if turned and turned.name != "no" and not self._is_excused(hit):
                 yield turned.start, hit.end
         for hit in self._after("persisting"):
             begin, _ = self._objections.sentence(hit)
-            begin = max(begin, self._prose.rfind(";", begin, hit.start) + 1)
             if _SOME.match(self._prose[begin : hit.start]) and not self._is_excused(hit):
                 yield hit.start, hit.end
-        yield from self._shares_at_first()
-        yield from self._shares_later()
-
-    def _shares_at_first(self) -> Iterator[Span]:
-        """ "212 of the 240 programs", "three of four" in the opening, which is about the whole."""
-        begin = self._begin + len(self._prose[self._begin :]) - len(self._prose[self._begin :].lstrip())
-        for found in _OF_ALL.finditer(self._prose, begin, begin + _FIRST):
-            part, whole = (int(number) if number.isdigit() else _COUNTS.index(number) for number in found.groups())
-            sentence = self._scope.reading.sentence(found.start())
-            if part < whole and not assignment(self._reply.context.task).is_named(self._prose[slice(*sentence)]):
-                yield found.span()
-
-    def _shares_later(self) -> Iterator[Span]:
-        """ "Progress: 3/7 views", "three views to go", "60 % of the views are done"."""
-        for hit in self._after("progress"):
-            begin, end = self._objections.sentence(hit)
-            if any(int(part) < int(whole) for part, whole in _OUT_OF.findall(self._prose, hit.end, end)):
-                yield hit.start, hit.end
-        for hit in self._after("open"):
-            begin = max(self._objections.sentence(hit)[0], hit.start - _FIRST)
-            number = _TO_GO.search(self._prose, begin, hit.start) if hit.name == "to go" else None
-            if number and not self._is_excused(hit):
-                yield number.start(), hit.end
-        for hit in bounded(self._reply, finished(self._reply)):
-            begin = max(self._objections.sentence(hit)[0], hit.start - _FIRST)
-            if (share := _PERCENT_OF.search(self._prose, begin, hit.start)) and not self._is_excused(hit):
-                yield share.start(), hit.end
 
     def _is_excused(self, hit: Hit) -> bool:
         sentence = self._objections.sentence(hit)
@@ -191,11 +134,8 @@ class _Leftovers:
             sentence = scope.reading.sentence(hit.start)
             excused = any(scope.within(role, sentence) for role in _EXCUSES)
             turned = scope.negated(hit, 4) or scope.before("future", hit, 6) or scope.before("proviso", hit, 6)
-            turned = turned or _NONE.match(self._prose, hit.end) or _IF.match(self._prose, hit.end)
-            rest = hit.end, sentence[1]
-            past = _BEFORE.match(self._prose, hit.end) and (
-                scope.within("verified", rest) or scope.within("passes", rest)
-            )
+            turned = turned or _NONE.match(self._prose, hit.end)
+            past = _BEFORE.match(self._prose, hit.end) and scope.within("verified", (hit.end, sentence[1]))
             if not (excused or turned or past or self._objections.is_described(hit)):
                 yield hit.start, hit.end
 
@@ -239,8 +179,7 @@ class _Leftovers:
         claimed = {signal.name for signal in signals.all() if signal.state == "done"}
         if len(claimed) != 1 or self._claims_whole() or signals.first("completion_report"):
             return
-        roles: tuple[Role, ...] = ("part", "pieced", "qualifier")
-        for role in roles:
+        for role in _SHARES:
             for hit in self._after(role):
                 if not (self._scope.negated(hit, 3) or self._is_excused(hit) or self._is_ticked(hit)):
                     yield hit.start, hit.end
@@ -265,8 +204,7 @@ class _Leftovers:
 
     def _is_label(self, hit: Hit) -> bool:
         """Whether a line begins with the words, and is a heading or goes on to a colon."""
-        begin = max(line_start(self._prose, hit.start), self._scope.reading.sentence(hit.start)[0])
-        if self._prose[begin : hit.start].strip(_MARKS):
+        if self._prose[line_start(self._prose, hit.start) : hit.start].strip(_MARKS):
             return False
         return self._scope.reading.in_heading(hit.start) or _LABEL.match(self._prose, hit.end) is not None
 
@@ -301,3 +239,27 @@ class _Leftovers:
             return True
         behind = self._prose[hit.end : line_end(self._prose, hit.end)]
         return not behind.strip(" *_()0123456789/.") and before.rstrip(" *_").endswith((":", "：", "—", "-", ","))
+
+
+_Kind = tuple[str, AbstractSet[Role], Callable[[_Leftovers], Iterator[Span]], str]
+_ALWAYS: tuple[_Kind, ...] = (
+    ("open_end", frozenset({"left", "underway"}), _Leftovers.open_ends, "Something is left to do."),
+    (
+        "unfinished",
+        frozenset({"unfinished", "yet", "persisting"}),
+        _Leftovers.unfinished,
+        "Something is said not to be finished.",
+    ),
+    ("failing_check", frozenset({"failing"}), _Leftovers.failing_checks, "A check fails."),
+)
+"""The leftovers of any reply: the kind, the words of which it has one (a list of states is marked without), what finds
+it, and why it counts.
+"""
+_KINDS: tuple[_Kind, ...] = (
+    *_ALWAYS,
+    ("next_piece", frozenset({"following", "open", "begin"}), _Leftovers.next_pieces, "Other work follows."),
+    ("next_steps", frozenset({"later"}), _Leftovers.next_steps, "Further steps follow."),
+    ("part_claim", frozenset({"keyword"}), _Leftovers.parts, "Only a part is said to be complete."),
+    ("share", frozenset(_SHARES), _Leftovers.shares, "It tells of one piece of the work, and of others."),
+)
+"""Those of a reply that is given no task."""

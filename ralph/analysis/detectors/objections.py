@@ -17,6 +17,7 @@ _TAKEN = 20
 _NEAR = 300
 """Characters of a sentence on either side of a word that are looked at."""
 _QUANTITY = pattern(r"\d|first")
+"""What a sentence has that tells of a share, of one of several, or of the first."""
 _SHARE = pattern(r"(?<![\d/])(\d{1,6})\s?(?:/|of|out of)\s?(?:the )?(\d{1,6})(?![\d/])")
 _PERCENT = pattern(r"(?<![\w.,])\d{1,2}(?:\.\d{1,3})?\s?(?:[%％]|percent\b|per cent\b)")
 _PART = pattern(r"\bfirst\s(?:\d{1,4}|one|two|three|four|five|few|half|part|step|phase|batch|of)\b")
@@ -38,6 +39,7 @@ _LABEL = 60
 """Characters of a label that says what is wanted."""
 _ITEM_STATE = pattern(r"\s{0,8}(?:[-*+•]|\d{1,3}[.)])\s[^\n:：—]{1,80}(?:[:：—]|\s[-–])[\s*_✅✓✔☑️]{0,6}\Z")
 """What stands before the state of an item: "2. Parser: done"."""
+_WANTED: frozenset[Role] = frozenset({"wanted"})
 _NUMBER = pattern(r"[\s*_#-]{0,4}\d")
 _ATTRIBUTES = frozenset({"failing", "blocked", "incomplete", "broken", "partial", "unfinished", "open"})
 _NOUN = pattern(r"[\s*_]{1,3}(?!and\b|or\b|on\b|by\b|in\b|for\b|because\b|at\b|with\b|until\b|since\b)[a-z]")
@@ -71,11 +73,12 @@ class Objections:
             return f"“{negation.name}” turns it round."
         if future := scope.before("future", hit, 6):
             return f"It has not happened yet: “{future.name}”."
-        if condition := self._condition(hit):
+        span = self.sentence(hit)
+        if condition := self._condition(hit, span[0]):
             return f"It depends on something: “{condition.name}”."
         if taken := self._taken_back(hit):
             return f"“{taken.name}” takes it back."
-        return self._misplaced(hit) or (self._partial(hit) if parts else "") or self._echoed(hit)
+        return self._misplaced(span) or (self._partial(hit, span) if parts else "") or self._echoed(hit)
 
     def to_word(self, hit: Hit) -> str:
         """The same of a single word, which may also be said of what comes before the work."""
@@ -85,8 +88,10 @@ class Objections:
             return "It is what something is marked with."
         if _ITEM_STATE.match(self.scope.reading.prose[line_start(self.scope.reading.prose, hit.start) : hit.start]):
             return "It is said of one item of a list."
-        preparation = None if self.task.is_named(self._text(hit)) else self._preparation(hit)
-        return f"It is said of what comes before the work: “{preparation.name}”." if preparation else ""
+        preparation = self._preparation(hit)
+        if preparation is None or self.task.is_named(self._text(hit)):
+            return ""
+        return f"It is said of what comes before the work: “{preparation.name}”."
 
     def sentence(self, hit: Hit) -> Span:
         """The sentence around a word, as far as it is looked at."""
@@ -95,14 +100,13 @@ class Objections:
 
     def is_partial(self, hit: Hit) -> bool:
         """Whether a word, which may stand in a heading, is said of a part of the whole."""
-        return hit.start >= self._since and bool(self._partial(hit))
+        return hit.start >= self._since and bool(self._partial(hit, self.sentence(hit)))
 
     def _text(self, hit: Hit) -> str:
         return self.scope.reading.prose[slice(*self.sentence(hit))]
 
-    def _condition(self, hit: Hit) -> Hit | None:
+    def _condition(self, hit: Hit, begin: int) -> Hit | None:
         """A proviso that its sentence begins with ("Once approved, …"), or that follows it ("… once approved")."""
-        begin, _ = self.sentence(hit)
         for found in self.scope.within("proviso", (begin, hit.start))[:1]:
             if not self.scope.reading.prose[begin : found.start].strip(" \n*_-"):
                 return found
@@ -110,6 +114,8 @@ class Objections:
 
     def _wanted(self, hit: Hit, begin: int) -> Hit | None:
         """What says in a label before a word that it is wanted: "Goal: …", "The task said: …"."""
+        if not self.scope.has(_WANTED):
+            return None
         label, colon, _ = self.scope.reading.prose[begin : hit.start].rpartition(":")
         if not colon or len(label) > _LABEL or self.scope.within("closed", (begin, begin + len(label))):
             return None
@@ -118,11 +124,7 @@ class Objections:
     def _taken_back(self, hit: Hit) -> Hit | None:
         """What in its sentence takes it back, but no word of what the work does: "shows how many are left"."""
         taken = self.scope.taken_back(hit)
-        if taken is None:
-            return None
-        if self.scope.within("beyond", (taken.end, self.scope.reading.sentence(taken.start)[1])):
-            return None
-        if not self.is_described(taken):
+        if taken is None or not self.is_described(taken):
             return taken
         sentence = self.scope.reading.sentence(hit.start)
         words = (*self.scope.within("contrast", sentence)[:_TAKEN], *self.scope.within("qualifier", sentence)[:_TAKEN])
@@ -139,9 +141,9 @@ class Objections:
         found = self.scope.within("described", (begin, hit.start))[-1:]
         return bool(found) and found[0].start > begin
 
-    def _misplaced(self, hit: Hit) -> str:
+    def _misplaced(self, span: Span) -> str:
         """What the shape of its sentence says against a word."""
-        begin, end = self.sentence(hit)
+        begin, end = span
         sentence = self.scope.reading.prose[begin:end].strip()
         if sentence.endswith(("?", "？")):
             return "It is asked, not said."
@@ -158,16 +160,19 @@ class Objections:
         first, _ = self.scope.reading.sentence(begin - 1)
         return _ASIDE.fullmatch(self.scope.reading.prose[max(first, begin - _NEAR) : begin].strip()) is not None
 
-    def _partial(self, hit: Hit) -> str:
+    def _partial(self, hit: Hit, span: Span) -> str:
         """Whether it is said of a part of the whole. A part that the task itself names is the whole."""
-        prose, (begin, end) = self.scope.reading.prose, self.sentence(hit)
-        sentence = prose[begin:end]
-        if _QUANTITY.search(sentence) and self._is_share(sentence, hit, begin, end):
+        begin, end = span
+        sentence = self.scope.reading.prose[begin:end]
+        counts = _QUANTITY.search(sentence) is not None
+        if counts and self._is_share(sentence, hit, begin, end):
             return "It is said of a part of the whole."
         if self.task.is_named(sentence):
             return ""
-        if part := self._named_part((begin, end)):
+        if part := self._named_part(span):
             return f"It is said of a part of the whole: “{part}”."
+        if not counts:
+            return ""
         if (one := _ONE.search(sentence)) and begin + one.start() <= hit.end + _BEHIND:
             return f"It is said of one of several: “{one[0]}”."
         if _FIRST.match(sentence):
@@ -204,6 +209,6 @@ class Objections:
         return [hit for hit in self.scope.within(role, span)[:10] if hit.start >= span[0]]
 
     def _echoed(self, hit: Hit) -> str:
-        if self.task.is_echoed(self.scope.reading.prose, (hit.start, hit.end)):
+        if self.task.given and self.task.is_echoed(self.scope.reading.prose, (hit.start, hit.end)):
             return "It repeats the task's own words."
         return ""

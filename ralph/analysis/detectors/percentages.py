@@ -23,7 +23,7 @@ _NEXT = 4
 
 def detect_percentages(reply: Reply) -> Iterable[Signal]:
     """The last percentage that stands beside a word of progress and not beside another quantity."""
-    for match in _matches(reply.reading.prose):
+    for match in _matches(reply.reading.prose) if reply.scope.of("progress") else ():
         number = int(match["n"])
         if number <= 100 and _of_work(reply.scope, match.span()):
             why = f"The reply says {number} %."

@@ -41,6 +41,7 @@ _BEHIND = pattern(
 )
 """What may follow a noun that is the subject; another noun would be it instead."""
 _NOUNS: tuple[Role, ...] = ("whole", "piece", "trouble")
+_ANY_NOUN: frozenset[Role] = frozenset(_NOUNS)
 _SEVERAL: tuple[Role, ...] = ("part", "pieced", "following")
 _COPULAS = ("is ", "are ", "está ", "están ")
 _MARKS = " *_#0123456789-已经經也先前都"
@@ -67,7 +68,7 @@ def of_subjects(reply: Reply, predicates: Iterable[Hit]) -> Iterator[tuple[Hit, 
 
 def names_subject(reply: Reply) -> bool:
     """Whether it has any noun of which a statement could be made."""
-    return any(reply.scope.of(role) for role in _NOUNS)
+    return reply.scope.has(_ANY_NOUN)
 
 
 def is_stated(prose: str, predicate: Hit) -> bool:

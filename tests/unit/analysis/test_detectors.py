@@ -1,14 +1,21 @@
 """Detectors of one's own stand beside the built-in ones, and cannot break an analysis."""
 
+import json
 import math
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from pathlib import Path
 from typing import cast
 
 import pytest
 from pydantic import ValidationError
 
 from ralph.analysis import DETECTORS, AnalysisContext, Keyword, Reply, ResponseAnalyzer, Signal, analyze_text
+from ralph.analysis.lexicon import Role
 from ralph.analysis.result import Analysis, State
+from ralph.analysis.scope import Scope
+from ralph.analysis.signals import Signals
 from ralph.output import Output
 from ralph.status import StatusMissing
 
@@ -148,3 +155,21 @@ def test_a_blank_keyword_is_refused(blank: str) -> None:
     with pytest.raises(ValidationError, match="at least one character"):
         Keyword(text="fertig", forms=(blank,))
     assert Keyword(text=" fertig ").text == "fertig"
+
+
+class Unhurried(Scope):
+    """One that keeps no detector from looking closely."""
+
+    def has(self, roles: AbstractSet[Role]) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("name", ["finals", "replies"])
+def test_a_detector_that_is_done_at_once_would_have_found_nothing(name: str) -> None:
+    analyzer = ResponseAnalyzer()
+    for line in (Path(__file__).parent / "cases" / f"{name}.jsonl").read_text(encoding="utf-8").splitlines():
+        reply, _ = analyzer.detect(Output(text=json.loads(line)["text"]), StatusMissing())
+        asked = replace(reply, scope=Unhurried(reply.reading, reply.scope.hits), signals=Signals())
+        for detector in DETECTORS:
+            asked.signals.add(detector(asked))
+        assert asked.signals.all() == reply.signals.all()
