@@ -37,10 +37,17 @@ __all__ = ["STRATEGIES", "STRENGTH", "Case", "Claim", "Strategy", "claimed", "li
 STRENGTH = 70.0
 """Of completion words, of 100, from which on `auto` takes them for a claim."""
 
-_OF_ANY_PART = re.compile(
-    r"\b(?:criteri|tests?\b|checks?\b|suite|gates?\b|prueba)|测试|測試|标准|標準|条件|條件|功能", re.IGNORECASE
+_BUSY = 10
+"""Tool calls of a turn that has most likely changed something; to look once more whether all is done takes fewer."""
+
+_WHOLE = re.compile(
+    r"\b(?:project|plan|task|goal|proyecto|tarea)\b"
+    r"|\b(?:all|every|todas?|todos?)(?: \w{1,20}){0,3} (?:box|item|phase|requirement|stor|tarea|task|to-?do|work)"
+    r"|\b(?:nothing|nada)\b|\b(?:no|zero|0)(?: \w{1,20}){0,3} (?:left|open|outstanding|remain|unchecked)"
+    r"|项目|專案|所有(?!测试|測試|的?测试|的?測試)|任务|任務|没有|沒有|无|無",
+    re.IGNORECASE,
 )
-"""What is met or passes for every part of a task."""
+"""What is said of the whole alone; every part has its implementation, and its changes that are all in place."""
 
 
 class Case(BaseModel, frozen=True):
@@ -242,7 +249,8 @@ def _by_words(case: Case) -> Claim | None:
     if not completion.detected or completion.confidence < STRENGTH or (case.plan is not None and case.plan.still_open):
         return None
     doubts = list(_doubts(case))
-    partly = case.worked and not _speaks_of_the_whole(case)
+    busy = case.moved is None and len(case.output.tool_calls) >= _BUSY
+    partly = (case.worked or busy) and not _speaks_of_the_whole(case)
     if case.changed is None and case.output.tool_calls and case.analysis.standstill != "done":
         doubts.append("nobody but the reply says so, and what this turn changed is not known")
     elif partly and not case.task:
@@ -254,9 +262,9 @@ def _by_words(case: Case) -> Claim | None:
 
 
 def _speaks_of_the_whole(case: Case) -> bool:
-    """Whether the words say of everything that it is done, and not only of a part's tests or criteria."""
+    """Whether the words name the whole that is done, and not what may be a part."""
     claims = (piece for piece in case.analysis.evidence if piece.signal == "completion_claim")
-    return any(piece.weight >= VERY_HIGH and not _OF_ANY_PART.search(piece.text) for piece in claims)
+    return any(piece.weight >= VERY_HIGH and _WHOLE.search(piece.text) for piece in claims)
 
 
 def _doubts(case: Case) -> tuple[str, ...]:

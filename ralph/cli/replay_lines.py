@@ -102,12 +102,20 @@ class Line(BaseModel, frozen=True):
             case None | False | "":
                 return Completed()
             case True:
-                said = analyze_text(self.text or "").state in {"limited", "error"}
-                return failure_of(self.text or "") if said else Failed(failure="crashed", message="it is not told why")
+                return self._untold()
+            case str(text) if text == self.text:
+                return self._untold()
             case str(text):
                 return failure_of(text)
             case dict(held):
                 return failure_of(json.dumps(held))
+
+    def _untold(self) -> Failed:
+        """A failure that is only in the reply, if anywhere."""
+        text = self.text or ""
+        if analyze_text(text).state in {"limited", "error"}:
+            return failure_of(text)
+        return Failed(failure="crashed", message="it is not told why")
 
 
 def _number(told: int | list[Any] | None) -> int | None:

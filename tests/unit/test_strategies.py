@@ -28,6 +28,7 @@ CUT = PlanState(now=WHOLE.now.model_copy(update={"problem": "it is too long"}), 
 
 
 WORK = Evidence(signal="work", text="implemented")
+BUILT = Evidence(signal="completion_claim", text="The implementation is complete", weight=100)
 WHOLE_TASK = Evidence(signal="completion_claim", text="The task is done", weight=100)
 CRITERIA = Evidence(signal="completion_claim", text="all acceptance criteria are met", weight=100)
 LEFT = Evidence(signal="open_end", text="one test is still missing", weight=-50)
@@ -147,6 +148,7 @@ def test_auto_takes_no_less_for_a_claim(given: Case) -> None:
         (case(completion=SURE, changed=None, tools=2, standstill="done"), []),
         (case(completion=SURE, changed=True, progressed=True), ["nobody told what the whole task is"]),
         (case(completion=SURE, changed=True, progressed=True, evidence=(CRITERIA,)), ["what the whole task is"]),
+        (case(completion=SURE, changed=True, progressed=True, evidence=(BUILT,)), ["what the whole task is"]),
         (case(completion=SURE, changed=True, progressed=True, evidence=(WHOLE_TASK,)), []),
         (case(completion=SURE, changed=True, progressed=True, task="write it"), []),
         (case(completion=SURE, changed=True, progressed=False), []),
@@ -173,6 +175,8 @@ def test_what_makes_auto_doubt_a_claim(given: Case, doubts: list[str]) -> None:
         (case(completion=SURE, tools=9, evidence=(WORK,)), False),
         (case(completion=SURE, tools=9, evidence=(WORK,), standstill="done"), True),
         (case(completion=SURE, tools=9), True),
+        (case(completion=SURE, tools=10), False),
+        (case(completion=SURE, tools=10, evidence=(WHOLE_TASK,)), True),
         (case(completion=SURE, evidence=(WORK,)), True),
     ],
 )

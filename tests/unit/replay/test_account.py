@@ -78,7 +78,9 @@ def test_without_progress_the_breaker_opens_and_what_is_unknown_counts_for_nothi
 
 
 def test_without_a_tool_nothing_can_have_been_changed() -> None:
-    assert replayed(*(Pass(text=f"Hm, {number}?.", tools=0) for number in range(5))).stop_reason is not None
+    for known in (None, Moves(files=0)):
+        passes = [Pass(text=f"Hm, {number}?.", tools=0, changes=known) for number in range(5)]
+        assert replayed(*passes).stop_reason is not None
 
 
 def test_a_pause_skips_the_limited_passes_that_follow_and_counts_against_nothing() -> None:

@@ -67,6 +67,13 @@ PRODUCTIVE = {
         worked(f"Implemented {part}. All acceptance criteria are met, all tests pass. Committed.", files=3)
         for part in SHOP
     ],
+    "the same kind of closing words each time": [
+        worked(f"All the changes are in place: I added {part}.\n\nThe implementation is complete, ready for review.")
+        for part in SHOP
+    ],
+    "a promise for each story": [
+        worked(f"Implemented {part} and its tests.\n\n<promise>COMPLETE</promise>", files=3) for part in SHOP
+    ],
     "an exit signal for each story": [
         worked(f"{part} is done." + status("COMPLETE", True, 3, f"Proceed to story {number + 1}"))
         for number, part in enumerate(SHOP, 1)
@@ -184,8 +191,9 @@ def test_a_reply_that_was_cut_short_at_work_fails_with_no_word_of_its_own() -> N
     reply = (
         "Implemented the rate limit: too many requests get a 429, and who is not logged in a 401 with a reason. " * 9
     )
-    outcome = Line.model_validate({"text": reply, "error": True}).as_pass().outcome
-    assert (outcome.kind, getattr(outcome, "failure", "")) == ("failed", "crashed")
+    for error in (True, reply):
+        outcome = Line.model_validate({"text": reply, "error": error}).as_pass().outcome
+        assert (outcome.kind, getattr(outcome, "failure", "")) == ("failed", "crashed")
 
 
 def test_passes_without_a_login_are_skipped_while_ralph_would_have_waited() -> None:
