@@ -137,14 +137,14 @@ class Vocabulary:
         """Every word in the prose, which is in lower case, by its role and in order."""
         text, gaps = _spaced(prose)
         spaced = text.replace("_", " ") if "_" in text else text
-        hits, new = Hits(list), tuple.__new__  # a hit is made in half the time that calling its class takes
+        hits, made = Hits(list), Hit._make  # takes half the time that calling the class does
         found, hits.left_out = self._search(spaced)
         found.reverse()  # they come by their ends: of those that begin together the longest is now the first
         found.sort(key=_BEGIN)
         matched = self._matched(text, found)
         for start, end, parts in _in_prose(matched, gaps) if gaps else matched:
             for name, role in parts:
-                hits[role].append(new(Hit, (name, start, end)))
+                hits[role].append(made((name, start, end)))
         return hits
 
     def _search(self, text: str) -> tuple[list[_Place], int]:
