@@ -1,8 +1,9 @@
 """Test doubles that are shipped, so that what is built on Ralph can be tested as Ralph itself is.
 
 `ModelServer` is a scripted model endpoint on loopback for real agents, `ScriptedExecutor` an executor without an
-agent, `FakeClock` a clock that a test moves, `StoreConformance` the tests that every store passes; the other names
-are what a server's script is made of. Nothing is loaded before it is used.
+agent, `FakeClock` a clock that a test moves, `StoreConformance` and `VerifierConformance` are the tests that every
+store and every verifier passes; the other names are what a server's script is made of. Nothing is loaded before it is
+used.
 """
 
 from importlib import import_module
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
         WriteFile,
     )
     from ralph.testing.store_conformance import StoreConformance
+    from ralph.testing.verifier_conformance import VerifierConformance
 
 __all__ = [
     "Call",
@@ -49,6 +51,7 @@ __all__ = [
     "Step",
     "StoreConformance",
     "Use",
+    "VerifierConformance",
     "WriteFile",
 ]
 
@@ -59,6 +62,7 @@ _ELSEWHERE = {
     "Reply": "scripted",
     "ScriptedExecutor": "scripted",
     "StoreConformance": "store_conformance",
+    "VerifierConformance": "verifier_conformance",
 }
 
 
