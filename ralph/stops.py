@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 from ralph.analysis.reset_time import resets_at
 from ralph.analysis.result import Evidence
-from ralph.analysis.stuck import WATCHING
+from ralph.analysis.stuck import TESTING, WATCHING
 from ralph.breaker import BreakerState
 from ralph.decision import (
     LONGEST_WAIT,
@@ -377,9 +377,9 @@ def _why_unclaimed(case: Case) -> str:
 
 
 def _circles(case: Case) -> str:
-    """How the loop goes in circles; empty where it does not."""
+    """How the loop goes in circles; empty where it does not. To run tests alone ends a run by its own rule."""
     stuck = case.analysis.stuck
-    if not stuck.detected or case.progressed:
+    if not stuck.detected or case.progressed or stuck.repeated_patterns == (TESTING,):
         return ""
     told = (f"{piece.why}: “{piece.text}”" if piece.text else piece.why for piece in stuck.evidence)
     return "; ".join(told) or "; ".join(stuck.repeated_patterns) or "the loop goes in circles"

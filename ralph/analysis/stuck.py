@@ -20,12 +20,14 @@ from ralph.analysis.signatures import normalised
 from ralph.pattern import pattern
 from ralph.status.fields import storable
 
-__all__ = ["REPEATS", "WATCHING", "WINDOW", "detect_stuck_loop", "stuck"]
+__all__ = ["REPEATS", "TESTING", "WATCHING", "WINDOW", "detect_stuck_loop", "stuck"]
 
 REPEATS = 3
 WINDOW = 5
 WATCHING = "watching"
 """The circle of replies that only watch what still runs. By itself it may end without anybody's doing."""
+TESTING = "test-only loop"
+"""The circle of iterations that only ran tests. The decision has a number of its own for them."""
 _SHOWN = 120
 _FREE = Stuck()
 _NUMBER = pattern(r"\d+")
@@ -120,7 +122,7 @@ def _only_tests(passes: Sequence[Past], repeats: int) -> _Circle | None:
     last = passes[-repeats:]
     if len(last) < repeats or not all(one.test_only for one in last) or any(one.progressed for one in last):
         return None
-    return _Circle("test-only loop", f"{repeats} iterations in a row only ran tests", repeats)
+    return _Circle(TESTING, f"{repeats} iterations in a row only ran tests", repeats)
 
 
 def _no_progress(passes: Sequence[Past], repeats: int) -> _Circle | None:

@@ -402,6 +402,13 @@ def test_who_is_not_logged_in_is_asked_once_more_and_then_told_to_log_in() -> No
     assert isinstance(ruled(out, once.after(out), settings=DecisionSettings(unavailable=3)), Pause)
 
 
+def test_running_tests_alone_ends_a_run_by_its_own_number_and_not_as_stuck() -> None:
+    given = case(stuck=Stuck(detected=True, repeated_patterns=("test-only loop",), evidence=(CIRCLE,)))
+    patient = DecisionSettings(test_saturation=5)
+    for count, ends in ((3, "continue"), (4, "continue"), (5, "test_saturation")):
+        assert name(ruled(given, Tally(test_only=count, pivoted=True), settings=patient)) == ends
+
+
 def test_watching_what_runs_asks_for_another_approach_each_time_and_ends_nothing() -> None:
     watching = Stuck(detected=True, repeated_patterns=("watching",), evidence=(CIRCLE,))
     again = ruled(case(stuck=watching), Tally(pivoted=True))
