@@ -21,6 +21,7 @@ app = typer.Typer(add_completion=False)
 _OF_EXECUTOR = {"copilot", "endpoint", "executor"}
 _NEEDED = {"store", "workspace", "settings", "sandbox"}
 _ENDPOINT_REMEDY = "Start the model's server, or correct executor.base_url: `ralph config show` tells where it is set."
+_STORE_REMEDY = "Save what can be read with `ralph export`, then move the store away: a new one begins in its place."
 _UNSEEN_LOGIN = "A run can work here if the Copilot CLI is logged in by itself, which cannot be seen from here."
 
 
@@ -117,18 +118,21 @@ async def _sandbox(settings: "Settings", folder: Path) -> "list[Finding]":
     return [Finding("sandbox", ok=True, detail=f"{settings.sandbox.kind}, network: {settings.sandbox.network}")]
 
 
-async def _store(settings: "Settings") -> "Finding":
+async def _store(settings: "Settings") -> "list[Finding]":
     from ralph.errors import RalphError
     from ralph.executors.findings import Finding
+    from ralph.redact import Redactor
     from ralph.store import default_path, open_store
 
-    place = settings.store or str(default_path())
+    place = Redactor()(settings.store) if settings.store else str(default_path())
     try:
         async with open_store(settings.store) as store:
-            count = len(await store.runs(limit=10_000))
+            health = await store.check()
     except RalphError as error:
-        return Finding("store", ok=False, detail=error.problem, remedy=error.remedy)
-    return Finding("store", ok=True, detail=f"{place}, {count} runs" if count != 1 else f"{place}, 1 run")
+        return [Finding("store", ok=False, detail=error.problem, remedy=error.remedy)]
+    if health.problems:
+        return [Finding("store", ok=False, detail=f"{place}: {text}", remedy=_STORE_REMEDY) for text in health.problems]
+    return [Finding("store", ok=True, detail=f"{place}, {health.runs} runs" if health.runs != 1 else f"{place}, 1 run")]
 
 
 def _workspace(folder: Path, settings: "Settings") -> "list[Finding]":

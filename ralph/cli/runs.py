@@ -1,5 +1,6 @@
-"""`ralph runs`: what ran, and why it stopped."""
+"""`ralph runs`: what ran, and why it stopped; `ralph runs prune`: what need not be kept."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-app = typer.Typer(add_completion=False)
+app = typer.Typer(add_completion=False, help="List runs: what was asked, how far they came, why they stopped.")
 
 Folder = Annotated[
     Path | None, typer.Option("--directory", "-C", metavar="DIR", help="Only runs in this folder; all by default.")
@@ -21,9 +22,60 @@ Folder = Annotated[
 Most = Annotated[int, typer.Option("--limit", "-n", min=1, help="How many, the newest first.")]
 
 
-@app.command()
-def runs(*, directory: Folder = None, limit: Most = 20, as_json: AsJson = False, store: StoreName = None) -> None:
+Age = Annotated[
+    str | None, typer.Option("--older-than", metavar="AGE", help="Those that ended longer ago, such as 12h or 30d.")
+]
+Newest = Annotated[int | None, typer.Option("--keep", metavar="N", min=0, help="All but the newest N.")]
+Dry = Annotated[bool, typer.Option("--dry-run", help="Only say which.")]
+
+
+@app.callback(invoke_without_command=True)
+def runs(
+    context: typer.Context,
+    *,
+    directory: Folder = None,
+    limit: Most = 20,
+    as_json: AsJson = False,
+    store: StoreName = None,
+) -> None:
     """List runs: what was asked, how far they came, why they stopped."""
+    if context.invoked_subcommand is None:
+        _list(directory, limit, store, as_json=as_json)
+
+
+@app.command()
+def prune(
+    *,
+    older_than: Age = None,
+    keep: Newest = None,
+    dry_run: Dry = False,
+    directory: Folder = None,
+    as_json: AsJson = False,
+    store: StoreName = None,
+) -> None:
+    """Remove runs from the store for good, with their transcripts. One that is at work stays."""
+    import anyio
+
+    from ralph.cli.prune import long_ago
+    from ralph.cli.prune import prune as carry_out
+    from ralph.cli.settings import workspace_folder
+    from ralph.cli.tell import console, print_json
+    from ralph.errors import UsageError
+
+    if older_than is None and keep is None:
+        raise UsageError("Which runs to remove is not said.", "Give --older-than AGE, --keep N, or both.")
+    before = None if older_than is None else long_ago(older_than)
+    folder = workspace_folder(directory) if directory else None
+    work = partial(carry_out, store, folder, before=before, keep=keep or 0, dry_run=dry_run)
+    removed, kept = anyio.run(work)
+    if as_json:
+        print_json({"removed": removed, "kept": kept, "dry_run": dry_run})
+    else:
+        word = "would be removed" if dry_run else "removed"
+        console().print("\n".join([*removed, f"{len(removed)} {word}, {kept} kept."]), markup=False, highlight=False)
+
+
+def _list(directory: Path | None, limit: int, store: str | None, *, as_json: bool) -> None:
     import anyio
 
     from ralph.cli.settings import workspace_folder

@@ -15,6 +15,7 @@ from ralph.events import Event, parse_event
 from ralph.record import IterationRecord, RunRecord, Trace
 
 __all__ = [
+    "as_json",
     "clean",
     "event_rows",
     "iteration_row",
@@ -39,29 +40,29 @@ def run_row(run: RunRecord) -> dict[str, Any]:
         "workspace": None if run.workspace is None else clean(run.workspace),
         "started_at": run.started_at.astimezone(UTC).isoformat(timespec="microseconds"),
         "state": run.state,
-        "record": _json(run),
+        "record": as_json(run),
     }
 
 
 def iteration_row(run_id: str, iteration: IterationRecord) -> dict[str, Any]:
-    return {"run_id": run_id, "number": iteration.number, "record": _json(iteration)}
+    return {"run_id": run_id, "number": iteration.number, "record": as_json(iteration)}
 
 
 def trace_row(run_id: str, trace: Trace) -> dict[str, Any]:
-    return {"run_id": run_id, "number": trace.number, "body": clean(trace.model_dump_json(exclude_defaults=True))}
+    return {"run_id": run_id, "number": trace.number, "body": as_json(trace, exclude_defaults=True)}
 
 
 def event_rows(run_id: str, events: Iterable[Event]) -> list[dict[str, Any]]:
     """A row for each event that is kept, which those without a `seq` are not."""
     return [
-        {"run_id": run_id, "seq": event.seq, "type": event.type, "iteration": event.iteration, "body": _json(event)}
+        {"run_id": run_id, "seq": event.seq, "type": event.type, "iteration": event.iteration, "body": as_json(event)}
         for event in events
         if event.seq
     ]
 
 
 def request_row(run_id: str, request: Request) -> dict[str, Any]:
-    return {"run_id": run_id, "seq": request.seq, "body": _json(request)}
+    return {"run_id": run_id, "seq": request.seq, "body": as_json(request)}
 
 
 def read_run(run_id: str, record: str) -> RunRecord:
@@ -94,11 +95,13 @@ def clean(text: str) -> str:
     return _NOWHERE_KEPT.sub("\ufffd", text)
 
 
-def _json(record: BaseModel) -> str:
+def as_json(record: BaseModel, *, exclude_defaults: bool = False) -> str:
+    """The record in one line of JSON."""
     try:
-        return record.model_dump_json()
+        return record.model_dump_json(exclude_defaults=exclude_defaults)
     except PydanticSerializationError:
-        return clean(json.dumps(record.model_dump(mode="json"), ensure_ascii=False))
+        kept = record.model_dump(mode="json", exclude_defaults=exclude_defaults)
+        return clean(json.dumps(kept, ensure_ascii=False))
 
 
 def _known_event(body: str) -> Event | None:

@@ -1,0 +1,115 @@
+"""`ralph export` and `ralph import`: a run as a file, and back."""
+
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, BinaryIO
+
+import typer
+
+from ralph.cli.options import AsJson, RunId, StoreName
+
+if TYPE_CHECKING:
+    from ralph.record import RunRecord
+
+__all__ = ["exporting", "importing"]
+
+exporting = typer.Typer(add_completion=False)
+importing = typer.Typer(add_completion=False)
+
+Output = Annotated[
+    Path | None, typer.Option("--output", "-o", metavar="FILE", help="A new file; standard output by default.")
+]
+Input = Annotated[str, typer.Argument(metavar="FILE", help="What `ralph export` has made; - reads standard input.")]
+
+
+@exporting.command()
+def export(*, run: RunId = "last", output: Output = None, store: StoreName = None) -> None:
+    """Write a run with all that belongs to it as JSON lines."""
+    import anyio
+
+    with _written(output) as file:
+        anyio.run(_export, run, store, file)
+
+
+@importing.command(name="import")
+def import_(*, file: Input, as_json: AsJson = False, store: StoreName = None) -> None:
+    """Add a run that was exported to the store. It runs nothing; to resume it later runs what its settings name."""
+    import anyio
+
+    from ralph.cli.tell import console, print_json
+
+    with _twice_readable(file) as given:
+        run = anyio.run(_import, given, store)
+    if as_json:
+        print_json({"run_id": run.id})
+    else:
+        console().print(f"Run {run.id} is in the store now: `ralph show {run.id}`.")
+
+
+async def _export(name: str, store: str | None, file: BinaryIO) -> None:
+    from ralph.cli.lookup import find_run, opened_store
+    from ralph.store.exchange import exported
+
+    async with opened_store(store) as opened:
+        run = await find_run(opened, name)
+        async for line in exported(opened, run):
+            file.write(line.encode() + b"\n")
+
+
+async def _import(file: BinaryIO, store: str | None) -> "RunRecord":
+    from ralph.cli.settings import read_settings
+    from ralph.store import open_store
+    from ralph.store.exchange import imported
+
+    place = read_settings(Path.cwd(), {"--store": store}, own="trusted").settings.store
+    async with open_store(place) as opened:
+        return await imported(opened, file)
+
+
+@contextmanager
+def _written(path: Path | None) -> Generator[BinaryIO]:
+    """The file to write to; a new one that did not come to its end is taken away again."""
+    from ralph.errors import UsageError
+
+    if path is None:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    try:
+        with path.open("xb") as file:
+            try:
+                yield file
+            except BaseException:
+                path.unlink(missing_ok=True)
+                raise
+    except FileExistsError:
+        raise UsageError(f"{path} is there already, and is not written over.", "Name another file.") from None
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}.", "Name another file.") from None
+
+
+@contextmanager
+def _twice_readable(name: str) -> Generator[BinaryIO]:
+    """The file to read from; standard input is kept aside meanwhile."""
+    import shutil
+    import tempfile
+
+    from ralph.errors import UsageError
+
+    if name == "-":
+        with tempfile.TemporaryFile() as aside:
+            shutil.copyfileobj(sys.stdin.buffer, aside)
+            aside.seek(0)
+            yield aside
+        return
+    path = Path(name)
+    try:
+        if path.exists() and not path.is_file():
+            raise UsageError(f"{name} is no file.", "Pipe it in: `ralph import - < PIPE`.")
+        file = path.open("rb")
+    except OSError as error:
+        raise UsageError(f"{name} cannot be read: {error.strerror}.", "Give a file that `ralph export` made.") from None
+    with file:
+        yield file

@@ -1,0 +1,67 @@
+"""Which runs `ralph runs prune` removes."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import NamedTuple
+
+from ralph.cli.lookup import is_alive, opened_store
+from ralph.config import parse_duration
+from ralph.errors import RunOwnedError, UsageError
+from ralph.record import RunRecord
+from ralph.store import Store
+
+__all__ = ["Pruned", "long_ago", "prune"]
+
+_ALL = 1_000_000
+
+
+class Pruned(NamedTuple):
+    """The ids of the runs that are gone, or would be, newest first, and how many others there are."""
+
+    removed: list[str]
+    kept: int
+
+
+def long_ago(age: str) -> datetime:
+    """The moment so long ago. Raises `UsageError`."""
+    try:
+        seconds = 86400 * float(age[:-1]) if age.endswith("d") else float(str(parse_duration(age)))
+        if seconds >= 0:
+            return datetime.now(UTC) - timedelta(seconds=seconds)
+    except (ValueError, OverflowError):
+        pass
+    raise UsageError(f"--older-than {age!r} is no age.", "Write 90s, 15m, 12h or 30d.")
+
+
+async def prune(name: str | None, folder: Path | None, *, before: datetime | None, keep: int, dry_run: bool) -> Pruned:
+    """Removes runs but for the newest ones, for those of which something came since a moment, and for live ones.
+
+    Their room is given back where no run is at work that would have to wait for that.
+    """
+    removed: list[str] = []
+    async with opened_store(name, folder) as store:
+        found = await store.runs(workspace=str(folder) if folder else None, limit=_ALL)
+        live = {run.id for run in found if run.state != "finished" and (is_alive(run) or await store.leased(run.id))}
+        for run in found[keep:]:
+            if run.id not in live and (before is None or await _last_sign(store, run) < before):
+                removed += await _removed(store, run.id, dry_run=dry_run)
+        if removed and not live and not dry_run:
+            await store.compact()
+    return Pruned(removed, len(found) - len(removed))
+
+
+async def _removed(store: Store, run_id: str, *, dry_run: bool) -> list[str]:
+    try:
+        if not dry_run:
+            await store.remove(run_id)
+    except RunOwnedError:
+        return []  # somebody has just taken it up
+    return [run_id]
+
+
+async def _last_sign(store: Store, run: RunRecord) -> datetime:
+    """When something last came of a run."""
+    if run.finished_at is not None:
+        return run.finished_at
+    last = await store.iteration(run.id, await store.last_iteration(run.id))
+    return last.finished_at if last else run.started_at

@@ -1,0 +1,209 @@
+"""Runs as files: one JSON object a line, so that a run can be kept, read by other programs and moved between stores.
+
+The first line says what the file is, the second is the run; then come its iterations, its events and what was asked
+of it; the last line counts them, so that a file that was cut off is known as such.
+"""
+
+import re
+import secrets
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable, Iterator
+from time import monotonic
+from typing import BinaryIO, Literal
+
+import anyio
+from pydantic import BaseModel, ValidationError
+
+from ralph.control import Request
+from ralph.errors import UsageError
+from ralph.events import Event
+from ralph.record import IterationRecord, RunRecord
+from ralph.store.base import LEASE, Store
+from ralph.store.rows import as_json
+
+__all__ = ["exported", "imported", "parts_of"]
+
+MOST_BYTES = 64_000_000
+"""Of one line."""
+
+_GROUP = 200
+_RUN_ID = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
+_HALFWAY = "an import of it has not come to its end"
+
+Part = RunRecord | IterationRecord | Event | Request
+
+
+class _End(BaseModel, extra="forbid"):
+    iterations: int
+    events: int
+    requests: int
+
+
+class _Line(BaseModel, extra="forbid"):
+    """One line: exactly one of these."""
+
+    ralph_run: Literal[1] | None = None
+    run: RunRecord | None = None
+    iteration: IterationRecord | None = None
+    event: Event | None = None
+    request: Request | None = None
+    end: _End | None = None
+
+
+async def exported(store: Store, run: RunRecord) -> AsyncIterator[str]:
+    """The lines of a run's file, without their ends."""
+    counted: Counter[str] = Counter()
+    yield '{"ralph_run":1}'
+    yield f'{{"run":{as_json(run)}}}'
+    async for iteration in store.iterations(run.id):
+        counted["iterations"] += 1
+        yield f'{{"iteration":{as_json(iteration)}}}'
+    async for event in store.events(run.id):
+        counted["events"] += 1
+        yield f'{{"event":{as_json(event)}}}'
+    for request in await store.requests(run.id):
+        counted["requests"] += 1
+        yield f'{{"request":{as_json(request)}}}'
+    end = _End(iterations=counted["iterations"], events=counted["events"], requests=counted["requests"])
+    yield f'{{"end":{as_json(end)}}}'
+
+
+async def imported(store: Store, file: BinaryIO) -> RunRecord:
+    """Adds the run of a file that can be read twice; all of it is looked at before anything is added.
+
+    It belongs to nobody then. Where adding it fails, nothing of it stays.
+
+    Raises:
+        UsageError: the file is not what `exported` makes, or the store holds a run of that id.
+    """
+    for _ in parts_of(file):
+        pass
+    file.seek(0)
+    parts = parts_of(file)
+    run = next(parts)
+    assert isinstance(run, RunRecord)
+    found = await store.run(run.id)
+    if found is not None and found.id == run.id:
+        raise UsageError(
+            f"The store holds a run {run.id} already.",
+            f"Look at it with `ralph show {run.id}`, or name another place with --store.",
+        )
+    token = secrets.token_hex(8)
+    run = run.model_copy(update={"owner": None, "pid": 0})
+    await store.create(run.model_copy(update={"state": "running", "detail": _HALFWAY}), owner=token)
+    try:
+        await _add(store, run, parts, token)
+    except BaseException:
+        with anyio.CancelScope(shield=True):
+            await store.remove(run.id, owner=token)
+        raise
+    await store.release(run.id, token)
+    return run
+
+
+async def _add(store: Store, run: RunRecord, parts: Iterator[Part], token: str) -> None:
+    renewed = monotonic()
+    events: list[Event] = []
+    for part in parts:
+        if isinstance(part, IterationRecord):
+            await store.append(run.id, (), iteration=part, owner=token)
+        elif isinstance(part, Request):
+            await store.ask(run.id, part)
+        elif not isinstance(part, RunRecord):
+            events.append(part)
+        if len(events) >= _GROUP:
+            await store.append(run.id, events, owner=token)
+            events = []
+        if monotonic() > renewed + LEASE / 3:
+            await store.renew(run.id, token)
+            renewed = monotonic()
+    await store.append(run.id, events, run=run, owner=token)
+
+
+def parts_of(file: BinaryIO) -> Iterator[Part]:
+    """The run, then all that belongs to it, each looked at for itself and in its place. Raises `UsageError`."""
+    reader = _Reader()
+    for number, text in enumerate(_lines(file), 1):
+        try:
+            part = reader.read(_Line.model_validate_json(text))
+        except ValidationError as error:
+            raise _broken(number, _first(error)) from None
+        except ValueError as error:
+            raise _broken(number, str(error)) from None
+        if part is not None:
+            yield part
+    if not reader.ended:
+        raise UsageError("The file ends before its run does.", "It was cut off: export the run again.")
+
+
+class _Reader:
+    """Knows what may come next."""
+
+    def __init__(self) -> None:
+        self.ended = False
+        self._begun = False
+        self._run_id = ""
+        self._counted: Counter[str] = Counter()
+        self._last: Counter[str] = Counter()
+
+    def read(self, line: _Line) -> Part | None:
+        """What a line holds; None for the first and the last. Raises `ValueError` where it is out of its place."""
+        given = line.model_fields_set
+        if len(given) != 1 or getattr(line, next(iter(given))) is None:
+            raise ValueError("it holds not exactly one thing")
+        if self.ended or (line.ralph_run is not None) is self._begun:
+            raise ValueError("it is no line of a run that was exported" if not self._begun else "it is out of place")
+        self._begun = True
+        if line.end is not None:
+            self._end(line.end)
+        elif line.run is not None:
+            self._name(line.run)
+        elif line.iteration is not None:
+            self._count("iterations", line.iteration.number, line.iteration.run_id)
+        elif line.event is not None:
+            self._count("events", line.event.seq, line.event.run_id)
+        elif line.request is not None:
+            self._count("requests", line.request.seq, self._run_id)
+        return line.run or line.iteration or line.event or line.request
+
+    def _name(self, run: RunRecord) -> None:
+        if self._run_id:
+            raise ValueError("it is a second run")
+        if not re.fullmatch(_RUN_ID, run.id):
+            raise ValueError("the run's id is none that Ralph gives")
+        self._run_id = run.id
+
+    def _count(self, kind: str, number: int, run_id: str) -> None:
+        if not self._run_id or run_id != self._run_id:
+            raise ValueError("it belongs to another run")
+        if number <= self._last[kind]:
+            raise ValueError(f"its number is {number}, and the last was {self._last[kind]}")
+        self._last[kind] = number
+        self._counted[kind] += 1
+
+    def _end(self, end: _End) -> None:
+        if not self._run_id or end.model_dump() != {kind: self._counted[kind] for kind in _End.model_fields}:
+            raise ValueError("the file does not hold as much as it says: lines are missing or were added")
+        self.ended = True
+
+
+def _lines(file: BinaryIO) -> Iterable[bytes]:
+    number = 0
+    while text := file.readline(MOST_BYTES + 1):
+        number += 1
+        if len(text) > MOST_BYTES:
+            raise _broken(number, f"it is longer than {MOST_BYTES} bytes")
+        yield text
+
+
+def _broken(number: int, problem: str) -> UsageError:
+    return UsageError(
+        f"Line {number} cannot be imported: {problem}.", "Give a file that `ralph export` has made, as it is."
+    )
+
+
+def _first(error: ValidationError) -> str:
+    found = error.errors(include_url=False, include_input=False)[0]
+    where = ".".join(map(str, found["loc"]))[:200]
+    said = f"{f'{where}: ' if where else ''}{found['msg'][:300]}"
+    return "".join(character if character.isprintable() else "\ufffd" for character in said)
