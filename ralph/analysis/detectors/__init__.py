@@ -20,6 +20,7 @@ from ralph.analysis.detectors.limits import detect_limits
 from ralph.analysis.detectors.percentages import detect_percentages
 from ralph.analysis.detectors.questions import detect_questions
 from ralph.analysis.detectors.reports import detect_reports
+from ralph.analysis.detectors.shares import detect_shares
 from ralph.analysis.detectors.statuses import detect_status
 from ralph.analysis.detectors.testruns import detect_tests
 from ralph.analysis.detectors.work import detect_work
@@ -36,6 +37,7 @@ DETECTORS: tuple[Detector, ...] = (
     detect_achievements,
     detect_reports,
     detect_leftovers,
+    detect_shares,
     detect_accounts,
     detect_percentages,
     detect_faults,
@@ -53,6 +55,7 @@ OF_CLAIMS: frozenset[Detector] = frozenset((
     detect_achievements,
     detect_reports,
     detect_leftovers,
+    detect_shares,
     detect_accounts,
 ))
 """Those that look for claims beyond the keywords, and for what speaks against them. Where `EXIT_SIGNAL: false` vetoes

@@ -13,8 +13,10 @@ not looked at where something is claimed, for it would add nothing, nor where so
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from ralph.analysis.completion import completion
 from ralph.analysis.detectors.announcements import announced
 from ralph.analysis.detectors.assignment import assignment
+from ralph.analysis.detectors.checks import is_of_check
 from ralph.analysis.detectors.objections import Objections
 from ralph.analysis.detectors.statements import is_stated
 from ralph.analysis.lexicon import Role
@@ -27,35 +29,51 @@ __all__ = ["detect_accounts"]
 
 _SHORT, _LONG = 20, 20_000
 """Characters of a reply that can be an account."""
+_FULL = 200
+"""Characters of a reply that tells of finished work, not of one step of it."""
 _LEAD = 700
 """Characters of a reply in which it says what it is about."""
 _HEADINGS = 3
 """Headings that are passed over at the beginning."""
 _LOOKED_AT = 12
 """Words of one role that are looked at."""
-_SHARES: tuple[Role, ...] = ("part", "pieced", "following", "begin")
-_NOT_PLAIN: tuple[Role, ...] = ("ongoing", "future", "verified", "passes", "recap", "contrast", "unable", "lack")
+_SHARES: tuple[Role, ...] = ("part", "pieced", "following")
+_NOT_PLAIN: tuple[Role, ...] = (
+    "ongoing",
+    "future",
+    "verified",
+    "recap",
+    "contrast",
+    "unable",
+    "lack",
+    "fault",
+)
 """What an opening has that tells of no finished work."""
+_NOT_FINAL: tuple[Role, ...] = ("obstacle", "blocked", "halted", "limit", "fatal", "plea", "yours")
+"""What a report on finished work has nowhere."""
+_KNOWN = pattern(r"\bthe\b|\b(?:el|los|las)\b|[\u3400-\u9fff]{2}")
+"""What a reply has that is written in a language whose words are known: of others nobody can say what is left open."""
+_END = 300
+"""Characters of the end, in which nothing is asked."""
 _NEWS = frozenset({"now", "is now", "are now", "no longer", "ahora", "ya no", "不再"})
 """What tells of a new state, which may be one of several."""
-_STANDING = frozenset({
-    "still",
-    "remain",
-    "remains",
-    "remaining",
-    "fails",
-    "failing",
-    "blocked",
-    "broken",
-    "仍",
-    "仍然",
-})
-"""Doubts that only count where they are said of the work, which is looked at by itself where there is a task."""
-_PLAIN = 4
+_STANDING = frozenset((
+    *("still", "remain", "remains", "remaining", "fails", "failing", "blocked", "broken", "apart from", "other than"),
+    *("still blocked", "仍", "仍然", "部分"),
+))
+"""What takes a sentence back, but is no doubt by itself; what is left, and checks that fail, are found elsewhere."""
+_BARE = 30
+"""Characters of a sentence that says that it is done, and nothing else."""
+_PLAIN = 3
 """Words of an opening at least."""
 _WORD = pattern(r"[^\W\d_]+")
 _OF_ITSELF = pattern(r"[\s*_#>-]{0,6}i(?:'ve|'m)?\s")
 _OPENING = pattern(r"(?:[\s*_#>✅✓🎉☑️:-]|\b(?:i|we|and|yes|so|now|then|also|i've|i have|we've|we have)\b)*\Z")
+_PAST = pattern(
+    r"(?:[\s*_#>✅✓🎉☑️:-]|\b(?:i|we|and|yes|so|now|then|also|successfully|i've|i have|we've|we have)\b)*"
+    r"([a-z][a-z-]{1,15}ed|wrote|built|set up|put|made|split|cut|rewrote|took|got rid of|sped up|brought)\b(?=[\s*_]{1,3}[^\s:])"
+)
+"""An opening that tells what was done."""
 
 
 def detect_accounts(reply: Reply) -> Iterable[Signal]:
@@ -66,6 +84,8 @@ def detect_accounts(reply: Reply) -> Iterable[Signal]:
     told, weight = account.of_the_task()
     if told is None:
         told, weight = account.of_a_change()
+    if told is None and (told := account.as_a_final()):
+        weight = VERY_HIGH
     if told is None:
         yield from account.as_a_report()
     else:
@@ -76,10 +96,11 @@ def detect_accounts(reply: Reply) -> Iterable[Signal]:
 
 
 def _may_be(reply: Reply) -> bool:
+    """Whether nothing contradicts, and what was found so far is not enough by itself."""
     if not _SHORT <= len(reply.reading.text) <= _LONG:
         return False
-    signals = [signal for signal in reply.signals.all() if signal.kind not in {"exit_signal", "status_blocked"}]
-    return not any(signal.weight <= AGAINST or (signal.weight >= HIGH and signal.state == "done") for signal in signals)
+    signals = (signal for signal in reply.signals.all() if signal.kind not in {"exit_signal", "status_blocked"})
+    return not any(signal.weight <= AGAINST for signal in signals) and not completion(reply.signals).detected
 
 
 class _Account:
@@ -89,6 +110,7 @@ class _Account:
         self._reply, self._scope, self._prose = reply, reply.scope, reply.reading.prose
         self._objections = Objections(reply)
         self._task = assignment(reply.context.task)
+        self._ready: Hit | None = None
         self._begin = self._first(announced(reply))
         self._whole = self._begin, len(self._prose)
         self._lead = self._begin, self._begin + _LEAD
@@ -99,66 +121,112 @@ class _Account:
         """Where the first sentence begins that is no heading."""
         for _ in range(_HEADINGS):
             begin = len(self._prose) - len(self._prose[begin:].lstrip())
-            if begin >= len(self._prose) or not self._reply.reading.in_heading(begin):
+            if begin >= len(self._prose) or not (self._reply.reading.in_heading(begin) or self._is_bare(begin)):
                 break
             begin = self._reply.reading.sentence(begin)[1]
         return begin
 
+    def _is_bare(self, begin: int) -> bool:
+        """Whether a sentence is nothing but that it is done: "Done.", "Deployed.", "搞定了"."""
+        end = self._reply.reading.sentence(begin)[1]
+        if end - begin > _BARE:
+            return False
+        words = _WORD.findall(self._prose[begin:end])
+        hits = (*self._scope.within("keyword", (begin, end)), *self._within("changed", (begin, end)))
+        for hit in hits:
+            if words == _WORD.findall(self._prose[hit.start : hit.end]):
+                self._ready = Hit("opening", hit.start, hit.end)
+        ready = self._ready is not None and self._ready.start >= begin
+        text = self._reply.reading.text[begin:end]
+        return ready or (text.isascii() and len(_WORD.findall(text)) < _PLAIN)
+
     def of_the_task(self) -> tuple[Hit | None, float]:
         """What is told of the task, and how much it counts."""
-        told = self._told(self._lead) if self._task.given else None
-        if told is None:
-            return self._plainly(), HIGH
-        sentence, text = self._objections.sentence(told), self._reply.reading.lower
-        said = text[slice(*sentence)]
-        if self._task.is_named(said) and (self.proven or told.name not in _NEWS or self._task.is_named(said, share=1)):
-            return told, VERY_HIGH
-        if self.proven and not self._is_doubted():
-            if self._task.is_named(text[self._begin :]):
-                return told, VERY_HIGH
-            return (None if self._is_share() else told), HIGH
-        return None, 0
+        if not self._task.given:
+            return None, 0
+        told = list(self._told(self._lead))
+        if named := next(filter(self._names_task, told), None):
+            return named, VERY_HIGH
+        if self._is_doubted():
+            return None, 0
+        if told and self.proven and self._task.is_named(self._reply.reading.lower[self._begin :]):
+            return told[0], VERY_HIGH
+        if self._is_share():
+            return None, 0
+        if told and self.proven:
+            return told[0], HIGH
+        if len(self._prose) - self._begin >= _FULL and (opening := self._opening()):
+            return opening, VERY_HIGH
+        return (self._plainly() if self.proven else None), HIGH
+
+    def _names_task(self, told: Hit) -> bool:
+        """Whether a sentence names the task, and more than a state that may be one of several."""
+        said, task = self._reply.reading.lower[slice(*self._objections.sentence(told))], self._task
+        return task.is_named(said) and (self.proven or told.name not in _NEWS or task.is_named(said, share=1))
 
     def of_a_change(self) -> tuple[Hit | None, float]:
         """What is told of a change by itself, and how much it counts."""
         if self._is_share() or self._is_doubted():
             return None, 0
+        if self._ready and len(self._prose) - self._begin >= _BARE:
+            return self._ready, HIGH
         if self._scope.within("cause", self._lead) and (self.proven or self._scope.within("proof", self._whole)):
-            return self._told(self._whole), HIGH
+            return next(self._told(self._whole), None), HIGH
         return (self._opening() if self.proven else None), HIGH
+
+    def as_a_final(self) -> Hit | None:
+        """The opening of a reply that is too long for one step of the work, and leaves nothing open: no doubt, no share,
+        no obstacle, nothing asked of a person, and no word of what is to come at its end.
+        """
+        prose = self._prose.rstrip()
+        if len(prose) - self._begin < _FULL or self._is_doubted() or self._is_share():
+            return None
+        last = self._reply.reading.sentence(len(prose) - 1)
+        open_end = any(self._scope.within(role, last) for role in ("future", "unable"))
+        if open_end or any(self._scope.of(role) for role in _NOT_FINAL) or any(mark in prose[-_END:] for mark in "?？"):
+            return None
+        known = self.proven or _KNOWN.search(prose, *self._lead) or next(self._told(self._whole), None)
+        return self._plainly() if known and "[ ]" not in prose else None
 
     def as_a_report(self) -> Iterable[Signal]:
         """The final report on a task, with proof: a task is what such a report is about, whatever its words."""
         report = self._reply.signals.first("completion_report")
-        if report and self._task.given and self.proven and not self._is_doubted():
+        whole = self._task.given or not self._is_share()
+        if report and whole and self.proven and not self._is_doubted():
             why = "It is a final report on the task, with proof."
             yield Signal("completion_account", "report", report.start, report.end, HIGH, why, "done")
 
     def _plainly(self) -> Hit | None:
         """The opening of a proven reply to a task that says plainly how things are, in whatever words."""
-        if not (self._task.given and self.proven) or self._is_doubted() or self._is_share():
-            return None
-        report, committed = self._reply.signals.first("completion_report"), self._scope.within("committed", self._whole)
-        if not (report or committed or self._task.is_named(self._reply.reading.lower[self._begin :])):
-            return None
         span = self._begin, self._reply.reading.sentence(self._begin)[1]
         opening = Hit("opening", *span)
         plain = not any(self._scope.within(role, span) for role in _NOT_PLAIN)
+        plain = plain and not self._scope.within("regarded", (self._begin, self._begin + _BARE))
+        plain = plain and not any(is_of_check(self._reply, hit) for hit in self._within("passes", span))
         words = _WORD.findall(self._reply.reading.text[slice(*span)])
         enough = len(words) >= _PLAIN or not self._prose[slice(*span)].isascii()
-        return opening if plain and enough and not self._objections.to(opening, parts=False) else None
+        return opening if plain and enough and not self._objections.to(opening) else None
 
     def _opening(self) -> Hit | None:
         """What the first sentence tells: "Added …", "I've added …", "The page now …", "The error is fixed"."""
         if self._begin >= len(self._prose):
             return None
         span = self._begin, self._reply.reading.sentence(self._begin)[1]
-        opening = [hit for hit in self._within("changed", span) if _OPENING.match(self._prose, self._begin, hit.start)]
-        return next(self._unopposed((*opening, *self._news(span), *self._stated(span))), None)
+        opening = [hit for hit in self._within("changed", span) if self._is_told_of(hit)]
+        return next(self._unopposed((*opening, *self._past(), *self._news(span), *self._stated(span))), None)
 
-    def _told(self, span: Span) -> Hit | None:
+    def _is_told_of(self, hit: Hit) -> bool:
+        """Whether a verb opens the reply ("Added …", "I've added …"), or is said of something ("… has been replaced")."""
+        return _OPENING.match(self._prose, self._begin, hit.start) is not None or is_stated(self._prose, hit)
+
+    def _past(self) -> Iterator[Hit]:
+        """A verb in the past that opens the reply, whichever it is, unless it is one of looking and trying."""
+        if (found := _PAST.match(self._prose, self._begin)) and not self._within("regarded", found.span()):
+            yield Hit(found[1], found.start(1), found.end(1))
+
+    def _told(self, span: Span) -> Iterator[Hit]:
         """What is told as done, or as being so now."""
-        return next(self._unopposed((*self._within("changed", span), *self._news(span), *self._stated(span))), None)
+        return self._unopposed((*self._past(), *self._within("changed", span), *self._news(span), *self._stated(span)))
 
     def _stated(self, span: Span) -> Iterator[Hit]:
         """What is stated to be so: "is fixed", "is gone"."""
@@ -186,5 +254,5 @@ class _Account:
         return any(
             not (self._scope.negated(hit, 2) or self._objections.is_described(hit))
             for hit in self._within("qualifier", self._whole)
-            if not (self._task.given and hit.name in _STANDING)
+            if hit.name not in _STANDING and not self._scope.within("beyond", self._objections.sentence(hit))
         )

@@ -28,7 +28,7 @@ _LEAD, _CLOSE = 600, 400
 """Characters of a reply that are its beginning, and its end."""
 _NEAR = 80
 _WORDS: frozenset[Role] = frozenset({"keyword", "achieve", "closed", "changed", "work"})
-_OPENING = pattern(r"(?:[\s*_#>✅✓🎉☑️:-]|\b(?:i|we|and|yes|so|now|then|also)\b)*$")
+_OPENING = pattern(r"(?:[\s*_#>✅✓🎉☑️:-]|\b(?:i|we|and|yes|so|now|then|also|this|that|it)\b)*$")
 
 
 def detect_achievements(reply: Reply) -> Iterable[Signal]:

@@ -63,7 +63,8 @@ def _announces(scope: Scope, hit: Hit) -> bool:
         return False
     before = reading.prose[max(begin, hit.start - _BEFORE) : hit.start]
     clause = _MARK.split(before)[-1]
-    return len(_WORD.findall(clause)) <= 2 and not scope.within("closer", (hit.start, min(end, hit.end + _CLOSES)))
+    led = len(_WORD.findall(clause)) <= 2 or bool(scope.within("stage", (hit.start - len(clause), hit.start)))
+    return led and not scope.within("closer", (hit.start, min(end, hit.end + _CLOSES)))
 
 
 def _command(reading: Reading) -> Span | None:

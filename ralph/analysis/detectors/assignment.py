@@ -25,6 +25,13 @@ IDENTIFIER = pattern(
 """What a task is called, in lower case: US-003, #84, E4, story 15.1."""
 _NUMBERED = pattern(r"\b[a-z]{4,12}\s#?\d{1,4}(?:\.\d{1,3})?(?!\w)|[\u3400-\u9fff]{2}\s?\d{1,4}(?!\w)")
 _HALF = 0.5
+_MANY = pattern(
+    r"\b(?:per (?:iteration|loop|run|pass|session|turn)|until (?:all|every)|one at a time|highest[- ]priority|stories:"
+    r"|one (?:story|task|item) (?:per|each)|next (?:unchecked|open|undone|unfinished)"
+    r"|all (?:the )?(?:tasks|items|stories|steps|boxes) (?:in|of|from)|una por (?:iteración|vuelta)|todas las tareas de)"
+    r"|每次循[环環]|每[轮輪]|逐[个個]|依次|所有任[务務]|全部任[务務]"
+)
+"""What a task says that is done piece by piece, in one pass of the loop after another."""
 
 
 class Assignment:
@@ -38,6 +45,7 @@ class Assignment:
         self._title = _stems(_TITLE_END.split(lower.strip()[:_TITLE], maxsplit=1)[0])
         self._kinds = set(map(_kind, self._names))
         self.given = bool(words)
+        self.of_many = _MANY.search(lower) is not None
 
     def is_named(self, text: str, *, share: float = _HALF) -> bool:
         """Whether a short text names the task: by a name of it, or by no other name of that kind and a share of the

@@ -30,6 +30,13 @@ _OPENING, _ENDING = 250, 300
 _HINDERING: frozenset[Role] = frozenset({"blocked", "halted", "obstacle", "leave", "unable"})
 _ZERO = pattern(r"[\s*_:]{0,6}0(?!\w)")
 _LETTER = pattern(r"\w")
+_LETTERS = pattern(r"\w+")
+_BY = pattern(r"[\s*_]{1,4}by\b")
+_GOING = frozenset((
+    *("can't proceed", "cannot proceed", "can't continue", "cannot continue", "unable to proceed"),
+    *("unable to continue",),
+))
+"""What goes no further, whoever it is said of."""
 _END = pattern(r"[\s*_]{0,4}(?:[.:!,;(—–-]|\Z|(?<=\n))")
 
 
@@ -41,22 +48,45 @@ def detect_blocks(reply: Reply) -> Iterable[Signal]:
     edges = _edges(reply.reading.prose)
     halts = (hit for hit in _bounded(scope.of("halted")) if _by_itself(scope, hit))
     stops = [hit for hit in (*_bounded(scope.of("blocked")), *halts) if _stands(scope, hit)]
-    firm = [hit for hit in stops if _firm(hit, edges, finished=completion(reply.signals).detected)]
+    finished = completion(reply.signals).detected
+    firm = [hit for hit in stops if _firm(hit, edges, finished=finished)]
+    if not (firm or finished or reply.signals.first("question")):
+        firm = list(_openly(scope))
     if firm:
         yield Signal.at(firm[0], "blocked", -40, "Says that it cannot go on.", state="blocked")
-    obstacles = (*(hit for hit in stops if hit not in firm), *_obstacles(scope, edges))
+    asked = reply.signals.first("question") is not None
+    obstacles = (*(hit for hit in stops if hit not in firm), *_obstacles(scope, edges, asked=asked))
     if obstacles:
         first = min(obstacles, key=lambda hit: hit.start)
         yield Signal.at(first, "obstacle", -20, "A person's permission or hand is needed.", state="blocked")
 
 
-def _obstacles(scope: Scope, edges: tuple[int, int]) -> Iterator[Hit]:
+def _openly(scope: Scope) -> Iterator[Hit]:
+    """What the first sentence cannot do while a person is told what to do, or what it is blocked by."""
+    prose = scope.reading.prose
+    begin = len(prose) - len(prose.lstrip(" \t\n#*_>-⛔❌⚠️"))
+    first = begin, scope.reading.sentence(begin)[1] if begin < len(prose) else begin
+    for hit in scope.within("halted", first)[:1]:
+        if _opens(scope, hit) and _BY.match(prose, hit.end):
+            yield hit
+    for hit in scope.within("obstacle", first)[:1]:
+        if hit.name in _GOING and _stands(scope, hit):
+            yield hit
+    if scope.of("demand") or scope.of("obstacle"):
+        for hit in scope.within("unable", first)[:1]:
+            if len(_LETTERS.findall(prose, begin, hit.start)) <= 1 and not scope.before("condition", hit, 4):
+                yield hit
+
+
+def _obstacles(scope: Scope, edges: tuple[int, int], *, asked: bool) -> Iterator[Hit]:
     for hit in _bounded(scope.of("obstacle")):
         if _at_edge(hit, edges) and _stands(scope, hit):
             yield hit
     for hit in _bounded(scope.of("leave")):
         if _at_edge(hit, edges) and (lacking := _lacking(scope, hit)):
             yield lacking
+    if asked:
+        return  # what cannot be done is what the question is about
     demanded, going_on = bool(scope.of("demand")), bool(scope.of("ongoing"))
     for hit in _bounded(scope.of("unable")):
         asks = demanded or (not going_on and _opens(scope, hit))

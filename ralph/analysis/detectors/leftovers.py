@@ -14,7 +14,7 @@ work: the sandbox, the network, a failure that was there before. "Ready for the 
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import islice
 from operator import itemgetter
@@ -47,15 +47,22 @@ _MARKS = " \t\n*_#>-•.0123456789)✅❌⚠️🔄⏳"
 _SOME = pattern(
     r"[\s*_>-]*(?:the )?(?:other |remaining )?"
     r"(?:\d{1,6}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|some|several"
-    r"|a few|most|many|rest|others?|remaining)\b[^,;:]{0,80}\Z"
+    r"|a few|most|many|rest|others?|remaining"
+    r"|(?:stor(?:y|ies)|sections?|phases?|steps?|parts?|tasks?|items?|milestones?)\s#?\d)\b[^;:]{0,80}\Z"
 )
 """A number of things, as the subject of a sentence, up to its verb."""
 _BEFORE = pattern(r"[^.;。；]{0,60}?[\s*_]{1,3}(?:before|at first|without|until|earlier|previously)\b")
+_IF = pattern(r"[\s*_`]{1,3}(?:if|unless|whenever)\b")
 _NONE = pattern(r"(?:[ \t]\w{1,12}){0,2}[\s*_`]{0,4}[:：=][\s*_`]{0,4}(?:0|none|zero)\b")
 """What says behind "failed" that nothing did: "Failed checks: 0"."""
 _ROW = pattern(r"\n[ \t]{0,8}(?:\||[-*+•]|\d{1,2}[.)])[^\n]{1,400}")
 _TICK = pattern(r"[✅✔☑]")
 _UNTICKED = pattern(r"[🔄⏳🚧⌛⬜🔲]|❌(?=[\s*_]*(?:\||\Z|not|no|missing|todo|pending|open|未|没|沒|尚))")
+_UNDONE = pattern(
+    r"(?<=\|)[\s*_]{0,6}(?i:todo|to do|open|pending|not started|not yet|in progress|planned|missing|pendiente"
+    r"|未开始|未開始|待开始|待開始|即将开始|即將開始|进行中|進行中|未完成|待办|待辦)[\s*_]{0,6}\|?\s{0,4}\Z"
+)
+"""The last cell of a row, where it says that the row is not done."""
 _ALLOWED: tuple[Role, ...] = ("beyond", "optional", "proviso")
 _EXCUSES: tuple[Role, ...] = ("beyond", "mended", "optional")
 _SHARES: tuple[Role, ...] = ("part", "pieced", "qualifier")
@@ -63,9 +70,9 @@ _SHARES: tuple[Role, ...] = ("part", "pieced", "qualifier")
 
 def detect_leftovers(reply: Reply) -> Iterable[Signal]:
     """The first leftover of each kind after the last announcement."""
-    scope, found = reply.scope, None
-    marked = not reply.reading.unfenced.isascii()
-    for kind, roles, find, why in _ALWAYS if assignment(reply.context.task).given else _KINDS:
+    scope, found, task = reply.scope, None, assignment(reply.context.task)
+    marked = not reply.reading.unfenced.isascii() or "|" in reply.reading.unfenced
+    for kind, roles, find, why in _ALWAYS if task.given and not task.of_many else _KINDS:
         if scope.has(roles) or (marked and kind == "open_end"):
             found = found or _Leftovers(reply)
             if span := next(find(found), None):
@@ -92,10 +99,11 @@ class _Leftovers:
     def _open_rows(self) -> Iterator[Span]:
         """Rows and items of a list of states, of which some are ticked, that are marked as not done."""
         text = self._reply.reading.unfenced
-        if text.isascii() or not _TICK.search(text, self._begin):
+        ticked = not text.isascii() and _TICK.search(text, self._begin) is not None
+        if not ticked and "|" not in text:
             return
         for row in islice(_ROW.finditer(text, self._begin), _ROWS):
-            mark = _UNTICKED.search(row[0])
+            mark = (_UNTICKED.search(row[0]) if ticked else None) or _UNDONE.search(row[0])
             if mark and not _TICK.search(row[0]) and not self._scope.within("optional", row.span()):
                 yield row.start() + mark.start(), row.start() + mark.end()
 
@@ -106,10 +114,11 @@ class _Leftovers:
                 yield hit.start, hit.end
         for hit in self._after("yet"):
             turned = self._scope.negated(hit, 4)
-            if turned and turned.name != "no" and not self._is_excused(hit):
+            if turned and turned.name != "no" and not self._is_excused(turned):
                 yield turned.start, hit.end
         for hit in self._after("persisting"):
             begin, _ = self._objections.sentence(hit)
+            begin = max(begin, self._prose.rfind(";", begin, hit.start) + 1)
             if _SOME.match(self._prose[begin : hit.start]) and not self._is_excused(hit):
                 yield hit.start, hit.end
 
@@ -134,8 +143,11 @@ class _Leftovers:
             sentence = scope.reading.sentence(hit.start)
             excused = any(scope.within(role, sentence) for role in _EXCUSES)
             turned = scope.negated(hit, 4) or scope.before("future", hit, 6) or scope.before("proviso", hit, 6)
-            turned = turned or _NONE.match(self._prose, hit.end)
-            past = _BEFORE.match(self._prose, hit.end) and scope.within("verified", (hit.end, sentence[1]))
+            turned = turned or _NONE.match(self._prose, hit.end) or _IF.match(self._prose, hit.end)
+            rest = hit.end, sentence[1]
+            past = _BEFORE.match(self._prose, hit.end) and (
+                scope.within("verified", rest) or scope.within("passes", rest)
+            )
             if not (excused or turned or past or self._objections.is_described(hit)):
                 yield hit.start, hit.end
 
@@ -204,7 +216,8 @@ class _Leftovers:
 
     def _is_label(self, hit: Hit) -> bool:
         """Whether a line begins with the words, and is a heading or goes on to a colon."""
-        if self._prose[line_start(self._prose, hit.start) : hit.start].strip(_MARKS):
+        begin = max(line_start(self._prose, hit.start), self._scope.reading.sentence(hit.start)[0])
+        if self._prose[begin : hit.start].strip(_MARKS):
             return False
         return self._scope.reading.in_heading(hit.start) or _LABEL.match(self._prose, hit.end) is not None
 
@@ -242,7 +255,7 @@ class _Leftovers:
 
 
 _Kind = tuple[str, AbstractSet[Role], Callable[[_Leftovers], Iterator[Span]], str]
-_ALWAYS: tuple[_Kind, ...] = (
+_ALWAYS: Sequence[_Kind] = [
     ("open_end", frozenset({"left", "underway"}), _Leftovers.open_ends, "Something is left to do."),
     (
         "unfinished",
@@ -251,15 +264,15 @@ _ALWAYS: tuple[_Kind, ...] = (
         "Something is said not to be finished.",
     ),
     ("failing_check", frozenset({"failing"}), _Leftovers.failing_checks, "A check fails."),
-)
+]
 """The leftovers of any reply: the kind, the words of which it has one (a list of states is marked without), what finds
 it, and why it counts.
 """
-_KINDS: tuple[_Kind, ...] = (
+_KINDS: Sequence[_Kind] = [
     *_ALWAYS,
     ("next_piece", frozenset({"following", "open", "begin"}), _Leftovers.next_pieces, "Other work follows."),
     ("next_steps", frozenset({"later"}), _Leftovers.next_steps, "Further steps follow."),
     ("part_claim", frozenset({"keyword"}), _Leftovers.parts, "Only a part is said to be complete."),
     ("share", frozenset(_SHARES), _Leftovers.shares, "It tells of one piece of the work, and of others."),
-)
+]
 """Those of a reply that is given no task."""

@@ -88,6 +88,12 @@ _ERRORS = (
         r"node:internal\b",
         r"thread '[^'\n]{1,60}' panicked",
     ),
+    *(
+        r"an (?:unexpected |unknown |internal |critical ){1,2}error\b",
+        r"<--- last few gcs",
+        r"connection failed\b",
+        r"[错錯][误誤][:：]",
+    ),
     *(r"stream (?:disconnected|error|closed)\b", r"[\w/.: -]{1,60}: (?:command )?not found\b"),
 )
 _ERROR = pattern(_MARKS + f"(?:{'|'.join(_ERRORS)})")

@@ -124,7 +124,11 @@ class Objections:
     def _taken_back(self, hit: Hit) -> Hit | None:
         """What in its sentence takes it back, but no word of what the work does: "shows how many are left"."""
         taken = self.scope.taken_back(hit)
-        if taken is None or not self.is_described(taken):
+        if taken is None:
+            return None
+        if self.scope.within("beyond", (taken.end, self.scope.reading.sentence(taken.start)[1])):
+            return None
+        if not self.is_described(taken):
             return taken
         sentence = self.scope.reading.sentence(hit.start)
         words = (*self.scope.within("contrast", sentence)[:_TAKEN], *self.scope.within("qualifier", sentence)[:_TAKEN])

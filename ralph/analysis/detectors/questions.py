@@ -55,6 +55,7 @@ def _question(scope: Scope, work: Sequence[Signal], *, finished: bool) -> Span |
         )
         if span and any(not span[0] <= told.start < span[1] for told in work):
             return None
+    span = span or (None if work or finished else _pleaded(scope))
     if span is None or reading.in_heading(span[0]):
         return None
     if finished and (scope.within("offer", span) or not scope.within("resume", span)):
@@ -70,9 +71,18 @@ def _asked(scope: Scope, last: Span, *, finished: bool) -> Span | None:
     if not scope.within("plea", last):
         return None
     for before in _before(reading, last):
-        if _asks(reading, before):
+        if _asks(reading, before) or (scope.within("pleading", before) and not finished):
             return before[0], last[1]
     return last if scope.within("pleading", last) and not finished else None
+
+
+def _pleaded(scope: Scope) -> Span | None:
+    """A question anywhere in the text that begs for its answer: "Could you tell me which one applies?"."""
+    for hit in scope.of("pleading")[:_SENTENCES]:
+        sentence = scope.reading.sentence(hit.start)
+        if _asks(scope.reading, (sentence[0], _end(scope.reading, sentence[1]))):
+            return sentence
+    return None
 
 
 def _before(reading: Reading, last: Span) -> Iterator[Span]:

@@ -99,6 +99,7 @@ Role = Literal[
     "pieced",
     "proof",
     "yet",
+    "regarded",
 ]
 """The part that a word plays.
 
@@ -130,7 +131,7 @@ the same where nothing speaks of others. trouble: what a fix does away with. sta
 a task is made of, behind "every". last: no piece follows. unfinished: says so by itself. yet: the same where it is
 negated. persisting: the same of a number of things. described: what follows tells what the work does. wanted: a label
 of what is to be reached. changed: a verb of change in the past. news: it is so now. cause: of what was mended. proof:
-holds it. pieced: work comes in pieces.
+holds it. pieced: work comes in pieces. regarded: a verb in the past of looking or trying, which changes nothing.
 """
 
 Words = Mapping[Role, Mapping[str, tuple[str, ...]]]

@@ -66,6 +66,7 @@ _ACTS = (
     *("i still need to", "i still have to", "now i can", "next i", "i want to", "i can now", "i'm about to"),
     *("i am about to", "i'm now", "i am now", "time to", "it's time to", "next,"),
 )
+_GOING_ON = ("continuing with", "now on to", "on to the next", "moving on to", "picking up", "i'd tackle")
 _ACTING = tuple(f"{who} {verb}" for who, verb in product(("i'm", "i am", "now"), _RUNNING))
 _COMMANDS = (
     *("update", "add", "create", "write", "fix", "check", "implement", "commit", "verify", "wire", "remove", "replace"),
@@ -170,7 +171,7 @@ CLAIMS: Words = {
             f"no {what}{are} {needed}"
             for what, are, needed in product(_CHANGES, _ARE, ("needed", "required", "necessary"))
         ),
-        *("nothing needs to be done", "nothing needed to be done"),
+        *("nothing needs to be done", "nothing needed to be done", "nothing more is needed", "nothing else is needed"),
     ),
     "achieve": alone(*_ACHIEVED),
     "agent": alone("i've", "i have", "we've", "we have", "successfully", "has successfully", "have successfully"),
@@ -226,7 +227,7 @@ CLAIMS: Words = {
         *("claimed it", "the log says", "the log said", "the plan said", "reported that", "claiming", "for example"),
         *("the readme says", "the issue says", "the previous agent", "the prompt says", "example:"),
     ),
-    "act": alone(*_ACTS, *_ACTING, *(f"now {verb}" for verb in _COMMANDS)),
+    "act": alone(*_ACTS, *_ACTING, *_GOING_ON, *(f"now {verb}" for verb in _COMMANDS)),
     "closer": alone(
         *("summary", "summarize", "summarise", "recap", "overview", "status report", "final report", "submit"),
         *("conclude", "wrap up", "final output", "final answer", "note that", "mention", "point out", "stop here"),
@@ -312,7 +313,7 @@ CLAIMS: Words = {
             "still to come",
             "not done",
         ),
-        *("not yet done", "open items", "open points", "open tasks", "to be done", "unresolved"),
+        *("not yet done", "not yet", "tomorrow", "open items", "open points", "open tasks", "to be done", "unresolved"),
     ),
     "open": alone(
         "open", "left", "remaining", "remain", "unchecked", "outstanding", "to go", "unfinished", "still to do"

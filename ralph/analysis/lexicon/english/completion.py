@@ -41,7 +41,20 @@ KEYWORDS = (
         ),
         points=0,
     ),
-    Keyword(text="ready for review", forms=("ready for code review", "ready for your review"), group="ready"),
+    Keyword(
+        text="ready for review",
+        forms=(
+            *(
+                "ready for code review",
+                "ready for your review",
+                "ready to merge",
+                "ready to be merged",
+                "ready for merge",
+            ),
+            *("ready to ship", "ready to be shipped"),
+        ),
+        group="ready",
+    ),
     Keyword(
         text="no more work",
         forms=(

@@ -21,6 +21,7 @@ _SPAN = (
     "hourly",
     "spending",
     "spend",
+    "premium request",
     "opus weekly",
 )
 _COUNTED = ("limit", "usage limit", "rate limit", "request limit", "premium request limit", "token limit", "quota")
@@ -32,6 +33,14 @@ LIMITS: Words = {
             *(f"{span} limit {used_up}" for span, used_up in product(_SPAN, _USED_UP)),
             *("your limit will reset", "your limit resets", "limit will reset at", "limit reached ∙ resets"),
             *("limit reached · resets", "quota will reset after", "exceeded your current quota"),
+            *(
+                "your allowance resets",
+                "monthly spend cap",
+                "monthly spending cap",
+                "your spend cap",
+                "your spending cap",
+            ),
+            *("used all of your", "used up all of your", "used all your", "used up your", "no requests left"),
         ),
         "credit": (
             *("credit balance is too low", "credit balance too low", "insufficient credits", "insufficient credit"),
@@ -50,7 +59,6 @@ LIMITS: Words = {
                 "status: 429",
                 "status code 429",
                 "status code: 429",
-                "exceeded retry limit",
             ),
             *(
                 "429 too many requests",

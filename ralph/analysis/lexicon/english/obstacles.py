@@ -29,10 +29,15 @@ _IS = (
     *("this story is", "all work is", "work is", "progress is", "further progress is", "status:", "state:"),
 )
 _IDLE = ("no work was", "nothing was", "no progress was", "no progress is", "no further progress is")
+_MORE = ("", "more ", "else ", "further ", "more that ", "else that ", "further that ", "that ")
 _HELD = alone(
     *(f"{subject} blocked" for subject in _IS),
+    *(
+        f"{i} stuck {until}"
+        for i, until in product(("i'm", "i am", "we're", "we are"), ("until", "here", "without", "on"))
+    ),
     *(f"{nothing} possible" for nothing in _IDLE),
-    *(f"nothing {more}i can do" for more in ("", "more ", "else ", "more that ", "else that ", "that ")),
+    *(f"nothing {more}i can do" for more in _MORE),
     *("blocked again", "nothing could be done", "no work could be done", "no other work i can do", "only you can"),
 )
 _HINDERED = alone("still blocked", "blocked on", "blocked until", "blocked pending", "blocked waiting", "loops blocked")
@@ -60,7 +65,26 @@ OBSTACLES: Words = {
             *("getting rejected", "getting denied", "being rejected", "is read-only", "read-only file system"),
             *("run me with", "start me with", "re-run me", "rerun me", "restart me", "start the loop again"),
             *("to unblock", "unblock me", "step in", "need from you", "following from you", "i need the following"),
-            *("human intervention", "manual intervention", "human action required", "user action required"),
+            *("i need someone", "i need somebody", "needs someone", "an administrator has to", "an admin has to"),
+            *("an administrator must", "an admin must", "administrator needs to", "admin needs to", "is on hold"),
+            *("which i don't have", "somebody needs to", "someone needs to", "please renew", "with admin rights"),
+            *("somebody has to", "someone has to", "somebody must", "someone must", "someone with", "somebody with"),
+            *("have to stop there", "have to stop here", "had to stop there", "i can resume", "worked around from"),
+            *(
+                "please re-upload",
+                "please upload",
+                "please attach",
+                "please add the missing",
+                "until somebody",
+                "until someone",
+            ),
+            *(
+                "approval by",
+                "human intervention",
+                "manual intervention",
+                "human action required",
+                "user action required",
+            ),
             *("needs a human", "requires a human", "i need a human", "i need a person", "a human to", "a human must"),
             *("a person to", "yourself", "manually run", "run manually", "manually apply", "apply manually"),
         ),
@@ -81,7 +105,17 @@ OBSTACLES: Words = {
     ),
     "unable": alone(
         *("cannot", "can't", "couldn't", "could not", "unable to", "not able to", "won't be able to", "not possible"),
-        *("impossible", "isn't possible", "refuses", "refuse"),
+        *(
+            "impossible",
+            "isn't possible",
+            "refuses",
+            "refuse",
+            "couldn't get",
+            "could not get",
+            "i don't have",
+            "i do not have",
+        ),
+        *("there is no way", "there's no way", "no way to"),
     ),
     "demand": alone(
         *("please", "you'll have to", "you will have to", "you have to", "you need to", "you'll need to", "you must"),

@@ -12,6 +12,8 @@ __all__ = ["TALK"]
 _PLEADING = (
     *("please tell me", "please confirm", "please advise", "please clarify", "please choose", "please decide"),
     *("please specify", "please provide", "please share", "please select", "tell me which", "tell me what"),
+    *("could you tell me", "can you tell me", "could you confirm", "can you confirm", "could you clarify"),
+    *("can you clarify", "need you to decide", "i need a decision", "need your decision"),
     *("tell me how", "let me know which", "let me know what", "let me know how", "let me know whether"),
     *("awaiting your", "waiting for your answer", "waiting for your decision", "waiting for your input"),
     *("waiting for your instructions", "waiting for your reply", "waiting for your response"),
@@ -32,11 +34,12 @@ TALK: Words = {
     "plea": alone(
         *_PLEADING,
         *("let me know", "your call", "up to you", "please reply", "please respond", "waiting for your"),
-        *("wait for your", "i'll wait"),
+        *("wait for your", "i'll wait", "i'll hold off", "i will hold off", "holding off until", "i'll hold"),
     ),
     "pleading": alone(*_PLEADING),
     "offer": alone(
         *("anything else", "would you like me to", "do you want me to", "want me to", "shall i also"),
+        *("how can i help", "how may i help", "how can i assist", "what can i do for you"),
         *("should i also", "any questions", "is there anything", "would you like to"),
     ),
     "resume": alone(

@@ -71,11 +71,13 @@ CLAIMS: Words = {
                 ),
             )
         ),
-        *("añadí", "agregué", "creé", "actualicé", "eliminé", "reemplacé", "cambié", "moví"),
+        *("listo", "hecho", "añadí", "agregué", "creé", "actualicé", "eliminé", "reemplacé", "cambié", "moví"),
     ),
     "news": alone("ahora", "ya no"),
     "cause": alone("la causa", "causa:", "el motivo", "se debía a", "el problema era", "el fallo era", "porque"),
-    "pieced": alone("iteración", "ciclo", "fase", "fases", "plan", "siguiente", "próxima", "permiso", "aprobación"),
+    "pieced": alone(
+        "iteración", "ciclo", "fase", "fases", "el plan", "del plan", "siguiente", "próxima", "permiso", "aprobación"
+    ),
     "last": alone("era la última tarea", "era el último paso", "era el último punto", "la última tarea pendiente"),
     "part": alone(
         *("esta iteración", "este ciclo", "esta vuelta", "una parte", "la mayoría", "por ahora", "de momento"),
@@ -97,6 +99,7 @@ CLAIMS: Words = {
             "todavía falta",
             "aún falta",
         ),
+        *("queda el", "queda la", "quedan dos", "quedan tres", "quedan cuatro", "me falta", "sin empezar", "sigo con"),
         *("falta", "faltan", "no marco", "no la marco", "no lo marco", "sin marcar", "a medio hacer", "a medias"),
         *("no he probado", "queda pendiente", "quedan pendientes", "sigue pendiente", "siguen pendientes"),
     ),

@@ -1,0 +1,68 @@
+"""Shares of the work that are told as such: what is done is not all of it, whatever else is claimed.
+
+| share | such as |
+|---|---|
+| of a number, in the opening | "212 of the 240 programs compile", "Three of four criteria are met" |
+| as a label or a sentence of progress | "Progress: 3/7 views" |
+| of what is to come | "three views to go" |
+| in percent | "60 % of the views are done" |
+
+A share of the task that the task itself names ("session 3 of 5") is the whole.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from ralph.analysis.detectors.announcements import announced
+from ralph.analysis.detectors.assignment import assignment
+from ralph.analysis.detectors.claims import finished
+from ralph.analysis.detectors.objections import Objections
+from ralph.analysis.signals import AGAINST, Reply, Signal
+from ralph.analysis.text import Span
+from ralph.pattern import pattern
+
+__all__ = ["detect_shares"]
+
+_FIRST = 260
+"""Characters of the opening."""
+_BACK = 80
+"""Characters before a word in which its number stands."""
+_LOOKED_AT = 10
+_COUNTS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_WORDS = "|".join(_COUNTS[1:])
+_OF_ALL = pattern(rf"(?<![\w.,/-])(\d{{1,5}}|{_WORDS}) (?:out )?of (?:the |all )?(\d{{1,5}}|{_WORDS})(?![\w.,]\d)\b")
+_OUT_OF = pattern(r"(?<![\w.,/-])(\d{1,5}) ?(?:/|of|out of) ?(\d{1,5})(?![\w.,/]\d)\b")
+_TO_GO = pattern(rf"(?<![\w.,])(?:[1-9]\d{{0,3}}|{_WORDS}|several|a few) (?:[a-z-]{{2,20}} ){{0,3}}\Z")
+_PERCENT = pattern(r"(?<![\w.,])\d{1,2}(?:\.\d{1,2})? ?(?:%|percent) of [^.;:]{1,40}\Z")
+
+
+def detect_shares(reply: Reply) -> Iterable[Signal]:
+    """The first share that is told after the last announcement."""
+    if span := next(_shares(reply), None):
+        yield Signal("unfinished", "", *span, AGAINST, "A share of the work is told.", "progress")
+
+
+def _shares(reply: Reply) -> Iterator[Span]:
+    begin, objections = announced(reply), Objections(reply)
+    yield from _of_a_number(reply, begin)
+    for hit in reply.scope.within("progress", (begin, len(reply.reading.prose)))[:_LOOKED_AT]:
+        end = objections.sentence(hit)[1]
+        if any(int(part) < int(whole) for part, whole in _OUT_OF.findall(reply.reading.prose, hit.end, end)):
+            yield hit.start, hit.end
+    ahead = ((hit, _TO_GO) for hit in reply.scope.of("open") if hit.name == "to go")
+    for hit, before in (*ahead, *((hit, _PERCENT) for hit in finished(reply))):
+        place = max(begin, objections.sentence(hit)[0], hit.start - _BACK)
+        number = before.search(reply.reading.prose, place, hit.start)
+        if number and not reply.scope.within("optional", objections.sentence(hit)):
+            yield number.start(), hit.end
+
+
+def _of_a_number(reply: Reply, begin: int) -> Iterator[Span]:
+    """ "212 of the 240 programs" in the opening, which is about the whole."""
+    prose, task = reply.reading.prose, assignment(reply.context.task)
+    begin = len(prose) - len(prose[begin:].lstrip())
+    if " of " not in prose[begin : begin + _FIRST]:
+        return
+    for found in _OF_ALL.finditer(prose, begin, begin + _FIRST):
+        part, whole = (int(number) if number.isdigit() else _COUNTS.index(number) for number in found.groups())
+        if part < whole and not task.is_named(prose[slice(*reply.reading.sentence(found.start()))]):
+            yield found.span()
