@@ -9,12 +9,14 @@ from typing import Literal, Self
 from pydantic import BaseModel
 
 from ralph.changes import Changes, Checkpoint
+from ralph.errors import WorkspaceError
 from ralph.plan import TaskPlan, read_plan
 from ralph.workspace.checkpoints import Checkpoints
+from ralph.workspace.going_back import Restored
 from ralph.workspace.hold import Hold
 from ralph.workspace.response import keep_response
 
-__all__ = ["NoWorkspace", "Snapshot", "Workspace", "fingerprint", "shown", "summed"]
+__all__ = ["NoWorkspace", "Snapshot", "Workspace", "fingerprint", "summed"]
 
 FILES_NAMED = 200
 
@@ -90,6 +92,27 @@ class Workspace:
         """
         return await self.checkpoints.difference(before, after, limit=limit) if self.checkpoints else ""
 
+    async def restore(self, commit: str, *, force: bool = False) -> Restored:
+        """Gives the files back what a checkpoint holds, and takes away what was not there then.
+
+        The branch, its commits, the index and what is ignored stay as they are.
+
+        Args:
+            force: also where the files are in a state that no checkpoint holds, or something that cannot be held is
+                in the way; then that state is held first, or put aside.
+
+        Raises:
+            WorkspaceError: the checkpoint is not there, the files cannot be given back, or `force` would be needed.
+        """
+        if self.checkpoints is None:
+            raise WorkspaceError(f"{self.path} has no checkpoints.", "Only what Ralph has opened itself has them.")
+        return await self.checkpoints.restore(commit, force=force)
+
+    async def forget(self, run_id: str) -> None:
+        """Lets go of a run's checkpoints."""
+        if self.checkpoints is not None:
+            await self.checkpoints.forget(run_id)
+
     def plan(self, name: str | None) -> TaskPlan | None:
         """The task plan, or None where there is none; see `read_plan`."""
         return read_plan(self.path, name)
@@ -134,11 +157,6 @@ class NoWorkspace(Workspace):
 
     def keep_response(self, text: str) -> str:
         return ""
-
-
-def shown(path: bytes) -> str:
-    """A path as text that can be stored and printed; bytes that are not UTF-8 are written as `\\xff`."""
-    return path.decode("utf-8", "backslashreplace")
 
 
 def fingerprint(head: str | None, marks: Mapping[str, str]) -> str:

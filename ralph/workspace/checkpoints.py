@@ -1,68 +1,46 @@
 """Checkpoints: the files of a workspace as they were, kept byte for byte as commits on private refs.
 
-The commits lie in the user's repository under `refs/ralph/<run>/…`, and their parent is the commit that was checked
-out, so that git's own clean-up keeps what they need. All else that git needs for them is in a folder of Ralph's own
-in the user's state folder: the index, which remembers the state of each file so that only changed ones are read; the
-settings, which are none; the attributes, which turn every conversion off. The user's branch, index, stash, settings
-and hooks have no part in it. A folder that is under no git has its objects and refs in that folder of Ralph's own.
+The refs are called `refs/ralph/<run>/<iteration>/<before or after>`; those of a workspace under git lie in its
+repository. A commit's parent is the commit that was checked out, so that git's own clean-up keeps what they need. The
+user's branch, index, stash, settings and hooks have no part in it.
 """
 
 import json
 import os
 import re
-from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from time import monotonic
 from typing import NamedTuple
 
 import anyio
-import anyio.to_thread
 
 from ralph.changes import Checkpoint
-from ralph.regular_file import read_regular
-from ralph.workspace.git_program import UnreadableError, ask, environment, unquoted
-from ralph.workspace.hold import folder_key, state_folder
-from ralph.workspace.noise import NOISE
-from ralph.workspace.repository import STATUS, Repository, read_status
-from ralph.workspace.sorting import Sorted, sort
+from ralph.errors import WorkspaceError
+from ralph.workspace.file_index import LISTED, FileIndex, Tree
+from ralph.workspace.git_program import UnreadableError, shown
+from ralph.workspace.going_back import GoingBack, Restored
+from ralph.workspace.repository import Repository
 
-__all__ = ["Checkpoints"]
+__all__ = ["Checkpoints", "FileChange"]
 
 _MOMENT = 1.0
 """Seconds for which a checkpoint counts as one of now, before an iteration."""
 
-_LISTED = 512 * 1024 * 1024
-_PATIENCE = 900.0
 _NAMED = 5
 _NOTED = 1000
-_INNER = 16
-_EXCLUDES_READ = 256 * 1024
 _NOTE = "Left-Out: "
-_HEAD = ("rev-parse", "--quiet", "--verify", "HEAD^{commit}")
-_UNCONVERTED = "* -text -crlf -eol -ident -filter -working-tree-encoding\n"
-_SETTINGS = (
-    *("-c", "core.bare=false"),
-    *("-c", "core.sparseCheckout=false"),
-    *("-c", "core.untrackedCache=true"),
-    *("-c", "status.showUntrackedFiles=all"),
-    *("-c", "submodule.recurse=false"),
-    *("-c", "index.version=4"),
-)
-_IDENTITY = {
-    f"GIT_{who}_{what}": value
-    for who in ("AUTHOR", "COMMITTER")
-    for what, value in (("NAME", "Ralph"), ("EMAIL", "ralph@localhost"))
-}
+_REFS = "refs/ralph/"
 _ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?", re.ASCII)
 _PLAIN_NAME = re.compile(r"[0-9A-Za-z_-]{1,100}", re.ASCII)
 
 
-class _Tree(NamedTuple):
-    """The files as git's tree, and which of them it does not hold, with the reason."""
+class FileChange(NamedTuple):
+    """What became of one file between two checkpoints: lines of a file that is no text are None."""
 
-    id: str
-    left_out: dict[bytes, str]
+    path: str
+    added: int | None
+    removed: int | None
 
 
 class _Last(NamedTuple):
@@ -88,24 +66,9 @@ class Checkpoints:
     def __init__(
         self, path: Path, repository: Repository | None = None, *, within: str = "", state_dir: Path | None = None
     ) -> None:
-        self._path = path
-        self._top = repository.top if repository else path
-        self._within = within
-        self._repository = repository
-        self._state_dir = state_dir
+        self._index = FileIndex(path, repository, within=within, state_dir=state_dir)
         self._lock = anyio.Lock()
-        self._ready = False
-        self._excludes: tuple[str, ...] = ()
-        self._excluded: bytes | None = None
-        self._users_index: tuple[str | None, int] | None = None
-        self._inner: set[bytes] = set()
-        self._known_tree: str | None = None
         self._last: _Last | None = None
-
-    @property
-    def folder(self) -> Path:
-        """Ralph's own folder for the workspace."""
-        return (self._state_dir or state_folder()) / "checkpoints" / folder_key(self._path)
 
     async def take(self, run_id: str, name: str, *, head: str | None = None) -> Checkpoint:
         """Holds the files as they are now; the last checkpoint again where nothing has changed since.
@@ -117,25 +80,18 @@ class Checkpoints:
             head: the commit that is checked out.
         """
         async with self._lock:
-            last = self._last
-            if (
-                last is not None
-                and last.run_id == run_id
-                and monotonic() - last.at < _MOMENT
-                and name.endswith("before")
-            ):
+            last = self._last if self._last and self._last.run_id == run_id else None
+            if last is not None and name.endswith("/before") and monotonic() - last.at < _MOMENT:
                 return last.checkpoint
             try:
-                tree = await self._tree(head)
-                problem = _told(tree.left_out)
-                if last is not None and last[:3] == (run_id, head, tree.id):
-                    commit = last.checkpoint.commit
-                else:
-                    commit = await self._keep(tree, f"refs/ralph/{_safe(run_id)}/{name}", head)
+                tree = await self._index.tree(head)
+                same = last is not None and (last.head, last.tree) == (head, tree.id)
+                commit = last.checkpoint.commit if last and same else await self._keep(tree, _ref(run_id, name), head)
             except (UnreadableError, OSError) as error:
                 return Checkpoint(problem=f"No checkpoint could be made: {error}.")
-            self._last = _Last(run_id, head, tree.id, Checkpoint(commit=commit, problem=problem), monotonic())
-            return self._last.checkpoint
+            made = Checkpoint(commit=commit, problem=_told(tree.left_out))
+            self._last = _Last(run_id, head, tree.id, made, monotonic())
+            return made
 
     async def difference(self, before: str, after: str | None = None, *, limit: int | None = None) -> str:
         """What two checkpoints differ in, as git shows it; empty where one of them is not there any more.
@@ -144,177 +100,134 @@ class Checkpoints:
             after: None for the files as they are now.
             limit: in characters; of a longer text the beginning is given, and a line that says so.
         """
-        async with self._lock:
-            try:
-                await self._prepare()
-                later = after or (await self._tree()).id
-                if not _ID.fullmatch(before) or not _ID.fullmatch(later):
-                    return ""
-                lines = await self._own(
-                    *("diff-tree", "-r", "-p", "-M", "--no-color", "--no-ext-diff", "--no-textconv", before, later),
-                    max_output=4 * limit if limit else _LISTED,
-                )
-            except (UnreadableError, OSError):
-                return ""
+        lines = await self._compare("-p", "--no-color", before=before, after=after, most=4 * limit if limit else LISTED)
         text = "".join(f"{line}\n" for line in lines)
         if limit is None or len(text) <= limit:
             return text
         return f"{text[:limit]}\n[the rest of the difference is left out]\n"
 
-    async def _tree(self, head: str | None = None) -> _Tree:
-        """The files as they are now. What of Ralph's own folder is broken is made anew, once."""
+    async def files(self, before: str, after: str) -> list[FileChange]:
+        """The files that two checkpoints differ in; none where one of them is not there any more."""
+        found: list[FileChange] = []
+        for line in await self._compare("--numstat", before=before, after=after, most=LISTED):
+            added, removed, path = line.split("\t", 2)
+            counts = (None, None) if added == "-" else (int(added), int(removed))
+            found.append(FileChange(path, *counts))
+        return found
+
+    async def holds(self, commit: str) -> bool:
+        """Whether a checkpoint is still there."""
         try:
-            return await self._look(head)
-        except UnreadableError:
-            await anyio.to_thread.run_sync(self._begin_anew)
-            return await self._look(head)
+            return bool(_ID.fullmatch(commit)) and bool(await self._tree_of(commit))
+        except (UnreadableError, OSError):
+            return False
 
-    async def _look(self, head: str | None) -> _Tree:
-        await self._prepare()
-        await anyio.to_thread.run_sync(self._copy_excludes)
-        within = [self._within] if self._within else []
-        status = read_status(await self._own(*STATUS, *within, max_output=_LISTED))
-        paths = [*status.paths, *await self._tracked_but_ignored(head)]
-        found = await anyio.to_thread.run_sync(sort, self._top, paths)
-        await self._name_inner(found)
-        untracked = {path.removesuffix(b"/") for path in status.untracked}
-        gone = [path for path in (*found.gone, *found.left_out) if path not in untracked]
-        if gone:
-            nothing = b"0" * (40 if self._algorithm == "sha1" else 64)
-            lines = b"".join(b"0 %b\t%b\0" % (nothing, path) for path in gone)
-            await self._own("update-index", "-z", "--index-info", stdin=lines)
-        if held := [*found.held, *found.inner]:
-            await self._hold(held)
-        if gone or held or self._known_tree is None:
-            (self._known_tree,) = await self._own("write-tree")
-        left_out = found.left_out | dict.fromkeys(self._inner, "it is a repository of its own")
-        return _Tree(self._known_tree, left_out)
+    async def restore(self, commit: str, *, force: bool = False) -> Restored:
+        """Gives the files back what a checkpoint holds, and takes away what was not there then.
 
-    async def _hold(self, paths: list[bytes]) -> None:
-        """Reads files into the objects and the index."""
-        update = ("update-index", "--add", "--remove", "--replace", "-z", "--stdin")
-        try:
-            await self._own(*update, stdin=b"".join(path + b"\0" for path in paths))
-        except UnreadableError:  # one of them may have become unreadable: all the others, then
-            within = [self._within] if self._within else []
-            await self._own("add", "--all", "--ignore-errors", "--", *within, none=1)
+        Branches, commits and the index stay as they are; so does what is ignored and what the checkpoint leaves out.
+        The present state is held first, where no checkpoint has it yet.
 
-    async def _name_inner(self, found: Sorted) -> None:
-        """Leaves out those repositories inside that have no commit yet, and those beyond the first few."""
-        for number, path in enumerate(tuple(found.inner)):
-            inner = self._top / os.fsdecode(path)
-            env = environment() | {"GIT_DIR": str(inner / ".git")}
-            found_head = number < _INNER and await ask(*_HEAD, cwd=inner, env=env, none=1)
-            if not found_head:
-                found.inner.remove(path)
-                found.left_out[path] = "it is a repository of its own"
-        self._inner.update(found.inner)
-        self._inner.difference_update(found.gone)
+        Args:
+            force: also where the present state is of nobody's checkpoint, or something that cannot be held is in the
+                way, which is put aside then.
 
-    async def _tracked_but_ignored(self, head: str | None) -> list[bytes]:
-        """What the user's index has although it is ignored, where there may be more of that than at the last look."""
-        if self._repository is None:
-            return []
-        with suppress(OSError):
-            state = (head, (self._repository.git_dir / "index").stat().st_size)
-            if state != self._users_index:
-                within = [self._within] if self._within else []
-                lines = await self._users("ls-files", "--cached", "--ignored", "--exclude-standard", "--", *within)
-                self._users_index = state
-                return [unquoted(line) for line in lines]
-        return []
+        Raises:
+            WorkspaceError: the checkpoint is not there, the files cannot be given back, or `force` would be needed.
+        """
+        async with self._lock:
+            try:
+                return await self._restore(commit, force=force)
+            except (UnreadableError, OSError) as error:
+                raise WorkspaceError(
+                    f"The files cannot be taken back to checkpoint {commit[:12]}: {error}.", "Nothing held is lost."
+                ) from error
+            finally:
+                self._last = None
 
-    async def _keep(self, tree: _Tree, ref: str, head: str | None) -> str:
+    async def forget(self, run_id: str) -> None:
+        """Lets go of all checkpoints of a run. What only they held is git's to clean up."""
+        async with self._lock:
+            try:
+                prefix = _ref(run_id, "")
+                refs = await self._index.users("for-each-ref", "--format=delete %(refname)", prefix, max_output=LISTED)
+                if refs:
+                    await self._index.users("update-ref", "--stdin", stdin="".join(f"{ref}\n" for ref in refs).encode())
+            except (UnreadableError, OSError):
+                return
+
+    async def _restore(self, commit: str, *, force: bool) -> Restored:
+        target = await self._tree_of(commit) if _ID.fullmatch(commit) else None
+        if target is None:
+            raise WorkspaceError(
+                f"Checkpoint {commit[:12]} is not there any more.", "`git for-each-ref refs/ralph` lists what is."
+            )
+        present = await self._index.tree()
+        going = GoingBack(self._index, present, Tree(target, await self._noted(commit)))
+        await going.look(force=force)
+        if not going.anything:
+            return Restored()
+        refs = await self._index.users(
+            "for-each-ref", "--format=%(tree) %(objectname) %(refname)", _REFS, max_output=LISTED
+        )
+        known = [line.split(" ", 2) for line in refs]
+        saved = next((held for tree, held, _ in known if tree == present.id), None)
+        if saved is None:
+            if not force:
+                raise going.refusal("has changes that no checkpoint holds", await self._unheld(present))
+            run = next((ref.removeprefix(_REFS).partition("/")[0] for _, held, ref in known if held == commit), "saved")
+            saved = await self._keep(present, f"{_REFS}{run}/saved/{present.id[:12]}", None)
+        restored = await going.go()
+        return restored._replace(saved=saved)
+
+    async def _unheld(self, present: Tree) -> list[str]:
+        """Some of the files that differ from the last checkpoint."""
+        words = ("diff-tree", "-r", "--name-only", "--root", "HEAD", present.id)
+        return await self._index.own(*words, none=128, max_output=1 << 16)
+
+    async def _compare(self, *how: str, before: str, after: str | None, most: int) -> list[str]:
+        async with self._lock:
+            try:
+                later = after or (await self._index.tree()).id
+                if not _ID.fullmatch(before) or not _ID.fullmatch(later):
+                    return []
+                words = ("diff-tree", "-r", "-M", "--no-ext-diff", "--no-textconv", *how, before, later)
+                return await self._index.own(*words, max_output=most)
+            except (UnreadableError, OSError):
+                return []
+
+    async def _keep(self, tree: Tree, ref: str, head: str | None) -> str:
         """A commit of the tree on a private ref."""
-        parent = ["-p", head] if head else []
-        message = f"{ref}\n\n{_noted(tree.left_out)}"
-        (commit,) = await self._users("commit-tree", tree.id, *parent, stdin=message.encode())
+        message = f"{ref}\n\n{_notes(tree.left_out)}".encode()
         try:
-            await self._users("update-ref", ref, commit)
+            (commit,) = await self._index.users("commit-tree", tree.id, *(["-p", head] if head else []), stdin=message)
+        except UnreadableError:  # the commit that is checked out may be broken
+            (commit,) = await self._index.users("commit-tree", tree.id, stdin=message)
+        try:
+            await self._index.users("update-ref", ref, commit)
         except UnreadableError:  # a killed git may have left its lock on that very name
-            await self._users("update-ref", f"{ref}-{commit[:12]}", commit)
-        await anyio.to_thread.run_sync((self.folder / "HEAD").write_text, f"{commit}\n")
+            await self._index.users("update-ref", f"{ref}-{commit[:12]}", commit)
+        await self._index.remember(commit)
         return commit
 
-    async def _own(self, *arguments: str, stdin: bytes = b"", none: int = 0, max_output: int = 1 << 20) -> list[str]:
-        """Asks git with Ralph's own index, settings and attributes, and the user's objects."""
-        env = environment() | {"GIT_DIR": str(self.folder), "GIT_WORK_TREE": str(self._top)}
-        if self._repository is not None:
-            env["GIT_OBJECT_DIRECTORY"] = str(self._repository.common / "objects")
-        settings = (*_SETTINGS, *self._excludes, "--literal-pathspecs")
-        return await ask(
-            *settings,
-            *arguments,
-            cwd=self._top,
-            env=env,
-            stdin=stdin,
-            none=none,
-            patience=_PATIENCE,
-            max_output=max_output,
-        )
+    async def _tree_of(self, commit: str) -> str | None:
+        found = await self._index.own("rev-parse", "--quiet", "--verify", f"{commit}^{{tree}}", none=1)
+        return found[0] if found else None
 
-    async def _users(self, *arguments: str, stdin: bytes = b"", none: int = 0) -> list[str]:
-        """Asks git about the repository that has the refs: the user's, where there is one."""
-        env = self._repository.env if self._repository else environment() | {"GIT_DIR": str(self.folder)}
-        return await ask("--literal-pathspecs", *arguments, cwd=self._top, env=env | _IDENTITY, stdin=stdin, none=none)
-
-    @property
-    def _algorithm(self) -> str:
-        return self._repository.algorithm if self._repository else "sha1"
-
-    async def _prepare(self) -> None:
-        """Makes Ralph's own folder where it is not there yet."""
-        if self._ready:
-            return
-        folder = self.folder
-        await anyio.to_thread.run_sync(lambda: folder.mkdir(parents=True, exist_ok=True, mode=0o700))
-        if not (folder / "config").exists():
-            words = ("init", "--quiet", "--bare", "--template=", f"--object-format={self._algorithm}", str(folder))
-            await ask(*words, cwd=folder, env=environment())
-        await anyio.to_thread.run_sync(self._set_up)
-        if self._repository is not None:
-            named = await self._users("config", "--type=path", "--get", "core.excludesFile", none=1)
-            self._excludes = ("-c", f"core.excludesFile={named[0]}") if named else ()
-        if (folder / "index").exists():
-            staged = await self._own("ls-files", "--stage", max_output=_LISTED)
-            self._inner = {unquoted(line.partition("\t")[2]) for line in staged if line.startswith("160000 ")}
-        self._ready = True
-
-    def _set_up(self) -> None:
-        info = self.folder / "info"
-        info.mkdir(exist_ok=True)
-        (info / "attributes").write_text(_UNCONVERTED)
-        (self.folder / "index.lock").unlink(missing_ok=True)
-
-    def _copy_excludes(self) -> None:
-        """What is ignored beside what .gitignore says: what the repository's own list has, or what is noise."""
-        own = b"/.ralph/\n" if not self._within else os.fsencode(f"/{self._within}/.ralph/\n")
-        if self._repository is None:
-            content = b"".join(glob.encode() + b"\n" for glob in NOISE)
-        else:
-            try:
-                content = read_regular(self._repository.common / "info" / "exclude", _EXCLUDES_READ) + b"\n"
-            except OSError:
-                content = b""
-        if self._excluded != content + own:
-            (self.folder / "info" / "exclude").write_bytes(content + own)
-            self._excluded = content + own
-
-    def _begin_anew(self) -> None:
-        """Forgets the index, which is only a memory of what was read."""
-        for name in ("index", "index.lock"):
-            (self.folder / name).unlink(missing_ok=True)
-        with suppress(FileNotFoundError):
-            (self.folder / "HEAD").write_text("ref: refs/heads/none\n")
-        self._ready, self._known_tree, self._users_index, self._inner = False, None, None, set()
+    async def _noted(self, commit: str) -> dict[bytes, str]:
+        """What a checkpoint leaves out, as far as it was noted."""
+        lines = await self._index.own("cat-file", "commit", commit)
+        notes = (line.removeprefix(_NOTE) for line in lines if line.startswith(_NOTE))
+        return {os.fsencode(json.loads(note)): "" for note in notes}
 
 
-def _safe(run_id: str) -> str:
-    """A run's id as part of a ref's name."""
-    return run_id if _PLAIN_NAME.fullmatch(run_id) else sha256(run_id.encode("utf-8", "replace")).hexdigest()
+def _ref(run_id: str, name: str) -> str:
+    """The ref of a run's checkpoint; a run may have been called anything."""
+    run = run_id if _PLAIN_NAME.fullmatch(run_id) else sha256(run_id.encode("utf-8", "replace")).hexdigest()
+    return f"{_REFS}{run}/{name}"
 
 
-def _noted(left_out: dict[bytes, str]) -> str:
+def _notes(left_out: dict[bytes, str]) -> str:
     """What a checkpoint leaves out, for those who go back to it."""
     return "".join(f"{_NOTE}{json.dumps(os.fsdecode(path))}\n" for path in sorted(left_out)[:_NOTED])
 
@@ -323,8 +236,6 @@ def _told(left_out: dict[bytes, str]) -> str:
     """What a checkpoint leaves out, for a person."""
     if not left_out:
         return ""
-    named = [
-        f"{path.decode('utf-8', 'backslashreplace')} ({reason})" for path, reason in sorted(left_out.items())[:_NAMED]
-    ]
+    named = [f"{shown(path)} ({reason})" for path, reason in sorted(left_out.items())[:_NAMED]]
     more = f" and {len(left_out) - _NAMED:,} more" if len(left_out) > _NAMED else ""
     return f"The checkpoint does not hold {', '.join(named)}{more}."

@@ -12,7 +12,7 @@ from pathlib import Path
 from ralph.errors import UsageError
 from ralph.process import run
 
-__all__ = ["UnreadableError", "ask", "ask_now", "complaint", "environment", "unquoted"]
+__all__ = ["UnreadableError", "ask", "ask_now", "complaint", "environment", "shown", "unquoted"]
 
 PATIENCE = 120.0
 MAX_OUTPUT = 32 * 1024 * 1024
@@ -95,6 +95,11 @@ def complaint(stderr: str) -> str:
 
 _ESCAPED = re.compile(rb'\\([abtnvfr"\\]|[0-7]{3})')
 _ESCAPES = dict(zip(b'abtnvfr"\\', b'\a\b\t\n\v\f\r"\\', strict=True))
+
+
+def shown(path: bytes) -> str:
+    """A path as text that can be stored and printed; bytes that are not UTF-8 are written as `\\xff`."""
+    return path.decode("utf-8", "backslashreplace")
 
 
 def unquoted(path: str) -> bytes:

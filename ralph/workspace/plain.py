@@ -9,8 +9,9 @@ from pathlib import Path
 import anyio.to_thread
 
 from ralph.changes import Changes
-from ralph.workspace.base import Snapshot, Workspace, fingerprint, shown, summed
+from ralph.workspace.base import Snapshot, Workspace, fingerprint, summed
 from ralph.workspace.checkpoints import Checkpoints
+from ralph.workspace.git_program import shown
 from ralph.workspace.marks import Marks
 from ralph.workspace.noise import Noise
 

@@ -1,0 +1,254 @@
+"""Ralph's own index of a workspace's files: from the files as they are to a tree in git's objects, byte for byte.
+
+The objects go to the user's repository, where there is one. All else is in a folder of Ralph's own in the user's state
+folder: the index, which remembers the state of each file so that only changed ones are read; the settings, which are
+none; the attributes, which turn every conversion off. So neither what the repository says of line endings and filters
+nor what an agent did to the repository's own index changes what is held. A folder that is under no git has its
+objects and refs in that folder of Ralph's own, too.
+"""
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import anyio.to_thread
+
+from ralph.regular_file import read_regular
+from ralph.workspace.git_program import UnreadableError, ask, environment, unquoted
+from ralph.workspace.hold import folder_key, state_folder
+from ralph.workspace.noise import NOISE
+from ralph.workspace.repository import STATUS, Repository, read_status
+from ralph.workspace.sorting import Sorted, sort
+
+__all__ = ["LISTED", "FileIndex", "Tree"]
+
+LISTED = 512 * 1024 * 1024
+"""Bytes of a list of files, or of a difference, that are read."""
+
+_PATIENCE = 900.0
+_INNER = 16
+_EXCLUDES_READ = 256 * 1024
+_UNCONVERTED = "* -text -crlf -eol -ident -filter -working-tree-encoding\n"
+_HEAD = ("rev-parse", "--quiet", "--verify", "HEAD^{commit}")
+_SETTINGS = (
+    *("-c", "core.bare=false"),
+    *("-c", "core.sparseCheckout=false"),
+    *("-c", "core.untrackedCache=true"),
+    *("-c", "status.showUntrackedFiles=all"),
+    *("-c", "submodule.recurse=false"),
+    *("-c", "index.version=4"),
+)
+_IDENTITY = {
+    f"GIT_{who}_{what}": value
+    for who in ("AUTHOR", "COMMITTER")
+    for what, value in (("NAME", "Ralph"), ("EMAIL", "ralph@localhost"))
+}
+
+
+class Tree(NamedTuple):
+    """The files as a tree of git's, and which of them it does not hold, with the reason."""
+
+    id: str
+    left_out: dict[bytes, str]
+
+
+class FileIndex:
+    """The index of one workspace. One process at a time uses it: the one that holds the workspace.
+
+    Args:
+        path: the workspace.
+        repository: the one that it belongs to; None for a folder without git.
+        within: the workspace's path in it; empty at its top.
+        state_dir: where Ralph's own folder lies; None for the user's state folder.
+
+    Attributes:
+        top: the folder that the tree's paths start from.
+    """
+
+    def __init__(
+        self, path: Path, repository: Repository | None = None, *, within: str = "", state_dir: Path | None = None
+    ) -> None:
+        self.top = repository.top if repository else path
+        self.repository = repository
+        self._path = path
+        self._within = (within,) if within else ()
+        self._state_dir = state_dir
+        self._ready = False
+        self._excludes: tuple[str, ...] = ()
+        self._excluded: bytes | None = None
+        self._users_index: tuple[str | None, int] | None = None
+        self._inner: set[bytes] = set()
+        self._tree: str | None = None
+
+    @property
+    def kept_folders(self) -> frozenset[str]:
+        """The folders that stay even when they are empty: the workspace, and those that it lies in."""
+        return frozenset(str(folder) for within in self._within for folder in (Path(within), *Path(within).parents))
+
+    @property
+    def folder(self) -> Path:
+        """Ralph's own folder for the workspace."""
+        return (self._state_dir or state_folder()) / "checkpoints" / folder_key(self._path)
+
+    async def tree(self, head: str | None = None) -> Tree:
+        """The files as they are now. What of the index is broken is made anew, once.
+
+        Args:
+            head: the commit that is checked out, if it is known.
+
+        Raises:
+            UnreadableError, OSError: it cannot be told.
+        """
+        try:
+            return await self._look(head)
+        except UnreadableError:
+            await anyio.to_thread.run_sync(self._begin_anew)
+            return await self._look(head)
+
+    async def remember(self, commit: str) -> None:
+        """Takes a commit of the last tree as what the next look compares with."""
+        await anyio.to_thread.run_sync((self.folder / "HEAD").write_text, f"{commit}\n")
+
+    async def own(
+        self,
+        *arguments: str,
+        stdin: bytes = b"",
+        none: int = 0,
+        max_output: int = 1 << 20,
+        env: Mapping[str, str] | None = None,
+    ) -> list[str]:
+        """Asks git with Ralph's own index, settings and attributes, and the user's objects."""
+        await self._prepare()
+        return await self._own(*arguments, stdin=stdin, none=none, max_output=max_output, env=env)
+
+    async def users(self, *arguments: str, stdin: bytes = b"", none: int = 0, max_output: int = 1 << 20) -> list[str]:
+        """Asks git about the repository that has the refs: the user's, where there is one."""
+        env = self.repository.env if self.repository else environment() | {"GIT_DIR": str(self.folder)}
+        words = ("--no-optional-locks", "--literal-pathspecs", *arguments)
+        return await ask(*words, cwd=self.top, env=env | _IDENTITY, stdin=stdin, none=none, max_output=max_output)
+
+    async def _own(
+        self,
+        *arguments: str,
+        stdin: bytes = b"",
+        none: int = 0,
+        max_output: int = 1 << 20,
+        env: Mapping[str, str] | None = None,
+    ) -> list[str]:
+        own = {"GIT_DIR": str(self.folder), "GIT_WORK_TREE": str(self.top)}
+        if self.repository is not None:
+            own["GIT_OBJECT_DIRECTORY"] = str(self.repository.common / "objects")
+        return await ask(
+            *(*_SETTINGS, *self._excludes, "--literal-pathspecs", *arguments),
+            cwd=self.top,
+            env=environment() | own | dict(env or {}),
+            stdin=stdin,
+            none=none,
+            patience=_PATIENCE,
+            max_output=max_output,
+        )
+
+    async def _look(self, head: str | None) -> Tree:
+        await self._prepare()
+        await anyio.to_thread.run_sync(self._copy_excludes)
+        status = read_status(await self._own(*STATUS, *self._within, max_output=LISTED))
+        paths = [*status.paths, *await self._tracked_but_ignored(head)]
+        found = await anyio.to_thread.run_sync(sort, self.top, paths)
+        await self._name_inner(found)
+        untracked = {path.removesuffix(b"/") for path in status.untracked}
+        gone = [path for path in (*found.gone, *found.left_out) if path not in untracked]
+        if gone:
+            nothing = b"0" * (40 if self._algorithm == "sha1" else 64)
+            lines = b"".join(b"0 %b\t%b\0" % (nothing, path) for path in gone)
+            await self._own("update-index", "-z", "--index-info", stdin=lines)
+        if held := [*found.held, *found.inner]:
+            await self._hold(held)
+        if gone or held or self._tree is None:
+            (self._tree,) = await self._own("write-tree")
+        left_out = found.left_out | dict.fromkeys(self._inner, "it is a repository of its own")
+        return Tree(self._tree, left_out)
+
+    async def _hold(self, paths: list[bytes]) -> None:
+        """Reads files into the objects and the index."""
+        update = ("update-index", "--add", "--remove", "--replace", "-z", "--stdin")
+        try:
+            await self._own(*update, stdin=b"".join(path + b"\0" for path in paths))
+        except UnreadableError:  # one of them may have become unreadable: all the others, then
+            await self._own("add", "--all", "--ignore-errors", "--", *self._within, none=1)
+
+    async def _name_inner(self, found: Sorted) -> None:
+        """Leaves out those repositories inside that have no commit yet, and those beyond the first few."""
+        for number, path in enumerate(tuple(found.inner)):
+            inner = self.top / os.fsdecode(path)
+            env = environment() | {"GIT_DIR": str(inner / ".git")}
+            if number >= _INNER or not await ask(*_HEAD, cwd=inner, env=env, none=1):
+                found.inner.remove(path)
+                found.left_out[path] = "it is a repository of its own"
+        self._inner.update(found.inner)
+        self._inner.difference_update(found.gone)
+
+    async def _tracked_but_ignored(self, head: str | None) -> list[bytes]:
+        """What the user's index has although it is ignored, where there may be more of that than at the last look."""
+        if self.repository is None:
+            return []
+        with suppress(OSError):
+            state = (head, (self.repository.git_dir / "index").stat().st_size)
+            if state != self._users_index:
+                words = ("ls-files", "--cached", "--ignored", "--exclude-standard", "--", *self._within)
+                lines = await self.users(*words, max_output=LISTED)
+                self._users_index = state
+                return [unquoted(line) for line in lines]
+        return []
+
+    @property
+    def _algorithm(self) -> str:
+        return self.repository.algorithm if self.repository else "sha1"
+
+    async def _prepare(self) -> None:
+        """Makes Ralph's own folder where it is not there yet."""
+        if self._ready:
+            return
+        folder = self.folder
+        await anyio.to_thread.run_sync(lambda: folder.mkdir(parents=True, exist_ok=True, mode=0o700))
+        if not (folder / "config").exists():
+            words = ("init", "--quiet", "--bare", "--template=", f"--object-format={self._algorithm}", str(folder))
+            await ask(*words, cwd=folder, env=environment())
+        await anyio.to_thread.run_sync(self._set_up)
+        if self.repository is not None:
+            named = await self.users("config", "--type=path", "--get", "core.excludesFile", none=1)
+            self._excludes = ("-c", f"core.excludesFile={named[0]}") if named else ()
+        if (folder / "index").exists():
+            staged = await self._own("ls-files", "--stage", max_output=LISTED)
+            self._inner = {unquoted(line.partition("\t")[2]) for line in staged if line.startswith("160000 ")}
+        self._ready = True
+
+    def _set_up(self) -> None:
+        info = self.folder / "info"
+        info.mkdir(exist_ok=True)
+        (info / "attributes").write_text(_UNCONVERTED)
+        (self.folder / "workspace").write_bytes(os.fsencode(self._path))
+        (self.folder / "index.lock").unlink(missing_ok=True)
+
+    def _copy_excludes(self) -> None:
+        """What is ignored beside what .gitignore says: what the repository's own list has, or what is noise."""
+        own = os.fsencode("/".join(("", *self._within, ".ralph/\n")))
+        if self.repository is None:
+            content = b"".join(glob.encode() + b"\n" for glob in NOISE)
+        else:
+            try:
+                content = read_regular(self.repository.common / "info" / "exclude", _EXCLUDES_READ) + b"\n"
+            except OSError:
+                content = b""
+        if self._excluded != content + own:
+            (self.folder / "info" / "exclude").write_bytes(content + own)
+            self._excluded = content + own
+
+    def _begin_anew(self) -> None:
+        """Forgets the index, which is only a memory of what was read."""
+        for name in ("index", "index.lock"):
+            (self.folder / name).unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            (self.folder / "HEAD").write_text("ref: refs/heads/none\n")
+        self._ready, self._tree, self._users_index, self._inner = False, None, None, set()

@@ -1,0 +1,248 @@
+"""What going back to a checkpoint gives back, and what it refuses to drop."""
+
+import os
+import subprocess
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+
+from ralph.errors import WorkspaceError
+from ralph.workspace import Workspace, open_workspace, sorting
+
+
+class Repo(Protocol):
+    path: Path
+
+    def git(self, *arguments: str) -> str: ...
+    def write(self, name: str | bytes, text: str) -> Path: ...
+    def commit(self, message: str = "work") -> str: ...
+
+
+@pytest.fixture
+def workspace(repo: Repo, tmp_path: Path) -> Workspace:
+    return open_workspace(repo.path, state_dir=tmp_path / "state")
+
+
+def files(folder: Path) -> dict[str, tuple[int, bytes]]:
+    """Every file and link below a folder, with its mode and content; git's own left out."""
+    found: dict[str, tuple[int, bytes]] = {}
+    for where, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if name != ".git"]
+        for name in (*names, *(name for name in folders if (Path(where) / name).is_symlink())):
+            path = Path(where) / name
+            content = os.fsencode(path.readlink()) if path.is_symlink() else path.read_bytes()
+            found[str(path.relative_to(folder))] = (path.lstat().st_mode, content)
+    return found
+
+
+async def held(workspace: Workspace, iteration: int = 1) -> str:
+    made = await workspace.checkpoint("run-1", iteration, "after", seen=await workspace.snapshot())
+    assert made.commit is not None, made.problem
+    return made.commit
+
+
+async def test_a_wrecked_tree_is_given_back_byte_for_byte(repo: Repo, workspace: Workspace) -> None:
+    repo.write(".gitattributes", "* text=auto eol=crlf\n*.key filter=secret\n")
+    repo.git("config", "core.autocrlf", "true")
+    repo.git("config", "filter.secret.clean", "touch filtered; tr a-z A-Z")
+    (repo.path / "mixed.txt").write_bytes(b"one\r\ntwo\nthree\r")
+    repo.write("a.key", "secret\n")
+    repo.write("run.sh", "#!/bin/sh\n").chmod(0o755)
+    (repo.path / "link").symlink_to("a.txt")
+    (repo.path / os.fsdecode(b'caf\xe9 \n".txt')).write_bytes(b"\0\xff")
+    before = files(repo.path)
+    commit = await held(workspace)
+
+    (repo.path / "mixed.txt").write_bytes(b"one\ntwo\nthree\n")
+    (repo.path / "run.sh").chmod(0o644)
+    (repo.path / "link").unlink()
+    (repo.path / "link").mkdir()
+    repo.write("link/inside.txt", "x\n")
+    (repo.path / "a.txt").unlink()
+    (repo.path / "src/b.txt").unlink()
+    (repo.path / "src").rmdir()
+    repo.write("src", "no folder any more\n")
+    repo.write("deep/er/stray.txt", "stray\n")
+    await held(workspace, 2)
+
+    restored = await workspace.restore(commit)
+    assert files(repo.path) == before
+    assert restored.problem == ""
+    assert not (repo.path / "deep").exists()
+    assert not (repo.path / "filtered").exists()
+
+
+async def test_work_that_no_checkpoint_holds_is_not_dropped(repo: Repo, workspace: Workspace) -> None:
+    commit = await held(workspace)
+    repo.write("a.txt", "mine\n")
+    repo.write("new.txt", "mine, too\n")
+    with pytest.raises(WorkspaceError, match=r"no checkpoint holds: a\.txt, new\.txt") as refused:
+        await workspace.restore(commit)
+    assert "--force" in refused.value.remedy
+    assert (repo.path / "a.txt").read_text() == "mine\n"
+
+    restored = await workspace.restore(commit, force=True)
+    assert (repo.path / "a.txt").read_text() == "a\n"
+    assert not (repo.path / "new.txt").exists()
+    assert restored.saved is not None
+    await workspace.restore(restored.saved)
+    assert (repo.path / "a.txt").read_text() == "mine\n"
+    assert (repo.path / "new.txt").read_text() == "mine, too\n"
+
+
+async def test_branch_commits_and_index_stay(repo: Repo, workspace: Workspace) -> None:
+    commit = await held(workspace)
+    repo.write("a.txt", "the agent's\n")
+    head = repo.commit("the agent's")
+    repo.write("src/b.txt", "staged\n")
+    repo.git("add", "src/b.txt")
+    index = repo.git("ls-files", "--stage")
+    await held(workspace, 2)
+    await workspace.restore(commit)
+    assert (repo.path / "a.txt").read_text() == "a\n"
+    assert (repo.git("rev-parse", "HEAD"), repo.git("ls-files", "--stage")) == (head, index)
+
+
+async def test_what_is_ignored_now_and_was_held_then_is_not_overwritten(repo: Repo, workspace: Workspace) -> None:
+    repo.write("notes.txt", "then\n")
+    commit = await held(workspace)
+    (repo.path / "notes.txt").unlink()
+    repo.write(".gitignore", "notes.txt\n")
+    await held(workspace, 2)
+    repo.write("notes.txt", "now, and ignored\n")
+    with pytest.raises(WorkspaceError, match=r"in the way: notes\.txt"):
+        await workspace.restore(commit)
+    assert (repo.path / "notes.txt").read_text() == "now, and ignored\n"
+    restored = await workspace.restore(commit, force=True)
+    assert (repo.path / "notes.txt").read_text() == "then\n"
+    assert restored.aside is not None
+    assert (restored.aside / "notes.txt").read_text() == "now, and ignored\n"
+
+
+async def test_nothing_is_written_through_a_link(repo: Repo, workspace: Workspace, tmp_path: Path) -> None:
+    commit = await held(workspace)
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "b.txt").write_text("not the agent's\n")
+    (repo.path / "src/b.txt").unlink()
+    (repo.path / "src").rmdir()
+    (repo.path / "src").symlink_to(outside)
+    await held(workspace, 2)
+    await workspace.restore(commit)
+    assert (outside / "b.txt").read_text() == "not the agent's\n"
+    assert not (repo.path / "src").is_symlink()
+    assert (repo.path / "src/b.txt").read_text() == "b\n"
+
+
+async def test_what_a_checkpoint_left_out_is_left_alone(
+    repo: Repo, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sorting, "LARGEST", 100)
+    repo.write("model.bin", "x" * 101)
+    os.mkfifo(repo.path / "pipe")
+    made = await workspace.checkpoint("run-1", 1, "after")
+    assert "model.bin (it has" in made.problem
+    repo.write("model.bin", "small\n")
+    repo.write("a.txt", "edited\n")
+    await held(workspace, 2)
+    await workspace.restore(str(made.commit))
+    assert (repo.path / "a.txt").read_text() == "a\n"
+    assert (repo.path / "model.bin").read_text() == "small\n"
+
+
+async def test_a_repository_inside_is_noted_and_left_alone(repo: Repo, workspace: Workspace) -> None:
+    inner = repo.path / "vendor"
+    for name in ("vendor", "unborn"):
+        repo.git("init", "-q", name)
+    repo.git("-C", "vendor", "commit", "-q", "--allow-empty", "-m", "one")
+    repo.write("vendor/c.txt", "c\n")
+    made = await workspace.checkpoint("run-1", 1, "after")
+    assert made.problem.startswith("The checkpoint does not hold unborn (it is a repository of its own), vendor (")
+    repo.git("-C", "vendor", "commit", "-q", "--allow-empty", "-m", "two")
+    repo.write("a.txt", "edited\n")
+    await held(workspace, 2)
+    restored = await workspace.restore(str(made.commit))
+    assert restored.inner == ("vendor",)
+    assert (inner / "c.txt").read_text() == "c\n"
+    assert (repo.path / "a.txt").read_text() == "a\n"
+
+
+async def test_a_workspace_below_the_top_is_all_that_is_touched(repo: Repo, tmp_path: Path) -> None:
+    repo.write("src/.gitignore", "")
+    repo.write(".gitignore", "*.log\n")
+    workspace = open_workspace(repo.path / "src", state_dir=tmp_path / "state")
+    commit = await held(workspace)
+    repo.write("a.txt", "outside of it\n")
+    repo.write("src/b.txt", "inside\n")
+    repo.write("src/build.log", "ignored by the top's rule\n")
+    (repo.path / "src/.gitignore").unlink()
+    assert (await workspace.difference(commit)).count("diff --git") == 2
+    await held(workspace, 2)
+    await workspace.restore(commit)
+    assert (repo.path / "a.txt").read_text() == "outside of it\n"
+    assert (repo.path / "src/b.txt").read_text() == "b\n"
+    assert (repo.path / "src/build.log").exists()
+
+
+async def test_before_the_first_commit(empty: Repo, tmp_path: Path) -> None:
+    workspace = open_workspace(empty.path, state_dir=tmp_path / "state")
+    empty.write("a.txt", "a\n")
+    commit = await held(workspace)
+    (empty.path / "a.txt").unlink()
+    await held(workspace, 2)
+    await workspace.restore(commit)
+    assert (empty.path / "a.txt").read_text() == "a\n"
+
+
+async def test_a_detached_head_a_merge_in_progress_and_a_lock_left_behind(repo: Repo, workspace: Workspace) -> None:
+    repo.git("checkout", "-q", "-b", "other")
+    repo.write("a.txt", "theirs\n")
+    repo.commit()
+    repo.git("checkout", "-q", "--detach", "main")
+    repo.write("a.txt", "ours\n")
+    repo.commit()
+    with pytest.raises(subprocess.CalledProcessError):
+        repo.git("merge", "-q", "other")
+    (repo.path / ".git/index.lock").touch()
+    conflict = (repo.path / "a.txt").read_text()
+    commit = await held(workspace)
+    repo.write("a.txt", "resolved wrongly\n")
+    await held(workspace, 2)
+    await workspace.restore(commit)
+    assert (repo.path / "a.txt").read_text() == conflict
+    assert (repo.path / ".git/MERGE_HEAD").exists()
+
+
+async def test_the_clean_up_of_git_takes_nothing_away(repo: Repo, workspace: Workspace) -> None:
+    repo.write("new.txt", "new\n")
+    commit = await held(workspace)
+    (repo.path / "new.txt").unlink()
+    await held(workspace, 2)
+    repo.git("reflog", "expire", "--expire=now", "--all")
+    repo.git("gc", "--quiet", "--prune=now")
+    await workspace.restore(commit)
+    assert (repo.path / "new.txt").read_text() == "new\n"
+
+
+async def test_what_was_forgotten_can_be_cleaned_up_and_new_checkpoints_are_whole(
+    repo: Repo, workspace: Workspace, tmp_path: Path
+) -> None:
+    repo.write("new.txt", "new\n")
+    first = await held(workspace)
+    await workspace.forget("run-1")
+    assert repo.git("for-each-ref", "refs/ralph") == ""
+    repo.git("gc", "--quiet", "--prune=now")
+    with pytest.raises(WorkspaceError, match="not there any more"):
+        await workspace.restore(first)
+    later = open_workspace(repo.path, state_dir=tmp_path / "state")
+    commit = await held(later)
+    assert repo.git("show", f"{commit}:new.txt") == "new"
+
+
+async def test_a_repository_that_is_gone_gives_no_checkpoint_and_no_traceback(repo: Repo, workspace: Workspace) -> None:
+    await held(workspace)
+    (repo.path / ".git").rename(repo.path / "moved")
+    made = await workspace.checkpoint("run-1", 2, "after", seen=await workspace.snapshot())
+    assert made.commit is None
+    assert made.problem.startswith("No checkpoint could be made: ")
