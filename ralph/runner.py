@@ -14,6 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import AsyncExitStack
 from datetime import datetime
 from pathlib import Path
+from time import monotonic
 from types import TracebackType
 from typing import Any, Literal, Self
 
@@ -28,7 +29,7 @@ from ralph.conclusion import Rules
 from ralph.course import Wait, finish, held, pause, prolonged, started
 from ralph.decision import Complete, DecisionSettings, Halt
 from ralph.errors import ExecutorUnavailableError, RecordError, UsageError
-from ralph.events import Event, OrphansEnded, VerificationFinished
+from ralph.events import Diagnosed, Event, OrphansEnded, VerificationFinished
 from ralph.executors.base import Executor, Timeouts
 from ralph.hooks import Hooks
 from ralph.iteration import ActiveRun, Parts, iterate, preflight
@@ -41,7 +42,7 @@ from ralph.status import StatusField
 from ralph.store.base import Store
 from ralph.store.memory import MemoryStore
 from ralph.strategies import Strategy, strategy_named
-from ralph.takeover import taken_over
+from ralph.takeover import checkpoint_before, taken_over
 from ralph.tenure import Stop, Tenure
 from ralph.verification import Verification
 from ralph.verifiers.base import Verifier
@@ -215,7 +216,9 @@ class Runner:
         parts, stop, now, owner = self._parts, self._new_stop(), self._parts.clock.now(), this_process()
         run_id = f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
         parts.workspace.hold(run_id)
+        began = monotonic()
         verification = await preflight(parts, parts.redactor(task), stop)
+        verified_for = monotonic() - began
         before = await parts.workspace.snapshot()
         record = RunRecord(
             id=run_id,
@@ -232,8 +235,10 @@ class Runner:
         await self._store.create(record, owner=owner.token)
         run = self._active(record, RunState.of(record), owner, stop, seq=0)
         run.before = before
-        told: list[Event] = [started(parts, run, already_green=verification is not None and verification.passed)]
+        green = verification is not None and verification.passed and len(verification.verdicts) == len(parts.verifiers)
+        told: list[Event] = [started(parts, run, already_green=green)]
         if verification is not None:
+            run.state = run.state.model_copy(update={"spent": run.state.spent.waited(verified_for)})
             told.append(_verified(run, verification, at=parts.clock.now()))
         await run.journal.commit(*told)
         return run
@@ -257,8 +262,26 @@ class Runner:
         told: list[Event] = [started(parts, run, resumed=True)]
         if found.orphans:
             told.append(OrphansEnded(**run.stamp(parts.clock.now(), iteration=0), processes=found.orphans))
+        if from_checkpoint:
+            told.append(await self._restore(run))
         await run.journal.commit(*told, run=run.record)
         return run
+
+    async def _restore(self, run: ActiveRun) -> Event:
+        """Takes the files back to before the iteration that was cut off; the state that they are in is held first."""
+        number = run.next_number
+        if run.record.interrupted != number:
+            raise UsageError(f"No iteration of run {run.id} was cut off.", "Resume it without --from-checkpoint.")
+        commit = await checkpoint_before(self._store, run.id, number)
+        if commit is None:
+            raise UsageError(
+                f"Before iteration {number} of run {run.id}, no checkpoint was made.", "Resume it as it is."
+            )
+        await self._parts.workspace.restore(commit, force=True)
+        run.record = run.record.model_copy(update={"interrupted": 0})
+        run.state = run.state.model_copy(update={"cut_short": ""})
+        text = f"The files are as they were before iteration {number} ({commit[:12]})."
+        return Diagnosed(**run.stamp(self._parts.clock.now(), iteration=0), text=text)
 
     def _active(self, record: RunRecord, state: RunState, owner: Owner, stop: Stop, *, seq: int) -> ActiveRun:
         parts = self._parts

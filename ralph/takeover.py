@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from ralph.control import Request
+from ralph.events import IterationStarted
 from ralph.ownership import end_orphans, has_died
 from ralph.record import Owner, RunRecord, RunState
 from ralph.store.base import Store
 
-__all__ = ["TakenOver", "taken_over"]
+__all__ = ["TakenOver", "checkpoint_before", "taken_over"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,3 +69,11 @@ async def taken_over(
     if state.ended is not None:
         state = state.model_copy(update={"decision": None})
     return TakenOver(run, state, seq, requests, orphans)
+
+
+async def checkpoint_before(store: Store, run_id: str, iteration: int) -> str | None:
+    """The commit that holds the workspace as it was when an iteration was first begun; None where there is none."""
+    async for event in store.events(run_id):
+        if isinstance(event, IterationStarted) and event.iteration == iteration:
+            return event.checkpoint
+    return None

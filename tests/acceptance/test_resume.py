@@ -1,0 +1,212 @@
+"""A run that was killed, stopped or paused goes on, as a person has it go on: with `ralph` from another terminal."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from ralph.testing import ModelServer, Say, Shell, Step, WriteFile
+from ralph.testing.request import ModelRequest
+
+DONE = "All done.\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: written\n---END_RALPH_STATUS---"
+WORKING = "More to do.\n---RALPH_STATUS---\nEXIT_SIGNAL: false\nREASON: not yet\n---END_RALPH_STATUS---"
+
+pytestmark = pytest.mark.timeout(120)
+
+Ralph = Callable[..., Any]
+
+
+def living(text: str) -> list[psutil.Process]:
+    """Processes, dead ones left out, that have a text as a word of their command line."""
+    found: list[psutil.Process] = []
+    for process in psutil.process_iter():
+        try:
+            if text in process.cmdline() and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+        except psutil.Error:
+            continue
+    return found
+
+
+def until(condition: Callable[[], Any], patience: float = 30) -> Any:
+    deadline = time.monotonic() + patience
+    while not (found := condition()):
+        assert time.monotonic() < deadline, "it did not come about"
+        time.sleep(0.02)
+    return found
+
+
+@contextmanager
+def under_way(environment: Mapping[str, str], *words: str, output: Path) -> Generator["subprocess.Popen[bytes]"]:
+    """A `ralph` at work in another terminal, killed at the end where it has not ended."""
+    with output.open("wb") as out:
+        process = subprocess.Popen(
+            (sys.executable, "-m", "ralph", *words),
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait(10)
+
+
+def against(server: ModelServer, workspace: Path, executor: str = "copilot-cli") -> tuple[str, ...]:
+    endpoint = ("--base-url", server.base_url, "--model", "m", "--executor", executor)
+    return ("-C", str(workspace), *endpoint, "--verify", "none", "--display", "json")
+
+
+@pytest.fixture
+def output(tmp_path: Path) -> Path:
+    return tmp_path / "output"
+
+
+def told(output: Path, kind: str) -> list[dict[str, Any]]:
+    lines = output.read_text().splitlines() if output.exists() else []
+    events = [json.loads(line) for line in lines if line.startswith("{") and line.endswith("}")]
+    return [event for event in events if event["type"] == kind]
+
+
+def only_run(ralph: Ralph) -> dict[str, Any]:
+    [run] = json.loads(ralph("runs", "--json").stdout)
+    return run
+
+
+@pytest.mark.parametrize("executor", ["copilot-sdk", "copilot-cli"])
+def test_after_a_kill_the_agent_is_ended_and_nothing_that_was_finished_is_lost(
+    ralph: Ralph, environment: Mapping[str, str], workspace: Path, output: Path, executor: str
+) -> None:
+    seconds = f"34{os.getpid()}"
+    left: list[psutil.Process] = []
+
+    turns: list[ModelRequest] = []
+
+    def script(request: ModelRequest) -> Step:
+        turns.extend([request] if request.asks else [])
+        if len(turns) == 1:
+            return Say(WORKING) if request.results else WriteFile("one.txt", "1")
+        if len(turns) == 2:
+            return Shell(f"touch half.txt; sleep {seconds}")
+        left.extend(living(seconds))
+        return Say(DONE) if request.results else WriteFile("two.txt", "2")
+
+    with ModelServer(script) as server:
+        words = against(server, workspace, executor)
+        with under_way(environment, "run", "Write two files", *words, output=output) as process:
+            until(lambda: living(seconds))
+            process.kill()
+            process.wait(10)
+        orphans = living(seconds)
+        assert orphans, "what is tested here is what a kill leaves behind"
+        run = only_run(ralph)
+        resumed = ralph("resume", "-C", str(workspace), "--display", "json")
+    assert (run["state"], run["iterations"]) == ("crashed", 1)
+    assert resumed.code == 0, resumed.stderr
+    assert (resumed.end["stop_reason"], resumed.end["iterations"]) == ("completed", 2)
+    ended = [event["type"] for event in resumed.events if event["type"] in {"orphans_ended", "iteration_started"}]
+    if executor == "copilot-cli":  # the SDK's runtime ends itself when Ralph is gone, sooner or later
+        assert any("sleep" in name for name in resumed.of("orphans_ended")[0]["processes"])
+        assert ended == ["orphans_ended", "iteration_started"]
+    assert not left, "an orphan was alive when the next agent was at work"
+    assert "cut off" in server.prompts[-1]
+    assert (workspace / "half.txt").exists(), "the tree is kept"
+    shown = json.loads(ralph("show", "--json").stdout)
+    assert [iteration["number"] for iteration in shown["iterations"]] == [1, 2]
+
+
+def test_a_run_waits_for_a_person_in_another_terminal_and_hears_what_is_said(
+    ralph: Ralph, environment: Mapping[str, str], workspace: Path, output: Path
+) -> None:
+    gate = workspace.parent / "gate"
+
+    turns: list[ModelRequest] = []
+
+    def script(request: ModelRequest) -> Step:
+        turns.extend([request] if request.asks else [])
+        number = len(turns)
+        if request.results:
+            return Say(DONE if number == 3 else WORKING)
+        wait = f"while [ ! -e {gate} ]; do sleep 0.05; done" if number == 1 else "true"
+        return Shell(f"touch file-{number}; {wait}")
+
+    with ModelServer(script) as server:
+        words = ("run", "Go on", "--max-iterations", "2", *against(server, workspace))
+        with under_way(environment, *words, output=output) as process:
+            until(lambda: (workspace / "file-1").exists())
+            run = only_run(ralph)["id"]
+            refused = ralph("resume", run)
+            paused = ralph("pause", run)
+            assert ralph("tell", run, "Mind the gap.").code == 0
+            assert ralph("extend", run, "--max-iterations", "+1").code == 0
+            gate.touch()
+            until(lambda: told(output, "paused"))
+            state = only_run(ralph)["state"]
+            gone_on = ralph("resume", run)
+            assert process.wait(40) == 0
+        followed = ralph("logs", "-f", run, "--json")
+        late = ralph("pause", run)
+        again = ralph("resume", run, "--display", "json")
+        asked = len(server.prompts)
+    assert (refused.code, "under way" in refused.stderr) == (2, True)
+    assert "at the end of the iteration" in paused.stdout
+    assert told(output, "paused")[0]["until"] is None
+    assert state == "paused"
+    assert (gone_on.code, "goes on" in gone_on.stdout) == (0, True)
+    assert "Mind the gap." not in server.prompts[0]
+    assert "> Mind the gap." in server.prompts[1]
+    assert "Mind the gap." not in server.prompts[2], "it is said once"
+    assert told(output, "extended")[0]["limits"] == {"max_iterations": 3}
+    assert told(output, "run_finished")[0]["iterations"] == 3
+    assert followed.stdout == output.read_text()
+    assert (late.code, "is not under way" in late.stderr) == (2, True)
+    assert (again.code, again.end["stop_reason"], asked) == (0, "completed", 3)
+    assert "completed already" in again.stderr
+
+
+def test_a_stopped_run_ends_its_agent_and_can_be_resumed(
+    ralph: Ralph, environment: Mapping[str, str], workspace: Path, output: Path
+) -> None:
+    seconds = f"35{os.getpid()}"
+    script = [WriteFile("one.txt", "1"), Shell(f"sleep {seconds}"), WriteFile("two.txt", "2"), Say(DONE)]
+    with ModelServer(script) as server:
+        with under_way(environment, "run", "Write", *against(server, workspace), output=output) as process:
+            until(lambda: living(seconds))
+            run = only_run(ralph)["id"]
+            asked = time.monotonic()
+            stopped = ralph("stop", run)
+            assert process.wait(20) == 130
+            took = time.monotonic() - asked
+        assert living(seconds) == []
+        resumed = ralph("resume", run, "--display", "json")
+    assert (stopped.code, "stopped, after 1 iterations" in stopped.stdout) == (0, True)
+    assert took < 8
+    assert told(output, "run_finished")[0]["detail"] == "`ralph stop`"
+    assert (resumed.code, resumed.end["iterations"]) == (0, 2)
+    assert "cut off" in server.prompts[-1]
+
+
+def test_more_iterations_let_a_run_go_on_that_a_limit_has_ended(ralph: Ralph, workspace: Path) -> None:
+    with ModelServer([Say(WORKING)] * 3, then=Say(DONE)) as server:
+        words = against(server, workspace)
+        assert ralph("run", "Go on", "--max-iterations", "1", *words).code == 5
+        nothing = ralph("resume", "last", "--display", "json")
+        assert ralph("extend", "last", "--max-iterations", "+1").code == 0
+        extended = ralph("resume", "last", "--display", "json")
+        whole = ralph("resume", "last", "--max-iterations", "3", "--display", "json")
+        asked = len(server.prompts)
+    assert (nothing.code, nothing.end["iterations"]) == (5, 1)
+    assert (extended.code, extended.end["iterations"]) == (5, 2)
+    assert (whole.code, whole.end["iterations"]) == (5, 3), "three in all, the one that was added counts among them"
+    assert asked == 3
