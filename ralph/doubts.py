@@ -21,21 +21,33 @@ _BEHIND = 80
 """Characters behind a word that speaks against a claim which belong to it."""
 _BLOCK = frozenset({"exit_signal", "status_blocked"})
 _NONE_LEFT = re.compile(
-    r"\b(?:no|0|zero|nothing|none|without)(?: (?:further|other|more|additional))? ?(?:\w{1,20} )?"
+    r"\b(?:no|0|zero|nothing|none|without)\b(?: (?:further|other|more|additional))? ?(?:\w{1,20} )?"
     r"(?:remain(?:s|ing)?|left|outstanding|pending|next)\b"
     r"|(?:无需|無需|没有|沒有|无|無)\w{0,4}(?:下一|剩余|剩餘|后续|後續)\w?",
     re.IGNORECASE,
 )
+_PIECE = r"(?:epic|feature|item|iteration|loop|milestone|phase|section|sprint|stor(?:y|ies)|task)s?"
+_DO = r"(?:add|build|complet|finish|fix|implement|mend|port|refactor|repair|tackl|writ)\w{0,4}"
 _LEFT = re.compile(
-    r"\b(?:remain(?:s|ing)?|still (?:open|to do|missing|needed|needs|need|requires?)|left to (?:do|implement|fix)"
-    r"|continue with|not yet"
-    r"|(?:next (?:task|loop|iteration|story|phase|item)|proceed (?:to|with)):?(?: \w{1,20}){0,3}?"
-    r" (?:add|build|complete|finish|fix|implement|mend|port|repair|test|write|task|story|phase|item|iteration)\w{0,4}"
-    r")\b"
-    r"|\b(?<!no )to-?dos?:|\b(?<!no )(?-i:TODOs?)\b(?![-/\w]|\.\w)|\b[1-9]\d{0,3} (?:more |open )?to-?dos?\b"
-    r"|剩余|剩餘|尚未|未完成|下一(?:步|轮|輪|个|個)",
+    rf"\b(?:remain(?:s|ing)?|still (?:open|to do|missing|needed|needs|need|requires?)|left to {_DO}|left to do|not yet"
+    rf"|continu(?:e|ing) (?:with|work\w*|{_DO}|to (?:the )?{_PIECE})"
+    rf"|(?:another|following|next)(?: \w{{1,20}}){{0,2}}? {_PIECE}\b(?! (?:can|could|may|might)\b)"
+    rf"|proceed (?:to|with)(?: \w{{1,20}}){{0,2}}? (?:{_DO}|{_PIECE})"
+    rf"|(?:next(?: up)?:?|then)(?: (?!can|could|may|might)\w{{1,20}}){{0,2}}? {_DO}"
+    rf"|{_DO}(?: \w{{1,20}}){{1,4}} next"
+    rf"|(?:begin|move|moving|proceed|ready|start)(?: (?:for|on|start|the|to|with)){{0,3}} {_PIECE} ?#?\d[\d.]*"
+    rf"|(?:{_PIECE} ?#?\d[\d.]*|[a-z]{{1,6}}-\d{{1,5}})(?: is| are)? (?:next|not started|open|pending)"
+    rf"|{_PIECE} to follow"
+    rf"|[1-9]\d{{0,3}}(?: \w{{1,20}})?? (?:more|open|pending|unchecked|unfinished)(?: {_PIECE})"
+    r"|continuar con|(?<!no )quedan? (?:\d|por )|siguiente:)"
+    r"(?!\w)|\bnext up:|\b(?<!no )to-?dos?:|\b(?<!no )(?-i:TODOs?)\b(?![-/\w]|\.\w)"
+    r"|\b[1-9]\d{0,3} (?:more |open )?to-?dos?\b"
+    r"|剩余|剩餘|尚未|未完成|下一(?:步|轮|輪|个|個|项|項|阶段|階段)|[还還]有 ?\d"
+    r"|(?<![需须須用必])(?:继续|繼續)(?:实现|實作|實現|开发|開發|完成|处理|處理|进行|進行|阶段|階段)",
     re.IGNORECASE,
 )
+_SHARE = re.compile(rf"\b(\d{{1,4}}) ?(?:/|of|out of) ?(\d{{1,4}})(?: \w{{1,20}})? {_PIECE}\b", re.IGNORECASE)
+"""How many pieces of the work are done, of how many."""
 _OPTIONAL = re.compile(
     r"\b(?:optional(?:ly)?|future|later|nice.to.have|out of scope|not required|follow.ups?)\b|可选|可選|选做|選做",
     re.IGNORECASE,
@@ -58,7 +70,10 @@ def _in_block(word: str, fields: Mapping[str, JsonValue]) -> Iterator[str]:
         yield "the status block says that tests fail"
     for name in ("RECOMMENDATION", "NEXT_STEP", "NEXT_STEPS"):
         said = " ".join(str(fields.get(name, ""))[:_READ].split())
-        if _LEFT.search(_NONE_LEFT.sub("", said)) and not _OPTIONAL.search(said):
+        left = _LEFT.search(_NONE_LEFT.sub("", said)) or any(
+            int(done) < int(all_) for done, all_ in _SHARE.findall(said)
+        )
+        if left and not _OPTIONAL.search(said):
             yield f"the status block says what is left: {said}"
 
 

@@ -64,3 +64,42 @@ def test_what_the_words_say_against_the_signal() -> None:
 def test_a_consistent_report_contradicts_nothing() -> None:
     text = "All tasks are complete and all tests pass.\n\n---RALPH_STATUS---\nEXIT_SIGNAL: true\n---END_RALPH_STATUS---"
     assert list(contradictions(text, analyze_text(text))) == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        *("Continue to Phase 2", "Continue implementing the parser", "Move on to story 2.3", "Begin phase 3: reports"),
+        *("Ready for Phase 2", "Ready for the next task", "Next: implement the lexer", "Next up: the lexer"),
+        *("Phase 2 is next", "US-105 next", "Story 4 pending", "3/5 tasks complete", "7 of 9 stories done"),
+        *("Implement the exporter next", "4 unchecked items in the plan", "Proceed to story 5.2 (errors)"),
+        *(
+            "Approve the commit, then add the icon",
+            "Next loop should tackle the API",
+            "Medium priority tasks to follow",
+        ),
+        *("下一阶段：实现支付", "继续实现支付", "还有3个任务", "Quedan 3 tareas", "Continuar con la fase 2"),
+    ],
+)
+def test_a_recommendation_that_names_work_to_come(said: str) -> None:
+    assert of_block(RECOMMENDATION=said) == [f"the status block says what is left: {said}"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        *("Ready for review", "Deploy to staging", "Run the app and test it by hand", "Ready to merge", "Open a PR"),
+        *("All 7 of 7 stories done", "12/12 tasks complete", "All phases complete", "Next step is to deploy", "None"),
+        *("Run `npm start` next", "Start the server", "Begin user acceptance tests", "Monitor it in production"),
+        *(
+            "No next task.",
+            "Next iterations could add charts",
+            "全部完成",
+            "无需继续开发",
+            "没有剩余任务",
+            "Listo para revisar",
+        ),
+    ],
+)
+def test_a_recommendation_of_what_comes_after_the_work(said: str) -> None:
+    assert of_block(RECOMMENDATION=said) == []
