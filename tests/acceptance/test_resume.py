@@ -90,7 +90,6 @@ def test_after_a_kill_the_agent_is_ended_and_nothing_that_was_finished_is_lost(
 ) -> None:
     seconds = f"34{os.getpid()}"
     left: list[psutil.Process] = []
-
     turns: list[ModelRequest] = []
 
     def script(request: ModelRequest) -> Step:
@@ -105,7 +104,8 @@ def test_after_a_kill_the_agent_is_ended_and_nothing_that_was_finished_is_lost(
     with ModelServer(script) as server:
         words = against(server, workspace, executor)
         with under_way(environment, "run", "Write two files", *words, output=output) as process:
-            until(lambda: living(seconds))
+            until(lambda: living(seconds) or process.poll() is not None)
+            assert process.returncode is None, output.read_text()
             process.kill()
             process.wait(10)
         orphans = living(seconds)
@@ -144,7 +144,7 @@ def test_a_run_waits_for_a_person_in_another_terminal_and_hears_what_is_said(
     with ModelServer(script) as server:
         words = ("run", "Go on", "--max-iterations", "2", *against(server, workspace))
         with under_way(environment, *words, output=output) as process:
-            until(lambda: (workspace / "file-1").exists())
+            until((workspace / "file-1").exists)
             run = only_run(ralph)["id"]
             refused = ralph("resume", run)
             paused = ralph("pause", run)
