@@ -14,8 +14,9 @@ A claim ends nothing by itself: the run's verifiers decide on it, and `ralph.dec
 Only a turn that the agent itself ended can claim anything (`claimed`). An explicit `EXIT_SIGNAL: false` vetoes every
 claim made by words. Under `auto` an explicit claim that the evidence does not bear out (open boxes in the plan, a run
 that changed nothing, a reply that contradicts itself, `ralph.doubts`) asks for one confirming iteration first, and so
-do words alone after a turn of unknown effect; words never outweigh open boxes, nor a reply that says in another place
-that it is blocked, asks, or is still at work.
+do words alone after a turn of unknown effect, or after work on a task that nobody told. What only reports further work
+confirms nothing: each part of a task may be called done. Words never outweigh open boxes, nor a reply that says in
+another place that it is blocked, asks, or is still at work.
 """
 
 import re
