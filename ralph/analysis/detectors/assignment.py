@@ -28,7 +28,8 @@ _HALF = 0.5
 _MANY = pattern(
     r"\b(?:per (?:iteration|loop|run|pass|session|turn)|until (?:all|every)|one at a time|highest[- ]priority|stories:"
     r"|one (?:story|task|item) (?:per|each)|next (?:unchecked|open|undone|unfinished)"
-    r"|all (?:the )?(?:tasks|items|stories|steps|boxes) (?:in|of|from)|una por (?:iteración|vuelta)|todas las tareas de)"
+    r"|all (?:the )?(?:tasks|items|stories|steps|boxes) (?:in|of|from)"
+    r"|una por (?:iteración|vuelta)|todas las tareas de)"
     r"|每次循[环環]|每[轮輪]|逐[个個]|依次|所有任[务務]|全部任[务務]"
 )
 """What a task says that is done piece by piece, in one pass of the loop after another."""
