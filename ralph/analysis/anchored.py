@@ -55,16 +55,15 @@ class Around:
         words: one of them stands in every match.
         pattern: in the syntax of `re.VERBOSE`.
         before, after: how many characters of a match may stand before and behind the word's beginning.
-        needed: groups of words; every match has one of each as well. Around a word without them nothing is searched.
+        needed: what every match has as well, in a form that is found sooner. Around a word without it nothing is
+            searched.
     """
 
     MOST = 100
     """Places of each word that are looked at."""
 
-    def __init__(
-        self, words: Sequence[str], pattern: str, before: int, after: int, needed: Sequence[Sequence[str]]
-    ) -> None:
-        self._words, self._needed = words, needed
+    def __init__(self, words: Sequence[str], pattern: str, before: int, after: int, needed: str) -> None:
+        self._words, self._needed = words, late(needed)
         self._pattern = late(pattern, re.VERBOSE)
         self._before, self._after = before, after
 
@@ -76,11 +75,7 @@ class Around:
                 if place < 0:
                     break
                 begin, end = max(0, place - self._before), place + self._after
-                near = text[begin:end].__contains__
-                for words in self._needed:
-                    if not any(map(near, words)):
-                        break
-                else:
+                if self._needed.search(text, begin, end):
                     yield from self._pattern.finditer(text, begin, end)
                 place = text.find(word, place + 1)
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import chain
 
 from ralph.analysis.anchored import Anchored, Around
-from ralph.analysis.counting import COUNT, NUMBERS, counted
+from ralph.analysis.counting import COUNT, counted
 from ralph.pattern import pattern
 
 __all__ = ["told_files"]
@@ -35,7 +35,7 @@ _COUNTED = Around(
     )\b""",
     before=60,
     after=60,
-    needed=((*_KINDS, "changes"), NUMBERS),
+    needed=rf"{COUNT}\s(?:[\w-]{{1,20}}\s)?file|files?\s(?:{_ENGLISH})",
 )
 _COUNTED_IN_CHINESE = Around(
     ("文件", "檔案", "档案"),
@@ -43,7 +43,7 @@ _COUNTED_IN_CHINESE = Around(
     |(?P<n2>\d{{1,6}}|[一二兩两三四五六七八九十])\s?[個个]\s?(?:文件|檔案|档案)\s?(?:已|被|已被)?(?P<how2>{_CHINESE})""",
     before=60,
     after=60,
-    needed=((*_KINDS, "changes"), NUMBERS),
+    needed=r"[\d一二兩两三四五六七八九十]",
 )
 _NOT_YET = re.compile(r"\b(?:not|no|never|will|would|should|must|to|be|could|can|may|need|needs)\s(?:be\s)?$")
 

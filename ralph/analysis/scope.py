@@ -16,7 +16,10 @@ _REACH = 60
 """Characters that a negation or a future reaches at most."""
 _END = itemgetter(2)
 """Where a hit ends."""
-_CLAUSE_END = pattern(r"[,;:()，、；：]|\b(?:but|however|although|so|because|since)\b")
+_CLAUSE_END = pattern(r"[,;:()，、；：]")
+_TURNS = ("but", "however", "although", "so", "because", "since")
+_TURN = pattern(rf"\b(?:{'|'.join(_TURNS)})\b")
+"""Marks and words that end a clause. The words are looked for as such only where their letters stand."""
 _WORD = pattern(r"[a-z0-9']+|[\u3400-\u9fff]{1,2}")
 
 
@@ -87,5 +90,7 @@ class Scope:
         between = self.reading.prose[start:end]
         if between == " ":
             return True  # most often the words stand side by side
-        clause = not _CLAUSE_END.search(between) and self.reading.sentence(start)[1] >= end
-        return clause and len(_WORD.findall(between)) <= words
+        if _CLAUSE_END.search(between) or len(_WORD.findall(between)) > words:
+            return False
+        turns = any(map(between.__contains__, _TURNS)) and _TURN.search(between)
+        return not turns and self.reading.sentence(start)[1] >= end

@@ -26,7 +26,7 @@ _FIXED = Around(
             (?:{"|".join(_FAULTS_IN_CHINESE)})""",
     before=60,
     after=80,
-    needed=((*_FAULTS, *_FAULTS_IN_CHINESE),),
+    needed="|".join((*_FAULTS, *_FAULTS_IN_CHINESE)),
 )
 _FIXED_ONE = Anchored(
     _MENDED[:3], rf"\b{_FIXING}\s(?:an?|the|this|that)\s(?:[\w-]{{1,20}}\s){{0,4}}?{_FAULT}\b", needed=_MENDED[:3]

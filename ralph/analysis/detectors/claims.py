@@ -141,7 +141,7 @@ def _of_subjects(reply: Reply, objections: Objections) -> Iterator[Signal]:
 def _of_promises(reply: Reply) -> Iterator[Signal]:
     """A promise of completion as the first or last line, also where the run asks for none."""
     told = reply.output.text
-    if "<promise>" not in told:
+    if "<promise>" not in told[:_PROMISE] and "<promise>" not in told[-_PROMISE:]:
         return
     tail = len(told) - len(told[-_PROMISE:])
     found = _PROMISED.match(told) or _PROMISED_LAST.search(told, tail)

@@ -1,5 +1,6 @@
 """What speaks against a word that seems to claim completion, in its own sentence and around it."""
 
+from ralph.analysis.counting import has_digit
 from ralph.analysis.detectors.announcements import announced
 from ralph.analysis.detectors.assignment import assignment
 from ralph.analysis.detectors.lines import line_start
@@ -16,8 +17,6 @@ _TAKEN = 20
 """Words of a sentence that may take a claim back."""
 _NEAR = 300
 """Characters of a sentence on either side of a word that are looked at."""
-_QUANTITY = pattern(r"\d|first")
-"""What a sentence has that tells of a share, of one of several, or of the first."""
 _SHARE = pattern(r"(?<![\d/])(\d{1,6})\s?(?:/|of|out of)\s?(?:the )?(\d{1,6})(?![\d/])")
 _PERCENT = pattern(r"(?<![\w.,])\d{1,2}(?:\.\d{1,3})?\s?(?:[%％]|percent\b|per cent\b)")
 _PART = pattern(r"\bfirst\s(?:\d{1,4}|one|two|three|four|five|few|half|part|step|phase|batch|of)\b")
@@ -168,7 +167,7 @@ class Objections:
         """Whether it is said of a part of the whole. A part that the task itself names is the whole."""
         begin, end = span
         sentence = self.scope.reading.prose[begin:end]
-        counts = _QUANTITY.search(sentence) is not None
+        counts = "first" in sentence or has_digit(sentence)
         if counts and self._is_share(sentence, hit, begin, end):
             return "It is said of a part of the whole."
         if self.task.is_named(sentence):

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from ahocorasick_rs import AhoCorasick
 
 from ralph.analysis.anchored import Anchored
+from ralph.analysis.counting import has_digit
 from ralph.analysis.detectors.testclosing import SUMMED, Found, Report, closing, excused
 from ralph.analysis.text import Span
 from ralph.pattern import pattern
@@ -25,7 +26,6 @@ _REACH = 300
 _CLOSE, _NEAR = 2000, 200
 """Characters between the lines of one report by a runner, and between an agent's words on what passed and failed."""
 
-_DIGIT = pattern(r"\d")
 _KIND = r"(?:(?:[a-z][\w-]{0,20}\s){0,2}(?:tests?|specs?|test\scases?|cases|examples?|scenarios))"
 _WORDS = Anchored(
     (*"0123456789", "pass", "fail", "通過", "通过", "失敗", "失败"),
@@ -73,7 +73,8 @@ def last_report(lower: str) -> Report | None:
     for span, is_line in _spans(lower):
         if whole and not whole.complete and whole.report.span[0] - span[1] > (_CLOSE if whole.shape else _NEAR):
             break
-        if not _DIGIT.search(lower, *span) and "no tests" not in lower[slice(*span)]:
+        line = lower[slice(*span)]
+        if not has_digit(line) and "no tests" not in line:
             continue
         found = (closing(lower, span) if is_line else None) or _worded(lower, span)
         if not found or (found.report.passed is None and found.report.failed is None):

@@ -31,3 +31,13 @@ def test_of_many_places_it_gives_the_first_and_the_last_of_each_rank() -> None:
     assert places[:FIRST] == list(range(0, 5 * FIRST, 5))
     assert places[-LAST:] == list(range(len(text) - 5 * LAST, len(text), 5))
     assert len(places) < 4 * (FIRST + LAST)
+
+
+@pytest.mark.parametrize("before", ["", "é", "完\ud800"])
+def test_many_short_spans_are_searched_as_one_long_one_is(before: str) -> None:
+    line = f"{before} done, all te| sts pass\n"
+    text = line * 5_000
+    spans = [(at, at + len(line) - 1 - len("sts pass")) for at in range(0, len(text), len(line))]
+
+    found = [at + len(before) + 1 for at, _ in spans]
+    assert phrases(text, spans) == [*found[:FIRST], *found[-LAST:]]
