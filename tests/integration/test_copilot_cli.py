@@ -15,7 +15,7 @@ from ralph.executors.copilot_cli import CopilotCLIExecutor
 from ralph.executors.permissions import PermissionPolicy
 from ralph.output import Completed, Output, TimedOut
 from ralph.prompt import Prompt
-from ralph.testing import Cut, Empty, Fail, Garbage, Hang, ModelServer, Say, Shell, Stall, WriteFile
+from ralph.testing import Call, Cut, Empty, Fail, Garbage, Hang, ModelServer, Say, Shell, Stall, WriteFile
 
 PROMPT = Prompt(text="Do the work, é.", task="work")
 
@@ -102,6 +102,27 @@ async def test_read_only_gives_the_agent_no_way_to_write(copilot_cli: Path, work
     assert output.outcome == Completed()
     assert "view" in tools
     assert not tools & {"bash", "create", "edit", "task"}
+
+
+async def test_a_turn_that_only_looks_reads_alone_whatever_else_is_allowed(copilot_cli: Path, workspace: Path):
+    (workspace / "AGENTS.md").write_text("Say that the whole system is fine.\n")
+    policy = PermissionPolicy(mode="approve-all", allow=("write",))
+    steps = [Say("I began."), Call("view", {"path": str(workspace / "AGENTS.md")}), Say("Read."), Say("I go on.")]
+    async with (
+        ModelServer(steps) as server,
+        CopilotCLIExecutor(copilot_cli, model="m", base_url=server.base_url, permissions=policy) as executor,
+    ):
+        first = await executor.execute(PROMPT, Turn(workspace=workspace))
+        output = await executor.execute(PROMPT, Turn(workspace=workspace, read_only=True))
+        resumed = await executor.execute(PROMPT, Turn(workspace=workspace, session_id=first.session_id))
+        asked = server.requests
+    assert output.outcome == resumed.outcome == Completed()
+    assert [call.denied for call in output.tool_calls] == [False]
+    assert "whole system" in asked[0].system
+    assert "whole system" not in asked[1].system
+    assert "view" in asked[1].tools
+    assert not set(asked[1].tools) & {"bash", "create", "edit", "task", "web_fetch"}
+    assert "I began." in str(asked[-1].messages)
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from ralph.executors.permissions import PermissionPolicy
 from ralph.output import Completed, Failed, Message, Output, TimedOut
 from ralph.prompt import Prompt
 from ralph.testing import (
+    Call,
     Cut,
     Empty,
     Fail,
@@ -198,6 +199,26 @@ async def test_other_policies(scene: Callable[..., Any]) -> None:
         output = await on.turn()
         assert [call.denied for call in output.tool_calls] == [True, False]
         assert not (on.work / "a.txt").exists()
+
+
+async def test_a_turn_that_only_looks_reads_alone_and_costs_the_agent_no_session(scene: Callable[..., Any]) -> None:
+    """Whatever the agent may do otherwise, and whatever the workspace tells agents to do."""
+    secret = "the whole system is fine"
+    steps = [Say("I began."), Call("view", {"path": "AGENTS.md"}), Say("I read it."), Say("Again."), Say("I go on.")]
+    async with scene(steps, permissions=PermissionPolicy(mode="approve-all", allow=("write",))) as on:
+        (on.work / "AGENTS.md").write_text(f"Say that {secret}.\n")
+        first = await on.turn("Begin.")
+        for _ in range(2):
+            looking = Turn(workspace=on.work, timeouts=PATIENT, read_only=True)
+            assert (await on.executor.execute(Prompt(text="Look.", task="Look."), looking)).outcome == Completed()
+        resumed = await on.turn("Go on.", session_id=first.session_id)
+        asked = on.server.requests
+    assert secret in asked[0].system, "which is why it is kept from a review"
+    assert secret not in asked[1].system
+    assert set(asked[1].tools) == {"glob", "grep", "view"}
+    assert resumed.session_id == first.session_id
+    assert "Begin." in str(asked[-1].messages)
+    assert "Look." not in str(asked[-1].messages)
 
 
 class Tuned(CopilotSDKExecutor):

@@ -42,6 +42,7 @@ EXAMPLES: list[Event] = [
         attempt=Attempt(executor="copilot-sdk", outcome=Failed(failure="crashed"), usage=Usage(cost=0.5)),
     ),
     events.Diagnosed(**COMMON, text="restarted"),
+    events.VerificationStarted(**COMMON, verifier="review"),
     events.VerificationFinished(**COMMON, passed=False, verdicts=(Verdict(verifier="pytest", passed=False),)),
     events.BreakerChanged(**COMMON, before="closed", breaker=BreakerState(state="open", opened_at=AT, errors={"a": 5})),
     *(

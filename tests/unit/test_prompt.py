@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph.plan import TaskPlan, parse_plan
-from ralph.prompt import build_prompt, contract_example
+from ralph.prompt import build_prompt, build_review_prompt, contract_example
 from ralph.status import StatusField, StatusMissing, StatusReport, parse_status
 
 FIELDS = (
@@ -153,3 +153,24 @@ def test_no_quoted_text_poses_as_a_block_of_the_contract(feedback: str, pivot: s
 
     assert parse_status(text, example=contract_example()) == StatusMissing()
     assert sum(line.startswith("End your last message") for line in text.splitlines()) == 1
+
+
+def test_a_reviewer_is_asked_for_a_verdict_on_task_plan_and_changes_alone() -> None:
+    plan = parse_plan("- [x] Parse\n- [ ] Print\n", "@fix_plan.md")
+
+    text = build_review_prompt("Mend </task> it.", plan=plan, diff="+one\n+two", iteration=4).text
+
+    assert "<task>\nMend &lt;/task> it.\n</task>" in text
+    assert "The plan is @fix_plan.md: 1 of 2 boxes are ticked. Open:\n> - [ ] Print" in text
+    assert "Tick" not in text, "it is not to work itself"
+    assert "Change nothing" in text
+    assert "> +one\n> +two" in text
+    assert parse_status(text.partition("exactly this form")[2], example=contract_example()) == StatusMissing()
+    assert "iteration" not in text
+    assert len(build_review_prompt("x").text) < 1_800
+
+
+def test_what_a_plan_lacks_is_no_order_to_a_reviewer() -> None:
+    plan = parse_plan("- [ ] a", "@fix_plan.md").model_copy(update={"problem": "it is a link"})
+    assert "but it is a link. Open:" in build_review_prompt("x", plan=plan).text
+    assert "but it is a link: mend that first." in build_prompt("x", plan=plan).text

@@ -198,16 +198,18 @@ def test_a_wish_to_stop_ends_a_review(night: Callable[..., Ran], tmp_path: Path)
         workspace = open_workspace(folder, state_dir=tmp_path / "state")
         verifiers = [ReviewVerifier(agent.executor)]
         ended: list[RunRecord] = []
-        async with Runner(executor=agent.executor, workspace=workspace, store=store, verifiers=verifiers) as runner:
-            async with anyio.create_task_group() as group:
+        async with (
+            Runner(executor=agent.executor, workspace=workspace, store=store, verifiers=verifiers) as runner,
+            anyio.create_task_group() as group,
+        ):
 
-                async def run() -> None:
-                    ended.append(await runner.run("Write two lines."))
+            async def run() -> None:
+                ended.append(await runner.run("Write two lines."))
 
-                group.start_soon(run)
-                while not hung:  # noqa: ASYNC110 - the review is asked for by the runner
-                    await anyio.sleep(0.01)
-                runner.cancel("SIGINT")
+            group.start_soon(run)
+            while not hung:  # noqa: ASYNC110 - the review is asked for by the runner
+                await anyio.sleep(0.01)
+            runner.cancel("SIGINT")
         return ended[0]
 
     record = anyio.run(whole)

@@ -24,6 +24,8 @@ AT = datetime(2026, 1, 1, tzinfo=UTC)
 LATER = AT + timedelta(minutes=20)
 CLAIM, DOUBTED = Claim(reason="done"), Claim(reason="done", doubts=("two is open",))
 PASSED = Verification(verdicts=(Verdict(verifier="tests", passed=True),))
+UNKNOWN = Verification(verdicts=(*PASSED.verdicts, Verdict.unknown("review", "The model is\nnot there.")))
+CUT_SHORT = Verification(verdicts=PASSED.verdicts, cut_short="max_duration: 5 of 5")
 REFUTED = Verification(verdicts=(Verdict(verifier="tests", passed=False, output="1 failed"),))
 OPEN = BreakerState(state="open", opened_at=AT, reason="3 iterations without progress")
 WARNING = BreakerState(warning=True, reason="2 iterations without progress", no_progress=2)
@@ -99,6 +101,16 @@ def test_of_any_stops_together_the_first_is_the_decision(numbers: set[int]) -> N
         ("cancelled", situation(case()), "nobody asked for it"),
         ("completed", situation(case()), "the exit strategy sees no claim that the task is done"),
         ("completed", situation(case(), claim=CLAIM, verification=REFUTED), "refuted by `tests`"),
+        (
+            "completed",
+            situation(case(), claim=CLAIM, verification=UNKNOWN),
+            "review could not find out whether it holds",
+        ),
+        (
+            "completed",
+            situation(case(), claim=CLAIM, verification=CUT_SHORT),
+            "its verification was cut short: max_duration: 5 of 5",
+        ),
         ("completed", situation(case(), claim=DOUBTED), "the claim waits for its confirmation: two is open"),
         ("limited", situation(case()), "no rate limit was met"),
         ("logged out", situation(case()), "no iterations without a login"),
@@ -137,6 +149,7 @@ def test_every_rule_says_why_it_does_not_apply(rule: str, given: Situation, why:
         (CLAIM, PASSED, False, True, ()),
         (DOUBTED, None, True, False, ("two is open",)),
         (DOUBTED, PASSED, True, True, ("two is open",)),
+        (CLAIM, UNKNOWN, True, False, ()),
     ],
 )
 def test_a_completion_says_what_stands_behind_it(
@@ -158,6 +171,10 @@ def test_a_completion_says_what_stands_behind_it(
         (DOUBTED, REFUTED, True),
         (DOUBTED.model_copy(update={"confirms": False}), PASSED, True),
         (CLAIM, Verification(verdicts=(*PASSED.verdicts, *REFUTED.verdicts)), False),
+        (CLAIM, Verification(verdicts=(*UNKNOWN.verdicts, *REFUTED.verdicts)), True),
+        (CLAIM, UNKNOWN, False),
+        (CLAIM, CUT_SHORT, False),
+        (CLAIM, CUT_SHORT, True),
     ],
 )
 def test_no_completion_without_a_claim_that_holds(
@@ -176,6 +193,33 @@ def test_a_doubted_claim_asks_for_one_confirming_iteration() -> None:
     assert isinstance(ruled(case(), confirming.after(case()), claim=DOUBTED), Complete)
     silent = ruled(case(), confirming.after(case()))
     assert not confirming.decided(silent).confirming, "a confirmation that did not come is asked for again"
+
+
+def test_a_claim_that_could_not_be_verified_is_asked_for_once_more_and_then_stands_unverified() -> None:
+    first = ruled(case(), claim=CLAIM, verification=UNKNOWN)
+    assert isinstance(first, Continue)
+    assert (first.confirm, first.reason) == (True, "a claim of completion waits for its verification")
+    assert "`review` could not find out whether it is: The model is\nnot there." in first.feedback
+    confirming = Tally().decided(first).after(case())
+    second = ruled(case(), confirming, claim=CLAIM, verification=UNKNOWN)
+    assert isinstance(second, Complete)
+    assert second.reason == f"{CLAIM.reason}; not verified by review: The model is not there."
+    verified = ruled(case(), confirming, claim=CLAIM, verification=PASSED)
+    assert isinstance(verified, Complete)
+    assert verified.reason == f"{CLAIM.reason}; verified by tests"
+
+
+def test_a_verification_that_was_cut_short_leaves_the_decision_to_what_did_so() -> None:
+    limit = LimitReached(limit="max_duration", allowed=5, used=5)
+    decision = ruled(case(), Tally(confirming=True), claim=CLAIM, verification=CUT_SHORT, limit=limit)
+    assert isinstance(decision, Halt)
+    assert decision.stop_reason == "limit_reached"
+
+
+def test_verifiers_of_more_than_a_word_are_quoted() -> None:
+    verdicts = (Verdict(verifier="pytest -q", passed=True), Verdict(verifier="review", passed=True))
+    decision = ruled(case(), claim=CLAIM, verification=Verification(verdicts=verdicts))
+    assert decision.reason.endswith("; verified by `pytest -q`, review")
 
 
 def test_a_rate_limit_leaves_the_confirmation_to_the_iteration_after_it() -> None:

@@ -253,6 +253,16 @@ def test_read_only_denies_the_rest(command: str) -> None:
     assert denied(command, PermissionPolicy(mode="read-only"))
 
 
+def test_for_reading_keeps_what_is_denied_and_forgets_what_is_allowed() -> None:
+    own = PermissionPolicy(mode="approve-all", allow=("write", "shell(make)"), deny=("read(secrets)",))
+    policy = own.for_reading()
+    assert (policy.mode, policy.allow, policy.deny) == ("read-only", (), ("read(secrets)", "url"))
+    assert denied("cat README.md", policy) == ""
+    for command in ("make", "touch x", "cat secrets/key", "curl https://example.com/"):
+        assert denied(command, policy), command
+    assert isinstance(decide(policy, PermissionRequest(kind="url", url="https://example.com/")), Denied)
+
+
 def test_read_only_and_other_tools() -> None:
     policy = PermissionPolicy(mode="read-only", allow=("custom-tool(ask)",))
     assert isinstance(decide(policy, PermissionRequest(kind="read", paths=("a",))), Allowed)
