@@ -20,6 +20,7 @@ from ralph.events import (
     ToolFinished,
     ToolStarted,
     VerificationFinished,
+    VerificationStarted,
 )
 from ralph.views import RunView, duration, numbered
 
@@ -68,6 +69,8 @@ class LiveDisplay(PlainDisplay):
         match event:
             case IterationStarted():
                 self._fetching = ""
+            case VerificationStarted():
+                self._verifying = one_line(event.verifier)
             case VerificationFinished() | RunFinished():
                 self._verifying = ""
             case ExecutorFellBack():

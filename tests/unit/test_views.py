@@ -98,6 +98,7 @@ def test_the_breaker_a_fallback_and_a_verification_are_shown() -> None:
     assert (fell.fallbacks, fell.activity) == (1, "a failed, b tries next")
     again = view(events.ExecutorFellBack(**STAMP, before="a", after="a", attempt=attempt))
     assert (again.fallbacks, again.activity) == (0, "a failed and is asked again")
+    assert view(events.VerificationStarted(**STAMP, verifier="review")).activity == "verifying: review"
     verdicts = (Verdict(verifier="pytest", passed=False),)
     assert "failed" in view(events.VerificationFinished(**STAMP, passed=False, verdicts=verdicts)).activity
 

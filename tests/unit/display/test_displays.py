@@ -4,6 +4,7 @@ import io
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -11,8 +12,17 @@ from ralph.display import Display, open_display
 from ralph.display.json import JsonDisplay
 from ralph.display.live import LiveDisplay
 from ralph.display.plain import PlainDisplay
-from ralph.events import Event, IterationFinished, MessageReceived, RunFinished, RunStarted
+from ralph.events import (
+    Event,
+    IterationFinished,
+    MessageReceived,
+    RunFinished,
+    RunStarted,
+    VerificationFinished,
+    VerificationStarted,
+)
 from ralph.output import Failed, Usage
+from ralph.verification import Verdict
 
 HOSTILE = "\x1b[2J\x1b]0;pwned\x07\u202e[red]x[/red] :smile: \x9b31m\r overwritten"
 
@@ -87,6 +97,17 @@ class TestPlain:
         ):
             assert said in told, said
         assert "\x1b" not in told
+
+    def test_a_verifier_that_could_not_find_out_neither_succeeds_nor_fails(self) -> None:
+        out = io.StringIO()
+        verdict = Verdict.unknown("review", "There was no review: unavailable.")
+        stamp: dict[str, Any] = {"run_id": "r-1", "at": datetime.now(UTC), "iteration": 1}
+        display = PlainDisplay(out)
+        display.verifying("review")
+        _shown(display, [VerificationFinished(**stamp, passed=False, verdicts=(verdict,))])
+        assert "review is at work" in out.getvalue()
+        assert "review is undecided (0.0 s)" in out.getvalue()
+        assert "There was no review: unavailable." in out.getvalue()
 
     def test_a_rate_limited_iteration_does_not_count_against_the_limit(self, whole_run: list[Event]) -> None:
         out = io.StringIO()
@@ -198,7 +219,10 @@ class TestLive:
             display.show(event)
         assert "verifying" not in shown()
         assert "starting the agent" in shown()
-        display.verifying("pytest -q")
+        stamp: dict[str, Any] = {"run_id": "r-1", "at": datetime.now(UTC), "iteration": 1}
+        for verifier in ("pytest -q", "review"):
+            display.show(VerificationStarted(**stamp, verifier=verifier))
+            assert f"verifying: {verifier}" in shown()
         display.show(whole_run[9])
         assert "verifying: " not in shown()
 
