@@ -23,7 +23,8 @@ _SETTINGS = """\
 # Ralph's settings for this folder. `ralph config show` lists all settings, and where each comes from.
 # What stands here gives way to variables such as RALPH_LIMITS__MAX_ITERATIONS, and to the command line.
 
-# Programs that must succeed before a run counts as completed. Without one, the agent's word is all there is.
+# Programs that must succeed before a run counts as completed. Without one, another session of the
+# agent reviews its work.
 {verify}
 
 [limits]
@@ -70,7 +71,9 @@ def init(*, directory: Folder = Path(), plan: Planned = False, force: Force = Fa
     if detected:
         out.print(f"A run is completed when `{detected.command}` succeeds ({detected.reason}).")
     else:
-        out.print("No test command was found. Name one in `verify`, or nothing will check what the agent says.")
+        out.print(
+            "No test command was found. Name one in `verify`, or only a review by another session checks the work."
+        )
 
 
 def _settings(detected: "Detected | None") -> str:
