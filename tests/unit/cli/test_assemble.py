@@ -1,14 +1,18 @@
 """From settings to parts: who does the work."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from ralph.cli.assemble import EXECUTORS, executor_for, runner_for
+from ralph.cli.assemble import EXECUTORS, executor_for, runner_for, verifiers_for
 from ralph.config import ExecutorSettings, Settings
 from ralph.errors import UnknownNameError, UsageError
 from ralph.executors import CopilotCLIExecutor, FallbackExecutor
+from ralph.executors.base import Turn
 from ralph.executors.permissions import PermissionPolicy
+from ralph.prompt import Prompt
+from ralph.redact import Redactor
 from ralph.testing import ScriptedExecutor
 
 
@@ -40,6 +44,44 @@ def test_what_the_shell_is_a_mode_by_name_with_a_program_of_its_own(name: str, t
 def test_a_program_that_is_not_there_is_found_out_before_the_run(name: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no such file"):
         executor_for(ExecutorSettings(name=name, cli_path=str(tmp_path / "nowhere")))
+
+
+@pytest.mark.parametrize(
+    ("settings", "names"),
+    [
+        ({}, ["review"]),
+        ({"verify": ["none"]}, []),
+        ({"verify": ["pytest -q"]}, ["pytest -q"]),
+        ({"verify_shell": ["make | tee log"]}, ["make | tee log"]),
+        ({"verify": ["none"], "verify_shell": ["make"]}, ["make"]),
+        ({"verify": ["none"], "verifiers": ["review"]}, ["review"]),
+        ({"verify": ["pytest"], "verifiers": ["review", "shell:command=make"]}, ["pytest", "review", "make"]),
+    ],
+)
+def test_a_review_is_the_default_where_nothing_else_is_named(settings: dict[str, Any], names: list[str]) -> None:
+    verifiers = verifiers_for(Settings(**settings), ScriptedExecutor(), Redactor())
+    assert [verifier.name for verifier in verifiers] == names
+    assert [verifier.before_run for verifier in verifiers] == [name != "review" for name in names]
+
+
+async def test_a_review_takes_as_many_rounds_as_are_set_and_is_announced_like_any_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ralph.cli.assemble._MOMENT", 0.0)
+    done = "Done.\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: all there\n---END_RALPH_STATUS---\n"
+    turns: list[Turn] = []
+
+    def reply(_prompt: Prompt, turn: Turn) -> str:
+        turns.append(turn)
+        (tmp_path / "file.txt").write_text("x")
+        return done
+
+    asked: list[str] = []
+    settings, executor = Settings(store="memory:", verify_rounds=3), ScriptedExecutor(then=reply)
+    async with runner_for(settings, workspace=tmp_path, executor=executor, verifying=asked.append) as runner:
+        assert (await runner.run("Look.")).verified
+    assert [turn.read_only for turn in turns] == [False, True, True, True]
+    assert asked == ["review"]
 
 
 async def test_who_shows_the_run_is_told_of_a_verifier_at_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
