@@ -71,7 +71,7 @@ async def _all_findings(folder: Path) -> "list[Finding]":
         *seen,
         *_executor(settings),
         *await _sandbox(settings, folder),
-        await _store(settings),
+        *await _store(settings),
         *_workspace(folder, settings),
         *problems,
     ]
@@ -153,11 +153,14 @@ def _workspace(folder: Path, settings: "Settings") -> "list[Finding]":
     if untrusted:
         detail = f"{', '.join(untrusted)} can run programs or send data elsewhere, and nobody agreed to that yet"
         found.append(Finding("trust", ok=False, detail=detail, remedy="Read it; then run with --trust."))
-    elif not settings.verify and not settings.verify_shell:
+    elif settings.verify in {(), ("none",)} and not settings.verify_shell and not settings.verifiers:
         detected = detect_test_command(folder)
         by = f"--verify '{detected.command}'" if detected else "--verify CMD"
+        detail = "no program checks what the agent says, only a review by another session of it"
+        if settings.verify:
+            detail = "nothing checks what the agent says"
         remedy = f"Name what does with {by}, or write it down with `ralph init`."
-        found.append(Finding("verify", ok=False, detail="nothing checks what the agent says", remedy=remedy))
+        found.append(Finding("verify", ok=False, detail=detail, remedy=remedy))
     return found
 
 

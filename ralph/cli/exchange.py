@@ -59,12 +59,11 @@ async def _export(name: str, store: str | None, file: BinaryIO) -> None:
 
 
 async def _import(file: BinaryIO, store: str | None) -> "RunRecord":
-    from ralph.cli.settings import read_settings
+    from ralph.cli.place import stated_store
     from ralph.store import open_store
     from ralph.store.exchange import imported
 
-    place = read_settings(Path.cwd(), {"--store": store}, own="trusted").settings.store
-    async with open_store(place) as opened:
+    async with open_store(stated_store(store, Path.cwd())) as opened:
         return await imported(opened, file)
 
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import psutil
 
-from ralph.cli.settings import read_settings
+from ralph.cli.place import stated_store
 from ralph.errors import UsageError
 from ralph.ownership import has_died, is_here
 from ralph.process_tree import lives
 from ralph.record import RunRecord
-from ralph.store import Store, default_path, open_store
+from ralph.store import Store, file_of, open_store
 
 __all__ = ["find_run", "is_alive", "opened_store", "state_of", "where"]
 
@@ -23,9 +23,9 @@ async def opened_store(name: str | None, folder: Path | None = None) -> AsyncGen
 
     One that is not there yet is not made by looking into it: an empty one stands for it.
     """
-    place = read_settings(folder or Path.cwd(), {"--store": name}, own="trusted").settings.store
-    store = open_store(place)
-    async with store if _exists(place) else open_store("memory:") as opened:
+    place = stated_store(name, folder or Path.cwd())
+    store, path = open_store(place), file_of(place)
+    async with store if path is None or _exists(path) else open_store("memory:") as opened:
         yield opened
 
 
@@ -43,11 +43,8 @@ async def find_run(store: Store, name: str) -> RunRecord:
     raise UsageError(f"There is no run {name[:80]!r} in the store.", "`ralph runs` lists them; `last` is the newest.")
 
 
-def _exists(place: str | None) -> bool:
-    """Whether the file of a store that `open_store` has taken for one is there, or is kept from us; a server's is."""
-    if place and "://" in place and not place.startswith("sqlite:///"):
-        return True
-    path = Path(place.removeprefix("sqlite:///")).expanduser() if place else default_path()
+def _exists(path: Path) -> bool:
+    """Whether a file is there, or is kept from us."""
     try:
         path.stat()
     except FileNotFoundError:

@@ -9,8 +9,11 @@ import typer
 from ralph.cli.options import AsJson, StoreName
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ralph.record import RunRecord
     from ralph.store import Store
+    from ralph.store.glance import Glimpse
 
 __all__ = ["app"]
 
@@ -76,19 +79,35 @@ def prune(
 
 
 def _list(directory: Path | None, limit: int, store: str | None, *, as_json: bool) -> None:
+    from ralph.cli.tell import console, print_json
+
+    if directory is None and not as_json and (glimpsed := _glimpsed(store, limit)):
+        _print([(run, run.stop_reason or run.state if run.finished_at else "crashed") for run in glimpsed])
+        return
+
     import anyio
 
+    from ralph.cli.lookup import state_of
     from ralph.cli.settings import workspace_folder
-    from ralph.cli.tell import console, print_json
 
     folder = workspace_folder(directory) if directory else None
     found = anyio.run(_runs, store, folder, limit)
     if as_json:
         print_json([_as_json(run) for run in found])
     elif found:
-        _print(found)
+        _print([(run, state_of(run)) for run in found])
     else:
         console().print(f"No run yet{f' in {folder}' if folder else ''}. `ralph run` makes one.")
+
+
+def _glimpsed(store: str | None, limit: int) -> "list[Glimpse] | None":
+    """The newest runs, where they can be had quickly."""
+    from ralph.cli.place import stated_store
+    from ralph.store import file_of
+    from ralph.store.glance import glance
+
+    path = file_of(stated_store(store, Path.cwd()))
+    return glance(path, limit) if path else None
 
 
 async def _runs(store: str | None, folder: Path | None, limit: int) -> "list[RunRecord]":
@@ -111,18 +130,18 @@ def _as_json(run: "RunRecord") -> dict[str, Any]:
     return {**said, "state": state_of(run) if run.state != "finished" else "finished"}
 
 
-def _print(found: "list[RunRecord]") -> None:
-    from ralph.cli.lookup import state_of
+def _print(found: "Sequence[tuple[RunRecord | Glimpse, str]]") -> None:
+    """Runs, and how each ended or where it stands."""
     from ralph.cli.tell import print_table, when
     from ralph.display.terminal import one_line
-    from ralph.views import duration
+    from ralph.printable import duration
 
     rows: list[tuple[str, ...]] = []
-    for run in found:
-        ended = state_of(run)
+    for run, state in found:
+        ended = state
         if ended == "completed":
             ended += ", verified" if run.verified else ", not verified"
         took = duration(run.duration) if run.finished_at else ""
-        ended = ended.replace("_", " ")
-        rows.append((run.id, when(run.started_at), ended, str(run.iterations), took, one_line(run.task, 100)))
+        ended = one_line(ended.replace("_", " "))
+        rows.append((one_line(run.id), when(run.started_at), ended, str(run.iterations), took, one_line(run.task, 100)))
     print_table(("run", "started", "ended", "iterations", "took", "task"), rows)

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, cast
 
+from ralph.cli.place import user_file
 from ralph.cli.trust import FileSource, is_trusted, require_trust
 from ralph.config import SettingsFound, Source, environment, load_settings
 from ralph.errors import SettingError, UsageError, WorkspaceError
@@ -92,13 +93,6 @@ def from_flags(sources: Sequence[Source], flags: Mapping[str, object]) -> Settin
 def own_sources(workspace: Path) -> list[Source]:
     """What the workspace itself says, weakest first: `[tool.ralph]` in its pyproject.toml, then its ralph.toml."""
     return [source for source in (_project(workspace), _toml(workspace / "ralph.toml")) if source]
-
-
-def user_file() -> Path:
-    """The user's own settings, for all workspaces."""
-    from platformdirs import user_config_path
-
-    return user_config_path("ralph", appauthor=False) / "ralph.toml"
 
 
 def workspace_folder(path: Path) -> Path:

@@ -1,12 +1,14 @@
 """`ralph show`: a run with its iterations, and what decided each."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ralph.cli.options import AsJson, RunId, StoreName
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
     from rich.console import Console
     from rich.text import Text
 
@@ -32,23 +34,29 @@ def show(
     """Show why a run stopped, or why it did not: each iteration's decision with its evidence."""
     import anyio
 
-    from ralph.cli.chain import chain_json, print_chain
-    from ralph.cli.tell import console, print_json
     from ralph.errors import UsageError
 
-    if why and iteration is None:
+    if iteration is not None:
+        record, found = anyio.run(_load, run, iteration, store)
+        _show_iteration(record, found, why=why, as_json=as_json)
+    elif why:
         raise UsageError("--why explains one iteration, and none is named.", "Add --iteration N.")
-    record, found = anyio.run(_load, run, iteration, store)
-    shown = found if iteration is None else found[-1:]
-    chain = _chain(record, found) if why else ()
+    else:
+        anyio.run(_show_run, run, store, as_json)
+
+
+def _show_iteration(run: "RunRecord", found: "list[IterationRecord]", *, why: bool, as_json: bool) -> None:
+    from ralph.cli.chain import chain_json, print_chain
+    from ralph.cli.tell import console, print_json
+
+    chain = _chain(run, found) if why else ()
     if as_json:
-        print_json({**_as_json(record, shown), **({"chain": chain_json(chain)} if why else {})})
+        shown = {"run": run.model_dump(mode="json"), "iterations": [found[-1].model_dump(mode="json")]}
+        print_json({**shown, **({"chain": chain_json(chain)} if why else {})})
     elif why:
         print_chain(chain)
-    elif iteration is not None:
-        _print_iteration(console(), shown[0])
     else:
-        _print_run(console(), record, shown)
+        _print_iteration(console(), found[-1])
 
 
 def _chain(run: "RunRecord", found: "list[IterationRecord]") -> "tuple[Stage, ...]":
@@ -64,33 +72,42 @@ def _chain(run: "RunRecord", found: "list[IterationRecord]") -> "tuple[Stage, ..
     return explain(revisit(judging.rules, before, found[-1]), judging.strategy.name)
 
 
-async def _load(name: str, number: int | None, store: str | None) -> "tuple[RunRecord, list[IterationRecord]]":
-    """The run and its iterations; where a number is named that one, behind the one before it."""
+async def _load(name: str, number: int, store: str | None) -> "tuple[RunRecord, list[IterationRecord]]":
+    """The run, and its iteration of that number behind the one before it."""
     from ralph.cli.lookup import find_run, opened_store
     from ralph.errors import UsageError
 
     async with opened_store(store) as opened:
         run = await find_run(opened, name)
-        iterations = opened.iterations(run.id)
-        found = [each async for each in iterations if number is None or each.number in {number - 1, number}]
-    if number is not None and (not found or found[-1].number != number):
+        both = [await opened.iteration(run.id, each) for each in (number - 1, number)]
+    found = [iteration for iteration in both if iteration is not None]
+    if not found or found[-1].number != number:
         raise UsageError(f"Run {run.id} has no iteration {number}.", f"`ralph show {run.id}` lists those that it has.")
     return run, found
 
 
-def _as_json(run: "RunRecord", iterations: "list[IterationRecord]") -> dict[str, Any]:
-    return {
-        "run": run.model_dump(mode="json"),
-        "iterations": [iteration.model_dump(mode="json", exclude={"past"}) for iteration in iterations],
-    }
+async def _show_run(name: str, store: str | None, as_json: bool) -> None:  # noqa: FBT001 - called through anyio.run
+    """Reads and prints one iteration after another: a long run has more than fits into memory."""
+    from ralph.cli.lookup import find_run, opened_store
+    from ralph.cli.tell import console
+
+    async with opened_store(store) as opened:
+        run = await find_run(opened, name)
+        iterations = opened.iterations(run.id)
+        await (_write_json(run, iterations) if as_json else _print_run(console(), run, iterations))
 
 
-def _print_run(out: "Console", run: "RunRecord", iterations: "list[IterationRecord]") -> None:
+async def _write_json(run: "RunRecord", iterations: "AsyncIterator[IterationRecord]") -> None:
+    from ralph.cli.tell import print_json_list
+
+    items = (iteration.model_dump(mode="json") async for iteration in iterations)
+    await print_json_list({"run": run.model_dump(mode="json")}, "iterations", items)
+
+
+async def _print_run(out: "Console", run: "RunRecord", iterations: "AsyncIterator[IterationRecord]") -> None:
     from rich.text import Text
 
-    from ralph.cli.lookup import state_of
     from ralph.cli.tell import when
-    from ralph.display.summary import print_summary
     from ralph.display.terminal import clipped, one_line
 
     out.print(Text(f"run {run.id}", style="bold"))
@@ -98,12 +115,23 @@ def _print_run(out: "Console", run: "RunRecord", iterations: "list[IterationReco
     if run.workspace:
         out.print(Text.assemble(("  in          ", "dim"), one_line(run.workspace)))
     out.print(Text.assemble(("  started     ", "dim"), when(run.started_at)))
-    for iteration in iterations:
+    last: IterationRecord | None = None
+    verifiers: list[str] = []
+    async for last in iterations:
         out.print()
-        _print_short(out, iteration)
-    verifiers = [verdict.verifier for verdict in _last_verdicts(iterations)]
+        _print_short(out, last)
+        if last.verification:
+            verifiers = [verdict.verifier for verdict in last.verification.verdicts]
+    _print_end(out, run, last, verifiers)
+
+
+def _print_end(out: "Console", run: "RunRecord", last: "IterationRecord | None", verifiers: "list[str]") -> None:
+    from rich.text import Text
+
+    from ralph.cli.lookup import state_of
+    from ralph.display.summary import print_summary
+
     if run.state == "finished":
-        last = iterations[-1] if iterations else None
         print_summary(
             out,
             run,
@@ -117,11 +145,6 @@ def _print_run(out: "Console", run: "RunRecord", iterations: "list[IterationReco
     out.print()
     state = state_of(run)
     out.print(Text(f"{state.capitalize()}. {what.get(state, 'It is at work.')}", style="bold yellow"))
-
-
-def _last_verdicts(iterations: "list[IterationRecord]") -> Any:
-    checks = [iteration.verification for iteration in iterations if iteration.verification]
-    return checks[-1].verdicts if checks else ()
 
 
 def _print_short(out: "Console", iteration: "IterationRecord") -> None:

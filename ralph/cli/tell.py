@@ -2,14 +2,14 @@
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["console", "print_json", "print_line", "print_table", "when"]
+__all__ = ["console", "print_json", "print_json_list", "print_line", "print_table", "when"]
 
 _ENDLESS = 10_000
 
@@ -24,6 +24,18 @@ def console() -> "Console":
 def print_json(value: Any) -> None:
     """A JSON value, indented, in ASCII for any reader."""
     sys.stdout.write(json.dumps(value, indent=2) + "\n")
+
+
+async def print_json_list(beside: Mapping[str, Any], name: str, items: AsyncIterable[Any]) -> None:
+    """As `print_json` prints an object whose last member is a long list, but one item after another."""
+    head = json.dumps(beside, indent=2).removesuffix("\n}")
+    sys.stdout.write(f'{head},\n  "{name}": [')
+    before = ""
+    async for item in items:
+        text = json.dumps(item, indent=2).replace("\n", "\n    ")  # which no string of JSON has in it
+        sys.stdout.write(f"{before}\n    {text}")
+        before = ","
+    sys.stdout.write("\n  ]\n}\n" if before else "]\n}\n")
 
 
 def print_line(value: Any) -> None:

@@ -2,13 +2,15 @@
 
 import os
 import sys
+from typing import TYPE_CHECKING
 
-from ralph.display.base import Display
+if TYPE_CHECKING:
+    from ralph.display.base import Display
 
 __all__ = ["Display", "open_display"]
 
 
-def open_display(name: str, *, look_up: str = "ralph show", endpoint: bool = False) -> Display:
+def open_display(name: str, *, look_up: str = "ralph show", endpoint: bool = False) -> "Display":
     """The display of a name in `config.Settings.display`; the other arguments are those of `Display`.
 
     "auto" is the live one on a terminal that people sit at, else the plain one; "live" falls back in the same way.
@@ -18,6 +20,8 @@ def open_display(name: str, *, look_up: str = "ralph show", endpoint: bool = Fal
 
         return JsonDisplay()
     if name == "none":
+        from ralph.display.base import Display
+
         return Display()
     if _interactive() and (name == "live" or (name == "auto" and not os.environ.get("CI"))):
         from ralph.display.live import LiveDisplay
@@ -32,3 +36,11 @@ def open_display(name: str, *, look_up: str = "ralph show", endpoint: bool = Fal
 
 def _interactive() -> bool:
     return sys.stdout.isatty() and os.environ.get("TERM", "") not in {"", "dumb", "unknown"}
+
+
+def __getattr__(name: str) -> object:
+    if name == "Display":  # which all the events hang on
+        from ralph.display.base import Display
+
+        return Display
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -3,13 +3,13 @@
 from collections.abc import Iterable
 from typing import IO, TYPE_CHECKING, cast
 
-from ralph.analysis.result import Evidence
-from ralph.views import printable
+from ralph.printable import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
+    from ralph.analysis.result import Evidence
     from ralph.display.outlet import Outlet
 
 __all__ = ["BREAKER_SIGNS", "STOP_SIGNS", "clipped", "console_for", "evidence_text", "one_line", "print_rows", "sign"]
@@ -61,7 +61,7 @@ def one_line(text: str, most: int = 200) -> str:
     return words if len(words) <= most else f"{words[: most - 1]}…"
 
 
-def evidence_text(piece: Evidence) -> str:
+def evidence_text(piece: "Evidence") -> str:
     """A piece of evidence in one line: what was said, and why it counts."""
     quoted = f"“{one_line(piece.text, 80)}”: " if piece.text and piece.signal != "exit_signal" else ""
     return f"{quoted}{one_line(piece.why or piece.signal)}"

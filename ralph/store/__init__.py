@@ -5,17 +5,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ralph.errors import UsageError
-from ralph.store.base import Store
 
 if TYPE_CHECKING:
+    from ralph.store.base import Store
     from ralph.store.postgres import PostgresDatabase
 
-__all__ = ["Store", "default_path", "is_server", "open_store"]
+__all__ = ["Store", "default_path", "file_of", "open_store"]
 
+_SERVER = re.compile(r"postgres(ql)?://")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 
 
-def open_store(url: str | None = None) -> Store:
+def open_store(url: str | None = None) -> "Store":
     """The store that a name means, to be used in `async with`; nothing is read or written before.
 
     Args:
@@ -29,13 +30,25 @@ def open_store(url: str | None = None) -> Store:
         from ralph.store.memory import MemoryStore
 
         return MemoryStore()
+    path = file_of(url)
     from ralph.store.sql import SqlStore
 
-    if url is not None and is_server(url):
-        return SqlStore(_server(url))
+    if path is None:
+        return SqlStore(_server(str(url)))
     from ralph.store.sqlite import SqliteFile
 
-    return SqlStore(SqliteFile(default_path() if url is None else _path(url)))
+    return SqlStore(SqliteFile(path))
+
+
+def file_of(url: str | None) -> Path | None:
+    """The file of the store that a name means, whether it is there or not; None where a store is kept elsewhere.
+
+    Raises:
+        UsageError: it means no store.
+    """
+    if url is None:
+        return default_path()
+    return None if url == "memory:" or _SERVER.match(url) else _path(url)
 
 
 def default_path() -> Path:
@@ -43,11 +56,6 @@ def default_path() -> Path:
     from platformdirs import user_state_path
 
     return user_state_path("ralph") / "ralph.db"
-
-
-def is_server(url: str) -> bool:
-    """Whether the name means a database on a server, rather than a file or nothing that is kept."""
-    return url.startswith(("postgresql://", "postgres://"))
 
 
 def _server(url: str) -> "PostgresDatabase":
@@ -77,3 +85,11 @@ def _not_a_store(name: str) -> UsageError:
         f"{name} names no store that Ralph can use.",
         "Give the path of a file, the same as sqlite:///PATH, postgresql://USER@HOST/DATABASE, or memory:.",
     )
+
+
+def __getattr__(name: str) -> object:
+    if name == "Store":  # which much else hangs on
+        from ralph.store.base import Store
+
+        return Store
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
