@@ -112,6 +112,7 @@ async def finish(parts: Parts, run: ActiveRun, end: Complete | Halt) -> None:
         "usage": run.state.spent.usage,
         "duration": run.state.spent.duration,
     }
+    await run.upkeep.end(run.state.number, run.summary if completed else None, run.record.checkpoint)
     now = parts.clock.now()
     run.record = run.record.model_copy(update={**facts, "state": "finished", "finished_at": now, **_cut_off(run)})
     stamp = run.stamp(now, iteration=run.state.number)

@@ -32,6 +32,7 @@ __all__ = [
     "MessageStreamed",
     "OrphansEnded",
     "Paused",
+    "ProtectedRestored",
     "Resumed",
     "RunFinished",
     "RunStarted",
@@ -127,6 +128,21 @@ class Diagnosed(_Happened, frozen=True):
 
     type: Literal["diagnosed"] = "diagnosed"
     text: str
+
+
+class ProtectedRestored(_Happened, frozen=True):
+    """Protected paths had been changed in this iteration.
+
+    Attributes:
+        paths: those that are as they were again.
+        aside: the folder to which was moved what was found in their place; None where nothing was.
+        left: those that are as they were found: too large to be given back, or changed after the run had crashed.
+    """
+
+    type: Literal["protected_restored"] = "protected_restored"
+    paths: tuple[str, ...]
+    aside: str | None = None
+    left: tuple[str, ...] = ()
 
 
 class VerificationStarted(_Happened, frozen=True):
@@ -242,6 +258,7 @@ Event = Annotated[
     | BreakerChanged
     | IterationFinished
     | Paused
+    | ProtectedRestored
     | Resumed
     | Told
     | Extended

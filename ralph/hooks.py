@@ -17,6 +17,7 @@ from ralph.events import (
     MessageStreamed,
     OrphansEnded,
     Paused,
+    ProtectedRestored,
     Resumed,
     RunFinished,
     RunStarted,
@@ -68,5 +69,7 @@ class Hooks:
     async def on_extended(self, event: Extended) -> None: ...
 
     async def on_orphans_ended(self, event: OrphansEnded) -> None: ...
+
+    async def on_protected_restored(self, event: ProtectedRestored) -> None: ...
 
     async def on_run_finished(self, event: RunFinished) -> None: ...

@@ -10,7 +10,7 @@ import anyio
 
 from ralph.analysis.result import AnalysisContext, Analyzer
 from ralph.breaker import BreakerState
-from ralph.changes import Changes, Checkpoint
+from ralph.changes import Changes
 from ralph.clock import Clock
 from ralph.conclusion import Progress, Rules, breaker_changed, conclude, priced, progress
 from ralph.control import Request
@@ -36,6 +36,7 @@ from ralph.status import StatusField, StatusReport, parse_status
 from ralph.strategies import Case, Claim, Strategy, claimed
 from ralph.tenure import Stop, Tenure
 from ralph.turn import as_event, execute
+from ralph.upkeep import Upkeep
 from ralph.verification import Verification
 from ralph.verifiers.base import Subject, Verifier
 from ralph.verifiers.hearing import Hearing
@@ -69,6 +70,7 @@ class Parts:
     promise: str | None
     redactor: Redactor
     clock: Clock
+    commit: Literal["none", "iteration", "completion"] = "none"
 
     def price(self, model: str | None) -> Price | None:
         """What the model that answered costs, where that is known."""
@@ -94,7 +96,8 @@ class ActiveRun:
     Attributes:
         before: the workspace as the iteration under way found it; None before the first.
         telling: a person's messages that go to the agent with this iteration's prompt.
-        unheld: what the last checkpoint could not hold, in words.
+        upkeep: what looks after the workspace.
+        summary: what the last iteration's agent has done, in its own words.
         began: when this iteration did, on the monotonic clock.
     """
 
@@ -103,9 +106,10 @@ class ActiveRun:
     journal: Journal
     tenure: Tenure
     stop: Stop
+    upkeep: Upkeep
     before: Snapshot | None = None
     telling: tuple[Request, ...] = ()
-    unheld: str = ""
+    summary: str = ""
     transcript: Transcript = field(default_factory=Transcript)
     began: float = 0.0
 
@@ -138,12 +142,12 @@ async def iterate(parts: Parts, run: ActiveRun, stop: Stop) -> IterationRecord:
     prompt = _prompt(parts, run)
     if run.before is None:
         run.before = await parts.workspace.snapshot()
-    held = await _hold(parts, run, "before")
+    checkpoint = await run.upkeep.before(number, run.before)
     cooled = parts.rules.breaker.cooled(run.state.breaker, started_at)
     started: list[Event] = [*_breaker_events(run, cooled, started_at)]
     run.state = run.state.model_copy(update={"breaker": cooled})
     started.append(
-        IterationStarted(**run.stamp(started_at), prompt=parts.redactor(prompt.text), checkpoint=held.commit)
+        IterationStarted(**run.stamp(started_at), prompt=parts.redactor(prompt.text), checkpoint=checkpoint)
     )
     started += [Told(**run.stamp(started_at), text=parts.redactor(message.text)) for message in run.telling]
     await run.journal.commit(*started)
@@ -286,9 +290,14 @@ async def _conclude(parts: Parts, run: ActiveRun, output: Output, started_at: da
         case = case.model_copy(update={"output": interrupted})
     if verification is not None:
         # Verifiers leave files behind, which are no work of the next iteration; what they used counts for this one.
+        await run.upkeep.mend(case.iteration)
         run.before = await parts.workspace.snapshot()
         used = output.usage + priced(verification.usage, parts.price(output.model))
         case = case.model_copy(update={"output": case.output.model_copy(update={"usage": used})})
+    run.summary = case.analysis.work_summary
+    if await run.upkeep.commit("iteration", case.iteration, run.summary, run.record.checkpoint):
+        run.before = await parts.workspace.snapshot()
+    checkpoint = await run.upkeep.after(case.iteration, run.before, hurried=bool(stop.reason))
     record = conclude(
         replace(parts.rules, limits=run.limits),
         run.record,
@@ -298,7 +307,7 @@ async def _conclude(parts: Parts, run: ActiveRun, output: Output, started_at: da
         claim=claim,
         verification=verification,
         fingerprint=run.before.fingerprint if run.before else None,
-        checkpoint=await _hold(parts, run, "after", hurried=bool(stop.reason)),
+        checkpoint=checkpoint,
         started_at=started_at,
         at=parts.clock.now(),
         duration=monotonic() - run.began,
@@ -310,25 +319,11 @@ async def _conclude(parts: Parts, run: ActiveRun, output: Output, started_at: da
     return record
 
 
-async def _hold(
-    parts: Parts, run: ActiveRun, moment: Literal["before", "after"], *, hurried: bool = False
-) -> Checkpoint:
-    """A checkpoint of the workspace. What it does not hold is told once, and one that takes long is waited for, unless
-    the run is being ended.
-    """
-    with anyio.move_on_after(_LAST_WORDS / 2 if hurried else None):
-        made = await parts.workspace.checkpoint(run.id, run.next_number, moment, seen=run.before)
-        if made.problem and made.problem != run.unheld:
-            run.journal.note(Diagnosed(**run.stamp(parts.clock.now()), text=parts.redactor(made.problem)))
-        run.unheld = made.problem
-        return made
-    return Checkpoint(problem="There was no time left for a checkpoint.")
-
-
 async def _look(parts: Parts, run: ActiveRun, output: Output) -> Progress:
     """What became of the workspace. The answer is written there first, before anything is concluded from it."""
     if problem := parts.workspace.keep_response(output.text):
         run.journal.note(Diagnosed(**run.stamp(parts.clock.now()), text=problem))
+    await run.upkeep.mend(run.next_number)
     after = await parts.workspace.snapshot()
     changes = await parts.workspace.changes(run.before, after) if run.before else Changes()
     run.before = after

@@ -44,6 +44,7 @@ from ralph.store.memory import MemoryStore
 from ralph.strategies import Strategy, strategy_named
 from ralph.takeover import checkpoint_before, taken_over
 from ralph.tenure import Stop, Tenure
+from ralph.upkeep import Upkeep
 from ralph.verification import Verification
 from ralph.verifiers.base import Verifier
 from ralph.workspace.base import NoWorkspace, Workspace
@@ -66,6 +67,8 @@ class Runner:
         context: a fresh session of the agent an iteration, or one that goes on.
         prices: by model, so that tokens give a cost.
         model: whose price counts where the executor does not say which model answered.
+        commit: when what the run has changed is committed to the branch that is checked out: never, after each
+            iteration, or when it is completed.
         plan: the plan file's path within the workspace; None looks for @fix_plan.md and its like.
         settings: kept in the run's record, for people; secrets are masked.
         redactor: what masks secrets; by default the values of environment variables with secret names are masked.
@@ -95,6 +98,7 @@ class Runner:
         model: str | None = None,
         plan: str | None = None,
         promise: str | None = None,
+        commit: Literal["none", "iteration", "completion"] = "none",
         settings: Mapping[str, Any] | None = None,
         redactor: Redactor | None = None,
         clock: Clock | None = None,
@@ -115,6 +119,7 @@ class Runner:
             model=model,
             plan=plan,
             promise=promise,
+            commit=commit,
             redactor=redactor or Redactor(secret_values(os.environ)),
             clock=clock or Clock(),
         )
@@ -262,6 +267,7 @@ class Runner:
         told: list[Event] = [started(parts, run, resumed=True)]
         if found.orphans:
             told.append(OrphansEnded(**run.stamp(parts.clock.now(), iteration=0), processes=found.orphans))
+        await run.upkeep.mend(run.state.number, until=found.alive_until)
         if from_checkpoint:
             told.append(await self._restore(run))
         await run.journal.commit(*told, run=run.record)
@@ -277,10 +283,12 @@ class Runner:
             raise UsageError(
                 f"Before iteration {number} of run {run.id}, no checkpoint was made.", "Resume it as it is."
             )
-        await self._parts.workspace.restore(commit, force=True)
+        restored = await self._parts.workspace.restore(commit, force=True)
         run.record = run.record.model_copy(update={"interrupted": 0})
         run.state = run.state.model_copy(update={"cut_short": ""})
         text = f"The files are as they were before iteration {number} ({commit[:12]})."
+        if restored.saved is not None:
+            text += f" `ralph rollback {run.id} --to {restored.saved[:12]}` brings back what it had left."
         return Diagnosed(**run.stamp(self._parts.clock.now(), iteration=0), text=text)
 
     def _active(self, record: RunRecord, state: RunState, owner: Owner, stop: Stop, *, seq: int) -> ActiveRun:
@@ -289,9 +297,12 @@ class Runner:
         tenure = Tenure(
             self._store, owner, record, journal=journal, stop=stop, limits=parts.rules.limits, clock=parts.clock
         )
+        upkeep = Upkeep(
+            parts.workspace, journal, record.id, commit=parts.commit, redactor=parts.redactor, clock=parts.clock
+        )
         self._entered.start_soon(journal.flush_groups)
         self._entered.start_soon(tenure.attend)
-        self._runs[record.id] = run = ActiveRun(record, state, journal, tenure, stop)
+        self._runs[record.id] = run = ActiveRun(record, state, journal, tenure, stop, upkeep)
         return run
 
     def _new_stop(self) -> Stop:

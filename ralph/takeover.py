@@ -23,6 +23,7 @@ class TakenOver:
         seq: of its last event.
         requests: what was asked of it so far.
         orphans: the processes of the dead owner that were ended.
+        alive_until: when the run was last heard of, in seconds since the epoch.
     """
 
     record: RunRecord
@@ -30,6 +31,7 @@ class TakenOver:
     seq: int
     requests: list[Request]
     orphans: tuple[str, ...]
+    alive_until: float
 
 
 async def taken_over(
@@ -51,7 +53,9 @@ async def taken_over(
     orphans = await end_orphans(dead) if dead else ()
     run = await store.run(run.id) or run  # until a moment ago, another may have been at work on it
     seq, finished = await store.last_seq(run.id), await store.last_iteration(run.id)
-    begun = max([event.iteration async for event in store.events(run.id, after=seq - 1)], default=0) if seq else 0
+    last = [event async for event in store.events(run.id, after=seq - 1)] if seq else []
+    begun = max((event.iteration for event in last), default=0)
+    alive_until = max((event.at for event in last), default=run.started_at).timestamp()
     asked = requests[-1].seq if requests else 0
     going: dict[str, Any] = {
         "state": "running",
@@ -68,7 +72,7 @@ async def taken_over(
     state = await store.state(run)
     if state.ended is not None:
         state = state.model_copy(update={"decision": None})
-    return TakenOver(run, state, seq, requests, orphans)
+    return TakenOver(run, state, seq, requests, orphans, alive_until)
 
 
 async def checkpoint_before(store: Store, run_id: str, iteration: int) -> str | None:

@@ -19,6 +19,7 @@ from ralph.events import (
     MessageReceived,
     OrphansEnded,
     Paused,
+    ProtectedRestored,
     Resumed,
     RunFinished,
     RunStarted,
@@ -173,6 +174,16 @@ class PlainDisplay(Display):
     def _(self, event: OrphansEnded) -> None:
         left = ", ".join(event.processes)
         self.say(event.at, "ended", f"what the dead process had left at work: {left}", style="yellow")
+
+    @_tell.register
+    def _(self, event: ProtectedRestored) -> None:
+        if event.paths:
+            self.say(event.at, "restored", one_line(f"{', '.join(event.paths)}: protected"), style="yellow")
+        if event.aside:
+            self.say(event.at, "note", f"what was found in their place lies in {event.aside}", style="yellow")
+        if event.left:
+            left = one_line(f"{', '.join(event.left)}: protected, changed, and left as found")
+            self.say(event.at, "note", left, style="yellow")
 
     @_tell.register
     def _(self, event: RunFinished) -> None:

@@ -14,13 +14,19 @@ __all__ = ["GitWorkspace", "PlainWorkspace", "Snapshot", "Workspace", "git_folde
 
 
 def open_workspace(
-    path: str | Path, *, noise: Iterable[str] = (), state_dir: str | Path | None = None
+    path: str | Path,
+    *,
+    noise: Iterable[str] = (),
+    protect: Iterable[str] = (),
+    state_dir: str | Path | None = None,
 ) -> GitWorkspace | PlainWorkspace:
     """The workspace in a folder: with git where the folder is under git and not ignored, else without.
 
     Args:
         noise: globs of paths that say nothing of the agent's work, in addition to the usual caches.
-        state_dir: where the locks lie; None for the user's state folder.
+        protect: globs of paths that are given back when the agent has changed them, in addition to what of git would be
+            run, and to ralph.toml.
+        state_dir: where locks and checkpoints lie; None for the user's state folder.
 
     Raises:
         WorkspaceError: there is no such folder, it cannot be read, or git has no files checked out in it.
@@ -28,9 +34,9 @@ def open_workspace(
     folder = _folder(path)
     state = Path(state_dir) if state_dir is not None else None
     if (found := find_repository(folder)) is None:
-        return PlainWorkspace(folder, noise=noise, state_dir=state)
+        return PlainWorkspace(folder, noise=noise, protect=protect, state_dir=state)
     repository, within = found
-    return GitWorkspace(folder, repository, within=within, noise=noise, state_dir=state)
+    return GitWorkspace(folder, repository, within=within, noise=noise, protect=protect, state_dir=state)
 
 
 def git_folders(path: Path) -> tuple[Path, ...]:

@@ -2,18 +2,22 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
 
+import anyio.to_thread
 from pydantic import BaseModel
 
 from ralph.changes import Changes, Checkpoint
 from ralph.errors import WorkspaceError
 from ralph.plan import TaskPlan, read_plan
 from ralph.workspace.checkpoints import Checkpoints
+from ralph.workspace.committing import Committed
 from ralph.workspace.going_back import Restored
 from ralph.workspace.hold import Hold
+from ralph.workspace.protection import Mended, Protection
 from ralph.workspace.response import keep_response
 
 __all__ = ["NoWorkspace", "Snapshot", "Workspace", "fingerprint", "summed"]
@@ -51,9 +55,11 @@ class Workspace:
 
     Attributes:
         checkpoints: what holds the files as they were at certain moments; None in a workspace that cannot.
+        protection: what gives protected paths back; None in a workspace that has none.
     """
 
     checkpoints: Checkpoints | None = None
+    protection: Protection | None = None
 
     def __init__(self, path: Path, *, state_dir: Path | None = None) -> None:
         self.path = path
@@ -107,6 +113,38 @@ class Workspace:
         if self.checkpoints is None:
             raise WorkspaceError(f"{self.path} has no checkpoints.", "Only what Ralph has opened itself has them.")
         return await self.checkpoints.restore(commit, force=force)
+
+    async def commit(self, since: str, message: str) -> Committed:
+        """Commits what differs from a checkpoint to the branch that is checked out. It never raises.
+
+        What was changed before the checkpoint and not since stays uncommitted.
+        """
+        return Committed(told="What was changed is not committed: the workspace is not under git.")
+
+    async def guard(self, run_id: str) -> str:
+        """Takes note of the protected paths before an iteration. Returns why it could not, or the empty string."""
+        if self.protection is None:
+            return ""
+        try:
+            await anyio.to_thread.run_sync(self.protection.remember, run_id)
+        except OSError as error:
+            return f"The protected paths could not be noted: {error.strerror or error}."
+        return ""
+
+    async def unguard(self) -> None:
+        """Forgets what `guard` took note of: from now on a person may change it."""
+        if self.protection is not None:
+            await anyio.to_thread.run_sync(self.protection.forget)
+
+    async def mend(self, run_id: str, *, until: float | None = None) -> Mended:
+        """Gives back the protected paths that differ from how the run's last iteration found them.
+
+        Args:
+            until: changes from after this time, in seconds since the epoch, are left alone.
+        """
+        if self.protection is None:
+            return Mended()
+        return await anyio.to_thread.run_sync(partial(self.protection.mend, run_id, until=until))
 
     async def forget(self, run_id: str) -> None:
         """Lets go of a run's checkpoints."""

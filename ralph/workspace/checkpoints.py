@@ -18,7 +18,7 @@ import anyio
 from ralph.changes import Checkpoint
 from ralph.errors import WorkspaceError
 from ralph.workspace.file_index import LISTED, FileIndex, Tree
-from ralph.workspace.git_program import UnreadableError, shown
+from ralph.workspace.git_program import UnreadableError, shown, unquoted
 from ralph.workspace.going_back import GoingBack, Restored
 from ralph.workspace.repository import Repository
 
@@ -70,6 +70,11 @@ class Checkpoints:
         self._lock = anyio.Lock()
         self._last: _Last | None = None
 
+    @property
+    def folder(self) -> Path:
+        """Ralph's own folder for the workspace, out of the agent's reach."""
+        return self._index.folder
+
     async def take(self, run_id: str, name: str, *, head: str | None = None) -> Checkpoint:
         """Holds the files as they are now; the last checkpoint again where nothing has changed since.
 
@@ -100,7 +105,9 @@ class Checkpoints:
             after: None for the files as they are now.
             limit: in characters; of a longer text the beginning is given, and a line that says so.
         """
-        lines = await self._compare("-p", "--no-color", before=before, after=after, most=4 * limit if limit else LISTED)
+        lines = await self._compare(
+            "-p", "-M", "--no-color", before=before, after=after, most=4 * limit if limit else LISTED
+        )
         text = "".join(f"{line}\n" for line in lines)
         if limit is None or len(text) <= limit:
             return text
@@ -121,6 +128,10 @@ class Checkpoints:
             return bool(_ID.fullmatch(commit)) and bool(await self._tree_of(commit))
         except (UnreadableError, OSError):
             return False
+
+    async def changed(self, since: str) -> list[bytes]:
+        """The paths, from the top, that differ now from a checkpoint; none where it is not there any more."""
+        return [unquoted(line) for line in await self._compare("--name-only", before=since, after=None, most=LISTED)]
 
     async def restore(self, commit: str, *, force: bool = False) -> Restored:
         """Gives the files back what a checkpoint holds, and takes away what was not there then.
@@ -191,7 +202,7 @@ class Checkpoints:
                 later = after or (await self._index.tree()).id
                 if not _ID.fullmatch(before) or not _ID.fullmatch(later):
                     return []
-                words = ("diff-tree", "-r", "-M", "--no-ext-diff", "--no-textconv", *how, before, later)
+                words = ("diff-tree", "-r", "--no-ext-diff", "--no-textconv", *how, before, later)
                 return await self._index.own(*words, max_output=most)
             except (UnreadableError, OSError):
                 return []

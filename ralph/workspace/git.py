@@ -10,10 +10,12 @@ import anyio.to_thread
 from ralph.changes import Changes
 from ralph.workspace.base import Snapshot, Workspace, fingerprint, summed
 from ralph.workspace.checkpoints import Checkpoints
+from ralph.workspace.committing import Committed, commit_paths
 from ralph.workspace.git_program import shown
 from ralph.workspace.marks import Marks
 from ralph.workspace.noise import Noise
 from ralph.workspace.plain import PlainWorkspace
+from ralph.workspace.protection import Protection
 from ralph.workspace.repository import Repository, Status, UnreadableError
 
 __all__ = ["GitWorkspace"]
@@ -36,6 +38,7 @@ class GitWorkspace(Workspace):
         repository: the one that the folder belongs to.
         within: the folder's path in it; empty at its top.
         noise: globs of what says nothing of the agent's work, in addition to the usual ones.
+        protect: globs of what the agent must not change, in addition to what is git's and ralph.toml.
     """
 
     def __init__(
@@ -45,10 +48,12 @@ class GitWorkspace(Workspace):
         *,
         within: str = "",
         noise: Iterable[str] = (),
+        protect: Iterable[str] = (),
         state_dir: Path | None = None,
     ) -> None:
         super().__init__(path, state_dir=state_dir)
-        self.checkpoints = Checkpoints(path, repository, within=within, state_dir=state_dir)
+        self.checkpoints = self._checkpoints = Checkpoints(path, repository, within=within, state_dir=state_dir)
+        self.protection = Protection(path, _gits_own(path, repository), protect, self._checkpoints.folder)
         noise = tuple(noise)
         self._repository = repository
         self._within = within
@@ -75,6 +80,17 @@ class GitWorkspace(Workspace):
         paths = before.files.keys() | after.files.keys() | between.keys()
         changed = (path for path in paths if not _unchanged(path, before, after, between))
         return summed(after, changed, commits=commits, problem=problem)
+
+    async def commit(self, since: str, message: str) -> Committed:
+        try:
+            dirty = set((await self._repository.status(self._within)).paths)
+        except UnreadableError as error:
+            return Committed(told=f"What was changed is not committed: {error}.")
+        paths = [path for path in await self._checkpoints.changed(since) if path in dirty]
+        if not paths:
+            return Committed()
+        index = self._checkpoints.folder / "commit.index"
+        return await commit_paths(self._repository, self.path, paths, message, index=index)
 
     async def _look(self) -> tuple[str | None, list[bytes], dict[bytes, str]]:
         """The commit, what differs from it, and the commits of repositories inside; by path from the workspace."""
@@ -122,6 +138,13 @@ class GitWorkspace(Workspace):
             return between, await self._repository.commits(before, after), ""
         except UnreadableError as error:
             return {}, 0, f"Git cannot tell what was committed ({error})."
+
+
+def _gits_own(path: Path, repository: Repository) -> list[Path]:
+    """What of a repository would be run, or says what is, when a person uses git the next time."""
+    shared = [repository.common / name for name in ("hooks", "config", "info")]
+    leads = [path / ".git"] if (path / ".git").is_file() else []  # in a worktree
+    return [*shared, repository.git_dir / "config.worktree", *leads]
 
 
 def _inside(repository: Repository, base: bytes, found: Iterable[bytes]) -> list[bytes]:

@@ -1,9 +1,9 @@
 """Paths that say nothing of an agent's work: caches, dependencies, Ralph's own folder."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
-__all__ = ["NOISE", "Noise"]
+__all__ = ["NOISE", "Noise", "matching"]
 
 NOISE = (
     ".ralph",
@@ -39,11 +39,17 @@ class Noise:
     """
 
     def __init__(self, globs: Iterable[str] = ()) -> None:
-        self._pattern = re.compile("|".join(_expression(glob) for glob in (*NOISE, *globs) if glob.strip("/")))
+        self._matches = matching((*NOISE, *globs))
 
     def __call__(self, path: str) -> bool:
         """Whether to pass over a path, relative to the workspace; a folder's ends in a slash."""
-        return self._pattern.search(path) is not None
+        return self._matches(path)
+
+
+def matching(globs: Iterable[str]) -> Callable[[str], bool]:
+    """Says of a path whether one of the globs means it, as `Noise` describes them; there must be one."""
+    pattern = re.compile("|".join(_expression(glob) for glob in globs if glob.strip("/")))
+    return lambda path: pattern.search(path) is not None
 
 
 def _expression(glob: str) -> str:

@@ -14,6 +14,7 @@ from ralph.workspace.checkpoints import Checkpoints
 from ralph.workspace.git_program import shown
 from ralph.workspace.marks import Marks
 from ralph.workspace.noise import Noise
+from ralph.workspace.protection import Protection
 
 __all__ = ["PlainWorkspace"]
 
@@ -29,11 +30,15 @@ class PlainWorkspace(Workspace):
 
     Args:
         noise: globs of what says nothing of the agent's work, in addition to the usual ones.
+        protect: globs of what the agent must not change, in addition to ralph.toml.
     """
 
-    def __init__(self, path: Path, *, noise: Iterable[str] = (), state_dir: Path | None = None) -> None:
+    def __init__(
+        self, path: Path, *, noise: Iterable[str] = (), protect: Iterable[str] = (), state_dir: Path | None = None
+    ) -> None:
         super().__init__(path, state_dir=state_dir)
         self.checkpoints = Checkpoints(path, state_dir=state_dir)
+        self.protection = Protection(path, (), protect, self.checkpoints.folder)
         self._noise = Noise(noise)
         self._marks = Marks(path)
 

@@ -62,6 +62,7 @@ EXAMPLES: list[Event] = [
     events.Resumed(**COMMON),
     events.Told(**COMMON, text="Leave the parser alone."),
     events.Extended(**COMMON, added={"max_iterations": 10}, limits={"max_iterations": 60}),
+    events.ProtectedRestored(**COMMON, paths=(".git/config",), aside="/state/aside/1", left=("model.bin",)),
     events.OrphansEnded(**COMMON, processes=("4711 copilot",)),
     events.RunFinished(
         **COMMON,

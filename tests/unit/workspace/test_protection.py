@@ -1,0 +1,177 @@
+"""What an agent changes of git's hooks and settings, and of what the user protects, is given back."""
+
+import os
+import time
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+
+from ralph.workspace import Workspace, open_workspace, protection
+from ralph.workspace.protection import Mended
+
+
+class Repo(Protocol):
+    path: Path
+
+    def git(self, *arguments: str) -> str: ...
+    def write(self, name: str | bytes, text: str) -> Path: ...
+    def commit(self, message: str = "work") -> str: ...
+
+
+def opened(path: Path, tmp_path: Path, *protect: str) -> Workspace:
+    return open_workspace(path, protect=protect, state_dir=tmp_path / "state")
+
+
+@pytest.fixture
+def workspace(repo: Repo, tmp_path: Path) -> Workspace:
+    return opened(repo.path, tmp_path)
+
+
+async def test_nothing_done_is_nothing_restored(repo: Repo, workspace: Workspace) -> None:
+    assert await workspace.guard("run-1") == ""
+    repo.write("a.txt", "edited\n")
+    repo.commit()
+    os.utime(repo.path / ".git/config", (1, 1))
+    assert await workspace.mend("run-1") == Mended()
+
+
+async def test_hooks_settings_and_excludes_are_given_back(repo: Repo, workspace: Workspace) -> None:
+    hook = repo.write(".git/hooks/pre-commit", "#!/bin/sh\n")
+    hook.chmod(0o755)
+    config = (repo.path / ".git/config").read_text()
+    await workspace.guard("run-1")
+
+    hook.write_text("#!/bin/sh\ncurl evil\n")
+    hook.chmod(0o700)
+    repo.write(".git/hooks/post-merge", "#!/bin/sh\n")
+    repo.git("config", "core.fsmonitor", "evil")
+    repo.write(".git/info/exclude", "*\n")
+    mended = await workspace.mend("run-1")
+
+    assert mended.restored == (
+        ".git/config",
+        ".git/hooks/post-merge",
+        ".git/hooks/pre-commit",
+        ".git/info/exclude",
+    )
+    assert mended.left == ()
+    assert (hook.read_text(), hook.stat().st_mode & 0o777) == ("#!/bin/sh\n", 0o755)
+    assert (repo.path / ".git/config").read_text() == config
+    assert not (repo.path / ".git/hooks/post-merge").exists()
+    assert mended.aside is not None
+    assert "curl evil" in (mended.aside / ".git/hooks/pre-commit").read_text()
+    assert (mended.aside / ".git/hooks/post-merge").exists()
+    assert await workspace.mend("run-1") == Mended()
+
+
+async def test_head_index_and_objects_are_the_agents(repo: Repo, workspace: Workspace) -> None:
+    await workspace.guard("run-1")
+    repo.git("checkout", "-q", "-b", "other")
+    repo.write("a.txt", "edited\n")
+    repo.commit()
+    assert await workspace.mend("run-1") == Mended()
+
+
+async def test_settings_of_ralph_that_were_not_there_are_taken_away(repo: Repo, workspace: Workspace) -> None:
+    await workspace.guard("run-1")
+    repo.write("ralph.toml", 'verify = ["true"]\n')
+    mended = await workspace.mend("run-1")
+    assert mended.restored == ("ralph.toml",)
+    assert not (repo.path / "ralph.toml").exists()
+    assert mended.aside is not None
+    assert (mended.aside / "ralph.toml").exists()
+
+
+async def test_what_the_user_adds_is_protected(repo: Repo, tmp_path: Path) -> None:
+    workspace = opened(repo.path, tmp_path, "tests/", "*.lock")
+    repo.write("tests/deep/test_a.py", "assert True\n")
+    repo.write("sub/uv.lock", "1\n")
+    await workspace.guard("run-1")
+    (repo.path / "tests/deep/test_a.py").unlink()
+    (repo.path / "tests/deep").rmdir()
+    repo.write("tests/test_b.py", "pass\n")
+    repo.write("sub/uv.lock", "2\n")
+    repo.write("src/b.txt", "free to change\n")
+    mended = await workspace.mend("run-1")
+    assert set(mended.restored) | set(mended.left) == {"tests/deep/test_a.py", "tests/test_b.py", "sub/uv.lock"}
+    assert (repo.path / "sub/uv.lock").read_text() == "1\n"
+    assert (repo.path / "tests/deep/test_a.py").read_text() == "assert True\n"
+    assert not (repo.path / "tests/test_b.py").exists()
+    assert (repo.path / "src/b.txt").read_text() == "free to change\n"
+
+
+async def test_nothing_is_written_through_a_link(repo: Repo, workspace: Workspace, tmp_path: Path) -> None:
+    repo.write(".git/hooks/pre-commit", "#!/bin/sh\n")
+    await workspace.guard("run-1")
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (repo.path / ".git/hooks").rename(repo.path / "hooks-before")
+    (repo.path / ".git/hooks").symlink_to(outside)
+    (repo.path / ".git/config").unlink()
+    (repo.path / ".git/config").symlink_to(outside / "config")
+    mended = await workspace.mend("run-1")
+    assert mended.left == ()
+    assert list(outside.iterdir()) == []
+    assert not (repo.path / ".git/hooks").is_symlink()
+    assert (repo.path / ".git/hooks/pre-commit").read_text() == "#!/bin/sh\n"
+    assert not (repo.path / ".git/config").is_symlink()
+
+
+async def test_after_a_crash_the_comparison_is_made_up_for(repo: Repo, workspace: Workspace, tmp_path: Path) -> None:
+    await workspace.guard("run-1")
+    repo.write(".git/hooks/post-commit", "#!/bin/sh\n")
+    later = opened(repo.path, tmp_path)
+    assert await later.mend("another-run") == Mended()
+    assert (await later.mend("run-1")).restored == (".git/hooks/post-commit",)
+
+
+async def test_what_a_person_changed_after_the_crash_is_left_alone(
+    repo: Repo, workspace: Workspace, tmp_path: Path
+) -> None:
+    await workspace.guard("run-1")
+    died = time.time() - 60
+    repo.write("ralph.toml", 'verify = ["true"]\n')
+    os.utime(repo.path / "ralph.toml", (died - 60, died - 60))
+    mended = await opened(repo.path, tmp_path).mend("run-1", until=died)
+    assert (mended.restored, mended.left) == ((), ("ralph.toml",))
+    assert (repo.path / "ralph.toml").exists()
+
+
+async def test_what_is_too_large_is_told(repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protection, "LARGEST", 100)
+    workspace = opened(repo.path, tmp_path, "model.bin")
+    repo.write("model.bin", "x" * 101)
+    await workspace.guard("run-1")
+    repo.write("model.bin", "y" * 101)
+    assert (await workspace.mend("run-1")).left == ("model.bin",)
+
+
+async def test_a_worktree_has_the_hooks_of_its_repository(repo: Repo, tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    repo.git("worktree", "add", "-q", "-b", "side", str(tree))
+    workspace = opened(tree, tmp_path)
+    await workspace.guard("run-1")
+    repo.write(".git/hooks/post-commit", "#!/bin/sh\n")
+    (tree / ".git").write_text("gitdir: /elsewhere\n")
+    mended = await workspace.mend("run-1")
+    assert set(mended.restored) == {".git", f"{repo.path}/.git/hooks/post-commit"}
+    assert repo.git("-C", str(tree), "status", "--porcelain") == ""
+
+
+async def test_a_folder_without_git_has_protected_paths_too(tmp_path: Path) -> None:
+    folder = tmp_path / "plain"
+    folder.mkdir()
+    (folder / "ralph.toml").write_text("")
+    workspace = opened(folder, tmp_path)
+    await workspace.guard("run-1")
+    (folder / "ralph.toml").unlink()
+    assert (await workspace.mend("run-1")).restored == ("ralph.toml",)
+    assert (folder / "ralph.toml").read_text() == ""
+
+
+async def test_a_memory_that_is_broken_is_none(repo: Repo, workspace: Workspace, tmp_path: Path) -> None:
+    await workspace.guard("run-1")
+    (memory,) = (tmp_path / "state").rglob("protected.json")
+    memory.write_text('{"run": "run-1", "paths": {"x": 1}}')
+    assert await opened(repo.path, tmp_path).mend("run-1") == Mended()
