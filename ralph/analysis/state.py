@@ -10,7 +10,7 @@
 | question | it ends by asking a person; an offer after finished work does not ask |
 | done | its words report the whole as done; not against EXIT_SIGNAL: false, nor open boxes of the plan or its own |
 | error | it is an error and nothing else |
-| progress | it tells of work: done, going on or to come; or the workspace moved, or tools were used |
+| progress | it tells of work: done, going on or to come; or of much; or the workspace moved, or tools were used |
 | unknown | none of all that |
 
 So a commit that waits for an approval leaves finished work "done" and other work "progress", while the same words alone
@@ -28,6 +28,8 @@ from ralph.status import StatusReport
 
 __all__ = ["Standing", "standing"]
 
+_LONG, _ON_A_TASK = 300, 80
+"""Characters of a reply that is about the work, without a task and with one."""
 _AROUND = 400
 """Characters of a sentence that are shown on either side of the word that decided."""
 
@@ -138,4 +140,9 @@ def _plain(reply: Reply, speaking: Mapping[State, Signal], *, worked: bool) -> S
     if "error" in speaking:
         return "error"
     told = "progress" in speaking or "done" in speaking or reply.signals.of("discounted_keyword", "reply_boxes")
-    return "progress" if worked or told else "unknown"
+    return "progress" if worked or told or _is_long(reply) else "unknown"
+
+
+def _is_long(reply: Reply) -> bool:
+    """Whether it says so much that it is about the work, in whatever words; about a task, that is soon the case."""
+    return len(reply.reading.prose.strip()) >= (_ON_A_TASK if reply.context.task.strip() else _LONG)

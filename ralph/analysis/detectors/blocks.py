@@ -31,6 +31,8 @@ _HINDERING: frozenset[Role] = frozenset({"blocked", "halted", "obstacle", "leave
 _ZERO = pattern(r"[\s*_:]{0,6}0(?!\w)")
 _LETTER = pattern(r"\w")
 _LETTERS = pattern(r"\w+")
+_CLAUSE = pattern(r"[,;:]|\b(?:so|and|because|which)\b")
+_NEEDED: frozenset[Role] = frozenset({"demand", "obstacle", "lack"})
 _BY = pattern(r"[\s*_]{1,4}by\b")
 _GOING = frozenset((
     *("can't proceed", "cannot proceed", "can't continue", "cannot continue", "unable to proceed"),
@@ -51,7 +53,7 @@ def detect_blocks(reply: Reply) -> Iterable[Signal]:
     finished = completion(reply.signals).detected
     firm = [hit for hit in stops if _firm(hit, edges, finished=finished)]
     if not (firm or finished or reply.signals.first("question")):
-        firm = list(_openly(scope))
+        firm = list(_openly(scope, announced=reply.signals.first("announcement") is not None))
     if firm:
         yield Signal.at(firm[0], "blocked", -40, "Says that it cannot go on.", state="blocked")
     asked = reply.signals.first("question") is not None
@@ -61,7 +63,7 @@ def detect_blocks(reply: Reply) -> Iterable[Signal]:
         yield Signal.at(first, "obstacle", -20, "A person's permission or hand is needed.", state="blocked")
 
 
-def _openly(scope: Scope) -> Iterator[Hit]:
+def _openly(scope: Scope, *, announced: bool) -> Iterator[Hit]:
     """What the first sentence cannot do while a person is told what to do, or what it is blocked by."""
     prose = scope.reading.prose
     begin = len(prose) - len(prose.lstrip(" \t\n#*_>-⛔❌⚠️"))
@@ -72,9 +74,10 @@ def _openly(scope: Scope) -> Iterator[Hit]:
     for hit in scope.within("obstacle", first)[:1]:
         if hit.name in _GOING and _stands(scope, hit):
             yield hit
-    if scope.of("demand") or scope.of("obstacle"):
+    if scope.has(_NEEDED) and not announced:
         for hit in scope.within("unable", first)[:1]:
-            if len(_LETTERS.findall(prose, begin, hit.start)) <= 1 and not scope.before("condition", hit, 4):
+            clause = _CLAUSE.split(prose[begin : hit.start])[-1]
+            if len(_LETTERS.findall(clause)) <= 1 and not scope.before("condition", hit, 4):
                 yield hit
 
 

@@ -21,6 +21,7 @@ _MARKS = "?？"
 _OPTION = pattern(r"[ \t]*(?:[-*+•]|\(?[a-z0-9]{1,2}[.):、])[ \t*_]|[ \t]*$|[ \t]{2,}")
 """A line of a list of options: an item, the rest of one, or nothing."""
 _ITEM = pattern(r"\s*(?:[-*+•]|\(?[a-z0-9]{1,2}[.):、])\s")
+_WHY = pattern(r"\W*(?:why|how come|what if|so what|¿?por qué|为什么|為什麼)\b")
 _PERSON: tuple[Role, ...] = ("person", "offer", "obstacle", "leave")
 
 
@@ -30,6 +31,8 @@ def detect_questions(reply: Reply) -> Iterable[Signal]:
         return
     finished = completion(reply.signals).detected
     span = _question(reply.scope, reply.signals.of("work"), finished=finished)
+    if span is None and not (finished or reply.signals.of("work", "announcement", "verified", "test_run")):
+        span = _early(reply.scope)
     if span:
         yield Signal("question", "", *span, -40, "It asks a person.", "question")
 
@@ -55,7 +58,6 @@ def _question(scope: Scope, work: Sequence[Signal], *, finished: bool) -> Span |
         )
         if span and any(not span[0] <= told.start < span[1] for told in work):
             return None
-    span = span or (None if work or finished else _pleaded(scope))
     if span is None or reading.in_heading(span[0]):
         return None
     if finished and (scope.within("offer", span) or not scope.within("resume", span)):
@@ -76,12 +78,21 @@ def _asked(scope: Scope, last: Span, *, finished: bool) -> Span | None:
     return last if scope.within("pleading", last) and not finished else None
 
 
-def _pleaded(scope: Scope) -> Span | None:
-    """A question anywhere in the text that begs for its answer: "Could you tell me which one applies?"."""
-    for hit in scope.of("pleading")[:_SENTENCES]:
-        sentence = scope.reading.sentence(hit.start)
-        if _asks(scope.reading, (sentence[0], _end(scope.reading, sentence[1]))):
-            return sentence
+def _early(scope: Scope) -> Span | None:
+    """A question near the beginning of a reply that tells of no work, or one that begs for its answer anywhere; what
+    follows explains it. Why something is so the agent asks itself.
+    """
+    reading = scope.reading
+    begin = len(reading.prose) - len(reading.prose.lstrip())
+    first = min(begin + _TAIL, len(reading.prose))
+    marks = [place for mark in _MARKS if (place := reading.prose.find(mark, begin, first)) >= 0]
+    for place in (*(hit.start for hit in scope.of("pleading")[:_SENTENCES]), *marks):
+        start, end = reading.sentence(place)
+        span = start, _end(reading, end)
+        if not _asks(reading, span) or reading.in_heading(start) or _in_list(reading, span):
+            continue
+        if not _WHY.match(reading.prose, start):
+            return span
     return None
 
 
