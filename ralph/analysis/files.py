@@ -136,14 +136,16 @@ def _named(text: str) -> set[str]:
 
 
 def _lines_with_names(text: str) -> list[str]:
-    lines: list[str] = []
-    after = 0
+    """The lines in which a name ends, each up to the end of its last one."""
+    ends: dict[int, int] = {}
+    begin = after = 0
     for ending in _ENDS.finditer(text):
-        if ending.start() >= after:
-            begin, end = text.rfind("\n", 0, ending.start()) + 1, text.find("\n", ending.end())
-            after = end if end >= 0 else len(text)
-            lines.append(text[begin:after])
-    return lines
+        place, end = ending.span()
+        if place >= after:
+            begin, after = text.rfind("\n", after, place) + 1 or after, text.find("\n", end)
+            after = after if after >= 0 else len(text)
+        ends[begin] = end
+    return [text[begin:end] for begin, end in ends.items()]
 
 
 def _in_lists(text: str) -> Iterator[str]:

@@ -39,7 +39,7 @@ def uncoloured(text: str) -> Uncoloured:
     """The text without colours; itself where it has none. Codes are also known in a log that has lost its control
     characters.
     """
-    if "\x1b" not in text and "[0m" not in text and "[39m" not in text:
+    if "\x1b" not in text and ("[" not in text or ("[0m" not in text and "[39m" not in text)):
         return Uncoloured(text)
     pieces: list[str] = []
     cuts: list[int] = []
