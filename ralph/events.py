@@ -153,11 +153,14 @@ class VerificationStarted(_Happened, frozen=True):
 
 
 class VerificationFinished(_Happened, frozen=True):
-    """The verifiers spoke on a claim of completion, or, in iteration 0, before the run's first iteration."""
+    """The verifiers spoke on a claim of completion, or, in iteration 0, before the run's first iteration. `cut_short`
+    says why not all of them have.
+    """
 
     type: Literal["verification_finished"] = "verification_finished"
     passed: bool
     verdicts: tuple[Verdict, ...]
+    cut_short: str = ""
 
 
 class BreakerChanged(_Happened, frozen=True):

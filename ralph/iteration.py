@@ -146,9 +146,7 @@ async def iterate(parts: Parts, run: ActiveRun, stop: Stop) -> IterationRecord:
     cooled = parts.rules.breaker.cooled(run.state.breaker, started_at)
     started: list[Event] = [*_breaker_events(run, cooled, started_at)]
     run.state = run.state.model_copy(update={"breaker": cooled})
-    started.append(
-        IterationStarted(**run.stamp(started_at), prompt=parts.redactor(prompt.text), checkpoint=checkpoint)
-    )
+    started.append(IterationStarted(**run.stamp(started_at), prompt=parts.redactor(prompt.text), checkpoint=checkpoint))
     started += [Told(**run.stamp(started_at), text=parts.redactor(message.text)) for message in run.telling]
     await run.journal.commit(*started)
     try:
@@ -232,7 +230,7 @@ def _prompt(parts: Parts, run: ActiveRun) -> Prompt:
         told=[parts.redactor(message.text) for message in run.telling],
         fields=parts.status_fields,
         promise=parts.promise,
-        verify=[verifier.name for verifier in parts.verifiers],
+        verify=[verifier.condition for verifier in parts.verifiers],
     )
 
 
@@ -359,9 +357,7 @@ def _finished(run: ActiveRun, record: IterationRecord) -> list[Event]:
     stamp = run.stamp(record.finished_at)
     told: list[Event] = []
     if record.verification is not None:
-        told.append(
-            VerificationFinished(**stamp, passed=record.verification.passed, verdicts=record.verification.verdicts)
-        )
+        told.append(VerificationFinished(**stamp, passed=record.verification.passed, **dict(record.verification)))
     told += _breaker_events(run, record.breaker, record.finished_at)
     status = record.analysis.status
     told.append(

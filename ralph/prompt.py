@@ -2,8 +2,8 @@
 
 A prompt is made of short sections, in this order: the rules of the loop, the task, what the person has said since, the
 plan, the cut-off of the last iteration, feedback, a request to change the approach, the status contract. The contract
-comes last, so that nothing stands after it. Text that is not ours cannot pose as a section: what came from the workspace or from a program is
-quoted line by line, and the task cannot close the tag that it stands in.
+comes last, so that nothing stands after it. Text that is not ours cannot pose as a section: what came from the
+workspace or from a program is quoted line by line, and the task cannot close the tag that it stands in.
 
 Bounds, in characters: the plan 20 open items of 200 each; feedback 6,000; evidence 2,000; the cut-off 500; the changes
 under review as asked for. The task is never cut.
@@ -65,7 +65,7 @@ def build_prompt(
         told: what the person has said while the loop was at work, oldest first; like the task, it is never cut.
         fields: what the status block is to hold beside the usual.
         promise: the text whose `<promise>…</promise>` may stand in the last line instead of EXIT_SIGNAL: true.
-        verify: the names of the checks that a claim of completion must pass.
+        verify: what a claim of completion must meet, such as "`pytest` must pass".
     """
     sections = (
         _rules(iteration),
@@ -160,7 +160,7 @@ def _pivot(pivot: str) -> str:
 
 
 def _contract(fields: Sequence[StatusField], promise: str | None, verify: Sequence[str]) -> str:
-    checks = f" {' and '.join(f'`{name}`' for name in verify)} must pass then." if verify else ""
+    checks = f" Then {', and '.join(verify)}." if verify else ""
     parts = [
         "End your last message with a block of exactly this form, not quoted, with your own values:",
         f"\n{contract_example(fields)}\n",

@@ -200,6 +200,10 @@ class _Announced(Verifier):
         self.name, self.before_run, self.timeout = verifier.name, verifier.before_run, verifier.timeout
         self._verifier, self._tell = verifier, tell
 
+    @property
+    def condition(self) -> str:
+        return self._verifier.condition
+
     async def verify(self, subject: Subject) -> Verdict:
         timer = asyncio.get_running_loop().call_later(_MOMENT, self._tell, self.name)
         try:

@@ -3,7 +3,7 @@
 from ralph.verifiers.base import Subject, Verifier
 from ralph.verifiers.command import CommandVerifier, parse_command
 from ralph.verifiers.detect import Detected, detect_test_command
-from ralph.verifiers.hearing import Hearing, judge, preflight
+from ralph.verifiers.hearing import Hearing
 from ralph.verifiers.review import ReviewVerifier
 
 __all__ = [
@@ -14,7 +14,5 @@ __all__ = [
     "Subject",
     "Verifier",
     "detect_test_command",
-    "judge",
     "parse_command",
-    "preflight",
 ]

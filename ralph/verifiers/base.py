@@ -65,6 +65,11 @@ class Verifier:
     before_run: bool = True
     timeout: float = 600.0
 
+    @property
+    def condition(self) -> str:
+        """What the agent is told that a claim must meet."""
+        return f"`{self.name}` must pass"
+
     async def verify(self, subject: Subject) -> Verdict:
         """Checks the subject. It is called for one claim at a time.
 

@@ -19,7 +19,7 @@ from ralph.verification import Verdict, Verification
 from ralph.verifiers.base import Subject, Verifier
 from ralph.verifiers.excerpt import SIGNATURE, clipped, readable
 
-__all__ = ["Hearing", "judge", "preflight"]
+__all__ = ["Hearing"]
 
 _GRACE = 10.0
 """Seconds beyond its own time-out that a verifier has for ending by itself."""
@@ -133,17 +133,3 @@ def _refuted(verifier: Verifier, why: str, signature: str) -> Verdict:
 
 def _raised(verifier: Verifier, why: str) -> Verdict:
     return _refuted(verifier, f"The verifier itself failed: {why}.", normalised(f"failed: {why[:SIGNATURE]}"))
-
-
-async def preflight(verifiers: Iterable[Verifier], subject: Subject) -> Verification:
-    """What the verifiers say before the first iteration; see `Hearing.before_run`."""
-    hearing = Hearing(verifiers, subject)
-    await hearing.before_run()
-    return hearing.closed()
-
-
-async def judge(verifiers: Iterable[Verifier], subject: Subject) -> Verification:
-    """What the verifiers say of a claim of completion; see `Hearing.of_claim`."""
-    hearing = Hearing(verifiers, subject)
-    await hearing.of_claim()
-    return hearing.closed()

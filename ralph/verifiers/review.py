@@ -33,7 +33,8 @@ class ReviewVerifier(Verifier):
     """Passes when a fresh session of an executor finds that the work is done.
 
     Args:
-        executor: who reviews; the run's own, which is started by the time that something is claimed.
+        executor: who reviews; the run's own, which is started by the time that something is claimed, or another one
+            that is.
         rounds: how many sessions, each a fresh one, must find so. The first that does not decides.
         timeout: of them all together, in seconds.
         diff: characters of the changes that a session is shown.
@@ -57,6 +58,10 @@ class ReviewVerifier(Verifier):
         self._executor, self._rounds, self._diff = executor, rounds, diff
         self._mask = redactor or Redactor()
         self.timeout = timeout
+
+    @property
+    def condition(self) -> str:
+        return "another session, which reviews the work, must agree"
 
     async def verify(self, subject: Subject) -> Verdict:
         bill = _Bill(subject)

@@ -275,6 +275,7 @@ def test_variables_that_will_not_do(name: str, value: str, told: str, monkeypatc
         ),
         ({"executor": {"deny": []}}, ("executor.deny",)),
         ({"verify": []}, ("verify",)),
+        ({"verifiers": ["shell:command=rm -rf /"]}, ("verifiers",)),
         ({"store": "sqlite:///elsewhere"}, ("store",)),
         ({"limits": {"max_iterations": 3}, "verify_timeout": "5m", "executor": {"model": "m"}}, ()),
         ({}, ()),

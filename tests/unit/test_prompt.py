@@ -69,13 +69,15 @@ def test_an_agent_that_copies_the_example_has_said_nothing() -> None:
 def test_plan_promise_and_checks_are_told() -> None:
     plan = parse_plan("- [x] Parse\n- [ ] Print\n## Future\n- [ ] Fly\n", "@fix_plan.md")
 
-    text = build_prompt("x", plan=plan, promise="IT IS DONE", verify=["pytest -q", "make lint"]).text
+    text = build_prompt(
+        "x", plan=plan, promise="IT IS DONE", verify=["`pytest -q` must pass", "a person must agree"]
+    ).text
 
     assert "The plan is @fix_plan.md: 1 of 2 boxes are ticked." in text
     assert "> - [ ] Print" in text
     assert "Fly" not in text
     assert "<promise>IT IS DONE</promise>" in text
-    assert "`pytest -q` and `make lint` must pass" in text
+    assert "Then `pytest -q` must pass, and a person must agree." in text
 
 
 def test_feedback_evidence_and_cut_off_are_quoted() -> None:

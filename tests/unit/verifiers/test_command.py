@@ -9,8 +9,7 @@ import pytest
 
 from ralph.errors import UsageError, VerifierError
 from ralph.redact import Redactor
-from ralph.verification import Verdict
-from ralph.verifiers import CommandVerifier, Subject, Verifier, judge, parse_command, preflight
+from ralph.verifiers import CommandVerifier, Subject, parse_command
 from ralph.verifiers.command import failure_signature
 
 
@@ -199,27 +198,3 @@ def test_a_signature_is_found_fast_in_hostile_text() -> None:
     for text in ("a/" * 500_000, "1" * 1_000_000, "error " * 200_000, "\n" * 1_000_000, "\x1b[" * 500_000):
         failure_signature(text)
     assert time.monotonic() - began < 2
-
-
-async def test_before_the_run_one_that_cannot_start_stops_it_and_later_it_refutes(tmp_path: Path) -> None:
-    verifiers = [CommandVerifier(["true"]), CommandVerifier(["./gone.sh"])]
-    with pytest.raises(VerifierError):
-        await preflight(verifiers, Subject(tmp_path))
-    verification = await judge(verifiers, Subject(tmp_path))
-    assert [verdict.passed for verdict in verification.verdicts] == [True, False]
-    assert "gone.sh" in verification.refuted[0].output
-    assert verification.refuted[0].signature
-
-
-async def test_all_verifiers_are_asked_and_any_can_be_one(tmp_path: Path) -> None:
-    class Never(Verifier):
-        name = "never"
-
-        async def verify(self, subject: Subject) -> Verdict:
-            return Verdict(verifier=self.name, passed=False, output="never")
-
-    verification = await preflight([Never(), CommandVerifier(["true"])], Subject(tmp_path))
-    assert not verification.passed
-    assert [verdict.verifier for verdict in verification.verdicts] == ["never", "true"]
-    assert (await preflight([CommandVerifier(["true"])], Subject(tmp_path))).passed
-    assert not (await preflight([], Subject(tmp_path))).passed

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 
 import anyio
@@ -11,8 +11,8 @@ import pytest
 from ralph.errors import VerifierError
 from ralph.output import Usage
 from ralph.redact import Redactor
-from ralph.verification import Verdict
-from ralph.verifiers import Hearing, Subject, Verifier, judge, preflight
+from ralph.verification import Verdict, Verification
+from ralph.verifiers import Hearing, Subject, Verifier
 
 Says = Callable[[Subject], Awaitable[Verdict]]
 
@@ -30,6 +30,18 @@ class One(Verifier):
         if callable(self._does):
             return await self._does(subject)
         return Verdict(verifier=self.name, passed=self._does, output="it says so", signature="" if self._does else "no")
+
+
+async def preflight(verifiers: Iterable[Verifier], subject: Subject) -> Verification:
+    hearing = Hearing(verifiers, subject)
+    await hearing.before_run()
+    return hearing.closed()
+
+
+async def judge(verifiers: Iterable[Verifier], subject: Subject) -> Verification:
+    hearing = Hearing(verifiers, subject)
+    await hearing.of_claim()
+    return hearing.closed()
 
 
 def raising(error: BaseException) -> Says:
@@ -83,6 +95,21 @@ async def test_one_that_raises_before_the_run_ends_it_before_it_begins(subject: 
         await preflight([One("broken", raising(ZeroDivisionError("by zero")))], subject)
     assert "'broken'" in str(caught.value)
     assert caught.value.exit_code == 2
+
+
+async def test_one_that_cannot_start_ends_the_run_before_it_begins_and_later_refutes(subject: Subject) -> None:
+    gone = One("gone", raising(VerifierError("There is no ./gone.sh.", "Bring it back.")))
+    with pytest.raises(VerifierError):
+        await preflight([One("first"), gone], subject)
+    verification = await judge([One("first"), gone], subject)
+    assert [verdict.passed for verdict in verification.verdicts] == [True, False]
+    assert "gone.sh" in verification.refuted[0].output
+    assert verification.refuted[0].signature == "cannot start"
+
+
+async def test_without_a_verifier_nothing_is_verified(subject: Subject) -> None:
+    assert not (await preflight([], subject)).passed
+    assert not (await judge([], subject)).passed
 
 
 async def test_one_that_hangs_is_ended_and_refutes(subject: Subject, monkeypatch: pytest.MonkeyPatch) -> None:
