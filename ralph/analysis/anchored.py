@@ -57,15 +57,19 @@ class Around:
         before, after: how many characters of a match may stand before and behind the word's beginning.
         needed: what every match has as well, in a form that is found sooner. Around a word without it nothing is
             searched.
+        near: how many characters before and behind the word's beginning that may stand; as many as a match by default.
     """
 
     MOST = 100
     """Places of each word that are looked at."""
 
-    def __init__(self, words: Sequence[str], pattern: str, before: int, after: int, needed: str) -> None:
+    def __init__(
+        self, words: Sequence[str], pattern: str, before: int, after: int, needed: str, near: int | None = None
+    ) -> None:
         self._words, self._needed = words, late(needed)
         self._pattern = late(pattern, re.VERBOSE)
         self._before, self._after = before, after
+        self._near = (before, after) if near is None else (near, near)
 
     def finditer(self, text: str) -> Iterator[re.Match[str]]:
         """The matches around one word after another; what is near two of them is found twice."""
@@ -74,9 +78,8 @@ class Around:
             for _ in range(self.MOST):
                 if place < 0:
                     break
-                begin, end = max(0, place - self._before), place + self._after
-                if self._needed.search(text, begin, end):
-                    yield from self._pattern.finditer(text, begin, end)
+                if self._needed.search(text, max(0, place - self._near[0]), place + self._near[1]):
+                    yield from self._pattern.finditer(text, max(0, place - self._before), place + self._after)
                 place = text.find(word, place + 1)
 
     def search(self, text: str) -> re.Match[str] | None:

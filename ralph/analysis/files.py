@@ -36,6 +36,7 @@ _COUNTED = Around(
     before=60,
     after=60,
     needed=rf"{COUNT}\s(?:[\w-]{{1,20}}\s)?file|files?\s(?:{_ENGLISH})",
+    near=30,
 )
 _COUNTED_IN_CHINESE = Around(
     ("文件", "檔案", "档案"),

@@ -59,10 +59,10 @@ _ROW = pattern(r"\n[ \t]{0,8}(?:\||[-*+•]|\d{1,2}[.)])[^\n]{1,400}")
 _TICK = pattern(r"[✅✔☑]")
 _UNTICKED = pattern(r"[🔄⏳🚧⌛⬜🔲]|❌(?=[\s*_]*(?:\||\Z|not|no|missing|todo|pending|open|未|没|沒|尚))")
 _UNDONE = pattern(
-    r"(?<=\|)[\s*_]{0,6}(?i:todo|to do|open|pending|not started|not yet|in progress|planned|missing|pendiente"
+    r"[\s*_]{0,6}(?i:todo|to do|open|pending|not started|not yet|in progress|planned|missing|pendiente"
     r"|未开始|未開始|待开始|待開始|即将开始|即將開始|进行中|進行中|未完成|待办|待辦)[\s*_]{0,6}\|?\s{0,4}\Z"
 )
-"""The last cell of a row, where it says that the row is not done."""
+"""The last cell of a row, where it says that the row is not done; from behind the bar before it."""
 _ALLOWED: tuple[Role, ...] = ("beyond", "optional", "proviso")
 _EXCUSES: tuple[Role, ...] = ("beyond", "mended", "optional")
 _SHARES: tuple[Role, ...] = ("part", "pieced", "qualifier")
@@ -103,7 +103,9 @@ class _Leftovers:
         if not ticked and "|" not in text:
             return
         for row in islice(_ROW.finditer(text, self._begin), _ROWS):
-            mark = (_UNTICKED.search(row[0]) if ticked else None) or _UNDONE.search(row[0])
+            mark = _UNTICKED.search(row[0]) if ticked else None
+            if not mark and (cell := row[0].rstrip().removesuffix("|").rfind("|") + 1):
+                mark = _UNDONE.match(row[0], cell)
             if mark and not _TICK.search(row[0]) and not self._scope.within("optional", row.span()):
                 yield row.start() + mark.start(), row.start() + mark.end()
 

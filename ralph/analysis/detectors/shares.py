@@ -30,6 +30,8 @@ _LOOKED_AT = 10
 _COUNTS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _WORDS, _SEVERAL = "|".join(_COUNTS[1:]), "|".join(_COUNTS[2:])
 _OF_ALL = pattern(rf"(?<![\w.,/-])(\d{{1,5}}|{_SEVERAL}) (?:out )?of (?:the |all )?(\d{{1,5}}|{_WORDS})(?![\w.,]\d)\b")
+_OF_A_NUMBER = pattern(rf" of (?:the |all )?(?:\d|{_WORDS})")
+"""What is looked for first: the text up to it holds many numbers."""
 _OUT_OF = pattern(r"(?<![\w.,/-])(\d{1,5}) ?(?:/|of|out of) ?(\d{1,5})(?![\w.,/]\d)\b")
 _TO_GO = pattern(rf"(?<![\w.,])(?:[1-9]\d{{0,3}}|{_WORDS}|several|a few) (?:[a-z-]{{2,20}} ){{0,3}}\Z")
 _PERCENT = pattern(r"(?<![\w.,])\d{1,2}(?:\.\d{1,2})? ?(?:%|percent) of [^.;:]{1,40}\Z")
@@ -60,7 +62,7 @@ def _of_a_number(reply: Reply, begin: int) -> Iterator[Span]:
     """ "212 of the 240 programs" in the opening, which is about the whole."""
     prose, task = reply.reading.prose, assignment(reply.context.task)
     begin = len(prose) - len(prose[begin:].lstrip())
-    if " of " not in prose[begin : begin + _FIRST]:
+    if not _OF_A_NUMBER.search(prose, begin, begin + _FIRST):
         return
     for found in _OF_ALL.finditer(prose, begin, begin + _FIRST):
         part, whole = (int(number) if number.isdigit() else _COUNTS.index(number) for number in found.groups())
