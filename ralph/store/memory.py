@@ -66,8 +66,9 @@ class MemoryStore(Store):
         kept.run = run or kept.run
 
     async def acquire(self, run_id: str, owner: str, *, dead: str = "", seconds: float = LEASE) -> None:
+        free = {"", named(owner), dead}
         kept = self._found(run_id)
-        if kept.owner not in {"", named(owner), dead} and kept.until > monotonic():
+        if kept.owner not in free and kept.until > monotonic():
             raise RunOwnedError(run_id)
         kept.lease(owner, seconds)
 

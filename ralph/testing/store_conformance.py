@@ -9,52 +9,22 @@ class TestMyStore(StoreConformance):
 """
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta, timezone
 
 import anyio
 import pytest
 
-from ralph.decision import Continue
 from ralph.errors import StoreError
 from ralph.events import Event, IterationStarted, MessageReceived, MessageStreamed, RunStarted
-from ralph.output import Completed
-from ralph.record import IterationRecord, RunRecord
 from ralph.store.base import Store
+from ralph.testing.ownership_conformance import OwnershipConformance
+from ralph.testing.store_samples import START, sample_event, sample_iteration, sample_run
 
 __all__ = ["StoreConformance", "sample_event", "sample_iteration", "sample_run"]
 
-START = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
-
-
-def sample_run(run_id: str = "run-1", *, hours: float = 0, workspace: str | None = "/work") -> RunRecord:
-    """A run that began so many hours after `START`."""
-    return RunRecord(
-        id=run_id,
-        task="mend it ✓",
-        workspace=workspace,
-        settings={"limits": {"max_iterations": 3}, "verify": ["pytest"]},
-        started_at=START + timedelta(hours=hours),
-    )
-
-
-def sample_event(seq: int, text: str = "", *, run_id: str = "run-1", iteration: int = 1) -> MessageReceived:
-    return MessageReceived(run_id=run_id, seq=seq, at=START, iteration=iteration, text=text or f"message {seq}")
-
-
-def sample_iteration(number: int, text: str = "done", *, run_id: str = "run-1") -> IterationRecord:
-    return IterationRecord(
-        run_id=run_id,
-        number=number,
-        started_at=START,
-        finished_at=START + timedelta(seconds=number),
-        text=text,
-        outcome=Completed(),
-        decision=Continue(),
-    )
-
 
 @pytest.mark.asyncio
-class StoreConformance:
+class StoreConformance(OwnershipConformance):
     """Inherit it and give `store` as a fixture."""
 
     @pytest.fixture
@@ -144,8 +114,8 @@ class StoreConformance:
             assert await store.run("a") is None
 
     async def test_runs_are_listed_newest_first(self, store: Store) -> None:
-        here = timedelta(hours=9)
-        abroad = sample_run("c").model_copy(update={"started_at": (START + here).astimezone(tz=None)})
+        there = (START + timedelta(hours=9)).astimezone(timezone(timedelta(hours=-5)))
+        abroad = sample_run("c").model_copy(update={"started_at": there})
         async with store:
             await store.create(sample_run("a", hours=8))
             await store.create(abroad)
