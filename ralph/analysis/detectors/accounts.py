@@ -20,7 +20,7 @@ from typing import NamedTuple
 from ralph.analysis.completion import completion
 from ralph.analysis.detectors.assignment import assignment
 from ralph.analysis.detectors.objections import Objections
-from ralph.analysis.detectors.openings import Opening
+from ralph.analysis.detectors.openings import Opening, is_ahead
 from ralph.analysis.lexicon import Role
 from ralph.analysis.signals import AGAINST, HIGH, VERY_HIGH, Reply, Signal
 from ralph.analysis.vocabulary import Hit
@@ -146,7 +146,7 @@ class _Account:
         if self._length < _FULL or not self._sure or "[ ]" in prose:
             return None
         last = self._reply.reading.sentence(len(prose) - 1)
-        ahead = any(self._scope.within(role, last) for role in ("future", "unable"))
+        ahead = is_ahead(self._scope, last) or self._scope.within("unable", last)
         if ahead or any(self._scope.of(role) for role in _NOT_FINAL) or any(mark in prose[-_END:] for mark in "?？"):
             return None
         known = self.proven or _KNOWN.search(prose, *self._lead) or next(self._opening.told(self._whole), None)

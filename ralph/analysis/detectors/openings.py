@@ -7,12 +7,13 @@ from ralph.analysis.detectors.checks import is_of_check
 from ralph.analysis.detectors.objections import Objections
 from ralph.analysis.detectors.statements import is_stated
 from ralph.analysis.lexicon import Role
+from ralph.analysis.scope import Scope
 from ralph.analysis.signals import Reply
 from ralph.analysis.text import Span
 from ralph.analysis.vocabulary import Hit
 from ralph.pattern import pattern
 
-__all__ = ["Opening"]
+__all__ = ["Opening", "is_ahead"]
 
 _PASSED_OVER = 3
 """Headings and bare words that are passed over at the beginning."""
@@ -30,8 +31,33 @@ _PAST = pattern(
     rf"{_LEAD}([a-z][a-z-]{{1,15}}ed|wrote|built|set up|put|made|split|cut|rewrote|took|got rid of|sped up|brought)\b"
     r"(?=[\s*_]{1,3}[^\s:])"
 )
-_NOT_PLAIN: tuple[Role, ...] = ("ongoing", "future", "verified", "recap", "contrast", "unable", "lack", "fault")
+_NOT_PLAIN: tuple[Role, ...] = ("ongoing", "verified", "recap", "contrast", "unable", "lack", "fault")
 """What a sentence has that tells of no finished work."""
+
+
+_WITHOUT_TIME = frozenset((
+    *(
+        "once",
+        "when",
+        "if",
+        "until",
+        "till",
+        "unless",
+        "before",
+        "after",
+        "whether",
+        "as soon as",
+        "can be",
+        "could be",
+    ),
+    *("considered", "reply", "say", "cuando", "si", "una vez", "hasta que", "antes de", "después de", "para que"),
+))
+"""What a sentence may have that tells of how things are as well as of what is to come."""
+
+
+def is_ahead(scope: Scope, span: Span) -> bool:
+    """Whether a span tells of what is to come."""
+    return any(hit.name not in _WITHOUT_TIME for hit in scope.within("future", span)[:_LOOKED_AT])
 
 
 class Opening:
@@ -66,7 +92,7 @@ class Opening:
         said, scope = self._reply.reading.text[slice(*span)], self._scope
         if said.isascii() and len(_WORD.findall(said)) < _PLAIN:
             return None
-        if any(scope.within(role, span) for role in _NOT_PLAIN):
+        if is_ahead(scope, span) or any(scope.within(role, span) for role in _NOT_PLAIN):
             return None
         if scope.within("regarded", (self.begin, self.begin + _BARE)):
             return None

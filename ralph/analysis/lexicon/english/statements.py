@@ -13,6 +13,20 @@ _UNBEGUN = (
     *("been started", "been dealt with", "been converted", "been migrated", "been ported", "been done", "been written"),
     *("been covered", "been translated", "been implemented", "been addressed", "started", "begun"),
 )
+_NEXT = (
+    "story",
+    "task",
+    "feature",
+    "step",
+    "item",
+    "milestone",
+    "component",
+    "endpoint",
+    "thing",
+    "piece",
+    "part",
+    "one",
+)
 _NOT_TICKED = ("open", "unticked", "unchecked", "unfinished", "incomplete")
 _UNDONE = ("closed", "merged", "released", "called done", "called finished", "ticked", "checked off", "marked as done")
 _CHANGED = (
@@ -117,7 +131,8 @@ STATEMENTS: Words = {
     ),
     "pieced": alone(
         *("loop", "iteration", "phase", "phases", "milestone", "milestones", "sprint", "backlog", "fix plan"),
-        *("the plan", "so far", "fix plan.md", "prd.json", "@fix plan.md", "first step", "next", "for now", "todo.md"),
+        *(f"{which} next {piece}" for which, piece in product(("the", "my", "this"), _NEXT)),
+        *("the plan", "so far", "fix plan.md", "prd.json", "@fix plan.md", "first step", "for now", "todo.md"),
         *("approval", "approve", "permission", "failing tests", "failing test"),
     ),
     "last": alone(
@@ -179,7 +194,16 @@ STATEMENTS: Words = {
         *("leave it unticked", "left it unticked", "left it open", "leave it open", "keep it open", "kept it open"),
         *(
             *(f"{have} {undone}" for have, undone in product(_HAVE_NOT, _UNBEGUN)),
-            *("that leaves", "which leaves", "what's missing", "what is missing", "ran out of time", "run out of time"),
+            *(
+                "all that is left",
+                "all that's left",
+                "that leaves",
+                "which leaves",
+                "what's missing",
+                "what is missing",
+                "ran out of time",
+                "run out of time",
+            ),
             *(
                 "still has to be",
                 "still have to be",
@@ -221,6 +245,29 @@ STATEMENTS: Words = {
             "have not decided",
             "is not there yet",
             "are not there yet",
+        ),
+    ),
+    "plain": alone(
+        *("that is left", "that are left", "which is left", "which are left", "whatever is left"),
+        *(
+            f"{kind} {loop}"
+            for kind, loop in product(
+                (
+                    "retry",
+                    "event",
+                    "infinite",
+                    "for",
+                    "while",
+                    "main",
+                    "inner",
+                    "outer",
+                    "game",
+                    "render",
+                    "polling",
+                    "feedback",
+                ),
+                ("loop", "loops"),
+            )
         ),
     ),
     "part": alone("a failing test", "failing test for", "failing tests for"),
