@@ -84,16 +84,15 @@ async def pause(parts: Parts, run: ActiveRun, wait: Wait) -> None:
 
 
 async def prolonged(parts: Parts, run: ActiveRun) -> bool:
-    """Whether a run that a limit has ended may go on, because a person has extended that limit meanwhile."""
+    """Whether a run that a limit has ended may go on after all, because a person has allowed it more meanwhile."""
     ended = run.state.ended
     if not isinstance(ended, Halt) or ended.stop_reason != "limit_reached":
         return False
-    before = run.limits
     try:
         await run.tenure.listen()
     except StoreError:
         return False
-    if run.limits == before or isinstance(held(parts, run), Halt):
+    if isinstance(held(parts, run), Halt):
         return False
     run.state = run.state.model_copy(update={"decision": None})
     return True

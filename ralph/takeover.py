@@ -19,7 +19,8 @@ class TakenOver:
 
     Attributes:
         record: as it goes on: running, and the new owner's.
-        state: the fold over its iterations; a decision that ended it is past.
+        state: the fold over its iterations. A decision that ended it is past; one that a crash kept from ending it is
+            still to be carried out.
         seq: of its last event.
         requests: what was asked of it so far.
         orphans: the processes of the dead owner that were ended.
@@ -68,9 +69,10 @@ async def taken_over(
         "settings": dict(settings) or run.settings,
         "limits_set": {**run.limits_set, **dict.fromkeys(anew, asked)},
     }
+    had_ended = run.state == "finished"
     run = run.model_copy(update=going)
     state = await store.state(run)
-    if state.ended is not None:
+    if had_ended and state.ended is not None:
         state = state.model_copy(update={"decision": None})
     return TakenOver(run, state, seq, requests, orphans, alive_until)
 
