@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 
 from ralph.analysis.detectors.announcements import announced
 from ralph.analysis.detectors.assignment import assignment
-from ralph.analysis.detectors.claims import finished
+from ralph.analysis.detectors.claims import bounded, finished
 from ralph.analysis.detectors.objections import Objections
 from ralph.analysis.signals import AGAINST, Reply, Signal
 from ralph.analysis.text import Span
@@ -50,8 +50,10 @@ def _shares(reply: Reply) -> Iterator[Span]:
         end = objections.sentence(hit)[1]
         if any(int(part) < int(whole) for part, whole in _OUT_OF.findall(reply.reading.prose, hit.end, end)):
             yield hit.start, hit.end
-    ahead = ((hit, _TO_GO) for hit in reply.scope.of("open") if hit.name == "to go")
-    for hit, before in (*ahead, *((hit, _PERCENT) for hit in finished(reply))):
+    told = [(hit, _TO_GO) for hit in bounded(reply, reply.scope.of("open")) if hit.name == "to go"]
+    if "%" in reply.reading.prose or "percent" in reply.reading.prose:
+        told += [(hit, _PERCENT) for hit in bounded(reply, finished(reply))]
+    for hit, before in told:
         place = max(begin, objections.sentence(hit)[0], hit.start - _BACK)
         number = before.search(reply.reading.prose, place, hit.start)
         if number and not reply.scope.within("optional", objections.sentence(hit)):
