@@ -1,0 +1,116 @@
+"""A file that the first version of the schema was written to is taken along, with all that is in it."""
+
+import json
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from ralph.control import Request
+from ralph.errors import OwnershipLostError
+from ralph.events import MessageReceived
+from ralph.record import RunState
+from ralph.store import open_store
+from ralph.testing.store_samples import START, sample_event, sample_iteration
+
+FIRST = """
+CREATE TABLE runs (
+    id TEXT NOT NULL, workspace TEXT, started_at TEXT NOT NULL, state TEXT NOT NULL, record TEXT NOT NULL,
+    PRIMARY KEY (id)
+);
+CREATE INDEX runs_by_start ON runs (started_at);
+CREATE INDEX runs_by_workspace ON runs (workspace, started_at);
+CREATE TABLE iterations (
+    run_id TEXT NOT NULL, number INTEGER NOT NULL, record TEXT NOT NULL,
+    PRIMARY KEY (run_id, number), FOREIGN KEY(run_id) REFERENCES runs (id)
+);
+CREATE TABLE events (
+    run_id TEXT NOT NULL, seq INTEGER NOT NULL, type TEXT NOT NULL, iteration INTEGER NOT NULL, body TEXT NOT NULL,
+    PRIMARY KEY (run_id, seq), FOREIGN KEY(run_id) REFERENCES runs (id)
+);
+CREATE TABLE schema_version (version INTEGER NOT NULL);
+INSERT INTO schema_version VALUES (1);
+"""
+RUN = {"id": "old", "task": "mend it", "workspace": "/work", "started_at": "2026-01-02T03:04:05Z", "pid": 4711}
+ITERATION = {
+    "run_id": "old",
+    "started_at": "2026-01-02T03:04:05Z",
+    "finished_at": "2026-01-02T03:05:05Z",
+    "executor": "copilot",
+    "outcome": {"kind": "completed"},
+    "decision": {"kind": "continue"},
+}
+EVENT = {"type": "message_received", "run_id": "old", "at": "2026-01-02T03:04:06Z", "iteration": 1, "text": "hello"}
+
+
+@pytest.fixture
+def path(tmp_path):
+    """Three iterations and two events of one run."""
+    path = tmp_path / "ralph.db"
+    with closing(sqlite3.connect(path)) as old:
+        old.executescript(FIRST)
+        old.execute("PRAGMA journal_mode = WAL")
+        start = "2026-01-02T03:04:05.000000+00:00"
+        old.execute("INSERT INTO runs VALUES ('old', '/work', ?, 'running', ?)", (start, json.dumps(RUN)))
+        for number in range(1, 4):
+            record = {**ITERATION, "number": number, "text": f"words {number}"}
+            old.execute("INSERT INTO iterations VALUES ('old', ?, ?)", (number, json.dumps(record)))
+        for seq in range(1, 3):
+            body = json.dumps({**EVENT, "seq": seq})
+            old.execute("INSERT INTO events VALUES ('old', ?, 'message_received', 1, ?)", (seq, body))
+        old.commit()
+    return path
+
+
+def shape(path):
+    """Tables and indices, by their columns."""
+    with closing(sqlite3.connect(path)) as connection:
+        names = [name for (name,) in connection.execute("SELECT name FROM sqlite_master ORDER BY name")]
+        return {
+            name: (
+                connection.execute(f"PRAGMA table_xinfo({name})").fetchall(),
+                connection.execute(f"PRAGMA index_xinfo({name})").fetchall(),
+                connection.execute(f"PRAGMA foreign_key_list({name})").fetchall(),
+            )
+            for name in names
+        }
+
+
+async def test_everything_is_there_and_the_run_goes_on(path):
+    async with open_store(str(path)) as store:
+        run = await store.run("old")
+        assert run is not None
+        assert run.pid == 4711
+        texts = [event.text async for event in store.events("old") if isinstance(event, MessageReceived)]
+        assert texts == ["hello", "hello"]
+        iterations = [it async for it in store.iterations("old")]
+        assert [it.text for it in iterations] == ["words 1", "words 2", "words 3"]
+        assert await store.state(run) == RunState.of(run, iterations), "the fold, of iterations without traces"
+        assert await store.check() == (1, ())
+
+        await store.acquire("old", "me")
+        await store.append("old", [sample_event(3, run_id="old")], iteration=sample_iteration(4), owner="me")
+        with pytest.raises(OwnershipLostError):
+            await store.append("old", [sample_event(4, run_id="old")], owner="you")
+        assert await store.ask("old", Request(at=START, kind="pause")) == 1
+        iterations = [it async for it in store.iterations("old")]
+        assert await store.state(run) == RunState.of(run, iterations), "with one trace after three without"
+
+
+async def test_it_is_like_a_new_one_afterwards(path, tmp_path):
+    for each in (path, tmp_path / "new.db"):
+        async with open_store(str(each)):
+            pass
+    assert shape(path) == shape(tmp_path / "new.db")
+
+
+async def test_traces_that_another_version_wrote_are_made_anew(path):
+    async with open_store(str(path)) as store:
+        for number in (4, 5):
+            await store.append("old", [], iteration=sample_iteration(number, run_id="old"))
+        run = await store.run("old")
+        assert run
+        before = await store.state(run)
+        with closing(sqlite3.connect(path, isolation_level=None)) as other:
+            other.execute("UPDATE traces SET body = '{\"of_the_future\": 1}' WHERE number = 4")
+        assert await store.state(run) == before
