@@ -180,6 +180,16 @@ class Settings(BaseModel, frozen=True, extra="forbid"):
     environment: EnvironmentSettings = EnvironmentSettings()
     sandbox: Sandbox = Sandbox()
     noise: tuple[str, ...] = Field(default=(), description="Paths whose changes are no progress; glob patterns.")
+    protect: tuple[str, ...] = Field(
+        default=(), description="Paths that the agent must not change, beside git's hooks and settings; glob patterns."
+    )
+    checkpoints: bool = Field(default=True, description="Hold the workspace before and after each iteration.")
+    commit: Literal["none", "iteration", "completion"] = Field(
+        default="none", description="When what the run has changed is committed to the branch."
+    )
+    worktree_end: Literal["keep", "merge", "discard"] = Field(
+        default="keep", description="What becomes of a --worktree at the end; only a completed run is merged."
+    )
     prices: dict[str, Price] = Field(default={}, description="By model; US dollars for a million tokens.")
     store: str | None = Field(default=None, description="Where runs are kept; unset: the user's state folder.")
     display: Literal["auto", "live", "plain", "json", "none"] = Field(default="auto", description="What is shown.")

@@ -120,6 +120,7 @@ class RunRecord(BaseModel, frozen=True):
     """A run as a whole.
 
     Attributes:
+        origin: the folder whose worktree the workspace is, where Ralph made one for the run.
         settings: as they were in force when it started, without secrets.
         state: "running" also of a run that crashed; `owner` tells which process had it, `pid` its number alone.
         fingerprint, plan: of workspace and plan before the first iteration.
@@ -137,6 +138,7 @@ class RunRecord(BaseModel, frozen=True):
     id: str
     task: str
     workspace: str | None = None
+    origin: str | None = None
     settings: dict[str, Any] = {}
     started_at: datetime
     pid: int = 0

@@ -49,7 +49,7 @@ from ralph.verification import Verification
 from ralph.verifiers.base import Verifier
 from ralph.workspace.base import NoWorkspace, Workspace
 
-__all__ = ["Runner"]
+__all__ = ["Runner", "new_run_id"]
 
 
 class Runner:
@@ -61,7 +61,8 @@ class Runner:
         store: where runs are kept; in memory by default, so that nothing outlives the process.
         workspace: the folder that is worked in; without one the agent works in the current folder, and nothing is
             known of what it changes.
-        verifiers: what a claim of completion must pass; each is run once before the first iteration.
+        verifiers: what a claim of completion must pass; those that cost nothing are also asked before the first
+            iteration.
         status_fields: further fields that the agent is asked for, parsed into `StatusReport.fields`.
         strategy: an exit strategy, or the name of a built-in one.
         context: a fresh session of the agent an iteration, or one that goes on.
@@ -160,14 +161,17 @@ class Runner:
 
         return anyio.run(whole)
 
-    async def run(self, task: str) -> RunRecord:
+    async def run(self, task: str, *, run_id: str | None = None) -> RunRecord:
         """Works on a task until a decision ends the run, and returns its record.
+
+        Args:
+            run_id: the run's id, where it is already known; see `new_run_id`.
 
         Raises:
             UsageError: the task is empty, the workspace is in use, a verifier cannot start.
             StoreError: the store cannot keep the run.
         """
-        return await self._loop(await self._begin(task))
+        return await self._loop(await self._begin(task, run_id))
 
     async def resume(self, run_id: str, *, anew: Collection[str] = (), from_checkpoint: bool = False) -> RunRecord:
         """Goes on with a run that was stopped, crashed or paused. One that is completed is returned as it is.
@@ -215,11 +219,11 @@ class Runner:
             await self._stack.enter_async_context(self._parts.executor)
             self._executor_started = True
 
-    async def _begin(self, task: str) -> ActiveRun:
+    async def _begin(self, task: str, run_id: str | None) -> ActiveRun:
         if not task.strip():
             raise UsageError("The task is empty.", "Say what is to be done.")
         parts, stop, now, owner = self._parts, self._new_stop(), self._parts.clock.now(), this_process()
-        run_id = f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
+        run_id = run_id or new_run_id(now)
         parts.workspace.hold(run_id)
         began = monotonic()
         verification = await preflight(parts, parts.redactor(task), stop)
@@ -229,6 +233,7 @@ class Runner:
             id=run_id,
             task=parts.redactor(task),
             workspace=str(parts.workspace.path),
+            origin=str(parts.workspace.origin) if parts.workspace.origin else None,
             settings=self._settings,
             started_at=now,
             pid=owner.pid,
@@ -345,6 +350,11 @@ class Runner:
             self._stops.remove(run.stop)
             self._parts.workspace.release()
         return run.record
+
+
+def new_run_id(now: datetime) -> str:
+    """An id for a run that begins now; ids sort by their time."""
+    return f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
 
 
 def _verified(run: ActiveRun, verification: Verification, *, at: datetime) -> VerificationFinished:

@@ -24,7 +24,7 @@ from ralph.store import open_store
 from ralph.verification import Verdict
 from ralph.verifiers import CommandVerifier, Subject, Verifier, parse_command
 from ralph.verifiers.registry import Materials, verifier_named
-from ralph.workspace import git_folders, open_workspace
+from ralph.workspace import Workspace, git_folders, open_workspace
 
 __all__ = [
     "EXECUTORS",
@@ -45,6 +45,7 @@ def runner_for(
     settings: Settings,
     *,
     workspace: Path,
+    origin: Path | None = None,
     hooks: Sequence[Hooks] = (),
     executor: Executor | None = None,
     progress: Progress | None = None,
@@ -53,6 +54,7 @@ def runner_for(
     """A runner with everything that the settings say; nothing is started or written yet.
 
     Args:
+        origin: the folder whose worktree the workspace is, where it was made for the run.
         executor: another one than the settings name.
         progress: told how the download of an agent's program goes.
         verifying: told the name of a verifier that is still at work after a moment.
@@ -69,7 +71,7 @@ def runner_for(
         executor=agent,
         breaker=CircuitBreaker(settings.breaker_settings()),
         store=open_store(settings.store),
-        workspace=open_workspace(workspace, noise=settings.noise),
+        workspace=_workspace(settings, workspace, origin),
         verifiers=[_Announced(each, verifying) for each in verifiers] if verifying else verifiers,
         hooks=hooks,
         keywords=[Keyword(**keyword.model_dump()) for keyword in settings.keywords],
@@ -83,9 +85,16 @@ def runner_for(
         model=own.model,
         plan=settings.plan,
         promise=settings.promise,
+        commit=settings.commit,
         settings=frozen_settings(settings, redactor),
         redactor=redactor,
     )
+
+
+def _workspace(settings: Settings, folder: Path, origin: Path | None) -> Workspace:
+    opened = open_workspace(folder, noise=settings.noise, protect=settings.protect, checkpoints=settings.checkpoints)
+    opened.origin = origin
+    return opened
 
 
 class _Build(NamedTuple):

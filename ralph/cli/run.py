@@ -10,6 +10,7 @@ from ralph.cli.options import Folder
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from ralph.config import Settings
     from ralph.display import Display
     from ralph.record import RunRecord
     from ralph.runner import Runner
@@ -34,6 +35,7 @@ _AGENT = "The agent"
 _ENDS = "When it ends"
 _LIMITS = "Limits"
 _TIMES = "Time for one turn of the agent (90s, 15m, 2h)"
+_WORK = "What becomes of the work"
 _ELSE = "Other settings"
 _SIGNALS = {"SIGHUP": 129, "SIGTERM": 143}
 """Any other one is SIGINT."""
@@ -125,6 +127,21 @@ Plan = Annotated[str | None, _setting("--plan", "FILE", _ENDS, "The checklist; e
 Promise = Annotated[
     str | None, _setting("--promise", "TEXT", _ENDS, "What <promise>…</promise> must hold to say: done.")
 ]
+Commit = Annotated[
+    str | None,
+    _setting("--commit", "WHEN", _WORK, "Commit what the run has changed: none, iteration or completion."),
+]
+InWorktree = Annotated[
+    bool,
+    typer.Option("--worktree", rich_help_panel=_WORK, help="Work in a worktree of its own, on a branch ralph/RUN."),
+]
+WorktreeEnd = Annotated[
+    str | None, _setting("--worktree-end", "WHAT", _WORK, "What becomes of it: keep, merge (if completed) or discard.")
+]
+Protect = Annotated[
+    list[str] | None,
+    _setting("--protect", "GLOB", _WORK, "Give these paths back when the agent has changed them; repeatable."),
+]
 Trust = Annotated[
     bool,
     typer.Option("--trust", rich_help_panel=_ELSE, help="Consent to what the workspace's own settings would run."),
@@ -167,6 +184,10 @@ def run(
     verifier: NamedVerifier = None,
     plan: Plan = None,
     promise: Promise = None,
+    commit: Commit = None,
+    worktree: InWorktree = False,
+    worktree_end: WorktreeEnd = None,
+    protect: Protect = None,
     trust: Trust = False,
     store: StoreName = None,
     display: DisplayName = None,
@@ -185,16 +206,33 @@ def run(
     if verify == ["none"]:
         flags |= {"--verify-shell": verify_shell or [], "--verifier": verifier or []}
     settings = read_settings(folder, flags, trust=trust).settings
-    from ralph.cli.assemble import runner_for
     from ralph.cli.prompt import read_prompt
-    from ralph.display import open_display
 
     task = read_prompt(prompt, file)
+    if not worktree:
+        return exit_code(_run_in(folder, settings, task))
+    from ralph.cli.worktree import end_worktree, new_worktree
+
+    if settings.worktree_end == "merge" and settings.commit == "none":
+        settings = settings.model_copy(update={"commit": "completion"})
+    with new_worktree(folder) as made:
+        record = _run_in(made.path, settings, task, origin=folder, run_id=made.run_id)
+    end_worktree(made, settings.worktree_end, record)
+    return exit_code(record)
+
+
+def _run_in(
+    folder: Path, settings: "Settings", task: str, *, origin: Path | None = None, run_id: str | None = None
+) -> "RunRecord":
+    from ralph.cli.assemble import runner_for
+    from ralph.display import open_display
+
     endpoint = settings.executor.base_url
     shown = open_display(settings.display, look_up=look_up(settings.store), endpoint=bool(endpoint))
-    runner = runner_for(settings, workspace=folder, hooks=[shown], progress=shown.progress, verifying=shown.verifying)
-    record = run_to_end(runner, task, shown, endpoint=endpoint)
-    return exit_code(record)
+    runner = runner_for(
+        settings, workspace=folder, origin=origin, hooks=[shown], progress=shown.progress, verifying=shown.verifying
+    )
+    return to_end(runner, lambda: runner.run(task, run_id=run_id), shown, endpoint=endpoint)
 
 
 def run_to_end(runner: "Runner", task: str, display: "Display", *, endpoint: str | None = None) -> "RunRecord":

@@ -18,6 +18,7 @@ def open_workspace(
     *,
     noise: Iterable[str] = (),
     protect: Iterable[str] = (),
+    checkpoints: bool = True,
     state_dir: str | Path | None = None,
 ) -> GitWorkspace | PlainWorkspace:
     """The workspace in a folder: with git where the folder is under git and not ignored, else without.
@@ -26,6 +27,7 @@ def open_workspace(
         noise: globs of paths that say nothing of the agent's work, in addition to the usual caches.
         protect: globs of paths that are given back when the agent has changed them, in addition to what of git would be
             run, and to ralph.toml.
+        checkpoints: whether its state can be held, to be seen and gone back to.
         state_dir: where locks and checkpoints lie; None for the user's state folder.
 
     Raises:
@@ -34,9 +36,13 @@ def open_workspace(
     folder = _folder(path)
     state = Path(state_dir) if state_dir is not None else None
     if (found := find_repository(folder)) is None:
-        return PlainWorkspace(folder, noise=noise, protect=protect, state_dir=state)
-    repository, within = found
-    return GitWorkspace(folder, repository, within=within, noise=noise, protect=protect, state_dir=state)
+        opened = PlainWorkspace(folder, noise=noise, protect=protect, state_dir=state)
+    else:
+        repository, within = found
+        opened = GitWorkspace(folder, repository, within=within, noise=noise, protect=protect, state_dir=state)
+    if not checkpoints:
+        opened.checkpoints = None
+    return opened
 
 
 def git_folders(path: Path) -> tuple[Path, ...]:

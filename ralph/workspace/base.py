@@ -54,10 +54,12 @@ class Workspace:
         state_dir: where the lock lies that keeps other runs out; None for the user's state folder.
 
     Attributes:
+        origin: the folder whose worktree it is, where Ralph made one for the run; None otherwise.
         checkpoints: what holds the files as they were at certain moments; None in a workspace that cannot.
         protection: what gives protected paths back; None in a workspace that has none.
     """
 
+    origin: Path | None = None
     checkpoints: Checkpoints | None = None
     protection: Protection | None = None
 
@@ -113,6 +115,20 @@ class Workspace:
         if self.checkpoints is None:
             raise WorkspaceError(f"{self.path} has no checkpoints.", "Only what Ralph has opened itself has them.")
         return await self.checkpoints.restore(commit, force=force)
+
+    async def commits_since(self, commit: str) -> int:
+        """How many commits were made since a checkpoint; 0 where that cannot be told."""
+        return 0
+
+    async def take_off(self, commit: str) -> str:
+        """Moves the branch that is checked out back to where it was at a checkpoint; the files stay.
+
+        Returns the commit that it was at before, which a private ref keeps; empty where there was nothing to do.
+
+        Raises:
+            WorkspaceError: it cannot be done without dropping other work.
+        """
+        raise WorkspaceError(f"{self.path} has no branch: it is not under git.", "Leave --reset-branch away.")
 
     async def commit(self, since: str, message: str) -> Committed:
         """Commits what differs from a checkpoint to the branch that is checked out. It never raises.

@@ -133,6 +133,15 @@ class Checkpoints:
         """The paths, from the top, that differ now from a checkpoint; none where it is not there any more."""
         return [unquoted(line) for line in await self._compare("--name-only", before=since, after=None, most=LISTED)]
 
+    async def find(self, run_id: str, beginning: str) -> str | None:
+        """The checkpoint of a run whose commit's id begins so; None where there is none, or more than one."""
+        try:
+            ids = await self._index.users("for-each-ref", "--format=%(objectname)", _ref(run_id, ""), max_output=LISTED)
+        except (UnreadableError, OSError):
+            return None
+        alike = {commit for commit in ids if beginning and commit.startswith(beginning)}
+        return alike.pop() if len(alike) == 1 else None
+
     async def restore(self, commit: str, *, force: bool = False) -> Restored:
         """Gives the files back what a checkpoint holds, and takes away what was not there then.
 

@@ -9,6 +9,7 @@ import anyio.to_thread
 
 from ralph.changes import Changes
 from ralph.workspace.base import Snapshot, Workspace, fingerprint, summed
+from ralph.workspace.branch import commits_since, take_off
 from ralph.workspace.checkpoints import Checkpoints
 from ralph.workspace.committing import Committed, commit_paths
 from ralph.workspace.git_program import shown
@@ -80,6 +81,12 @@ class GitWorkspace(Workspace):
         paths = before.files.keys() | after.files.keys() | between.keys()
         changed = (path for path in paths if not _unchanged(path, before, after, between))
         return summed(after, changed, commits=commits, problem=problem)
+
+    async def commits_since(self, commit: str) -> int:
+        return await commits_since(self._repository, commit)
+
+    async def take_off(self, commit: str) -> str:
+        return await take_off(self._repository, commit)
 
     async def commit(self, since: str, message: str) -> Committed:
         try:

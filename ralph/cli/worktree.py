@@ -1,0 +1,66 @@
+"""`ralph run --worktree`: the run works in a worktree of its own, which is kept, merged or discarded at the end."""
+
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ralph.record import RunRecord
+    from ralph.workspace.worktree import End, Worktree
+
+__all__ = ["end_worktree", "new_worktree"]
+
+_NAMED = 5
+
+
+@contextmanager
+def new_worktree(folder: Path) -> "Generator[Worktree]":
+    """A worktree for a run that is about to begin; it goes again where that fails before any work is done.
+
+    Raises:
+        WorkspaceError: there can be none.
+    """
+    import anyio
+
+    from ralph.runner import new_run_id
+    from ralph.workspace.worktree import make_worktree
+
+    made = anyio.run(make_worktree, folder, new_run_id(datetime.now(UTC)))
+    if made.missing:
+        more = f" and {len(made.missing) - _NAMED:,} more" if len(made.missing) > _NAMED else ""
+        _tell(f"Not committed, so not in the worktree: {', '.join(made.missing[:_NAMED])}{more}.")
+    _tell(f"The run works on {made.branch}, in {made.path}.")
+    try:
+        yield made
+    except Exception:
+        _tell(anyio.run(made.discard, None))
+        raise
+
+
+def end_worktree(worktree: "Worktree", how: "End", record: "RunRecord") -> None:
+    """Does with the worktree what is wanted at the end, and tells what became of it."""
+    import anyio
+
+    from ralph.workspace import open_workspace
+
+    async def whole() -> str:
+        if how == "merge":
+            return await worktree.merge(completed=record.stop_reason == "completed")
+        if how == "keep":
+            return worktree.kept()
+        workspace = open_workspace(worktree.path)
+        made = await workspace.checkpoint(record.id, record.iterations, "after", seen=await workspace.snapshot())
+        return await worktree.discard(None if made.problem else made.commit)
+
+    _tell(anyio.run(whole))
+
+
+def _tell(text: str) -> None:
+    """To standard error: standard output is the display's."""
+    from ralph.views import printable
+
+    sys.stderr.write(f"{printable(text)}\n")
+    sys.stderr.flush()

@@ -1,0 +1,155 @@
+"""A run in a worktree of its own: on its own branch, beside what the user has checked out.
+
+At the end its work is kept, merged or discarded. Work that nothing else holds is never deleted: a merge that meets a
+conflict leaves everything as it is, and what is discarded stays in the run's checkpoints.
+"""
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from ralph.errors import WorkspaceError
+from ralph.workspace.hold import state_folder
+from ralph.workspace.repository import Repository, find_repository
+from ralph.workspace.users_git import GitFailedError, UsersGit, under_way_in
+
+__all__ = ["End", "Worktree", "make_worktree"]
+
+End = Literal["keep", "merge", "discard"]
+
+
+@dataclass(frozen=True, slots=True)
+class Worktree:
+    """A worktree that Ralph has made.
+
+    Attributes:
+        run_id: of the run that it was made for.
+        origin: the folder that the user named.
+        top: the worktree.
+        path: the folder in it that corresponds to `origin`: the run's workspace.
+        branch: its own branch.
+        onto: the branch that was checked out in `origin`; None for a detached HEAD.
+        missing: paths in `origin` that are not committed, and so are not in the worktree; at most a few.
+    """
+
+    run_id: str
+    repository: Repository
+    origin: Path
+    top: Path
+    path: Path
+    branch: str
+    onto: str | None
+    missing: tuple[str, ...] = ()
+
+    async def merge(self, *, completed: bool) -> str:
+        """Merges the branch into the one that it came from, and removes it and the worktree then.
+
+        Returns what became of it, with the commands to go on: the work of a run that is not completed is not merged,
+        and neither is what would meet a conflict.
+        """
+        if not completed:
+            return self.kept("The run is not completed, so it is not merged.")
+        try:
+            return await self._merge()
+        except GitFailedError as error:
+            return self.kept(f"It could not be merged: {error}.")
+
+    async def discard(self, checkpoint: str | None) -> str:
+        """Removes worktree and branch, where what they have is held elsewhere. Returns what became of it.
+
+        Args:
+            checkpoint: one that holds all that lies in the worktree; None where there is none.
+        """
+        try:
+            return await self._discard(checkpoint)
+        except GitFailedError as error:
+            return self.kept(f"It could not be discarded: {error}.")
+
+    def kept(self, why: str = "") -> str:
+        """Where the work is, and the commands to go on with."""
+        lines = (
+            f"{why} The work is on {self.branch}, in {self.top}.".strip(),
+            f"  merge it:    git merge {self.branch}",
+            f"  then remove: git worktree remove {self.top} && git branch -d {self.branch}",
+        )
+        return "\n".join(lines)
+
+    async def _merge(self) -> str:
+        git, own = UsersGit(self.repository), UsersGit(self._inside())
+        if await own("status", "--porcelain", "--untracked-files=all"):
+            return self.kept("Not everything in it is committed, so it is not merged.")
+        now = await git("symbolic-ref", "--quiet", "--short", "HEAD", fails=True)
+        if self.onto is None or now != self.onto:
+            return self.kept(f"{self.origin} is not on {self.onto or 'a branch'} any more, so it is not merged.")
+        if under_way := under_way_in(self.repository):
+            return self.kept(f"{under_way.capitalize()} is under way in {self.origin}, so it is not merged.")
+        if not await git("rev-list", "--max-count=1", f"HEAD..{self.branch}"):
+            return await self._remove(f"There is nothing to merge into {self.onto}.")
+        try:
+            await git("merge-tree", "--write-tree", "--name-only", "HEAD", self.branch)
+        except GitFailedError:
+            return self.kept(f"It does not merge into {self.onto} without conflicts, so all is left as it is.")
+        hooks, note = await git.hooks(self.origin)
+        await git(*hooks, "merge", "--quiet", "--no-edit", self.branch)
+        return await self._remove(f"The work is merged{note} into {self.onto}.")
+
+    async def _discard(self, checkpoint: str | None) -> str:
+        git = UsersGit(self.repository)
+        others = ("--not", "HEAD", f"--exclude={self.branch}", "--branches")
+        work = await git("rev-list", "--max-count=1", self.branch, *others) or await UsersGit(self._inside())(
+            "status", "--porcelain", "--untracked-files=all"
+        )
+        if work and checkpoint is None:
+            return self.kept("No checkpoint holds all of it, so it is not discarded.")
+        await git("worktree", "remove", "--force", str(self.top))
+        await git("branch", "--quiet", "-D", self.branch)
+        held = f" Its checkpoints still have the work: `git branch NAME {checkpoint}` brings it back." if work else ""
+        return f"The worktree and {self.branch} are discarded.{held}"
+
+    async def _remove(self, said: str) -> str:
+        """Removes worktree and branch, whose work is elsewhere now."""
+        git = UsersGit(self.repository)
+        try:
+            await git("worktree", "remove", str(self.top))
+            await git("branch", "--quiet", "--delete", self.branch)
+        except GitFailedError as error:
+            return f"{said} {self.kept(f'The worktree stays: {error}.')}"
+        return f"{said} The worktree is removed."
+
+    def _inside(self) -> Repository:
+        """The worktree as a repository of its own."""
+        found = find_repository(self.top)
+        if found is None:
+            raise GitFailedError("it is no worktree any more")
+        return found[0]
+
+
+async def make_worktree(folder: Path, run_id: str, *, state_dir: Path | None = None) -> Worktree:
+    """A worktree at the commit that is checked out, in the user's state folder, on the branch `ralph/<run>`.
+
+    Raises:
+        WorkspaceError: the folder is not under git, has no commit yet, or git refuses.
+    """
+    found = find_repository(folder)
+    if found is None:
+        raise WorkspaceError(f"{folder} is not under git, so it can have no worktree.", "Leave --worktree away.")
+    repository, within = found
+    git = UsersGit(repository)
+    branch, top = f"ralph/{run_id}", (state_dir or state_folder()) / "worktrees" / run_id
+    if not await git("rev-parse", "--quiet", "--verify", "HEAD^{commit}", fails=True):
+        raise WorkspaceError(f"{repository.top} has no commit yet, so it can have no worktree.", "Make one first.")
+    onto = await git("symbolic-ref", "--quiet", "--short", "HEAD", fails=True)
+    missing = (await git("status", "--porcelain", "--", *([within] if within else []), fails=True)).splitlines()
+    try:
+        top.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        hooks, _ = await git.hooks(folder)
+        await git(*hooks, "worktree", "add", "--quiet", "-b", branch, str(top), "HEAD")
+        path = top / within
+        path.mkdir(parents=True, exist_ok=True)
+    except (GitFailedError, OSError) as error:
+        shutil.rmtree(top, ignore_errors=True)
+        raise WorkspaceError(
+            f"No worktree can be made of {repository.top}: {error}.", "Leave --worktree away."
+        ) from error
+    return Worktree(run_id, repository, folder, top, path, branch, onto or None, tuple(line[3:] for line in missing))
