@@ -44,7 +44,8 @@ _COUNTED_IN_CHINESE = Around(
     |(?P<n2>\d{{1,6}}|[一二兩两三四五六七八九十])\s?[個个]\s?(?:文件|檔案|档案)\s?(?:已|被|已被)?(?P<how2>{_CHINESE})""",
     before=60,
     after=60,
-    needed=r"[\d一二兩两三四五六七八九十]",
+    needed=r"[\d一二兩两三四五六七八九十]\s?[個个]?\s?新?(?:文件|檔案|档案)",
+    near=12,
 )
 _NOT_YET = re.compile(r"\b(?:not|no|never|will|would|should|must|to|be|could|can|may|need|needs)\s(?:be\s)?$")
 
