@@ -560,7 +560,7 @@ breakers = st.sampled_from([BreakerState(), OPEN, BreakerState(state="half_open"
     st.lists(cases(), min_size=1, max_size=12),
     breakers,
     st.sampled_from([None, CLAIM, DOUBTED]),
-    st.sampled_from([None, PASSED, REFUTED]),
+    st.sampled_from([None, PASSED, REFUTED, UNKNOWN, CUT_SHORT]),
     st.sampled_from([None, ITERATIONS, CALLS]),
 )
 def test_what_holds_for_any_decision(
@@ -579,7 +579,8 @@ def test_what_holds_for_any_decision(
         assert all(each.why for each in considered)
         if isinstance(decision, Complete):
             assert claim is not None
-            assert verification is not REFUTED
+            assert verification not in (REFUTED, CUT_SHORT)
+            assert verification is not UNKNOWN or tally.confirming
             assert decision.verified is (verification is PASSED)
             assert not claim.doubts or tally.confirming
         if isinstance(decision, Pause):
