@@ -48,7 +48,7 @@ __all__ = [
     "extract_work_summary",
 ]
 
-LANGUAGES = ("en", "zh", "es")
+LANGUAGES = ("en", "zh", "es", "de")
 
 SIGNALS_KEPT = 500
 """Signals that one detector may give of one reply; what it finds beyond is not looked at."""

@@ -43,7 +43,7 @@ _LOOKED_AT = 12
 _SHARES: tuple[Role, ...] = ("part", "pieced", "following")
 _NOT_FINAL: tuple[Role, ...] = ("obstacle", "blocked", "halted", "limit", "fatal", "plea", "yours")
 """What a report on finished work has nowhere."""
-_KNOWN = pattern(r"\bthe\b|\b(?:el|los|las)\b|[\u3400-\u9fff]{2}")
+_KNOWN = pattern(r"\bthe\b|\b(?:el|los|las)\b|\b(?:der|das|und)\b|[\u3400-\u9fff]{2}")
 """What a reply has that is written in a language whose words are known: of others nobody can say what is left open."""
 _NEWS = frozenset({"now", "is now", "are now", "no longer", "ahora", "ya no", "不再"})
 """What tells of a new state, which may be one of several."""

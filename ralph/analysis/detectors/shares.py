@@ -29,10 +29,12 @@ _BACK = 80
 _LOOKED_AT = 10
 _COUNTS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _WORDS, _SEVERAL = "|".join(_COUNTS[1:]), "|".join(_COUNTS[2:])
-_OF_ALL = pattern(rf"(?<![\w.,/-])(\d{{1,5}}|{_SEVERAL}) (?:out )?of (?:the |all )?(\d{{1,5}}|{_WORDS})(?![\w.,]\d)\b")
-_OF_A_NUMBER = pattern(rf" of (?:the |all )?(?:\d|{_WORDS})")
+_OF_ALL = pattern(
+    rf"(?<![\w.,/-])(\d{{1,5}}|{_SEVERAL}) (?:(?:out )?of|von) (?:the |all |den )?(\d{{1,5}}|{_WORDS})(?![\w.,]\d)\b"
+)
+_OF_A_NUMBER = pattern(rf" (?:of|von) (?:the |all |den )?(?:\d|{_WORDS})")
 """What is looked for first: the text up to it holds many numbers."""
-_OUT_OF = pattern(r"(?<![\w.,/-])(\d{1,5}) ?(?:/|of|out of) ?(\d{1,5})(?![\w.,/]\d)\b")
+_OUT_OF = pattern(r"(?<![\w.,/-])(\d{1,5}) ?(?:/|of|out of|von) ?(\d{1,5})(?![\w.,/]\d)\b")
 _TO_GO = pattern(rf"(?<![\w.,])(?:[1-9]\d{{0,3}}|{_WORDS}|several|a few) (?:[a-z-]{{2,20}} ){{0,3}}\Z")
 _PERCENT = pattern(r"(?<![\w.,])\d{1,2}(?:\.\d{1,2})? ?(?:%|percent) of [^.;:]{1,40}\Z")
 

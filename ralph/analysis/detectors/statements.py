@@ -27,8 +27,8 @@ _OPENING = 300
 _SUBJECTS = 6
 """Nouns of a sentence that are looked at, from its beginning."""
 _COPULA = pattern(
-    r"(?:\b(?:is|are|has been|have been|está|están|ha sido|han sido)|'s)[\s*_]{1,4}"
-    r"(?:(?:now|all|also|already|100%|[a-z]{2,12}ly|ya)[\s*_]{1,4}){0,2}\Z"
+    r"(?:\b(?:is|are|has been|have been|está|están|ha sido|han sido|ist|sind|wurde|wurden)|'s)[\s*_]{1,4}"
+    r"(?:(?:now|all|also|already|100%|[a-z]{2,12}ly|ya|jetzt|nun)[\s*_]{1,4}){0,2}\Z"
 )
 _OF_OTHER = pattern(
     r"\b(?:for|of|in|to|with|on|from|by|about|that|which|who|if|when|after|before|until|tests?|is|are|was|were|has|need"

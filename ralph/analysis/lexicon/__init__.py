@@ -40,7 +40,13 @@ def _spanish() -> Lexicon:
     return SPANISH
 
 
-LEXICONS: Mapping[str, Callable[[], Lexicon]] = {"en": _english, "zh": _chinese, "es": _spanish}
+def _german() -> Lexicon:
+    from ralph.analysis.lexicon.german import GERMAN
+
+    return GERMAN
+
+
+LEXICONS: Mapping[str, Callable[[], Lexicon]] = {"en": _english, "zh": _chinese, "es": _spanish, "de": _german}
 """The languages by their codes; the words of one are made when they are first asked for."""
 
 

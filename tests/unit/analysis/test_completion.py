@@ -118,13 +118,13 @@ def test_evidence_points_into_the_reply() -> None:
 # covers: S4-55, S4-56
 def test_further_keywords_are_registered_like_the_built_in_ones() -> None:
     analyzer = ResponseAnalyzer(
-        keywords=[Keyword(text="Ship it"), Keyword(text="fertig", language="de", weight="very_high")]
+        keywords=[Keyword(text="Ship it"), Keyword(text="klaar", language="nl", weight="very_high")]
     )
-    text = "Ship it! Alles ist fertig."
+    text = "Ship it! Alles is klaar."
     found = analyzer.analyze(Output(text=text), StatusMissing(), AnalysisContext())
-    assert found.completion.keywords == ("Ship it", "fertig")
+    assert found.completion.keywords == ("Ship it", "klaar")
     assert found.completion.detected
-    assert (found.points, found.indicators) == (20, ("Ship it", "fertig"))
+    assert (found.points, found.indicators) == (20, ("Ship it", "klaar"))
     assert not analyze_text(text).completion.keywords
     assert not analyze_text("We do not ship it.", analyzer=analyzer).completion.keywords
 
