@@ -50,6 +50,7 @@ async def _listen(runner: "Runner", display: "Display", *, task_status: anyio.ab
         runner.cancel(signal.Signals(first).name)
         with anyio.move_on_after(_PATIENCE):
             _die(await anext(signals))
+        display.note("It did not end in time and is killed. What is not in the store yet is lost; the rest is kept.")
         _die(first)
 
 

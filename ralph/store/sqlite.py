@@ -18,8 +18,10 @@ __all__ = ["SqliteFile"]
 BUSY_TIMEOUT = 3.0
 """Seconds to wait for another process's transaction; each of ours takes less than a millisecond."""
 
-PATIENCE = 60.0
-"""The same for what comes of a run: somebody's look at the file or a backup of it must not end a night's work."""
+PATIENCE = 1.0
+"""The same for what comes of a run, which is tried again for as long as it takes: somebody's look at the file or a
+backup of it must not end a night's work, and a person who wants the run to end must not wait for it either.
+"""
 
 _FAULTS_SHOWN = 5
 

@@ -11,7 +11,7 @@ import pytest
 
 import ralph.journal
 from ralph.errors import StoreError
-from ralph.events import Diagnosed, Event, MessageReceived, MessageStreamed, Resumed
+from ralph.events import Diagnosed, Event, MessageReceived, MessageStreamed, Paused, Resumed
 from ralph.hooks import Hooks
 from ralph.journal import Journal
 from ralph.record import IterationRecord, RunRecord
@@ -284,3 +284,117 @@ async def test_a_hook_may_be_put_on_the_object(store: Watched) -> None:
     hooks.on_event = hear
     await Journal(store, "r", 0, [hooks]).commit(FACT)
     assert heard == ["resumed"]
+
+
+class Troubled(Watched):
+    """Cannot be written for as long as `trouble` holds an error."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.trouble: StoreError | None = StoreError("The disk is full.", "Make room.", passing=True)
+        self.tries = 0
+        self.before = self.refuse
+
+    async def refuse(self) -> None:
+        self.tries += 1
+        if self.trouble is not None:
+            raise self.trouble
+
+
+@pytest.fixture
+async def troubled() -> Troubled:
+    store = Troubled()
+    await store.create(RunRecord(id="r", task="t", started_at=AT))
+    return store
+
+
+async def test_a_store_that_cannot_be_written_for_now_is_waited_for_and_nothing_is_lost(troubled: Troubled) -> None:
+    told = Told()
+    async with flushing(troubled, told) as journal, anyio.create_task_group() as group:
+        journal.note(message("one"))
+        group.start_soon(journal.commit, FACT)
+        await told.until(1)
+        journal.note(message("two"))
+        [paused] = told.events
+        assert isinstance(paused, Paused)
+        assert (paused.seq, paused.until, "disk is full" in paused.reason) == (0, None, True)
+        troubled.trouble = None
+        await told.until(5)
+    assert [event.type for event in told.events if not event.seq] == ["paused", "resumed"]
+    assert await troubled.kept() == [said for said in told.said if said[0]], "what is told is kept, in that order"
+
+
+async def test_a_person_who_wants_the_end_waits_for_no_store_and_is_told_what_is_not_kept(troubled: Troubled) -> None:
+    told = Told()
+    journal = Journal(troubled, "r", 0, [told])
+
+    async def in_a_hurry() -> None:
+        await told.until(1)
+        journal.hurry()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(in_a_hurry)
+        with anyio.fail_after(5), pytest.raises(StoreError) as raised:
+            journal.note(message("one"))
+            await journal.commit(FACT)
+    text = str(raised.value)
+    assert "The disk is full." in text
+    assert "Not kept: 2 events" in text
+    assert "ralph resume r" in text
+    tries = troubled.tries
+    with pytest.raises(StoreError):
+        await journal.commit(FACT)
+    assert troubled.tries == tries, "it is not tried for ever"
+
+
+async def test_a_cancellation_does_not_wait_for_a_store_and_leaves_what_was_pending(troubled: Troubled) -> None:
+    told = Told()
+    journal = Journal(troubled, "r", 0, [told])
+    journal.note(message("one"))
+    with anyio.move_on_after(0.2) as scope:
+        await journal.commit(FACT)
+    assert scope.cancelled_caught
+    troubled.trouble = None
+    await journal.commit(FACT)
+    assert await troubled.kept() == [(1, "one"), (2, "resumed")]
+
+
+async def test_what_a_lost_answer_hides_is_asked_for_again_in_the_same_words(troubled: Troubled) -> None:
+    asked: list[list[int]] = []
+
+    async def noted() -> None:
+        if troubled.tries < 3:
+            await Troubled.refuse(troubled)
+
+    class Words(Hooks):
+        async def on_event(self, event: Event) -> None:
+            journal.note(message("more"))
+
+    troubled.before = noted
+    append = troubled.append
+
+    async def watched(run_id: str, events: Sequence[Event], **more: Any) -> None:
+        asked.append([event.seq for event in events])
+        await append(run_id, events, **more)
+
+    troubled.append = watched  # type: ignore[method-assign]
+    journal = Journal(troubled, "r", 0, [Words()])
+    await journal.commit(FACT, FACT)
+    assert len(asked) > 2
+    assert set(map(tuple, asked)) == {(1, 2)}, "else nobody could tell whether it went through the first time"
+
+
+async def test_a_store_that_fails_in_the_background_tells_whoever_can_end_the_work(store: Watched) -> None:
+    failures: list[StoreError] = []
+
+    async def refuse() -> None:
+        raise StoreError("It is no store any more.")
+
+    store.before = refuse
+    async with flushing(store) as journal:
+        journal.failed = failures.append
+        journal.note(message("one"))
+        with anyio.fail_after(5):
+            while not failures:
+                await anyio.sleep(0.01)
+    assert "no store" in str(failures[0])
