@@ -55,7 +55,7 @@ _ENDINGS = (
     "|yaml|yml|toml|ini|cfg|conf|env|md|mdx|rst|txt|xml|csv|lock|gradle|properties|proto|graphql|prisma|tf|svg|png|ico|plist"
     "|xcconfig|csproj|sln|gemspec|cmake|mk"
 )
-_ENDING = rf"\.(?:{_ENDINGS})\b(?![/(])"
+_ENDING = rf"\.(?=[a-z])(?:{_ENDINGS})\b(?![/(])"
 _ENDS = pattern(_ENDING)
 _NAME = rf"/?(?:[\w.@-]{{1,60}}/){{0,12}}[\w.-]{{1,80}}{_ENDING}"
 _NAMES = pattern(_NAME)
