@@ -11,7 +11,7 @@ from ralph.breaker import CircuitBreaker
 from ralph.config import ExecutorSettings, Settings
 from ralph.confinement import Confinement
 from ralph.environment import Variables
-from ralph.errors import UnknownNameError
+from ralph.errors import UnknownNameError, UsageError
 from ralph.executors.base import Executor, Timeouts
 from ralph.executors.permissions import PermissionPolicy
 from ralph.executors.provision_fetch import Progress
@@ -193,6 +193,8 @@ def verifiers_for(
         rounds=settings.verify_rounds,
     )
     none = settings.verify == (_NONE,)
+    if _NONE in settings.verify and not none:
+        raise UsageError("--verify none stands beside other commands.", "Leave out the one or the others.")
     commands = [*(() if none else map(parse_command, settings.verify)), *settings.verify_shell]
     programs = [
         CommandVerifier(command, timeout=materials.timeout, redactor=redactor, confinement=materials.confinement)

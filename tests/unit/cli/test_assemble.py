@@ -64,6 +64,11 @@ def test_a_review_is_the_default_where_nothing_else_is_named(settings: dict[str,
     assert [verifier.before_run for verifier in verifiers] == [name != "review" for name in names]
 
 
+def test_nothing_and_something_at_once_is_refused() -> None:
+    with pytest.raises(UsageError, match="--verify none"):
+        verifiers_for(Settings(verify=("none", "pytest")), ScriptedExecutor(), Redactor())
+
+
 async def test_a_review_takes_as_many_rounds_as_are_set_and_is_announced_like_any_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
