@@ -85,8 +85,9 @@ class PostgresDatabase(Database):
 
     @property
     def place(self) -> str:
-        host = self.url.query.get("host")
-        shown = self.url.set(drivername="postgresql", password=None, query={"host": host} if host else {})
+        url, host = self.url, self.url.query.get("host")
+        query = {"host": host} if host else {}
+        shown = URL.create("postgresql", url.username, None, url.host, url.port, url.database, query)
         return shown.render_as_string() + (f" (schema {self.schema})" if self.schema != SCHEMA else "")
 
     def connect(self) -> Connection:
@@ -158,7 +159,7 @@ class PostgresDatabase(Database):
 
     def _said(self, error: Exception) -> str:
         """The database's own words in one line, without the password."""
-        said = " ".join(str(_cause(error)).split())[:400].rstrip(".")
+        said = " ".join(str(_cause(error)).split())[:400].rstrip(".?")
         password = self.url.password
         return said.replace(str(password), "***") if password else said
 

@@ -187,9 +187,10 @@ class SqlStore(Store):
         try:
             if self._doubt is not None and self._doubt[0] == call:
                 doubt = self._doubt[1]
-                if tables.was_committed(doubt.mark):
-                    return doubt.result
+                committed = tables.was_committed(doubt.mark)
                 self._doubt = None
+                if committed:
+                    return doubt.result
             return call.on(tables)
         except (InDoubtError, *self._database.errors) as error:
             if isinstance(error, InDoubtError) or self._database.is_lost(error):

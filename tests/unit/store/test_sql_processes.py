@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from ralph.errors import OwnershipLostError
 from ralph.store import open_store
+from ralph.testing.store_samples import sample_event, sample_run
 
 WRITER = """
 import sys, anyio
@@ -17,7 +19,7 @@ from ralph.testing.store_conformance import sample_event, sample_iteration, samp
 PATH, RUN, FIRST, LAST = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 
 def brought(number):
-    events = [sample_event(number * 50 + step, "x" * 999, run_id=RUN, iteration=number) for step in range(50)]
+    events = [sample_event(number * 50 - step, "x" * 999, run_id=RUN, iteration=number) for step in range(50)]
     run = sample_run(RUN).model_copy(update={"iterations": number})
     return {"events": events, "iteration": sample_iteration(number, run_id=RUN), "run": run}
 
@@ -101,25 +103,91 @@ async def test_nothing_that_was_acknowledged_is_lost_when_the_writer_is_killed(t
         assert events == dict.fromkeys(numbers, 50)
 
 
-@pytest.mark.timeout(120)
-async def test_processes_that_share_a_new_file_neither_lose_nor_double_anything(tmp_path):
-    path, names = tmp_path / "new" / "ralph.db", ["a", "b", "c", "d"]
-    said = finish([Writer(path, name, 1, 100) for name in names])
-    assert said == [[str(number) for number in range(1, 101)]] * len(names)
-    for name in names:
-        iterations, numbers, events = await kept(path, name)
-        assert iterations == 100
-        assert numbers == list(range(1, 101))
+@pytest.fixture(params=["sqlite", "postgres"])
+def place(request, tmp_path):
+    """A store that is not there yet."""
+    return tmp_path / "new" / "ralph.db" if request.param == "sqlite" else request.getfixturevalue("postgres_url")
+
+
+async def test_nothing_is_lost_on_a_server_when_its_client_is_killed(postgres_url):
+    done = 0
+    for patience in (1, 17, 5):
+        writer = Writer(postgres_url, "run-1", done + 1, 1_000_000)
+        writer.begin()
+        heard = [writer.stdout.readline() for _ in range(patience)]
+        writer.process.kill()
+        acknowledged = int([*heard, *writer.said()][-1])
+        iterations, numbers, events = await kept(postgres_url, "run-1")
+        done = numbers[-1]
+        assert acknowledged <= done <= acknowledged + 1
+        assert iterations == done
+        assert numbers == list(range(1, done + 1))
         assert events == dict.fromkeys(numbers, 50)
 
 
-async def test_of_two_writers_of_one_run_one_is_refused(tmp_path):
-    path = tmp_path / "ralph.db"
-    finish([Writer(path, "run-1", 1, 3)])
-    said = finish([Writer(path, "run-1", 4, 60) for _ in range(2)])
+@pytest.mark.timeout(120)
+async def test_processes_that_share_a_new_store_neither_lose_nor_double_anything(place):
+    names = ["a", "b", "c", "d"]
+    said = finish([Writer(place, name, 1, 60) for name in names])
+    assert said == [[str(number) for number in range(1, 61)]] * len(names)
+    for name in names:
+        iterations, numbers, events = await kept(place, name)
+        assert iterations == 60
+        assert numbers == list(range(1, 61))
+        assert events == dict.fromkeys(numbers, 50)
+    async with open_store(str(place)) as store:
+        assert await store.check() == (len(names), ())
+
+
+async def test_of_two_writers_of_one_run_one_is_refused(place):
+    finish([Writer(place, "run-1", 1, 3)])
+    said = finish([Writer(place, "run-1", 4, 60) for _ in range(2)])
     refused = [lines[-1] for lines in said if lines[-1].startswith("refused:")]
     assert len(refused) == 1
     assert "Another process" in refused[0]
-    _, numbers, events = await kept(path, "run-1")
+    _, numbers, events = await kept(place, "run-1")
     assert numbers == list(range(1, 61))
     assert events == dict.fromkeys(numbers, 50)
+
+
+TAKER = """
+import sys, anyio
+from ralph.errors import RunOwnedError
+from ralph.store import open_store
+
+async def main():
+    async with open_store(sys.argv[1]) as store:
+        print("ready", flush=True)
+        sys.stdin.readline()
+        try:
+            await store.acquire("run-1", sys.argv[2])
+            print("mine", flush=True)
+        except RunOwnedError:
+            print("owned", flush=True)
+
+anyio.run(main)
+"""
+
+
+def taker(place, token):
+    words = (sys.executable, "-c", TAKER, str(place), token)
+    return subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+async def test_of_processes_that_take_a_run_at_once_one_gets_it(place):
+    async with open_store(str(place)) as store:
+        await store.create(sample_run())
+        takers = [taker(place, token) for token in "abcd"]
+        for each in takers:
+            assert each.stdout
+            assert each.stdout.readline() == "ready\n"
+        for each in takers:
+            assert each.stdin
+            each.stdin.write("go\n")
+            each.stdin.flush()
+        said = [each.communicate()[0] for each in takers]
+        assert sorted(said) == ["mine\n", "owned\n", "owned\n", "owned\n"]
+        winner = "abcd"[said.index("mine\n")]
+        await store.append("run-1", [sample_event(1)], owner=winner)
+        with pytest.raises(OwnershipLostError):
+            await store.append("run-1", [sample_event(2)], owner="x")

@@ -1,0 +1,252 @@
+"""What a store on a PostgreSQL server promises beyond what every store does: a lost connection, its URL, its schema."""
+
+import asyncio
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import anyio
+import anyio.abc
+import psycopg
+import pytest
+from psycopg import sql
+from sqlalchemy import make_url
+
+from ralph.errors import StoreError, StoreUnusableError, UsageError
+from ralph.store import open_store, postgres
+from ralph.testing.store_samples import sample_event, sample_iteration, sample_request, sample_run
+
+
+async def kept(store):
+    """The numbers of events and iterations."""
+    events = [event.seq async for event in store.events("run-1")]
+    return events, [it.number async for it in store.iterations("run-1")]
+
+
+def driver(url):
+    """The URL without the word that only Ralph understands, and that word."""
+    parsed = make_url(url)
+    return parsed.difference_update_query(["schema"]).render_as_string(hide_password=False), str(parsed.query["schema"])
+
+
+async def test_a_server_that_is_gone_for_a_while_loses_and_doubles_nothing(own_postgres):
+    async with open_store(own_postgres.get_uri()) as store:
+        await store.create(sample_run(), owner="me")
+        await store.append("run-1", [sample_event(1)], iteration=sample_iteration(1), owner="me")
+        await anyio.to_thread.run_sync(own_postgres.stop)
+        second: dict[str, Any] = {"events": [sample_event(2)], "iteration": sample_iteration(2), "owner": "me"}
+        for _ in range(2):
+            with pytest.raises(StoreError, match="Check that its server runs") as raised:
+                await store.append("run-1", **second)
+            assert raised.value.passing
+        await anyio.to_thread.run_sync(own_postgres.start)
+        await store.append("run-1", **second)
+        assert await kept(store) == ([1, 2], [1, 2])
+
+
+async def test_a_server_that_was_started_anew_meanwhile_is_not_even_noticed(own_postgres):
+    async with open_store(own_postgres.get_uri()) as store:
+        await store.create(sample_run(), owner="me")
+        for number, work in enumerate((store.append, store.append), 1):
+            await anyio.to_thread.run_sync(own_postgres.stop)
+            await anyio.to_thread.run_sync(own_postgres.start)
+            await work("run-1", [sample_event(number)], iteration=sample_iteration(number), owner="me")
+        assert await kept(store) == ([1, 2], [1, 2])
+
+
+class Wire:
+    """A socket before a server's, which cuts the connection at a commit: before it got there ("question"), or its
+    answer. After `last` cuts nobody gets through any more until it is open again.
+    """
+
+    def __init__(self, folder: Path, url: str) -> None:
+        parsed = make_url(url)
+        self.url = parsed.update_query_dict({"host": str(folder)}).render_as_string()
+        self._path = folder / ".s.PGSQL.5432"
+        self._server = f"{parsed.query['host']}/.s.PGSQL.5432"
+        self.cut = ""
+        self.cuts = 0
+        self.last = 0
+        self.open = True
+
+    async def carry(self, client: anyio.abc.SocketStream) -> None:
+        async with client:
+            if self.open:
+                async with await anyio.connect_unix(self._server) as server, anyio.create_task_group() as tasks:
+                    tasks.start_soon(self._pass_on, server, client, tasks.cancel_scope)
+                    await self._pass_on(client, server, tasks.cancel_scope)
+
+    async def _pass_on(
+        self, source: anyio.abc.SocketStream, target: anyio.abc.SocketStream, whole: anyio.CancelScope
+    ) -> None:
+        with suppress(anyio.EndOfStream, anyio.BrokenResourceError):
+            while self.passes(data := await source.receive()):
+                await target.send(data)
+        whole.cancel()
+
+    def passes(self, data: bytes) -> bool:
+        if self.cut == "answer now" or (self.cut == "question" and b"COMMIT" in data):
+            self.cut = ""
+            self.cuts += 1
+            self.open = self.cuts != self.last
+            return False
+        if self.cut == "answer" and b"COMMIT" in data:
+            self.cut = "answer now"
+        return True
+
+
+@pytest.fixture
+async def wire(postgres_url, tmp_path_factory):
+    wire = Wire(tmp_path_factory.mktemp("w"), postgres_url)
+    async with await anyio.create_unix_listener(wire._path) as listener:
+        serving = asyncio.create_task(listener.serve(wire.carry))
+        yield wire
+        serving.cancel()
+        with suppress(asyncio.CancelledError):
+            await serving
+
+
+@pytest.mark.parametrize("cut", ["question", "answer"])
+async def test_a_commit_whose_answer_got_lost_is_done_once(wire, cut):
+    async with open_store(wire.url) as store:
+        await store.create(sample_run(), owner="me")
+        for number in range(1, 4):
+            wire.cut = cut
+            await store.append("run-1", [sample_event(number)], iteration=sample_iteration(number), owner="me")
+            assert wire.cuts == number
+        wire.cut = cut
+        assert await store.ask("run-1", sample_request()) == 1
+        assert wire.cuts == 4
+        assert await kept(store) == ([1, 2, 3], [1, 2, 3])
+        assert len(await store.requests("run-1")) == 1
+
+
+@pytest.mark.parametrize("cut", ["question", "answer"])
+async def test_a_commit_in_doubt_that_is_asked_for_again_later_is_done_once(wire, cut):
+    async with open_store(wire.url) as store:
+        await store.create(sample_run(), owner="me")
+        first: dict[str, Any] = {"events": [sample_event(1)], "iteration": sample_iteration(1), "owner": "me"}
+        wire.cut, wire.last = cut, 1
+        for _ in range(2):
+            with pytest.raises(StoreError) as raised:
+                await store.append("run-1", **first)
+            assert raised.value.passing
+        wire.open = True
+        await store.append("run-1", **first)
+        assert await kept(store) == ([1], [1])
+        with pytest.raises(StoreError, match="already holds"):
+            await store.append("run-1", **first)
+
+
+async def test_waiting_for_another_process_holds_nobody_else_up(postgres_url):
+    ticks = 0
+
+    async def tick():
+        nonlocal ticks
+        while True:
+            ticks += 1
+            await anyio.lowlevel.checkpoint()
+
+    url, schema = driver(postgres_url)
+    async with open_store(postgres_url) as store, anyio.create_task_group() as tasks:
+        await store.create(sample_run())
+        with psycopg.connect(url) as other:
+            other.execute(sql.SQL("SELECT * FROM {} FOR UPDATE").format(sql.Identifier(schema, "owners")))
+            tasks.start_soon(tick)
+            tasks.start_soon(store.append, "run-1", [sample_event(1)])
+            while ticks < 1000:
+                await anyio.lowlevel.checkpoint()
+            counted = sql.SQL("SELECT count(*) FROM {}").format(sql.Identifier(schema, "events"))
+            assert other.execute(counted).fetchone() == (0,)
+        with anyio.fail_after(20):
+            while not await store.last_seq("run-1"):
+                await anyio.lowlevel.checkpoint()
+        tasks.cancel_scope.cancel()
+
+
+async def test_a_lock_that_is_not_given_up_is_told_of(postgres_url, monkeypatch):
+    monkeypatch.setattr(postgres, "PATIENCE", 0.05)
+    url, schema = driver(postgres_url)
+    async with open_store(postgres_url) as store:
+        await store.create(sample_run())
+        with psycopg.connect(url) as other:
+            other.execute(sql.SQL("SELECT * FROM {} FOR UPDATE").format(sql.Identifier(schema, "owners")))
+            with pytest.raises(StoreError, match="another process keeps it locked") as raised:
+                await store.append("run-1", [sample_event(1)])
+        assert raised.value.passing
+        await store.append("run-1", [sample_event(1)])
+
+
+async def test_commits_wait_for_the_disk_whatever_the_user_has_set(postgres_server, postgres_url):
+    url, _ = driver(postgres_url)
+    with psycopg.connect(url, autocommit=True) as admin:
+        admin.execute("CREATE ROLE hasty LOGIN SUPERUSER")
+        admin.execute("ALTER ROLE hasty SET synchronous_commit = off")
+    database = postgres.PostgresDatabase.named(postgres_url.replace("postgres:@", "hasty:@"))
+    with database.connect() as connection:
+        assert connection.exec_driver_sql("SELECT current_user, current_setting('synchronous_commit')").one() == (
+            "hasty",
+            "on",
+        )
+
+
+async def test_a_database_that_has_no_room_for_every_character_is_refused(postgres_server):
+    url = postgres_server.get_uri()
+    with psycopg.connect(url, autocommit=True) as admin:
+        admin.execute("CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
+    with pytest.raises(StoreUnusableError, match=r"encoding is LATIN1.*createdb"):
+        await open_store(postgres_server.get_uri(database="latin")).__aenter__()
+
+
+async def test_tables_of_others_are_left_alone(postgres_url):
+    url, schema = driver(postgres_url)
+    with psycopg.connect(url, autocommit=True) as admin:
+        admin.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(schema)))
+        admin.execute(sql.SQL("CREATE TABLE {} (url text)").format(sql.Identifier(schema, "bookmarks")))
+    with pytest.raises(StoreUnusableError, match="not one that Ralph made"):
+        await open_store(postgres_url).__aenter__()
+    with psycopg.connect(url) as admin:
+        found = admin.execute("SELECT tablename FROM pg_tables WHERE schemaname = %s", (schema,)).fetchall()
+    assert found == [("bookmarks",)]
+
+
+@pytest.mark.parametrize(
+    ("url", "problem"),
+    [
+        ("postgresql://u:sesame@127.0.0.1:1/runs", r"postgresql://u@127\.0\.0\.1:1/runs cannot be used.*refused"),
+        ("postgres://u:sesame@127.0.0.1:1/runs?password=sesame", r"postgresql://u@127\.0\.0\.1:1/runs "),
+        ("postgresql://u:sesame@127.0.0.1:1/runs?sslmode=sesame", "sslmode"),
+        ("postgresql://u:sesame@127.0.0.1:1/runs?speed=sesame", "speed"),
+    ],
+)
+async def test_a_server_that_cannot_be_reached_is_named_without_the_password(url, problem):
+    with pytest.raises(StoreUnusableError, match=problem) as raised:
+        await open_store(url).__aenter__()
+    said = str(raised.value)
+    assert "\n" not in said
+    assert "sesame" not in said
+    assert raised.value.remedy
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://u:sesame@h:port/db",
+        "postgresql://u:sesame@h/db?schema=a;drop",
+        "postgresql://u:sesame@h/db?schema=a&schema=b",
+    ],
+)
+def test_a_url_that_makes_no_sense_is_refused_without_the_password(url):
+    with pytest.raises(UsageError) as raised:
+        open_store(url)
+    assert "sesame" not in str(raised.value)
+    assert urlsplit(url).scheme in str(raised.value) or "schema" in str(raised.value)
+
+
+async def test_a_user_that_may_not_make_the_schema_is_told_so(postgres_url):
+    url, _ = driver(postgres_url)
+    with psycopg.connect(url, autocommit=True) as admin:
+        admin.execute("CREATE ROLE guest LOGIN")
+    with pytest.raises(StoreUnusableError, match=r"may not do that.*Grant"):
+        await open_store(postgres_url.replace("postgres:@", "guest:@")).__aenter__()
