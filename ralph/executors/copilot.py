@@ -12,10 +12,13 @@ from ralph.executors.base import Executor, Turn
 from ralph.executors.permissions import PermissionPolicy
 from ralph.executors.provision_fetch import Progress
 
-__all__ = ["NO_KEY", "CopilotExecutor"]
+__all__ = ["LOOKING", "NO_KEY", "CopilotExecutor"]
 
 NO_KEY = "ralph-local-no-key"
 """Copilot hides the key wherever it occurs in what it says, so that it must not be a short word."""
+
+LOOKING = ("glob", "grep", "rg", "view")
+"""The tools of a turn that only looks. What they may read is the policy's."""
 
 _LOGINS = ("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN")
 """In the order in which Copilot takes them."""

@@ -25,7 +25,7 @@ from typing import Any, ClassVar, Literal
 
 from ralph.errors import ExecutorUnavailableError
 from ralph.executors.base import Turn, within_time
-from ralph.executors.copilot import NO_KEY, CopilotExecutor
+from ralph.executors.copilot import LOOKING, NO_KEY, CopilotExecutor
 from ralph.executors.copilot_events import classify_failure
 from ralph.executors.copilot_flags import permission_flags
 from ralph.executors.copilot_turn import Ending, Listener
@@ -82,9 +82,14 @@ class CopilotCLIExecutor(CopilotExecutor):
             str(self._program),
             *("--output-format", "json", "--no-ask-user", "--no-auto-update", "--no-color"),
             *("--session-id", turn.transcript.session_id or ""),
-            *permission_flags(self.policy(turn), turn.workspace),
-            *(["--no-custom-instructions"] if turn.read_only else []),
+            *self._flags(turn),
         ]
+
+    def _flags(self, turn: Turn) -> list[str]:
+        if not turn.read_only:
+            return permission_flags(self.policy(turn), turn.workspace)
+        looking = permission_flags(self.policy(turn), turn.workspace, readers=LOOKING)
+        return [*looking, "--no-custom-instructions"]
 
     def environment(self, turn: Turn) -> dict[str, str]:
         """The whole environment. With an endpoint of one's own, the CLI talks to nobody else."""

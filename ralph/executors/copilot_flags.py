@@ -8,7 +8,7 @@ pattern that is to deny
 something and for which the CLI has no flag is refused at the start rather than passed over.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ralph.errors import UsageError
@@ -16,12 +16,15 @@ from ralph.executors.permissions import DENIED_COMMANDS, PermissionPolicy
 
 __all__ = ["permission_flags"]
 
-_READERS = "view,grep,rg,glob,skill,web_fetch"
+_READERS = ("view", "grep", "rg", "glob", "skill", "web_fetch")
 _METADATA = ("http://169.254.169.254", "http://metadata.google.internal")
 
 
-def permission_flags(policy: PermissionPolicy, workspace: Path) -> list[str]:
+def permission_flags(policy: PermissionPolicy, workspace: Path, *, readers: Sequence[str] = _READERS) -> list[str]:
     """The command line's part that makes the CLI keep the policy.
+
+    Args:
+        readers: the tools that the mode "read-only" leaves.
 
     Raises:
         UsageError: a pattern to deny that the CLI cannot keep.
@@ -32,7 +35,7 @@ def permission_flags(policy: PermissionPolicy, workspace: Path) -> list[str]:
         general = ["--allow-all-tools", "--allow-all-urls", "--disable-builtin-mcps"]
         general += [f"--deny-url={url}" for url in _METADATA]
     if policy.mode == "read-only":
-        general += [f"--available-tools={_READERS}", "--deny-tool=write", "--deny-tool=shell"]
+        general += [f"--available-tools={','.join(readers)}", "--deny-tool=write", "--deny-tool=shell"]
     denied = [] if policy.mode == "approve-all" else [each for each in DENIED_COMMANDS if each not in policy.allow]
     tools = dict.fromkeys(rule for each in (*denied, *policy.deny) if (rule := _rule(each)))
     folders = [f"--add-dir={path}" for path in _opened(policy, workspace)]

@@ -23,7 +23,7 @@ import anyio
 
 from ralph.errors import ExecutorUnavailableError
 from ralph.executors.base import Turn
-from ralph.executors.copilot import CopilotExecutor
+from ralph.executors.copilot import LOOKING, CopilotExecutor
 from ralph.executors.copilot_conversation import Conversation
 from ralph.executors.copilot_events import Event, failure_in
 from ralph.executors.copilot_runtime import CopilotRuntime
@@ -32,9 +32,6 @@ from ralph.output import Failed, Output
 from ralph.prompt import Prompt
 
 __all__ = ["CopilotSDKExecutor"]
-
-_READERS = ["glob", "grep", "rg", "view"]
-"""The tools of a turn that only looks. What they may read is the policy's."""
 
 
 class CopilotSDKExecutor(CopilotExecutor):
@@ -52,7 +49,7 @@ class CopilotSDKExecutor(CopilotExecutor):
             "streaming": True,
         }
         if turn.read_only:
-            options |= {"skip_custom_instructions": True, "available_tools": _READERS}
+            options |= {"skip_custom_instructions": True, "available_tools": [*LOOKING]}
         if self.model:
             options["model"] = self.model
         if self.base_url:
