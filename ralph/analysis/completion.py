@@ -14,8 +14,8 @@ _BESIDE = ("test_run", "verified", "exit_signal")
 
 def completion(signals: Signals) -> Completion:
     """One very high signal, or two: distinct keywords, or one with passing tests or the status block's word (Nity
-    Loop), with another check that passes, or with the shape of a final report. Any signal that contradicts is enough
-    against them.
+    Loop), with another check that passes, or with the shape of a final report. Wording that sounds finished is such a
+    signal. Any signal that contradicts is enough against them; wording that sounds unfinished is against a single one.
     """
     counted: dict[str, float] = {}
     contradicted = False
@@ -25,12 +25,14 @@ def completion(signals: Signals) -> Completion:
                 counted[signal.name] = max(signal.weight, counted.get(signal.name, 0))
         elif signal.weight <= AGAINST and signal.kind not in {"exit_signal", "status_blocked"}:
             contradicted = True
-    very_high = bool(counted) and max(counted.values()) >= VERY_HIGH
-    sure = very_high or len(counted) >= 2 or (bool(counted) and signals.first("completion_report") is not None)
-    enough = sure or (bool(counted) and any(signal.weight > 0 for signal in signals.of(*_BESIDE)))
+    strong = len(counted) >= 2 or (bool(counted) and max(counted.values()) >= VERY_HIGH)
+    heard = signals.first("wording")
+    backed = bool(counted) and not (heard and heard.weight < 0)
+    sure = strong or (backed and signals.first("completion_report") is not None)
+    enough = sure or (backed and any(signal.weight > 0 for signal in signals.of(*_BESIDE)))
     return Completion(
         detected=enough and not contradicted,
-        keywords=tuple(counted),
+        keywords=tuple(name for name in counted if not (heard and name == heard.name)),
         test_only=signals.first("test_only") is not None,
         confidence=100.0 if sure else 60.0 * len(counted),
     )

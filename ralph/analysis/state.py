@@ -11,6 +11,7 @@
 | done | its words report the whole as done; not against EXIT_SIGNAL: false, nor open boxes of the plan or its own |
 | error | it is an error and nothing else |
 | progress | it tells of work: done, going on or to come; or of much; or the workspace moved, or tools were used |
+| blocked, question | instead of the two around it: it sounds so by its words, and the workspace is not known to move |
 | unknown | none of all that |
 
 So a commit that waits for an approval leaves finished work "done" and other work "progress", while the same words alone
@@ -71,7 +72,16 @@ def standing(reply: Reply, completion: Completion, *, told: bool = False) -> Sta
     if completion.detected and explicit is None and not _open_items(reply):
         return Standing("done")
     worked = told or bool(reply.output.tool_calls) or explicit is False
-    return Standing(_plain(reply, speaking, worked=worked))
+    plain = _plain(reply, speaking, worked=worked)
+    tone = signals.first("tone")
+    if tone and plain in {"progress", "unknown"} and not reply.context.progressed:
+        return Standing("blocked" if tone.name == "blocked" else "question", _last_words(reply))
+    return Standing(plain)
+
+
+def _last_words(reply: Reply) -> str:
+    """The end of a reply that stops without one sentence that says so."""
+    return reply.reading.prose.rstrip()[-_AROUND:].rpartition("\n")[2].strip()
 
 
 def _speaking(signals: Signals) -> dict[State, Signal]:

@@ -23,6 +23,7 @@ from ralph.analysis.detectors.reports import detect_reports
 from ralph.analysis.detectors.shares import detect_shares
 from ralph.analysis.detectors.statuses import detect_status
 from ralph.analysis.detectors.testruns import detect_tests
+from ralph.analysis.detectors.wordings import detect_wording
 from ralph.analysis.detectors.work import detect_work
 
 __all__ = ["DETECTORS", "OF_CLAIMS", "Detector"]
@@ -47,6 +48,7 @@ DETECTORS: tuple[Detector, ...] = (
     detect_limits,
     detect_questions,
     detect_blocks,
+    detect_wording,
 )
 
 OF_CLAIMS: frozenset[Detector] = frozenset((
@@ -57,6 +59,7 @@ OF_CLAIMS: frozenset[Detector] = frozenset((
     detect_leftovers,
     detect_shares,
     detect_accounts,
+    detect_wording,
 ))
 """Those that look for claims beyond the keywords, and for what speaks against them. Where `EXIT_SIGNAL: false` vetoes
 every claim made by words they are not asked."""

@@ -2,14 +2,16 @@
 
 `cases/replies.jsonl` holds replies (`text`, sometimes with its `task`) and their state, `cases/finals.jsonl` the same
 for the long messages that agents end a pass with, `cases/varied.jsonl` for messages of every length, state and agent,
-and `cases/loops.jsonl` windows of replies with the errors of their tools, stuck or not. All were written for this
-project. A single case may be judged wrong; the shares below may not fall. To keep them honest, look at a misjudged case
-to find the rule that it shows to be missing, and write new cases for that rule; never make a word list longer for one
-case. `cases/held.jsonl` was written beside the varied ones, by the same hand, to see whether rules that were found with
-these hold for others: nobody who works on the rules has read it, and its misjudged cases are better left unread.
+`cases/turns.jsonl` for short ones from the middle and the end of a turn, and `cases/loops.jsonl` windows of replies
+with the errors of their tools, stuck or not. All were written for this project. A single case may be judged wrong; the
+shares below may not fall. To keep them honest, look at a misjudged case to find the rule that it shows to be missing,
+and write new cases for that rule; never make a word list longer for one case. The weights of `ralph.analysis.wording`
+are learned from the four of replies. `cases/held.jsonl` was written beside the varied ones, by the same hand, to see
+whether rules that were found with these hold for others: nobody who works on the rules has read it, and its misjudged
+cases are better left unread.
 
 `python tests/unit/analysis/test_cases.py` prints the figures, with `--wrong` also every case that is judged wrong, and
-with `--wrong finals` (or `replies`, `varied`, `loops`) those of one file.
+with `--wrong finals` (or `replies`, `varied`, `turns`, `loops`) those of one file.
 """
 
 import json
@@ -35,18 +37,21 @@ STATES_MACRO_F1 = 0.93
 FINALS_DONE_PRECISION = 0.95
 FINALS_DONE_RECALL = 0.9
 FINALS_MACRO_F1 = 0.92
+TURNS_DONE_PRECISION = 0.9
+TURNS_DONE_RECALL = 0.88
 VARIED_DONE_PRECISION = 0.95
 VARIED_DONE_RECALL = 0.78
 VARIED_MACRO_F1 = 0.84
-HELD_DONE_PRECISION = 0.84
-HELD_DONE_RECALL = 0.65
-HELD_MACRO_F1 = 0.7
+HELD_DONE_PRECISION = 0.9
+HELD_DONE_RECALL = 0.78
+HELD_MACRO_F1 = 0.77
 STUCK_PRECISION = 0.99
 STUCK_RECALL = 0.94
 
 FEWEST_REPLIES = 220
 FEWEST_FINALS = 160
 FEWEST_VARIED = 199
+FEWEST_TURNS = 499
 FEWEST_HELD = 200
 FEWEST_LOOPS = 50
 
@@ -120,6 +125,11 @@ def varied() -> tuple[Judged, ...]:
 
 
 @cache
+def turns() -> tuple[Judged, ...]:
+    return tuple(judged_replies("turns.jsonl"))
+
+
+@cache
 def held() -> tuple[Judged, ...]:
     return tuple(judged_replies("held.jsonl"))
 
@@ -160,6 +170,8 @@ def lines(name: str) -> list[str]:
         pytest.param(lambda: macro_f1(finals()), FINALS_MACRO_F1, id="finals-macro-f1"),
         pytest.param(lambda: share(varied(), "done").precision, VARIED_DONE_PRECISION, id="varied-done-precision"),
         pytest.param(lambda: share(varied(), "done").recall, VARIED_DONE_RECALL, id="varied-done-recall"),
+        pytest.param(lambda: share(turns(), "done").precision, TURNS_DONE_PRECISION, id="turns-done-precision"),
+        pytest.param(lambda: share(turns(), "done").recall, TURNS_DONE_RECALL, id="turns-done-recall"),
         pytest.param(lambda: macro_f1(varied()), VARIED_MACRO_F1, id="varied-macro-f1"),
         pytest.param(lambda: share(held(), "done").precision, HELD_DONE_PRECISION, id="held-done-precision"),
         pytest.param(lambda: share(held(), "done").recall, HELD_DONE_RECALL, id="held-done-recall"),
@@ -173,11 +185,12 @@ def test_most_cases_are_judged_as_a_person_would(figure: Callable[[], float], fl
 
 
 def test_the_cases_are_many_and_each_is_there_once() -> None:
-    every = (*replies(), *finals(), *varied(), *held())
+    every = (*replies(), *finals(), *varied(), *turns(), *held())
     told = [(case.text, case.task) for case in (each.case for each in every) if isinstance(case, ReplyCase)]
     assert len(replies()) >= FEWEST_REPLIES
     assert len(finals()) >= FEWEST_FINALS
     assert len(varied()) >= FEWEST_VARIED
+    assert len(turns()) >= FEWEST_TURNS
     assert len(held()) >= FEWEST_HELD
     assert len(loops()) >= FEWEST_LOOPS
     assert len(set(told)) == len(told)
@@ -189,6 +202,7 @@ def report() -> dict[str, Any]:
         "replies": report_on_states(replies()),
         "finals": report_on_states(finals()),
         "varied": report_on_states(varied()),
+        "turns": report_on_states(turns()),
         "held": report_on_states(held()),
         "loops": {
             "cases": len(loops()),
@@ -235,6 +249,7 @@ FILES: dict[str, Callable[[], tuple[Judged, ...]]] = {
     "replies": replies,
     "finals": finals,
     "varied": varied,
+    "turns": turns,
     "loops": loops,
 }
 """What `--wrong` may show."""
