@@ -1,14 +1,18 @@
 """A claim of completion put to the test by the real Copilot runtime and CLI; only the model is scripted."""
 
+import json
+import signal
+import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
-from ralph.testing import Call, EditFile, Fail, ModelServer, Say, Shell, Use, WriteFile
+from ralph.testing import Call, EditFile, Fail, Hang, ModelServer, Say, Shell, Use, WriteFile
 
 pytestmark = pytest.mark.timeout(90)
 
@@ -130,6 +134,32 @@ def test_a_limit_on_tokens_ends_a_review(ralph: Callable[..., Any], workspace: P
         assert len(server.requests) < 40
     assert ran.code == 5, ran.stderr
     assert ran.end["detail"].startswith("max_tokens")
+
+
+@EXECUTORS
+def test_a_signal_ends_a_review_within_seconds(environment: Mapping[str, str], workspace: Path, executor: str) -> None:
+    with ModelServer([HALF, DONE, Hang()]) as server:
+        words = ("run", TASK, "--executor", executor, *against(server, workspace))
+        process = subprocess.Popen(
+            (sys.executable, "-m", "ralph", *words), env=environment, stdout=subprocess.PIPE, text=True
+        )
+        try:
+            assert process.stdout
+            while '"verification_started"' not in (line := process.stdout.readline()):
+                assert line, "it ended before the review began"
+            deadline = time.monotonic() + 20
+            while len(server.requests) < 3 and time.monotonic() < deadline:
+                time.sleep(0.02)
+            family = psutil.Process(process.pid).children(recursive=True)
+            began = time.monotonic()
+            process.send_signal(signal.SIGTERM)
+            out, _ = process.communicate(timeout=15)
+        finally:
+            process.kill()
+    assert time.monotonic() - began < 6
+    assert process.returncode == 143
+    assert json.loads(out.splitlines()[-1])["stop_reason"] == "cancelled"
+    assert psutil.wait_procs(family, timeout=2)[1] == []
 
 
 def test_named_verifiers_run_with_programs_first_and_the_review_last(
