@@ -21,10 +21,10 @@ from ralph.status import Status, StatusMalformed, StatusReport, parse_status
 from ralph.turn import execute
 from ralph.verification import Verdict
 from ralph.verifiers.base import Subject, Verifier
+from ralph.verifiers.excerpt import clipped
 
 __all__ = ["ReviewVerifier"]
 
-_TRIES = 2
 _REFUTED = "refuted"
 """The one signature of every refutation: two sessions that go on disagreeing are the same error to the breaker."""
 
@@ -87,13 +87,14 @@ class ReviewVerifier(Verifier):
         return verdict
 
     async def _round(self, prompt: Prompt, subject: Subject, bill: "_Bill") -> Verdict:
-        """One review. What failed is not tried again: the executor itself has done that where it may help."""
-        for _ in range(_TRIES - 1):
-            output = await self._session(prompt, subject, bill)
-            verdict = self._verdict(output)
-            if not verdict.undecided or not isinstance(output.outcome, Completed):
-                return verdict
-        return self._verdict(await self._session(prompt, subject, bill))
+        """One review; an answer without a verdict is asked for once more. What failed is not: the executor itself has
+        tried again where that may help.
+        """
+        output = await self._session(prompt, subject, bill)
+        verdict = self._verdict(output)
+        if verdict.undecided and isinstance(output.outcome, Completed):
+            verdict = self._verdict(await self._session(prompt, subject, bill))
+        return verdict
 
     async def _session(self, prompt: Prompt, subject: Subject, bill: "_Bill") -> Output:
         turn = Turn(
@@ -121,7 +122,7 @@ class ReviewVerifier(Verifier):
         if isinstance(status, StatusReport) and status.exit_signal is not None:
             if not status.exit_signal:
                 said = "\n\n".join(filter(None, (status.reason, output.text[: status.start].strip())))
-                return Verdict(verifier=self.name, passed=False, output=said, signature=_REFUTED)
+                return Verdict(verifier=self.name, passed=False, output=clipped(said), signature=_REFUTED)
             if status.status.strip().upper() != "BLOCKED":
                 return Verdict(verifier=self.name, passed=True, output=status.reason)
         return Verdict.unknown(self.name, f"The review gave no verdict: {_problem(status)}.")

@@ -57,6 +57,13 @@ async def test_false_refutes_it_with_the_reason_first(subject: Subject) -> None:
     assert len(executor.prompts) == 1
 
 
+async def test_of_a_long_refutation_the_reason_and_the_end_are_kept(subject: Subject) -> None:
+    verdict, _ = await asked(subject, block("false", "the second line is missing", before="x" * 90_000 + "LAST"))
+    assert verdict.output.startswith("the second line is missing")
+    assert verdict.output.endswith("LAST")
+    assert len(verdict.output) <= 4_000
+
+
 async def test_two_refutations_are_the_same_error_whatever_their_words(subject: Subject) -> None:
     first, _ = await asked(subject, LACKS)
     second, _ = await asked(subject, block("false", "and now the third is"))
