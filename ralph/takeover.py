@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from ralph.control import Request
-from ralph.events import IterationStarted
+from ralph.events import Event, IterationStarted
 from ralph.ownership import end_orphans, has_died
 from ralph.record import Owner, RunRecord, RunState
 from ralph.store.base import Store
 
-__all__ = ["TakenOver", "checkpoint_before", "taken_over"]
+__all__ = ["TakenOver", "checkpoint_before", "interrupted", "taken_over"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +53,7 @@ async def taken_over(
     await store.acquire(run.id, owner.token, dead=dead.token if dead else "")
     orphans = await end_orphans(dead) if dead else ()
     run = await store.run(run.id) or run  # until a moment ago, another may have been at work on it
-    seq, finished = await store.last_seq(run.id), await store.last_iteration(run.id)
-    last = [event async for event in store.events(run.id, after=seq - 1)] if seq else []
-    begun = max((event.iteration for event in last), default=0)
-    alive_until = max((event.at for event in last), default=run.started_at).timestamp()
+    last = await _last_event(store, run.id)
     asked = requests[-1].seq if requests else 0
     going: dict[str, Any] = {
         "state": "running",
@@ -65,7 +62,7 @@ async def taken_over(
         "detail": "",
         "owner": owner,
         "pid": owner.pid,
-        "interrupted": begun if begun > finished else run.interrupted,
+        "interrupted": await interrupted(store, run),
         "settings": dict(settings) or run.settings,
         "limits_set": {**run.limits_set, **dict.fromkeys(anew, asked)},
     }
@@ -74,7 +71,19 @@ async def taken_over(
     state = await store.state(run)
     if had_ended and state.ended is not None:
         state = state.model_copy(update={"decision": None})
-    return TakenOver(run, state, seq, requests, orphans, alive_until)
+    alive_until = (last.at if last else run.started_at).timestamp()
+    return TakenOver(run, state, await store.last_seq(run.id), requests, orphans, alive_until)
+
+
+async def interrupted(store: Store, run: RunRecord) -> int:
+    """The iteration that was begun last and has no record; where there is none, what the run says of earlier ones."""
+    last = await _last_event(store, run.id)
+    return last.iteration if last and last.iteration > await store.last_iteration(run.id) else run.interrupted
+
+
+async def _last_event(store: Store, run_id: str) -> Event | None:
+    events = [event async for event in store.events(run_id, after=max(0, await store.last_seq(run_id) - 1))]
+    return events[-1] if events else None
 
 
 async def checkpoint_before(store: Store, run_id: str, iteration: int) -> str | None:

@@ -54,8 +54,8 @@ def reset(*, run: RunId = "last", as_json: AsJson = False, store: StoreName = No
         print_json({"run_id": record.id, **state.model_dump(mode="json")})
     else:
         word = state.state.replace("_", " ")
-        probes = ": when the run goes on (`Runner.resume`), its next iteration probes" if word == "half open" else ""
-        console().print(f"The breaker of run {record.id} is {word} now{probes}.")
+        probes = f": the first iteration after `ralph resume {record.id}` probes" if word == "half open" else ""
+        console().print(f"The breaker of run {record.id} is {word} now{probes}.", soft_wrap=True)
 
 
 async def _look(name: str, store: str | None) -> "tuple[RunRecord, BreakerState, list[BreakerChanged]]":
@@ -91,12 +91,15 @@ async def _reset_in(store: "Store", run: "RunRecord") -> "BreakerState":
     from datetime import UTC, datetime
 
     from ralph.breaker import CircuitBreaker
-    from ralph.cli.lookup import is_alive
+    from ralph.cli.lookup import is_alive, where
     from ralph.errors import UsageError
     from ralph.events import BreakerChanged
+    from ralph.ownership import has_died, this_process
+    from ralph.takeover import interrupted
 
     if is_alive(run):
-        raise UsageError(f"Run {run.id} is under way in process {run.pid}.", "End it first; then reset its breaker.")
+        remedy = f"End it first (`ralph stop {run.id}`); then reset its breaker."
+        raise UsageError(f"Run {run.id} is under way, in {where(run)}.", remedy)
     before = await store.state(run)
     state = CircuitBreaker().reset(before.breaker)
     if state == before.breaker:
@@ -109,8 +112,12 @@ async def _reset_in(store: "Store", run: "RunRecord") -> "BreakerState":
         before=before.breaker.state,
         breaker=state,
     )
-    changed = run.model_copy(update={"breaker": state, "reset_after": before.number})
-    await store.append(run.id, [event], run=changed)
+    cut_off = await interrupted(store, run)  # which the last event tells, until there is another one
+    changed = run.model_copy(update={"breaker": state, "reset_after": before.number, "interrupted": cut_off})
+    token = this_process().token
+    await store.acquire(run.id, token, dead=run.owner.token if run.owner and has_died(run.owner) else "")
+    await store.append(run.id, [event], run=changed, owner=token)
+    await store.release(run.id, token)
     return state
 
 

@@ -6,12 +6,13 @@ from ralph.output import Failed, Outcome
 __all__ = ["next_step"]
 
 _NEXT = {
-    "stuck": "say the task in other words or in smaller steps, and run again: what it did is in the workspace",
-    "test_saturation": "say what is left to do beside the tests, and run again: what it did is in the workspace",
-    "circuit_open": "mend what stood in its way, or reword the task, and run again: what it did is in the workspace",
-    "executor_unavailable": "`ralph doctor` looks at what the agent needs",
-    "blocked": "say what it needs in the task, and run again: what it did is in the workspace",
-    "limit_reached": "raise the limit and run again: what it did is in the workspace",
+    "stuck": "tell it what it misses (`ralph tell`), then `ralph resume`; or run a smaller task",
+    "test_saturation": "tell it what is left beside the tests (`ralph tell`), then `ralph resume`",
+    "circuit_open": "mend what stood in its way, then `ralph breaker reset` and `ralph resume`",
+    "executor_unavailable": "`ralph doctor` looks at what the agent needs; then `ralph resume`",
+    "blocked": "give it what it needs, and say so (`ralph tell`), then `ralph resume`",
+    "limit_reached": "allow it more (`ralph extend`), then `ralph resume`",
+    "cancelled": "`ralph resume` goes on with it",
 }
 _KEY = "RALPH_EXECUTOR__API_KEY, or executor.api_key in your own ralph.toml"
 

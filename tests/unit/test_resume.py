@@ -258,6 +258,7 @@ class TestOneOwner:
                 await anyio.sleep_forever()
             finally:
                 ended.set()
+            return DONE
 
         workspace = open_workspace(folder, state_dir=tmp_path / "state")
         with anyio.fail_after(10), pytest.raises(OwnershipLostError):
@@ -339,8 +340,8 @@ class TestFromElsewhere:
     async def test_a_stop_ends_a_pause(self) -> None:
         store, seen = MemoryStore(), Seen()
         executor = ScriptedExecutor([Failed(failure="rate_limited", retry_after=3600)])
+        ended: list[RunRecord] = []
         async with Runner(executor=executor, store=store, hooks=[seen]) as runner, anyio.create_task_group() as group:
-            ended: list[RunRecord] = []
 
             async def run() -> None:
                 ended.append(await runner.run("task"))
@@ -353,8 +354,8 @@ class TestFromElsewhere:
     async def test_a_person_can_end_a_wait_for_a_rate_limit(self) -> None:
         store, seen = MemoryStore(), Seen()
         executor = ScriptedExecutor([Failed(failure="rate_limited", retry_after=3600), DONE, DONE])
+        ended: list[RunRecord] = []
         async with Runner(executor=executor, store=store, hooks=[seen]) as runner, anyio.create_task_group() as group:
-            ended: list[RunRecord] = []
 
             async def run() -> None:
                 ended.append(await runner.run("task"))

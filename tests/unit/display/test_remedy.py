@@ -37,12 +37,14 @@ def test_where_no_executor_can_work_the_failure_says_what_to_do(
     assert said in next_step("executor_unavailable", failure, endpoint=endpoint)
 
 
-@pytest.mark.parametrize("reason", ["stuck", "test_saturation", "circuit_open", "limit_reached", "blocked"])
-def test_every_stop_has_a_next_step(reason: str) -> None:
-    assert "run again" in next_step(reason)  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    "reason", ["stuck", "test_saturation", "circuit_open", "limit_reached", "blocked", "cancelled"]
+)
+def test_after_every_stop_the_run_can_go_on(reason: str) -> None:
+    assert "`ralph resume`" in next_step(reason)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("reason", [None, "completed", "cancelled", "error"])
+@pytest.mark.parametrize("reason", [None, "completed", "error"])
 def test_nothing_need_be_done_after_the_others(reason: str | None) -> None:
     assert next_step(reason) == ""  # type: ignore[arg-type]
 
