@@ -67,8 +67,11 @@ PROMISES: dict[str, tuple[tuple[str, ...], dict[str, Kept]]] = {
     "store": (
         ("60",),
         {
-            "append_ms": lambda found: found["append_ms"] > 0,
+            "append_ms": lambda found: found["append_ms"] <= max(5, 3 * found["bare_commit_ms"]),
             "append_ratio": lambda found: found["append_ratio"] <= 6,
+            "fold_10k_s": lambda found: found["fold_10k_s"] <= 1,
+            "runs_10k_s": lambda found: found["runs_10k_s"] <= max(0.3, 4 * found["version_s"]),
+            "show_200mb_peak_mb": lambda found: found["show_200mb_peak_mb"] < 150,
         },
     ),
 }
