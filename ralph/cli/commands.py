@@ -21,6 +21,8 @@ _COMMANDS: Mapping[str, str] = {
     "runs": "runs:app",
     "show": "show:app",
     "logs": "logs:app",
+    "diff": "diff:app",
+    "rollback": "rollback:app",
     "export": "exchange:exporting",
     "import": "exchange:importing",
     "analyze": "analyze:app",

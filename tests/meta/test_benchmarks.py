@@ -48,6 +48,12 @@ PROMISES: dict[str, tuple[tuple[str, ...], dict[str, Kept]]] = {
             "failures": lambda found: found["failures"] == 0,
         },
     ),
+    "checkpoint": (
+        ("small",),
+        {
+            "ratio": lambda found: found["ratio"] <= 3,
+        },
+    ),
     "cli_overhead": (
         (),
         {

@@ -1,0 +1,60 @@
+"""Finding the checkpoints of a run, and the workspace that they are of."""
+
+from pathlib import Path
+
+from ralph.errors import UsageError
+from ralph.record import IterationRecord, RunRecord
+from ralph.store import Store
+from ralph.workspace import Workspace, open_workspace
+
+__all__ = ["commit_after", "iteration_of", "workspace_of"]
+
+_SHORTEST_ID = 7
+
+
+def workspace_of(run: RunRecord, *, to_read: bool = False) -> Workspace:
+    """The workspace of a run. Raises `UsageError` where it had none, `WorkspaceError` where it is gone.
+
+    Args:
+        to_read: only its checkpoints are wanted; those of a worktree that is gone are in the repository it was of.
+    """
+    if run.workspace is None:
+        raise UsageError(f"Run {run.id} had no workspace.", "Only a run with one has checkpoints.")
+    folder = Path(run.workspace)
+    if to_read and run.origin and not folder.exists():
+        folder = Path(run.origin)
+    return open_workspace(folder)
+
+
+async def commit_after(store: Store, run: RunRecord, workspace: Workspace, to: str) -> str:
+    """The checkpoint after an iteration, for "0" the one before the run, or the one whose commit's id begins so.
+
+    Raises:
+        UsageError: there is none.
+    """
+    number = int(to) if to.isascii() and to.isdigit() and len(to) < _SHORTEST_ID else None
+    if number is None:
+        found = await workspace.checkpoints.find(run.id, to.lower()) if workspace.checkpoints else None
+        if found is None or len(to) < _SHORTEST_ID:
+            raise UsageError(
+                f"Run {run.id} has no checkpoint {to[:80]!r}.",
+                "Name an iteration, as in --to 3, or 0 for before the run.",
+            )
+        return found
+    if number == 0:
+        commit, problem = run.checkpoint, ""
+    else:
+        iteration = await iteration_of(store, run, number)
+        commit, problem = iteration.checkpoint.commit, iteration.checkpoint.problem
+    if commit is None:
+        when = f"after iteration {number}" if number else "before its first iteration"
+        raise UsageError(f"Of run {run.id} there is no checkpoint from {when}. {problem}".strip(), "Name another one.")
+    return commit
+
+
+async def iteration_of(store: Store, run: RunRecord, number: int) -> IterationRecord:
+    """The record of an iteration. Raises `UsageError` where there is none."""
+    async for iteration in store.iterations(run.id):
+        if iteration.number == number:
+            return iteration
+    raise UsageError(f"Run {run.id} has no iteration {number}.", f"`ralph show {run.id}` lists those that it has.")
