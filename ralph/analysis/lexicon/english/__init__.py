@@ -10,6 +10,7 @@ from ralph.analysis.lexicon.english.limits import LIMITS
 from ralph.analysis.lexicon.english.obstacles import OBSTACLES
 from ralph.analysis.lexicon.english.statements import STATEMENTS
 from ralph.analysis.lexicon.english.talk import TALK
+from ralph.analysis.lexicon.english.unfinished import UNFINISHED
 
 __all__ = ["ENGLISH"]
 
@@ -17,5 +18,5 @@ ENGLISH = Lexicon(
     language="en",
     keywords=KEYWORDS,
     words=merged(COMPLETION, CERTAINTY, FAULTS, IDLENESS, LIMITS, OBSTACLES, TALK),
-    claims=merged(CLAIMS, STATEMENTS),
+    claims=merged(CLAIMS, STATEMENTS, UNFINISHED),
 )

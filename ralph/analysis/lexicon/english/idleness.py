@@ -37,16 +37,8 @@ IDLENESS: Words = {
         "nothing to do": (
             *("nothing to do", "nothing further to do", "nothing remaining to do", "there is nothing left"),
             *("nothing left for me to do", "nothing has changed", "nothing changed since", "no changes were made"),
-            *(
-                "no changes made",
-                "no new work",
-                "nothing new",
-                "nothing else was done",
-                "nothing was done",
-                "no work to do",
-                "no work was needed",
-                "made no changes",
-            ),
+            *("no changes made", "no new work", "nothing new", "nothing else was done", "nothing was done"),
+            *("no work to do", "no work was needed", "made no changes"),
         ),
         "no changes needed": _UNCHANGED,
         "in an earlier run": (*_BEFORE, "in previous iterations", "in earlier iterations"),

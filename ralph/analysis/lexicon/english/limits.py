@@ -33,37 +33,20 @@ LIMITS: Words = {
             *(f"{span} limit {used_up}" for span, used_up in product(_SPAN, _USED_UP)),
             *("your limit will reset", "your limit resets", "limit will reset at", "limit reached ∙ resets"),
             *("limit reached · resets", "quota will reset after", "exceeded your current quota"),
-            *(
-                "your allowance resets",
-                "monthly spend cap",
-                "monthly spending cap",
-                "your spend cap",
-                "your spending cap",
-            ),
+            *("your allowance resets", "monthly spend cap", "monthly spending cap", "your spend cap"),
+            *("your spending cap",),
             *("used all of your", "used up all of your", "used all your", "used up your", "no requests left"),
         ),
         "credit": (
             *("credit balance is too low", "credit balance too low", "insufficient credits", "insufficient credit"),
             *("insufficient balance", "out of credits", "payment required", "no quota"),
-            *(
-                "not have enough credits",
-                "not have enough credit",
-                "not enough credits",
-                "have no credits",
-                "no credits left",
-            ),
+            *("not have enough credits", "not have enough credit", "not enough credits", "have no credits"),
+            *("no credits left",),
         ),
         "rate limit": (
             *("api error: 429", "api error (429", "api error 429", "error: 429", "error 429", "http 429", "status 429"),
-            *(
-                "status: 429",
-                "status code 429",
-                "status code: 429",
-            ),
-            *(
-                "429 too many requests",
-                "rate limit reached for",
-            ),
+            *("status: 429", "status code 429", "status code: 429"),
+            *("429 too many requests", "rate limit reached for"),
         ),
         "overloaded": (
             *("api error: 529", "api error (529", "api error 529", "error: 529", "http 529", "status 529"),
@@ -80,15 +63,8 @@ LIMITS: Words = {
     },
     "limiting": {
         "rate limit": (
-            *(
-                "rate limit",
-                "a rate limit",
-                "rate limits",
-                "rate-limit",
-                "rate limit exceeded",
-                "rate limit reached",
-                "rate limited",
-            ),
+            *("rate limit", "a rate limit", "rate limits", "rate-limit", "rate limit exceeded", "rate limit reached"),
+            *("rate limited",),
             *("rate-limited", "rate limit hit", "too many requests", "request limit exceeded", "throttled"),
             *("request throttled", "tokens per minute limit", "requests per minute limit", "request limit reached"),
             *("exceeded api limit", "at capacity", "limit reached", "limit exceeded"),
