@@ -79,15 +79,24 @@ def told(output: Path, kind: str) -> list[dict[str, Any]]:
     return [event for event in events if event["type"] == kind]
 
 
-def only_run(ralph: Ralph) -> dict[str, Any]:
-    [run] = json.loads(ralph("runs", "--json").stdout)
+def only_run(ralph: Ralph, *where: str) -> dict[str, Any]:
+    [run] = json.loads(ralph("runs", "--json", *where).stdout)
     return run
 
 
-@pytest.mark.parametrize("executor", ["copilot-sdk", "copilot-cli"])
+@pytest.mark.parametrize(
+    ("executor", "store"), [("copilot-sdk", "sqlite"), ("copilot-cli", "sqlite"), ("copilot-cli", "postgres")]
+)
 def test_after_a_kill_the_agent_is_ended_and_nothing_that_was_finished_is_lost(
-    ralph: Ralph, environment: Mapping[str, str], workspace: Path, output: Path, executor: str
+    ralph: Ralph,
+    environment: Mapping[str, str],
+    workspace: Path,
+    output: Path,
+    executor: str,
+    store: str,
+    request: pytest.FixtureRequest,
 ) -> None:
+    where = ("--store", request.getfixturevalue("postgres_url")) if store == "postgres" else ()
     seconds = f"34{os.getpid()}"
     left: list[psutil.Process] = []
     turns: list[ModelRequest] = []
@@ -102,7 +111,7 @@ def test_after_a_kill_the_agent_is_ended_and_nothing_that_was_finished_is_lost(
         return Say(DONE) if request.results else WriteFile("two.txt", "2")
 
     with ModelServer(script) as server:
-        words = against(server, workspace, executor)
+        words = (*against(server, workspace, executor), *where)
         with under_way(environment, "run", "Write two files", *words, output=output) as process:
             until(lambda: living(seconds) or process.poll() is not None)
             assert process.returncode is None, output.read_text()
@@ -110,8 +119,8 @@ def test_after_a_kill_the_agent_is_ended_and_nothing_that_was_finished_is_lost(
             process.wait(10)
         orphans = living(seconds)
         assert orphans, "what is tested here is what a kill leaves behind"
-        run = only_run(ralph)
-        resumed = ralph("resume", "-C", str(workspace), "--display", "json")
+        run = only_run(ralph, *where)
+        resumed = ralph("resume", "-C", str(workspace), "--display", "json", *where)
     assert (run["state"], run["iterations"]) == ("crashed", 1)
     assert resumed.code == 0, resumed.stderr
     assert (resumed.end["stop_reason"], resumed.end["iterations"]) == ("completed", 2)
@@ -122,7 +131,7 @@ def test_after_a_kill_the_agent_is_ended_and_nothing_that_was_finished_is_lost(
     assert not left, "an orphan was alive when the next agent was at work"
     assert "cut off" in server.prompts[-1]
     assert (workspace / "half.txt").exists(), "the tree is kept"
-    shown = json.loads(ralph("show", "--json").stdout)
+    shown = json.loads(ralph("show", "--json", *where).stdout)
     assert [iteration["number"] for iteration in shown["iterations"]] == [1, 2]
 
 
