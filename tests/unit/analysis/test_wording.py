@@ -51,8 +51,8 @@ def test_the_words_that_weigh_most_are_told():
     assert not set(against) & set(heard.telling("done"))
 
 
-def test_a_word_counts_once_and_a_number_is_any_number():
-    assert features("Done done 12 done 3/4") == ({"done", "#", "#/#"},) * 2
+def test_a_word_counts_once_and_a_number_is_its_length():
+    assert features("Done **done** 12, done: 3/4 完成") == ({"done", "##", ":", "#/#", "完", "成"},) * 2
     assert odds(FINISHED, "done") == odds(f"{FINISHED} {FINISHED}", "done")
 
 
