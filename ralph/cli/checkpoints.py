@@ -2,12 +2,16 @@
 
 from pathlib import Path
 
-from ralph.errors import UsageError
+import anyio
+import anyio.to_thread
+
+from ralph.errors import UsageError, WorkspaceError
 from ralph.record import IterationRecord, RunRecord
 from ralph.store import Store
 from ralph.workspace import Workspace, open_workspace
+from ralph.workspace.checkpoints import forget_folder
 
-__all__ = ["commit_after", "iteration_of", "workspace_of"]
+__all__ = ["commit_after", "forget", "iteration_of", "workspace_of"]
 
 _SHORTEST_ID = 7
 
@@ -50,6 +54,19 @@ async def commit_after(store: Store, run: RunRecord, workspace: Workspace, to: s
         when = f"after iteration {number}" if number else "before its first iteration"
         raise UsageError(f"Of run {run.id} there is no checkpoint from {when}. {problem}".strip(), "Name another one.")
     return commit
+
+
+async def forget(run: RunRecord) -> None:
+    """Lets go of the checkpoints of a run that is gone from the store."""
+    if run.workspace is None:
+        return
+    if not await anyio.Path(run.workspace).exists():
+        await anyio.to_thread.run_sync(forget_folder, Path(run.workspace))
+    try:
+        workspace = workspace_of(run, to_read=True)
+    except WorkspaceError:
+        return
+    await workspace.forget(run.id)
 
 
 async def iteration_of(store: Store, run: RunRecord, number: int) -> IterationRecord:

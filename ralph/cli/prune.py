@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
+from ralph.cli.checkpoints import forget
 from ralph.cli.lookup import is_alive, opened_store
 from ralph.config import parse_duration
 from ralph.errors import RunOwnedError, UsageError
@@ -44,19 +45,20 @@ async def prune(name: str | None, folder: Path | None, *, before: datetime | Non
         live = {run.id for run in found if run.state != "finished" and (is_alive(run) or await store.leased(run.id))}
         for run in found[keep:]:
             if run.id not in live and (before is None or await _last_sign(store, run) < before):
-                removed += await _removed(store, run.id, dry_run=dry_run)
+                removed += await _removed(store, run, dry_run=dry_run)
         if removed and not live and not dry_run:
             await store.compact()
     return Pruned(removed, len(found) - len(removed))
 
 
-async def _removed(store: Store, run_id: str, *, dry_run: bool) -> list[str]:
+async def _removed(store: Store, run: RunRecord, *, dry_run: bool) -> list[str]:
     try:
         if not dry_run:
-            await store.remove(run_id)
+            await store.remove(run.id)
+            await forget(run)
     except RunOwnedError:
         return []  # somebody has just taken it up
-    return [run_id]
+    return [run.id]
 
 
 async def _last_sign(store: Store, run: RunRecord) -> datetime:

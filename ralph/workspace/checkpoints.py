@@ -8,6 +8,7 @@ user's branch, index, stash, settings and hooks have no part in it.
 import json
 import os
 import re
+import shutil
 from hashlib import sha256
 from pathlib import Path
 from time import monotonic
@@ -22,7 +23,7 @@ from ralph.workspace.git_program import UnreadableError, shown, unquoted
 from ralph.workspace.going_back import GoingBack, Restored
 from ralph.workspace.repository import Repository
 
-__all__ = ["Checkpoints", "FileChange"]
+__all__ = ["Checkpoints", "FileChange", "forget_folder"]
 
 _MOMENT = 1.0
 """Seconds for which a checkpoint counts as one of now, before an iteration."""
@@ -166,13 +167,15 @@ class Checkpoints:
                 self._last = None
 
     async def forget(self, run_id: str) -> None:
-        """Lets go of all checkpoints of a run. What only they held is git's to clean up."""
+        """Lets go of all checkpoints of a run. What only they held is git's to clean up; without a repository, ours."""
         async with self._lock:
             try:
                 prefix = _ref(run_id, "")
                 refs = await self._index.users("for-each-ref", "--format=delete %(refname)", prefix, max_output=LISTED)
                 if refs:
                     await self._index.users("update-ref", "--stdin", stdin="".join(f"{ref}\n" for ref in refs).encode())
+                if refs and self._index.repository is None:
+                    await self._index.own("gc", "--quiet", "--prune=now")
             except (UnreadableError, OSError):
                 return
 
@@ -239,6 +242,11 @@ class Checkpoints:
         lines = await self._index.own("cat-file", "commit", commit)
         notes = (line.removeprefix(_NOTE) for line in lines if line.startswith(_NOTE))
         return {os.fsencode(json.loads(note)): "" for note in notes}
+
+
+def forget_folder(workspace: Path, state_dir: Path | None = None) -> None:
+    """Removes what Ralph keeps of a workspace that is not there any more; it blocks."""
+    shutil.rmtree(FileIndex(workspace, state_dir=state_dir).folder, ignore_errors=True)
 
 
 def _ref(run_id: str, name: str) -> str:

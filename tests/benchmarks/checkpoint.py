@@ -1,7 +1,7 @@
 """What a checkpoint costs; prints JSON.
 
-`uv run python tests/benchmarks/checkpoint.py [small]`. Each checkpoint is followed by its reference, side by side in one
-run: in a repository of 10,000 files of which ten have changed, `git add -A && git write-tree` with an index of its
+`uv run python tests/benchmarks/checkpoint.py [small]`. Each checkpoint is followed by its reference, side by side in
+one run: in a repository of 10,000 files of which ten have changed, `git add -A && git write-tree` with an index of its
 own (`ratio`); and, unless it is to be `small`, in one of 100,000 files of which ten have changed, one `git status`
 (`ratio_100k_files`).
 """
