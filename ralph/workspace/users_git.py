@@ -29,7 +29,9 @@ class UsersGit:
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
         self._top = repository.top
-        self._env = environment() | {"GIT_DIR": str(repository.git_dir), "GIT_WORK_TREE": str(repository.top)}
+        who = {name: value for name, value in os.environ.items() if name.startswith(("GIT_AUTHOR_", "GIT_COMMITTER_"))}
+        where = {"GIT_DIR": str(repository.git_dir), "GIT_WORK_TREE": str(repository.top)}
+        self._env = environment() | who | where
 
     async def __call__(
         self, *arguments: str, stdin: bytes = b"", more: Mapping[str, str] | None = None, fails: bool = False

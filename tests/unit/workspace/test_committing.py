@@ -1,0 +1,136 @@
+"""What a run has changed is committed, and nothing else; commits are taken off a branch and stay reachable."""
+
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+
+from ralph.errors import WorkspaceError
+from ralph.workspace import Workspace, open_workspace
+
+
+class Repo(Protocol):
+    path: Path
+
+    def git(self, *arguments: str) -> str: ...
+    def write(self, name: str | bytes, text: str) -> Path: ...
+    def commit(self, message: str = "work") -> str: ...
+
+
+@pytest.fixture
+def workspace(repo: Repo, tmp_path: Path) -> Workspace:
+    return open_workspace(repo.path, state_dir=tmp_path / "state")
+
+
+async def held(workspace: Workspace, iteration: int = 0) -> str:
+    made = await workspace.checkpoint("run-1", iteration, "after", seen=await workspace.snapshot())
+    assert made.commit is not None, made.problem
+    return made.commit
+
+
+async def test_what_was_dirty_or_staged_before_stays_so(repo: Repo, workspace: Workspace) -> None:
+    repo.write("dirty.txt", "mine\n")
+    repo.write("staged.txt", "mine\n")
+    repo.git("add", "staged.txt")
+    since = await held(workspace)
+    repo.write("a.txt", "the agent's\n")
+    repo.write("new.txt", "the agent's\n")
+    (repo.path / "src/b.txt").unlink()
+    repo.git("rm", "-q", "--cached", "src/b.txt")
+    made = await workspace.commit(since, "What was done\n\nRalph-Run: run-1\n")
+    assert made.told == f"Committed as {repo.git('rev-parse', '--short=12', 'HEAD')}: What was done"
+    assert repo.git("show", "--format=", "--name-status", "HEAD").split() == [
+        "M",
+        "a.txt",
+        "A",
+        "new.txt",
+        "D",
+        "src/b.txt",
+    ]
+    assert repo.git("status", "--porcelain").splitlines() == ["A  staged.txt", "?? dirty.txt"]
+
+
+async def test_nothing_changed_is_no_commit(repo: Repo, workspace: Workspace) -> None:
+    repo.write("dirty.txt", "mine\n")
+    since = await held(workspace)
+    made = await workspace.commit(since, "x")
+    assert (made.commit, made.told) == (None, "")
+
+
+async def test_what_the_agent_has_committed_itself_needs_no_commit(repo: Repo, workspace: Workspace) -> None:
+    since = await held(workspace)
+    repo.write("a.txt", "the agent's\n")
+    head = repo.commit("the agent's own")
+    assert await workspace.commit(since, "x") == (None, "")
+    assert repo.git("rev-parse", "HEAD") == head
+
+
+async def test_the_first_commit_of_a_repository(empty: Repo, tmp_path: Path) -> None:
+    workspace = open_workspace(empty.path, state_dir=tmp_path / "state")
+    since = await held(workspace)
+    empty.write("a.txt", "a\n")
+    assert (await workspace.commit(since, "first")).commit == empty.git("rev-parse", "HEAD")
+
+
+async def test_a_hook_that_refuses_is_told_and_the_index_is_as_it_was(repo: Repo, workspace: Workspace) -> None:
+    repo.write(".git/hooks/pre-commit", "#!/bin/sh\necho no >&2\nexit 1\n").chmod(0o755)
+    since = await held(workspace)
+    repo.write("a.txt", "the agent's\n")
+    assert await workspace.commit(since, "x") == (None, "What was changed is not committed: no.")
+    assert repo.git("status", "--porcelain") == "M a.txt"
+
+
+async def test_hooks_in_the_workspace_are_the_agents_and_are_not_run(repo: Repo, workspace: Workspace) -> None:
+    repo.git("config", "core.hooksPath", "hooks")
+    since = await held(workspace)
+    repo.write("hooks/pre-commit", "#!/bin/sh\ntouch owned\n").chmod(0o755)
+    made = await workspace.commit(since, "x")
+    assert "without the hooks, which lie in the workspace" in made.told
+    assert not (repo.path / "owned").exists()
+
+
+async def test_in_the_middle_of_a_merge_nothing_is_committed(repo: Repo, workspace: Workspace) -> None:
+    repo.git("checkout", "-q", "-b", "other")
+    repo.write("a.txt", "theirs\n")
+    other = repo.commit()
+    repo.git("checkout", "-q", "main")
+    since = await held(workspace)
+    repo.git("merge", "-q", "--no-commit", "--no-ff", other)
+    assert await workspace.commit(since, "x") == (None, "What was changed is not committed: a merge is under way.")
+
+
+async def test_without_git_nothing_is_committed(tmp_path: Path) -> None:
+    (tmp_path / "plain").mkdir()
+    workspace = open_workspace(tmp_path / "plain", state_dir=tmp_path / "state")
+    since = await held(workspace)
+    assert "not under git" in (await workspace.commit(since, "x")).told
+
+
+async def test_commits_are_taken_off_and_kept(repo: Repo, workspace: Workspace) -> None:
+    start = repo.git("rev-parse", "HEAD")
+    then = await held(workspace)
+    repo.write("a.txt", "1\n")
+    repo.commit()
+    repo.write("a.txt", "2\n")
+    head = repo.commit()
+    assert await workspace.commits_since(then) == 2
+    assert await workspace.take_off(then) == head
+    assert repo.git("rev-parse", "main") == start
+    assert (repo.path / "a.txt").read_text() == "2\n"
+    assert repo.git("status", "--porcelain") == "M a.txt"
+    repo.git("reflog", "expire", "--expire=now", "--all")
+    repo.git("gc", "-q", "--prune=now")
+    assert repo.git("cat-file", "-t", head) == "commit"
+    assert await workspace.take_off(then) == ""
+
+
+async def test_a_branch_that_went_elsewhere_is_not_moved(repo: Repo, workspace: Workspace) -> None:
+    repo.write("a.txt", "1\n")
+    repo.commit()
+    then = await held(workspace)
+    repo.git("reset", "-q", "--hard", "HEAD^")
+    repo.write("src/b.txt", "another way\n")
+    head = repo.commit()
+    with pytest.raises(WorkspaceError, match="does not come after"):
+        await workspace.take_off(then)
+    assert repo.git("rev-parse", "HEAD") == head

@@ -1,0 +1,124 @@
+"""A worktree for a run: where it is, and that no end of it loses work."""
+
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+
+from ralph.errors import WorkspaceError
+from ralph.workspace import open_workspace
+from ralph.workspace.worktree import Worktree, make_worktree
+
+
+class Repo(Protocol):
+    path: Path
+
+    def git(self, *arguments: str) -> str: ...
+    def write(self, name: str | bytes, text: str) -> Path: ...
+    def commit(self, message: str = "work") -> str: ...
+
+
+async def made(repo: Repo, tmp_path: Path, run_id: str = "run-1") -> Worktree:
+    return await make_worktree(repo.path, run_id, state_dir=tmp_path / "state")
+
+
+def work(repo: Repo, worktree: Worktree, name: str, text: str) -> None:
+    (worktree.top / name).write_text(text)
+    repo.git("-C", str(worktree.top), "add", "-A")
+    repo.git("-C", str(worktree.top), "commit", "-q", "-m", "work")
+
+
+async def test_it_is_a_branch_of_its_own_beside_what_is_checked_out(repo: Repo, tmp_path: Path) -> None:
+    repo.write("notes.txt", "not committed\n")
+    worktree = await made(repo, tmp_path)
+    assert repo.git("-C", str(worktree.path), "branch", "--show-current") == "ralph/run-1"
+    assert repo.git("branch", "--show-current") == "main"
+    assert (worktree.path / "a.txt").read_text() == "a\n"
+    assert worktree.missing == ("notes.txt",)
+    assert not worktree.path.is_relative_to(repo.path)
+
+
+async def test_a_folder_below_the_top_is_one_in_the_worktree(repo: Repo, tmp_path: Path) -> None:
+    worktree = await make_worktree(repo.path / "src", "run-1", state_dir=tmp_path / "state")
+    assert worktree.path == worktree.top / "src"
+    assert (worktree.path / "b.txt").exists()
+
+
+async def test_there_is_none_without_git_or_before_the_first_commit(empty: Repo, tmp_path: Path) -> None:
+    with pytest.raises(WorkspaceError, match="no commit yet"):
+        await made(empty, tmp_path)
+    (tmp_path / "plain").mkdir()
+    with pytest.raises(WorkspaceError, match="not under git"):
+        await make_worktree(tmp_path / "plain", "run-1", state_dir=tmp_path / "state")
+
+
+async def test_the_work_of_a_completed_run_is_merged_and_the_worktree_goes(repo: Repo, tmp_path: Path) -> None:
+    worktree = await made(repo, tmp_path)
+    work(repo, worktree, "new.txt", "new\n")
+    repo.write("a.txt", "dirty, and nothing to do with it\n")
+    assert "merged into main" in await worktree.merge(completed=True)
+    assert (repo.path / "new.txt").read_text() == "new\n"
+    assert (repo.path / "a.txt").read_text() == "dirty, and nothing to do with it\n"
+    assert not worktree.top.exists()
+    assert repo.git("branch", "--format=%(refname:short)") == "main"
+
+
+async def test_a_conflict_leaves_all_as_it_is(repo: Repo, tmp_path: Path) -> None:
+    worktree = await made(repo, tmp_path)
+    work(repo, worktree, "a.txt", "theirs\n")
+    repo.write("a.txt", "ours\n")
+    head = repo.commit()
+    said = await worktree.merge(completed=True)
+    assert "without conflicts" in said
+    assert "git merge ralph/run-1" in said
+    assert (repo.git("rev-parse", "HEAD"), repo.git("status", "--porcelain")) == (head, "")
+    assert (worktree.top / "a.txt").read_text() == "theirs\n"
+
+
+@pytest.mark.parametrize("why", ["not completed", "not committed", "another branch", "dirty in the same place"])
+async def test_what_cannot_be_merged_is_kept(repo: Repo, tmp_path: Path, why: str) -> None:
+    worktree = await made(repo, tmp_path)
+    work(repo, worktree, "a.txt", "theirs\n")
+    match why:
+        case "not committed":
+            (worktree.top / "left.txt").write_text("left\n")
+        case "another branch":
+            repo.git("checkout", "-q", "-b", "another")
+        case "dirty in the same place":
+            repo.write("a.txt", "mine\n")
+        case _:
+            pass
+    before = (repo.git("rev-parse", "HEAD"), (repo.path / "a.txt").read_text())
+    said = await worktree.merge(completed=why != "not completed")
+    assert "git merge ralph/run-1" in said
+    assert (repo.git("rev-parse", "HEAD"), (repo.path / "a.txt").read_text()) == before
+    assert (worktree.top / "a.txt").read_text() == "theirs\n"
+
+
+async def test_what_is_discarded_stays_in_the_checkpoints(repo: Repo, tmp_path: Path) -> None:
+    worktree = await made(repo, tmp_path)
+    work(repo, worktree, "new.txt", "committed\n")
+    (worktree.top / "left.txt").write_text("not committed\n")
+    assert "not discarded" in await worktree.discard(None)
+    assert worktree.top.exists()
+    workspace = open_workspace(worktree.path, state_dir=tmp_path / "state")
+    commit = (await workspace.checkpoint("run-1", 1, "after", seen=await workspace.snapshot())).commit
+    assert f"git branch NAME {commit}" in await worktree.discard(commit)
+    assert not worktree.top.exists()
+    assert repo.git("branch", "--format=%(refname:short)") == "main"
+    assert repo.git("show", f"{commit}:left.txt") == "not committed"
+    assert repo.git("log", "--format=%s", f"{commit}^", "-1") == "work"
+
+
+async def test_one_in_which_nothing_was_done_is_simply_discarded(repo: Repo, tmp_path: Path) -> None:
+    worktree = await made(repo, tmp_path)
+    assert await worktree.discard(None) == "The worktree and ralph/run-1 are discarded."
+    assert not worktree.top.exists()
+
+
+async def test_two_runs_hold_a_worktree_each(repo: Repo, tmp_path: Path) -> None:
+    for run_id in ("run-1", "run-2"):
+        worktree = await made(repo, tmp_path, run_id)
+        open_workspace(worktree.path, state_dir=tmp_path / "state").hold(run_id)
+        held = await open_workspace(worktree.path, state_dir=tmp_path / "state").checkpoint(run_id, 1, "after")
+        assert repo.git("rev-parse", f"refs/ralph/{run_id}/1/after") == held.commit
