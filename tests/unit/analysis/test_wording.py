@@ -19,7 +19,7 @@ GOING_ON = (
 )
 BLOCKED = (
     "The deployment cannot go on from here. The registry refuses every push since the token expired, I have no "
-    "permission to create one, and without access nothing else can be done. Somebody with admin rights needs to renew it."
+    "permission to create one, and without access nothing else can be done. Somebody with the right to has to renew it."
 )
 
 
