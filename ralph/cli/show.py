@@ -141,7 +141,8 @@ def _print_end(out: "Console", run: "RunRecord", last: "IterationRecord | None",
             verifiers=verifiers,
         )
         return
-    what = {"crashed": "The process that had it is gone, and did not end it.", "paused": "It waits."}
+    goes_on = f"`ralph resume {run.id}` goes on with it."
+    what = {"crashed": f"The process that had it is gone, and did not end it. {goes_on}", "paused": "It waits."}
     out.print()
     state = state_of(run)
     out.print(Text(f"{state.capitalize()}. {what.get(state, 'It is at work.')}", style="bold yellow"))

@@ -1,0 +1,201 @@
+"""What one terminal asks of a run in another, and what it is told where that cannot be."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from ralph.cli.resume import _settings
+from ralph.config import ExecutorSettings, Settings
+from ralph.control import Request
+from ralph.errors import UsageError
+from ralph.ownership import this_process
+from ralph.record import RunRecord
+from ralph.store import open_store
+from ralph.testing import ScriptedExecutor
+
+DONE = "It is done.\n\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: all there\n---END_RALPH_STATUS---\n"
+NEW = {"state": "running", "stop_reason": None, "finished_at": None}
+
+Ralph = Callable[..., Any]
+
+
+def rewritten(run: RunRecord, **changes: Any) -> RunRecord:
+    """The run with other facts in the store."""
+    changed = run.model_copy(update=changes)
+
+    async def write() -> None:
+        async with open_store() as store:
+            await store.append(run.id, [], run=changed)
+
+    anyio.run(write)
+    return changed
+
+
+def asked(run: RunRecord) -> list[Request]:
+    async def read() -> list[Request]:
+        async with open_store() as store:
+            return await store.requests(run.id)
+
+    return anyio.run(read)
+
+
+@pytest.fixture
+def done(kept_run: Callable[..., RunRecord]) -> RunRecord:
+    return kept_run(executor=ScriptedExecutor([DONE, DONE]), verify="true")
+
+
+@pytest.fixture
+def crashed(done: RunRecord) -> RunRecord:
+    gone = this_process().model_copy(update={"pid": 2**22 + 1})
+    limits = {"max_iterations": 5, "max_duration": 60.0, "max_tokens": None}
+    return rewritten(done, **NEW, owner=gone, settings={"limits": limits})
+
+
+@pytest.fixture
+def alive(done: RunRecord) -> RunRecord:
+    return rewritten(done, **NEW, owner=this_process())
+
+
+@pytest.mark.parametrize("word", ["pause", "stop"])
+def test_what_has_ended_can_neither_pause_nor_stop(ralph: Ralph, done: RunRecord, word: str) -> None:
+    ended = ralph(word, done.id)
+    assert (ended.code, ended.out) == (2, "")
+    assert "is not under way: it has ended (completed)" in ended.err
+    assert asked(done) == []
+
+
+@pytest.mark.parametrize("word", ["pause", "stop"])
+def test_what_has_crashed_can_neither_pause_nor_stop(ralph: Ralph, crashed: RunRecord, word: str) -> None:
+    ended = ralph(word, crashed.id)
+    assert (ended.code, "its process is gone" in ended.err) == (2, True)
+
+
+def test_a_run_at_work_is_asked_to_pause(ralph: Ralph, alive: RunRecord) -> None:
+    ended = ralph("pause", alive.id[:15])
+    assert (ended.code, "at the end of the iteration under way" in ended.out) == (0, True)
+    assert [request.kind for request in asked(alive)] == ["pause"]
+
+
+def test_a_run_that_waits_is_let_go_on_by_either_word(ralph: Ralph, alive: RunRecord) -> None:
+    rewritten(alive, state="paused")
+    for word in ("resume", "continue"):
+        ended = ralph(word, alive.id)
+        assert (ended.code, "goes on, in process" in ended.out) == (0, True)
+    assert [request.kind for request in asked(alive)] == ["resume", "resume"]
+
+
+def test_a_run_at_work_is_not_resumed_again(ralph: Ralph, alive: RunRecord) -> None:
+    ended = ralph("resume", alive.id)
+    assert (ended.code, "is under way, in process" in ended.err) == (2, True)
+
+
+def test_a_message_waits_for_a_crashed_run_to_be_resumed_and_holds_no_secret(
+    ralph: Ralph, crashed: RunRecord, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SERVICE_TOKEN", "correct-horse-battery")
+    ended = ralph("tell", crashed.id, "Use correct-horse-battery there.", "--json")
+    assert (ended.code, json.loads(ended.out)["state"]) == (0, "crashed")
+    assert f"ralph resume {crashed.id}" in json.loads(ended.out)["text"]
+    [message] = asked(crashed)
+    assert "correct-horse" not in message.text
+    assert message.text.startswith("Use ")
+
+
+@pytest.mark.parametrize(("text", "said"), [(" \n", "nothing to tell"), ("x" * 8001, "longer than 8,000")])
+def test_a_message_has_something_to_say_and_an_end(ralph: Ralph, crashed: RunRecord, text: str, said: str) -> None:
+    ended = ralph("tell", crashed.id, text)
+    assert (ended.code, said in ended.err) == (2, True)
+
+
+def test_limits_are_extended_by_what_is_said(ralph: Ralph, crashed: RunRecord) -> None:
+    ended = ralph("extend", crashed.id, "--max-iterations", "+10", "--max-duration", "1h30m")
+    assert (ended.code, "max iterations by 10" in ended.out) == (0, True)
+    assert [request.limits for request in asked(crashed)] == [{"max_iterations": 10.0, "max_duration": 5400.0}]
+
+
+@pytest.mark.parametrize("amount", ["0", "-3", "+1.5", "many", "+", "1e3", "9" * 5000, "nan"])
+def test_what_is_no_amount_is_refused(ralph: Ralph, crashed: RunRecord, amount: str) -> None:
+    ended = ralph("extend", crashed.id, f"--max-iterations={amount}")
+    assert (ended.code, ended.err.count("\n")) == (2, 1)
+    assert "is no amount to add" in ended.err
+    assert asked(crashed) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [((), "Nothing is said"), (("--max-tokens", "+5"), "has no --max-tokens"), (("--max-duration", "x"), "no amount")],
+)
+def test_only_a_limit_that_is_there_is_extended(
+    ralph: Ralph, crashed: RunRecord, words: tuple[str, ...], said: str
+) -> None:
+    ended = ralph("extend", crashed.id, *words)
+    assert (ended.code, said in ended.err) == (2, True)
+
+
+def test_a_completed_run_is_neither_extended_nor_begun_again(ralph: Ralph, done: RunRecord) -> None:
+    assert "is completed" in ralph("extend", done.id, "--max-iterations", "+1").err
+    ended = ralph("resume", done.id, "--display", "plain")
+    assert ended.code == 0, "a script that resumes until it works must come to an end"
+    assert "is completed already" in ended.err
+    assert "Completed, verified" in ended.out
+
+
+def test_a_run_of_a_program_is_resumed_by_the_program(ralph: Ralph, done: RunRecord) -> None:
+    rewritten(done, stop_reason="stuck")
+    ended = ralph("resume", done.id)
+    assert (ended.code, "Runner.resume" in ended.err) == (2, True)
+
+
+def test_there_is_something_to_resume_in_the_folder_or_it_is_said(ralph: Ralph, workspace: Path) -> None:
+    ended = ralph("resume")
+    assert (ended.code, f"There is no run in {workspace} yet" in ended.err) == (2, True)
+
+
+class TestLogs:
+    def test_they_are_what_was_shown(self, ralph: Ralph, done: RunRecord) -> None:
+        shown = ralph("logs", done.id).out
+        assert "It is done." in shown
+        assert "Completed, verified" in shown
+
+    def test_as_json_they_are_the_events(self, ralph: Ralph, done: RunRecord) -> None:
+        events = [json.loads(line) for line in ralph("logs", "--json").out.splitlines()]
+        assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+        assert (events[0]["type"], events[-1]["type"]) == ("run_started", "run_finished")
+
+    def test_following_ends_with_the_run_or_its_process(self, ralph: Ralph, done: RunRecord) -> None:
+        assert ralph("logs", "-f", done.id).code == 0
+        rewritten(done, **NEW, owner=this_process().model_copy(update={"pid": 2**22 + 1}))
+        ended = ralph("logs", "--follow", done.id)
+        assert (ended.code, f"ralph resume {done.id}" in ended.err) == (0, True)
+
+
+class TestSettings:
+    @pytest.fixture
+    def run(self, done: RunRecord) -> RunRecord:
+        executor = ExecutorSettings(base_url="http://127.0.0.1:1/v1", model="m", headers={"X-Team": "a"})
+        own = Settings(executor=executor, preset="debugging", verify=("make check",), display="json")
+        frozen = own.model_dump(mode="json")
+        frozen["executor"] |= {"api_key": "**********", "headers": {"X-Team": "[masked]"}}
+        return done.model_copy(update={"settings": frozen})
+
+    def test_they_are_those_of_the_beginning_but_for_what_is_secret_or_of_the_call(
+        self, run: RunRecord, workspace: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("RALPH_EXECUTOR__API_KEY", "k")
+        monkeypatch.setenv("RALPH_EXECUTOR__HEADERS", '{"X-Team": "b"}')
+        monkeypatch.setenv("RALPH_PRESET", "research_task")
+        settings = _settings(run, workspace, {"--max-iterations": "7", "--display": "plain"})
+        assert (settings.preset, settings.verify, settings.executor.model) == ("debugging", ("make check",), "m")
+        assert settings.executor.api_key
+        assert settings.executor.api_key.get_secret_value() == "k"
+        assert settings.executor.headers == {"X-Team": "b"}
+        assert (settings.limits.max_iterations, settings.display) == (7, "plain")
+        assert settings.breaker_settings() == Settings(preset="debugging").breaker_settings()
+
+    def test_a_key_that_is_missing_now_is_asked_for(self, run: RunRecord, workspace: Path) -> None:
+        with pytest.raises(UsageError, match=r"header 'X-Team' and the endpoint's key \(RALPH_EXECUTOR__API_KEY\)"):
+            _settings(run, workspace, {})
