@@ -2,6 +2,8 @@
 
 import json
 import os
+import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -219,3 +221,55 @@ def test_more_iterations_let_a_run_go_on_that_a_limit_has_ended(ralph: Ralph, wo
     assert (extended.code, extended.end["iterations"]) == (5, 2)
     assert (whole.code, whole.end["iterations"]) == (5, 3), "three in all, the one that was added counts among them"
     assert asked == 3
+
+
+@pytest.fixture
+def locker(environment: Mapping[str, str]) -> Callable[[], sqlite3.Connection]:
+    """Takes the store's file away from everybody else, as a program that looks at it may do."""
+
+    def lock() -> sqlite3.Connection:
+        file = Path(environment["XDG_STATE_HOME"], "ralph", "ralph.db")
+        connection = sqlite3.connect(file, isolation_level=None, check_same_thread=False)
+        connection.execute("BEGIN IMMEDIATE")
+        return connection
+
+    return lock
+
+
+@pytest.mark.parametrize("interrupted", [False, True])
+def test_a_store_that_cannot_be_written_holds_the_run_up_and_loses_nothing(
+    ralph: Ralph,
+    environment: Mapping[str, str],
+    workspace: Path,
+    output: Path,
+    locker: Callable[[], sqlite3.Connection],
+    interrupted: bool,
+) -> None:
+    locks: list[sqlite3.Connection] = []
+
+    def script(request: ModelRequest) -> Step:
+        if not locks:
+            locks.append(locker())
+        return Say(DONE) if request.results else WriteFile("one.txt", "1")
+
+    with ModelServer(script) as server:
+        with under_way(environment, "run", "Write", *against(server, workspace), output=output) as process:
+            until(lambda: told(output, "paused") or process.poll() is not None)
+            if interrupted:
+                process.send_signal(signal.SIGINT)
+                code = process.wait(5)
+            locks[0].close()
+            if not interrupted:
+                code = process.wait(40)
+        resumed = ralph("resume", "last", "--display", "json")
+    [paused] = told(output, "paused")
+    assert (paused["seq"], paused["until"], "locked" in paused["reason"]) == (0, None, True)
+    assert told(output, "run_finished")[0]["stop_reason"] == ("error" if interrupted else "completed")
+    assert (resumed.code, resumed.end["iterations"]) == (0, 1)
+    if interrupted:
+        assert code == 1
+        assert "Not kept: " in output.read_text().splitlines()[-1]
+        assert "ralph resume" in output.read_text().splitlines()[-1]
+    else:
+        assert (code, len(told(output, "resumed"))) == (0, 1)
+        assert "completed already" in resumed.stderr
