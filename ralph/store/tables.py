@@ -112,6 +112,7 @@ class Tables:
             except self.database.errors as error:
                 if mark and self.database.is_lost(error):
                     raise InDoubtError(mark, result) from error
+                transaction.rollback()
                 raise
         return result
 

@@ -186,21 +186,80 @@ async def test_a_full_disk_keeps_what_was_there(path):
 
     async with SqlStore(Small(path)) as store:
         await store.create(sample_run())
-        said, kept = "", 0
+        said, kept = None, 0
         while not said:
             event, iteration = sample_event(kept + 1, "x" * 9000), sample_iteration(kept + 1, "x" * 9000)
             try:
                 await store.append("run-1", [event], iteration=iteration)
                 kept += 1
             except StoreError as error:
-                said = str(error)
-        assert "the disk is full" in said
-        assert str(path) in said
+                said = error
+        assert "the disk is full" in str(said)
+        assert str(path) in str(said)
+        assert said.passing, "it may be asked again when there is room"
         assert kept > 0
         assert await store.last_seq("run-1") == kept
         assert [it.number async for it in store.iterations("run-1")] == list(range(1, kept + 1))
     async with open_store(str(path)) as store:
         await store.append("run-1", [sample_event(kept + 1)])
+
+
+FILLED = """
+import resource, sys, anyio
+from pathlib import Path
+from ralph.errors import StoreError
+from ralph.store import open_store
+from ralph.testing.store_samples import sample_event, sample_iteration
+
+async def main():
+    async with open_store(sys.argv[1]) as store:
+        limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, limit[1]))
+        for number in range(1, 1000):
+            given = {"events": [sample_event(number, "x" * 9000)], "iteration": sample_iteration(number)}
+            try:
+                await store.append("run-1", **given)
+            except StoreError as error:
+                print(number, error.passing, error)
+                break
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+        await store.append("run-1", **given)
+
+anyio.run(main)
+"""
+
+
+async def test_a_disk_that_really_takes_no_more_loses_nothing_and_is_written_on_when_it_does(path):
+    """The system's limit on the size of a file is what a full disk or a quota is to the database: a failed write."""
+    await fill(path)
+    words = (sys.executable, "-c", FILLED, str(path))
+    done = await anyio.run_process(words)
+    number, passing, said = done.stdout.decode().split(" ", 2)
+    assert int(number) > 5
+    assert passing == "True"
+    assert "full" in said
+    assert str(path) in said
+    async with open_store(str(path)) as store:
+        assert await store.check() == (1, ())
+        assert await store.last_seq("run-1") == await store.last_iteration("run-1") == int(number)
+
+
+async def test_a_file_that_may_not_be_written_any_more_loses_nothing_and_is_written_on_when_it_may(path):
+    async with SqlStore(SqliteFile(path)) as store:
+        await store.create(sample_run())
+        await store.append("run-1", [sample_event(1)])
+        assert store._tables
+        database = store._tables.connection
+        with database.begin():
+            database.exec_driver_sql("PRAGMA query_only = ON")
+        for _ in range(2):
+            with pytest.raises(StoreError, match="it cannot be written") as raised:
+                await store.append("run-1", [sample_event(2)])
+            assert raised.value.passing
+        with database.begin():
+            database.exec_driver_sql("PRAGMA query_only = OFF")
+        await store.append("run-1", [sample_event(2)])
+        assert await store.last_seq("run-1") == 2
 
 
 AS_NOBODY = """
