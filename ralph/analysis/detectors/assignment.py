@@ -25,6 +25,12 @@ IDENTIFIER = pattern(
 """What a task is called, in lower case: US-003, #84, E4, story 15.1."""
 _NUMBERED = pattern(r"\b[a-z]{4,12}\s#?\d{1,4}(?:\.\d{1,3})?(?!\w)|[\u3400-\u9fff]{2}\s?\d{1,4}(?!\w)")
 _HALF = 0.5
+_GOAL = pattern(
+    r"(?:\b(?:to|least|reach|above|over|auf|mindestens|al menos)|>=?|≥|达到|至少|達到)\s{0,2}(\d{1,3})(?:\.\d)? ?[%％]"
+)
+"""A percentage that the task wants to be reached."""
+_RANGE = pattern(r"(?<![\w-])([a-z]{1,10}-)\d{1,3} ?(?:to|through|–|bis|a|到|至) ?(?:[a-z]{1,10}-)?(\d{1,3})(?!\w)")
+_PIECE = pattern(r"(?<![\w-])[a-z]{1,10}-(\d{1,3})(?!\w)")
 _MANY = pattern(
     r"\b(?:per (?:iteration|loop|run|pass|session|turn)|until (?:all|every)|one at a time|highest[- ]priority|stories:"
     r"|one (?:story|task|item) (?:per|each)|next (?:unchecked|open|undone|unfinished)"
@@ -46,7 +52,18 @@ class Assignment:
         self._title = _stems(_TITLE_END.split(lower.strip()[:_TITLE], maxsplit=1)[0])
         self._kinds = set(map(_kind, self._names))
         self.given = bool(words)
+        self.goal = max((int(percent) for percent in _GOAL.findall(lower)), default=0)
+        found = _RANGE.search(lower)
+        self._range = (found[1], int(found[2])) if found else None
         self.of_many = _MANY.search(lower) is not None
+
+    def is_missed(self, text: str) -> bool:
+        """Whether a text names pieces of the range that the task is ("S-1 to S-6"), but not the last of them."""
+        if self._range is None:
+            return False
+        kind, last = self._range
+        told = [int(piece[1]) for piece in _PIECE.finditer(text) if piece[0].startswith(kind)]
+        return bool(told) and max(told) < last
 
     def is_named(self, text: str, *, share: float = _HALF) -> bool:
         """Whether a short text names the task: by a name of it, or by no other name of that kind and a share of the

@@ -5,7 +5,8 @@
 | of a number, in the opening | "212 of the 240 programs compile", "Three of four criteria are met" |
 | as a label or a sentence of progress | "Progress: 3/7 views" |
 | of what is to come | "three views to go" |
-| in percent | "60 % of the views are done" |
+| in percent | "60 % of the views are done"; less than the task wants to be reached |
+| of the pieces that the task names | the task is "S-1 to S-6", and S-6 is not named |
 
 A share of the task that the task itself names ("session 3 of 5") is the whole.
 """
@@ -22,6 +23,7 @@ from ralph.pattern import pattern
 
 __all__ = ["detect_shares"]
 
+_REACHED = pattern(r"(?<![\d.,])(\d{1,3})(?:[.,]\d{1,2})? ?[%％]")
 _FIRST = 260
 """Characters of the opening."""
 _BACK = 80
@@ -48,6 +50,7 @@ def detect_shares(reply: Reply) -> Iterable[Signal]:
 def _shares(reply: Reply) -> Iterator[Span]:
     begin, objections = announced(reply), Objections(reply)
     yield from _of_a_number(reply, begin)
+    yield from _of_the_task(reply, begin)
     for hit in reply.scope.within("progress", (begin, len(reply.reading.prose)))[:_LOOKED_AT]:
         end = objections.sentence(hit)[1]
         if any(int(part) < int(whole) for part, whole in _OUT_OF.findall(reply.reading.prose, hit.end, end)):
@@ -60,6 +63,20 @@ def _shares(reply: Reply) -> Iterator[Span]:
         number = before.search(reply.reading.prose, place, hit.start)
         if number and not reply.scope.within("optional", objections.sentence(hit)):
             yield number.start(), hit.end
+
+
+def _of_the_task(reply: Reply, begin: int) -> Iterator[Span]:
+    """Less than the percentage that the task wants, in the opening; some of its pieces, and not the last."""
+    task = assignment(reply.context.task)
+    if not task.given:
+        return
+    lower = reply.reading.lower
+    begin = len(lower) - len(lower[begin:].lstrip())
+    reached = list(_REACHED.finditer(lower, begin, begin + _FIRST)) if task.goal else []
+    if reached and all(int(found[1]) < task.goal for found in reached):
+        yield reached[0].span()
+    elif task.is_missed(lower[begin:]):
+        yield begin, reply.reading.sentence(begin)[1]
 
 
 def _of_a_number(reply: Reply, begin: int) -> Iterator[Span]:

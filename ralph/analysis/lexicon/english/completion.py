@@ -82,6 +82,7 @@ COMPLETION: Words = {
         *("still", "remain", "remains", "remaining", "failing", "fails", "todo", "todos", "partial", "partially"),
         *("partly", "almost", "nearly", "mostly", "not yet", "yet to", "pending", "in progress", "unfinished"),
         *("incomplete", "wip", "broken", "left to do", "to go", "blocked", "outstanding", "halfway", "so far"),
+        *("for the time being", "for the moment"),
         *("apart from", "other than", "needs work", "half done", "half finished", "half complete", "half-done"),
     ),
     "future": alone(

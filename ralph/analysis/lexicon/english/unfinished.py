@@ -49,6 +49,13 @@ UNFINISHED: Words = {
         *("leave it unticked", "left it unticked", "left it open", "leave it open", "keep it open", "kept it open"),
         *(f"{have} {undone}" for have, undone in product(_HAVE_NOT, _UNBEGUN)),
         *(f"{undone} {what}" for undone, what in product(_BACK, _WHAT)),
+        *(
+            f"still {use} the {old}"
+            for use, old in product(("on", "use", "uses", "using"), ("old", "legacy", "previous"))
+        ),
+        *("had no time", "no time to", "didn't have time", "did not have time"),
+        *("committed a checkpoint", "show placeholders", "shows a placeholder", "are placeholders", "is a placeholder"),
+        *("largest gaps", "biggest gaps", "the gap to", "for most files", "in most cases", "come out wrong"),
         *("all that is left", "all that's left", "that leaves", "which leaves", "what's missing", "what is missing"),
         *("ran out of time", "run out of time"),
         *("still has to be", "still have to be", "still has to", "still have to", "still need to", "still needs to"),
