@@ -9,6 +9,7 @@ import json
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from math import fsum
 from typing import NamedTuple
 
 __all__ = ["SOUNDS", "Weights", "Wording", "features", "weights", "wording"]
@@ -24,6 +25,9 @@ _HEAD, _TAIL = 4_000, 8_000
 
 _SIGNS = "?!:…✅✓✔❌⚠"
 """What counts as a word of its own; other punctuation counts for nothing."""
+
+_KEPT = f"{_SIGNS}'/"
+"""Characters that stay, besides letters."""
 
 _COMMON = 0xA000
 """Characters before this one are remembered; a text may hold a million others."""
@@ -71,7 +75,9 @@ def weights() -> Weights:
 
 
 class _Table(dict[int, int | str]):
-    """What becomes of a character: letters stay, Chinese ones and signs stand apart, a digit is a #."""
+    """What becomes of a character: letters and signs stay, Chinese ones stand apart, a digit is a #. A table that makes
+    one character of one takes a tenth of the time in ASCII text, so that signs are set apart before.
+    """
 
     def __missing__(self, code: int) -> int | str:
         kept = self._kept(chr(code))
@@ -80,11 +86,11 @@ class _Table(dict[int, int | str]):
         return kept
 
     def _kept(self, character: str) -> str:
-        if character in _SIGNS or "\u4e00" <= character <= "\u9fff":
+        if "\u4e00" <= character <= "\u9fff":
             return f" {character} "
         if character.isdigit():
             return "#"
-        return character if character.isalpha() or character in "'/" else " "
+        return character if character.isalpha() or character in _KEPT else " "
 
 
 _TABLE = _Table()
@@ -94,7 +100,11 @@ def features(prose: str) -> tuple[set[str], set[str]]:
     """The words of a reply, each once: all of them, and the first. A number is as many # as it has digits."""
     if len(prose) > _HEAD + _TAIL:
         prose = f"{prose[:_HEAD]} {prose[-_TAIL:]}"
-    words = prose.lower().translate(_TABLE).split()
+    prose = prose.lower()
+    for sign in _SIGNS:
+        if sign in prose:
+            prose = prose.replace(sign, f" {sign} ")
+    words = prose.translate(_TABLE).split()
     return set(words), set(words[:_FIRST])
 
 
@@ -107,9 +117,10 @@ def wording(prose: str, *, task: bool, learned: Weights | None = None) -> Wordin
     """
     learned = learned or weights()
     anywhere, first = features(prose)
-    heard = [(word, row) for word in anywhere if (row := learned.anywhere.get(word))]
-    heard += [(word, row) for word in first if (row := learned.first.get(word))]
-    rows = [learned.base, *(row for _, row in heard)]
+    heard = [(word, learned.anywhere[word]) for word in anywhere & learned.anywhere.keys()]
+    heard += [(word, learned.first[word]) for word in first & learned.first.keys()]
+    rows = [learned.base, *[row for _, row in heard]]
     if task:
         rows.append(learned.task)
-    return Wording(tuple(map(sum, zip(*rows, strict=True))), len(anywhere), heard)
+    odds = map(fsum, zip(*rows, strict=True))  # exact: the order of the words in a set is another one in each process
+    return Wording(tuple(odds), len(anywhere), heard)

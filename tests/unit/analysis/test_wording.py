@@ -1,6 +1,7 @@
 """How a reply sounds by its words alone."""
 
 import importlib.util
+from math import fsum
 from pathlib import Path
 from types import ModuleType
 
@@ -86,3 +87,14 @@ def test_the_weights_are_those_that_the_cases_teach(fitting: ModuleType):
     for mine, theirs in ((learned.anywhere, kept.anywhere), (learned.first, kept.first)):
         for word, row in mine.items():
             assert row == pytest.approx(theirs[word], abs=0.03), word
+
+
+def test_the_order_of_the_words_makes_no_difference():
+    own = Weights(
+        base=(0.0, 0.0, 0.0),
+        task=(0.0, 0.0, 0.0),
+        anywhere={"one": (1e16, 0.1, 0.0), "two": (1.0, 0.2, 0.0), "three": (-1e16, -0.3, 0.0)},
+        first={},
+    )
+    for text in ("one two three", "three two one", "two three one"):
+        assert wording(text, task=False, learned=own).odds == (1.0, fsum((0.1, 0.2, -0.3)), 0.0)
