@@ -75,6 +75,11 @@ class PostgresDatabase(Database):
                 f"{scheme}://… is no URL of a database.",
                 "Write postgresql://USER:PASSWORD@HOST:PORT/DATABASE, with % signs for what is special in a URL.",
             ) from error
+        if hidden := sorted({"password", "sslpassword"} & parsed.query.keys()):
+            raise UsageError(
+                f"The store's URL has {hidden[0]}=… in it, where nothing knows it for a secret.",
+                "Put it into ~/.pgpass or PGPASSWORD, or before the @: postgresql://USER:PASSWORD@HOST/DATABASE.",
+            )
         schema = parsed.query.get("schema", SCHEMA)
         if not isinstance(schema, str) or not _NAME.fullmatch(schema):
             raise UsageError(

@@ -4,7 +4,6 @@ import asyncio
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import anyio
 import anyio.abc
@@ -215,7 +214,7 @@ async def test_tables_of_others_are_left_alone(postgres_url):
     ("url", "problem"),
     [
         ("postgresql://u:sesame@127.0.0.1:1/runs", r"postgresql://u@127\.0\.0\.1:1/runs cannot be used.*refused"),
-        ("postgres://u:sesame@127.0.0.1:1/runs?password=sesame", r"postgresql://u@127\.0\.0\.1:1/runs "),
+        ("postgres://u:sesame@127.0.0.1:1/runs?user=v", r"postgresql://u@127\.0\.0\.1:1/runs "),
         ("postgresql://u:sesame@127.0.0.1:1/runs?sslmode=sesame", "sslmode"),
         ("postgresql://u:sesame@127.0.0.1:1/runs?speed=sesame", "speed"),
     ],
@@ -235,13 +234,14 @@ async def test_a_server_that_cannot_be_reached_is_named_without_the_password(url
         "postgresql://u:sesame@h:port/db",
         "postgresql://u:sesame@h/db?schema=a;drop",
         "postgresql://u:sesame@h/db?schema=a&schema=b",
+        "postgresql://u@h/db?password=sesame",
     ],
 )
 def test_a_url_that_makes_no_sense_is_refused_without_the_password(url):
     with pytest.raises(UsageError) as raised:
         open_store(url)
     assert "sesame" not in str(raised.value)
-    assert urlsplit(url).scheme in str(raised.value) or "schema" in str(raised.value)
+    assert raised.value.remedy
 
 
 async def test_a_user_that_may_not_make_the_schema_is_told_so(postgres_url):
