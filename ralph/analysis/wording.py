@@ -61,11 +61,11 @@ class Wording:
 
     def telling(self, state: str, *, against: bool = False) -> list[str]:
         """The words that speak most for a state, or against it; three at most."""
-        column = SOUNDS.index(state)
+        column, sign = SOUNDS.index(state), 1 if against else -1
         sums: dict[str, float] = {}
         for word, row in self.heard:
-            sums[word] = sums.get(word, 0.0) + (-row[column] if against else row[column])
-        return sorted((word for word, weight in sums.items() if weight > 0), key=lambda word: (-sums[word], word))[:3]
+            sums[word] = sums.get(word, 0.0) + sign * row[column]
+        return [word for _, word in sorted([(weight, word) for word, weight in sums.items() if weight < 0])[:3]]
 
 
 @cache
