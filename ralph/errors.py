@@ -132,7 +132,7 @@ class WorkspaceBusyError(WorkspaceError):
         self.path, self.run_id, self.pid = path, run_id, pid
         super().__init__(
             f"{path} is in use by run {run_id} (process {pid}).",
-            f"Wait for it, end it by Ctrl-C in its terminal, or work in another folder; `ralph show {run_id}` "
+            f"Wait for it, end it with `ralph stop {run_id}`, or work beside it with --worktree; `ralph show {run_id}` "
             "tells what it is doing.",
         )
 

@@ -85,7 +85,12 @@ class Upkeep:
         self, when: Literal["iteration", "completion"], iteration: int, summary: str, since: str | None
     ) -> bool:
         """Commits what differs from the checkpoint `since`, where that is wanted now; whether there is a new commit."""
-        if self._commit != when or since is None:
+        if self._commit != when:
+            return False
+        if since is None:
+            self._tell(
+                iteration, "What was changed is not committed: no checkpoint tells what was there before the run."
+            )
             return False
         subject = " ".join(summary.split()) or f"Iteration {iteration} of a Ralph run"
         made = await self._workspace.commit(since, f"{_shortened(subject)}\n\nRalph-Run: {self._run_id}\n")

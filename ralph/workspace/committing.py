@@ -37,6 +37,7 @@ async def commit_paths(
     listed = b"".join(path + b"\0" for path in paths)
     update = ("update-index", "--add", "--remove", "-z", "--stdin")
     meanwhile = {"GIT_INDEX_FILE": str(index)}
+    _remove(index)
     try:
         hooks, note = await git.hooks(workspace)
         head = await git("rev-parse", "--quiet", "--verify", "HEAD", fails=True)
@@ -48,6 +49,11 @@ async def commit_paths(
     except GitFailedError as error:
         return Committed(told=f"What was changed is not committed: {error}.")
     finally:
-        for left in (index, index.with_name(f"{index.name}.lock")):
-            left.unlink(missing_ok=True)
+        _remove(index)
     return Committed(commit, f"Committed{note} as {commit[:12]}: {message.partition(chr(10))[0]}")
+
+
+def _remove(index: Path) -> None:
+    """Removes an index, and the lock that a killed git may have left on it."""
+    index.unlink(missing_ok=True)
+    index.with_name(f"{index.name}.lock").unlink(missing_ok=True)

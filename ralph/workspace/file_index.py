@@ -28,6 +28,7 @@ LISTED = 512 * 1024 * 1024
 """Bytes of a list of files, or of a difference, that are read."""
 
 _PATIENCE = 900.0
+_AT_ONCE = 20_000
 _INNER = 16
 _EXCLUDES_READ = 256 * 1024
 _UNCONVERTED = "* -text -crlf -eol -ident -filter -working-tree-encoding\n"
@@ -171,10 +172,12 @@ class FileIndex:
         return Tree(self._tree, left_out)
 
     async def _hold(self, paths: list[bytes]) -> None:
-        """Reads files into the objects and the index."""
+        """Reads files into the objects and the index; what was read stays there, should it be ended on the way."""
         update = ("update-index", "--add", "--remove", "--replace", "-z", "--stdin")
         try:
-            await self._own(*update, stdin=b"".join(path + b"\0" for path in paths))
+            for start in range(0, len(paths), _AT_ONCE):
+                some = paths[start : start + _AT_ONCE]
+                await self._own(*update, stdin=b"".join(path + b"\0" for path in some))
         except UnreadableError:  # one of them may have become unreadable: all the others, then
             await self._own("add", "--all", "--ignore-errors", "--", *self._within, none=1)
 
@@ -234,6 +237,8 @@ class FileIndex:
     def _copy_excludes(self) -> None:
         """What is ignored beside what .gitignore says: what the repository's own list has, or what is noise."""
         own = os.fsencode("/".join(("", *self._within, ".ralph/\n")))
+        if self.folder.is_relative_to(self.top):
+            own += os.fsencode(f"/{self.folder.parent.relative_to(self.top)}/\n")
         if self.repository is None:
             content = b"".join(glob.encode() + b"\n" for glob in NOISE)
         else:
@@ -246,8 +251,8 @@ class FileIndex:
             self._excluded = content + own
 
     def _begin_anew(self) -> None:
-        """Forgets the index, which is only a memory of what was read."""
-        for name in ("index", "index.lock"):
+        """Forgets the index, which is only a memory of what was read; what else is broken is then set up anew."""
+        for name in ("index", "index.lock", "config", "config.lock"):
             (self.folder / name).unlink(missing_ok=True)
         with suppress(FileNotFoundError):
             (self.folder / "HEAD").write_text("ref: refs/heads/none\n")

@@ -117,6 +117,7 @@ class GoingBack:
         """Writes files as the target tree has them, through an index of its own."""
         path = self._index.folder / "target.index"
         env = {"GIT_INDEX_FILE": str(path)}
+        path.with_name(f"{path.name}.lock").unlink(missing_ok=True)
         try:
             await self._index.own("read-tree", self._target.id, env=env)
             paths = b"".join(path + b"\0" for path in self._written)

@@ -6,7 +6,7 @@ from typing import Protocol
 import pytest
 
 from ralph.changes import Checkpoint
-from ralph.workspace import Workspace, open_workspace
+from ralph.workspace import Workspace, checkpoints, open_workspace
 
 
 class Repo(Protocol):
@@ -99,3 +99,95 @@ async def test_a_folder_without_git_has_checkpoints_of_its_own(tmp_path: Path) -
     assert "-a\n+b\n" in difference
     assert "noise" not in difference
     assert sorted(path.name for path in folder.iterdir()) == ["a.txt", "node_modules"]
+
+
+async def test_no_hook_and_no_program_of_the_repository_is_run(repo: Repo, workspace: Workspace) -> None:
+    for name in ("reference-transaction", "post-index-change", "pre-commit", "post-checkout", "pre-auto-gc"):
+        repo.write(f".git/hooks/{name}", "#!/bin/sh\ntouch ran-hook\n").chmod(0o755)
+    repo.write(".gitattributes", "* filter=f diff=d\n")
+    for key in ("core.fsmonitor", "filter.f.clean", "filter.f.smudge", "diff.d.textconv", "diff.external"):
+        repo.git("config", key, "touch ran-program")
+    first = await checkpoint(workspace, 1)
+    repo.write("a.txt", "edited\n")
+    second = await checkpoint(workspace, 2)
+    assert "edited" in await workspace.difference(str(first.commit), second.commit)
+    await workspace.restore(str(first.commit))
+    await workspace.forget("run-1")
+    assert (repo.path / "a.txt").read_text() == "a\n"
+    assert not list(repo.path.glob("ran-*"))
+
+
+async def test_what_is_tracked_is_held_even_where_it_is_ignored(repo: Repo, workspace: Workspace) -> None:
+    repo.write(".gitignore", "*.log\n")
+    repo.write("kept.log", "tracked all the same\n")
+    repo.git("add", "--force", "kept.log")
+    found = await checkpoint(workspace)
+    assert repo.git("show", f"{found.commit}:kept.log") == "tracked all the same"
+
+
+async def test_a_change_that_the_users_index_hides_is_held(repo: Repo, workspace: Workspace) -> None:
+    await checkpoint(workspace, 1)
+    repo.git("update-index", "--assume-unchanged", "a.txt")
+    repo.write("a.txt", "hidden\n")
+    found = await checkpoint(workspace, 2)
+    assert repo.git("show", f"{found.commit}:a.txt") == "hidden"
+
+
+async def test_what_is_broken_of_ralphs_own_folder_is_made_anew(
+    repo: Repo, workspace: Workspace, tmp_path: Path
+) -> None:
+    await checkpoint(workspace, 1)
+    (own,) = (tmp_path / "state/checkpoints").iterdir()
+    for spoil in ("index", "HEAD", "config"):
+        (own / spoil).write_text("garbage")
+        (own / "index.lock").touch()
+        repo.write("a.txt", f"{spoil}\n")
+        later = open_workspace(repo.path, state_dir=tmp_path / "state")
+        found = await checkpoint(later, 2)
+        assert repo.git("show", f"{found.commit}:a.txt") == spoil
+
+
+async def test_a_lock_on_a_ref_that_a_killed_git_left_is_in_nobodys_way(repo: Repo, workspace: Workspace) -> None:
+    repo.write(".git/refs/ralph/run-1/1/after.lock", "")
+    found = await checkpoint(workspace, 1)
+    assert found.commit is not None
+    assert repo.git("for-each-ref", "--format=%(objectname)", "refs/ralph") == found.commit
+
+
+async def test_a_submodule_is_noted_by_its_commit(repo: Repo, workspace: Workspace, tmp_path: Path) -> None:
+    repo.git("init", "-q", str(tmp_path / "library"))
+    repo.git("-C", str(tmp_path / "library"), "commit", "-q", "--allow-empty", "-m", "one")
+    repo.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(tmp_path / "library"), "library")
+    repo.commit()
+    first = await checkpoint(workspace, 1)
+    assert first.problem == "The checkpoint does not hold library (it is a repository of its own)."
+    repo.git("-C", "library", "commit", "-q", "--allow-empty", "-m", "two")
+    second = await checkpoint(workspace, 2)
+    difference = await workspace.difference(str(first.commit), second.commit)
+    assert "+Subproject commit " in difference
+
+
+async def test_a_state_folder_in_the_workspace_is_not_held(repo: Repo) -> None:
+    workspace = open_workspace(repo.path, state_dir=repo.path / "own")
+    first = await checkpoint(workspace, 1)
+    assert (await checkpoint(workspace, 2)) == first
+    assert repo.git("ls-tree", "--name-only", str(first.commit)).split() == ["a.txt", "src"]
+
+
+async def test_the_checkpoint_before_an_iteration_is_the_last_one_only_for_a_moment(
+    repo: Repo, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    last = await checkpoint(workspace, 1)
+    repo.write("a.txt", "a person's, while the run was paused\n")
+    monkeypatch.setattr(checkpoints, "_MOMENT", 0.0)
+    found = await workspace.checkpoint("run-1", 2, "before")
+    assert found.commit != last.commit
+    assert repo.git("rev-parse", "refs/ralph/run-1/2/before") == found.commit
+
+
+async def test_a_name_that_is_none_for_a_ref_is_one_of_its_own(repo: Repo, workspace: Workspace) -> None:
+    found = await workspace.checkpoint("../heads/main", 1, "after")
+    assert found.commit is not None
+    assert repo.git("for-each-ref", "--format=%(refname)", "refs/heads") == "refs/heads/main"
+    await workspace.forget("../heads/main")
+    assert repo.git("for-each-ref", "--format=%(refname)") == "refs/heads/main"
