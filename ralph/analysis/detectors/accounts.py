@@ -7,7 +7,7 @@
 | of the task | a plain opening, and a check passes | high |
 | of a mended fault | "Root cause: … Fix: … The suite passes" | high |
 | of a change | "Added `--json`. Tests: `pytest -q` → 221 passed"; "Done. The page now …" | high |
-| in a final message | a plain opening, some length, and nothing that is left, asked or doubted | very high |
+| in a final message | a plain opening, some length, nothing that is left, asked or doubted | very high |
 | in a final report | its shape, and a check passes | high |
 
 Without a task an account is none where anything in it smells of a share: a loop, a phase, a plan, what is left. It is
@@ -30,8 +30,8 @@ __all__ = ["detect_accounts"]
 
 _SHORT, _LONG = 20, 20_000
 """Characters of a reply that can be an account."""
-_FULL = 200
-"""Characters of a reply that tells of finished work, not of one step of it."""
+_SOME, _FULL = 110, 200
+"""Characters of a reply that tells of finished work, not of one step: with an opening that does, and with any."""
 _GOES_ON = 30
 """Characters behind "Done." that tell what is."""
 _LEAD = 700
@@ -143,15 +143,17 @@ class _Account:
         no obstacle, nothing asked of a person, and no word of what is to come at its end.
         """
         prose = self._prose.rstrip()
-        if self._length < _FULL or not self._sure or "[ ]" in prose:
+        if self._length < _SOME or not self._sure or "[ ]" in prose:
             return None
         last = self._reply.reading.sentence(len(prose) - 1)
         ahead = is_ahead(self._scope, last) or self._scope.within("unable", last)
         if ahead or any(self._scope.of(role) for role in _NOT_FINAL) or any(mark in prose[-_END:] for mark in "?？"):
             return None
         known = self.proven or _KNOWN.search(prose, *self._lead) or next(self._opening.told(self._whole), None)
-        plain = self._opening.plain() if known else None
-        return _Told(plain, VERY_HIGH, "It says plainly how things are, and leaves nothing open.") if plain else None
+        if not known:
+            return None
+        opening = self._opening.tells() or (self._opening.plain() if self._length >= _FULL else None)
+        return _Told(opening, VERY_HIGH, "It opens with how things are, and leaves nothing open.") if opening else None
 
     def as_a_report(self) -> _Told | None:
         """The final report with proof: a task is what such a report is about, whatever its words."""
