@@ -63,6 +63,7 @@ _UNDONE = pattern(
     r"|未开始|未開始|待开始|待開始|即将开始|即將開始|进行中|進行中|未完成|待办|待辦)[\s*_]{0,6}\|?\s{0,4}\Z"
 )
 """The last cell of a row, where it says that the row is not done; from behind the bar before it."""
+_PENDING = frozenset({"once", "as soon as", "una vez", "en cuanto", "sobald", "一旦"})
 _ALLOWED: tuple[Role, ...] = ("beyond", "optional", "proviso")
 _EXCUSES: tuple[Role, ...] = ("beyond", "mended", "optional")
 _SHARES: tuple[Role, ...] = ("part", "pieced", "qualifier")
@@ -122,6 +123,16 @@ class _Leftovers:
             begin, _ = self._objections.sentence(hit)
             begin = max(begin, self._prose.rfind(";", begin, hit.start) + 1)
             if _SOME.match(self._prose[begin : hit.start]) and not self._is_excused(hit):
+                yield hit.start, hit.end
+        yield from self._pending()
+
+    def _pending(self) -> Iterator[Span]:
+        """What is done only when something else has happened: "Once approved, the feature is complete"."""
+        for hit in self._after("proviso"):
+            begin, end = self._objections.sentence(hit)
+            if hit.name not in _PENDING or self._prose[begin : hit.start].strip(_MARKS):
+                continue
+            if any(hit.end <= done.start < end for done in bounded(self._reply, finished(self._reply))):
                 yield hit.start, hit.end
 
     def _is_excused(self, hit: Hit) -> bool:
@@ -261,7 +272,7 @@ _ALWAYS: Sequence[_Kind] = [
     ("open_end", frozenset({"left", "underway"}), _Leftovers.open_ends, "Something is left to do."),
     (
         "unfinished",
-        frozenset({"unfinished", "yet", "persisting"}),
+        frozenset({"unfinished", "yet", "persisting", "proviso"}),
         _Leftovers.unfinished,
         "Something is said not to be finished.",
     ),
