@@ -23,7 +23,7 @@ Iteration = Annotated[
 
 
 @app.command()
-def diff(run: RunId, *, iteration: Iteration = None, as_json: AsJson = False, store: StoreName = None) -> None:
+def diff(run: RunId = "last", *, iteration: Iteration = None, as_json: AsJson = False, store: StoreName = None) -> None:
     """Show what a run has changed, commits and uncommitted files alike, as its checkpoints have it."""
     import anyio
 

@@ -120,7 +120,7 @@ class Checkpoints:
         for line in await self._compare("--numstat", before=before, after=after, most=LISTED):
             added, removed, path = line.split("\t", 2)
             counts = (None, None) if added == "-" else (int(added), int(removed))
-            found.append(FileChange(path, *counts))
+            found.append(FileChange(shown(unquoted(path)), *counts))
         return found
 
     async def holds(self, commit: str) -> bool:
@@ -137,7 +137,7 @@ class Checkpoints:
     async def find(self, run_id: str, beginning: str) -> str | None:
         """The checkpoint of a run whose commit's id begins so; None where there is none, or more than one."""
         try:
-            ids = await self._index.users("for-each-ref", "--format=%(objectname)", _ref(run_id, ""), max_output=LISTED)
+            ids = await self._index.refs("%(objectname)", _ref(run_id, ""))
         except (UnreadableError, OSError):
             return None
         alike = {commit for commit in ids if beginning and commit.startswith(beginning)}
@@ -190,10 +190,7 @@ class Checkpoints:
         await going.look(force=force)
         if not going.anything:
             return Restored()
-        refs = await self._index.users(
-            "for-each-ref", "--format=%(tree) %(objectname) %(refname)", _REFS, max_output=LISTED
-        )
-        known = [line.split(" ", 2) for line in refs]
+        known = [line.split(" ", 2) for line in await self._index.refs("%(tree) %(objectname) %(refname)", _REFS)]
         saved = next((held for tree, held, _ in known if tree == present.id), None)
         if saved is None:
             if not force:
@@ -206,7 +203,7 @@ class Checkpoints:
     async def _unheld(self, present: Tree) -> list[str]:
         """Some of the files that differ from the last checkpoint."""
         words = ("diff-tree", "-r", "--name-only", "--root", "HEAD", present.id)
-        return await self._index.own(*words, none=128, max_output=1 << 16)
+        return [shown(unquoted(line)) for line in await self._index.own(*words, none=128, max_output=1 << 16)]
 
     async def _compare(self, *how: str, before: str, after: str | None, most: int) -> list[str]:
         async with self._lock:

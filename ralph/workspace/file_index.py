@@ -120,9 +120,21 @@ class FileIndex:
         max_output: int = 1 << 20,
         env: Mapping[str, str] | None = None,
     ) -> list[str]:
-        """Asks git with Ralph's own index, settings and attributes, and the user's objects."""
+        """Asks git with Ralph's own index, settings and attributes, and the user's objects.
+
+        Those of Ralph's own can be read, too: the folder may have come under git since they were made.
+        """
         await self._prepare()
-        return await self._own(*arguments, stdin=stdin, none=none, max_output=max_output, env=env)
+        alternate = {"GIT_ALTERNATE_OBJECT_DIRECTORIES": str(self.folder / "objects")}
+        return await self._own(
+            *arguments, stdin=stdin, none=none, max_output=max_output, env=alternate | dict(env or {})
+        )
+
+    async def refs(self, form: str, prefix: str) -> list[str]:
+        """The refs below a prefix, each as `git for-each-ref` forms it: the user's, and those of Ralph's own."""
+        words = ("for-each-ref", f"--format={form}", prefix)
+        theirs = await self.users(*words, max_output=LISTED)
+        return theirs if self.repository is None else [*theirs, *await self.own(*words, max_output=LISTED)]
 
     async def users(self, *arguments: str, stdin: bytes = b"", none: int = 0, max_output: int = 1 << 20) -> list[str]:
         """Asks git about the repository that has the refs: the user's, where there is one."""

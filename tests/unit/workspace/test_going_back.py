@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 from typing import Protocol
 
+import anyio
 import pytest
 
 from ralph.errors import WorkspaceError
@@ -246,3 +247,23 @@ async def test_a_repository_that_is_gone_gives_no_checkpoint_and_no_traceback(re
     made = await workspace.checkpoint("run-1", 2, "after", seen=await workspace.snapshot())
     assert made.commit is None
     assert made.problem.startswith("No checkpoint could be made: ")
+
+
+async def test_a_folder_that_has_come_under_git_meanwhile(tmp_path: Path) -> None:
+    repo = tmp_path / "plain"
+    repo.mkdir()
+    (repo / "a.txt").write_text("a\n")
+    before = open_workspace(repo, state_dir=tmp_path / "state")
+    commit = await held(before)
+    git = ["git", "-C", str(repo)]
+    (repo / "a.txt").write_text("the agent's\n")
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "the agent's"]):
+        await anyio.run_process([*git, *words])
+    last = await held(before, 2)
+
+    now = open_workspace(repo, state_dir=tmp_path / "state")
+    assert "+the agent's" in await now.difference(commit, last)
+    await now.restore(commit)
+    assert (repo / "a.txt").read_text() == "a\n"
+    assert await held(now, 3) not in {commit, last}
+    await anyio.run_process([*git, "fsck", "--strict"])

@@ -1,0 +1,121 @@
+"""What a run has changed, and the way back; here in a folder without git."""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from ralph.executors.base import Turn
+from ralph.output import Output
+from ralph.prompt import Prompt
+from ralph.record import RunRecord
+from ralph.store import open_store
+from ralph.testing import ScriptedExecutor
+
+DONE = "It is done.\n\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: all there\n---END_RALPH_STATUS---\n"
+WORKING = "I go on.\n\n---RALPH_STATUS---\nEXIT_SIGNAL: false\nREASON: more to do\n---END_RALPH_STATUS---\n"
+
+
+class Writing(ScriptedExecutor):
+    """Writes its iteration's number into a file, with what a terminal would obey."""
+
+    async def execute(self, prompt: Prompt, turn: Turn) -> Output:
+        (turn.workspace / "a.txt").write_text(f"{turn.iteration}\x1b[2J\n")
+        return await super().execute(prompt, turn)
+
+
+@pytest.fixture
+def run(kept_run: Callable[..., RunRecord], workspace: Path) -> RunRecord:
+    (workspace / "a.txt").write_text("0\n")
+    return kept_run(executor=Writing([WORKING, DONE]))
+
+
+def test_the_whole_run_and_one_iteration_are_shown(ralph: Callable[..., Any], run: RunRecord) -> None:
+    whole, second = ralph("diff").out, ralph("diff", run.id, "--iteration", "2").out
+    assert "-0\n" in whole
+    assert "+2\n" in whole
+    assert "-1\n" in second
+    assert "\x1b" not in whole + second
+    told = json.loads(ralph("diff", "--json").out)
+    assert told["files"] == [{"path": "a.txt", "added": 1, "removed": 1}]
+    assert told["before"] == run.checkpoint
+    assert told["iteration"] is None
+
+
+def test_in_a_terminal_a_difference_has_colours(
+    ralph: Callable[..., Any], run: RunRecord, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    shown = ralph("diff").out
+    assert "\x1b[32m+2\x1b[0m" in shown
+    assert "\x1b[2J" not in shown
+
+
+def test_an_iteration_that_is_not_there_is_told(ralph: Callable[..., Any], run: RunRecord) -> None:
+    ended = ralph("diff", "last", "--iteration", "9")
+    assert ended.code == 2
+    assert f"Of run {run.id} there are no checkpoints from before and after iteration 9" in ended.err
+
+
+def test_there_and_back_again(ralph: Callable[..., Any], run: RunRecord, workspace: Path) -> None:
+    file = workspace / "a.txt"
+    told = json.loads(ralph("rollback", "last", "--to", "1", "--json").out)
+    assert file.read_text() == "1\x1b[2J\n"
+    assert (told["written"], told["removed"], told["commits_since"]) == (1, 0, 0)
+    said = ralph("rollback", "last", "--to", told["before"][:12]).out
+    assert file.read_text() == "2\x1b[2J\n"
+    assert "To go back to how it was before: ralph rollback" in said
+    assert "The files are so already." in ralph("rollback", "last", "--to", "2").out
+    file.write_text("mine\n")
+    refused = ralph("rollback", "last", "--to", "0")
+    assert refused.code == 2
+    assert "has changes that no checkpoint holds: a.txt" in refused.err
+    assert ralph("rollback", "last", "--to", "0", "--force").code == 0
+    assert file.read_text() == "0\n"
+
+
+def test_without_git_there_is_no_branch_to_reset(ralph: Callable[..., Any], run: RunRecord) -> None:
+    ended = ralph("rollback", "last", "--to", "1", "--reset-branch")
+    assert ended.code == 2
+    assert "is not under git" in ended.err
+
+
+def test_a_workspace_that_is_gone_and_checkpoints_that_are_gone_are_told(
+    ralph: Callable[..., Any], run: RunRecord, workspace: Path, home: Path
+) -> None:
+    (own,) = (home / "state/ralph/checkpoints").iterdir()
+    own.rename(home / "elsewhere")
+    for words in (("diff",), ("rollback", "last", "--to", "0")):
+        ended = ralph(*words)
+        assert ended.code == 2
+        assert "is not there any more" in ended.err
+    workspace.rename(workspace.with_name("moved"))
+    ended = ralph("rollback", run.id, "--to", "0", "--store", str(home / "state/ralph/ralph.db"))
+    assert ended.code == 2
+    assert "Traceback" not in ended.err
+
+
+def test_a_run_that_is_at_work_is_not_disturbed(ralph: Callable[..., Any], run: RunRecord) -> None:
+    async def revive() -> None:
+        async with open_store() as store:
+            await store.append(run.id, (), run=run.model_copy(update={"state": "running"}))
+
+    anyio.run(revive)
+    ended = ralph("rollback", "last", "--to", "0")
+    assert ended.code == 2
+    assert "is at work" in ended.err
+
+
+def test_pruning_takes_the_checkpoints_along(ralph: Callable[..., Any], run: RunRecord, home: Path) -> None:
+    (own,) = (home / "state/ralph/checkpoints").iterdir()
+    assert list((own / "refs/ralph").iterdir())
+    ended = ralph("runs", "prune", "--keep", "0")
+    assert ended.code == 0, ended.err
+    assert not (own / "refs/ralph" / run.id).exists()
