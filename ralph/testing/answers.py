@@ -1,7 +1,7 @@
 """A step of a script as the answer to a request, in the tools that the request offers.
 
 Known are the Copilot CLI's `create`, `edit`, `apply_patch` (which it offers to some models instead), `bash` and
-`powershell`.
+`powershell`, and Claude Code's `Write`, `Edit` and `Bash`.
 """
 
 import json
@@ -114,6 +114,8 @@ def _written(action: WriteFile, request: ModelRequest) -> Call:
     path = request.absolute(action.path)
     if "create" in request.tools:
         return Call("create", {"path": path, "file_text": action.content})
+    if "Write" in request.tools:
+        return Call("Write", {"file_path": path, "content": action.content})
     if "apply_patch" in request.tools:
         return _patch(f"*** Add File: {path}", _signed("+", action.content))
     if "bash" not in request.tools:
@@ -125,13 +127,15 @@ def _edited(action: EditFile, request: ModelRequest) -> Call:
     path = request.absolute(action.path)
     if "edit" in request.tools:
         return Call("edit", {"path": path, "old_str": action.old, "new_str": action.new})
+    if "Edit" in request.tools:
+        return Call("Edit", {"file_path": path, "old_string": action.old, "new_string": action.new})
     if "apply_patch" in request.tools:
         return _patch(f"*** Update File: {path}", "@@", _signed("-", action.old), _signed("+", action.new))
     raise LookupError(f"the agent offers no tool to edit {action.path} with; it offers {_offered(request)}")
 
 
 def _run(command: str, request: ModelRequest) -> Call:
-    for shell in ("bash", "powershell"):
+    for shell in ("bash", "powershell", "Bash"):
         if shell in request.tools:
             return Call(shell, {"command": command, "description": "Run a command"})
     raise LookupError(f"the agent offers no shell to run {command!r} in; it offers {_offered(request)}")

@@ -9,12 +9,13 @@ from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socketserver import TCPServer
 from time import monotonic
-from typing import Any, Final, cast
+from typing import Any, cast
 
 from ralph.testing.answers import Reaction
-from ralph.testing.request import Body, ModelRequest
+from ralph.testing.protocols import error_body, finished, streamed
+from ralph.testing.request import Body, ModelRequest, api_at
 from ralph.testing.steps import Fail, Garbage, Hang
-from ralph.testing.wire import Answer, finished, streamed
+from ralph.testing.wire import Answer
 
 __all__ = ["Listener", "Take"]
 
@@ -23,15 +24,6 @@ Take = Callable[[str, Mapping[str, str], bytes, Body], tuple[ModelRequest, React
 
 _LARGEST_BODY = 256 * 1024 * 1024
 _GRACE = 5.0
-_REASONS: Final[Mapping[int, tuple[str, str]]] = {
-    400: ("context_length_exceeded", "This model's maximum context length is 128000 tokens."),
-    401: ("invalid_api_key", "Incorrect API key provided."),
-    403: ("access_denied", "You are not allowed to use this model."),
-    404: ("model_not_found", "The model does not exist."),
-    429: ("rate_limit_exceeded", "Rate limit reached."),
-    500: ("server_error", "The server had an error while processing your request."),
-    503: ("overloaded", "The engine is currently overloaded."),
-}
 
 
 class Listener(ThreadingHTTPServer):
@@ -108,6 +100,10 @@ class _Connection(BaseHTTPRequestHandler):
     def _listener(self) -> Listener:
         return cast("Listener", self.server)
 
+    def do_HEAD(self) -> None:
+        """Says that it is there, as some agents ask before they begin."""
+        self._begin(200, {"content-length": "0"}, stream=False)
+
     def do_GET(self) -> None:
         if not self.path.rstrip("/").endswith("/models"):
             self._fail(Fail(404, f"There is nothing at {self.path}.", "not_found"))
@@ -119,7 +115,7 @@ class _Connection(BaseHTTPRequestHandler):
         path = self.path.partition("?")[0].rstrip("/")
         raw = self._received()
         body = _object(raw)
-        if not path.endswith(("/chat/completions", "/responses")):
+        if api_at(path) is None:
             self._fail(Fail(404, f"There is nothing at {path}.", "not_found"))
         elif body is None:
             self._fail(Fail(400, "The body must be a JSON object with a content-length.", "invalid_request"))
@@ -164,10 +160,9 @@ class _Connection(BaseHTTPRequestHandler):
             self.wfile.write(b"0\r\n\r\n")
 
     def _fail(self, step: Fail) -> None:
-        code, message = _REASONS.get(step.status, ("error", "The request failed."))
-        error = {"message": step.message or message, "type": "error", "param": None, "code": step.code or code}
-        headers = {} if step.retry_after is None else {"retry-after": f"{step.retry_after:g}"}
-        self._send(step.status, json.dumps({"error": error}), headers=headers)
+        wait = {} if step.retry_after is None else {"retry-after": f"{step.retry_after:g}"}
+        api = api_at(self.path.partition("?")[0]) or "completions"
+        self._send(step.status, json.dumps(error_body(step, api)), headers={**wait, **step.headers})
 
     def _send(
         self,

@@ -9,8 +9,8 @@ async with ModelServer(script) as server:  # or `with`, where nothing is async
 
 A script is a list of steps, one for each request to the model, or a function from the `ModelRequest` to a step.
 A retry is a request too: `[Fail(500)] * 6` is what makes an agent with five retries give up. The server speaks
-OpenAI's chat completions and responses, streamed and not, and lists its models. Where several agents ask at once, a
-function can tell their requests apart; a list goes to them in the order of arrival.
+OpenAI's chat completions and responses and Anthropic's messages, streamed and not, and lists its models. Where several
+agents ask at once, a function can tell their requests apart; a list goes to them in the order of arrival.
 
 As a program, `python -m ralph.testing.model_server --script FILE.json` prints `{"base_url": …}` and serves until
 SIGTERM; the file holds an array of steps, or `{"steps": […], "then": …}`.

@@ -7,14 +7,26 @@ from functools import cached_property
 from pathlib import PurePath
 from typing import Any, Literal, cast
 
-__all__ = ["Body", "ModelRequest"]
+__all__ = ["Api", "Body", "ModelRequest", "api_at"]
 
 Body = dict[str, Any]
+Api = Literal["completions", "responses", "messages"]
 
 _DATETIME = re.compile(r"\A<current_datetime>[^<]{0,100}</current_datetime>\s*")
-_WORKSPACE = re.compile(r"^\* Current working directory: (.+)$", re.MULTILINE)
+_WORKSPACE = re.compile(r"^(?:\*| -) (?:Current|Primary) working directory: (.+)$", re.MULTILINE)
+_REMINDER = "<system-reminder>"
 # The kinds of its own requests that the Copilot CLI names in a header; it has no other side requests.
 _SIDE = frozenset({"conversation-background", "conversation-compaction", "conversation-sampling"})
+
+
+def api_at(path: str) -> Api | None:
+    """The protocol that is spoken at a path without a query."""
+    ends: tuple[tuple[str, Api], ...] = (
+        ("/chat/completions", "completions"),
+        ("/responses", "responses"),
+        ("/messages", "messages"),
+    )
+    return next((api for end, api in ends if path.endswith(end)), None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +48,8 @@ class ModelRequest:
     size: int
 
     @property
-    def api(self) -> Literal["completions", "responses"]:
-        return "responses" if self.path.endswith("/responses") else "completions"
+    def api(self) -> Api:
+        return api_at(self.path) or "completions"
 
     @property
     def model(self) -> str:
@@ -58,8 +70,9 @@ class ModelRequest:
         initiator = self.headers.get("x-initiator")
         if self.side or initiator is not None:
             return initiator == "user" and not self.side
-        last = self.messages[-1] if self.messages else {}
-        return last.get("role") == "user" and self.headers.get("x-stainless-retry-count", "0") == "0"
+        nothing: Body = {}
+        last = next((m for m in reversed(self.messages) if m.get("role") != "system"), nothing)
+        return _of_user(last) and self.headers.get("x-stainless-retry-count", "0") == "0"
 
     @cached_property
     def messages(self) -> tuple[Body, ...]:
@@ -71,23 +84,29 @@ class ModelRequest:
 
     @cached_property
     def prompt(self) -> str:
-        """The text of the last message of the user, without the time of day that the Copilot CLI puts before it."""
-        said = next((m.get("content") for m in reversed(self.messages) if m.get("role") == "user"), "")
-        return _DATETIME.sub("", _text(said), count=1)
+        """The text of the last message of the user, without what agents put before it: the Copilot CLI the time of
+        day, Claude Code its reminders.
+        """
+        said = next((m.get("content") for m in reversed(self.messages) if _of_user(m)), "")
+        own = [part for part in _objects(said) if not str(part.get("text", "")).startswith(_REMINDER)]
+        return _DATETIME.sub("", _text(own or said), count=1)
 
     @cached_property
     def system(self) -> str:
         """The system prompt."""
         said = [_text(m.get("content")) for m in self.messages if m.get("role") in {"system", "developer"}]
-        return "\n".join([str(self.body.get("instructions") or ""), *said]).strip()
+        apart = str(self.body.get("instructions") or "") + _text(self.body.get("system"))
+        return "\n".join([apart, *said]).strip()
 
     @cached_property
     def results(self) -> tuple[str, ...]:
         """What the tools gave back since the last message of the user, oldest first."""
         found: list[str] = []
         for message in self.messages:
-            if message.get("role") == "user":
+            if _of_user(message):
                 found.clear()
+            elif message.get("role") == "user":
+                found += [_text(result.get("content")) for result in _results(message)]
             elif message.get("role") == "tool":
                 found.append(_text(message.get("content")))
             elif str(message.get("type", "")).endswith("_call_output"):
@@ -99,7 +118,7 @@ class ModelRequest:
         """The tools on offer: name to type, "function" for those that take JSON and "custom" for free text."""
         offered: dict[str, str] = {}
         for tool in _objects(self.body.get("tools")):
-            kind = str(tool.get("type", "function"))
+            kind = "function" if self.api == "messages" else str(tool.get("type", "function"))
             for named in (tool, *_objects([tool.get(kind)])):
                 if "name" in named:
                     offered[str(named["name"])] = kind
@@ -109,6 +128,15 @@ class ModelRequest:
         """The path seen from the agent's working folder, where its system prompt names that."""
         found = _WORKSPACE.search(self.system)
         return str(PurePath(found[1].strip()) / path) if found else path
+
+
+def _of_user(message: Body) -> bool:
+    """Whether a message is the user's own: in Anthropic's protocol the results of tools come under that name, too."""
+    return message.get("role") == "user" and not _results(message)
+
+
+def _results(message: Body) -> list[Body]:
+    return [part for part in _objects(message.get("content")) if part.get("type") == "tool_result"]
 
 
 def _objects(value: object) -> list[Body]:

@@ -131,12 +131,14 @@ class Fail:
         status: 400 is by default a context that is too long.
         retry_after: the header, in seconds; None leaves it out.
         message, code: by default what providers say with that status.
+        headers: further ones.
     """
 
     status: Annotated[int, Field(ge=400, le=599)]
     message: str = ""
     code: str = ""
     retry_after: NonNegativeFloat | None = field(default=None, kw_only=True)
+    headers: Mapping[str, str] = field(default_factory=dict[str, str], kw_only=True)
     step: Literal["fail"] = field(default="fail", kw_only=True)
 
 

@@ -1,14 +1,13 @@
-"""A model's answer as it goes over the line, in both of OpenAI's protocols: chat completions and responses."""
+"""A model's answer as it goes over the line in OpenAI's protocols: chat completions and responses."""
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, cast
+from typing import Literal
 
 from ralph.output import Usage
-from ralph.testing.request import Body, ModelRequest
+from ralph.testing.request import Body
 
-__all__ = ["Answer", "End", "ToolUse", "finished", "streamed"]
+__all__ = ["Answer", "End", "ToolUse", "completion", "completion_chunks", "response", "response_events"]
 
 End = Literal["whole", "cut", "stall"]
 
@@ -25,7 +24,7 @@ class ToolUse:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the model says, in neither protocol yet.
+    """What the model says, in no protocol yet.
 
     Attributes:
         id: unique within the server.
@@ -54,10 +53,8 @@ class Answer:
         return (text[at : at + self.chunk] for at in range(0, len(text), self.chunk))
 
 
-def finished(answer: Answer, request: ModelRequest) -> Body:
-    """The body of an answer that is not streamed."""
-    if request.api == "responses":
-        return _response(answer, "completed", _items(answer))
+def completion(answer: Answer) -> Body:
+    """The body of a chat completion that is not streamed."""
     return {
         **_completion(answer, "chat.completion"),
         "choices": [{"index": 0, "message": _message(answer), "finish_reason": _reason(answer)}],
@@ -65,26 +62,12 @@ def finished(answer: Answer, request: ModelRequest) -> Body:
     }
 
 
-def streamed(answer: Answer, request: ModelRequest) -> Iterator[bytes]:
-    """The server-sent events of a streamed answer."""
-    if request.api == "responses":
-        for number, event in enumerate(_response_events(answer)):
-            data = json.dumps({**event, "sequence_number": number})
-            yield f"event: {event['type']}\ndata: {data}\n\n".encode()
-        return
-    options = request.body.get("stream_options")
-    counted = isinstance(options, dict) and bool(cast("Body", options).get("include_usage"))
-    for chunk in _completion_chunks(answer, counted=counted):
-        yield f"data: {json.dumps(chunk)}\n\n".encode()
-    if answer.whole:
-        yield b"data: [DONE]\n\n"
-
-
 def _completion(answer: Answer, kind: str) -> Body:
     return {"id": f"chatcmpl-{answer.id}", "object": kind, "created": 0, "model": answer.model}
 
 
-def _completion_chunks(answer: Answer, *, counted: bool) -> Iterator[Body]:
+def completion_chunks(answer: Answer, *, counted: bool) -> Iterator[Body]:
+    """The chunks of a streamed chat completion; `counted` for one with the usage at its end."""
     head = _completion(answer, "chat.completion.chunk")
 
     def chunk(delta: Body, reason: str | None = None) -> Body:
@@ -133,6 +116,11 @@ def _completion_usage(usage: Usage) -> Body:
     }
 
 
+def response(answer: Answer) -> Body:
+    """The body of a response that is not streamed."""
+    return _response(answer, "completed", _items(answer))
+
+
 def _response(answer: Answer, status: str, output: list[Body]) -> Body:
     return {
         "id": f"resp-{answer.id}",
@@ -177,7 +165,8 @@ def _use_item(use: ToolUse, status: str, *, begun: bool = False) -> Body:
     return {"id": f"item-{use.id}", "type": kind, "call_id": use.id, "name": use.name, key: given, "status": status}
 
 
-def _response_events(answer: Answer) -> Iterator[Body]:
+def response_events(answer: Answer) -> Iterator[Body]:
+    """The events of a streamed response, each to be sent under its type and with its number."""
     yield {"type": "response.created", "response": _response(answer, "in_progress", [])}
     if answer.text:
         yield from _text_events(answer)
@@ -185,7 +174,7 @@ def _response_events(answer: Answer) -> Iterator[Body]:
         return
     for index, use in enumerate(answer.uses, start=bool(answer.text)):
         yield from _use_events(answer, use, index)
-    yield {"type": "response.completed", "response": _response(answer, "completed", _items(answer))}
+    yield {"type": "response.completed", "response": response(answer)}
 
 
 def _text_events(answer: Answer) -> Iterator[Body]:
