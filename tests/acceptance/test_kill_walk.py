@@ -15,6 +15,8 @@ import pytest
 
 CHILD = Path(__file__).with_name("kill_walk.py")
 FINISHED = "1 store.append[iteration_finished] after #1"
+IN_A_TURN = "2 agent.hears after #2"
+TAKEN_UP = "2 store.append[iteration_started] before #1"
 LEAST = 50
 
 pytestmark = pytest.mark.timeout(300)
@@ -144,6 +146,28 @@ def test_a_kill_at_any_point_loses_nothing_that_was_finished(
     with capsys.disabled():
         print(f"\n{table(points, sums, request.node.callspec.params['cases'])}")
     assert sums["lost"] == 0
+
+
+@pytest.mark.parametrize("cases", ["sqlite"], indirect=True)
+def test_a_kill_while_a_run_is_taken_up_loses_nothing_either(cases: Any, killer: Killer) -> None:
+    whole, traced = cases(0), cases(1, IN_A_TURN)
+    killer.do([case.order("run") for case in (whole, traced)])
+    looked = [answer["said"] for answer in killer.do([case.order("look") for case in (whole, traced)])]
+    before = len(lines(traced.folder / "points"))
+    killer.do([traced.order("resume", point="", run=looked[1]["run"])])
+    points = lines(traced.folder / "points")[before:]
+    points = points[: points.index(TAKEN_UP) + 1]
+    assert any("store.acquire" in point for point in points)
+    walk = [cases(number, IN_A_TURN) for number in range(2, len(points) + 2)]
+    killer.do([case.order("run") for case in walk])
+    runs = [answer["said"]["run"] for answer in killer.do([case.order("look") for case in walk])]
+    again = list(zip(walk, runs, points, strict=True))
+    for end in killer.do([case.order("resume", point=point, run=run) for case, run, point in again]):
+        assert end["code"] == -9, end
+    killed = killer.do([case.order("look") for case in walk])
+    killer.do([case.order("resume", point="", run=run) for case, run, _ in again])
+    for case, first, last in zip(walk, killed, killer.do([case.order("look") for case in walk]), strict=True):
+        assert judged(case, first["said"], last["said"], looked[0])["lost"] == 0
 
 
 def table(points: Sequence[str], sums: Mapping[str, int], store: str) -> str:

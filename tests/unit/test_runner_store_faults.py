@@ -1,14 +1,19 @@
-"""A store that fails in the middle of a run: the run ends, and whoever watches or waits is told."""
+"""A store that fails in the middle of a run: it waits where that may pass, else it ends, and who watches is told."""
 
 from pathlib import Path
 from typing import Any
 
+import anyio
+import anyio.to_thread
 import pytest
 
 from ralph.errors import StoreError
-from ralph.events import Event, RunFinished
+from ralph.events import Event, Paused, Resumed, RunFinished
+from ralph.executors.base import Turn
 from ralph.hooks import Hooks
+from ralph.prompt import Prompt
 from ralph.runner import Runner
+from ralph.store import open_store
 from ralph.store.memory import MemoryStore
 from ralph.testing import ScriptedExecutor
 from ralph.workspace import open_workspace
@@ -49,3 +54,26 @@ async def test_who_watches_is_told_of_the_end(tmp_path: Path) -> None:
     assert "the disk is full" in end.detail
     assert "iteration_finished" not in {event.type for event in seen.events}, "what is not kept is not told"
     open_workspace(tmp_path).hold("another")
+
+
+async def test_a_server_that_is_gone_for_a_while_holds_the_run_up_and_loses_nothing(own_postgres: Any) -> None:
+    class Restarts(Seen):
+        async def on_event(self, event: Event) -> None:
+            await super().on_event(event)
+            if isinstance(event, Paused):
+                await anyio.to_thread.run_sync(own_postgres.start)
+
+    async def reply(_prompt: Prompt, _turn: Turn) -> str:
+        await anyio.to_thread.run_sync(own_postgres.stop)
+        return DONE
+
+    seen = Restarts()
+    store = open_store(own_postgres.get_uri())
+    async with Runner(executor=ScriptedExecutor([reply]), store=store, hooks=[seen]) as runner:
+        with anyio.fail_after(40):
+            record = await runner.run("task")
+        kept = [(event.seq, event.type) async for event in store.events(record.id)]
+    assert (record.stop_reason, record.iterations) == ("completed", 1)
+    assert [type(event) for event in seen.events if not event.seq] == [Paused, Resumed]
+    assert kept == [(event.seq, event.type) for event in seen.events if event.seq]
+    assert [seq for seq, _ in kept] == list(range(1, len(kept) + 1))

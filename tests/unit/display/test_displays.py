@@ -14,10 +14,14 @@ from ralph.display.live import LiveDisplay
 from ralph.display.plain import PlainDisplay
 from ralph.events import (
     Event,
+    Extended,
     IterationFinished,
     MessageReceived,
+    OrphansEnded,
+    Paused,
     RunFinished,
     RunStarted,
+    Told,
     VerificationFinished,
     VerificationStarted,
 )
@@ -70,7 +74,30 @@ class TestJson:
         assert json.loads(line)["text"] == text
 
 
+FROM_ELSEWHERE: list[Event] = [
+    OrphansEnded(run_id="r", at=datetime.now(UTC), processes=("4711 copilot", f"4712 {HOSTILE}")),
+    Told(run_id="r", at=datetime.now(UTC), text=f"Mind the gap. {HOSTILE}"),
+    Extended(run_id="r", at=datetime.now(UTC), added={"max_iterations": 10, HOSTILE: 1}, limits={"max_iterations": 60}),
+    Paused(run_id="r", seq=7, at=datetime.now(UTC), reason="a person asked for it"),
+]
+
+
 class TestPlain:
+    def test_what_comes_from_elsewhere_is_told(self) -> None:
+        out = io.StringIO()
+        locked = Paused(run_id="r", at=datetime.now(UTC), reason="another process keeps it locked.")
+        _shown(PlainDisplay(out), [*FROM_ELSEWHERE, locked])
+        told = " ".join(out.getvalue().split())
+        for said in (
+            "left at work: 4711 copilot, 4712",
+            "Mind the gap.",
+            "extended max_iterations by 10",
+            "paused until `ralph resume r`: a person asked for it",
+            "paused another process keeps it locked.",
+        ):
+            assert said in told, said
+        assert not {"\x1b", "\x07", "\u202e", "\x9b"} & set(out.getvalue())
+
     def test_it_tells_what_happened(self, whole_run: list[Event]) -> None:
         out = io.StringIO()
         _shown(PlainDisplay(out), whole_run)
@@ -191,6 +218,16 @@ def test_hostile_text_does_nothing_to_a_terminal(
     assert "\x1b[2J" not in told
     assert "\x1b]0;" not in told
     assert "[red]x[/red] :smile:" in told
+
+
+def test_the_panel_says_what_a_paused_run_waits_for() -> None:
+    display = LiveDisplay(Terminal())
+    for event in FROM_ELSEWHERE:
+        display.view = display.view.after(event)
+    display.console.print(display.panel())
+    assert display.view.max_iterations == 60
+    assert isinstance(display.out._stream, Terminal)
+    assert "paused: a person asked for it" in display.out._stream.getvalue()
 
 
 class TestLive:
