@@ -27,6 +27,8 @@ MOST_BYTES = 64_000_000
 """Of one line."""
 
 _GROUP = 200
+_MOST_NUMBER = 2**31 - 1
+_YEARS = (1970, 9000)
 _RUN_ID = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
 _HALFWAY = "an import of it has not come to its end"
 
@@ -162,15 +164,23 @@ class _Reader:
             self._count("iterations", line.iteration.number, line.iteration.run_id)
         elif line.event is not None:
             self._count("events", line.event.seq, line.event.run_id)
+            _require_number(line.event.iteration)
         elif line.request is not None:
             self._count("requests", line.request.seq, self._run_id)
-        return line.run or line.iteration or line.event or line.request
+        part = line.run or line.iteration or line.event or line.request
+        if part is not None:
+            _Line.model_validate_json(
+                f'{{"{next(iter(given))}":{as_json(part)}}}'
+            )  # an infinite number would not be read
+        return part
 
     def _name(self, run: RunRecord) -> None:
         if self._run_id:
             raise ValueError("it is a second run")
         if not re.fullmatch(_RUN_ID, run.id):
             raise ValueError("the run's id is none that Ralph gives")
+        if not _YEARS[0] <= run.started_at.year <= _YEARS[1]:
+            raise ValueError("the run's beginning is no moment")
         self._run_id = run.id
 
     def _count(self, kind: str, number: int, run_id: str) -> None:
@@ -178,6 +188,7 @@ class _Reader:
             raise ValueError("it belongs to another run")
         if number <= self._last[kind]:
             raise ValueError(f"its number is {number}, and the last was {self._last[kind]}")
+        _require_number(number)
         self._last[kind] = number
         self._counted[kind] += 1
 
@@ -185,6 +196,11 @@ class _Reader:
         if not self._run_id or end.model_dump() != {kind: self._counted[kind] for kind in _End.model_fields}:
             raise ValueError("the file does not hold as much as it says: lines are missing or were added")
         self.ended = True
+
+
+def _require_number(number: int) -> None:
+    if number > _MOST_NUMBER:
+        raise ValueError("its number is larger than any database has room for")
 
 
 def _lines(file: BinaryIO) -> Iterable[bytes]:

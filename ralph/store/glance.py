@@ -3,7 +3,8 @@
 import json
 import sqlite3
 from contextlib import closing
-from datetime import datetime
+from datetime import MAXYEAR, datetime
+from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -53,14 +54,17 @@ def _glimpse(record: dict[str, Any], iterations: int) -> Glimpse:
         raise ValueError("it may be at work")
     finished = record.get("finished_at")
     reason = record.get("stop_reason")
+    started, duration = datetime.fromisoformat(record["started_at"]), float(record.get("duration", 0.0))
+    if not (1 < started.year < MAXYEAR and isfinite(duration)):
+        raise ValueError("nobody can be told of that")
     return Glimpse(
         id=str(record["id"]),
         task=str(record["task"]),
-        started_at=datetime.fromisoformat(record["started_at"]),
+        started_at=started,
         finished_at=None if finished is None else datetime.fromisoformat(finished),
         state=str(record["state"]),
         stop_reason=None if reason is None else str(reason),
         verified=record.get("verified") is True,
         iterations=int(record.get("iterations", 0)) if finished else iterations,
-        duration=float(record.get("duration", 0.0)),
+        duration=duration,
     )

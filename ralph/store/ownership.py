@@ -15,12 +15,14 @@ _request = schema.requests.c
 
 
 def acquire(tables: Tables, run_id: str, owner: str, dead: str, seconds: float) -> None:
-    free = _owner.token.in_(["", owner, dead]) | (_owner.until <= tables.now)
-    lease = update(schema.owners).where(_owner.run_id == run_id, free)
-    if not tables.change(lease.values(token=owner, until=tables.now + seconds)):
-        if not tables.all(select(_owner.run_id).where(_owner.run_id == run_id)):
-            raise tables.unknown(run_id)
-        raise RunOwnedError(run_id)
+    def work(cursor: DBAPICursor) -> None:
+        token, holds = tables.hold(cursor, run_id)
+        if holds and token not in {"", owner, dead}:
+            raise RunOwnedError(run_id)
+        lease = update(schema.owners).where(_owner.run_id == run_id)
+        tables.connection.execute(lease.values(token=owner, until=tables.now + seconds))
+
+    tables.transact(work)
 
 
 def renew(tables: Tables, run_id: str, owner: str, seconds: float) -> None:

@@ -8,10 +8,12 @@ from collections.abc import Callable, Collection
 
 from sqlalchemy import (
     Column,
+    ColumnElement,
     Connection,
     Double,
     ForeignKey,
     Index,
+    Insert,
     Integer,
     MetaData,
     Table,
@@ -23,7 +25,7 @@ from sqlalchemy import (
 
 from ralph.errors import StoreError
 
-__all__ = ["STEPS", "events", "is_current", "iterations", "migrate", "owners", "requests", "runs", "traces"]
+__all__ = ["STEPS", "events", "is_current", "iterations", "migrate", "nobodys", "owners", "requests", "runs", "traces"]
 
 _METADATA = MetaData()
 _Text = Text().with_variant(Text(collation="C"), "postgresql")
@@ -99,8 +101,7 @@ def _create(connection: Connection) -> None:
 
 def _add_owners(connection: Connection) -> None:
     _METADATA.create_all(connection, tables=[traces, owners, requests])
-    nobodys = select(runs.c.id, literal("", _Text), literal(0.0))
-    connection.execute(insert(owners).from_select(["run_id", "token", "until"], nobodys))
+    connection.execute(nobodys())
 
 
 STEPS: tuple[Callable[[Connection], None], ...] = (_create, _add_owners)
@@ -109,6 +110,13 @@ STEPS: tuple[Callable[[Connection], None], ...] = (_create, _add_owners)
 A step that was released does not change: one that alters a table is added, and the earlier ones then spell out what
 they created.
 """
+
+
+def nobodys(*which: ColumnElement[bool]) -> Insert:
+    """Makes runs nobody's that have no row among the owners."""
+    return insert(owners).from_select(
+        ["run_id", "token", "until"], select(runs.c.id, literal("", _Text), literal(0.0)).where(*which)
+    )
 
 
 def is_current(connection: Connection, place: str, tables: Collection[str]) -> bool:

@@ -57,7 +57,7 @@ class SqlStore(Store):
         assert thread
         try:
             with anyio.CancelScope(shield=True):
-                await asyncio.get_running_loop().run_in_executor(thread, self._close)
+                await asyncio.get_running_loop().run_in_executor(thread, self._drop)
         finally:
             thread.shutdown()
 
@@ -172,8 +172,6 @@ class SqlStore(Store):
         with self._free:
             try:
                 return self._once(call)
-            except InDoubtError as doubt:
-                self._doubt = (call, doubt)
             except self._database.errors as error:
                 if not self._database.is_lost(error):
                     raise self._database.explain(error) from error
@@ -192,13 +190,17 @@ class SqlStore(Store):
                 if committed:
                     return doubt.result
             return call.on(tables)
-        except (InDoubtError, *self._database.errors) as error:
-            if isinstance(error, InDoubtError) or self._database.is_lost(error):
-                self._tables = None
-                tables.close()
+        except InDoubtError as doubt:
+            self._doubt = (call, doubt)
+            self._drop()
+            raise doubt.lost from doubt
+        except self._database.errors as error:
+            if self._database.is_lost(error):
+                self._drop()
             raise
 
-    def _close(self) -> None:
+    def _drop(self) -> None:
+        """Lets go of the connection; the next call makes another one."""
         tables, self._tables = self._tables, None
         if tables:
             tables.close()

@@ -53,11 +53,12 @@ class InDoubtError(Exception):
     Attributes:
         mark: what the database knows the transaction by.
         result: what the transaction comes to if it went through.
+        lost: how the database's driver put it.
     """
 
-    def __init__(self, mark: str, result: object) -> None:
+    def __init__(self, mark: str, result: object, lost: Exception) -> None:
         super().__init__(mark)
-        self.mark, self.result = mark, result
+        self.mark, self.result, self.lost = mark, result, lost
 
 
 class Tables:
@@ -111,7 +112,7 @@ class Tables:
                 transaction.commit()
             except self.database.errors as error:
                 if mark and self.database.is_lost(error):
-                    raise InDoubtError(mark, result) from error
+                    raise InDoubtError(mark, result, error) from error
                 transaction.rollback()
                 raise
         return result
@@ -130,6 +131,10 @@ class Tables:
         the lease holds; raises `StoreError` where the run is not there.
         """
         lease = self._lease.first(cursor, run_id=run_id)
+        if lease is None:
+            # A process of an older version that has the file open still makes runs as it knows them.
+            self.connection.execute(schema.nobodys(schema.runs.c.id == run_id))
+            lease = self._lease.first(cursor, run_id=run_id)
         if lease is None:
             raise self.unknown(run_id)
         return lease[0], bool(lease[1])

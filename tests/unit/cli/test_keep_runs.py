@@ -242,6 +242,16 @@ SPOILT: dict[str, tuple[Callable[[list[str]], list[str]], str]] = {
         spoilt(40, lambda value: value["event"].update(type="dreamt")),
         "Line 41 cannot be imported: event",
     ),
+    "a number without end": (spoilt(40, lambda value: value["event"].update(seq=10**30)), "larger than any database"),
+    "another one": (spoilt(40, lambda value: value["event"].update(iteration=10**30)), "larger than any database"),
+    "a duration without end": (
+        lambda lines: [*lines[:1], lines[1].replace('"duration":0.0', '"duration":1e999'), *lines[2:]],
+        "Line 2 cannot be imported: run.duration",
+    ),
+    "a beginning before all time": (
+        spoilt(1, lambda value: value["run"].update(started_at="0001-01-01T00:00:00+14:00")),
+        "the run's beginning is no moment",
+    ),
     "an event that was not kept": (spoilt(40, lambda value: value["event"].update(seq=0)), "its number is 0"),
 }
 
@@ -325,6 +335,7 @@ def test_runs_says_the_same_at_a_glance_as_after_a_thorough_look(
         "UPDATE runs SET record = '{'",
         "UPDATE runs SET record = json_set(record, '$.started_at', 'soon')",
         "UPDATE runs SET record = json_set(record, '$.duration', 'long')",
+        "UPDATE runs SET record = replace(record, '\"duration\": 0.0', '\"duration\": -1e999')",
         "UPDATE schema_version SET version = 99",
     ],
 )
@@ -342,3 +353,24 @@ def test_a_run_that_is_at_work_is_looked_at_thoroughly(ralph: Callable[..., Any]
     me = this_process()
     within(path, lambda store: store.create(run_of("e", 1, state="running", owner=me), owner=me.token))
     assert "running" in ralph("runs").out
+
+
+def test_a_server_keeps_runs_as_a_file_does(
+    ralph: Callable[..., Any], path: Path, long: RunRecord, tmp_path: Path, postgres_url: str
+) -> None:
+    file = tmp_path / "run.jsonl"
+    assert ralph("export", "-o", str(file)).code == 0
+    assert ralph("import", str(file), "--store", postgres_url).code == 0
+    assert ralph("export", "--store", postgres_url).out == file.read_text()
+    for words in (
+        ("runs",),
+        ("runs", "--json"),
+        ("show",),
+        ("show", "-i", "3"),
+        ("show", "--json"),
+        ("breaker", "show"),
+    ):
+        here, there = ralph(*words), ralph(*words, "--store", postgres_url)
+        assert (here.code, here.out) == (there.code, there.out) == (0, here.out)
+    assert ralph("runs", "prune", "--keep", "0", "--store", postgres_url).out == "run-1\n1 removed, 0 kept.\n"
+    assert "No run yet" in ralph("runs", "--store", postgres_url).out

@@ -114,3 +114,14 @@ async def test_traces_that_another_version_wrote_are_made_anew(path):
         with closing(sqlite3.connect(path, isolation_level=None)) as other:
             other.execute("UPDATE traces SET body = '{\"of_the_future\": 1}' WHERE number = 4")
         assert await store.state(run) == before
+
+
+async def test_a_run_that_an_older_version_makes_meanwhile_is_taken_on(path):
+    async with open_store(str(path)) as store:
+        with closing(sqlite3.connect(path, isolation_level=None)) as old:
+            record = json.dumps({**RUN, "id": "late"})
+            old.execute("INSERT INTO runs VALUES ('late', '/work', '2026', 'running', ?)", (record,))
+        await store.append("late", [sample_event(1, run_id="late")])
+        await store.acquire("late", "me")
+        await store.append("late", [sample_event(2, run_id="late")], owner="me")
+        assert await store.check() == (2, ())

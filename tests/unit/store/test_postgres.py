@@ -64,7 +64,7 @@ class Wire:
         self.url = parsed.update_query_dict({"host": str(folder)}).render_as_string()
         self._path = folder / ".s.PGSQL.5432"
         self._server = f"{parsed.query['host']}/.s.PGSQL.5432"
-        self.cut = ""
+        self.cut = self.again = ""
         self.cuts = 0
         self.last = 0
         self.open = True
@@ -86,7 +86,7 @@ class Wire:
 
     def passes(self, data: bytes) -> bool:
         if self.cut == "answer now" or (self.cut == "question" and b"COMMIT" in data):
-            self.cut = ""
+            self.cut, self.again = self.again, ""
             self.cuts += 1
             self.open = self.cuts != self.last
             return False
@@ -119,6 +119,20 @@ async def test_a_commit_whose_answer_got_lost_is_done_once(wire, cut):
         assert wire.cuts == 4
         assert await kept(store) == ([1, 2, 3], [1, 2, 3])
         assert len(await store.requests("run-1")) == 1
+
+
+@pytest.mark.parametrize("cut", ["question", "answer"])
+async def test_a_commit_that_fails_and_fails_again_is_done_once(wire, cut):
+    async with open_store(wire.url) as store:
+        await store.create(sample_run(), owner="me")
+        first: dict[str, Any] = {"events": [sample_event(1)], "iteration": sample_iteration(1), "owner": "me"}
+        wire.cut, wire.again = "question", cut
+        with pytest.raises(StoreError) as raised:
+            await store.append("run-1", **first)
+        assert raised.value.passing
+        assert wire.cuts == 2
+        await store.append("run-1", **first)
+        assert await kept(store) == ([1], [1])
 
 
 @pytest.mark.parametrize("cut", ["question", "answer"])
