@@ -54,7 +54,10 @@ class GitWorkspace(Workspace):
     ) -> None:
         super().__init__(path, state_dir=state_dir)
         self.checkpoints = self._checkpoints = Checkpoints(path, repository, within=within, state_dir=state_dir)
-        self.protection = Protection(path, _gits_own(path, repository), protect, self._checkpoints.folder)
+        servers = repository.common / "info" / "refs"  # which git writes by itself when it cleans up
+        self.protection = Protection(
+            path, _gits_own(path, repository), protect, self._checkpoints.folder, but=[servers]
+        )
         noise = tuple(noise)
         self._repository = repository
         self._within = within

@@ -76,13 +76,23 @@ class Protection:
     Args:
         workspace: its folder.
         own: further paths, absolute; of folders all that is in them.
+        but: what is in them and is not protected.
         globs: of what the user adds, relative to the workspace, as in `Noise`.
         memory: the folder for the memory and for what is moved out of the way.
     """
 
-    def __init__(self, workspace: Path, own: Sequence[Path], globs: Iterable[str], memory: Path) -> None:
+    def __init__(
+        self,
+        workspace: Path,
+        own: Sequence[Path],
+        globs: Iterable[str],
+        memory: Path,
+        *,
+        but: Sequence[Path] = (),
+    ) -> None:
         self._workspace = workspace
         self._own = tuple(own)
+        self._but = frozenset(map(str, but))
         self._globs = tuple(glob for glob in globs if glob.strip("/"))
         self._noise = Noise()
         self._memory = memory
@@ -174,7 +184,7 @@ class Protection:
 
     def _paths(self) -> Iterator[str]:
         for own in (*self._own, self._workspace / "ralph.toml"):
-            yield from _below(str(own))
+            yield from (path for path in _below(str(own)) if path not in self._but)
         if self._globs:
             protected = matching(self._globs)
             top = f"{self._workspace}/"

@@ -70,6 +70,7 @@ async def test_head_index_and_objects_are_the_agents(repo: Repo, workspace: Work
     repo.git("checkout", "-q", "-b", "other")
     repo.write("a.txt", "edited\n")
     repo.commit()
+    repo.git("gc", "--quiet")
     assert await workspace.mend("run-1") == Mended()
 
 
