@@ -1,9 +1,9 @@
 """Masking of secrets, applied where text enters.
 
-What is masked: tokens of a known shape (GitHub, GitLab, OpenAI, Anthropic, AWS, Slack, Google, Stripe, Hugging Face, npm,
-PyPI, Docker, DigitalOcean, SendGrid, Shopify, Sentry, JSON web tokens), private keys, credentials of an Authorization
-header, passwords within addresses, and the values that are given. NUL and lone
-surrogates, which no store can hold, become replacement characters.
+What is masked: tokens of a known shape (GitHub, GitLab, OpenAI, Anthropic, AWS, Slack, Google, Stripe, Hugging Face,
+npm, PyPI, Docker, DigitalOcean, SendGrid, Shopify, Sentry, JSON web tokens), private keys, credentials of an
+Authorization header, passwords within addresses, and the values that are given. NUL and lone surrogates, which no
+store can hold, become replacement characters.
 
 A text that comes in pieces is masked to the very same result as the whole. `RedactedStream` holds back what could
 still become part of a secret: in prose the word under way, at most a few thousand characters.

@@ -64,7 +64,7 @@ class Around:
     """Places of each word that are looked at."""
 
     def __init__(
-        self, words: Sequence[str], pattern: str, before: int, after: int, needed: str, near: int | None = None
+        self, words: Sequence[str], pattern: str, before: int, after: int, needed: str, *, near: int | None = None
     ) -> None:
         self._words, self._needed = words, late(needed)
         self._pattern = late(pattern, re.VERBOSE)

@@ -65,18 +65,20 @@ def standing(reply: Reply, completion: Completion, *, told: bool = False) -> Sta
     explicit = status.exit_signal if isinstance(status, StatusReport) else None
     if explicit:
         return Standing("done")
-    if hindrance:
-        return Standing("blocked", asked or hindrance)
-    if asked:
-        return Standing("question", asked)
+    if hindrance or asked:
+        return Standing("blocked" if hindrance else "question", asked or hindrance)
     if completion.detected and explicit is None and not _open_items(reply):
         return Standing("done")
     worked = told or bool(reply.output.tool_calls) or explicit is False
-    plain = _plain(reply, speaking, worked=worked)
-    tone = signals.first("tone")
-    if tone and plain in {"progress", "unknown"} and not reply.context.progressed:
-        return Standing("blocked" if tone.name == "blocked" else "question", _last_words(reply))
-    return Standing(plain)
+    return _by_tone(reply) or Standing(_plain(reply, speaking, worked=worked))
+
+
+def _by_tone(reply: Reply) -> Standing | None:
+    """Blocked or asking, by how it sounds; None where it does not, or is more than that."""
+    tone = reply.signals.first("tone")
+    if tone is None or reply.context.progressed or not reply.reading.prose.strip():
+        return None
+    return Standing("blocked" if tone.name == "blocked" else "question", _last_words(reply))
 
 
 def _last_words(reply: Reply) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from ralph.analysis.detectors.assignment import assignment
 from ralph.analysis.signals import AGAINST, HIGH, VERY_HIGH, Reply, Signal
 from ralph.analysis.wording import SOUNDS, wording
+from ralph.status import StatusReport
 
 __all__ = ["detect_wording"]
 
@@ -23,8 +24,12 @@ _FEW = 20
 
 def detect_wording(reply: Reply) -> Iterable[Signal]:
     """For or against finished work, and for a reply that is blocked or asks, where the words are clear enough. Such a
-    signal stands nowhere in particular. Who announces what comes next is neither blocked nor asks.
+    signal stands nowhere in particular. Nobody needs it where the status block tells, nor of a reply that announces
+    what comes next: that one is neither finished nor blocked, and asks nothing.
     """
+    told = isinstance(reply.status, StatusReport) and reply.status.exit_signal is not None
+    if told or reply.signals.first("announcement"):
+        return
     heard = wording(reply.reading.prose, task=assignment(reply.context.task).given)
     if heard.count < _FEW:
         return
@@ -35,8 +40,6 @@ def detect_wording(reply: Reply) -> Iterable[Signal]:
     elif done >= _LIKELY:
         why = f"Sounds finished: {', '.join(heard.telling('done'))}."
         yield Signal("wording", "sounds finished", weight=VERY_HIGH if done >= _SURE else HIGH, why=why, state="done")
-    if reply.signals.first("announcement"):
-        return
     odds, state = max(zip(others, SOUNDS[1:], strict=True))
     if odds >= _STOPPED and odds > done:
         yield Signal("tone", state, why=f"Sounds {_TONES[state]}: {', '.join(heard.telling(state))}.")

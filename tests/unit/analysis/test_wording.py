@@ -15,8 +15,8 @@ FINISHED = (
     "skipped and reported at the end, and last year's file goes through in nine seconds. Typecheck and all tests pass."
 )
 GOING_ON = (
-    "Next I'll look into the importer. Let me first check how the amounts are parsed, then continue with the "
-    "duplicates; two tests still fail, and the remaining items on the list have to wait until I know why."
+    "I looked into the importer and how the amounts are parsed. The tests still fail for two of the duplicates, and "
+    "the remaining items on the list have to wait: why the second file is read twice is not clear yet."
 )
 BLOCKED = (
     "The deployment cannot go on from here. The registry refuses every push since the token expired, I have no "
