@@ -1,7 +1,9 @@
 """Whose a run is: the process that has it, whether that still lives, and an end to what a dead one left behind."""
 
+import hashlib
 import os
 import platform
+import re
 import secrets
 import socket
 from functools import cache
@@ -14,22 +16,26 @@ from ralph.errors import UsageError
 from ralph.process_tree import end_family, lives, mark_of_this_process, started_by
 from ralph.record import Owner
 
-__all__ = ["end_orphans", "has_died", "is_here", "this_process"]
+__all__ = ["end_orphans", "has_died", "is_here", "maker_has_died", "this_process"]
 
 _SAME_START = 5.0
 """Seconds by which two looks at the start of one process differ at most: a clock that is set moves it."""
 
 _LOOKS = 5
 
+_TOKEN = re.compile(r"[0-9a-f]{16}\.([0-9]{1,10})\.([0-9]{1,12})\.([0-9a-f]{16})", re.ASCII)
+"""Something random, the number of the process, when it was started, and its machine."""
+
 
 def this_process() -> Owner:
     """This process as the owner of a run, with a token of its own."""
+    pid, created = os.getpid(), psutil.Process().create_time()
     return Owner(
-        token=secrets.token_hex(16),
+        token=f"{secrets.token_hex(8)}.{pid}.{created:.0f}.{_digest(_machine())}",
         host=socket.gethostname(),
         machine=_machine(),
-        pid=os.getpid(),
-        created=psutil.Process().create_time(),
+        pid=pid,
+        created=created,
         mark=mark_of_this_process(),
     )
 
@@ -41,11 +47,19 @@ def is_here(owner: Owner) -> bool:
 
 def has_died(owner: Owner) -> bool:
     """Whether the owner is known to be gone. Of one on another machine that is not known: its lease decides."""
-    if not is_here(owner):
-        return False
+    return is_here(owner) and _gone(owner.pid, owner.created)
+
+
+def maker_has_died(token: str) -> bool:
+    """The same for a token. It tells whose it is, for who takes a run up and dies at once has left nothing else."""
+    said = _TOKEN.fullmatch(token)
+    return said is not None and said[3] == _digest(_machine()) and _gone(int(said[1]), float(said[2]))
+
+
+def _gone(pid: int, created: float) -> bool:
     try:
-        process = psutil.Process(owner.pid)
-        same = abs(process.create_time() - owner.created) <= _SAME_START
+        process = psutil.Process(pid)
+        same = abs(process.create_time() - created) <= _SAME_START
     except psutil.NoSuchProcess:
         return True
     except psutil.Error:
@@ -93,6 +107,10 @@ def _named(process: psutil.Process) -> str:
         return f"{process.pid} {process.name()}"
     except psutil.Error:
         return str(process.pid)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 @cache

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ralph.control import Request
+from ralph.errors import UsageError
 from ralph.events import Event, IterationStarted
-from ralph.ownership import end_orphans, has_died
+from ralph.ownership import end_orphans, has_died, maker_has_died
 from ralph.record import Owner, RunRecord, RunState
 from ralph.store.base import Store
 
@@ -50,8 +51,14 @@ async def taken_over(
     """
     dead = run.owner if run.owner is not None and has_died(run.owner) else None
     requests = await store.requests(run.id)
-    await store.acquire(run.id, owner.token, dead=dead.token if dead else "")
-    orphans = await end_orphans(dead) if dead else ()
+    holder = await store.holder(run.id)
+    gone = holder if maker_has_died(holder) else dead.token if dead else ""
+    await store.acquire(run.id, owner.token, dead=gone)
+    try:
+        orphans = await end_orphans(dead) if dead else ()
+    except UsageError:
+        await store.release(run.id, owner.token)
+        raise
     run = await store.run(run.id) or run  # until a moment ago, another may have been at work on it
     last = await _last_event(store, run.id)
     asked = requests[-1].seq if requests else 0

@@ -94,7 +94,7 @@ async def _reset_in(store: "Store", run: "RunRecord") -> "BreakerState":
     from ralph.cli.lookup import is_alive, where
     from ralph.errors import UsageError
     from ralph.events import BreakerChanged
-    from ralph.ownership import has_died, this_process
+    from ralph.ownership import maker_has_died, this_process
     from ralph.takeover import interrupted
 
     if is_alive(run):
@@ -115,7 +115,8 @@ async def _reset_in(store: "Store", run: "RunRecord") -> "BreakerState":
     cut_off = await interrupted(store, run)  # which the last event tells, until there is another one
     changed = run.model_copy(update={"breaker": state, "reset_after": before.number, "interrupted": cut_off})
     token = this_process().token
-    await store.acquire(run.id, token, dead=run.owner.token if run.owner and has_died(run.owner) else "")
+    holder = await store.holder(run.id)
+    await store.acquire(run.id, token, dead=holder if maker_has_died(holder) else "")
     await store.append(run.id, [event], run=changed, owner=token)
     await store.release(run.id, token)
     return state

@@ -83,6 +83,10 @@ class Store:
         """Whether a run is somebody's whose lease holds."""
         raise NotImplementedError
 
+    async def holder(self, run_id: str) -> str:
+        """The token of the run's owner, though its lease may be over; empty where nobody has the run."""
+        raise NotImplementedError
+
     async def ask(self, run_id: str, request: Request) -> int:
         """Adds a request for whoever owns the run, who is not waited for; returns the `seq` that it got."""
         raise NotImplementedError

@@ -87,6 +87,10 @@ class MemoryStore(Store):
         kept = self._kept.get(run_id)
         return kept is not None and kept.until > monotonic()
 
+    async def holder(self, run_id: str) -> str:
+        kept = self._kept.get(run_id)
+        return kept.owner if kept else ""
+
     async def ask(self, run_id: str, request: Request) -> int:
         kept = self._found(run_id)
         kept.requests.append(request.model_copy(update={"seq": len(kept.requests) + 1}))

@@ -8,7 +8,7 @@ from ralph.errors import OwnershipLostError, RunOwnedError
 from ralph.store import rows, schema
 from ralph.store.tables import Tables
 
-__all__ = ["acquire", "ask", "leased", "release", "renew", "requests"]
+__all__ = ["acquire", "ask", "holder", "leased", "release", "renew", "requests"]
 
 _owner = schema.owners.c
 _request = schema.requests.c
@@ -39,6 +39,11 @@ def release(tables: Tables, run_id: str, owner: str) -> None:
 def leased(tables: Tables, run_id: str) -> bool:
     holds = (_owner.token != "") & (_owner.until > tables.now)
     return bool(tables.all(select(_owner.run_id).where(_owner.run_id == run_id, holds)))
+
+
+def holder(tables: Tables, run_id: str) -> str:
+    found = tables.all(select(_owner.token).where(_owner.run_id == run_id))
+    return found[0][0] if found else ""
 
 
 def ask(tables: Tables, run_id: str, request: Request) -> int:

@@ -91,6 +91,9 @@ class SqlStore(Store):
     async def leased(self, run_id: str) -> bool:
         return await self._do(ownership.leased, run_id)
 
+    async def holder(self, run_id: str) -> str:
+        return await self._do(ownership.holder, run_id)
+
     async def ask(self, run_id: str, request: Request) -> int:
         return await self._do(ownership.ask, run_id, request)
 

@@ -125,6 +125,16 @@ class OwnershipConformance:
             assert len(winners) == 1
             await store.append("run-1", [sample_event(1)], owner=winners[0])
 
+    async def test_who_has_a_run_is_told_also_when_the_lease_is_over(self, store: Store) -> None:
+        async with store:
+            assert await store.holder("run-1") == ""
+            await store.create(sample_run())
+            assert await store.holder("run-1") == ""
+            await store.acquire("run-1", "a", seconds=OVER)
+            assert await store.holder("run-1") == "a"
+            await store.release("run-1", "a")
+            assert await store.holder("run-1") == ""
+
     async def test_nobody_owns_a_run_that_is_not_there(self, store: Store) -> None:
         async with store:
             with pytest.raises(StoreError):

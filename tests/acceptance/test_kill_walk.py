@@ -165,7 +165,8 @@ def test_a_kill_while_a_run_is_taken_up_loses_nothing_either(cases: Any, killer:
     for end in killer.do([case.order("resume", point=point, run=run) for case, run, point in again]):
         assert end["code"] == -9, end
     killed = killer.do([case.order("look") for case in walk])
-    killer.do([case.order("resume", point="", run=run) for case, run, _ in again])
+    for end in killer.do([case.order("resume", point="", run=run) for case, run, _ in again]):
+        assert end["code"] == 0, end
     for case, first, last in zip(walk, killed, killer.do([case.order("look") for case in walk]), strict=True):
         assert judged(case, first["said"], last["said"], looked[0])["lost"] == 0
 

@@ -8,7 +8,7 @@ from collections.abc import Generator
 import psutil
 import pytest
 
-from ralph.ownership import end_orphans, has_died, is_here, this_process
+from ralph.ownership import end_orphans, has_died, is_here, maker_has_died, this_process
 from ralph.record import Owner
 
 OWNER = """
@@ -50,6 +50,23 @@ def test_a_process_that_got_the_number_of_a_dead_one_is_another() -> None:
     me = this_process()
     assert not has_died(me)
     assert has_died(me.model_copy(update={"created": me.created - 3600}))
+
+
+def test_a_token_tells_whose_it_is(other: tuple["subprocess.Popen[str]", Owner]) -> None:
+    process, owner = other
+    assert not maker_has_died(owner.token)
+    process.kill()
+    process.wait(10)
+    assert maker_has_died(owner.token)
+    assert not maker_has_died(this_process().token)
+    for unknown in (
+        "",
+        "another",
+        f"{owner.token}0",
+        owner.token.replace(".", "-"),
+        "\u0663" * 16 + ".1.1." + "0" * 16,
+    ):
+        assert not maker_has_died(unknown)
 
 
 def test_of_a_process_on_another_machine_nothing_is_known() -> None:

@@ -17,6 +17,7 @@ from ralph.executors.base import Turn
 from ralph.hooks import Hooks
 from ralph.limits import Limits
 from ralph.output import Failed
+from ralph.ownership import this_process
 from ralph.prompt import Prompt
 from ralph.record import RunRecord
 from ralph.runner import Runner
@@ -107,6 +108,15 @@ class TestAfterACrash:
         assert [event.iteration for event in seen.of("iteration_started")] == [2, 3]
         assert record.owner
         assert (record.owner.pid, record.owner.token != "dead") == (os.getpid(), True)
+
+    async def test_who_took_it_up_and_died_at_once_is_not_waited_for_either(self) -> None:
+        store = MemoryStore()
+        run = await crashed(store)
+        me = this_process()
+        token = me.token.replace(f".{me.pid}.", f".{NO_PROCESS}.")
+        await store.acquire(run.id, token, dead="dead")
+        async with Runner(executor=ScriptedExecutor([DONE]), store=store) as runner:
+            assert (await runner.resume(run.id)).stop_reason == "completed"
 
     async def test_it_is_told_also_after_a_crash_while_it_was_taken_up(self) -> None:
         store, executor = MemoryStore(), ScriptedExecutor([DONE])
