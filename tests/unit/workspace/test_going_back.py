@@ -1,7 +1,10 @@
 """What going back to a checkpoint gives back, and what it refuses to drop."""
 
 import os
+import random
+import shutil
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -267,3 +270,43 @@ async def test_a_folder_that_has_come_under_git_meanwhile(tmp_path: Path) -> Non
     assert (repo / "a.txt").read_text() == "a\n"
     assert await held(now, 3) not in {commit, last}
     await anyio.run_process([*git, "fsck", "--strict"])
+
+
+def wreck(chance: random.Random, folder: Path) -> None:
+    """A few random acts: writing, removing, linking, changing what is a file and what is a folder."""
+    places = [*(f"{a}{b}" for a in ("", "d/", "d/e/") for b in ("f", "g", " sp\n", "\xe9")), "d", "d/e"]
+    for act in chance.choices(("write", "remove", "link", "mode", "folder"), weights=(4, 2, 1, 1, 1), k=6):
+        path = folder / chance.choice(places)
+        with suppress(OSError):
+            match act:
+                case "write":
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    path.write_bytes(chance.choice([b"a\n", b"b\r\n", b"c\n\r\n", b"", b"\0"]))
+                case "remove" if path.is_dir() and not path.is_symlink():
+                    shutil.rmtree(path)
+                case "remove":
+                    path.unlink()
+                case "link":
+                    path.symlink_to(chance.choice(["f", "../nowhere", "d"]))
+                case "mode":
+                    path.chmod(chance.choice([0o644, 0o755]))
+                case _:
+                    path.unlink()
+                    path.mkdir()
+                    (path / "inner").write_text("i\n")
+
+
+@pytest.mark.parametrize("seed", range(6))
+async def test_any_tree_is_given_back_from_any_other(repo: Repo, workspace: Workspace, seed: int) -> None:
+    chance = random.Random(seed)
+    repo.write(".gitattributes", "* text=auto eol=crlf\n")
+    states: list[tuple[str, dict[str, tuple[int, bytes]]]] = []
+    for number in range(5):
+        wreck(chance, repo.path)
+        if chance.random() < 0.3:
+            repo.commit()
+        states.append((await held(workspace, number), files(repo.path)))
+    for _ in range(5):
+        commit, then = chance.choice(states)
+        assert (await workspace.restore(commit)).problem == ""
+        assert files(repo.path) == then
