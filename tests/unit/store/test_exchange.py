@@ -1,0 +1,75 @@
+"""An import adds all of a run or nothing, and reads no more than it has to."""
+
+import io
+
+import anyio
+import pytest
+
+from ralph.errors import RunOwnedError, StoreError, UsageError
+from ralph.store import exchange
+from ralph.store.exchange import exported, imported
+from ralph.store.memory import MemoryStore
+from ralph.testing.store_samples import sample_event, sample_history, sample_request, sample_run
+
+
+@pytest.fixture
+async def file():
+    """A run in a file."""
+    async with MemoryStore() as store:
+        await store.create(sample_run(), [sample_event(seq) for seq in range(1, 1001)])
+        for iteration in sample_history(5):
+            await store.append("run-1", [], iteration=iteration)
+        await store.ask("run-1", sample_request())
+        lines = [line async for line in exported(store, sample_run())]
+    return io.BytesIO("\n".join(lines).encode())
+
+
+class Full(MemoryStore):
+    """Has room for so many appends."""
+
+    room = 7
+
+    async def append(self, *given, **more):
+        self.room -= 1
+        if self.room < 0:
+            raise StoreError("The disk is full.")
+        await super().append(*given, **more)
+
+
+async def test_what_cannot_be_added_whole_leaves_nothing(file):
+    async with Full() as store:
+        with pytest.raises(StoreError, match="full"):
+            await imported(store, file)
+        assert await store.runs() == []
+        file.seek(0)
+        store.room = 100
+        await imported(store, file)
+        assert await store.last_seq("run-1") == 1000
+
+
+class Watched(MemoryStore):
+    """Tries to take over what is being added, and is cancelled at an append."""
+
+    async def append(self, run_id, events, **more):
+        with pytest.raises(RunOwnedError):
+            await self.acquire(run_id, "somebody else")
+        self.scope.cancel()
+        await anyio.lowlevel.checkpoint()
+
+    scope: anyio.CancelScope
+
+
+async def test_nobody_takes_up_what_is_half_there_and_a_cancelled_import_leaves_nothing(file):
+    async with Watched() as store:
+        with anyio.CancelScope() as store.scope:
+            await imported(store, file)
+        assert store.scope.cancelled_caught
+        assert await store.runs() == []
+
+
+async def test_a_line_without_end_is_not_read_to_its_end(file, monkeypatch):
+    monkeypatch.setattr(exchange, "MOST_BYTES", 1000)
+    endless = io.BytesIO(b"x" * 1_000_000)
+    with pytest.raises(UsageError, match="Line 1 cannot be imported: it is longer than 1000 bytes"):
+        await imported(MemoryStore(), endless)
+    assert endless.tell() <= 1001
