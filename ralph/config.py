@@ -20,10 +20,11 @@ from ralph.decision import DecisionSettings
 from ralph.environment import Variables
 from ralph.errors import SettingError, nearest
 from ralph.limits import Limits, Price
-from ralph.redact import Redactor
+from ralph.redact import Redactor, is_secret_name
 from ralph.sandbox import Sandbox
 
 __all__ = [
+    "SWITCH",
     "TRUSTED_ONLY",
     "Duration",
     "ExecutorSettings",
@@ -33,6 +34,7 @@ __all__ = [
     "environment",
     "load_settings",
     "parse_duration",
+    "setting_error",
     "untrusted_keys",
 ]
 
@@ -47,6 +49,9 @@ _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION = re.compile(r"(?:\d{1,9}(?:\.\d{1,6})?(?:ms|[smhd]))+\Z", re.ASCII)
 _PART = re.compile(r"(\d{1,9}(?:\.\d{1,6})?)(ms|[smhd])", re.ASCII)
 
+SWITCH = "RALPH_PLUGINS"
+"""The variable that is `off` where no plug-in is to be loaded."""
+
 TRUSTED_ONLY = (
     "environment",
     "executor.allow",
@@ -56,6 +61,8 @@ TRUSTED_ONLY = (
     "executor.deny",
     "executor.headers",
     "executor.permission",
+    "plugin_file",
+    "plugins",
     "sandbox",
     "store",
     "verifiers",
@@ -164,6 +171,7 @@ class Settings(BaseModel, frozen=True, extra="forbid"):
     breaker: Breaker = Breaker()
     decision: DecisionSection = DecisionSection()
     strategy: str = Field(default="auto", description="The exit strategy.")
+    analyzers: tuple[str, ...] = Field(default=(), description="Further analyzers by name, beside the built-in one.")
     verify: tuple[str, ...] = Field(
         default=(), description='Programs that must succeed before a run is completed; ["none"]: nothing checks it.'
     )
@@ -192,7 +200,11 @@ class Settings(BaseModel, frozen=True, extra="forbid"):
     )
     prices: dict[str, Price] = Field(default={}, description="By model; US dollars for a million tokens.")
     store: str | None = Field(default=None, description="Where runs are kept; unset: the user's state folder.")
-    display: Literal["auto", "live", "plain", "json", "none"] = Field(default="auto", description="What is shown.")
+    display: str = Field(default="auto", description="What is shown: auto, live, plain, json, none, or a plug-in's.")
+    plugin_file: str | None = Field(
+        default=None, description="A plug-in that is a file; unset: .ralph/plugin.py. It needs consent."
+    )
+    plugins: dict[str, dict[str, Any]] = Field(default={}, description="The plug-ins' own settings, by their names.")
 
     def breaker_settings(self) -> BreakerSettings:
         """The breaker's settings with the preset under them."""
@@ -226,9 +238,11 @@ def environment() -> Source:
     if wrong := next((name for name in sorted(os.environ) if name in _SECTIONLESS), None):
         remedy = f"Did you mean {_SECTIONLESS[wrong]!r}?"
         raise SettingError(wrong, "the environment", "there is no such setting.", remedy)
+    shape = cast("type[BaseSettings]", Settings)  # it reads nothing of it but the fields
+    source = EnvSettingsSource(shape, env_prefix="RALPH_", env_nested_delimiter="__")
+    source.env_vars = {name: value for name, value in source.env_vars.items() if name != SWITCH.lower()}
     try:
-        shape = cast("type[BaseSettings]", Settings)  # it reads nothing of it but the fields
-        values = EnvSettingsSource(shape, env_prefix="RALPH_", env_nested_delimiter="__")()
+        values = source()
     except ValueError as error:
         field = _FIELD.search(str(error))
         raise _unreadable_variable(field[1] if field else "") from None
@@ -250,7 +264,7 @@ def load_settings(sources: Sequence[Source]) -> SettingsFound:
     try:
         settings = Settings.model_validate(merged)
     except ValidationError as error:
-        raise _setting_error(error, origins) from None
+        raise setting_error(error, origins) from None
     if settings.preset is not None and settings.preset not in PRESETS:
         raise SettingError(
             "preset", origins["preset"], f"no profile is called {settings.preset!r}.", nearest(settings.preset, PRESETS)
@@ -311,28 +325,43 @@ def _unreadable_variable(field: str) -> SettingError:
     return SettingError(variable, "the environment", "lists and tables are written as JSON.", remedy)
 
 
-def _setting_error(error: ValidationError, origins: Mapping[str, str]) -> SettingError:
+def setting_error(
+    error: ValidationError,
+    origins: Mapping[str, str],
+    model: type[BaseModel] | None = None,
+    within: Sequence[str] = (),
+) -> SettingError:
+    """What a person is told of values that a model refuses.
+
+    Args:
+        origins: where each full key comes from.
+        model: the one that refused; by default that of all settings.
+        within: the keys of the table that the model is of.
+    """
+    model = model or Settings
     errors = error.errors()
     first = next((each for each in errors if each["type"] == "extra_forbidden"), errors[0])
     path = [str(part) for part in first["loc"]]
-    key, source = ".".join(path)[:200], _origin(path, origins)
+    key, source = ".".join((*within, *path))[:200], _origin([*within, *path], origins)
     if first["type"] == "extra_forbidden":
-        return SettingError(key, source, "there is no such setting.", _meant(path))
+        return SettingError(key, source, "there is no such setting.", _meant(path, model))
     remedy = _REMEDIES.get(first["type"], "")
     if first["type"] == "missing":
         return SettingError(key, source, "it is missing.", "Add it.")
     if first["type"] == "model_type":
-        remedy = f"It is a section; its settings: {', '.join(_names_at(path))}."
+        remedy = f"It is a section; its settings: {', '.join(_names_at(path, model))}."
     reason = first["msg"].removeprefix("Value error, ").replace("Input should", "it should", 1)
     reason = reason.replace("greater than or equal to", "at least").replace("less than or equal to", "at most")
-    problem = f"{_shown(path, first['input'])} will not do"
+    secret = any(part in _SECRET or is_secret_name(part) for part in path) or _holds_secrets(path, model)
+    problem = f"{_shown(first['input'], secret=secret)} will not do"
     return SettingError(key, source, f"{problem}." if remedy else f"{problem}: {reason}.", remedy)
 
 
-def _meant(path: Sequence[str]) -> str:
+def _meant(path: Sequence[str], model: type[BaseModel]) -> str:
     """What an unknown key may stand for: a neighbour, or a setting of a section that it was written without."""
-    names = _names_at(path[:-1])
-    keys = {name: f"{section}.{name}" for section in names for name in _names_at([section])} if len(path) == 1 else {}
+    names = _names_at(path[:-1], model)
+    alone = len(path) == 1
+    keys = {name: f"{section}.{name}" for section in names for name in _names_at([section], model)} if alone else {}
     here = difflib.get_close_matches(path[-1], names, n=1, cutoff=0.6)
     there = difflib.get_close_matches(path[-1], keys, n=1, cutoff=0.6)
     if there and (not here or path[-1] in keys):
@@ -350,18 +379,24 @@ def _origin(path: Sequence[str], origins: Mapping[str, str]) -> str:
     return "the settings"
 
 
-def _shown(path: Sequence[str], value: object) -> str:
+def _shown(value: object, *, secret: bool) -> str:
     """A value as it may be repeated to a person: messages end up in logs, where no key and no header belongs."""
-    if _SECRET & set(path) or not isinstance(value, str | int | float):
+    if secret or not isinstance(value, str | int | float):
         return f"what stands there ({type(value).__name__})"
     if isinstance(value, int) and abs(value) >= 10**20:
         return "so large a number"
     return repr(Redactor()(value) if isinstance(value, str) else value)[:80]
 
 
-def _names_at(path: Sequence[str]) -> list[str]:
+def _holds_secrets(path: Sequence[str], model: type[BaseModel]) -> bool:
+    """Whether the field at the beginning of a path is made for secrets."""
+    field = model.model_fields.get(path[0]) if path else None
+    return field is not None and "Secret" in str(field.annotation)
+
+
+def _names_at(path: Sequence[str], model: type[BaseModel] | None = None) -> list[str]:
     """The names of the settings in the section that a path leads to; none where it leads to a single value."""
-    model: type[BaseModel] = Settings
+    model = model or Settings
     parts = iter(path)
     for part in parts:
         field = model.model_fields.get(part)

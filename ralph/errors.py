@@ -7,6 +7,8 @@ RalphError                      something stopped Ralph; exit code 1 unless a su
 │   ├── SettingError               a setting that does not exist or has an impossible value
 │   ├── UntrustedSettingsError     a workspace's own settings would run programs or send data elsewhere
 │   ├── UnmeasurableLimitError     a limit on a quantity that nothing here measures
+│   ├── PluginError                a plug-in that is needed and cannot be used
+│   │   └── PluginConflictError    two plug-ins bring something of one name
 │   ├── WorkspaceError             the workspace is missing or cannot be used
 │   │   └── WorkspaceBusyError     another run is at work in it
 │   └── VerifierError              a verifier that cannot start
@@ -30,6 +32,8 @@ from typing import ClassVar
 __all__ = [
     "ExecutorUnavailableError",
     "OwnershipLostError",
+    "PluginConflictError",
+    "PluginError",
     "ProvisionError",
     "RalphError",
     "RecordError",
@@ -119,6 +123,26 @@ class UnmeasurableLimitError(UsageError):
     def __init__(self, limit: str, quantity: str, remedy: str) -> None:
         self.limit, self.quantity = limit, quantity
         super().__init__(f"{limit} cannot be kept: {quantity} is not measured here.", remedy)
+
+
+class PluginError(UsageError):
+    """A plug-in that is needed and cannot be used."""
+
+
+class PluginConflictError(PluginError):
+    """Two plug-ins bring something of one name, and nobody can tell which is meant.
+
+    Args:
+        kind: what it is, such as "executor".
+        first, second: whose it is.
+    """
+
+    def __init__(self, kind: str, name: str, first: str, second: str) -> None:
+        self.kind, self.name = kind, name
+        super().__init__(
+            f"There are two of the {kind} {name!r}: one of {first}, one of {second}.",
+            "Uninstall one of the two plug-ins, or start with --no-plugins.",
+        )
 
 
 class WorkspaceError(UsageError):

@@ -36,13 +36,14 @@ from ralph.iteration import ActiveRun, Parts, iterate, preflight
 from ralph.journal import Journal
 from ralph.limits import Limits, Price
 from ralph.ownership import this_process
+from ralph.plugins import Plugins, parts
 from ralph.record import IterationRecord, Owner, RunRecord, RunState
 from ralph.redact import Redactor, secret_values
 from ralph.status import StatusField
 from ralph.store.base import Store
 from ralph.store.memory import MemoryStore
-from ralph.strategies import Strategy, strategy_named
-from ralph.takeover import checkpoint_before, taken_over
+from ralph.strategies import Strategy
+from ralph.takeover import checkpoint_before, left_at_work, taken_over
 from ralph.tenure import Stop, Tenure
 from ralph.upkeep import Upkeep
 from ralph.verification import Verification
@@ -68,6 +69,7 @@ class Runner:
         context: a fresh session of the agent an iteration, or one that goes on.
         prices: by model, so that tokens give a cost.
         model: whose price counts where the executor does not say which model answered.
+        plugins: modules and objects that are plug-ins (`ralph.plugins`), or `Plugins` that are loaded already.
         commit: when what the run has changed is committed to the branch that is checked out: never, after each
             iteration, or when it is completed.
         plan: the plan file's path within the workspace; None looks for @fix_plan.md and its like.
@@ -76,6 +78,7 @@ class Runner:
 
     Raises:
         UsageError: for a limit that cannot be measured or an unknown strategy.
+        PluginConflictError: two plug-ins bring something of one name.
     """
 
     def __init__(
@@ -101,19 +104,27 @@ class Runner:
         promise: str | None = None,
         commit: Literal["none", "iteration", "completion"] = "none",
         settings: Mapping[str, Any] | None = None,
+        plugins: Plugins | Sequence[object] = (),
         redactor: Redactor | None = None,
         clock: Clock | None = None,
     ) -> None:
+        plugged = plugins if isinstance(plugins, Plugins) else Plugins.of(plugins)
+        plugged.require_sound()
         rules = Rules(breaker or CircuitBreaker(), limits or Limits(), decision or DecisionSettings())
         rules.limits.require_measured(executor.measures, priced=model in (prices or {}))
         self._parts = Parts(
             executor=executor,
-            analyzer=analyzer or ResponseAnalyzer(keywords, no_progress=rules.breaker.settings.no_progress),
+            analyzer=analyzer
+            or ResponseAnalyzer(
+                (*keywords, *plugged.keywords),
+                detectors=plugged.detectors,
+                no_progress=rules.breaker.settings.no_progress,
+            ),
             workspace=workspace or NoWorkspace(Path.cwd()),
             verifiers=tuple(verifiers),
-            strategy=strategy_named(strategy) if isinstance(strategy, str) else strategy,
+            strategy=parts.strategy(plugged, strategy) if isinstance(strategy, str) else strategy,
             rules=rules,
-            status_fields=tuple(status_fields),
+            status_fields=(*status_fields, *plugged.status_fields),
             timeouts=timeouts or Timeouts(),
             context=context,
             prices=dict(prices or {}),
@@ -125,7 +136,7 @@ class Runner:
             clock=clock or Clock(),
         )
         self._store = store or MemoryStore()
-        self._hooks = tuple(hooks)
+        self._hooks = (*hooks, *plugged.observers)
         self._settings: dict[str, Any] = self._parts.redactor.within(dict(settings or {}))
         self._cancelled = ""
         self._stops: list[Stop] = []
@@ -225,6 +236,7 @@ class Runner:
         parts, stop, now, owner = self._parts, self._new_stop(), self._parts.clock.now(), this_process()
         run_id = run_id or new_run_id(now)
         parts.workspace.hold(run_id)
+        orphans = await left_at_work(self._store, str(parts.workspace.path))
         began = monotonic()
         verification = await preflight(parts, parts.redactor(task), stop)
         verified_for = monotonic() - began
@@ -246,7 +258,7 @@ class Runner:
         run = self._active(record, RunState.of(record), owner, stop, seq=0)
         run.before = before
         green = verification is not None and verification.passed and len(verification.verdicts) == len(parts.verifiers)
-        told: list[Event] = [started(parts, run, already_green=green)]
+        told: list[Event] = [started(parts, run, already_green=green), *_ended(run, orphans, parts.clock.now())]
         if verification is not None:
             run.state = run.state.model_copy(update={"spent": run.state.spent.waited(verified_for)})
             told.append(_verified(run, verification, at=parts.clock.now()))
@@ -269,9 +281,7 @@ class Runner:
         found = await taken_over(self._store, record, owner, settings=self._settings, anew=anew)
         run = self._active(found.record, found.state, owner, self._new_stop(), seq=found.seq)
         run.tenure.recall(found.requests)
-        told: list[Event] = [started(parts, run, resumed=True)]
-        if found.orphans:
-            told.append(OrphansEnded(**run.stamp(parts.clock.now(), iteration=0), processes=found.orphans))
+        told: list[Event] = [started(parts, run, resumed=True), *_ended(run, found.orphans, parts.clock.now())]
         await run.upkeep.mend(run.state.number, until=found.alive_until)
         if from_checkpoint:
             told.append(await self._restore(run))
@@ -355,6 +365,10 @@ class Runner:
 def new_run_id(now: datetime) -> str:
     """An id for a run that begins now; ids sort by their time."""
     return f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
+
+
+def _ended(run: ActiveRun, orphans: tuple[str, ...], at: datetime) -> list[Event]:
+    return [OrphansEnded(**run.stamp(at, iteration=0), processes=orphans)] if orphans else []
 
 
 def _verified(run: ActiveRun, verification: Verification, *, at: datetime) -> VerificationFinished:

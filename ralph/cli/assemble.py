@@ -2,33 +2,34 @@
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ralph.analysis import Keyword
 from ralph.breaker import CircuitBreaker
 from ralph.config import ExecutorSettings, Settings
 from ralph.confinement import Confinement
+from ralph.display import Display
 from ralph.environment import Variables
-from ralph.errors import UnknownNameError, UsageError
+from ralph.errors import UsageError
 from ralph.executors.base import Executor, Timeouts
-from ralph.executors.permissions import PermissionPolicy
 from ralph.executors.provision_fetch import Progress
 from ralph.hooks import Hooks
 from ralph.limits import Limits
+from ralph.plugins import DisplayMaterials, ExecutorMaterials, Plugins, parts
+from ralph.plugins.stores import open_store
 from ralph.redact import Redactor, secret_values
 from ralph.runner import Runner
 from ralph.status import StatusField
-from ralph.store import open_store
 from ralph.verification import Verdict
 from ralph.verifiers import CommandVerifier, Subject, Verifier, parse_command
-from ralph.verifiers.registry import Materials, verifier_named
+from ralph.verifiers.registry import Materials
 from ralph.workspace import Workspace, git_folders, open_workspace
 
 __all__ = [
-    "EXECUTORS",
     "confinement_for",
+    "display_for",
     "executor_for",
     "frozen_settings",
     "redactor_for",
@@ -45,6 +46,7 @@ def runner_for(
     settings: Settings,
     *,
     workspace: Path,
+    plugins: Plugins | None = None,
     origin: Path | None = None,
     hooks: Sequence[Hooks] = (),
     executor: Executor | None = None,
@@ -54,6 +56,7 @@ def runner_for(
     """A runner with everything that the settings say; nothing is started or written yet.
 
     Args:
+        plugins: those that are loaded; by default Ralph's own parts alone.
         origin: the folder whose worktree the workspace is, where it was made for the run.
         executor: another one than the settings name.
         progress: told how the download of an agent's program goes.
@@ -62,15 +65,18 @@ def runner_for(
     Raises:
         UsageError: a name that nothing goes by, a limit that cannot be measured, a workspace that is none …
     """
-    redactor = redactor_for(settings)
+    plugins = plugins or Plugins()
+    redactor = redactor_for(settings, plugins)
     own = settings.executor
     confinement = confinement_for(settings, workspace)
-    agent = executor or executor_for(own, progress=progress, confinement=confinement)
-    verifiers = verifiers_for(settings, agent, redactor, confinement)
+    agent = executor or executor_for(
+        own, plugins=plugins, progress=progress, confinement=confinement, redactor=redactor
+    )
+    verifiers = verifiers_for(settings, agent, redactor, confinement, plugins=plugins)
     return Runner(
         executor=agent,
         breaker=CircuitBreaker(settings.breaker_settings()),
-        store=open_store(settings.store),
+        store=open_store(settings.store, plugins),
         workspace=_workspace(settings, workspace, origin),
         verifiers=[_Announced(each, verifying) for each in verifiers] if verifying else verifiers,
         hooks=hooks,
@@ -78,6 +84,7 @@ def runner_for(
         status_fields=[StatusField(**field.model_dump()) for field in settings.status_fields],
         limits=Limits(**settings.limits.model_dump()),
         strategy=settings.strategy,
+        plugins=plugins,
         timeouts=Timeouts(idle=own.idle_timeout, iteration=own.iteration_timeout, tool=own.tool_timeout),
         context=own.context,
         decision=settings.decision,
@@ -86,7 +93,7 @@ def runner_for(
         plan=settings.plan,
         promise=settings.promise,
         commit=settings.commit,
-        settings=frozen_settings(settings, redactor),
+        settings=frozen_settings(settings, redactor, plugins),
         redactor=redactor,
     )
 
@@ -97,74 +104,23 @@ def _workspace(settings: Settings, folder: Path, origin: Path | None) -> Workspa
     return opened
 
 
-class _Build(NamedTuple):
-    """What an executor is made of: its settings, the program if one is named, who hears of a download."""
-
-    settings: ExecutorSettings
-    progress: Progress | None
-    confinement: Confinement | None
-
-    @property
-    def common(self) -> dict[str, Any]:
-        """The keywords that both Copilot executors take."""
-        own = self.settings
-        return {
-            "model": own.model,
-            "base_url": own.base_url,
-            "api_key": own.api_key.get_secret_value() if own.api_key else None,
-            "wire_api": own.wire_api,
-            "headers": own.headers,
-            "permissions": PermissionPolicy.named(own.permission, allow=own.allow, deny=own.deny),
-            "confinement": self.confinement,
-            "progress": self.progress,
-        }
-
-
-def _copilot_sdk(build: _Build) -> Executor:
-    from ralph.executors.copilot_sdk import CopilotSDKExecutor
-    from ralph.executors.provision import find_cli
-
-    legacy = build.settings.cli_mode == "what-the-shell"
-    named = None if legacy or not build.settings.cli_path else find_cli(Path(build.settings.cli_path))
-    return CopilotSDKExecutor(program=(named.runtime or named.path) if named else None, **build.common)
-
-
-def _copilot_cli(build: _Build) -> Executor:
-    from ralph.executors.copilot_cli import CopilotCLIExecutor
-    from ralph.executors.provision import find_cli
-
-    named, mode = build.settings.cli_path, build.settings.cli_mode
-    if mode == "what-the-shell":
-        program = Path(named).expanduser() if named else None
-    else:
-        found = find_cli(Path(named)) if named else None
-        program = found.path if found else None
-    return CopilotCLIExecutor(program, mode=mode, **build.common)
-
-
-def _copilot(build: _Build) -> Executor:
-    from ralph.executors.fallback import FallbackExecutor
-
-    return FallbackExecutor(_copilot_sdk(build), _copilot_cli(build))
-
-
-EXECUTORS: Mapping[str, Callable[[_Build], Executor]] = {
-    "copilot": _copilot,
-    "copilot-cli": _copilot_cli,
-    "copilot-sdk": _copilot_sdk,
-}
-"""The executors by name."""
-
-
 def executor_for(
-    settings: ExecutorSettings, *, progress: Progress | None = None, confinement: Confinement | None = None
+    settings: ExecutorSettings,
+    *,
+    plugins: Plugins | None = None,
+    progress: Progress | None = None,
+    confinement: Confinement | None = None,
+    redactor: Redactor | None = None,
 ) -> Executor:
     """The executor that the settings name. Raises `UnknownNameError` for one that there is not."""
-    try:
-        build = EXECUTORS[settings.name]
-    except KeyError:
-        raise UnknownNameError("executor", settings.name, EXECUTORS) from None
-    return build(_Build(settings, progress, confinement))
+    materials = ExecutorMaterials(settings, confinement=confinement, redactor=redactor, progress=progress)
+    return parts.executor(plugins or Plugins(), settings.name, materials)
+
+
+def display_for(settings: Settings, plugins: Plugins, *, look_up: str) -> Display:
+    """The display that the settings name."""
+    materials = DisplayMaterials(look_up=look_up, endpoint=bool(settings.executor.base_url))
+    return parts.display(plugins, settings.display, materials)
 
 
 def confinement_for(settings: Settings, workspace: Path) -> Confinement:
@@ -178,7 +134,12 @@ def confinement_for(settings: Settings, workspace: Path) -> Confinement:
 
 
 def verifiers_for(
-    settings: Settings, executor: Executor, redactor: Redactor, confinement: Confinement | None = None
+    settings: Settings,
+    executor: Executor,
+    redactor: Redactor,
+    confinement: Confinement | None = None,
+    *,
+    plugins: Plugins | None = None,
 ) -> list[Verifier]:
     """The verifiers that the settings name, programs first; a review where they name none.
 
@@ -200,8 +161,9 @@ def verifiers_for(
         CommandVerifier(command, timeout=materials.timeout, redactor=redactor, confinement=materials.confinement)
         for command in commands
     ]
-    named = [verifier_named(text, materials) for text in settings.verifiers]
-    return [*programs, *named] or ([] if none else [verifier_named("review", materials)])
+    plugins = plugins or Plugins()
+    named = [parts.verifier(plugins, text, materials) for text in settings.verifiers]
+    return [*programs, *named] or ([] if none else [parts.verifier(plugins, "review", materials)])
 
 
 class _Announced(Verifier):
@@ -223,14 +185,17 @@ class _Announced(Verifier):
             timer.cancel()
 
 
-def redactor_for(settings: Settings) -> Redactor:
-    """What masks secrets: those of the environment, the endpoint's key, and what its headers carry."""
+def redactor_for(settings: Settings, plugins: Plugins | None = None) -> Redactor:
+    """What masks secrets: those of the environment, the endpoint's key, its headers, and what plug-ins are set to."""
     own = settings.executor
     key = [own.api_key.get_secret_value()] if own.api_key else []
     named = [os.environ.get(name, "") for name in settings.environment.mask]
-    return Redactor([*secret_values(os.environ), *named, *key, *own.headers.values()])
+    plugged = plugins.secrets if plugins is not None else ()
+    return Redactor([*secret_values(os.environ), *named, *key, *own.headers.values(), *plugged])
 
 
-def frozen_settings(settings: Settings, redactor: Redactor) -> dict[str, Any]:
+def frozen_settings(settings: Settings, redactor: Redactor, plugins: Plugins | None = None) -> dict[str, Any]:
     """The settings as they are kept and shown: JSON values, secrets masked."""
-    return redactor.within(settings.model_dump(mode="json"))
+    values = settings.model_dump(mode="json")
+    values["plugins"] = (plugins or Plugins()).shown(settings.plugins)
+    return redactor.within(values)

@@ -31,6 +31,7 @@ _COMMANDS: Mapping[str, str] = {
     "init": "init:app",
     "doctor": "doctor:app",
     "config": "config:app",
+    "plugins": "plugins:app",
 }
 """In the order of `ralph --help`: the module of this package, and the `typer.Typer` in it."""
 
@@ -38,17 +39,25 @@ _ALIASES = {"continue": "resume"}
 
 
 class _LazyGroup(typer.core.TyperGroup):
-    """A group whose commands are modules of this package."""
+    """A group whose commands are modules of this package, and those that plug-ins bring."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        return list(_COMMANDS)
+        from ralph.cli.plugged import command_names
+
+        return [*_COMMANDS, *(name for name in command_names() if name not in _COMMANDS)]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         place = _COMMANDS.get(_ALIASES.get(cmd_name, cmd_name))
         if place is None:
+            from ralph.cli.plugged import command_app
+
+            app = command_app(cmd_name)
+        else:
+            module, _, name = place.partition(":")
+            app = getattr(import_module(f"ralph.cli.{module}"), name)
+        if app is None:
             return None
-        module, _, name = place.partition(":")
-        found = typer.main.get_command(getattr(import_module(f"ralph.cli.{module}"), name))
+        found = typer.main.get_command(app)
         found.name = cmd_name
         _without_types_of_flags(found)
         return found

@@ -30,10 +30,10 @@ too early once, and the runtime is killed until the CLI has to step in.
 @app.command()
 def demo(*, keep: Keep = False, store: StoreName = None, display: DisplayName = None) -> int:
     """See the whole thing work, without any account."""
-    from ralph.cli.assemble import runner_for
+    from ralph.cli.assemble import display_for, runner_for
     from ralph.cli.demo_story import TASK, Evidence, Story, make_repository
     from ralph.cli.run import exit_code, run_to_end
-    from ralph.display import open_display
+    from ralph.plugins import Plugins
     from ralph.testing.model_server import ModelServer
 
     folder = Path(tempfile.mkdtemp(prefix="ralph-demo-"))
@@ -42,7 +42,7 @@ def demo(*, keep: Keep = False, store: StoreName = None, display: DisplayName = 
         make_repository(folder)
         with ModelServer(Story(evidence.killed)) as server:
             settings = _settings(server.base_url, store, display)
-            shown = open_display(settings.display, endpoint=True)
+            shown = display_for(settings, Plugins(), look_up="ralph show")
             talks = settings.display not in {"json", "none"}
             if talks:
                 typer.echo(_OPENING)

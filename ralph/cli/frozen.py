@@ -5,6 +5,7 @@ from typing import Any, cast
 
 from ralph.breaker import BreakerSettings
 from ralph.config import Source
+from ralph.plugins.tables import MASKED
 from ralph.record import RunRecord
 
 __all__ = ["frozen"]
@@ -21,7 +22,16 @@ def frozen(run: RunRecord) -> Source:
     if isinstance(executor, dict):
         own = cast("Mapping[str, Any]", executor)
         values["executor"] = {name: value for name, value in own.items() if name not in _SECRET}
+    values["plugins"] = _kept(values.get("plugins", {}))
     return Source(f"the settings of run {run.id}", values)
+
+
+def _kept(value: Any) -> Any:
+    """What plug-ins were set to, without the secrets."""
+    if not isinstance(value, dict):
+        return value
+    table = cast("dict[str, Any]", value)
+    return {name: _kept(each) for name, each in table.items() if not (isinstance(each, str) and MASKED in each)}
 
 
 def _own(breaker: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

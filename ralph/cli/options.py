@@ -5,9 +5,12 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["AsJson", "Folder", "RunId", "StoreName"]
+__all__ = ["AsJson", "Folder", "NoPlugins", "RunId", "StoreName"]
 
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
 Folder = Annotated[Path, typer.Option("--directory", "-C", metavar="DIR", help="The folder to work in.")]
+NoPlugins = Annotated[
+    bool, typer.Option("--no-plugins", help="Load no plug-ins; RALPH_PLUGINS=off does the same for every command.")
+]
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="Its id, the beginning of it, or last.")]
 StoreName = Annotated[str | None, typer.Option("--store", metavar="URL", help="Where runs are kept.")]

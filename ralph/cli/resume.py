@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ralph.cli.options import Folder
+from ralph.cli.options import Folder, NoPlugins
 from ralph.cli.run import (
     BaseUrl,
     DisplayName,
@@ -26,7 +26,7 @@ from ralph.cli.run import (
 )
 
 if TYPE_CHECKING:
-    from ralph.config import Settings
+    from ralph.config import SettingsFound
     from ralph.display import Display
     from ralph.record import RunRecord
 
@@ -67,6 +67,7 @@ def resume(
     max_requests: MaxRequests = None,
     max_cost: MaxCost = None,
     max_calls_per_hour: MaxCalls = None,
+    no_plugins: NoPlugins = False,
     store: StoreName = None,
     display: DisplayName = None,
 ) -> int:
@@ -91,7 +92,7 @@ def resume(
     if state_of(record) == "paused":
         return anyio.run(_let_go_on, record, folder, store)
     _require_left(record)
-    return exit_code(_go_on(record, folder, flags, from_checkpoint=from_checkpoint))
+    return exit_code(_go_on(record, folder, flags, from_checkpoint=from_checkpoint, no_plugins=no_plugins))
 
 
 async def _found(name: str | None, folder: Path, store: str | None) -> "RunRecord":
@@ -137,12 +138,14 @@ def _require_left(run: "RunRecord") -> None:
 
 def _tell_completed(run: "RunRecord", folder: Path, flags: Mapping[str, object]) -> int:
     """There is nothing to do, and that is said as at the end of the run: no fault, so that no script tries again."""
+    from ralph.cli.assemble import display_for
+    from ralph.cli.plugged import load_plugins
     from ralph.cli.run import exit_code
     from ralph.cli.settings import read_settings
-    from ralph.display import open_display
 
-    now = read_settings(folder, _of_now(flags), own="trusted").settings
-    with open_display(now.display, look_up="") as shown:
+    found = read_settings(folder, _of_now(flags), own="trusted")
+    now = found.settings
+    with display_for(now, load_plugins(found, folder), look_up="") as shown:
         shown.note(f"Run {run.id} is completed already. Start another one for what is left.")
         _show_end(run, now.store, shown)
     return exit_code(run)
@@ -164,17 +167,27 @@ def _show_end(run: "RunRecord", store: str | None, shown: "Display") -> None:
     anyio.run(whole)
 
 
-def _go_on(run: "RunRecord", here: Path, flags: Mapping[str, object], *, from_checkpoint: bool) -> "RunRecord":
-    from ralph.cli.assemble import runner_for
+def _go_on(
+    run: "RunRecord", here: Path, flags: Mapping[str, object], *, from_checkpoint: bool, no_plugins: bool
+) -> "RunRecord":
+    from ralph.cli.assemble import display_for, runner_for
+    from ralph.cli.plugged import load_plugins
     from ralph.cli.run import look_up, to_end
     from ralph.cli.settings import FLAGS, workspace_folder
-    from ralph.display import open_display
 
     folder = workspace_folder(Path(run.workspace or ""))
-    settings = _settings(run, here, flags)
-    endpoint = settings.executor.base_url
-    shown = open_display(settings.display, look_up=look_up(settings.store), endpoint=bool(endpoint))
-    runner = runner_for(settings, workspace=folder, hooks=[shown], progress=shown.progress, verifying=shown.verifying)
+    found = _settings(run, here, flags)
+    settings = found.settings
+    plugins = load_plugins(found, Path(run.origin or folder), off=no_plugins, ask=True)
+    shown = display_for(settings, plugins, look_up=look_up(settings.store))
+    runner = runner_for(
+        settings,
+        workspace=folder,
+        plugins=plugins,
+        hooks=[shown],
+        progress=shown.progress,
+        verifying=shown.verifying,
+    )
     limits = "limits."
     anew = [
         FLAGS[flag].removeprefix(limits) for flag, value in flags.items() if value and FLAGS[flag].startswith(limits)
@@ -183,7 +196,7 @@ def _go_on(run: "RunRecord", here: Path, flags: Mapping[str, object], *, from_ch
         runner,
         lambda: runner.resume(run.id, anew=anew, from_checkpoint=from_checkpoint),
         shown,
-        endpoint=endpoint,
+        endpoint=settings.executor.base_url,
     )
 
 
@@ -192,10 +205,11 @@ def _of_now(flags: Mapping[str, object]) -> dict[str, object]:
     return {name: flags.get(name) for name in ("--store", "--display")}
 
 
-def _settings(run: "RunRecord", here: Path, flags: Mapping[str, object]) -> "Settings":
+def _settings(run: "RunRecord", here: Path, flags: Mapping[str, object]) -> "SettingsFound":
     """The settings that the run was begun with, with what is given anew.
 
-    Keys and headers were not kept: they come from where they come from now. Store and display are those of this call.
+    Keys, headers and plug-ins' secrets were not kept: they come from where they come from now. Store and display are
+    those of this call.
     """
     from ralph.cli.frozen import frozen
     from ralph.cli.settings import from_flags, read_settings
@@ -203,10 +217,12 @@ def _settings(run: "RunRecord", here: Path, flags: Mapping[str, object]) -> "Set
     from ralph.errors import UsageError
 
     now = read_settings(here, _of_now(flags), own="trusted").settings
-    executor = read_settings(Path(run.workspace or here), own="trusted").settings.executor
+    there = read_settings(Path(run.workspace or here), own="trusted").settings
+    executor = there.executor
     secret = {"headers": executor.headers, **({"api_key": executor.api_key} if executor.api_key else {})}
     present = Source("the settings in force", {"executor": secret, "store": now.store, "display": now.display})
-    settings = from_flags([frozen(run), present], flags).settings
+    found = from_flags([Source("the settings in force", {"plugins": there.plugins}), frozen(run), present], flags)
+    settings = found.settings
     before = run.settings.get("executor", {})
     missing = [f"the header {name!r}" for name in before.get("headers", {}) if name not in settings.executor.headers]
     if before.get("api_key") and settings.executor.api_key is None:
@@ -216,4 +232,4 @@ def _settings(run: "RunRecord", here: Path, flags: Mapping[str, object]) -> "Set
             f"Run {run.id} had {' and '.join(missing)}, which is not kept with it and is not set now.",
             "Set it where it was set, then resume the run.",
         )
-    return settings
+    return found

@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ralph.cli.options import Folder
+from ralph.cli.options import Folder, NoPlugins
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from ralph.config import Settings
     from ralph.display import Display
+    from ralph.plugins import Plugins
     from ralph.record import RunRecord
     from ralph.runner import Runner
 
@@ -189,6 +190,7 @@ def run(
     worktree_end: WorktreeEnd = None,
     protect: Protect = None,
     trust: Trust = False,
+    no_plugins: NoPlugins = False,
     store: StoreName = None,
     display: DisplayName = None,
 ) -> int:
@@ -205,32 +207,47 @@ def run(
     flags = {flag: given[flag.removeprefix("--").replace("-", "_")] for flag in FLAGS}
     if verify == ["none"]:
         flags |= {"--verify-shell": verify_shell or [], "--verifier": verifier or []}
-    settings = read_settings(folder, flags, trust=trust).settings
+    found = read_settings(folder, flags, trust=trust)
+    settings = found.settings
+    from ralph.cli.plugged import load_plugins
     from ralph.cli.prompt import read_prompt
+
+    plugins = load_plugins(found, folder, off=no_plugins, trust=trust, ask=True)
 
     task = read_prompt(prompt, file)
     if not worktree:
-        return exit_code(_run_in(folder, settings, task))
+        return exit_code(_run_in(folder, settings, task, plugins))
     from ralph.cli.worktree import end_worktree, new_worktree
 
     if settings.worktree_end == "merge" and settings.commit == "none":
         settings = settings.model_copy(update={"commit": "completion"})
     with new_worktree(folder) as made:
-        record = _run_in(made.path, settings, task, origin=folder, run_id=made.run_id)
+        record = _run_in(made.path, settings, task, plugins, origin=folder, run_id=made.run_id)
     end_worktree(made, settings.worktree_end, record)
     return exit_code(record)
 
 
 def _run_in(
-    folder: Path, settings: "Settings", task: str, *, origin: Path | None = None, run_id: str | None = None
+    folder: Path,
+    settings: "Settings",
+    task: str,
+    plugins: "Plugins",
+    *,
+    origin: Path | None = None,
+    run_id: str | None = None,
 ) -> "RunRecord":
-    from ralph.cli.assemble import runner_for
-    from ralph.display import open_display
+    from ralph.cli.assemble import display_for, runner_for
 
     endpoint = settings.executor.base_url
-    shown = open_display(settings.display, look_up=look_up(settings.store), endpoint=bool(endpoint))
+    shown = display_for(settings, plugins, look_up=look_up(settings.store))
     runner = runner_for(
-        settings, workspace=folder, origin=origin, hooks=[shown], progress=shown.progress, verifying=shown.verifying
+        settings,
+        workspace=folder,
+        plugins=plugins,
+        origin=origin,
+        hooks=[shown],
+        progress=shown.progress,
+        verifying=shown.verifying,
     )
     return to_end(runner, lambda: runner.run(task, run_id=run_id), shown, endpoint=endpoint)
 

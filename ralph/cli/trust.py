@@ -14,7 +14,7 @@ from typing import Any, cast
 from ralph.config import Source, untrusted_keys
 from ralph.errors import UntrustedSettingsError
 
-__all__ = ["FileSource", "is_trusted", "remember", "require_trust"]
+__all__ = ["FileSource", "is_agreed", "is_trusted", "remember", "require_trust"]
 
 _MOST_BYTES = 4_000_000
 
@@ -44,6 +44,24 @@ def require_trust(source: Source, *, trust: bool, ask: bool = True) -> None:
     remember(source)
 
 
+def is_agreed(program: Path, content: bytes, *, trust: bool, ask: bool) -> bool:
+    """Whether a file of the workspace may be run as a plug-in: consent is to its very bytes.
+
+    Args:
+        trust, ask: as in `require_trust`. Where nobody consents, that is told on standard error.
+    """
+    source = FileSource(str(program), {}, content)
+    if _known().get(source.name) == _hash(source):
+        return True
+    if trust or (ask and _agrees_to_run(source)):
+        remember(source)
+        return True
+    if ask:
+        told = f"ralph: {program} is a plug-in that nobody has agreed to, so it is left out; --trust agrees to it."
+        print(told, file=sys.stderr)  # noqa: T201
+    return False
+
+
 def is_trusted(source: Source) -> bool:
     """Whether a source says nothing that needs consent, or has it."""
     return not untrusted_keys(source) or _known().get(source.name) == _hash(source)
@@ -65,7 +83,7 @@ def remember(source: Source) -> None:
 
 def _agrees(source: Source, keys: tuple[str, ...]) -> bool:
     """Asks at the terminal, showing the values: consent to what one has not seen is none."""
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not _somebody_is_there():
         return False
     import typer
 
@@ -75,6 +93,21 @@ def _agrees(source: Source, keys: tuple[str, ...]) -> bool:
     for key in keys:
         typer.echo(f"  {key} = {printable(json.dumps(_value(source, key), ensure_ascii=False), 500)}", err=True)
     return typer.confirm("Use these settings, now and until they change?", err=True)
+
+
+def _agrees_to_run(source: FileSource) -> bool:
+    """Asks at the terminal, naming the file: it is too long to be shown."""
+    if not _somebody_is_there():
+        return False
+    import typer
+
+    lines = source.content.count(b"\n") + 1
+    typer.echo(f"{source.name} comes with the workspace and is a plug-in: a program of {lines} lines.", err=True)
+    return typer.confirm("Have you read it, and may it run, now and until it changes?", err=True)
+
+
+def _somebody_is_there() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def _value(source: Source, key: str) -> object:

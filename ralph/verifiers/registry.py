@@ -39,6 +39,7 @@ class Materials(NamedTuple):
         executor: the run's.
         timeout: of one verifier, where its own keys do not say; in seconds.
         rounds: of a review, where its own keys do not say.
+        own: the settings of the plug-in that brings the verifier; None where it has none.
     """
 
     executor: Executor
@@ -46,6 +47,7 @@ class Materials(NamedTuple):
     confinement: Confinement
     timeout: float = 600.0
     rounds: int = 1
+    own: BaseModel | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -145,7 +145,7 @@ def test_any_text_is_a_duration_or_is_refused(text: str) -> None:
     [
         ({"breaker": {"no_progres": 3}}, "breaker.no_progres", "Did you mean 'no_progress'?"),
         ({"limit": {"max_tokens": 3}}, "limit", "Did you mean 'limits'?"),
-        ({"xyzzy": 1}, "xyzzy", "Known: breaker, checkpoints, commit, decision,"),
+        ({"xyzzy": 1}, "xyzzy", "Known: analyzers, breaker, checkpoints, commit, decision,"),
         ({"executor": {"nmae": "x"}}, "executor.nmae", "Did you mean 'name'?"),
         ({"prices": {"gpt-4.1": {"inputs": 1, "output": 2}}}, "prices.gpt-4.1.inputs", "Did you mean 'input'?"),
         ({"prices": {"m": {"input": 1}}}, "prices.m.output", "it is missing. Add it."),
@@ -169,7 +169,7 @@ def test_any_text_is_a_duration_or_is_refused(text: str) -> None:
         ({"limits": {"max_iterations": 10**400}}, "limits.max_iterations", "so large a number will not do"),
         ({"limits": {"calls_per_hour": 10**9}}, "limits.calls_per_hour", "it should be at most 10000."),
         ({"breaker": {"when_open": "explode"}}, "breaker.when_open", "'stop' or 'wait'"),
-        ({"display": "loud"}, "display", "'auto', 'live', 'plain', 'json' or 'none'"),
+        ({"plugins": {"acp": 1}}, "plugins.acp", "Write a table."),
         ({"strategy": None}, "strategy", "it should be a valid string."),
     ],
 )

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from ralph.cli.assemble import EXECUTORS, executor_for, runner_for, verifiers_for
+from ralph.cli.assemble import executor_for, runner_for, verifiers_for
 from ralph.config import ExecutorSettings, Settings
 from ralph.errors import UnknownNameError, UsageError
 from ralph.executors import CopilotCLIExecutor, FallbackExecutor
@@ -17,7 +17,7 @@ from ralph.testing import ScriptedExecutor
 
 
 # covers: S4-4, S4-33, K4-8
-@pytest.mark.parametrize("name", EXECUTORS)
+@pytest.mark.parametrize("name", ["copilot", "copilot-cli", "copilot-sdk"])
 def test_every_executor_goes_by_its_name_and_takes_the_endpoint(name: str) -> None:
     executor = executor_for(ExecutorSettings(name=name, model="m", base_url="http://127.0.0.1:9/v1", deny=("url",)))
     parts = [executor.primary, executor.secondary] if isinstance(executor, FallbackExecutor) else [executor]
@@ -40,7 +40,7 @@ def test_what_the_shell_is_a_mode_by_name_with_a_program_of_its_own(name: str, t
     assert (cli.mode, cli.measures) == ("what-the-shell", frozenset())
 
 
-@pytest.mark.parametrize("name", EXECUTORS)
+@pytest.mark.parametrize("name", ["copilot", "copilot-cli", "copilot-sdk"])
 def test_a_program_that_is_not_there_is_found_out_before_the_run(name: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no such file"):
         executor_for(ExecutorSettings(name=name, cli_path=str(tmp_path / "nowhere")))

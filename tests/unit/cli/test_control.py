@@ -188,7 +188,7 @@ class TestSettings:
         monkeypatch.setenv("RALPH_EXECUTOR__API_KEY", "k")
         monkeypatch.setenv("RALPH_EXECUTOR__HEADERS", '{"X-Team": "b"}')
         monkeypatch.setenv("RALPH_PRESET", "research_task")
-        settings = _settings(run, workspace, {"--max-iterations": "7", "--display": "plain"})
+        settings = _settings(run, workspace, {"--max-iterations": "7", "--display": "plain"}).settings
         assert (settings.preset, settings.verify, settings.executor.model) == ("debugging", ("make check",), "m")
         assert settings.executor.api_key
         assert settings.executor.api_key.get_secret_value() == "k"

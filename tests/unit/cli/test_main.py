@@ -29,7 +29,7 @@ def test_help_lists_every_command(ralph: Callable[..., Any]) -> None:
         (["breaker", "rest"], "ralph: There is no command 'rest'. Did you mean 'reset'?\n"),
         (["run", "--exectuor", "x"], "ralph: There is no option --exectuor. Did you mean '--executor'?\n"),
         (["run", "--no-such", "x"], "ralph: There is no option --no-such. `ralph run --help` tells more.\n"),
-        (["demo", "--display", "bar"], "ralph: --display: 'bar' will not do"),
+        (["demo", "--display", "bar"], "ralph: There is no display called 'bar'. Known: auto, json"),
         (["show", "--iteration", "x"], "ralph: Invalid value for '--iteration' / '-i': it should be a whole number."),
         (["run", "a", "b"], "ralph: Got unexpected extra argument"),
     ],

@@ -89,7 +89,6 @@ def test_a_planted_fifo_or_link_is_refused_and_not_waited_for(workspace: Path) -
         ("--max-iterations", "0", "--max-iterations: '0' will not do"),
         ("--idle-timeout", "5x", "--idle-timeout: '5x' will not do: a duration reads 90s, 15m or 2h."),
         ("--preset", "debuging", "--preset: no profile is called 'debuging'. Did you mean 'debugging'?"),
-        ("--display", "loud", "--display: 'loud' will not do"),
     ],
 )
 def test_an_error_of_the_command_line_names_the_flag(workspace: Path, flag: str, value: str, said: str) -> None:

@@ -1,0 +1,136 @@
+"""Which plug-ins count: those that are installed and the workspace's own file, unless they are off."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ralph.errors import RalphError, SettingError, UsageError
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from ralph.config import SettingsFound
+    from ralph.plugins import Command, Plugins
+
+__all__ = ["are_off", "command_app", "command_names", "load_plugins", "plugin_settings"]
+
+_DEFAULT = ".ralph/plugin.py"
+
+
+def are_off() -> bool:
+    """Whether the environment turns all plug-ins off. Raises `SettingError` for a word that says neither."""
+    word = os.environ.get("RALPH_PLUGINS", "").strip().lower()
+    if word not in {"", "on", "off"}:
+        remedy = "A plug-in's own settings go by names such as RALPH_PLUGINS__NAME__KEY."
+        raise SettingError("RALPH_PLUGINS", "the environment", "it is `off` or `on`.", remedy)
+    return word == "off"
+
+
+def load_plugins(
+    found: "SettingsFound", folder: Path, *, off: bool = False, trust: bool = False, ask: bool = False
+) -> "Plugins":
+    """The plug-ins that count for a workspace under some settings.
+
+    Args:
+        off: only Ralph's own parts count; so they do where `RALPH_PLUGINS` is `off`.
+        trust, ask: as in `require_trust`, for the workspace's own file. Without consent it is left out, which is told
+            on standard error.
+
+    Raises:
+        SettingError: what is set for a plug-in will not do.
+        UsageError: the file that the settings name cannot be read.
+    """
+    from ralph.plugins import Plugins
+    from ralph.plugins.tables import Tables
+
+    if off or are_off():
+        return Plugins()
+    tables = Tables(found.settings.plugins, found.origins)
+    return Plugins.found(tables, local=_local(found, folder, trust=trust, ask=ask))
+
+
+def plugin_settings(name: str, folder: Path | None = None) -> "BaseModel | None":
+    """A plug-in's own settings in force in a folder, for its commands; None where it has none.
+
+    Raises:
+        SettingError: they will not do, or one that is needed is missing.
+    """
+    plugins = _of_folder(folder or Path.cwd())
+    plugin = next((each for each in plugins.all if each.name == name and not each.built_in), None)
+    if plugin is None:
+        raise UsageError(f"The plug-in {name!r} is not loaded.", "`ralph plugins` tells why.")
+    if plugin.lacks:
+        raise SettingError(plugin.lacks, plugin.title, "it is missing.", f"Set it under [plugins.{name}].")
+    return plugin.own
+
+
+def command_names() -> list[str]:
+    """The commands that plug-ins bring. Whatever goes wrong with them is for `ralph plugins` to tell."""
+    return list(_commands())
+
+
+def command_app(name: str) -> Any:
+    """The `typer.Typer` of a plug-in's command; None where there is no such command.
+
+    Raises:
+        PluginError: there is one, and it cannot be loaded.
+    """
+    from importlib import import_module
+
+    from ralph.errors import PluginError
+    from ralph.plugins.plugin import failure
+
+    command = _commands().get(name)
+    if command is None:
+        return None
+    try:
+        if not isinstance(command.app, str):
+            return command.app()
+        module, _, attribute = command.app.partition(":")
+        return getattr(import_module(module), attribute or "app")
+    except Exception as error:
+        raise PluginError(f"The command {name!r} cannot be loaded: {failure(error)}.", "Mend the plug-in.") from error
+
+
+def _commands() -> "dict[str, Command]":
+    try:
+        offers = _of_folder(Path.cwd()).named("ralph_commands")
+    except RalphError:
+        return {}
+    return {name: offer.thing for name, offer in offers.items()}
+
+
+def _of_folder(folder: Path) -> "Plugins":
+    from ralph.cli.settings import read_settings
+
+    return load_plugins(read_settings(folder, own="trusted"), folder)
+
+
+def _local(found: "SettingsFound", folder: Path, *, trust: bool, ask: bool) -> tuple[Path, bytes] | None:
+    """The workspace's own file and what stands in it, if it is there and a person has agreed to it."""
+    from ralph.cli.trust import is_agreed
+
+    named = found.settings.plugin_file
+    path = folder / (Path(named).expanduser() if named else _DEFAULT)
+    content = _read(path, required=named is not None)
+    if content is None or not is_agreed(path, content, trust=trust, ask=ask):
+        return None
+    return path, content
+
+
+def _read(path: Path, *, required: bool) -> bytes | None:
+    from ralph.regular_file import read_regular
+
+    most = 1_000_000
+    try:
+        content = read_regular(path, most + 1)
+    except (FileNotFoundError, NotADirectoryError):
+        if not required:
+            return None
+        raise UsageError(f"The plug-in file {path} is not there.", "Correct `plugin_file`, or take it out.") from None
+    except OSError as error:
+        problem = "it is a link" if path.is_symlink() else error.strerror or error
+        raise UsageError(f"The plug-in file {path} cannot be read: {problem}.", "Mend it, or take it away.") from error
+    if len(content) > most:
+        raise UsageError(f"The plug-in file {path} is larger than {most:,} bytes.", "Make a package of it.")
+    return content

@@ -1,0 +1,18 @@
+"""The built-in exit strategies."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from ralph.plugins.markers import hookimpl
+
+if TYPE_CHECKING:
+    from ralph.strategies import Strategy
+
+__all__ = ["ralph_strategies"]
+
+
+@hookimpl
+def ralph_strategies() -> "Iterable[Strategy]":
+    from ralph.strategies import STRATEGIES
+
+    return STRATEGIES.values()

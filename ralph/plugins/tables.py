@@ -1,0 +1,113 @@
+"""The plug-ins' own settings: the tables `[plugins.NAME]`, read as the models that the plug-ins name."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, cast
+
+from ralph.errors import SettingError, nearest
+from ralph.plugins.plugin import Plugin, failure
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+__all__ = ["LOCAL", "MASKED", "Tables", "secrets_in", "shown_table"]
+
+MASKED = "**********"
+"""What stands for a secret where settings are kept and shown."""
+
+LOCAL = "local"
+"""The name of the plug-in that is a file of the workspace; its settings may stand there where it does not count."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """What is set for plug-ins, by their names.
+
+    Attributes:
+        origins: where each full key comes from, as in `SettingsFound`.
+    """
+
+    values: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
+    origins: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def require_known(self, names: Iterable[str]) -> None:
+        """Raises `SettingError` where something is set for a plug-in that is not there."""
+        known = {*names, LOCAL}
+        for name in self.values:
+            if name not in known:
+                remedy = nearest(name, known - {LOCAL}) or "`ralph plugins` lists those that are installed."
+                key = f"plugins.{name}"[:200]
+                raise SettingError(key, self._origin(name), "no plug-in of that name is installed.", remedy)
+
+    def apply(self, plugin: Plugin, model: object) -> None:
+        """Makes a plug-in's own settings of its table.
+
+        Raises:
+            SettingError: what stands there will not do.
+        """
+        from pydantic import BaseModel, ValidationError
+
+        from ralph.config import setting_error
+
+        if not isinstance(model, type) or not issubclass(model, BaseModel):
+            plugin.problems.append("ralph_settings gave something that is no pydantic model.")
+            return
+        table, within = self.values.get(plugin.name), ("plugins", plugin.name)
+        self._refuse_strangers(plugin, model)
+        try:
+            plugin.own = model.model_validate(table or {})
+        except ValidationError as error:
+            if table is not None:
+                raise setting_error(error, self.origins, model, within) from None
+            plugin.lacks = ", ".join(".".join((*within, *map(str, each["loc"]))) for each in error.errors())
+        except Exception as error:  # noqa: BLE001 - a validator may raise anything
+            plugin.problems.append(f"Its settings cannot be read: {failure(error)}.")
+
+    def refuse(self, plugin: Plugin) -> None:
+        """Raises `SettingError` where something is set for a plug-in that has no settings."""
+        for key in self.values.get(plugin.name, {}):
+            raise SettingError(
+                f"plugins.{plugin.name}.{key}"[:200],
+                self._origin(plugin.name),
+                "the plug-in has no settings.",
+                "Take it out.",
+            )
+
+    def _refuse_strangers(self, plugin: Plugin, model: "type[BaseModel]") -> None:
+        """Keys that a model would leave unread are refused: a setting that does nothing is worse than none."""
+        if model.model_config.get("extra") is not None:
+            return
+        names = {*model.model_fields, *(str(each.alias) for each in model.model_fields.values() if each.alias)}
+        for key in self.values.get(plugin.name, {}):
+            if key not in names:
+                full = f"plugins.{plugin.name}.{key}"[:200]
+                raise SettingError(full, self._origin(plugin.name), "there is no such setting.", nearest(key, names))
+
+    def _origin(self, name: str) -> str:
+        prefix = f"plugins.{name}"
+        return next((source for key, source in self.origins.items() if key.startswith(prefix)), "the settings")
+
+
+def shown_table(table: Mapping[str, Any], own: "BaseModel | None") -> dict[str, Any]:
+    """A plug-in's table as it is kept and shown. Where its model is not known, names tell what is secret."""
+    from ralph.redact import is_secret_name
+
+    read = own.model_dump(mode="json", by_alias=True) if own is not None else {}
+    return {key: MASKED if is_secret_name(key) else read.get(key, value) for key, value in table.items()}
+
+
+def secrets_in(value: object) -> Iterator[str]:
+    """The secrets in a plug-in's own settings."""
+    from pydantic import BaseModel, SecretStr
+
+    if isinstance(value, SecretStr):
+        yield value.get_secret_value()
+    elif isinstance(value, BaseModel):
+        for name in type(value).model_fields:
+            yield from secrets_in(getattr(value, name))
+    elif isinstance(value, Mapping):
+        for each in cast("Mapping[object, object]", value).values():
+            yield from secrets_in(each)
+    elif isinstance(value, list | tuple | set | frozenset):
+        for each in cast("Iterable[object]", value):
+            yield from secrets_in(each)
