@@ -1,5 +1,7 @@
 """Who has a run, and what others ask of whoever has it: what a SQL store does for that, synchronously."""
 
+from typing import Any
+
 from sqlalchemy import func, insert, select, update
 from sqlalchemy.engine.interfaces import DBAPICursor
 
@@ -22,18 +24,22 @@ def acquire(tables: Tables, run_id: str, owner: str, dead: str, seconds: float) 
         lease = update(schema.owners).where(_owner.run_id == run_id)
         tables.connection.execute(lease.values(token=owner, until=tables.now + seconds))
 
-    tables.transact(work)
+    tables.transact(work, repeatable=True)
 
 
 def renew(tables: Tables, run_id: str, owner: str, seconds: float) -> None:
-    lease = update(schema.owners).where(_owner.run_id == run_id, _owner.token == owner)
-    if not tables.change(lease.values(until=tables.now + seconds)):
+    if not _changed(tables, run_id, owner, until=tables.now + seconds):
         raise OwnershipLostError(run_id)
 
 
 def release(tables: Tables, run_id: str, owner: str) -> None:
-    lease = update(schema.owners).where(_owner.run_id == run_id, _owner.token == owner)
-    tables.change(lease.values(token="", until=0.0))
+    _changed(tables, run_id, owner, token="", until=0.0)
+
+
+def _changed(tables: Tables, run_id: str, owner: str, **values: Any) -> bool:
+    """Whether the run is that owner's; then the lease is another one now."""
+    lease = update(schema.owners).where(_owner.run_id == run_id, _owner.token == owner).values(values)
+    return tables.transact(lambda _: tables.connection.execute(lease).rowcount, repeatable=True) > 0
 
 
 def leased(tables: Tables, run_id: str) -> bool:

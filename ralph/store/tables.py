@@ -7,12 +7,9 @@ from typing import Any, TypeVar
 from sqlalchemy import (
     ColumnElement,
     Connection,
-    Delete,
     Double,
-    Insert,
     Row,
     Select,
-    Update,
     bindparam,
     func,
     insert,
@@ -89,7 +86,7 @@ class Tables:
                 database.prepare(connection)
             tables = cls(database, connection)
             if not current:
-                tables.transact(tables._migrate)
+                tables.transact(tables._migrate, repeatable=True)
             return tables
         except BaseException:
             connection.close()
@@ -102,24 +99,24 @@ class Tables:
     def close(self) -> None:
         self.connection.close()
 
-    def transact(self, work: Callable[[DBAPICursor], _T]) -> _T:
-        """Commits all of what is done to the cursor, or none of it. Raises `InDoubtError` where that is unknown."""
+    def transact(self, work: Callable[[DBAPICursor], _T], *, repeatable: bool = False) -> _T:
+        """Commits all of what is done to the cursor, or none of it.
+
+        Raises `InDoubtError` where that is unknown, but for what comes to the same when it is simply done again.
+        """
         with self.connection.begin() as transaction, closing(self.connection.connection.cursor()) as cursor:
             self.database.begin(cursor)
             result = work(cursor)
-            mark = self.database.mark(cursor)
+            mark = "" if repeatable else self.database.mark(cursor)
             try:
                 transaction.commit()
             except self.database.errors as error:
-                if mark and self.database.is_lost(error):
+                if not self.database.is_lost(error):
+                    transaction.rollback()
+                elif mark:
                     raise InDoubtError(mark, result, error) from error
-                transaction.rollback()
                 raise
         return result
-
-    def change(self, *statements: Insert | Update | Delete) -> int:
-        """Does that in one transaction; returns how many rows the last of it has changed."""
-        return self.transact(lambda _: [self.connection.execute(statement).rowcount for statement in statements][-1])
 
     def was_committed(self, mark: str) -> bool:
         """Whether the transaction in doubt went through."""

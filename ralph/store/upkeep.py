@@ -26,7 +26,7 @@ def remove(tables: Tables, run_id: str, owner: str) -> None:
         tables.connection.execute(delete(schema.runs).where(schema.runs.c.id == run_id))
 
     if tables.all(select(schema.runs.c.id).where(schema.runs.c.id == run_id)):
-        tables.transact(work)
+        tables.transact(work, repeatable=True)
 
 
 def check(tables: Tables) -> Health:

@@ -12,7 +12,7 @@ import pytest
 from psycopg import sql
 from sqlalchemy import make_url
 
-from ralph.errors import StoreError, StoreUnusableError, UsageError
+from ralph.errors import OwnershipLostError, RunOwnedError, StoreError, StoreUnusableError, UsageError
 from ralph.store import open_store, postgres
 from ralph.testing.store_samples import sample_event, sample_iteration, sample_request, sample_run
 
@@ -150,6 +150,21 @@ async def test_a_commit_in_doubt_that_is_asked_for_again_later_is_done_once(wire
         assert await kept(store) == ([1], [1])
         with pytest.raises(StoreError, match="already holds"):
             await store.append("run-1", **first)
+
+
+async def test_a_run_that_was_taken_over_before_the_answer_came_is_not_had(wire, postgres_url):
+    async with open_store(wire.url) as store, open_store(postgres_url) as other:
+        await store.create(sample_run())
+        wire.cut, wire.last = "answer", 1
+        with pytest.raises(StoreError) as raised:
+            await store.acquire("run-1", "me")
+        assert raised.value.passing
+        await other.acquire("run-1", "you", dead="me")
+        wire.open = True
+        with pytest.raises(RunOwnedError):
+            await store.acquire("run-1", "me")
+        with pytest.raises(OwnershipLostError):
+            await store.renew("run-1", "me")
 
 
 async def test_waiting_for_another_process_holds_nobody_else_up(postgres_url):
