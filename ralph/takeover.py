@@ -11,7 +11,9 @@ from ralph.ownership import end_orphans, has_died, maker_has_died
 from ralph.record import Owner, RunRecord, RunState
 from ralph.store.base import Store
 
-__all__ = ["TakenOver", "checkpoint_before", "interrupted", "taken_over"]
+__all__ = ["TakenOver", "checkpoint_before", "interrupted", "left_at_work", "taken_over"]
+
+_LATELY = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,13 @@ async def interrupted(store: Store, run: RunRecord) -> int:
 async def _last_event(store: Store, run_id: str) -> Event | None:
     events = [event async for event in store.events(run_id, after=max(0, await store.last_seq(run_id) - 1))]
     return events[-1] if events else None
+
+
+async def left_at_work(store: Store, workspace: str) -> tuple[str, ...]:
+    """Ends what crashed runs have left at work in a folder in which another one is to begin; their names."""
+    crashed = [run.owner for run in await store.runs(workspace=workspace, limit=_LATELY) if run.state != "finished"]
+    ended = [await end_orphans(owner) for owner in crashed if owner is not None and has_died(owner)]
+    return tuple(name for names in ended for name in names)
 
 
 async def checkpoint_before(store: Store, run_id: str, iteration: int) -> str | None:

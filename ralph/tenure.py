@@ -27,6 +27,8 @@ STOPPED = "`ralph stop`"
 """Why a run was cancelled that was stopped from elsewhere without a reason."""
 
 _BEAT = 0.5
+_MOST_MESSAGES = 50
+_MOST_CHARACTERS = 8_000
 
 
 @dataclass(slots=True)
@@ -170,7 +172,8 @@ class Tenure:
 
     def _take(self, request: Request) -> None:
         if request.kind == "tell":
-            self._messages.append(request)
+            bounded = request.model_copy(update={"text": request.text[:_MOST_CHARACTERS]})
+            self._messages = [*self._messages, bounded][-_MOST_MESSAGES:]
         elif request.kind == "extend":
             for name, amount in request.limits.items():
                 self._added[name] += amount if request.seq > self._set.get(name, 0) else 0.0

@@ -137,6 +137,21 @@ def test_after_a_kill_the_agent_is_ended_and_nothing_that_was_finished_is_lost(
     assert [iteration["number"] for iteration in shown["iterations"]] == [1, 2]
 
 
+def test_another_run_in_the_folder_does_not_meet_the_agent_of_one_that_was_killed(
+    ralph: Ralph, environment: Mapping[str, str], workspace: Path, output: Path
+) -> None:
+    seconds = f"36{os.getpid()}"
+    with ModelServer([Shell(f"sleep {seconds}"), WriteFile("two.txt", "2"), Say(DONE)]) as server:
+        words = against(server, workspace)
+        with under_way(environment, "run", "Wait", *words, output=output) as process:
+            until(lambda: living(seconds) or process.poll() is not None)
+        assert living(seconds)
+        ran = ralph("run", "Write", *words)
+    assert ran.code == 0, ran.stderr
+    assert living(seconds) == []
+    assert any("sleep" in name for name in ran.of("orphans_ended")[0]["processes"])
+
+
 def test_a_run_waits_for_a_person_in_another_terminal_and_hears_what_is_said(
     ralph: Ralph, environment: Mapping[str, str], workspace: Path, output: Path
 ) -> None:
