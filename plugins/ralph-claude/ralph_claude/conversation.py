@@ -1,0 +1,148 @@
+"""One turn with a Claude Code that runs: the prompt goes in, permissions are decided, and its end becomes a value."""
+
+import logging
+from signal import Signals
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from ralph import Completed, Failed, TimedOut, Turn
+from ralph.executors import Denied, PermissionPolicy, Running, within_time
+from ralph_claude.listener import Listener
+from ralph_claude.tools import asked_for
+
+if TYPE_CHECKING:
+    from claude_agent_sdk import ClaudeSDKClient, PermissionResultAllow, PermissionResultDeny, ToolPermissionContext
+
+__all__ = ["Conversation"]
+
+_START = 60.0
+"""Seconds until it answers for the first time; it usually takes less than one."""
+
+_ABORT = 1.0
+_LEAVE = 2.0
+"""Seconds to let go of its work, and to put its session down and end."""
+
+
+class Conversation:
+    """One turn, to be held and then closed.
+
+    Attributes:
+        forgotten: the session that was to be taken up again is not known any more, and nothing was done.
+    """
+
+    def __init__(self, program: Running, turn: Turn, policy: PermissionPolicy) -> None:
+        self._program, self._turn, self._policy = program, turn, policy
+        self._listener = Listener(turn.transcript)
+        self._client: ClaudeSDKClient | None = None
+        self._asked = False
+
+    @property
+    def forgotten(self) -> bool:
+        told = f"{self._listener.complaint}{self._listener.failure and self._listener.failure.message}"
+        return not self._asked and "No conversation found" in told
+
+    async def hold(self, prompt: str) -> Completed | Failed | TimedOut:
+        """How the turn ended. A cancellation goes through; `close` is to be called in any case."""
+
+        async def work() -> None:
+            async with anyio.create_task_group() as listening:
+                listening.start_soon(self._read_errors)
+                await self._talk(prompt)
+                listening.cancel_scope.cancel()
+
+        timed_out = await within_time(self._turn, work)
+        return timed_out or self._outcome()
+
+    async def close(self) -> None:
+        """Has it put its session down and end, if it can; whoever started the program ends it anyway."""
+        with anyio.move_on_after(_ABORT):
+            if self._client and self._asked and not self._listener.settled and self._program.code is None:
+                await self._interrupted(self._client)
+        if self._client:
+            with anyio.move_on_after(_ABORT):
+                await self._client.disconnect()
+        self._program.close_stdin()
+        with anyio.move_on_after(_LEAVE if self._listener.settled else _ABORT):
+            await self._program.wait()
+        self._turn.transcript.diagnostics = self._listener.complaint
+
+    async def _talk(self, prompt: str) -> None:
+        from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient, HookMatcher
+
+        from ralph_claude.transport import ProgramTransport
+
+        # Without a handler Python would print what the SDK logs over any display.
+        logging.getLogger("claude_agent_sdk").addHandler(logging.NullHandler())
+        options = ClaudeAgentOptions(
+            can_use_tool=self._decided,
+            hooks={"PreToolUse": [HookMatcher(hooks=[_asking], on_failure="block")]},
+            verbatim_prompts=True,
+        )
+        self._client = ClaudeSDKClient(options, ProgramTransport(self._program, self._listener))
+        try:
+            with anyio.fail_after(_START):
+                await self._client.connect()
+            await self._client.query(prompt)
+        except TimeoutError:
+            self._listener.beside(f"It gave no sign of life for {_START:g} s.\n")
+            return
+        except Exception as error:  # noqa: BLE001 - the SDK raises bare exceptions
+            with anyio.move_on_after(_ABORT):
+                await self._program.wait()
+            self._listener.beside("" if self._program.code is not None else f"{error}\n")
+            return
+        self._asked = True
+        await self._listener.over.wait()
+
+    async def _decided(
+        self, tool: str, given: dict[str, Any], context: "ToolPermissionContext"
+    ) -> "PermissionResultAllow | PermissionResultDeny":
+        from claude_agent_sdk import PermissionResultAllow, PermissionResultDeny
+
+        self._turn.transcript.alive()
+        verdict = self._policy.decide(asked_for(tool, given), self._turn.workspace)
+        if isinstance(verdict, Denied):
+            self._listener.denied(context.tool_use_id)
+            return PermissionResultDeny(message=verdict.reason)
+        return PermissionResultAllow()
+
+    async def _read_errors(self) -> None:
+        async for chunk in self._program.stderr:
+            self._listener.beside(chunk.decode("utf-8", "replace"))
+
+    async def _interrupted(self, client: "ClaudeSDKClient") -> None:
+        try:
+            await client.interrupt()
+        except Exception:  # noqa: BLE001 - it is ended anyway
+            return
+
+    def _outcome(self) -> Completed | Failed:
+        if failure := self._listener.failure:
+            return failure
+        if not self._listener.settled:
+            return self._crashed()
+        messages = self._turn.transcript.messages
+        if not messages or messages[-1].tool_calls:
+            return Failed(failure="protocol", message="The agent ended its turn without a word.")
+        return Completed()
+
+    def _crashed(self) -> Failed:
+        code = self._program.code
+        said = " ".join(self._listener.complaint.split())[-300:]
+        if code is None:
+            return Failed(failure="unavailable", message=f"Claude Code does not answer. {said}".strip())
+        how = f"was killed by {_signal_name(code)}" if code < 0 else f"ended with status {code}"
+        return Failed(failure="crashed", message=f"Claude Code {how} in the middle of the turn. {said}".strip())
+
+
+async def _asking(_given: Any, _call_id: str | None, _context: Any) -> Any:
+    """Has every tool asked for, those too that Claude Code, or a workspace's settings, would let pass unseen."""
+    return {"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "ask"}}
+
+
+def _signal_name(code: int) -> str:
+    try:
+        return Signals(-code).name
+    except ValueError:
+        return f"signal {-code}"

@@ -1,0 +1,138 @@
+"""What went wrong with a turn, in Ralph's kinds of failure.
+
+Claude Code calls a turn a "success" even where the key was not accepted, so that its result is judged by `is_error`;
+the HTTP status then decides over the kind, its own name for the error next, and its wording last.
+"""
+
+import re
+import time
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from ralph import Failed
+from ralph_claude.wire import Event, number, text
+
+__all__ = ["failure_of", "resets_in", "retried"]
+
+_BOUND = 300
+_SHORT_WAIT = 30.0
+"""Seconds that Claude Code may wait by itself: to give up a turn in its middle costs more."""
+
+_BACKOFF = 1.0
+"""Seconds; its own first pauses are shorter, so that a longer one was asked for by the provider."""
+
+_KINDS = {
+    "authentication_failed": "auth",
+    "billing_error": "rate_limited",
+    "connection_failed": "unavailable",
+    "invalid_request": "refused",
+    "max_output_tokens": "refused",
+    "model_not_found": "refused",
+    "overloaded": "unavailable",
+    "rate_limit": "rate_limited",
+    "server_error": "unavailable",
+    "usage_limit_reached": "rate_limited",
+}
+_LIMITED = re.compile(r"\blimit reached\b|\bhit your .{0,40}limit\b", re.IGNORECASE)
+_NOT_LOGGED_IN = re.compile(r"not logged in|/login|invalid api key|authentication", re.IGNORECASE)
+_NOT_UNDERSTOOD = re.compile(r"parse error|unexpected (?:token|end)|malformed|invalid json", re.IGNORECASE)
+_STAMP = re.compile(r"\|(\d{10,13})\b")
+_CLOCK = re.compile(
+    r"\bresets?(?: at)? (?:([A-Z][a-z]{2}) (\d{1,2}),? (?:at )?)?(\d{1,2})(?::(\d\d))? ?(am|pm)(?: \(([\w/+-]{1,40})\))?",
+    re.IGNORECASE,
+)
+_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+
+
+def failure_of(result: Event, error: Event, resets_at: float | None = None) -> Failed | None:
+    """The failure that the end of a turn means; None where it succeeded.
+
+    Args:
+        result: the message that ended it.
+        error: the message that took the place of the model's answer, or nothing.
+        resets_at: when a subscription's limit is over, in seconds since 1970, where that was told.
+    """
+    if result.get("is_error") is not True:
+        return None
+    said = _said(result)
+    status = _status(result) or _status(error)
+    names = (text(result.get("api_error")), text(error.get("error")))
+    kind = _by_status(status) or next((_KINDS[name] for name in names if name in _KINDS), None) or _by_wording(said)
+    wait = None
+    if kind == "rate_limited":
+        wait = max(resets_at - time.time(), 0.0) if resets_at else resets_in(said)
+    return Failed.model_validate({"failure": kind, "message": said, "status": status, "retry_after": wait})
+
+
+def retried(event: Event) -> Failed | None:
+    """The failure for which a turn is given up at once, instead of waiting as long as Claude Code would: a limit that
+    lasts, or a key that was refused again.
+    """
+    status, wait = _status(event, "error_status"), (number(event.get("retry_delay_ms")) or 0.0) / 1000
+    if status == 429 and wait > _SHORT_WAIT:
+        said = f"The provider limits the rate, and asks to wait for {wait:.0f} s."
+        return Failed(failure="rate_limited", message=said, status=status, retry_after=wait)
+    if status == 401 and (number(event.get("attempt")) or 0) > 1:
+        return Failed(failure="auth", message="The provider does not accept the key.", status=status)
+    return None
+
+
+def resets_in(said: str, now: datetime | None = None) -> float | None:
+    """In how many seconds the limit is over that a message tells of: "… limit reached|1795258018", "… resets 3pm (UTC)",
+    "… resets Nov 24, 9:30am (Europe/Berlin)". None where it names no time.
+    """
+    now = now or datetime.now(UTC)
+    if stamp := _STAMP.search(said[:_BOUND]):
+        seconds = int(stamp[1]) / (1000 if len(stamp[1]) > 11 else 1)
+        return max(seconds - now.timestamp(), 0.0)
+    match = _CLOCK.search(said[:_BOUND])
+    if match is None:
+        return None
+    try:
+        return (_moment(match, now) - now).total_seconds()
+    except (ValueError, LookupError, OSError):
+        return None
+
+
+def _moment(match: re.Match[str], now: datetime) -> datetime:
+    """The next time that the clock shows what was said; in the machine's own zone where none was named."""
+    month, day, hour, minute, half, zone = match.groups()
+    here = now.astimezone(ZoneInfo(zone) if zone else None)
+    clock = {"hour": int(hour) % 12 + 12 * (half.lower() == "pm"), "minute": int(minute or 0), "second": 0}
+    moment = here.replace(**clock, microsecond=0)
+    if month:
+        moment = moment.replace(month=_MONTHS.index(month.lower()) + 1, day=int(day))
+        return moment if moment > here else moment.replace(year=moment.year + 1)
+    return moment if moment > here else moment + timedelta(days=1)
+
+
+def _said(result: Event) -> str:
+    errors = result.get("errors")
+    told = [text(result.get("result")), *(map(text, errors) if isinstance(errors, list) else ())]
+    said = " ".join(" ".join(told)[:10_000].split()) or f"The turn failed: {text(result.get('terminal_reason'))}."
+    return said[:_BOUND]
+
+
+def _status(event: Event, name: str = "api_error_status") -> int | None:
+    status = event.get(name)
+    return status if isinstance(status, int) and 100 <= status <= 999 else None
+
+
+def _by_status(status: int | None) -> str | None:
+    if status is None:
+        return None
+    if status == 401:
+        return "auth"
+    if status in {402, 429}:
+        return "rate_limited"
+    if status in {408, 409, 425} or status >= 500:
+        return "unavailable"
+    return "refused" if status >= 400 else "protocol"
+
+
+def _by_wording(said: str) -> str:
+    if _LIMITED.search(said):
+        return "rate_limited"
+    if _NOT_LOGGED_IN.search(said):
+        return "auth"
+    return "protocol" if _NOT_UNDERSTOOD.search(said) else "crashed"
