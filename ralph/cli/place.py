@@ -1,9 +1,14 @@
-"""Where the store is, found out quickly where nobody has said anything about it."""
+"""Where the store is, found out quickly where few words are said about it."""
 
 import os
 from pathlib import Path
 
+from ralph.regular_file import read_regular
+
 __all__ = ["stated_store", "user_file"]
+
+_NO_SETTINGS = {"RALPH_DEBUG", "RALPH_PLUGINS", "RALPH_TURN"}
+_MOST_BYTES = 1_000_000
 
 
 def user_file() -> Path:
@@ -17,14 +22,25 @@ def stated_store(name: str | None, folder: Path) -> str | None:
     """The store that the command line names, else the one of the settings in force in a folder; None for the user's
     own. Raises what `read_settings` raises.
     """
-    if name is not None or not _has_settings(folder):
+    if name is not None:
         return name
+    variables = {key for key in os.environ if key.upper().startswith("RALPH_")} - _NO_SETTINGS
+    if variables <= {"RALPH_STORE"} and not _has_settings(folder):
+        return os.environ.get("RALPH_STORE")
     from ralph.cli.settings import read_settings
 
     return read_settings(folder, own="trusted").settings.store
 
 
 def _has_settings(folder: Path) -> bool:
-    """Whether there is anything to be read, which takes longer than to see that there is nothing."""
-    files = (folder / "ralph.toml", folder / "pyproject.toml", user_file())
-    return any(key.upper().startswith("RALPH_") for key in os.environ) or any(map(os.path.lexists, files))
+    """Whether a file may hold any. To read them takes longer than to see that there are none."""
+    return any(map(os.path.lexists, (folder / "ralph.toml", user_file()))) or _names_us(folder / "pyproject.toml")
+
+
+def _names_us(path: Path) -> bool:
+    try:
+        return b"ralph" in read_regular(path, _MOST_BYTES)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True  # others tell of that

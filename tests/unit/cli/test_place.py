@@ -1,0 +1,92 @@
+"""The store is the one of the settings, whether they had to be read or not."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ralph.cli.place import stated_store, user_file
+from ralph.cli.settings import read_settings
+
+
+def nothing(workspace: Path, home: Path, patch: pytest.MonkeyPatch) -> None:
+    pass
+
+
+def another_project(workspace: Path, home: Path, patch: pytest.MonkeyPatch) -> None:
+    (workspace / "pyproject.toml").write_text('[project]\nname = "x"\n')
+
+
+def a_project_of_ours(workspace: Path, home: Path, patch: pytest.MonkeyPatch) -> None:
+    user_file().parent.mkdir(parents=True)
+    user_file().write_text('store = "user.db"\n')
+    (workspace / "pyproject.toml").write_text('[tool.ralph]\npreset = "debugging"\n')
+
+
+def the_users_file(workspace: Path, home: Path, patch: pytest.MonkeyPatch) -> None:
+    user_file().parent.mkdir(parents=True)
+    user_file().write_text('store = "user.db"\n')
+
+
+def a_variable(workspace: Path, home: Path, patch: pytest.MonkeyPatch) -> None:
+    patch.setenv("RALPH_STORE", "variable.db")
+
+
+def an_empty_variable(workspace: Path, home: Path, patch: pytest.MonkeyPatch) -> None:
+    patch.setenv("RALPH_STORE", "")
+
+
+def variables(workspace: Path, home: Path, patch: pytest.MonkeyPatch) -> None:
+    patch.setenv("ralph_store", "small.db")
+    patch.setenv("RALPH_PLAN", "plan.md")
+
+
+def a_variable_and_a_file(workspace: Path, home: Path, patch: pytest.MonkeyPatch) -> None:
+    the_users_file(workspace, home, patch)
+    a_variable(workspace, home, patch)
+
+
+def a_variable_that_is_no_setting(workspace: Path, home: Path, patch: pytest.MonkeyPatch) -> None:
+    patch.setenv("RALPH_DEBUG", "1")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        nothing,
+        another_project,
+        a_project_of_ours,
+        the_users_file,
+        a_variable,
+        an_empty_variable,
+        variables,
+        a_variable_and_a_file,
+        a_variable_that_is_no_setting,
+    ],
+)
+def test_it_is_the_one_of_the_settings(
+    workspace: Path, home: Path, monkeypatch: pytest.MonkeyPatch, said: Callable[..., None]
+) -> None:
+    monkeypatch.delenv("RALPH_STORE", raising=False)
+    said(workspace, home, monkeypatch)
+    assert stated_store(None, workspace) == read_settings(workspace, own="trusted").settings.store
+    assert stated_store("named.db", workspace) == "named.db"
+
+
+def test_what_is_wrong_with_the_settings_is_still_told(ralph: Callable[..., Any], workspace: Path) -> None:
+    user_file().parent.mkdir(parents=True)
+    user_file().write_text("stroe = 1\n")
+    ended = ralph("runs")
+    assert (ended.code, "stroe" in ended.err) == (2, True)
+    assert ralph("runs", "--store", "named.db").code == 0
+
+
+def test_the_settings_are_not_read_where_there_are_none(workspace: Path) -> None:
+    code = "import sys; from ralph.cli.place import stated_store as s; from pathlib import Path; s(None, Path()); "
+    code += "sys.exit('ralph.config' in sys.modules)"
+    environment = {**os.environ, "RALPH_STORE": "variable.db"}
+    assert subprocess.run([sys.executable, "-c", code], env=environment, check=False).returncode == 0
