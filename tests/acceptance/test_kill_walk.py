@@ -19,7 +19,7 @@ IN_A_TURN = "2 agent.hears after #2"
 TAKEN_UP = "2 store.append[iteration_started] before #1"
 LEAST = 50
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(600)
 
 Said = dict[str, Any]
 
