@@ -165,7 +165,7 @@ class FileIndex:
 
     async def _look(self, head: str | None) -> Tree:
         await self._prepare()
-        await anyio.to_thread.run_sync(self._copy_excludes)
+        await anyio.to_thread.run_sync(self._make_ready_to_write)
         status = read_status(await self._own(*STATUS, *self._within, max_output=LISTED))
         paths = [*status.paths, *await self._tracked_but_ignored(head)]
         found = await anyio.to_thread.run_sync(sort, self.top, paths)
@@ -244,10 +244,13 @@ class FileIndex:
         info.mkdir(exist_ok=True)
         (info / "attributes").write_text(_UNCONVERTED)
         (self.folder / "workspace").write_bytes(os.fsencode(self._path))
-        (self.folder / "index.lock").unlink(missing_ok=True)
 
-    def _copy_excludes(self) -> None:
-        """What is ignored beside what .gitignore says: what the repository's own list has, or what is noise."""
+    def _make_ready_to_write(self) -> None:
+        """Takes a lock away that a killed git has left, and brings the list of what is ignored up to date: beside what
+        .gitignore says, that is what the repository's own list has, or what is noise.
+        """
+        if self._excluded is None:  # whoever only reads must leave the lock of one who writes alone
+            (self.folder / "index.lock").unlink(missing_ok=True)
         own = os.fsencode("/".join(("", *self._within, ".ralph/\n")))
         if self.folder.is_relative_to(self.top):
             own += os.fsencode(f"/{self.folder.parent.relative_to(self.top)}/\n")

@@ -1,12 +1,14 @@
 """What a checkpoint holds, and what making it leaves alone."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Protocol
 
 import pytest
 
 from ralph.changes import Checkpoint
-from ralph.workspace import Workspace, checkpoints, open_workspace
+from ralph.workspace import Workspace, checkpoints, file_index, open_workspace
+from ralph.workspace.sorting import Sorted, sort
 
 
 class Repo(Protocol):
@@ -191,3 +193,30 @@ async def test_a_name_that_is_none_for_a_ref_is_one_of_its_own(repo: Repo, works
     assert repo.git("for-each-ref", "--format=%(refname)", "refs/heads") == "refs/heads/main"
     await workspace.forget("../heads/main")
     assert repo.git("for-each-ref", "--format=%(refname)") == "refs/heads/main"
+
+
+async def test_who_only_reads_leaves_the_lock_of_one_who_writes_alone(
+    repo: Repo, workspace: Workspace, tmp_path: Path
+) -> None:
+    first = await checkpoint(workspace, 1)
+    repo.write("a.txt", "edited\n")
+    second = await checkpoint(workspace, 2)
+    (own,) = (tmp_path / "state/checkpoints").iterdir()
+    (own / "index.lock").touch()
+    reader = open_workspace(repo.path, state_dir=tmp_path / "state")
+    assert "+edited" in await reader.difference(str(first.commit), second.commit)
+    assert (own / "index.lock").exists()
+    assert (await checkpoint(reader, 3)).commit
+
+
+async def test_a_file_that_cannot_be_read_after_all_keeps_no_other_one_out(
+    repo: Repo, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (repo.path / "link").symlink_to("src")
+
+    def too_hopeful(top: Path, paths: Iterable[bytes]) -> Sorted:
+        return sort(top, paths)._replace(held=[*sort(top, paths).held, b"link/b.txt"])
+
+    monkeypatch.setattr(file_index, "sort", too_hopeful)
+    found = await checkpoint(workspace)
+    assert repo.git("ls-tree", "-r", "--name-only", str(found.commit)).split() == ["a.txt", "link", "src/b.txt"]
