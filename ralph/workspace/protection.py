@@ -158,7 +158,7 @@ class Protection:
                     _move(path, aside / self._called(str(path)).lstrip("/"))
             if before is not None:
                 _put(path, before)
-        except OSError:
+        except (OSError, RuntimeError):  # the latter for links in a circle
             return False
         return True
 

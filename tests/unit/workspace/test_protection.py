@@ -176,3 +176,15 @@ async def test_a_memory_that_is_broken_is_none(repo: Repo, workspace: Workspace,
     (memory,) = (tmp_path / "state").rglob("protected.json")
     memory.write_text('{"run": "run-1", "paths": {"x": 1}}')
     assert await opened(repo.path, tmp_path).mend("run-1") == Mended()
+
+
+async def test_links_in_a_circle_and_a_folder_in_a_files_place_harm_nobody(repo: Repo, workspace: Workspace) -> None:
+    repo.write(".git/hooks/pre-commit", "#!/bin/sh\n")
+    await workspace.guard("run-1")
+    (repo.path / ".git/hooks").rename(repo.path / "hooks-before")
+    (repo.path / ".git/hooks").symlink_to("hooks")
+    (repo.path / ".git/config").unlink()
+    repo.write(".git/config/inside", "x\n")
+    assert (await workspace.mend("run-1")).left == ()
+    assert (repo.path / ".git/hooks/pre-commit").read_text() == "#!/bin/sh\n"
+    assert repo.git("status", "--porcelain") == "?? hooks-before/"
