@@ -29,6 +29,9 @@ from ralph.journal import Journal
 from ralph.limits import LimitReached, Limits, Price
 from ralph.output import Interrupted, Output, Usage
 from ralph.plan import TaskPlan
+from ralph.plugins.guards import prompt_texts
+from ralph.plugins.kinds import PromptMoment
+from ralph.plugins.offers import Offer
 from ralph.prompt import Prompt, build_prompt, contract_example
 from ralph.record import IterationRecord, RunRecord, RunState
 from ralph.redact import Redactor
@@ -71,6 +74,7 @@ class Parts:
     redactor: Redactor
     clock: Clock
     commit: Literal["none", "iteration", "completion"] = "none"
+    prompt_parts: tuple[Offer, ...] = ()
 
     def price(self, model: str | None) -> Price | None:
         """What the model that answered costs, where that is known."""
@@ -219,11 +223,12 @@ def _time_is_over(limits: Limits) -> str:
 
 
 def _prompt(parts: Parts, run: ActiveRun) -> Prompt:
-    word = run.state.word
+    word, plan = run.state.word, parts.read_plan()
+    moment = PromptMoment(run.record.task, run.next_number, run.id, parts.workspace.path, plan)
     return build_prompt(
         run.record.task,
         iteration=run.next_number,
-        plan=parts.read_plan(),
+        plan=plan,
         feedback=word.feedback,
         pivot=word.pivot or word.warning,
         interrupted=run.state.cut_short,
@@ -231,6 +236,7 @@ def _prompt(parts: Parts, run: ActiveRun) -> Prompt:
         fields=parts.status_fields,
         promise=parts.promise,
         verify=[verifier.condition for verifier in parts.verifiers],
+        parts=prompt_texts(parts.prompt_parts, moment),
     )
 
 

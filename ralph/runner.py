@@ -21,7 +21,7 @@ from typing import Any, Literal, Self
 import anyio
 import anyio.abc
 
-from ralph.analysis import Keyword, ResponseAnalyzer
+from ralph.analysis import Keyword
 from ralph.analysis.result import Analyzer
 from ralph.breaker import CircuitBreaker
 from ralph.clock import Clock
@@ -37,6 +37,7 @@ from ralph.journal import Journal
 from ralph.limits import Limits, Price
 from ralph.ownership import this_process
 from ralph.plugins import Plugins, parts
+from ralph.plugins.guards import analyzer_with
 from ralph.record import IterationRecord, Owner, RunRecord, RunState
 from ralph.redact import Redactor, secret_values
 from ralph.status import StatusField
@@ -59,6 +60,7 @@ class Runner:
     Args:
         executor: who does the work; started when the first iteration needs it.
         analyzer: what reads the replies; the built-in `ResponseAnalyzer` with `keywords` by default.
+        analyzers: the names of plug-ins' analyzers that are asked beside the built-in one.
         store: where runs are kept; in memory by default, so that nothing outlives the process.
         workspace: the folder that is worked in; without one the agent works in the current folder, and nothing is
             known of what it changes.
@@ -86,6 +88,7 @@ class Runner:
         *,
         executor: Executor,
         analyzer: Analyzer | None = None,
+        analyzers: Sequence[str] = (),
         breaker: CircuitBreaker | None = None,
         store: Store | None = None,
         workspace: Workspace | None = None,
@@ -114,10 +117,11 @@ class Runner:
         rules.limits.require_measured(executor.measures, priced=model in (prices or {}))
         self._parts = Parts(
             executor=executor,
-            analyzer=analyzer
-            or ResponseAnalyzer(
-                (*keywords, *plugged.keywords),
-                detectors=plugged.detectors,
+            analyzer=analyzer_with(
+                plugged,
+                keywords,
+                first=analyzer,
+                further={name: parts.analyzer(plugged, name) for name in analyzers},
                 no_progress=rules.breaker.settings.no_progress,
             ),
             workspace=workspace or NoWorkspace(Path.cwd()),
@@ -132,6 +136,7 @@ class Runner:
             plan=plan,
             promise=promise,
             commit=commit,
+            prompt_parts=tuple(plugged.named("ralph_prompt_parts").values()),
             redactor=redactor or Redactor(secret_values(os.environ)),
             clock=clock or Clock(),
         )

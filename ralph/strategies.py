@@ -17,6 +17,9 @@ that changed nothing, a reply that contradicts itself, `ralph.doubts`) asks for 
 do words alone after a turn of unknown effect, or after work on a task that nobody told. What only reports further work
 confirms nothing: each part of a task may be called done. Words never outweigh open boxes, nor a reply that says in
 another place that it is blocked, asks, or is still at work.
+
+An analyzer beside the first may hold a claim back: nothing confirms it as long as that analyzer says so. One that
+supports a claim made by words stands in for the witness that such a claim lacks. None can make a claim.
 """
 
 import re
@@ -228,8 +231,20 @@ def limited(outcome: Outcome, analysis: Analysis, *, progressed: bool | None) ->
 
 
 def claimed(strategy: Strategy, case: Case) -> Claim | None:
-    """What a strategy makes of a case. A turn that failed or was cut short claims nothing, whatever it said before."""
-    return strategy.claim(case) if isinstance(case.output.outcome, Completed) else None
+    """What a strategy makes of a case, and what the analyzers beside the first think of it. A turn that failed or was
+    cut short claims nothing, whatever it said before.
+    """
+    claim = strategy.claim(case) if isinstance(case.output.outcome, Completed) else None
+    return _weighed(claim, case.analysis) if claim is not None and case.analysis.further else claim
+
+
+def _weighed(claim: Claim, analysis: Analysis) -> Claim:
+    holding, supporting = analysis.opinions("holds_back"), analysis.opinions("supports")
+    doubts = tuple(f"the analyzer {name} holds it back: {reason}".rstrip(": ") for name, reason in holding.items())
+    update: dict[str, object] = {"doubts": (*claim.doubts, *doubts), "confirms": claim.confirms and not doubts}
+    if supporting:
+        update["reason"] = f"{claim.reason}; supported by {', '.join(supporting)}"
+    return claim.model_copy(update=update)
 
 
 def _explicit(case: Case) -> Claim | None:
@@ -251,8 +266,9 @@ def _by_words(case: Case) -> Claim | None:
         return None
     doubts = list(_doubts(case))
     busy = case.moved is None and len(case.output.tool_calls) >= _BUSY
-    partly = (case.worked or busy) and not _speaks_of_the_whole(case)
-    if case.changed is None and case.output.tool_calls and case.analysis.standstill != "done":
+    seconded = bool(case.analysis.opinions("supports"))
+    partly = (case.worked or busy) and not seconded and not _speaks_of_the_whole(case)
+    if not seconded and case.changed is None and case.output.tool_calls and case.analysis.standstill != "done":
         doubts.append("nobody but the reply says so, and what this turn changed is not known")
     elif partly and not case.task:
         doubts.append("nobody told what the whole task is, and this turn may have done a part of it")

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         detect_completion,
         extract_work_summary,
     )
+    from ralph.analysis.beside import SeveralAnalyzers
     from ralph.analysis.detectors import DETECTORS, Detector
     from ralph.analysis.expectations import expectation_messages
     from ralph.analysis.lexicon import Keyword
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
         Completion,
         Coverage,
         Evidence,
+        Further,
         Metrics,
+        Opinion,
         Past,
         Stuck,
     )
@@ -44,11 +47,14 @@ __all__ = [
     "Coverage",
     "Detector",
     "Evidence",
+    "Further",
     "Keyword",
     "Metrics",
+    "Opinion",
     "Past",
     "Reply",
     "ResponseAnalyzer",
+    "SeveralAnalyzers",
     "Signal",
     "Signals",
     "Stuck",
@@ -69,6 +75,7 @@ _HOMES = {
         "detect_completion",
         "extract_work_summary",
     ),
+    "ralph.analysis.beside": ("SeveralAnalyzers",),
     "ralph.analysis.detectors": (
         "DETECTORS",
         "Detector",
@@ -83,7 +90,9 @@ _HOMES = {
         "Completion",
         "Coverage",
         "Evidence",
+        "Further",
         "Metrics",
+        "Opinion",
         "Past",
         "Stuck",
     ),

@@ -28,6 +28,7 @@ def to_json(analysis: Analysis) -> dict[str, JsonValue]:
         "retry_after": analysis.retry_after,
         "limited_until": analysis.limited_until,
         "warnings": list(analysis.warnings),
+        "further": {name: said.model_dump(mode="json") for name, said in analysis.further.items()},
         "read": analysis.read.model_dump() if analysis.read else None,
         "evidence": [piece.model_dump(mode="json") for piece in (*analysis.evidence, *analysis.stuck.evidence)],
     }

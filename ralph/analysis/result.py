@@ -23,7 +23,9 @@ __all__ = [
     "Completion",
     "Coverage",
     "Evidence",
+    "Further",
     "Metrics",
+    "Opinion",
     "Past",
     "Percent",
     "Standstill",
@@ -134,8 +136,26 @@ class Coverage(BaseModel, frozen=True):
     left_out: NonNegativeInt = 0
 
 
+class Opinion(BaseModel, frozen=True):
+    """What an analyzer beside the first thinks of completing the run on this reply. It can force nothing.
+
+    Attributes:
+        on_completion: it "supports" one that is claimed, "holds_back" any, or has no say.
+        reason: why, in a few words, for the agent and for people.
+    """
+
+    on_completion: Literal["", "supports", "holds_back"] = ""
+    reason: str = Field(default="", max_length=500)
+
+
+class Further(BaseModel, frozen=True, extra="allow"):
+    """What an analyzer beside the first made of a reply: its opinion, and whatever else it found, as JSON."""
+
+    opinion: Opinion = Opinion()
+
+
 class Analysis(BaseModel, frozen=True):
-    """What an analyzer makes of one reply.
+    """What an analyzer makes of one reply. An analyzer of one's own may give a subclass with further fields.
 
     Attributes:
         indicators: completion indicators of the go-ralph rule (0–3 tiers) with their points in `points`.
@@ -152,6 +172,8 @@ class Analysis(BaseModel, frozen=True):
             left "unchanged", it is "watching" what still runs, or tells of "tests" alone; empty where it says none of
             that, or tells of work.
         warnings: for a person, such as sources of completion that disagree.
+        opinion: of an analyzer beside the first.
+        further: what the analyzers beside the first found, by their names.
         read: what was read of the reply; None where that was all of it. Status blocks are found everywhere.
     """
 
@@ -173,8 +195,14 @@ class Analysis(BaseModel, frozen=True):
     reports_change: bool | None = None
     standstill: Standstill = ""
     warnings: tuple[str, ...] = ()
+    opinion: Opinion = Opinion()
+    further: dict[str, Further] = {}
     read: Coverage | None = None
     evidence: tuple[Evidence, ...] = ()
+
+    def opinions(self, kind: Literal["supports", "holds_back"]) -> dict[str, str]:
+        """The analyzers beside the first that are of an opinion, with their reasons."""
+        return {name: said.opinion.reason for name, said in self.further.items() if said.opinion.on_completion == kind}
 
     @property
     def tells_of_work(self) -> bool:

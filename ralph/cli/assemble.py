@@ -84,6 +84,7 @@ def runner_for(
         status_fields=[StatusField(**field.model_dump()) for field in settings.status_fields],
         limits=Limits(**settings.limits.model_dump()),
         strategy=settings.strategy,
+        analyzers=settings.analyzers,
         plugins=plugins,
         timeouts=Timeouts(idle=own.idle_timeout, iteration=own.iteration_timeout, tool=own.tool_timeout),
         context=own.context,

@@ -109,6 +109,10 @@ StrategyName = Annotated[
         "circuit_breaker.",
     ),
 ]
+AnalyzerNames = Annotated[
+    list[str] | None,
+    _setting("--analyzer", "NAME", _ENDS, "A plug-in's analyzer beside the built-in one; repeatable."),
+]
 Verify = Annotated[
     list[str] | None,
     _setting("--verify", "CMD", _ENDS, "A program that must succeed then; repeatable. none: nothing checks it."),
@@ -180,6 +184,7 @@ def run(
     max_calls_per_hour: MaxCalls = None,
     preset: Preset = None,
     strategy: StrategyName = None,
+    analyzer: AnalyzerNames = None,
     verify: Verify = None,
     verify_shell: VerifyShell = None,
     verifier: NamedVerifier = None,

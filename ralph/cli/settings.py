@@ -35,6 +35,7 @@ FLAGS: Mapping[str, str] = {
     "--max-calls-per-hour": "limits.calls_per_hour",
     "--preset": "preset",
     "--strategy": "strategy",
+    "--analyzer": "analyzers",
     "--verify": "verify",
     "--verify-shell": "verify_shell",
     "--verifier": "verifiers",

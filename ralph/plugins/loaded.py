@@ -21,7 +21,6 @@ from ralph.plugins.tables import Tables, secrets_in, shown_table
 if TYPE_CHECKING:
     from ralph.analysis import Detector, Keyword
     from ralph.hooks import Hooks
-    from ralph.plugins.kinds import PromptPart
     from ralph.status import StatusField
 
 __all__ = ["Plugins"]
@@ -129,10 +128,6 @@ class Plugins:
     @property
     def detectors(self) -> "list[Detector]":
         return self.things("ralph_detectors")
-
-    @property
-    def prompt_parts(self) -> "list[PromptPart]":
-        return [offer.thing for offer in self.named("ralph_prompt_parts").values()]
 
     @property
     def observers(self) -> "list[Hooks]":

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ralph.errors import PluginError, RalphError, SettingError, UnknownNameError
 from ralph.hooks import Hooks
+from ralph.plugins.guards import GuardedStrategy
 from ralph.plugins.kinds import DisplayMaterials, ExecutorMaterials
 from ralph.plugins.loaded import Plugins
 from ralph.plugins.offers import HOOKS, Offer
@@ -52,7 +53,8 @@ def verifier(plugins: Plugins, text: str, materials: "Materials") -> "Verifier":
 
 def strategy(plugins: Plugins, name: str) -> "Strategy":
     """The exit strategy of a name."""
-    return _found(plugins, "ralph_strategies", name).thing
+    offer = _found(plugins, "ralph_strategies", name)
+    return offer.thing if offer.plugin.built_in else GuardedStrategy(offer)
 
 
 def analyzer(plugins: Plugins, name: str) -> "Analyzer":

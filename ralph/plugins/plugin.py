@@ -18,6 +18,8 @@ __all__ = ["Plugin", "failure"]
 _logger = logging.getLogger("ralph.plugins")
 
 _TOLD = 500
+_MOST = 50
+"""Problems of one plug-in that are written down."""
 
 
 @dataclass(slots=True, eq=False)
@@ -70,6 +72,11 @@ class Plugin:
             self.problems.append("It is a class: name an instance of it, or a module.")
         else:
             self.implementation = loaded
+
+    def complain(self, problem: str) -> None:
+        """Writes down a problem, once."""
+        if problem not in self.problems and len(self.problems) < _MOST:
+            self.problems.append(problem)
 
 
 def failure(error: BaseException) -> str:

@@ -1,0 +1,75 @@
+"""What plug-ins give, at work in a run: what raises there is left out, and written down as that plug-in's problem."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from ralph.analysis import Keyword, ResponseAnalyzer, SeveralAnalyzers
+from ralph.analysis.result import Analyzer
+from ralph.plugins.kinds import PromptMoment
+from ralph.plugins.loaded import Plugins
+from ralph.plugins.offers import Offer
+from ralph.plugins.plugin import failure
+from ralph.printable import printable
+from ralph.strategies import Case, Claim
+
+__all__ = ["GuardedStrategy", "analyzer_with", "prompt_texts"]
+
+_MOST = 4_000
+"""Characters of one part of the prompt."""
+
+
+class GuardedStrategy:
+    """A plug-in's exit strategy. Where it raises, or gives what is no claim, it sees none."""
+
+    def __init__(self, offer: Offer) -> None:
+        self._offer = offer
+        self.name: str = offer.thing.name
+
+    def claim(self, case: Case) -> Claim | None:
+        try:
+            said: object = self._offer.thing.claim(case)
+        except Exception as error:  # noqa: BLE001 - anything may come from foreign code
+            self._offer.plugin.complain(f"The exit strategy {self.name} failed: {failure(error)}.")
+            return None
+        if said is None or isinstance(said, Claim):
+            return said
+        self._offer.plugin.complain(f"The exit strategy {self.name} gave a {type(said).__name__}, which is no claim.")
+        return None
+
+
+def prompt_texts(offers: Iterable[Offer], moment: PromptMoment) -> list[str]:
+    """The sections that plug-ins add to a prompt."""
+    return [text for offer in offers if (text := _text(offer, moment))]
+
+
+def analyzer_with(
+    plugins: Plugins,
+    keywords: Sequence[Keyword] = (),
+    *,
+    first: Analyzer | None = None,
+    further: Mapping[str, Analyzer] | None = None,
+    no_progress: int,
+) -> Analyzer:
+    """The built-in analyzer with what plug-ins add to it.
+
+    Args:
+        keywords: beside those of plug-ins.
+        first: another one in its place.
+        further: the analyzers beside it, by name.
+        no_progress: as in `ResponseAnalyzer`.
+    """
+    words = (*keywords, *plugins.keywords)
+    own = first or ResponseAnalyzer(words, detectors=plugins.detectors, no_progress=no_progress)
+    return SeveralAnalyzers(own, further) if further else own
+
+
+def _text(offer: Offer, moment: PromptMoment) -> str:
+    part = offer.thing
+    try:
+        said: object = part.text(moment)
+    except Exception as error:  # noqa: BLE001 - anything may come from foreign code
+        offer.plugin.complain(f"The prompt part {part.name} failed: {failure(error)}.")
+        return ""
+    if isinstance(said, str):
+        return printable(said.strip(), _MOST)
+    offer.plugin.complain(f"The prompt part {part.name} gave a {type(said).__name__}, which is no text.")
+    return ""

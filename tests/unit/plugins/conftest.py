@@ -1,0 +1,31 @@
+"""Real distributions in a folder on the path: what `pip install` leaves behind, without pip."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+Install = Callable[..., None]
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
+    """Installs a distribution with one plug-in: `install("echo", "code of its module")`."""
+    place = tmp_path / "site"
+    place.mkdir()
+    monkeypatch.syspath_prepend(str(place))
+    monkeypatch.delenv("RALPH_PLUGINS", raising=False)
+
+    def add(name: str, code: str, *, entry: str | None = None, distribution: str | None = None) -> None:
+        distribution = distribution or f"ralph-{name}"
+        module = distribution.replace("-", "_")
+        (place / f"{module}.py").write_text(dedent(code), encoding="utf-8")
+        info = place / f"{module}-1.2.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1.2\n")
+        (info / "entry_points.txt").write_text(f"[ralph]\n{name} = {entry or module}\n")
+        monkeypatch.delitem(sys.modules, module, raising=False)
+
+    return add
