@@ -37,13 +37,16 @@ _LOGINS = ("ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN
 """In the order in which Claude Code takes them."""
 
 _OURS = {
+    "CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD": "1",
     "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
     "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     "CLAUDE_CODE_ENTRYPOINT": "sdk-py",
     "DISABLE_AUTOUPDATER": "1",
 }
-"""What would outlive the turn, or talk to others, is turned off."""
+"""What would outlive the turn, or talk to others, is turned off. The first has the workspace's CLAUDE.md read although
+its settings are not, for it is named as an additional folder.
+"""
 
 _NOT_PASSED_ON = ("CLAUDECODE", "CLAUDE_CODE_SESSION_ID")
 """Of a Claude Code that Ralph itself was started from."""
@@ -63,7 +66,8 @@ class ClaudeExecutor(Executor):
         confinement: what the agent can see of this machine: variables, and a sandbox.
         home: where login and sessions are kept. None for the user's own folder, or with an endpoint of one's own for
             one that goes with the executor.
-        sources: whose settings of Claude Code hold, their CLAUDE.md included.
+        sources: whose settings of Claude Code hold, with their hooks and MCP servers. The workspace's CLAUDE.md is
+            read in any case, but in a turn that only looks.
         retries: how often a failed request to the model is repeated by Claude Code.
     """
 
@@ -115,7 +119,7 @@ class ClaudeExecutor(Executor):
             *("--include-partial-messages", "--permission-mode", "default", "--permission-prompt-tool", "stdio"),
             f"--setting-sources={','.join(sources)}",
             *(() if sources else ("--strict-mcp-config",)),
-            *(("--tools", ",".join(LOOKING)) if turn.read_only else ("--disallowedTools", ",".join(NOT_HERE))),
+            *_tools(turn),
             *(("--model", self.model) if self.model else ()),
             f"--resume={session_id}" if session_id else f"--session-id={uuid.uuid4()}",
         ]
@@ -200,6 +204,12 @@ class ClaudeExecutor(Executor):
                 kinds = ("HAIKU", "SONNET", "OPUS")
                 env |= {f"ANTHROPIC_DEFAULT_{kind}_MODEL": self.model for kind in kinds}
         return env
+
+
+def _tools(turn: Turn) -> list[str]:
+    if turn.read_only:
+        return ["--tools", ",".join(LOOKING)]
+    return ["--disallowedTools", ",".join(NOT_HERE), f"--add-dir={turn.workspace}"]
 
 
 def _found() -> Path:

@@ -18,9 +18,6 @@ _BOUND = 300
 _SHORT_WAIT = 30.0
 """Seconds that Claude Code may wait by itself: to give up a turn in its middle costs more."""
 
-_BACKOFF = 1.0
-"""Seconds; its own first pauses are shorter, so that a longer one was asked for by the provider."""
-
 _KINDS = {
     "authentication_failed": "auth",
     "billing_error": "rate_limited",
@@ -38,10 +35,11 @@ _NOT_LOGGED_IN = re.compile(r"not logged in|/login|invalid api key|authenticatio
 _NOT_UNDERSTOOD = re.compile(r"parse error|unexpected (?:token|end)|malformed|invalid json", re.IGNORECASE)
 _STAMP = re.compile(r"\|(\d{10,13})\b")
 _CLOCK = re.compile(
-    r"\bresets?(?: at)? (?:([A-Z][a-z]{2}) (\d{1,2}),? (?:at )?)?(\d{1,2})(?::(\d\d))? ?(am|pm)(?: \(([\w/+-]{1,40})\))?",
+    r"\bresets?(?: at)? (?:([a-z]{3}) (\d{1,2}),? (?:at )?)?"
+    r"(\d{1,2})(?::(\d\d))? ?(am|pm)(?: \(([\w/+-]{1,40})\))?",
     re.IGNORECASE,
 )
-_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+_MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 
 
 def failure_of(result: Event, error: Event, resets_at: float | None = None) -> Failed | None:
@@ -78,8 +76,8 @@ def retried(event: Event) -> Failed | None:
 
 
 def resets_in(said: str, now: datetime | None = None) -> float | None:
-    """In how many seconds the limit is over that a message tells of: "… limit reached|1795258018", "… resets 3pm (UTC)",
-    "… resets Nov 24, 9:30am (Europe/Berlin)". None where it names no time.
+    """In how many seconds the limit is over that a message tells of: "… limit reached|1795258018", "… resets 3pm
+    (UTC)", "… resets Nov 24, 9:30am (Europe/Berlin)". None where it names no time.
     """
     now = now or datetime.now(UTC)
     if stamp := _STAMP.search(said[:_BOUND]):

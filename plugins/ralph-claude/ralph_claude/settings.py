@@ -21,7 +21,7 @@ class ClaudeSettings(BaseModel, frozen=True, extra="forbid"):
     )
     sources: tuple[SettingSource, ...] = Field(
         default=(),
-        description="Whose settings of Claude Code hold, with their CLAUDE.md, hooks and MCP servers: user, project, "
-        "local. The project's can run programs.",
+        description="Whose settings of Claude Code hold, with their hooks and MCP servers: user, project, local. The "
+        "project's can run programs.",
     )
     retries: int = Field(default=2, ge=0, le=10, description="How often a failed request to the model is repeated.")
