@@ -113,7 +113,9 @@ class Workspace:
             WorkspaceError: the checkpoint is not there, the files cannot be given back, or `force` would be needed.
         """
         if self.checkpoints is None:
-            raise WorkspaceError(f"{self.path} has no checkpoints.", "They are turned off, or a workspace of this kind has none.")
+            raise WorkspaceError(
+                f"{self.path} has no checkpoints.", "They are turned off, or a workspace of this kind has none."
+            )
         return await self.checkpoints.restore(commit, force=force)
 
     async def commits_since(self, commit: str) -> int:
