@@ -15,6 +15,9 @@ __all__ = ["app"]
 
 app = typer.Typer(add_completion=False)
 
+_MOST = 20_000_000
+"""Characters of a difference that are shown."""
+
 _STYLES = (("+++", "bold"), ("---", "bold"), ("diff ", "bold"), ("@@", "cyan"), ("+", "green"), ("-", "red"))
 
 Iteration = Annotated[
@@ -45,8 +48,8 @@ async def _compare(name: str, number: int | None, store: str | None) -> dict[str
         before, after = await _ends(opened, run, number)
         async with workspace_of(run, to_read=True) as workspace:
             checkpoints = workspace.checkpoints
-            files = await checkpoints.files(before, after) if checkpoints and before and after else []
-            text = await workspace.difference(before, after) if before and after else ""
+            files = await checkpoints.files(before, after) if checkpoints else []
+            text = await workspace.difference(before, after, limit=_MOST)
             lost = [each for each in (before, after) if checkpoints and not await checkpoints.holds(each)]
     if lost:
         from ralph.errors import UsageError
