@@ -195,6 +195,11 @@ class LeasesForEver(Right):
         return False
 
 
+class ForgetsOwnersWithTheirLeases(Right):
+    async def holder(self, run_id):
+        return await super().holder(run_id) if await self.leased(run_id) else ""
+
+
 class LooksThenTakes(Right):
     async def acquire(self, run_id, owner, **more):
         free = not await self.leased(run_id)
@@ -276,6 +281,7 @@ WRONG: dict[str, type[MemoryStore]] = {
     "without_a_token_a_run_is_added_to_where_no_lease_holds": InsistsOnTokens,
     "a_lease_comes_to_its_end_by_itself": LeasesForEver,
     "of_many_who_take_a_run_at_once_one_gets_it": LooksThenTakes,
+    "who_has_a_run_is_told_also_when_the_lease_is_over": ForgetsOwnersWithTheirLeases,
     "nobody_owns_a_run_that_is_not_there": LendsRunsThatAreNotThere,
     "what_is_asked_of_a_run_comes_in_order_whoever_owns_it": HearsItsOwnerAlone,
     "what_many_ask_at_once_is_all_kept": CountsRequestsTwice,
