@@ -1,9 +1,21 @@
-"""Hooks: typed observers of a run.
+"""Hooks: typed observers of a run, and vetoes.
 
-Subclass `Hooks` and override what is of interest. A hook is told of what is already durable, in the order in which it
-happened; it cannot change it. A hook that raises, or takes more than ten seconds, is logged and skipped: it cannot
-break a run.
+Subclass `Hooks` and override what is of interest. The methods `on_…` observe: they are told of what is already durable,
+in the order in which it happened, and what they return is nothing. The two methods `before_…` may veto: they return a
+`Veto`, or None to let it be. Everything that a hook is given is frozen.
+
+Whoever makes a hook owns it: it is neither entered nor closed by the run, may serve several runs, and is told that its
+run is over by `on_run_finished`. It is called in the event loop of the run, one call at a time, and the run waits for
+it; so long work belongs into a task of one's own.
+
+A hook that raises, or takes more than ten seconds, is logged, counted and skipped, and the run's events say so once.
+One that took too long is told nothing more of that iteration, and after three such iterations nothing at all. A veto
+that does not come in time, or that is no `Veto`, is none.
 """
+
+from datetime import datetime
+
+from pydantic import BaseModel, Field
 
 from ralph.events import (
     BreakerChanged,
@@ -27,12 +39,66 @@ from ralph.events import (
     VerificationFinished,
     VerificationStarted,
 )
+from ralph.strategies import Claim
+from ralph.verification import Verification
 
-__all__ = ["Hooks"]
+__all__ = ["CompletionDue", "Hooks", "IterationDue", "Veto"]
+
+
+class Veto(BaseModel, frozen=True):
+    """A hook's word against what is about to happen.
+
+    Attributes:
+        reason: why, for people; one against a completion is told to the agent, too.
+    """
+
+    reason: str = Field(min_length=1, max_length=2_000)
+
+
+class IterationDue(BaseModel, frozen=True):
+    """An iteration is about to begin.
+
+    Attributes:
+        iteration: its number.
+        task: what the run is to do; masked.
+    """
+
+    run_id: str
+    iteration: int
+    at: datetime
+    task: str
+    workspace: str | None
+
+
+class CompletionDue(BaseModel, frozen=True):
+    """A claim of completion is about to be accepted: nothing speaks against it any more.
+
+    Attributes:
+        iteration: that made the claim.
+        text: the agent's last message; masked.
+        verification: what the verifiers said; None without verifiers.
+    """
+
+    run_id: str
+    iteration: int
+    at: datetime
+    task: str
+    workspace: str | None
+    text: str
+    claim: Claim
+    verification: Verification | None = None
 
 
 class Hooks:
-    """An observer: one coroutine an event, and `on_event` for all of them (it comes first)."""
+    """An observer: one coroutine an event, and `on_event` for all of them (it comes first); and two vetoes."""
+
+    async def before_iteration(self, due: IterationDue) -> Veto | None:
+        """Whether an iteration may begin. A veto ends the run as cancelled, with its reason; it can be resumed."""
+
+    async def before_completion(self, due: CompletionDue) -> Veto | None:
+        """Whether a claim that everything else lets pass is accepted. A veto refutes it as a verifier would: the agent
+        is told the reason, and the run goes on.
+        """
 
     async def on_event(self, event: Event) -> None: ...
 

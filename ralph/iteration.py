@@ -25,6 +25,7 @@ from ralph.events import (
     VerificationStarted,
 )
 from ralph.executors.base import Executor, Timeouts, ToolFinished, Transcript, Turn, TurnEvent
+from ralph.hooks import CompletionDue
 from ralph.journal import Journal
 from ralph.limits import LimitReached, Limits, Price
 from ralph.output import Interrupted, Output, Usage
@@ -40,7 +41,7 @@ from ralph.strategies import Case, Claim, Strategy, claimed
 from ralph.tenure import Stop, Tenure
 from ralph.turn import as_event, execute
 from ralph.upkeep import Upkeep
-from ralph.verification import Verification
+from ralph.verification import Verdict, Verification
 from ralph.verifiers.base import Subject, Verifier
 from ralph.verifiers.hearing import Hearing
 from ralph.workspace.base import Snapshot, Workspace
@@ -217,6 +218,28 @@ async def _verified(
     return hearing.closed(stop.reason or next(iter(hits), _time_is_over(run.limits)))
 
 
+async def _vetoed(
+    parts: Parts, run: ActiveRun, claim: Claim, output: Output, verification: Verification | None
+) -> Verification | None:
+    """What the verifiers said, and after them, of a claim that is about to be accepted, who vetoes."""
+    said = verification or Verification()
+    if run.stop.reason or said.refuted or said.cut_short or (said.undecided and not run.state.tally.confirming):
+        return verification
+    due = CompletionDue(
+        **run.stamp(parts.clock.now()),
+        task=run.record.task,
+        workspace=run.record.workspace,
+        text=output.text,
+        claim=claim,
+        verification=verification,
+    )
+    vetoes = [
+        Verdict(verifier=f"veto of {hook}", passed=False, output=(why := parts.redactor(reason)), signature=why[:200])
+        for hook, reason in await run.journal.audience.before_completion(due)
+    ]
+    return said.model_copy(update={"verdicts": (*said.verdicts, *vetoes)}) if vetoes else verification
+
+
 def _time_is_over(limits: Limits) -> str:
     over = limits.max_duration or 0.0
     return str(LimitReached(limit="max_duration", allowed=over, used=over))
@@ -289,6 +312,7 @@ async def _conclude(parts: Parts, run: ActiveRun, output: Output, started_at: da
     verification: Verification | None = None
     if claim is not None and claim.holds(confirming=run.state.tally.confirming) and not stop.reason:
         verification = await _verified(parts, run, claim, seen, output=output, stop=stop)
+        verification = await _vetoed(parts, run, claim, output, verification)
     if stop.reason:
         interrupted = output.model_copy(update={"outcome": Interrupted(by="signal", detail=stop.reason)})
         case = case.model_copy(update={"output": interrupted})

@@ -7,9 +7,7 @@ Where the store cannot be written for now (a full disk, a lock, a lost connectio
 who commits waits until it can be, who watches is told, and a person's wish to stop ends the waiting.
 """
 
-import logging
-from collections import Counter
-from collections.abc import Awaitable, Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from time import monotonic
@@ -17,19 +15,16 @@ from typing import Any
 
 import anyio
 
+from ralph.audience import Audience
 from ralph.errors import StoreError
-from ralph.events import Event, MessageStreamed, Paused, Resumed
+from ralph.events import Diagnosed, Event, MessageStreamed, Paused, Resumed
 from ralph.hooks import Hooks
 from ralph.record import IterationRecord, RunRecord
 from ralph.store.base import Store
 
 __all__ = ["Journal"]
 
-_logger = logging.getLogger("ralph.hooks")
-
 _GROUP = 0.1
-_PATIENCE = 10.0
-_SECOND_CHANCES = 3
 _TRIES_AGAIN = "Nothing goes on until it can be written again; it is tried every few seconds."
 _FIRST_RETRY = 0.1
 _LONGEST_RETRY = 5.0
@@ -40,14 +35,13 @@ class Journal:
 
     Args:
         seq: of the run's last event.
-        hooks: who is told, in this order. One that raises, or takes more than ten seconds, is logged and skipped;
-            one that took too long three times is told nothing any more.
+        hooks: who is told, in this order; see `Audience` for what becomes of those that fail.
         owner: the token by which the store knows whose the run is.
 
     Attributes:
         iteration: of the last event.
         failed: who is told where nothing more can be kept; who commits has the error raised.
-        hook_failures: how many times a hook raised or took too long.
+        audience: the hooks.
     """
 
     def __init__(self, store: Store, run_id: str, seq: int, hooks: Sequence[Hooks], *, owner: str = "") -> None:
@@ -56,8 +50,7 @@ class Journal:
         self._owner = owner
         self._seq = seq
         self.iteration = 0
-        self._hooks = list(hooks)
-        self._slow: Counter[int] = Counter()
+        self.audience = Audience(hooks, self._complain)
         self._pending: list[Event] = []
         self._more = anyio.Event()
         self._lock = anyio.Lock(fast_acquire=True)
@@ -68,7 +61,6 @@ class Journal:
         self._flushed_at = 0.0
         self._failure: StoreError | None = None
         self.failed: Callable[[StoreError], None] | None = None
-        self.hook_failures = 0
 
     def note(self, event: Event) -> None:
         """Something that may wait for the next group."""
@@ -93,7 +85,7 @@ class Journal:
         with anyio.CancelScope(shield=True):
             async with self._lock:
                 self._seq += 1
-                await self._publish(event.model_copy(update={"seq": self._seq}))
+                await self.audience.tell(event.model_copy(update={"seq": self._seq}))
 
     async def flush_groups(self) -> None:
         """Commits what is noted, at most every 100 ms, until `close` or until the store has failed."""
@@ -160,7 +152,7 @@ class Journal:
         self._seq += len(kept)
         self._flushed_at = monotonic()
         for event in numbered:
-            await self._publish(event)
+            await self.audience.tell(event)
 
     async def _keep(self, kept: Sequence[Event], **more: Any) -> None:
         """Appends, and tries again for as long as what stands in the way may pass by itself."""
@@ -176,11 +168,11 @@ class Journal:
                 if self._hurry.is_set() and pause:
                     raise _not_kept(error, self._run_id, kept, more.get("iteration")) from error
                 if not pause:
-                    await self._publish(Paused(**self._unkept(), reason=f"{error.problem} {_TRIES_AGAIN}"))
+                    await self.audience.tell(Paused(**self._unkept(), reason=f"{error.problem} {_TRIES_AGAIN}"))
             pause = min(2 * pause, _LONGEST_RETRY) or _FIRST_RETRY
             await self._wait(pause)
         if pause:
-            await self._publish(Resumed(**self._unkept()))
+            await self.audience.tell(Resumed(**self._unkept()))
 
     async def _wait(self, seconds: float) -> None:
         """Waits for the next try, or until there is hurry."""
@@ -212,28 +204,9 @@ class Journal:
                 numbered.append(event.model_copy(update={"seq": seq}))
         return numbered
 
-    async def _publish(self, event: Event) -> None:
-        for hooks in tuple(self._hooks):
-            for name in ("on_event", f"on_{event.type}"):
-                method = getattr(hooks, name, None)
-                if method is not None and getattr(method, "__func__", None) is not getattr(Hooks, name, None):
-                    await self._tell(hooks, name, method, event)
-
-    async def _tell(self, hooks: Hooks, name: str, method: Callable[[Event], Awaitable[None]], event: Event) -> None:
-        scope = anyio.CancelScope(deadline=anyio.current_time() + _PATIENCE)
-        try:
-            with scope:
-                await method(event)
-        except Exception:
-            self.hook_failures += 1
-            _logger.exception("the hook %s failed; the run goes on", name)
-        if scope.cancelled_caught:
-            self.hook_failures += 1
-            self._slow[id(hooks)] += 1
-            _logger.warning("the hook %s took more than %g seconds; the run goes on", name, _PATIENCE)
-            if self._slow[id(hooks)] == _SECOND_CHANCES:
-                self._hooks.remove(hooks)
-                _logger.warning("%s is too slow: it is told nothing any more", type(hooks).__name__)
+    def _complain(self, text: str) -> None:
+        """Tells, as an event, that a hook was skipped."""
+        self.note(Diagnosed(**self._unkept(), text=text))
 
 
 def _not_kept(error: StoreError, run_id: str, events: Sequence[Event], iteration: IterationRecord | None) -> StoreError:

@@ -31,7 +31,7 @@ from ralph.decision import Complete, DecisionSettings, Halt
 from ralph.errors import ExecutorUnavailableError, RecordError, UsageError
 from ralph.events import Diagnosed, Event, OrphansEnded, VerificationFinished
 from ralph.executors.base import Executor, Timeouts
-from ralph.hooks import Hooks
+from ralph.hooks import Hooks, IterationDue
 from ralph.iteration import ActiveRun, Parts, iterate, preflight
 from ralph.journal import Journal
 from ralph.limits import Limits, Price
@@ -142,6 +142,8 @@ class Runner:
         )
         self._store = store or MemoryStore()
         self._hooks = (*hooks, *plugged.observers)
+        self._plugged = plugged
+        self._told: set[str] = set()
         self._settings: dict[str, Any] = self._parts.redactor.within(dict(settings or {}))
         self._cancelled = ""
         self._stops: list[Stop] = []
@@ -331,6 +333,7 @@ class Runner:
         return self._stops[-1]
 
     async def _loop(self, run: ActiveRun) -> RunRecord:
+        self._tell_problems(run)
         try:
             while not run.stop.reason and (run.state.ended is None or await prolonged(self._parts, run)):
                 match held(self._parts, run):
@@ -341,8 +344,9 @@ class Runner:
                     case None:
                         with run.stop.watched():
                             await self._start_executor()  # which may fetch a program, for minutes
-                        if not run.stop.reason:
+                        if not run.stop.reason and not await self._vetoed(run):
                             await self.iterate(run.id)
+                        self._tell_problems(run)
             end = run.state.ended or Halt(stop_reason="cancelled", reason=run.stop.reason)
         except anyio.get_cancelled_exc_class():
             run.journal.hurry()
@@ -356,6 +360,24 @@ class Runner:
             await self._finish(run, Halt(stop_reason="error", reason=reason))
             raise
         return await self._finish(run, end)
+
+    def _tell_problems(self, run: ActiveRun) -> None:
+        """Notes what is wrong with plug-ins as events of the run, each once."""
+        for problem in self._plugged.problems:
+            if problem not in self._told:
+                self._told.add(problem)
+                text = self._parts.redactor(f"{problem} The run goes on without it.")
+                run.journal.note(Diagnosed(**run.stamp(self._parts.clock.now()), text=text))
+
+    async def _vetoed(self, run: ActiveRun) -> bool:
+        """Whether a hook vetoes the next iteration, which ends the run."""
+        due = IterationDue(**run.stamp(self._parts.clock.now()), task=run.record.task, workspace=run.record.workspace)
+        vetoes = await run.journal.audience.before_iteration(due)
+        if vetoes:
+            why = "; ".join(f"{hook}: {reason}" for hook, reason in vetoes)
+            reason = self._parts.redactor(f"iteration {due.iteration} was vetoed by {why}")
+            run.state = run.state.model_copy(update={"decision": Halt(stop_reason="cancelled", reason=reason)})
+        return bool(vetoes)
 
     async def _finish(self, run: ActiveRun, end: Complete | Halt) -> RunRecord:
         try:

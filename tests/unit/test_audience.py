@@ -1,0 +1,142 @@
+"""Observers and vetoes: what becomes of those that fail or hang, and who is told."""
+
+from datetime import UTC, datetime
+
+import anyio
+import pytest
+
+import ralph.audience
+from ralph.audience import Audience, Objection
+from ralph.events import Event, IterationFinished, Resumed
+from ralph.hooks import CompletionDue, Hooks, IterationDue, Veto
+from ralph.limits import Limits
+from ralph.runner import Runner
+from ralph.strategies import Claim
+from ralph.testing import ScriptedExecutor
+
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+DUE = IterationDue(run_id="r", iteration=3, at=AT, task="t", workspace="/w")
+DONE = "Done.\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: all there\n---END_RALPH_STATUS---\n"
+
+
+def happened(iteration: int = 1) -> Resumed:
+    return Resumed(run_id="r", at=AT, iteration=iteration)
+
+
+class Hangs(Hooks):
+    def __init__(self) -> None:
+        self.calls = 0
+
+    async def on_event(self, event: Event) -> None:
+        self.calls += 1
+        await anyio.sleep_forever()
+
+    async def on_resumed(self, event: Resumed) -> None:
+        self.calls += 1
+
+
+class Heard(Hooks):
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    async def on_event(self, event: Event) -> None:
+        self.events.append(event)
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ralph.audience, "_PATIENCE", 0.02)
+
+
+async def test_a_hanging_observer_delays_an_iteration_by_its_limit_and_no_more() -> None:
+    hangs, heard, told = Hangs(), Heard(), list[str]()
+    audience = Audience([hangs, heard], told.append)
+    began = anyio.current_time()
+    for _ in range(50):
+        await audience.tell(happened(1))
+    assert hangs.calls == 1
+    assert 0.02 <= anyio.current_time() - began < 0.5
+    assert len(heard.events) == 50
+    assert told == ["The hook Hangs.on_event took more than 0.02 seconds; the run goes on without it."]
+
+
+async def test_one_that_hangs_in_three_iterations_is_told_nothing_any_more(caplog: pytest.LogCaptureFixture) -> None:
+    hangs, told = Hangs(), list[str]()
+    audience = Audience([hangs], told.append)
+    for iteration in range(1, 9):
+        await audience.tell(happened(iteration))
+    assert hangs.calls == 3
+    assert audience.failures == {"Hangs.on_event": 3}
+    assert told[-1] == "The observer Hangs is too slow: it is told nothing any more."
+    assert "Hangs is too slow" in caplog.text
+
+
+class Vetoes(Hooks):
+    async def before_iteration(self, due: IterationDue) -> Veto | None:
+        return Veto(reason=f"not number {due.iteration}")
+
+
+class Raises(Hooks):
+    async def before_iteration(self, due: IterationDue) -> Veto | None:
+        raise RuntimeError("no idea")
+
+
+class Sleeps(Hooks):
+    async def before_iteration(self, due: IterationDue) -> Veto | None:
+        await anyio.sleep_forever()
+        return Veto(reason="too late")
+
+
+class SaysNo(Hooks):
+    async def before_iteration(self, due: IterationDue) -> Veto | None:
+        return False  # type: ignore[return-value]  # pyright: ignore[reportReturnType]
+
+
+async def test_a_veto_is_an_explicit_value_and_who_fails_to_give_it_has_none() -> None:
+    told: list[str] = []
+    audience = Audience([Raises(), Sleeps(), SaysNo(), Heard(), Vetoes()], told.append)
+    assert await audience.before_iteration(DUE) == [Objection("Vetoes", "not number 3")]
+    assert audience.vetoes == {"Vetoes": 1}
+    assert set(audience.failures) == {f"{name}.before_iteration" for name in ("Raises", "Sleeps", "SaysNo")}
+    assert any("which is no Veto" in text for text in told)
+
+
+async def test_who_only_observes_has_no_say_and_is_not_asked() -> None:
+    due = CompletionDue(
+        run_id="r", iteration=1, at=AT, task="t", workspace=None, text="done", claim=Claim(reason="it says so")
+    )
+    audience = Audience([Hangs(), Heard(), Vetoes()], print)
+    assert await audience.before_completion(due) == []
+    assert not audience.failures
+
+
+def test_a_veto_before_an_iteration_ends_the_run_with_its_reason() -> None:
+    class Enough(Hooks):
+        async def before_iteration(self, due: IterationDue) -> Veto | None:
+            return Veto(reason="the battery is low") if due.iteration == 2 else None
+
+    executor = ScriptedExecutor(["Half of it is done.", "More."])
+    record = Runner(executor=executor, hooks=[Enough()], limits=Limits(max_iterations=5)).run_sync("Write a parser.")
+    assert (record.stop_reason, record.iterations) == ("cancelled", 1)
+    assert record.detail == "iteration 2 was vetoed by Enough: the battery is low"
+
+
+def test_a_veto_against_a_completion_refutes_it_and_the_agent_is_told() -> None:
+    class Reviews(Hooks):
+        def __init__(self) -> None:
+            self.claims: list[str] = []
+            self.decisions: list[str] = []
+
+        async def before_completion(self, due: CompletionDue) -> Veto | None:
+            self.claims.append(due.claim.reason)
+            return Veto(reason="the changelog is missing") if len(self.claims) == 1 else None
+
+        async def on_iteration_finished(self, event: IterationFinished) -> None:
+            self.decisions.append(event.decision.reason)
+
+    reviews, executor = Reviews(), ScriptedExecutor([DONE, DONE])
+    record = Runner(executor=executor, hooks=[reviews], limits=Limits(max_iterations=5)).run_sync("Write a parser.")
+    assert (record.stop_reason, record.iterations, record.verified) == ("completed", 2, False)
+    assert reviews.claims == ["EXIT_SIGNAL: true"] * 2
+    assert reviews.decisions[0] == "a claim of completion was refuted"
+    assert "the changelog is missing" in executor.prompts[1].text
