@@ -1,0 +1,230 @@
+"""The agents that are known by name: how each is started, and in what it differs from what the protocol says.
+
+Each was tried against a scripted endpoint unless the README says otherwise.
+"""
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ralph.errors import ExecutorUnavailableError
+
+__all__ = ["AGENTS", "Agent", "Copilot", "Endpoint", "Gemini", "OpenCode", "filled"]
+
+_NO_KEY = "ralph-local-no-key"
+"""Copilot hides the key wherever it occurs in what it says, so that it must not be a short word."""
+
+_RETRY_AFTER = re.compile(rb'"http_status":429[^\n}]{0,500}?"retry_after_ms":(\d{1,12})')
+_LOG_TAIL = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Which model answers, as `[executor]` says it.
+
+    Attributes:
+        url: OpenAI-compatible; None for the agent's own provider and login.
+    """
+
+    model: str | None = None
+    url: str | None = None
+    key: str | None = None
+    headers: Mapping[str, str] | None = None
+
+
+class Agent:
+    """An agent that keeps to the protocol. Subclass it for one that needs to be told where its model is.
+
+    Attributes:
+        name: in messages.
+        program: what is looked for on PATH.
+        arguments: what puts it into its ACP mode.
+        install: how a person gets it.
+        logins: the variables that it may need to log in, passed on although they look secret.
+        counts: whether the usage it tells is that of the turn, so that a limit on tokens can be kept.
+        fails_silently: a turn without usage is one that failed, whatever it says.
+        notices: how messages begin that are not the model's.
+    """
+
+    name: str = "agent"
+    program: str = ""
+    arguments: tuple[str, ...] = ()
+    install: str = "Install it, or name the right program in plugins.acp.command."
+    logins: tuple[str, ...] = ()
+    counts: bool = False
+    fails_silently: bool = False
+    notices: tuple[str, ...] = ()
+
+    def command(self, endpoint: Endpoint, home: Path | None, *, read_only: bool) -> list[str]:
+        """What is added to the program's own arguments.
+
+        Args:
+            home: where sessions are kept; None for the user's own folder.
+            read_only: the turn only looks.
+        """
+        return []
+
+    def environment(self, endpoint: Endpoint, home: Path | None, *, read_only: bool) -> dict[str, str]:
+        """The variables that the agent needs beside those of everyone."""
+        return {}
+
+    def places(self) -> list[Path]:
+        """Folders of the user's that the agent writes to; a sandbox has to let it."""
+        return []
+
+    def retry_after(self, home: Path | None) -> float | None:
+        """Seconds that the provider asked to wait at the last rate limit, where the agent keeps that to itself."""
+        return None
+
+    async def found(self, progress: object = None) -> list[str]:
+        """The program with its arguments.
+
+        Raises:
+            ExecutorUnavailableError: it is not there.
+        """
+        if path := shutil.which(self.program):
+            return [path, *self.arguments]
+        raise ExecutorUnavailableError(f"There is no {self.program!r} on PATH to run {self.name} with.", self.install)
+
+
+class Copilot(Agent):
+    """The Copilot CLI. It ends a failed turn as if it had succeeded, says so in a message, and then tells no usage."""
+
+    name = "Copilot"
+    program = "copilot"
+    arguments = ("--acp", "--no-auto-update")
+    logins = ("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN")
+    counts = True
+    fails_silently = True
+    notices = ("Info: ", "Error: ", "Warning: ")
+
+    async def found(self, progress: object = None) -> list[str]:
+        from ralph.executors.provision import provide_cli
+
+        cli = await provide_cli(progress=progress if callable(progress) else None)
+        return [str(cli.path), *self.arguments]
+
+    def command(self, endpoint: Endpoint, home: Path | None, *, read_only: bool) -> list[str]:
+        logs = ("--log-level", "warning", "--log-dir", str(home / "logs")) if home else ()
+        looking = ("--available-tools=view,grep,glob", "--no-custom-instructions", "--disable-builtin-mcps")
+        return [*logs, *(looking if read_only else ())]
+
+    def environment(self, endpoint: Endpoint, home: Path | None, *, read_only: bool) -> dict[str, str]:
+        env = {"COPILOT_AUTO_UPDATE": "false", "COPILOT_ALLOW_ALL": "false"}
+        if endpoint.model:
+            env["COPILOT_MODEL"] = endpoint.model
+        if home:
+            env["COPILOT_HOME"] = str(home)
+        if not endpoint.url:
+            return env
+        headers = endpoint.headers or {}
+        return env | {
+            "COPILOT_OFFLINE": "true",
+            "COPILOT_PROVIDER_TYPE": "openai",
+            "COPILOT_PROVIDER_BASE_URL": endpoint.url,
+            "COPILOT_PROVIDER_API_KEY": endpoint.key or _NO_KEY,
+            "COPILOT_PROVIDER_HEADERS": "\n".join(f"{name}: {value}" for name, value in headers.items()),
+        }
+
+    def places(self) -> list[Path]:
+        return [Path.home() / ".copilot", Path.home() / ".cache" / "copilot"]
+
+    def retry_after(self, home: Path | None) -> float | None:
+        try:
+            newest = max((home / "logs").glob("*.log"), key=lambda log: log.lstat().st_mtime) if home else None
+            if newest is None or not newest.is_file() or newest.is_symlink():
+                return None
+            with newest.open("rb") as file:
+                file.seek(max(0, newest.stat().st_size - _LOG_TAIL))
+                told = _RETRY_AFTER.findall(file.read(_LOG_TAIL))
+        except (OSError, ValueError):
+            return None
+        return int(told[-1]) / 1000 if told else None
+
+
+class OpenCode(Agent):
+    """OpenCode. Its usage is that of the last call to the model alone, so that it is not counted."""
+
+    name = "OpenCode"
+    program = "opencode"
+    arguments = ("acp",)
+    install = "Install it with `npm install -g opencode-ai`, or name the program in plugins.acp.command."
+
+    def environment(self, endpoint: Endpoint, home: Path | None, *, read_only: bool) -> dict[str, str]:
+        asked = "deny" if read_only else "ask"
+        config: dict[str, object] = {
+            "autoupdate": False,
+            "share": "disabled",
+            "permission": {
+                **{"edit": asked, "bash": asked, "webfetch": asked, "external_directory": "ask", "doom_loop": "deny"},
+                **({"task": "deny", "websearch": "deny"} if read_only else {}),
+            },
+        }
+        if endpoint.url:
+            config |= self._provider(endpoint)
+        elif endpoint.model:
+            config["model"] = endpoint.model
+        folders = {"XDG_DATA_HOME": str(home / "data"), "XDG_STATE_HOME": str(home / "state")} if home else {}
+        offline = {"OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1"} if endpoint.url else {}
+        looking = {"OPENCODE_DISABLE_PROJECT_CONFIG": "1"} if read_only else {}
+        inline = {"OPENCODE_CONFIG_CONTENT": json.dumps(config), "OPENCODE_DISABLE_AUTOUPDATE": "1"}
+        return {**inline, **folders, **offline, **looking}
+
+    def _provider(self, endpoint: Endpoint) -> dict[str, object]:
+        model = f"local/{endpoint.model}"
+        options = {"baseURL": endpoint.url, "apiKey": endpoint.key or _NO_KEY, "headers": dict(endpoint.headers or {})}
+        local = {
+            "npm": "@ai-sdk/openai-compatible",
+            "options": options,
+            "models": {str(endpoint.model): {"limit": {"context": 128_000, "output": 8_192}}},
+        }
+        return {
+            "model": model,
+            "small_model": model,
+            "enabled_providers": ["local"],
+            "provider": {"local": local},
+        }
+
+    def places(self) -> list[Path]:
+        home = Path.home()
+        return [home / ".local/share/opencode", home / ".local/state/opencode", home / ".cache/opencode"]
+
+
+class Gemini(Agent):
+    """The Gemini CLI, with the user's own login. An endpoint has to speak Gemini's own dialect."""
+
+    name = "Gemini CLI"
+    program = "gemini"
+    arguments = ("--acp", "--skip-trust")
+    install = "Install it with `npm install -g @google/gemini-cli`, or name the program in plugins.acp.command."
+    logins = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
+
+    def command(self, endpoint: Endpoint, home: Path | None, *, read_only: bool) -> list[str]:
+        return ["-m", endpoint.model] if endpoint.model else []
+
+    def environment(self, endpoint: Endpoint, home: Path | None, *, read_only: bool) -> dict[str, str]:
+        own = {"GOOGLE_GEMINI_BASE_URL": endpoint.url, "GEMINI_API_KEY": endpoint.key or _NO_KEY} if endpoint.url else {}
+        return {"GEMINI_CLI_NO_RELAUNCH": "true", **own}
+
+    def places(self) -> list[Path]:
+        return [Path.home() / ".gemini"]
+
+
+AGENTS: Mapping[str, type[Agent]] = {"copilot": Copilot, "gemini": Gemini, "opencode": OpenCode}
+"""By the names that `[plugins.acp] agent` takes."""
+
+
+def filled(words: Sequence[str], endpoint: Endpoint) -> list[str]:
+    """The words with the placeholders for the endpoint filled in; other braces stay."""
+    values = {"{model}": endpoint.model, "{base_url}": endpoint.url, "{api_key}": endpoint.key}
+    return [_filled(word, values) for word in words]
+
+
+def _filled(word: str, values: Mapping[str, str | None]) -> str:
+    for placeholder, value in values.items():
+        word = word.replace(placeholder, value or "")
+    return os.path.expanduser(word) if word.startswith("~/") else word  # noqa: PTH111 - a word, not always a path

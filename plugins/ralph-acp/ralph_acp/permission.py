@@ -1,0 +1,89 @@
+"""Permission requests: decided by the policy, asked of nobody, and granted for no more than once."""
+
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from ralph.executors import PermissionPolicy
+from ralph.executors.permissions import Denied, PermissionRequest
+from ralph_acp.updates import ToolTold
+from ralph_acp.values import mapping, objects, text
+
+__all__ = ["answer", "objection", "offers_once"]
+
+_KINDS = {"edit": "write", "delete": "write", "move": "write", "read": "read", "search": "read"}
+_PATHS = ("path", "file_path", "filePath", "filepath", "fileName", "filename", "parentDir")
+_MOST_PATHS = 1_000
+
+
+def objection(tools: Sequence[ToolTold], policy: PermissionPolicy, workspace: Path) -> str:
+    """Why a tool may not run, or nothing.
+
+    Args:
+        tools: the same call, as it was announced and as the request tells it. Both have to pass: agents ask to "read"
+            the folder that they are about to write to.
+    """
+    for request in _requests(tools):
+        decision = policy.decide(request, workspace)
+        if isinstance(decision, Denied):
+            return decision.reason
+    return ""
+
+
+def answer(params: Mapping[str, Any], *, allowed: bool) -> dict[str, Any]:
+    """The option that is chosen; where the right one is not offered, the request is cancelled."""
+    wanted = "allow_once" if allowed else "reject_once"
+    for option in objects(params.get("options")):
+        if option.get("kind") == wanted and isinstance(option.get("optionId"), str):
+            return {"outcome": {"outcome": "selected", "optionId": option["optionId"]}}
+    return {"outcome": {"outcome": "cancelled"}}
+
+
+def offers_once(params: Mapping[str, Any]) -> bool:
+    """Whether it can be allowed for this once at all."""
+    return any(option.get("kind") == "allow_once" for option in objects(params.get("options")))
+
+
+def _requests(tools: Sequence[ToolTold]) -> Iterator[PermissionRequest]:
+    """Everything that the policy has to allow."""
+    paths = tuple(_different(path for tool in tools for path in _paths(tool)))[:_MOST_PATHS]
+    commands = _different(_command(tool.given or {}) for tool in tools)
+    urls = _different(text((tool.given or {}).get("url")) for tool in tools)
+    title = next((tool.title for tool in reversed(tools) if tool.title), "")
+    unclear = PermissionRequest(kind="unclear", tool=title)
+    kinds = _different(tool.kind for tool in tools if tool.kind != "other") or ["other"]
+    for kind in kinds:
+        match kind:
+            case "execute":
+                yield from [PermissionRequest(kind="shell", command=command) for command in commands] or [unclear]
+            case "fetch":
+                yield from [PermissionRequest(kind="url", url=url) for url in urls] or [unclear]
+            case "search" | "read" if not paths:
+                yield PermissionRequest(kind="read", paths=(".",))
+            case "think":
+                yield PermissionRequest(kind="custom-tool", tool=title, read_only=True)
+            case "other":
+                yield from (PermissionRequest(kind="shell", command=command) for command in commands)
+                yield PermissionRequest(kind="write" if paths else "custom-tool", paths=paths, tool=title)
+            case known if known in _KINDS and paths:
+                yield PermissionRequest(kind=_KINDS[known], paths=paths)
+            case _:
+                yield unclear
+
+
+def _paths(tool: ToolTold) -> Iterator[str]:
+    """Every file that the call names, wherever it does."""
+    yield from (text((tool.given or {}).get(key)) for key in _PATHS)
+    yield from (text(place.get("path")) for place in (*objects(tool.locations), *objects(tool.content)))
+
+
+def _command(given: Mapping[str, Any]) -> str:
+    command = given.get("command")
+    if isinstance(command, list):
+        return shlex.join(map(str, cast("list[object]", command)))
+    return text(command) or text(mapping(given.get("input")).get("command"))
+
+
+def _different(texts: Iterable[str]) -> list[str]:
+    return [each for each in dict.fromkeys(texts) if each]

@@ -1,0 +1,53 @@
+"""The plug-in: what Ralph is told of it. Nothing more is loaded before the executor is asked for."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ralph.plugins import ExecutorKind, ExecutorMaterials, hookimpl
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from ralph_acp.executor import AcpExecutor
+
+__all__ = ["build", "ralph_executors", "ralph_settings"]
+
+
+@hookimpl
+def ralph_settings() -> "type[BaseModel]":
+    from ralph_acp.settings import AcpSettings
+
+    return AcpSettings
+
+
+@hookimpl
+def ralph_executors() -> Iterator[ExecutorKind]:
+    yield ExecutorKind("acp", "any agent that speaks the Agent Client Protocol", build)
+
+
+def build(materials: ExecutorMaterials) -> "AcpExecutor":
+    """The executor for a run's settings. Raises `UsageError` where they name no agent."""
+    from ralph.executors import PermissionPolicy
+    from ralph_acp.agents import AGENTS
+    from ralph_acp.executor import AcpExecutor
+    from ralph_acp.settings import AcpSettings
+
+    common = materials.settings
+    own = materials.own if isinstance(materials.own, AcpSettings) else AcpSettings()
+    return AcpExecutor(
+        AGENTS[own.agent]() if own.agent else None,
+        own.command,
+        env=own.env,
+        model=common.model,
+        base_url=common.base_url,
+        api_key=common.api_key.get_secret_value() if common.api_key else None,
+        headers=common.headers,
+        permissions=PermissionPolicy.named(common.permission, allow=common.allow, deny=common.deny),
+        confinement=materials.confinement,
+        redactor=materials.redactor,
+        home=own.home.expanduser() if own.home else None,
+        files=own.files,
+        terminals=own.terminals,
+        start_timeout=own.start_timeout,
+        progress=materials.progress,
+    )

@@ -1,0 +1,159 @@
+"""Commands that are run for an agent: in the workspace, confined as the agent is, with bounded output."""
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from signal import Signals
+from typing import Any
+
+import anyio
+from anyio.abc import TaskGroup, TaskStatus
+
+from ralph.confinement import Confinement
+from ralph.errors import UsageError
+from ralph.process import ByteStream, Running, spawn
+from ralph.redact import Redactor
+from ralph_acp.values import objects, text
+
+__all__ = ["Terminals", "command_line"]
+
+_MOST = 16
+_LARGEST = 1_000_000
+"""Bytes of output that are kept: the last ones."""
+
+
+@dataclass(slots=True)
+class _Terminal:
+    limit: int
+    program: Running | None = None
+    output: bytes = b""
+    truncated: bool = False
+    killed: anyio.Event = field(default_factory=anyio.Event)
+    ended: anyio.Event = field(default_factory=anyio.Event)
+
+    def keep(self, chunk: bytes) -> None:
+        self.output += chunk
+        if len(self.output) > self.limit:
+            self.output, self.truncated = self.output[-self.limit :] if self.limit else b"", True
+
+
+class Terminals:
+    """Those of one turn; they end with the group.
+
+    Every method takes the parameters as the agent sent them and raises `UsageError` for what cannot be done.
+    """
+
+    def __init__(self, group: TaskGroup, workspace: Path, confinement: Confinement, redactor: Redactor) -> None:
+        self._group, self._workspace = group, workspace
+        self._confinement, self._redactor = confinement, redactor
+        self._terminals: dict[str, _Terminal] = {}
+        self._numbers = count(1)
+
+    async def create(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Starts a command."""
+        if len(self._terminals) >= _MOST:
+            raise UsageError(f"There are {_MOST} terminals already.", "Release one.")
+        limit = params.get("outputByteLimit")
+        terminal = _Terminal(min(limit, _LARGEST) if isinstance(limit, int) and limit >= 0 else _LARGEST)
+        given = {text(each.get("name")): text(each.get("value")) for each in objects(params.get("env"))}
+        env = {**self._confinement.environment(), **{name: value for name, value in given.items() if name}}
+        cwd = self._folder(text(params.get("cwd")))
+        words = _words(params)
+        argv = words if len(words) > 1 else ["/bin/sh", "-c", *words]
+        confined = self._confinement.command(argv, cwd=cwd, agent=True)
+        await self._group.start(self._run, confined, cwd, env, terminal)
+        name = f"terminal-{next(self._numbers)}"
+        self._terminals[name] = terminal
+        return {"terminalId": name}
+
+    def output(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """What it has said so far, secrets masked, and how it ended if it has."""
+        terminal = self._named(params)
+        shown = terminal.output.decode("utf-8", "replace")
+        if terminal.truncated:  # half a secret would not be known for one
+            shown = shown.partition("\n")[2]
+        status = {"exitStatus": _status(terminal)} if terminal.ended.is_set() else {}
+        return {"output": self._redactor(shown), "truncated": terminal.truncated, **status}
+
+    async def wait(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """How it ended, once it has."""
+        terminal = self._named(params)
+        await terminal.ended.wait()
+        return _status(terminal)
+
+    async def kill(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Ends it and what it started; what it said can still be asked for."""
+        terminal = self._named(params)
+        terminal.killed.set()
+        await terminal.ended.wait()
+        return {}
+
+    async def release(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Ends and forgets it."""
+        await self.kill(params)
+        del self._terminals[text(params.get("terminalId"))]
+        return {}
+
+    async def _run(
+        self, argv: list[str], cwd: Path, env: dict[str, str], terminal: _Terminal, *, task_status: TaskStatus[None]
+    ) -> None:
+        try:
+            async with spawn(argv, cwd=cwd, env=env) as program:
+                program.suspected()
+                terminal.program = program
+                task_status.started()
+                async with anyio.create_task_group() as group:
+                    group.start_soon(_until, terminal.killed, group.cancel_scope)
+                    async with anyio.create_task_group() as reading:
+                        reading.start_soon(_keep, program.stdout, terminal)
+                        reading.start_soon(_keep, program.stderr, terminal)
+                    await program.wait()
+                    group.cancel_scope.cancel()
+        finally:
+            terminal.ended.set()
+
+    def _folder(self, said: str) -> Path:
+        root = self._workspace.resolve()
+        folder = (root / said).resolve() if "\0" not in said else Path("/")
+        if not folder.is_relative_to(root):
+            raise UsageError(f"The folder {said[:200]!r} lies outside the workspace.", "Work in the workspace.")
+        return folder
+
+    def _named(self, params: Mapping[str, Any]) -> _Terminal:
+        try:
+            return self._terminals[text(params.get("terminalId"))]
+        except KeyError:
+            raise UsageError("There is no such terminal.", "Name one that was created.") from None
+
+
+def command_line(params: Mapping[str, Any]) -> str:
+    """What a terminal is asked to run, as a person would type it."""
+    words = _words(params)
+    return shlex.join(words) if len(words) > 1 else words[0]
+
+
+def _words(params: Mapping[str, Any]) -> list[str]:
+    """The program and its arguments; one word alone is a line for the shell."""
+    arguments = params.get("args")
+    listed: list[object] = arguments if isinstance(arguments, list) else []  # pyright: ignore[reportUnknownVariableType]
+    return [text(params.get("command")), *map(str, listed)]
+
+
+async def _keep(stream: ByteStream, terminal: _Terminal) -> None:
+    async for chunk in stream:
+        terminal.keep(chunk)
+
+
+async def _until(killed: anyio.Event, scope: anyio.CancelScope) -> None:
+    """Ends a scope at an event."""
+    await killed.wait()
+    scope.cancel()
+
+
+def _status(terminal: _Terminal) -> dict[str, Any]:
+    code = terminal.program.code if terminal.program else None
+    if code is None or code < 0:
+        return {"signal": Signals(-code).name if code else "SIGKILL"}
+    return {"exitCode": code}
