@@ -88,12 +88,19 @@ class Conversation:
             self._listener.beside(f"It gave no sign of life for {_START:g} s.\n")
             return
         except Exception as error:  # noqa: BLE001 - the SDK raises bare exceptions
-            with anyio.move_on_after(_ABORT):
-                await self._program.wait()
-            self._listener.beside("" if self._program.code is not None else f"{error}\n")
+            if not await self._ended():
+                self._listener.beside(f"{error}\n")
             return
         self._asked = True
         await self._listener.over.wait()
+        if not self._listener.settled and not self._listener.failure:
+            await self._ended()
+
+    async def _ended(self) -> bool:
+        """Whether the program has ended, which comes a moment after the end of its output."""
+        with anyio.move_on_after(_ABORT):
+            await self._program.wait()
+        return self._program.code is not None
 
     async def _decided(
         self, tool: str, given: dict[str, Any], context: "ToolPermissionContext"

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from ralph import Failed
-from ralph_claude.wire import Event, number, text
+from ralph_claude.wire import Event, number, text, texts
 
 __all__ = ["failure_of", "resets_in", "retried"]
 
@@ -96,8 +96,8 @@ def _moment(match: re.Match[str], now: datetime) -> datetime:
     """The next time that the clock shows what was said; in the machine's own zone where none was named."""
     month, day, hour, minute, half, zone = match.groups()
     here = now.astimezone(ZoneInfo(zone) if zone else None)
-    clock = {"hour": int(hour) % 12 + 12 * (half.lower() == "pm"), "minute": int(minute or 0), "second": 0}
-    moment = here.replace(**clock, microsecond=0)
+    hours = int(hour) % 12 + 12 * (half.lower() == "pm")
+    moment = here.replace(hour=hours, minute=int(minute or 0), second=0, microsecond=0)
     if month:
         moment = moment.replace(month=_MONTHS.index(month.lower()) + 1, day=int(day))
         return moment if moment > here else moment.replace(year=moment.year + 1)
@@ -105,8 +105,7 @@ def _moment(match: re.Match[str], now: datetime) -> datetime:
 
 
 def _said(result: Event) -> str:
-    errors = result.get("errors")
-    told = [text(result.get("result")), *(map(text, errors) if isinstance(errors, list) else ())]
+    told = [text(result.get("result")), *texts(result.get("errors"))]
     said = " ".join(" ".join(told)[:10_000].split()) or f"The turn failed: {text(result.get('terminal_reason'))}."
     return said[:_BOUND]
 

@@ -114,7 +114,7 @@ class Listener:
         message = mapping(event.get("message"))
         if message.get("model") == _SYNTHETIC or event.get("is_api_error_message"):
             self._error = event
-            if event.get("api_error_status"):
+            if event.get("api_error_status") or event.get("error") != "authentication_failed":
                 self._meter.call_failed()
             return
         calls = [part for part in blocks(message.get("content")) if part.get("type") == "tool_use"]

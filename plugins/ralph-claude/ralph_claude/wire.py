@@ -7,7 +7,7 @@ a tool did not run. So they are read as they stand on the wire.
 from collections.abc import Mapping
 from typing import Any, cast
 
-__all__ = ["Event", "blocks", "mapping", "number", "said_in", "text", "whole"]
+__all__ = ["Event", "blocks", "mapping", "number", "said_in", "text", "texts", "whole"]
 
 Event = Mapping[str, Any]
 
@@ -18,6 +18,11 @@ def mapping(value: object) -> Event:
 
 def text(value: object) -> str:
     return value if isinstance(value, str) else ""
+
+
+def texts(value: object) -> list[str]:
+    """The texts in what should be a list of them."""
+    return [text(each) for each in cast("list[object]", value)] if isinstance(value, list) else []
 
 
 def number(value: object) -> float | None:
