@@ -119,15 +119,15 @@ def test_after_a_kill_the_agent_is_ended_and_nothing_that_was_finished_is_lost(
             assert process.returncode is None, output.read_text()
             process.kill()
             process.wait(10)
-        orphans = living(seconds)
-        assert orphans, "what is tested here is what a kill leaves behind"
+        if executor == "copilot-cli":  # the SDK's runtime ends itself when Ralph is gone, sooner or later
+            assert living(seconds), "what is tested here is what a kill leaves behind"
         run = only_run(ralph, *where)
         resumed = ralph("resume", "-C", str(workspace), "--display", "json", *where)
     assert (run["state"], run["iterations"]) == ("crashed", 1)
     assert resumed.code == 0, resumed.stderr
     assert (resumed.end["stop_reason"], resumed.end["iterations"]) == ("completed", 2)
     ended = [event["type"] for event in resumed.events if event["type"] in {"orphans_ended", "iteration_started"}]
-    if executor == "copilot-cli":  # the SDK's runtime ends itself when Ralph is gone, sooner or later
+    if executor == "copilot-cli":
         assert any("sleep" in name for name in resumed.of("orphans_ended")[0]["processes"])
         assert ended == ["orphans_ended", "iteration_started"]
     assert not left, "an orphan was alive when the next agent was at work"
