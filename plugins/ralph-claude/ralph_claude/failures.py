@@ -36,7 +36,7 @@ _NOT_UNDERSTOOD = re.compile(r"parse error|unexpected (?:token|end)|malformed|in
 _STAMP = re.compile(r"\|(\d{10,13})\b")
 _CLOCK = re.compile(
     r"\bresets?(?: at)? (?:([a-z]{3}) (\d{1,2}),? (?:at )?)?"
-    r"(\d{1,2})(?::(\d\d))? ?(am|pm)(?: \(([\w/+-]{1,40})\))?",
+    r"(\d{1,2})(?::(\d\d))? ?(am|pm)(?: \(([\w/+-]{1,40})\)|(?! \())",
     re.IGNORECASE,
 )
 _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
@@ -95,9 +95,12 @@ def resets_in(said: str, now: datetime | None = None) -> float | None:
 def _moment(match: re.Match[str], now: datetime) -> datetime:
     """The next time that the clock shows what was said; in the machine's own zone where none was named."""
     month, day, hour, minute, half, zone = match.groups()
-    here = now.astimezone(ZoneInfo(zone) if zone else None)
-    hours = int(hour) % 12 + 12 * (half.lower() == "pm")
-    moment = here.replace(hour=hours, minute=int(minute or 0), second=0, microsecond=0)
+    here = now.astimezone((UTC if zone == "UTC" else ZoneInfo(zone)) if zone else None)
+    if not 1 <= int(hour) <= 12:
+        raise ValueError(hour)
+    moment = here.replace(
+        hour=int(hour) % 12 + 12 * (half.lower() == "pm"), minute=int(minute or 0), second=0, microsecond=0
+    )
     if month:
         moment = moment.replace(month=_MONTHS.index(month.lower()) + 1, day=int(day))
         return moment if moment > here else moment.replace(year=moment.year + 1)

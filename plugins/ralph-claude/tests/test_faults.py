@@ -6,7 +6,7 @@ import os
 import signal
 import stat
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import anyio
 import psutil
 import pytest
 
-from ralph import Completed, Failed, TimedOut
+from ralph import Completed, Failed, Output, TimedOut
 from ralph.errors import ExecutorUnavailableError
 from ralph.executors import Timeouts
 from ralph.testing import Cut, Empty, Fail, Garbage, Hang, ModelServer, Say, Shell, Step
@@ -25,6 +25,15 @@ async def until(condition: Callable[[], object]) -> None:
     with anyio.fail_after(15):
         while not condition():  # noqa: ASYNC110 - processes and files tell nobody
             await anyio.sleep(0.02)
+
+
+async def beside(meanwhile: Callable[[], Awaitable[None]], turn: Awaitable[Output]) -> Output:
+    """What the turn gives, with something going on beside it."""
+    outputs: list[Output] = []
+    async with anyio.create_task_group() as group:
+        group.start_soon(meanwhile)
+        outputs.append(await turn)
+    return outputs[0]
 
 
 def sleepers(seconds: str) -> list[psutil.Process]:
@@ -146,9 +155,7 @@ async def test_a_killed_claude_is_noticed_at_once_and_leaves_no_orphan(scene: An
             began = time.monotonic()
             os.kill(on.program().pid, number)
 
-        async with anyio.create_task_group() as group:
-            group.start_soon(kill)
-            output = await on.turn()
+        output = await beside(kill, on.turn())
         assert time.monotonic() - began < 5
         assert isinstance(output.outcome, Failed)
         assert output.outcome.failure == "crashed"
@@ -163,9 +170,7 @@ async def test_a_frozen_claude_is_given_up(scene: Any) -> None:
             await until(lambda: sleepers("3141.4"))
             on.program().suspend()
 
-        async with anyio.create_task_group() as group:
-            group.start_soon(freeze)
-            output = await on.turn(timeouts=Timeouts(idle=20, iteration=20, tool=2))
+        output = await beside(freeze, on.turn(timeouts=Timeouts(idle=20, iteration=20, tool=2)))
         assert output.outcome == TimedOut(limit="tool", after=2)
         assert not sleepers("3141.4")
         assert not [child for child in psutil.Process().children() if "--input-format" in child.cmdline()]
@@ -173,6 +178,7 @@ async def test_a_frozen_claude_is_given_up(scene: Any) -> None:
 
 async def test_cancelling_ends_the_agents_processes_and_keeps_the_session(scene: Any) -> None:
     async with scene([Shell("sleep 3141.5"), Say("I go on.")]) as on:
+        began = 0.0
         async with anyio.create_task_group() as group:
             group.start_soon(on.turn, "Remember the milk.")
             await until(lambda: sleepers("3141.5"))
