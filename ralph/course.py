@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from ralph.decision import Complete, Halt, held_by
-from ralph.errors import StoreError
+from ralph.errors import RecordError, StoreError
 from ralph.events import BreakerChanged, Event, Paused, Resumed, RunFinished, RunStarted
 from ralph.iteration import ActiveRun, Parts
 
@@ -90,7 +90,7 @@ async def prolonged(parts: Parts, run: ActiveRun) -> bool:
         return False
     try:
         await run.tenure.listen()
-    except StoreError:
+    except (StoreError, RecordError):
         return False
     if isinstance(held(parts, run), Halt):
         return False

@@ -14,7 +14,7 @@ import anyio
 
 from ralph.clock import Clock
 from ralph.control import Request
-from ralph.errors import OwnershipLostError, StoreError
+from ralph.errors import OwnershipLostError, RecordError, StoreError
 from ralph.events import Event, Extended
 from ralph.journal import Journal
 from ralph.limits import Limits
@@ -101,8 +101,8 @@ class Tenure:
     async def attend(self) -> None:
         """Renews the lease and listens, until `end` or until the run is lost.
 
-        It goes by the time of day, which goes on while the machine sleeps. A store that cannot be asked for now is
-        asked again; it is the journal that tells of it.
+        It goes by the time of day, which goes on while the machine sleeps. A store that cannot be asked for now, or a
+        request that cannot be read, does not end the run; it is the journal that tells of a store.
         """
         renewed = time()
         with self._attending:
@@ -116,7 +116,7 @@ class Tenure:
                 except OwnershipLostError as error:
                     self.lose(error)
                     return
-                except StoreError:
+                except (StoreError, RecordError):
                     continue
 
     async def listen(self) -> None:
