@@ -1,7 +1,7 @@
 """A step of a script as the answer to a request, in the tools that the request offers.
 
 Known are the Copilot CLI's `create`, `edit`, `apply_patch` (which it offers to some models instead), `bash` and
-`powershell`, and Claude Code's `Write`, `Edit` and `Bash`.
+`powershell`, Claude Code's `Write`, `Edit` and `Bash`, and Codex's `exec_command`, which takes patches, too.
 """
 
 import json
@@ -118,7 +118,7 @@ def _written(action: WriteFile, request: ModelRequest) -> Call:
         return Call("Write", {"file_path": path, "content": action.content})
     if "apply_patch" in request.tools:
         return _patch(f"*** Add File: {path}", _signed("+", action.content))
-    if "bash" not in request.tools:
+    if not request.tools.keys() & {"bash", "exec_command"}:
         raise LookupError(f"the agent offers no tool to write {action.path} with; it offers {_offered(request)}")
     return _run(f"mkdir -p {_parent(path)} && printf %s {shlex.quote(action.content)} > {shlex.quote(path)}", request)
 
@@ -129,8 +129,11 @@ def _edited(action: EditFile, request: ModelRequest) -> Call:
         return Call("edit", {"path": path, "old_str": action.old, "new_str": action.new})
     if "Edit" in request.tools:
         return Call("Edit", {"file_path": path, "old_string": action.old, "new_string": action.new})
+    patch = _patch(f"*** Update File: {path}", "@@", _signed("-", action.old), _signed("+", action.new))
     if "apply_patch" in request.tools:
-        return _patch(f"*** Update File: {path}", "@@", _signed("-", action.old), _signed("+", action.new))
+        return patch
+    if "exec_command" in request.tools:
+        return _run(f"apply_patch <<'END OF PATCH'\n{patch.arguments}\nEND OF PATCH\n", request)
     raise LookupError(f"the agent offers no tool to edit {action.path} with; it offers {_offered(request)}")
 
 
@@ -138,6 +141,8 @@ def _run(command: str, request: ModelRequest) -> Call:
     for shell in ("bash", "powershell", "Bash"):
         if shell in request.tools:
             return Call(shell, {"command": command, "description": "Run a command"})
+    if "exec_command" in request.tools:
+        return Call("exec_command", {"cmd": command})
     raise LookupError(f"the agent offers no shell to run {command!r} in; it offers {_offered(request)}")
 
 

@@ -1,0 +1,149 @@
+"""The permission policy as Codex can keep it: by its sandbox, and by its rules for commands.
+
+The sandbox holds whatever a command is called: what may be written, what may not even be read, and whether the network
+may be used. The rules go by a command's first words, and only Codex's home folder can hold them, so that they are given
+where that folder is Ralph's to write to. A pattern that is to deny something and can be kept in neither way is refused
+at the start rather than passed over.
+"""
+
+import json
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from ralph.errors import UsageError
+from ralph.executors import PermissionPolicy
+
+__all__ = ["DENIED_COMMANDS", "quoted", "require_keepable", "rules", "sandbox_settings"]
+
+DENIED_COMMANDS = (
+    *("git push", "git send-pack", "git subtree push", "git lfs push", "git svn dcommit"),
+    *("git credential", "git credential-store", "git credential-cache", "gh auth", "secret-tool"),
+)
+"""What a command may not begin with in the modes "workspace" and "read-only": pushing and credentials."""
+
+_CREDENTIALS = (
+    *(".ssh", ".aws", ".azure", ".gnupg", ".kube", ".netrc", ".npmrc", ".pypirc", ".git-credentials", ".vault-token"),
+    *(".config/gh", ".config/gcloud", ".config/git/credentials", ".config/github-copilot", ".config/op"),
+    *(".docker/config.json", ".cargo/credentials", ".cargo/credentials.toml", ".gem/credentials", ".password-store"),
+    *(".local/share/keyrings", ".copilot/config.json", "Library/Keychains", ".terraform.d/credentials.tfrc.json"),
+)
+"""In the home folder: what nobody may read or write in the modes "workspace" and "read-only"."""
+
+_PROFILE = "ralph"
+_KEPT_ANYHOW = {"custom-tool", "memory", "hook"}
+"""Codex is given no tools of ours, remembers nothing between sessions, and runs no hooks of a workspace."""
+
+
+def sandbox_settings(
+    policy: PermissionPolicy,
+    workspace: Path,
+    *,
+    network: bool,
+    folders: Iterable[Path] = (),
+    secret: Iterable[Path] = (),
+) -> list[str]:
+    """Codex's settings, `key=value` in TOML, that make its sandbox keep the policy.
+
+    Args:
+        network: whether commands may use it where the policy does not forbid it.
+        folders: what belongs to the workspace and lies elsewhere.
+        secret: what nobody may read.
+    """
+    denied = [(kind, argument) for kind, argument in map(_parsed, policy.deny) if kind in {"read", "write"}]
+    if policy.mode == "approve-all" and not denied:
+        return ['sandbox_mode="danger-full-access"']
+    writing = policy.mode != "read-only" and ("write", "") not in denied
+    places: dict[str, str] = {":root": "write" if policy.mode == "approve-all" and writing else "read"}
+    if writing and policy.mode == "workspace":
+        places |= dict.fromkeys(map(str, [*_temporary(), *folders, *_allowed("write", policy, workspace)]), "write")
+    if policy.mode != "approve-all":
+        opened = {*_allowed("read", policy, workspace), *_allowed("write", policy, workspace)}
+        places |= {str(place): "none" for place in _credentials() if place not in opened}
+    for kind, argument in denied:
+        if argument:
+            places[str(_place(argument, workspace))] = "none" if kind == "read" else "read"
+    places |= dict.fromkeys(map(str, secret), "none")
+    inside = {".": "write", ".git": "write"} if writing else {".": "read"}
+    connected = policy.mode == "approve-all" or (network and writing)
+    return [
+        f'default_permissions="{_PROFILE}"',
+        f'permissions.{_PROFILE}.filesystem={{{_pairs(places)}, ":workspace_roots"={{{_pairs(inside)}}}}}',
+        f"permissions.{_PROFILE}.network.enabled={str(connected).lower()}",
+    ]
+
+
+def rules(policy: PermissionPolicy) -> str:
+    """The rules for commands, in the language of Codex's `.rules` files."""
+    words = [argument for kind, argument in map(_parsed, policy.deny) if kind == "shell"]
+    if policy.mode != "approve-all":
+        words += [each for each in DENIED_COMMANDS if f"shell({each})" not in policy.allow]
+    return "".join(
+        f'prefix_rule(pattern={json.dumps(each.split())}, decision="forbidden", '
+        f'justification="the policy of this run denies it")\n'
+        for each in dict.fromkeys(map(_command, words))
+    )
+
+
+def require_keepable(policy: PermissionPolicy, *, ruled: bool, network: bool) -> None:
+    """Raises `UsageError` for a pattern to deny that Codex cannot keep.
+
+    Args:
+        ruled: whether Codex is given rules for commands.
+        network: as for `sandbox_settings`.
+    """
+    for pattern in policy.deny:
+        kind, argument = _parsed(pattern)
+        if kind == "shell" and not ruled:
+            raise UsageError(
+                f"Codex keeps {pattern!r} by a rule in its home folder, and that is your own.",
+                "Take the pattern out, or use an endpoint or a key: the home folder then goes with the run.",
+            )
+        kept = {
+            "shell": bool(argument) and "*" not in _command(argument),
+            "read": bool(argument) and "*" not in argument,
+            "write": "*" not in argument,
+            "url": policy.mode == "read-only" or (policy.mode == "workspace" and not network),
+            "mcp": ruled,  # a home folder of Ralph's own has no servers
+        }
+        if not kept.get(kind, kind in _KEPT_ANYHOW):
+            raise UsageError(
+                f"Codex has no way to deny {pattern!r}.",
+                "Take the pattern out, or use an executor that keeps every one.",
+            )
+
+
+def quoted(value: str) -> str:
+    """A text as TOML has it."""
+    return json.dumps(value.encode("utf-8", "replace").decode(), ensure_ascii=False).replace("\x7f", "\\u007F")
+
+
+def _pairs(table: Mapping[str, str]) -> str:
+    return ", ".join(f"{quoted(key)}={quoted(value)}" for key, value in table.items())
+
+
+def _temporary() -> Iterator[Path]:
+    yield from dict.fromkeys(Path(place).resolve() for place in (tempfile.gettempdir(), "/tmp"))  # noqa: S108
+
+
+def _credentials() -> Iterator[Path]:
+    return (Path.home() / name for name in _CREDENTIALS)
+
+
+def _allowed(wanted: str, policy: PermissionPolicy, workspace: Path) -> Iterator[Path]:
+    for kind, argument in map(_parsed, policy.allow):
+        if kind == wanted and argument and "*" not in argument:
+            yield _place(argument, workspace)
+
+
+def _place(argument: str, workspace: Path) -> Path:
+    return workspace / Path(argument).expanduser()
+
+
+def _command(argument: str) -> str:
+    return argument.removesuffix(":*").removesuffix(" *")
+
+
+def _parsed(pattern: str) -> tuple[str, str]:
+    kind, _, rest = pattern.strip().partition("(")
+    return kind, rest.removesuffix(")")

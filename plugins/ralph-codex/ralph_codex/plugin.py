@@ -1,0 +1,48 @@
+"""The plug-in: what Ralph is told of Codex. Nothing of it is loaded before it is asked for."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ralph.plugins import ExecutorKind, ExecutorMaterials, hookimpl
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from ralph_codex.executor import CodexExecutor
+
+__all__ = ["ralph_executors", "ralph_settings"]
+
+
+@hookimpl
+def ralph_settings() -> "type[BaseModel]":
+    from ralph_codex.settings import CodexSettings
+
+    return CodexSettings
+
+
+@hookimpl
+def ralph_executors() -> Iterator[ExecutorKind]:
+    yield ExecutorKind(name="codex", about="OpenAI's Codex, through its command line", build=build)
+
+
+def build(materials: ExecutorMaterials) -> "CodexExecutor":
+    """The executor for a run's settings."""
+    from ralph.executors import PermissionPolicy
+    from ralph_codex.executor import CodexExecutor
+    from ralph_codex.settings import CodexSettings
+
+    common = materials.settings
+    own = materials.own if isinstance(materials.own, CodexSettings) else CodexSettings()
+    return CodexExecutor(
+        own.program,
+        model=common.model,
+        base_url=common.base_url,
+        api_key=common.api_key.get_secret_value() if common.api_key else None,
+        headers=common.headers,
+        permissions=PermissionPolicy.named(common.permission, allow=common.allow, deny=common.deny),
+        confinement=materials.confinement,
+        home=own.home,
+        network=own.network,
+        retries=own.retries,
+        progress=materials.progress,
+    )

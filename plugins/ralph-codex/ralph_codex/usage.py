@@ -1,0 +1,110 @@
+"""What a turn used, read from the session's own log while the turn goes on.
+
+What Codex prints at a turn's end is the whole session's usage, and of a turn that fails or is cut short it prints none.
+The log, `sessions/…/rollout-…-ID.jsonl` in its home folder, has the session's total after each answer of the model.
+"""
+
+import os
+import stat
+from pathlib import Path
+from uuid import UUID
+
+from ralph import Usage
+from ralph.executors import JsonLines
+from ralph_codex.wire import Event, mapping, whole
+
+__all__ = ["Meter", "session_log"]
+
+_CHUNK = 1 << 20
+_MOST = 256 << 20
+"""Bytes of a log that are read at all."""
+
+
+def session_log(home: Path, session_id: str) -> Path | None:
+    """The log of a session; None where Codex does not know it, and it cannot be taken up."""
+    try:
+        known = UUID(session_id)
+        return next(home.glob(f"sessions/*/*/*/rollout-*-{known}.jsonl"), None)
+    except (ValueError, OSError):
+        return None
+
+
+class Meter:
+    """Measures one turn.
+
+    Args:
+        log: that of the session which is taken up; None for a fresh one.
+    """
+
+    def __init__(self, home: Path, log: Path | None) -> None:
+        self._home, self._log, self._session = home, log, ""
+        self._lines = JsonLines()
+        self._read = 0
+        self._total = Usage(input_tokens=0, output_tokens=0, cache_read_tokens=0)
+        if log:
+            self.more()
+
+    def begun(self, session_id: str) -> None:
+        """Codex has said which session it is; its log comes a moment later."""
+        self._session = session_id
+
+    def more(self) -> Usage:
+        """What was used since it was last asked."""
+        before, calls = self._total, 0
+        for line in self._lines_since():
+            payload = mapping(line.get("payload"))
+            if line.get("type") == "token_usage_record":
+                calls += 1
+            elif payload.get("type") == "token_count" and (
+                total := mapping(payload.get("info")).get("total_token_usage")
+            ):
+                self._total = _counted(mapping(total))
+        used = _beyond(self._total, before)
+        return used.model_copy(update={"model_calls": calls}) if calls else used
+
+    def rest(self, told: Event) -> Usage:
+        """What is left of the session's total as Codex tells it at the end of a turn."""
+        before, self._total = self._total, _counted(told)
+        return _beyond(self._total, before)
+
+    def _lines_since(self) -> list[Event]:
+        self._log = self._log or session_log(self._home, self._session)
+        if not self._log:
+            return []
+        found: list[Event] = []
+        try:
+            # The agent could have put anything in its place: a link, a pipe.
+            number = os.open(self._log, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+            with open(number, "rb") as file:  # noqa: PTH123 - it is a descriptor
+                if not stat.S_ISREG(os.fstat(number).st_mode):
+                    return []
+                file.seek(self._read)
+                while self._read < _MOST and (chunk := file.read(_CHUNK)):
+                    self._read += len(chunk)
+                    found += [line for line in self._lines.feed(chunk) if isinstance(line, dict)]
+        except OSError:
+            return found
+        return found
+
+
+def _counted(total: Event) -> Usage:
+    return Usage(
+        input_tokens=whole(total.get("input_tokens")) or 0,
+        output_tokens=whole(total.get("output_tokens")) or 0,
+        cache_read_tokens=whole(total.get("cached_input_tokens")) or 0,
+    )
+
+
+def _beyond(total: Usage, before: Usage) -> Usage:
+    """What came on top; nothing at all is an empty usage, for then nothing was measured."""
+    if total == before:
+        return Usage()
+    return Usage(
+        input_tokens=_rest(total.input_tokens, before.input_tokens),
+        output_tokens=_rest(total.output_tokens, before.output_tokens),
+        cache_read_tokens=_rest(total.cache_read_tokens, before.cache_read_tokens),
+    )
+
+
+def _rest(total: int | None, before: int | None) -> int:
+    return max(0, (total or 0) - (before or 0))
