@@ -27,6 +27,7 @@ def show(*, directory: Folder = Path(), as_json: AsJson = False) -> None:
     import json
 
     from ralph.cli.assemble import frozen_settings, redactor_for
+    from ralph.cli.plugged import load_plugins
     from ralph.cli.settings import own_sources, read_settings, user_file, workspace_folder
     from ralph.cli.tell import console, print_json, print_table
     from ralph.cli.trust import is_trusted
@@ -34,7 +35,8 @@ def show(*, directory: Folder = Path(), as_json: AsJson = False) -> None:
 
     folder = workspace_folder(directory)
     found = read_settings(folder, own="shown")
-    values = frozen_settings(found.settings, redactor_for(found.settings))
+    plugins = load_plugins(found, folder)
+    values = frozen_settings(found.settings, redactor_for(found.settings, plugins), plugins)
     rows = [(key, value, _origin(key, found.origins)) for key, value in _leaves(found.settings, values)]
     untrusted = [source.name for source in own_sources(folder) if not is_trusted(source)]
     if as_json:

@@ -12,6 +12,7 @@ from ralph.cli.options import AsJson, Folder
 if TYPE_CHECKING:
     from ralph.config import Settings
     from ralph.executors.findings import Finding
+    from ralph.plugins import Plugins
 
 __all__ = ["app"]
 
@@ -50,16 +51,19 @@ def _exit_code(found: "Sequence[Finding]") -> int:
 
 
 async def _all_findings(folder: Path) -> "list[Finding]":
+    from ralph.cli.plugged import load_plugins
     from ralph.cli.settings import read_settings
     from ralph.config import Settings
     from ralph.errors import RalphError
     from ralph.executors.findings import Finding, findings
+    from ralph.plugins import Plugins
 
     problems: list[Finding] = []
     try:
-        settings = read_settings(folder, own="trusted").settings
+        found = read_settings(folder, own="trusted")
+        settings, plugins = found.settings, load_plugins(found, folder)
     except RalphError as error:
-        settings = Settings()
+        settings, plugins = Settings(), Plugins()
         problems.append(Finding("settings", ok=False, detail=error.problem, remedy=error.remedy))
     own = settings.executor
     named = Path(own.cli_path) if own.cli_path and own.cli_mode == "prompt" else None
@@ -69,9 +73,10 @@ async def _all_findings(folder: Path) -> "list[Finding]":
         seen.append(await _endpoint(own.base_url))
     return [
         *seen,
-        *_executor(settings),
+        *_executor(settings, plugins),
+        *_plugins(plugins),
         *await _sandbox(settings, folder),
-        *await _store(settings),
+        *await _store(settings, plugins),
         *_workspace(folder, settings),
         *problems,
     ]
@@ -90,17 +95,26 @@ async def _endpoint(url: str) -> "Finding":
     return Finding("endpoint", ok=True, detail=Redactor()(url))
 
 
-def _executor(settings: "Settings") -> "list[Finding]":
+def _executor(settings: "Settings", plugins: "Plugins") -> "list[Finding]":
     """Whether the executor that the settings name can be put together from them."""
     from ralph.cli.assemble import executor_for
     from ralph.errors import RalphError
     from ralph.executors.findings import Finding
 
     try:
-        executor_for(settings.executor)
+        executor_for(settings.executor, plugins=plugins)
     except RalphError as error:
         return [Finding("executor", ok=False, detail=error.problem, remedy=error.remedy)]
     return []
+
+
+def _plugins(plugins: "Plugins") -> "list[Finding]":
+    """What is wrong with plug-ins; a run goes on without those that fail, but not where two are at odds."""
+    from ralph.executors.findings import Finding
+
+    remedy = "`ralph plugins` lists them; RALPH_PLUGINS=off leaves them all out."
+    told = [*map(str, plugins.conflicts()), *plugins.problems]
+    return [Finding("plugins", ok=False, detail=text, remedy=remedy) for text in told]
 
 
 async def _sandbox(settings: "Settings", folder: Path) -> "list[Finding]":
@@ -118,15 +132,16 @@ async def _sandbox(settings: "Settings", folder: Path) -> "list[Finding]":
     return [Finding("sandbox", ok=True, detail=f"{settings.sandbox.kind}, network: {settings.sandbox.network}")]
 
 
-async def _store(settings: "Settings") -> "list[Finding]":
+async def _store(settings: "Settings", plugins: "Plugins") -> "list[Finding]":
     from ralph.errors import RalphError
     from ralph.executors.findings import Finding
+    from ralph.plugins.stores import open_store
     from ralph.redact import Redactor
-    from ralph.store import default_path, open_store
+    from ralph.store import default_path
 
     place = Redactor()(settings.store) if settings.store else str(default_path())
     try:
-        async with open_store(settings.store) as store:
+        async with open_store(settings.store, plugins) as store:
             health = await store.check()
     except RalphError as error:
         return [Finding("store", ok=False, detail=error.problem, remedy=error.remedy)]

@@ -60,10 +60,12 @@ async def _export(name: str, store: str | None, file: BinaryIO) -> None:
 
 async def _import(file: BinaryIO, store: str | None) -> "RunRecord":
     from ralph.cli.place import stated_store
-    from ralph.store import open_store
+    from ralph.cli.plugged import plugins_of
+    from ralph.plugins.stores import open_store
     from ralph.store.exchange import imported
 
-    async with open_store(stated_store(store, Path.cwd())) as opened:
+    here = Path.cwd()
+    async with open_store(stated_store(store, here), lambda: plugins_of(here)) as opened:
         return await imported(opened, file)
 
 

@@ -8,11 +8,14 @@ from pathlib import Path
 import psutil
 
 from ralph.cli.place import stated_store
+from ralph.cli.plugged import plugins_of
 from ralph.errors import UsageError
 from ralph.ownership import has_died, is_here
+from ralph.plugins.stores import is_foreign, open_store
 from ralph.process_tree import lives
 from ralph.record import RunRecord
-from ralph.store import Store, file_of, open_store
+from ralph.store import Store, file_of
+from ralph.store.memory import MemoryStore
 
 __all__ = ["find_run", "is_alive", "opened_store", "state_of", "where"]
 
@@ -23,9 +26,11 @@ async def opened_store(name: str | None, folder: Path | None = None) -> AsyncGen
 
     One that is not there yet is not made by looking into it: an empty one stands for it.
     """
-    place = stated_store(name, folder or Path.cwd())
-    store, path = open_store(place), file_of(place)
-    async with store if path is None or _exists(path) else open_store("memory:") as opened:
+    here = folder or Path.cwd()
+    place = stated_store(name, here)
+    store = open_store(place, lambda: plugins_of(here))
+    path = None if is_foreign(place) else file_of(place)
+    async with store if path is None or _exists(path) else MemoryStore() as opened:
         yield opened
 
 

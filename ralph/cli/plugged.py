@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ralph.config import SettingsFound
     from ralph.plugins import Command, Plugins
 
-__all__ = ["are_off", "command_app", "command_names", "load_plugins", "plugin_settings"]
+__all__ = ["are_off", "command_app", "command_names", "load_plugins", "plugin_settings", "plugins_of"]
 
 _DEFAULT = ".ralph/plugin.py"
 
@@ -55,7 +55,7 @@ def plugin_settings(name: str, folder: Path | None = None) -> "BaseModel | None"
     Raises:
         SettingError: they will not do, or one that is needed is missing.
     """
-    plugins = _of_folder(folder or Path.cwd())
+    plugins = plugins_of(folder or Path.cwd())
     plugin = next((each for each in plugins.all if each.name == name and not each.built_in), None)
     if plugin is None:
         raise UsageError(f"The plug-in {name!r} is not loaded.", "`ralph plugins` tells why.")
@@ -94,13 +94,14 @@ def command_app(name: str) -> Any:
 
 def _commands() -> "dict[str, Command]":
     try:
-        offers = _of_folder(Path.cwd()).named("ralph_commands")
+        offers = plugins_of(Path.cwd()).named("ralph_commands")
     except RalphError:
         return {}
     return {name: offer.thing for name, offer in offers.items()}
 
 
-def _of_folder(folder: Path) -> "Plugins":
+def plugins_of(folder: Path) -> "Plugins":
+    """The plug-ins that count in a folder for what is no run; what needs consent and has none is left out."""
     from ralph.cli.settings import read_settings
 
     return load_plugins(read_settings(folder, own="trusted"), folder)

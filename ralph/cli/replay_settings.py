@@ -3,17 +3,31 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from ralph.analysis import Keyword
 from ralph.cli.frozen import frozen
+from ralph.cli.plugged import load_plugins
 from ralph.cli.settings import read_settings
 from ralph.config import SettingsFound, Source, load_settings
 from ralph.errors import SettingError
 from ralph.limits import Limits
+from ralph.plugins import parts
+from ralph.plugins.guards import analyzer_with
 from ralph.record import RunRecord
 from ralph.replay import Judging
 
 __all__ = ["judgings", "unheard"]
 
-_JUDGED_BY = {"breaker", "decision", "keywords", "limits", "preset", "promise", "status_fields", "strategy"}
+_JUDGED_BY = {
+    "analyzers",
+    "breaker",
+    "decision",
+    "keywords",
+    "limits",
+    "preset",
+    "promise",
+    "status_fields",
+    "strategy",
+}
 
 
 def judgings(wish: Source, run: RunRecord | None = None, *, compare: bool = False) -> list[Judging]:
@@ -46,7 +60,17 @@ def _judging(found: SettingsFound) -> Judging:
     limits = Limits(**found.settings.limits.model_dump())
     if "limits.max_iterations" not in found.origins:
         limits = limits.model_copy(update={"max_iterations": None})
-    return Judging.by(found.settings, limits=limits)
+    settings, plugins = found.settings, load_plugins(found, Path.cwd())
+    plugins.require_sound()
+    analyzer = analyzer_with(
+        plugins,
+        [Keyword(**keyword.model_dump()) for keyword in settings.keywords],
+        further={name: parts.analyzer(plugins, name) for name in settings.analyzers},
+        no_progress=settings.breaker_settings().no_progress,
+    )
+    strategy = parts.strategy(plugins, settings.strategy)
+    fields = tuple(plugins.status_fields)
+    return Judging.by(settings, limits=limits, strategy=strategy, analyzer=analyzer, fields=fields)
 
 
 def _frozen(run: RunRecord) -> Source | None:

@@ -57,9 +57,16 @@ def from_file(path: Path, content: bytes) -> Plugin:
 
 def of_object(given: object) -> Plugin:
     """A module or an object in a program; its name is `name`, or that of its module or class."""
-    module = isinstance(given, ModuleType)
-    named: object = given.__name__ if module else getattr(given, "name", "")
-    name = named if isinstance(named, str) and named else type(given).__name__
+    module = issubclass(type(given), ModuleType)
+    name = _name(given, "__name__" if module else "name") or type(given).__name__
     plugin = Plugin(name, f"module {name}" if module else f"object of {type(given).__module__}")
     plugin.load(lambda: given)
     return plugin
+
+
+def _name(given: object, attribute: str) -> str:
+    try:
+        name: object = getattr(given, attribute, "")
+    except Exception:  # noqa: BLE001 - anything may come from foreign code
+        return ""
+    return name if isinstance(name, str) else ""

@@ -177,9 +177,17 @@ class Plugins:
         callers = self._manager.get_hookcallers(plugin.implementation) or ()
         return {caller.name for caller in callers}
 
+    def _takes_settings(self, plugin: Plugin, hook: str) -> bool:
+        """Whether a plug-in's hook asks for its own settings, without which it can give nothing."""
+        caller = getattr(self._manager.hook, hook)
+        mine = (each for each in caller.get_hookimpls() if each.plugin is plugin.implementation)
+        return any("settings" in each.argnames for each in mine)
+
     def _asked(self, plugin: Plugin, hook: str) -> list[object]:
         """The sound things that one plug-in gives to a hook."""
         if plugin.implementation is None or hook not in self._hooks_of(plugin):
+            return []
+        if plugin.lacks and self._takes_settings(plugin, hook):
             return []
         given = self._call(plugin, hook, settings=plugin.own)
         try:

@@ -62,13 +62,17 @@ class Plugin:
             _logger.debug("the plug-in %s cannot be loaded", self.name, exc_info=True)
             self.problems.append(f"It cannot be loaded: {failure(error)}.")
             return
-        version: object = getattr(loaded, "RALPH_API", API_VERSION)
+        try:
+            version: object = getattr(loaded, "RALPH_API", API_VERSION)
+        except Exception as error:  # noqa: BLE001 - anything may come from foreign code
+            self.problems.append(f"It cannot be read: {failure(error)}.")
+            return
         if version != API_VERSION:
             self.problems.append(
                 f"It is made for version {printable(str(version), 40)} of the hooks, and these are version "
                 f"{API_VERSION}: another release of it, or of Ralph, may fit."
             )
-        elif isinstance(loaded, type):
+        elif issubclass(type(loaded), type):
             self.problems.append("It is a class: name an instance of it, or a module.")
         else:
             self.implementation = loaded

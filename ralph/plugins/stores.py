@@ -5,9 +5,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ralph import store
-from ralph.plugins.loaded import Plugins
 
 if TYPE_CHECKING:
+    from ralph.plugins.loaded import Plugins
     from ralph.store.base import Store
 
 __all__ = ["is_foreign", "open_store"]
@@ -33,7 +33,7 @@ def open_store(url: str | None, plugins: "Plugins | Callable[[], Plugins]") -> "
     """
     if url is None or not is_foreign(url):
         return store.open_store(url)
-    from ralph.plugins import parts
+    from ralph.plugins import Plugins, parts
 
     loaded = plugins if isinstance(plugins, Plugins) else plugins()
     if url.partition(":")[0] not in loaded.named("ralph_stores"):

@@ -37,20 +37,30 @@ class Judging:
     promise: str | None = None
 
     @classmethod
-    def by(cls, settings: Settings, *, limits: Limits | None = None) -> Self:
+    def by(
+        cls,
+        settings: Settings,
+        *,
+        limits: Limits | None = None,
+        strategy: Strategy | None = None,
+        analyzer: Analyzer | None = None,
+        fields: tuple[StatusField, ...] = (),
+    ) -> Self:
         """As a run with these settings would judge. Raises `UsageError` for a strategy or a field that will not do.
 
         Args:
             limits: others than those of the settings.
+            strategy, analyzer: others than the settings name, such as a plug-in's.
+            fields: further status fields.
         """
         limits = Limits(**settings.limits.model_dump()) if limits is None else limits
         breaker = CircuitBreaker(settings.breaker_settings())
         keywords = [Keyword(**keyword.model_dump()) for keyword in settings.keywords]
         return cls(
             Rules(breaker, limits, settings.decision),
-            strategy_named(settings.strategy),
-            ResponseAnalyzer(keywords, no_progress=breaker.settings.no_progress),
-            tuple(StatusField(**field.model_dump()) for field in settings.status_fields),
+            strategy or strategy_named(settings.strategy),
+            analyzer or ResponseAnalyzer(keywords, no_progress=breaker.settings.no_progress),
+            (*(StatusField(**field.model_dump()) for field in settings.status_fields), *fields),
             settings.promise,
         )
 
