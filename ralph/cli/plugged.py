@@ -70,10 +70,8 @@ def command_names() -> list[str]:
 
 
 def command_app(name: str) -> Any:
-    """The `typer.Typer` of a plug-in's command; None where there is no such command.
-
-    Raises:
-        PluginError: there is one, and it cannot be loaded.
+    """The `typer.Typer` of a plug-in's command; None where there is no such command. One that cannot be loaded says so
+    when it is called, and stands in the help of all nonetheless.
     """
     from importlib import import_module
 
@@ -88,8 +86,22 @@ def command_app(name: str) -> Any:
             return command.app()
         module, _, attribute = command.app.partition(":")
         return getattr(import_module(module), attribute or "app")
-    except Exception as error:
-        raise PluginError(f"The command {name!r} cannot be loaded: {failure(error)}.", "Mend the plug-in.") from error
+    except Exception as error:  # noqa: BLE001 - anything may come from foreign code
+        problem = f"The command {name!r} cannot be loaded: {failure(error)}."
+        return _raising(PluginError(problem, "Mend the plug-in."), command.about)
+
+
+def _raising(error: RalphError, about: str) -> Any:
+    """A command that is nothing but an error."""
+    import typer
+
+    app = typer.Typer(add_completion=False)
+
+    @app.command(help=about, context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
+    def fail() -> None:  # pyright: ignore[reportUnusedFunction]
+        raise error
+
+    return app
 
 
 def _commands() -> "dict[str, Command]":

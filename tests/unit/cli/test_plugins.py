@@ -1,0 +1,334 @@
+"""`ralph plugins`, the switches, the workspace's own file, and runs with plug-ins that are broken."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Install = Callable[..., None]
+
+ECHO = """
+    from pydantic import BaseModel, SecretStr
+    from ralph import Completed, Executor
+    from ralph.plugins import ExecutorKind, hookimpl
+
+    DONE = "\\n---RALPH_STATUS---\\nEXIT_SIGNAL: true\\nREASON: all there\\n---END_RALPH_STATUS---\\n"
+
+
+    class Settings(BaseModel):
+        greeting: str = "Hello."
+        token: SecretStr = SecretStr("")
+
+
+    class Echo(Executor):
+        name = "echo"
+
+        def __init__(self, greeting):
+            self.greeting = greeting
+
+        async def execute(self, prompt, turn):
+            (turn.workspace / "greeting.txt").write_text(self.greeting)
+            return turn.transcript.finish(Completed(), text=self.greeting + DONE)
+
+
+    @hookimpl
+    def ralph_settings():
+        return Settings
+
+
+    @hookimpl
+    def ralph_executors():
+        yield ExecutorKind("echo", "greets", lambda materials: Echo(materials.own.greeting))
+"""
+
+BROKEN_OBSERVER = """
+    from ralph import Hooks
+    from ralph.plugins import PromptPart, hookimpl
+
+
+    class Broken(Hooks):
+        async def on_event(self, event):
+            raise RuntimeError("no more ink")
+
+
+    @hookimpl
+    def ralph_observers():
+        yield Broken()
+
+
+    @hookimpl
+    def ralph_prompt_parts():
+        yield PromptPart("nothing", "fails", lambda moment: 1 / 0)
+
+
+    @hookimpl
+    def ralph_keywords():
+        raise RuntimeError("a keyword is missing")
+"""
+
+LOCAL = """
+from ralph import Keyword
+from ralph.plugins import hookimpl
+
+
+@hookimpl
+def ralph_keywords():
+    yield Keyword(text="mission accomplished")
+"""
+
+RUN = ("run", "Greet.", "--executor", "echo", "--verify", "none", "--store", "memory:", "--max-iterations", "3")
+
+
+def listed(ralph: Callable[..., Any], *words: str) -> dict[str, Any]:
+    ended = ralph("plugins", "--json", *words)
+    assert (ended.code, ended.err) == (0, "")
+    told = json.loads(ended.out)
+    return {**told, "plugins": {each["name"]: each for each in told["plugins"] if not each["built_in"]}}
+
+
+def write_local(workspace: Path, code: str = LOCAL) -> Path:
+    path = workspace / ".ralph" / "plugin.py"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(code)
+    return path
+
+
+def test_they_are_listed_with_what_they_add_and_what_is_wrong(ralph: Callable[..., Any], install: Install) -> None:
+    install("echo", ECHO)
+    install("broken", "raise RuntimeError('a library is missing')")
+    told = listed(ralph)
+    assert told["plugins"]["echo"] == {
+        "name": "echo",
+        "version": "1.2",
+        "distribution": "ralph-echo",
+        "from": "ralph_echo",
+        "built_in": False,
+        "loaded": True,
+        "adds": {"executors": ["echo"]},
+        "settings": ["greeting", "token"],
+        "lacks": "",
+        "problems": [],
+    }
+    assert told["plugins"]["broken"]["problems"] == ["It cannot be loaded: RuntimeError: a library is missing."]
+    assert (told["conflicts"], told["off"]) == ([], False)
+    shown = ralph("plugins")
+    assert "executors: echo" in shown.out
+    assert "The plug-in 'broken' (ralph-broken 1.2): It cannot be loaded" in shown.out
+
+
+def test_two_of_one_name_are_listed_and_stop_a_run_before_it_begins(
+    ralph: Callable[..., Any], install: Install
+) -> None:
+    install("echo", ECHO)
+    install("other", ECHO)
+    assert len(listed(ralph)["conflicts"]) == 1
+    ended = ralph(*RUN)
+    assert ended.code == 2
+    assert "'echo' (ralph-echo 1.2)" in ended.err
+    assert "'other' (ralph-other 1.2)" in ended.err
+
+
+def test_a_run_uses_a_plugins_executor_with_its_own_settings(
+    ralph: Callable[..., Any], install: Install, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install("echo", ECHO)
+    assert ralph(*RUN).code == 0
+    assert (workspace / "greeting.txt").read_text() == "Hello."
+    monkeypatch.setenv("RALPH_PLUGINS__ECHO__GREETING", "Good evening.")
+    assert ralph(*RUN).code == 0
+    assert (workspace / "greeting.txt").read_text() == "Good evening."
+    monkeypatch.setenv("RALPH_PLUGINS__ECHO__GREETNG", "x")
+    ended = ralph(*RUN)
+    assert ended.code == 2
+    assert "the environment: plugins.echo.greetng: there is no such setting. Did you mean 'greeting'?" in ended.err
+
+
+def test_a_plugins_secret_is_masked_wherever_settings_are_shown(
+    ralph: Callable[..., Any], install: Install, workspace: Path, home: Path
+) -> None:
+    install("echo", ECHO)
+    place = home / "config" / "ralph" / "ralph.toml"
+    place.parent.mkdir(parents=True)
+    place.write_text('[plugins.echo]\ngreeting = "Hi."\ntoken = "an-open-secret"\n')
+    shown = ralph("config", "show", "--json")
+    assert "an-open-secret" not in shown.out + shown.err
+    assert json.loads(shown.out)["settings"]["plugins"]["value"]["echo"]["greeting"] == "Hi."
+
+
+def test_a_workspace_cannot_set_up_plugins_without_consent(
+    ralph: Callable[..., Any], install: Install, workspace: Path
+) -> None:
+    install("echo", ECHO)
+    (workspace / "ralph.toml").write_text('[plugins.echo]\ngreeting = "Hi."\n')
+    ended = ralph(*RUN)
+    assert ended.code == 2
+    assert "sets plugins" in ended.err
+    assert ralph(*RUN, "--trust").code == 0
+
+
+def test_plugins_that_raise_everywhere_leave_a_run_completed_and_a_clear_report(
+    ralph: Callable[..., Any], install: Install
+) -> None:
+    install("echo", ECHO)
+    install("raises", "raise RuntimeError('a library is missing')")
+    install("observer", BROKEN_OBSERVER)
+    ended = ralph(*RUN, "--display", "json")
+    assert ended.code == 0
+    events = [json.loads(line) for line in ended.out.splitlines()]
+    assert events[-1]["stop_reason"] == "completed"
+    told = " ".join(event["text"] for event in events if event["type"] == "diagnosed")
+    assert "The plug-in 'raises' (ralph-raises 1.2): It cannot be loaded: RuntimeError: a library is missing." in told
+    assert "'observer' (ralph-observer 1.2): ralph_keywords failed: RuntimeError: a keyword is missing." in told
+    assert "The prompt part nothing failed: ZeroDivisionError" in told
+    assert "The hook Broken.on_event failed (RuntimeError); the run goes on without it." in told
+
+
+@pytest.mark.parametrize("off", ["flag", "variable"])
+def test_all_plugins_can_be_turned_off(
+    ralph: Callable[..., Any], install: Install, monkeypatch: pytest.MonkeyPatch, off: str
+) -> None:
+    install("echo", "raise SystemExit('imported')")
+    monkeypatch.setenv("RALPH_PLUGINS", "off" if off == "variable" else "on")
+    ended = ralph(*RUN, *(["--no-plugins"] if off == "flag" else []))
+    assert ended.code == 2
+    assert ended.err == "ralph: There is no executor called 'echo'. Known: copilot, copilot-cli, copilot-sdk.\n"
+
+
+def test_the_listing_says_that_they_are_off(
+    ralph: Callable[..., Any], install: Install, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install("echo", ECHO)
+    monkeypatch.setenv("RALPH_PLUGINS", "OFF")
+    assert (listed(ralph)["plugins"], listed(ralph)["off"]) == ({}, True)
+    monkeypatch.setenv("RALPH_PLUGINS", "none")
+    assert ralph("plugins").err.startswith("ralph: the environment: RALPH_PLUGINS: it is `off` or `on`.")
+
+
+class TestLocalFile:
+    def test_it_is_off_until_somebody_agrees_and_again_when_it_changes(
+        self, ralph: Callable[..., Any], workspace: Path, install: Install
+    ) -> None:
+        install("echo", ECHO)
+        path = write_local(workspace)
+        ended = ralph(*RUN)
+        assert ended.code == 0
+        assert "is a plug-in that nobody has agreed to, so it is left out; --trust agrees to it." in ended.err
+        assert "local" not in listed(ralph)["plugins"]
+        assert ralph(*RUN, "--trust").code == 0
+        local = listed(ralph)["plugins"]["local"]
+        assert (local["from"], local["adds"]) == (str(path), {"keywords": ["mission accomplished"]})
+        write_local(workspace, f"{LOCAL}\n# changed\n")
+        assert "local" not in listed(ralph)["plugins"]
+
+    def test_a_setting_names_another_one(
+        self, ralph: Callable[..., Any], workspace: Path, install: Install, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        install("echo", ECHO)
+        (workspace / "mine.py").write_text(LOCAL)
+        monkeypatch.setenv("RALPH_PLUGIN_FILE", "mine.py")
+        assert ralph(*RUN, "--trust").code == 0
+        assert listed(ralph)["plugins"]["local"]["from"] == str(workspace / "mine.py")
+        monkeypatch.setenv("RALPH_PLUGIN_FILE", "none.py")
+        assert "is not there. Correct `plugin_file`" in ralph("plugins").err
+
+    @pytest.mark.parametrize("hostile", ["link", "folder", "large"])
+    def test_what_is_no_plain_small_file_is_not_read(
+        self, ralph: Callable[..., Any], workspace: Path, hostile: str
+    ) -> None:
+        path = workspace / ".ralph" / "plugin.py"
+        path.parent.mkdir()
+        if hostile == "link":
+            path.symlink_to("/etc/hostname")
+        elif hostile == "folder":
+            path.mkdir()
+        else:
+            path.write_text("#" * 1_000_001)
+        ended = ralph("plugins")
+        assert ended.code == 2
+        assert str(path) in ended.err
+
+
+class TestCommands:
+    GREET = """
+        import typer
+        from ralph.plugins import Command, hookimpl
+
+
+        @hookimpl
+        def ralph_commands():
+            yield Command("greet", "Greets.", "ralph_greeting:app")
+            yield Command("lost", "Is not there.", "no_such_module:app")
+
+
+        app = typer.Typer()
+
+
+        @app.command()
+        def greet(name: str) -> None:
+            '''Greets somebody.'''
+            typer.echo(f"Hello, {name}!")
+    """
+
+    def test_a_plugin_brings_a_command(self, ralph: Callable[..., Any], install: Install) -> None:
+        install("greeting", self.GREET)
+        assert ralph("greet", "Ada").out == "Hello, Ada!\n"
+        assert "greet" in ralph("--help").out
+
+    def test_one_that_cannot_be_loaded_says_so_and_hides_no_other(
+        self, ralph: Callable[..., Any], install: Install
+    ) -> None:
+        install("greeting", self.GREET)
+        ended = ralph("lost")
+        assert ended.code == 2
+        assert "The command 'lost' cannot be loaded: ModuleNotFoundError" in ended.err
+        assert ralph("--help").code == 0
+
+
+def test_an_analyzer_beside_the_built_in_one_holds_a_completion_back(
+    ralph: Callable[..., Any], install: Install, workspace: Path
+) -> None:
+    install("echo", ECHO)
+    install(
+        "brevity",
+        """
+        from ralph import Analysis
+        from ralph.analysis import Opinion
+        from ralph.plugins import AnalyzerKind, hookimpl
+
+
+        class Measured(Analysis, frozen=True):
+            words: int = 0
+
+
+        class Brevity:
+            def analyze(self, output, status, context):
+                short = context.iteration < 3
+                opinion = Opinion(on_completion="holds_back" if short else "", reason="too few words")
+                return Measured(words=len(output.text.split()), opinion=opinion)
+
+
+        @hookimpl
+        def ralph_analyzers():
+            yield AnalyzerKind("brevity", "counts words", lambda settings: Brevity())
+        """,
+    )
+    ended = ralph(*RUN, "--analyzer", "brevity", "--display", "json")
+    assert ended.code == 0
+    events = [json.loads(line) for line in ended.out.splitlines()]
+    finished = [event for event in events if event["type"] == "iteration_finished"]
+    assert [event["decision"]["kind"] for event in finished] == ["continue", "continue", "complete"]
+    further = finished[0]["analysis"]["further"]["brevity"]
+    assert (further["words"], further["opinion"]["reason"]) == (8, "too few words")
+    assert "the analyzer brevity holds it back: too few words" in finished[0]["decision"]["feedback"]
+    assert "There is no analyzer called 'brevty'" in ralph(*RUN, "--analyzer", "brevty").err
+
+
+def test_an_executor_that_is_none_is_an_error_that_names_its_plugin(
+    ralph: Callable[..., Any], install: Install
+) -> None:
+    install("echo", ECHO.replace("Echo(materials.own.greeting)", "materials.own.greting"))
+    ended = ralph(*RUN)
+    assert ended.code == 2
+    assert "The executor 'echo' of the plug-in 'echo' (ralph-echo 1.2) could not be made: AttributeError" in ended.err
