@@ -105,10 +105,13 @@ class BareCommits:
         seq, events = self._store.execute(
             "SELECT max(seq), sum(length(body)) FROM events WHERE run_id = ? AND seq > ?", (self._run, self._seq)
         ).fetchone()
-        record = self._store.execute(
-            "SELECT length(record) FROM iterations WHERE run_id = ? AND number = ?", (self._run, number - 1)
-        ).fetchone()
-        size = (events or 0) + (record[0] if record else 0)
+        rows = [
+            self._store.execute(
+                f"SELECT length({column}) FROM {table} WHERE run_id = ? AND number = ?", (self._run, number - 1)
+            ).fetchone()
+            for table, column in (("iterations", "record"), ("traces", "body"))
+        ]
+        size = (events or 0) + sum(row[0] for row in rows if row)
         self._seq = seq or self._seq
         began = perf_counter()
         self._copy.execute("BEGIN IMMEDIATE")
