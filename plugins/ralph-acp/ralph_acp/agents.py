@@ -7,13 +7,16 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.errors import ExecutorUnavailableError
 
-__all__ = ["AGENTS", "Agent", "Copilot", "Endpoint", "Gemini", "OpenCode", "filled"]
+__all__ = ["AGENTS", "Agent", "Copilot", "Endpoint", "Gemini", "OpenCode", "Progress", "filled"]
+
+Progress = Callable[[str, int, int | None], None]
+"""Told `(step, done_bytes, total_bytes)` of a download; a total of None is not known."""
 
 _NO_KEY = "ralph-local-no-key"
 """Copilot hides the key wherever it occurs in what it says, so that it must not be a short word."""
@@ -80,7 +83,7 @@ class Agent:
         """Seconds that the provider asked to wait at the last rate limit, where the agent keeps that to itself."""
         return None
 
-    async def found(self, progress: object = None) -> list[str]:
+    async def found(self, progress: Progress | None = None) -> list[str]:
         """The program with its arguments.
 
         Raises:
@@ -100,12 +103,12 @@ class Copilot(Agent):
     logins = ("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN")
     counts = True
     fails_silently = True
-    notices = ("Info: ", "Error: ", "Warning: ")
+    notices = ("Info: ",)
 
-    async def found(self, progress: object = None) -> list[str]:
+    async def found(self, progress: Progress | None = None) -> list[str]:
         from ralph.executors.provision import provide_cli
 
-        cli = await provide_cli(progress=progress if callable(progress) else None)
+        cli = await provide_cli(progress=progress)
         return [str(cli.path), *self.arguments]
 
     def command(self, endpoint: Endpoint, home: Path | None, *, read_only: bool) -> list[str]:
@@ -156,14 +159,10 @@ class OpenCode(Agent):
 
     def environment(self, endpoint: Endpoint, home: Path | None, *, read_only: bool) -> dict[str, str]:
         asked = "deny" if read_only else "ask"
-        config: dict[str, object] = {
-            "autoupdate": False,
-            "share": "disabled",
-            "permission": {
-                **{"edit": asked, "bash": asked, "webfetch": asked, "external_directory": "ask", "doom_loop": "deny"},
-                **({"task": "deny", "websearch": "deny"} if read_only else {}),
-            },
-        }
+        permission = dict.fromkeys(("edit", "bash", "webfetch"), asked) | {"external_directory": "ask"}
+        if read_only:
+            permission |= {"task": "deny", "websearch": "deny"}
+        config: dict[str, object] = {"autoupdate": False, "share": "disabled", "permission": permission}
         if endpoint.url:
             config |= self._provider(endpoint)
         elif endpoint.model:
@@ -207,7 +206,9 @@ class Gemini(Agent):
         return ["-m", endpoint.model] if endpoint.model else []
 
     def environment(self, endpoint: Endpoint, home: Path | None, *, read_only: bool) -> dict[str, str]:
-        own = {"GOOGLE_GEMINI_BASE_URL": endpoint.url, "GEMINI_API_KEY": endpoint.key or _NO_KEY} if endpoint.url else {}
+        own = (
+            {"GOOGLE_GEMINI_BASE_URL": endpoint.url, "GEMINI_API_KEY": endpoint.key or _NO_KEY} if endpoint.url else {}
+        )
         return {"GEMINI_CLI_NO_RELAUNCH": "true", **own}
 
     def places(self) -> list[Path]:

@@ -78,16 +78,16 @@ class Conversation:
     async def hold(self, prompt: str) -> None:
         """Runs the turn. When it is cancelled, the agent is asked to stop, and given a moment for it."""
         offer = self._offer
-        self._connection = Connection(self._handle, self._wire)
-        try:
-            async with anyio.create_task_group() as group:
-                self._terminals = Terminals(group, self._turn.workspace, offer.confinement, offer.redactor)
+        async with anyio.create_task_group() as group:
+            self._terminals = Terminals(group, self._turn.workspace, offer.confinement, offer.redactor)
+            self._connection = Connection(self._handle, self._wire)
+            try:
                 group.start_soon(self._wire.listen_beside)
                 self.outcome = await self._talk(prompt)
-                group.cancel_scope.cancel()
-        finally:
-            with anyio.CancelScope(shield=True):
-                await self._connection.close()
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await self._connection.close()
+            group.cancel_scope.cancel()
 
     async def _talk(self, prompt: str) -> Outcome:
         try:
@@ -121,12 +121,14 @@ class Conversation:
             clientInfo={"name": "ralph", "title": "Ralph", "version": "1"},
         )
         if greeting.get("protocolVersion") != PROTOCOL_VERSION:
-            said = f"The agent speaks version {greeting.get('protocolVersion')!r} of the protocol, not {PROTOCOL_VERSION}."
-            return Failed(failure="refused", message=said[:300])
+            spoken = repr(greeting.get("protocolVersion"))[:20]
+            said = f"The agent speaks version {spoken} of the protocol, and Ralph {PROTOCOL_VERSION}."
+            return Failed(failure="refused", message=said)
         loads = mapping(greeting.get("agentCapabilities")).get("loadSession") is True
         self._session = await self._loaded() if loads and self._turn.session_id else ""
-        place = {"cwd": str(self._turn.workspace), "mcpServers": []}
-        self._session = self._session or text((await self._request("session/new", **place)).get("sessionId"))
+        if not self._session:
+            begun = await self._request("session/new", cwd=str(self._turn.workspace), mcpServers=[])
+            self._session = text(begun.get("sessionId"))
         self._turn.transcript.session_id = self._session if loads else None
         return None if self._session else Failed(failure="protocol", message="The agent began no session.")
 
@@ -242,9 +244,9 @@ class Conversation:
             "fs/write_text_file": self._write,
             "terminal/create": self._create_terminal,
             "terminal/output": self._terminal_output,
-            "terminal/wait_for_exit": lambda told: self._terminals.wait(told),
-            "terminal/kill": lambda told: self._terminals.kill(told),
-            "terminal/release": lambda told: self._terminals.release(told),
+            "terminal/wait_for_exit": self._terminals.wait,
+            "terminal/kill": self._terminals.kill,
+            "terminal/release": self._terminals.release,
         }
 
     async def _permit(self, told: Mapping[str, Any]) -> Mapping[str, Any]:

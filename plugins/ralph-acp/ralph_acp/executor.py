@@ -11,13 +11,13 @@ from tempfile import TemporaryDirectory
 from typing import ClassVar
 
 from ralph.confinement import Confinement
-from ralph.errors import ExecutorUnavailableError, UsageError
+from ralph.errors import UsageError
 from ralph.executors import Executor, PermissionPolicy, Turn, within_time
 from ralph.output import Failed, Outcome, Output
 from ralph.process import ProgramMissingError, spawn
 from ralph.prompt import Prompt
 from ralph.redact import Redactor
-from ralph_acp.agents import Agent, Endpoint, filled
+from ralph_acp.agents import Agent, Endpoint, Progress, filled
 from ralph_acp.conversation import Conversation, Offer
 
 __all__ = ["AcpExecutor"]
@@ -63,14 +63,15 @@ class AcpExecutor(Executor):
         files: bool = True,
         terminals: bool = True,
         start_timeout: float = 60.0,
-        progress: object = None,
+        progress: Progress | None = None,
     ) -> None:
         self._known, self.agent = agent is not None, agent or Agent()
         self.model, self.endpoint = model, Endpoint(model, base_url, api_key, headers)
         self.permissions, self.confinement = permissions or PermissionPolicy(), confinement or Confinement()
         self._command, self._env, self._progress = list(command), dict(env or {}), progress
-        self._redactor, self._home, self._own_home = redactor or Redactor(), home, None
-        self._offers = {"files": files, "terminals": terminals, "start_timeout": start_timeout}
+        self._redactor, self._home = redactor or Redactor(), home
+        self._own_home: TemporaryDirectory[str] | None = None
+        self._files, self._terminals, self._start_timeout = files, terminals, start_timeout
         self.account = base_url or self.agent.name
         self.measures = frozenset({"tokens"}) if self.agent.counts else frozenset()
         self._check()
@@ -128,11 +129,9 @@ class AcpExecutor(Executor):
 
     async def _converse(self, prompt: Prompt, turn: Turn) -> Outcome:
         transcript = turn.transcript
-        policy = self.permissions.for_reading() if turn.read_only else self.permissions
-        offer = Offer(self.agent, policy, self.confinement, self._redactor, **self._offers)
         try:
             async with spawn(self.command(turn), cwd=turn.workspace, env=self.environment(turn)) as program:
-                conversation = Conversation(program, turn, offer)
+                conversation = Conversation(program, turn, self._offer(turn))
                 try:
                     timed_out = await within_time(turn, partial(conversation.hold, prompt.text))
                 finally:
@@ -146,3 +145,14 @@ class AcpExecutor(Executor):
         if isinstance(outcome, Failed) and outcome.failure == "rate_limited" and outcome.retry_after is None:
             return outcome.model_copy(update={"retry_after": self.agent.retry_after(self.home)})
         return outcome or Failed(failure="crashed", message="The turn ended before the agent's answer.")
+
+    def _offer(self, turn: Turn) -> Offer:
+        return Offer(
+            self.agent,
+            self.permissions.for_reading() if turn.read_only else self.permissions,
+            self.confinement,
+            self._redactor,
+            files=self._files,
+            terminals=self._terminals,
+            start_timeout=self._start_timeout,
+        )

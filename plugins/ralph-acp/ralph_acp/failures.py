@@ -63,7 +63,10 @@ def _by_status(status: int) -> FailureKind:
 
 
 def _by_wording(said: str) -> FailureKind:
-    return next((kind for kind, wording in _WORDINGS if wording.search(said)), "unavailable")
+    for kind, wording in _WORDINGS:
+        if wording.search(said):
+            return kind
+    return "unavailable"
 
 
 def _wait(said: str) -> float | None:

@@ -8,8 +8,8 @@ an error. What is read goes to the agent as it is, for it writes back what it wa
 import os
 import secrets
 import stat
+from collections.abc import Generator
 from contextlib import contextmanager
-from collections.abc import Iterator
 from pathlib import Path
 
 __all__ = ["read_file", "write_file"]
@@ -66,14 +66,14 @@ def write_file(workspace: Path, said: str, content: str) -> None:
                 if mode is not None:
                     os.fchmod(handle, mode)
                 file.write(data)
-            os.replace(fresh, name, src_dir_fd=folder, dst_dir_fd=folder)  # noqa: PTH105 - pathlib has no dir_fd
+            os.replace(fresh, name, src_dir_fd=folder, dst_dir_fd=folder)
         except BaseException:
-            os.unlink(fresh, dir_fd=folder)  # noqa: PTH108 - pathlib has no dir_fd
+            os.unlink(fresh, dir_fd=folder)
             raise
 
 
 @contextmanager
-def _opened_folder(workspace: Path, said: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
+def _opened_folder(workspace: Path, said: str, *, make: bool = False) -> Generator[tuple[int, str]]:
     """The folder that a file lies in, open, and the file's name in it."""
     *folders, name = _parts(workspace, said)
     handle = os.open(workspace.resolve(), _FOLDER)
@@ -107,7 +107,7 @@ def _parts(workspace: Path, said: str) -> tuple[str, ...]:
 
 def _make(folder: str, within: int) -> None:
     try:
-        os.mkdir(folder, dir_fd=within)  # noqa: PTH102 - pathlib has no dir_fd
+        os.mkdir(folder, dir_fd=within)
     except FileExistsError:
         return
 
@@ -115,7 +115,7 @@ def _make(folder: str, within: int) -> None:
 def _mode_of(name: str, folder: int, said: str) -> int | None:
     """The permissions of the file that is there; None where there is none."""
     try:
-        found = os.stat(name, dir_fd=folder, follow_symlinks=False)  # noqa: PTH116 - pathlib has no dir_fd
+        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
         return None
     if not stat.S_ISREG(found.st_mode):

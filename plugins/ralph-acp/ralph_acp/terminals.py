@@ -93,7 +93,7 @@ class Terminals:
     async def release(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Ends and forgets it."""
         await self.kill(params)
-        del self._terminals[text(params.get("terminalId"))]
+        self._terminals.pop(text(params.get("terminalId")), None)
         return {}
 
     async def _run(

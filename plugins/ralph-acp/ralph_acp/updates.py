@@ -79,7 +79,8 @@ class Updates:
         announced = replace(known)
         request.learn(told)
         if not known.begun:
-            known.learn({**told, "kind": known.kind or told.get("kind"), "rawInput": known.given or told.get("rawInput")})
+            given = {**mapping(told.get("rawInput")), **(known.given or {})}
+            known.learn({**told, "kind": known.kind or told.get("kind"), "rawInput": given})
             self._begin(call_id)
         return announced, request
 
@@ -116,7 +117,7 @@ class Updates:
         call_id, status = text(told.get("toolCallId")), text(told.get("status"))
         tool = self._known(call_id)
         tool.learn(told)
-        if tool.given or status not in {"", "pending"}:
+        if set(tool.given or ()) - {"cwd"} or status not in {"", "pending"}:
             self._begin(call_id)
         if status in _ENDED and not tool.refused:
             self._transcript.tool_finished(call_id, success=status == "completed", result=_result(told))

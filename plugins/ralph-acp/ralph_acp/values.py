@@ -15,7 +15,7 @@ def mapping(value: object) -> Mapping[str, Any]:
 def objects(value: object) -> list[Mapping[str, Any]]:
     """The objects in the list that it is, or none."""
     listed = cast("list[object]", value) if isinstance(value, list) else []
-    return [mapping(each) for each in listed if isinstance(each, Mapping)]
+    return [cast("Mapping[str, Any]", each) for each in listed if isinstance(each, Mapping)]
 
 
 def text(value: object) -> str:

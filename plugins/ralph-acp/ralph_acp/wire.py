@@ -5,7 +5,6 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
-import anyio
 import anyio.lowlevel
 
 from ralph.executors import Transcript
@@ -77,7 +76,6 @@ class Wire:
 
     def _said(self, text: str) -> None:
         self.beside = (self.beside + text)[-_TAIL:]
-
 
 
 def _well_formed(message: dict[str, Any]) -> bool:
