@@ -232,15 +232,18 @@ def _detected(text: str, task: str = "") -> Reply:
 
 def _guarded(detector: Detector, reply: Reply) -> Iterator[str]:
     """Adds the signals of a detector that is not ours; yields what went wrong."""
-    name = storable(str(getattr(detector, "__name__", type(detector).__name__)))[:_NAMED]
     try:
         kept, odd = _sound(detector(reply), len(reply.reading.text))
     except Exception as error:  # noqa: BLE001 - anything may come from foreign code
-        yield storable(f"The detector {name} failed: {type(error).__name__}: {error}"[:_TOLD])
+        yield storable(f"The detector {_named(detector)} failed: {type(error).__name__}: {error}"[:_TOLD])
         return
     reply.signals.add(kept)
     for what in odd:
-        yield f"The detector {name} gave a signal with {what}, which is left out."
+        yield f"The detector {_named(detector)} gave a signal with {what}, which is left out."
+
+
+def _named(detector: Detector) -> str:
+    return storable(str(getattr(detector, "__name__", type(detector).__name__)))[:_NAMED]
 
 
 def _sound(found: Iterable[Signal], length: int) -> tuple[list[Signal], tuple[str, ...]]:

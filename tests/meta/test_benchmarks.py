@@ -61,6 +61,13 @@ PROMISES: dict[str, tuple[tuple[str, ...], dict[str, Kept]]] = {
             "extra_ms": lambda found: found["extra_ms"] > -1000,
         },
     ),
+    "plugins": (
+        ("8",),
+        {
+            "analysis_ratio": lambda found: found["analysis_ratio"] <= 1.2,
+            "startup_ms": lambda found: found["startup_ms"] <= 30,
+        },
+    ),
     "startup": (
         (),
         {
