@@ -2,6 +2,7 @@
 
 import ast
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -70,3 +71,13 @@ def test_names_are_the_fields_terms(path: Path) -> None:
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_module_says_what_it_is(path: Path) -> None:
     assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+
+
+def test_the_page_on_the_architecture_names_every_layer_in_order() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    (layered,) = [each for each in settings["tool"]["importlinter"]["contracts"] if each["type"] == "layers"]
+    layers = [set(layer.split(" | ")) for layer in reversed(layered["layers"])]
+    page = (ROOT / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8")
+    table = page[page.index("| layer |") :].split("\n\n")[0]
+    rows = [set(re.findall(r"`(\w+)`", row.split("|")[1])) for row in table.splitlines()[2:]]
+    assert rows == layers
