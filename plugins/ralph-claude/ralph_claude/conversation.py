@@ -77,6 +77,7 @@ class Conversation:
         options = ClaudeAgentOptions(
             can_use_tool=self._decided,
             hooks={"PreToolUse": [HookMatcher(hooks=[_asking], on_failure="block")]},
+            forward_subagent_text=True,
             verbatim_prompts=True,
         )
         self._client = ClaudeSDKClient(options, ProgramTransport(self._program, self._listener))

@@ -96,11 +96,10 @@ def _moment(match: re.Match[str], now: datetime) -> datetime:
     """The next time that the clock shows what was said; in the machine's own zone where none was named."""
     month, day, hour, minute, half, zone = match.groups()
     here = now.astimezone((UTC if zone == "UTC" else ZoneInfo(zone)) if zone else None)
+    hours = int(hour) % 12 + (12 if half.lower() == "pm" else 0)
     if not 1 <= int(hour) <= 12:
         raise ValueError(hour)
-    moment = here.replace(
-        hour=int(hour) % 12 + 12 * (half.lower() == "pm"), minute=int(minute or 0), second=0, microsecond=0
-    )
+    moment = here.replace(hour=hours, minute=int(minute or 0), second=0, microsecond=0)
     if month:
         moment = moment.replace(month=_MONTHS.index(month.lower()) + 1, day=int(day))
         return moment if moment > here else moment.replace(year=moment.year + 1)

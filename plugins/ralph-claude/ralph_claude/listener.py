@@ -41,6 +41,7 @@ class Listener:
         self._meter = Meter(transcript.used)
         self._open: _Message | None = None
         self._denied: set[str] = set()
+        self._others: set[str] = set()
         self._error: Event = {}
         self._result: Event = {}
         self._resets_at: float | None = None
@@ -118,10 +119,10 @@ class Listener:
                 self._meter.call_failed()
             return
         calls = [part for part in blocks(message.get("content")) if part.get("type") == "tool_use"]
-        if event.get("parent_tool_use_id"):
-            self._began(calls)
-            return
         name = text(message.get("id"))
+        if event.get("parent_tool_use_id"):
+            self._said_by_another(name, message, calls)
+            return
         if self._open is None or self._open.id != name:
             self._flush()
             self._open = _Message(name)
@@ -129,6 +130,15 @@ class Listener:
         self._open.calls += calls
         if said := said_in(message.get("content")):
             self._open.texts.append(said)
+
+    def _said_by_another(self, name: str, message: Event, calls: list[Event]) -> None:
+        """A part of a sub-agent's message: its words are not the agent's, but its tools change the workspace all the
+        same, and what it uses counts. Its answers are not streamed.
+        """
+        if name not in self._others:
+            self._others.add(name)
+            self._meter.call_began(mapping(message.get("usage")))
+        self._began(calls)
 
     def _flush(self) -> None:
         """The message that was put together is whole."""

@@ -258,3 +258,20 @@ async def test_root_needs_no_sandbox_for_it_skips_no_permissions(scene: Any) -> 
         output = await on.turn()
         assert not isinstance(output.outcome, Failed)
         assert (on.work / "a").exists()
+
+
+async def test_an_agent_of_the_agents_is_bound_by_the_policy_and_speaks_for_itself_alone(scene: Any) -> None:
+    given = {"description": "Look", "prompt": "Look around.", "subagent_type": "general-purpose"}
+    inner = Use((Shell("git push"), Shell("echo inner > inner")), text="EXIT_SIGNAL: true")
+    async with scene([Call("Agent", given), inner, Say("It is all done."), Say("Not yet.")]) as on:
+        output = await on.turn()
+        assert output.text == "Not yet."
+        assert [message.text for message in output.messages] == ["", "Not yet."]
+        assert {(call.name, call.denied, call.success) for call in output.tool_calls} == {
+            ("Agent", False, True),
+            ("Bash", True, False),
+            ("Bash", False, True),
+        }
+        assert (on.work / "inner").exists()
+        assert "It is all done." not in "".join(getattr(event, "text", "") for event in on.seen)
+        assert output.usage.model_calls == 4

@@ -6,7 +6,7 @@ import os
 import signal
 import stat
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ async def until(condition: Callable[[], object]) -> None:
             await anyio.sleep(0.02)
 
 
-async def beside(meanwhile: Callable[[], Awaitable[None]], turn: Awaitable[Output]) -> Output:
+async def beside(meanwhile: Callable[[], Coroutine[Any, Any, None]], turn: Awaitable[Output]) -> Output:
     """What the turn gives, with something going on beside it."""
     outputs: list[Output] = []
     async with anyio.create_task_group() as group:

@@ -1,0 +1,64 @@
+"""What Ralph is told of Claude Code, and how an executor is made of a run's settings."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from ralph.config import ExecutorSettings
+from ralph.errors import UnknownNameError
+from ralph.executors import Confinement
+from ralph.plugins import ExecutorMaterials
+from ralph_claude import ClaudeSettings
+from ralph_claude.plugin import build, ralph_executors, ralph_settings
+
+
+def test_the_executor_goes_by_its_name() -> None:
+    (kind,) = ralph_executors()
+    assert kind.name == "claude"
+    assert kind.build(ExecutorMaterials(ExecutorSettings())).name == "claude"
+    assert ralph_settings() is ClaudeSettings
+
+
+def test_the_settings_reach_it(tmp_path: Path) -> None:
+    common = ExecutorSettings.model_validate({
+        "model": "claude-opus-5",
+        "base_url": "http://127.0.0.1:1/v1/",
+        "api_key": "secret",
+        "headers": {"X-Team": "shop"},
+        "permission": "read-only",
+        "deny": ["url"],
+    })
+    own = ClaudeSettings(home=tmp_path, retries=5, sources=("project",))
+    confinement = Confinement(workspace=tmp_path)
+    executor = build(ExecutorMaterials(common, own, confinement))
+    env = executor.environment()
+    assert env["ANTHROPIC_BASE_URL"] == "http://127.0.0.1:1"
+    assert env["ANTHROPIC_API_KEY"] == "secret"
+    assert env["ANTHROPIC_CUSTOM_HEADERS"] == "X-Team: shop"
+    assert env["ANTHROPIC_DEFAULT_HAIKU_MODEL"] == "claude-opus-5"
+    assert env["CLAUDE_CODE_MAX_RETRIES"] == "5"
+    assert env["CLAUDE_CONFIG_DIR"] == str(tmp_path)
+    assert (executor.permissions.mode, executor.permissions.deny) == ("read-only", ("url",))
+    assert executor.confinement is confinement
+
+
+@pytest.mark.parametrize("wrong", [{"retries": 11}, {"retries": -1}, {"sources": ["theirs"]}, {"retires": 1}])
+def test_settings_that_cannot_be(wrong: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        ClaudeSettings.model_validate(wrong)
+
+
+def test_a_pattern_of_no_kind_is_refused() -> None:
+    common = ExecutorSettings(deny=("shel(git push)",))
+    with pytest.raises(UnknownNameError, match="shel"):
+        build(ExecutorMaterials(common))
+
+
+def test_to_be_looked_at_costs_next_to_nothing() -> None:
+    """The SDK takes most of a second to load."""
+    code = "import ralph_claude.plugin, sys; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"claude_agent_sdk", "mcp", "anyio"} & set(loaded)
