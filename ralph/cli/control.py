@@ -177,6 +177,8 @@ def _asked(name: str, store: str | None, kind: Literal["pause", "stop", "tell", 
             run = await find_run(opened, name)
             if kind in {"pause", "stop"}:
                 _require_under_way(run)
+            else:
+                _require_not_completed(run)
             _require_limited(run, what.get("limits", {}))
             await ask(opened, run, kind, **what)
             return await until(opened, run, "finished", _STOPS_WITHIN) if kind == "stop" else run
@@ -214,13 +216,19 @@ def _require_under_way(run: "RunRecord") -> None:
         raise UsageError(f"Run {run.id} is not under way: {how}.", f"`ralph show {run.id}` tells what it did.")
 
 
+def _require_not_completed(run: "RunRecord") -> None:
+    """What is completed is not resumed, so nothing that is said to it would ever be heard."""
+    from ralph.errors import UsageError
+
+    if run.stop_reason == "completed":
+        raise UsageError(f"Run {run.id} is completed.", "Start another one with `ralph run`.")
+
+
 def _require_limited(run: "RunRecord", limits: dict[str, float]) -> None:
     """There is nothing to extend where a run has no limit. Of one that a program has begun, that is not known."""
     from ralph.errors import UsageError
 
     own: object = run.settings.get("limits")
-    if run.stop_reason == "completed" and limits:
-        raise UsageError(f"Run {run.id} is completed.", "Start another one with `ralph run`.")
     for kind in _KINDS if isinstance(own, dict) else ():
         if kind.name in limits and cast("dict[str, Any]", own).get(kind.name) is None:
             raise UsageError(f"Run {run.id} has no {kind.flag}, so there is nothing to extend.")

@@ -136,7 +136,8 @@ def test_only_a_limit_that_is_there_is_extended(
     assert (ended.code, said in ended.err) == (2, True)
 
 
-def test_a_completed_run_is_neither_extended_nor_begun_again(ralph: Ralph, done: RunRecord) -> None:
+def test_a_completed_run_is_neither_told_nor_extended_nor_begun_again(ralph: Ralph, done: RunRecord) -> None:
+    assert "is completed" in ralph("tell", done.id, "One more thing.").err
     assert "is completed" in ralph("extend", done.id, "--max-iterations", "+1").err
     ended = ralph("resume", done.id, "--display", "plain")
     assert ended.code == 0, "a script that resumes until it works must come to an end"
