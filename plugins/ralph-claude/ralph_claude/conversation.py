@@ -56,16 +56,16 @@ class Conversation:
 
     async def close(self) -> None:
         """Has it put its session down and end, if it can; whoever started the program ends it anyway."""
-        with anyio.move_on_after(_ABORT):
-            if self._client and self._asked and not self._listener.settled and self._program.code is None:
-                await self._interrupted(self._client)
-        if self._client:
-            with anyio.move_on_after(_ABORT):
-                await self._client.disconnect()
-        self._program.close_stdin()
-        with anyio.move_on_after(_LEAVE if self._listener.settled else _ABORT):
-            await self._program.wait()
         self._turn.transcript.diagnostics = self._listener.complaint
+        if self._client is None:
+            return
+        answers = self._listener.settled or await self._interrupted(self._client)
+        with anyio.move_on_after(_ABORT):
+            await self._client.disconnect()
+        if answers:
+            self._program.close_stdin()
+            with anyio.move_on_after(_LEAVE):
+                await self._program.wait()
 
     async def _talk(self, prompt: str) -> None:
         from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient, HookMatcher
@@ -119,11 +119,16 @@ class Conversation:
         async for chunk in self._program.stderr:
             self._listener.beside(chunk.decode("utf-8", "replace"))
 
-    async def _interrupted(self, client: "ClaudeSDKClient") -> None:
-        try:
-            await client.interrupt()
-        except Exception:  # noqa: BLE001 - it is ended anyway
-            return
+    async def _interrupted(self, client: "ClaudeSDKClient") -> bool:
+        """Whether it let go of its work."""
+        if not self._asked or self._program.code is not None:
+            return False
+        with anyio.move_on_after(_ABORT) as patience:
+            try:
+                await client.interrupt()
+            except Exception:  # noqa: BLE001 - it is ended anyway
+                return False
+        return not patience.cancelled_caught
 
     def _outcome(self) -> Completed | Failed:
         if failure := self._listener.failure:

@@ -1,14 +1,13 @@
 """The executor against the real Claude Code and a scripted model: what works."""
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
 
-from ralph import Completed, Failed, TimedOut, Turn, Usage
+from ralph import Completed, TimedOut, Turn, Usage
 from ralph.executors import FallbackExecutor, PermissionPolicy, Timeouts
 from ralph.output import Message
 from ralph.testing import Call, EditFile, Fail, Say, ScriptedExecutor, Shell, Stall, Use, WriteFile
@@ -38,17 +37,12 @@ async def test_it_creates_a_file_and_streams_what_happens(scene: Any) -> None:
         assert kinds.index("ToolStarted") < kinds.index("ToolFinished")
         assert on.server.prompts == ("Create a.txt",)
         assert {request.api for request in on.server.requests} == {"messages"}
+        assert not {"AskUserQuestion", "ExitPlanMode", "EnterWorktree"} & set(on.server.requests[0].tools)
         used = output.usage
         assert (used.model_calls, used.cache_read_tokens) == (2, 600)
         assert (used.input_tokens or 0) > 900
         assert used.cost
         assert used.premium_requests is None
-
-
-async def test_only_a_message_without_tools_is_the_answer(scene: Any) -> None:
-    async with scene([Shell("true", text="EXIT_SIGNAL: true"), Say("Not yet.")]) as on:
-        output = await on.turn()
-        assert output.text == "Not yet."
 
 
 async def test_a_prompt_is_taken_as_it_stands(scene: Any) -> None:
@@ -101,6 +95,7 @@ async def test_a_denied_tool_is_recorded_and_the_agent_told_why(scene: Any) -> N
 
 
 async def test_everything_can_be_approved_and_a_pattern_still_denies(scene: Any) -> None:
+    """Also as root, whom Claude Code would not let skip permissions: none is skipped."""
     policy = PermissionPolicy(mode="approve-all", deny=("shell(touch)",))
     steps = [Use((WriteFile(".git/info/exclude", "x"), Shell("touch no"), Shell("echo yes > yes"))), Say("Done.")]
     async with scene(steps, permissions=policy) as on:
@@ -120,12 +115,6 @@ async def test_a_turn_that_only_looks_is_given_nothing_else(scene: Any) -> None:
         assert "the answer is 42" in on.server.requests[1].results[0]
         assert "by order of the house" not in json.dumps(on.server.requests[0].body)
         assert not (on.work / "b").exists()
-
-
-async def test_nobody_is_asked(scene: Any) -> None:
-    async with scene([Say("Done.")]) as on:
-        await on.turn()
-        assert not {"AskUserQuestion", "ExitPlanMode", "EnterWorktree"} & set(on.server.requests[0].tools)
 
 
 async def test_a_session_is_taken_up_again_and_counted_once(scene: Any, tmp_path: Path) -> None:
@@ -250,14 +239,6 @@ async def test_silence_ends_the_turn_and_keeps_what_there_was(scene: Any) -> Non
         assert output.outcome == TimedOut(limit="idle", after=1.5)
         assert output.text == ""
         assert output.messages == (Message(text="Let me think"),)
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root is refused by Claude Code where it is to skip permissions")
-async def test_root_needs_no_sandbox_for_it_skips_no_permissions(scene: Any) -> None:
-    async with scene([Shell("echo as root > a"), Say("Done.")], permissions=PermissionPolicy(mode="approve-all")) as on:
-        output = await on.turn()
-        assert not isinstance(output.outcome, Failed)
-        assert (on.work / "a").exists()
 
 
 async def test_an_agent_of_the_agents_is_bound_by_the_policy_and_speaks_for_itself_alone(scene: Any) -> None:

@@ -126,8 +126,8 @@ async def test_an_endpoint_that_is_not_there(scene: Any) -> None:
 
 async def test_a_mute_model_is_given_up(scene: Any) -> None:
     async with scene([Hang()]) as on:
-        output = await on.turn(timeouts=Timeouts(idle=1.5, iteration=30, tool=30))
-        assert output.outcome == TimedOut(limit="idle", after=1.5)
+        output = await on.turn(timeouts=Timeouts(idle=1, iteration=30, tool=30))
+        assert output.outcome == TimedOut(limit="idle", after=1)
 
 
 async def test_a_tool_without_end_is_ended_with_its_process(scene: Any) -> None:
@@ -170,8 +170,8 @@ async def test_a_frozen_claude_is_given_up(scene: Any) -> None:
             await until(lambda: sleepers("3141.4"))
             on.program().suspend()
 
-        output = await beside(freeze, on.turn(timeouts=Timeouts(idle=20, iteration=20, tool=2)))
-        assert output.outcome == TimedOut(limit="tool", after=2)
+        output = await beside(freeze, on.turn(timeouts=Timeouts(idle=20, iteration=20, tool=1)))
+        assert output.outcome == TimedOut(limit="tool", after=1)
         assert not sleepers("3141.4")
         assert not [child for child in psutil.Process().children() if "--input-format" in child.cmdline()]
 

@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 import pytest
 
-from ralph.testing import Fail, ModelServer, Say, Shell, WriteFile
+from ralph.testing import ModelServer, Say, Shell, WriteFile
 
 DONE = "All done.\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: written\n---END_RALPH_STATUS---"
 REVIEWED = "It is there.\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: I read it\n---END_RALPH_STATUS---"
@@ -84,14 +84,6 @@ def test_a_limit_on_cost_ends_it(ralph: Any) -> None:
         events = told(run)
     assert events[-1]["stop_reason"] == "limit_reached"
     assert "cost" in events[-1]["detail"]
-
-
-def test_a_key_that_is_not_accepted_ends_it(ralph: Any) -> None:
-    with ModelServer(then=Fail(401)) as server:
-        run = ralph(*against(server))
-        events = told(run)
-    assert run.returncode
-    assert "auth" in json.dumps(events[-1])
 
 
 def test_the_plug_in_has_settings_of_its_own(ralph: Any, workspace: Path) -> None:
