@@ -44,6 +44,8 @@ PACKAGES = (
     "ralph.workspace",
     "ralph.store",
     "ralph.verifiers",
+    "ralph.plugins",
+    "ralph.hooks",
     "ralph.testing",
     "ralph.errors",
 )
@@ -104,13 +106,50 @@ def names() -> str:
     return "\n".join(_package(name) for name in PACKAGES)
 
 
+def hooks() -> str:
+    """Every hook of a plug-in: how it is called, what it is for, and an example."""
+    from ralph.plugins import hooks as module
+
+    return "\n".join(_hook(getattr(module, name)) for name in module.__all__)
+
+
+def observers() -> str:
+    """Every method of an observer with what it is told; those that may veto come first."""
+    from ralph.hooks import Hooks
+
+    methods = [method for name, method in vars(Hooks).items() if name.startswith(("before_", "on_"))]
+    rows = [["Method", "Is given", "What it is"]]
+    rows += [[f"`{method.__name__}`", _given(method), " ".join((method.__doc__ or "").split())] for method in methods]
+    return _table(rows)
+
+
 PARTS: dict[str, Callable[[], str]] = {
     "consent": consent,
     "settings": settings,
     "events": events,
     "commands": commands,
     "names": names,
+    "hooks": hooks,
+    "observers": observers,
 }
+
+
+def _hook(function: Callable[..., Any]) -> str:
+    about, _, example = inspect.cleandoc(function.__doc__ or "").partition("Example:\n")
+    arguments = ", ".join(inspect.signature(function).parameters)
+    gives = str(function.__annotations__["return"]).replace(" | None", "")
+    called = f"```text\n{function.__name__}({arguments}) -> {gives}\n```\n"
+    paragraphs = "\n\n".join(" ".join(part.split()) for part in about.strip().split("\n\n"))
+    return f"## {function.__name__}\n\n{called}\n{paragraphs}\n\n<!-- run -->\n\n{inspect.cleandoc(example)}\n"
+
+
+def _given(method: Callable[..., Any]) -> str:
+    """What a method is told: an event is a link to its form."""
+    told = next(each for name, each in inspect.signature(method).parameters.items() if name != "self").annotation
+    if get_origin(told) is Annotated:
+        return "[any event](events.md)"
+    kind = getattr(told, "model_fields", {}).get("type")
+    return f"[`{told.__name__}`](events.md#{kind.default})" if kind is not None else f"`{told.__name__}`"
 
 
 def _sections(model: type[BaseModel]) -> Iterator[tuple[str, type[BaseModel]]]:

@@ -1,8 +1,8 @@
 """Ralph runs a coding agent in a loop, and decides, with evidence, when the work is done.
 
 The names below are the public interface; each is imported when it is first used, so that `import ralph` costs
-next to nothing. The sub-packages `ralph.executors`, `ralph.workspace`, `ralph.store`, `ralph.verifiers` and
-`ralph.testing` export the parts.
+next to nothing. The sub-packages `ralph.executors`, `ralph.workspace`, `ralph.store`, `ralph.verifiers`,
+`ralph.plugins` and `ralph.testing` export the parts.
 """
 
 from importlib import import_module
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ralph.decision import Complete, Continue, Decision, Halt, Pause
     from ralph.errors import RalphError
     from ralph.executors.base import Executor, Turn
-    from ralph.hooks import Hooks
+    from ralph.hooks import Hooks, Veto
     from ralph.limits import Limits, Price
     from ralph.output import Completed, Failed, Output, TimedOut, Usage
     from ralph.prompt import Prompt
@@ -51,6 +51,7 @@ __all__ = [
     "TimedOut",
     "Turn",
     "Usage",
+    "Veto",
     "parse_status",
 ]
 
@@ -60,7 +61,7 @@ _HOMES = {
     "ralph.decision": ("Complete", "Continue", "Decision", "Halt", "Pause"),
     "ralph.errors": ("RalphError",),
     "ralph.executors.base": ("Executor", "Turn"),
-    "ralph.hooks": ("Hooks",),
+    "ralph.hooks": ("Hooks", "Veto"),
     "ralph.limits": ("Limits", "Price"),
     "ralph.output": ("Completed", "Failed", "Output", "TimedOut", "Usage"),
     "ralph.prompt": ("Prompt",),

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Any
 from ralph.errors import RalphError, SettingError, UsageError
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
-
     from ralph.config import SettingsFound
     from ralph.plugins import Command, Plugins
 
-__all__ = ["are_off", "command_app", "command_names", "load_plugins", "plugin_settings", "plugins_of"]
+__all__ = ["are_off", "command_app", "command_names", "load_plugins", "plugins_of"]
 
 _DEFAULT = ".ralph/plugin.py"
 
@@ -47,21 +45,6 @@ def load_plugins(
         return Plugins()
     tables = Tables(found.settings.plugins, found.origins)
     return Plugins.found(tables, local=_local(found, folder, trust=trust, ask=ask))
-
-
-def plugin_settings(name: str, folder: Path | None = None) -> "BaseModel | None":
-    """A plug-in's own settings in force in a folder, for its commands; None where it has none.
-
-    Raises:
-        SettingError: they will not do, or one that is needed is missing.
-    """
-    plugins = plugins_of(folder or Path.cwd())
-    plugin = next((each for each in plugins.all if each.name == name and not each.built_in), None)
-    if plugin is None:
-        raise UsageError(f"The plug-in {name!r} is not loaded.", "`ralph plugins` tells why.")
-    if plugin.lacks:
-        raise SettingError(plugin.lacks, plugin.title, "it is missing.", f"Set it under [plugins.{name}].")
-    return plugin.own
 
 
 def command_names() -> list[str]:

@@ -287,8 +287,9 @@ def ralph_observers(settings: "BaseModel | None") -> "Iterable[Hooks] | None":
 
 @hookspec
 def ralph_commands(settings: "BaseModel | None") -> "Iterable[Command] | None":
-    """Commands of the program. `settings` is None here: a command reads its own settings when it is called, by
-    `ralph.cli.plugins.plugin_settings`.
+    """Commands of the program, beside the built-in ones. `settings` are those in force where the program is called.
+
+    Where the app cannot be made, the command says so when it is called.
 
     Example:
         ```python

@@ -2,7 +2,7 @@
 
 import difflib
 import inspect
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -43,6 +43,7 @@ class Plugins:
     def __init__(self, plugins: Iterable[Plugin] = (), tables: Tables | None = None) -> None:
         self._manager = pluggy.PluginManager(NAME)
         self._manager.add_hookspecs(specifications)
+        self._functions: dict[int, dict[str, pluggy.HookImpl]] = {}
         self._offers: dict[str, tuple[Offer, ...]] = {}
         self._known: list[Plugin] = []
         self.tables = tables or Tables()
@@ -152,12 +153,14 @@ class Plugins:
             plugin.implementation = None
             plugin.problems.append("It is there twice; the first one counts.")
             return
+        key = f"{len(self._known)} {plugin.name}"
         try:
-            self._manager.register(plugin.implementation, name=f"{len(self._known)} {plugin.name}")
+            self._manager.register(plugin.implementation, name=key)
+            self._functions[id(plugin)] = self._functions_of(plugin.implementation)
         except Exception as error:  # noqa: BLE001 - a hook that takes other arguments, or an object that fails to be read
             plugin.problems.append(f"It cannot be registered: {failure(error)}.")
-            if self._manager.is_registered(plugin.implementation):
-                self._manager.unregister(plugin.implementation)
+            if self._manager.has_plugin(key):
+                self._manager.unregister(name=key)
             plugin.implementation = None
             return
         if not plugin.built_in:
@@ -173,21 +176,23 @@ class Plugins:
         if model is not None:
             self.tables.apply(plugin, model)
 
-    def _hooks_of(self, plugin: Plugin) -> set[str]:
-        callers = self._manager.get_hookcallers(plugin.implementation) or ()
-        return {caller.name for caller in callers}
+    def _functions_of(self, implementation: object) -> dict[str, pluggy.HookImpl]:
+        """What implements each hook; by identity, for what is equal to what is in the hands of plug-ins."""
+        return {
+            name: found
+            for name in specifications.__all__
+            for found in getattr(self._manager.hook, name).get_hookimpls()
+            if found.plugin is implementation
+        }
 
-    def _takes_settings(self, plugin: Plugin, hook: str) -> bool:
-        """Whether a plug-in's hook asks for its own settings, without which it can give nothing."""
-        caller = getattr(self._manager.hook, hook)
-        mine = (each for each in caller.get_hookimpls() if each.plugin is plugin.implementation)
-        return any("settings" in each.argnames for each in mine)
+    def _hooks_of(self, plugin: Plugin) -> Collection[str]:
+        return self._functions.get(id(plugin), {})
 
     def _asked(self, plugin: Plugin, hook: str) -> list[object]:
         """The sound things that one plug-in gives to a hook."""
         if plugin.implementation is None or hook not in self._hooks_of(plugin):
             return []
-        if plugin.lacks and self._takes_settings(plugin, hook):
+        if plugin.lacks and "settings" in self._functions[id(plugin)][hook].argnames:
             return []
         given = self._call(plugin, hook, settings=plugin.own)
         try:
@@ -203,14 +208,12 @@ class Plugins:
 
     def _call(self, plugin: Plugin, hook: str, **arguments: object) -> object:
         """What one plug-in's hook gives; None where it fails."""
-        others = [each.implementation for each in self._known if each is not plugin and each.implementation is not None]
-        caller = self._manager.subset_hook_caller(hook, others)
+        implementation = self._functions[id(plugin)][hook]
         try:
-            given: list[object] = caller(**arguments)
+            return implementation.function(*(arguments[name] for name in implementation.argnames))
         except (Exception, SystemExit) as error:  # noqa: BLE001 - anything may come from foreign code
             plugin.problems.append(f"{hook} failed: {failure(error)}.")
             return None
-        return given[0] if given else None
 
 
 def _conflicts(kind: str, offers: Iterable[Offer]) -> list[PluginConflictError]:
@@ -229,7 +232,7 @@ def _names() -> tuple[str, ...]:
     return tuple(specifications.__all__)
 
 
-def _strangers(implementation: object, hooks: set[str]) -> list[str]:
+def _strangers(implementation: object, hooks: Collection[str]) -> list[str]:
     """What looks like a hook and is none: a name that is not known, or a mark that was forgotten."""
     problems: list[str] = []
     for name in dir(implementation):
