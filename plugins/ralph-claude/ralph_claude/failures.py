@@ -12,11 +12,14 @@ from zoneinfo import ZoneInfo
 from ralph import Failed
 from ralph_claude.wire import Event, number, text, texts
 
-__all__ = ["failure_of", "resets_in", "retried"]
+__all__ = ["failure_of", "resets_in", "retried", "wait_asked_for"]
 
 _BOUND = 300
 _SHORT_WAIT = 30.0
 """Seconds that Claude Code may wait by itself: to give up a turn in its middle costs more."""
+
+_BACKOFF = 1.0
+"""Seconds; Claude Code's own first pauses are shorter, so that a longer one was asked for."""
 
 _KINDS = {
     "authentication_failed": "auth",
@@ -42,13 +45,14 @@ _CLOCK = re.compile(
 _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 
 
-def failure_of(result: Event, error: Event, resets_at: float | None = None) -> Failed | None:
+def failure_of(result: Event, error: Event, resets_at: float | None = None, wait: float | None = None) -> Failed | None:
     """The failure that the end of a turn means; None where it succeeded.
 
     Args:
         result: the message that ended it.
         error: the message that took the place of the model's answer, or nothing.
         resets_at: when a subscription's limit is over, in seconds since 1970, where that was told.
+        wait: how long to wait for the end of any other limit, in seconds, where that was told.
     """
     if result.get("is_error") is not True:
         return None
@@ -56,18 +60,27 @@ def failure_of(result: Event, error: Event, resets_at: float | None = None) -> F
     status = _status(result) or _status(error)
     names = (text(result.get("api_error")), text(error.get("error")))
     kind = _by_status(status) or next((_KINDS[name] for name in names if name in _KINDS), None) or _by_wording(said)
-    wait = None
-    if kind == "rate_limited":
-        wait = max(resets_at - time.time(), 0.0) if resets_at else resets_in(said)
+    if kind != "rate_limited":
+        wait = None
+    elif resets_at:
+        wait = max(resets_at - time.time(), 0.0)
+    else:
+        wait = wait or resets_in(said)
     return Failed.model_validate({"failure": kind, "message": said, "status": status, "retry_after": wait})
+
+
+def wait_asked_for(event: Event) -> float | None:
+    """How long the provider wants a rate limit to be waited for, in seconds, as a retry of Claude Code's tells it."""
+    wait = (number(event.get("retry_delay_ms")) or 0.0) / 1000
+    return wait if _status(event, "error_status") == 429 and wait > _BACKOFF else None
 
 
 def retried(event: Event) -> Failed | None:
     """The failure for which a turn is given up at once, instead of waiting as long as Claude Code would: a limit that
     lasts, or a key that was refused again.
     """
-    status, wait = _status(event, "error_status"), (number(event.get("retry_delay_ms")) or 0.0) / 1000
-    if status == 429 and wait > _SHORT_WAIT:
+    status, wait = _status(event, "error_status"), wait_asked_for(event)
+    if wait and wait > _SHORT_WAIT:
         said = f"The provider limits the rate, and asks to wait for {wait:.0f} s."
         return Failed(failure="rate_limited", message=said, status=status, retry_after=wait)
     if status == 401 and (number(event.get("attempt")) or 0) > 1:

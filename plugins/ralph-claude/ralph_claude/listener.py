@@ -7,7 +7,7 @@ import anyio
 
 from ralph import Failed
 from ralph.executors import Oversized, Transcript
-from ralph_claude.failures import failure_of, retried
+from ralph_claude.failures import failure_of, retried, wait_asked_for
 from ralph_claude.usage import Meter
 from ralph_claude.wire import Event, blocks, mapping, number, said_in, text
 
@@ -45,6 +45,7 @@ class Listener:
         self._error: Event = {}
         self._result: Event = {}
         self._resets_at: float | None = None
+        self._wait: float | None = None
         self._given_up: Failed | None = None
         self.over = anyio.Event()
         self.complaint = ""
@@ -56,7 +57,7 @@ class Listener:
     @property
     def failure(self) -> Failed | None:
         """What went wrong, as far as Claude Code told it."""
-        return self._given_up or failure_of(self._result, self._error, self._resets_at)
+        return self._given_up or failure_of(self._result, self._error, self._resets_at, self._wait)
 
     def denied(self, call_id: str | None) -> None:
         """The policy turned a tool down; its result will come as any other's."""
@@ -176,6 +177,7 @@ class Listener:
                 self.denied(text(event.get("tool_use_id")))
             case "api_retry":
                 self._meter.call_failed()
+                self._wait = wait_asked_for(event)
                 if failure := retried(event):
                     self._given_up = failure
                     self.over.set()

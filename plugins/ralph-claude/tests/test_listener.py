@@ -109,6 +109,15 @@ def test_a_cost_that_is_made_up_is_none(listener: Listener, transcript: Transcri
     assert transcript.usage.cost is None
 
 
+def test_a_limit_that_outlasts_the_retries_is_waited_for_as_asked(listener: Listener) -> None:
+    retry = {"type": "system", "subtype": "api_retry", "error_status": 429, "attempt": 1, "retry_delay_ms": 6_000}
+    listener.take(retry)
+    assert not listener.over.is_set()
+    listener.take({"type": "result", "is_error": True, "api_error_status": 429})
+    assert listener.failure
+    assert listener.failure.retry_after == 6
+
+
 def test_a_line_that_is_too_long_ends_its_tool(listener: Listener, transcript: Transcript) -> None:
     listener.take(part("1", use("a")))
     line = json.dumps(result("a"))
