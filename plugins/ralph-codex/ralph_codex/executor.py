@@ -29,7 +29,7 @@ from ralph.executors import Confinement, PermissionPolicy, spawn, within_time
 from ralph_codex.flags import quoted, require_keepable, rules, sandbox_settings
 from ralph_codex.listener import LOGGED, Ending, Listener
 from ralph_codex.provision import ask, cache_folder, provide_codex, require_version
-from ralph_codex.usage import Meter, session_log
+from ralph_codex.session_log import SessionLog, find_log
 
 if TYPE_CHECKING:
     from ralph_codex.provision import Progress
@@ -163,18 +163,16 @@ class CodexExecutor(Executor):
     async def execute(self, prompt: Prompt, turn: Turn) -> Output:
         transcript = turn.transcript
         transcript.executor, transcript.model = self.name, self.model
-        log = session_log(self.home, turn.session_id) if turn.session_id else None
-        meter = Meter(self.home, log)
-        transcript.session_id = turn.session_id if log else None
-        listener = Listener(transcript, meter)
+        known = find_log(self.home, turn.session_id) if turn.session_id else None
+        transcript.session_id = turn.session_id if known else None
+        listener = Listener(transcript, SessionLog(self.home, known))
         argv = self.confined(self.command(turn, transcript.session_id), turn)
         try:
             async with spawn(argv, cwd=turn.workspace, env=self.environment(turn)) as program:
                 try:
                     timed_out = await within_time(turn, partial(listener.follow, program, prompt.text))
                 finally:
-                    if transcript.did_something:
-                        program.suspected()
+                    program.suspected()  # of commands
         except UsageError as error:
             return transcript.finish(Failed(failure="unavailable", message=str(error)))
         finally:

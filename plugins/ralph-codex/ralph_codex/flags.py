@@ -45,6 +45,8 @@ def sandbox_settings(
 ) -> list[str]:
     """Codex's settings, `key=value` in TOML, that make its sandbox keep the policy.
 
+    What is not there is not hidden: the sandbox fails where it is to hide two files of one missing folder.
+
     Args:
         network: whether commands may use it where the policy does not forbid it.
         folders: what belongs to the workspace and lies elsewhere.
@@ -59,11 +61,12 @@ def sandbox_settings(
         places |= dict.fromkeys(map(str, [*_temporary(), *folders, *_allowed("write", policy, workspace)]), "write")
     if policy.mode != "approve-all":
         opened = {*_allowed("read", policy, workspace), *_allowed("write", policy, workspace)}
-        places |= {str(place): "none" for place in _credentials() if place not in opened}
+        places |= {str(place): "none" for place in _credentials() if place not in opened and place.exists()}
     for kind, argument in denied:
-        if argument:
-            places[str(_place(argument, workspace))] = "none" if kind == "read" else "read"
-    places |= dict.fromkeys(map(str, secret), "none")
+        place = _place(argument, workspace)
+        if argument and (kind == "write" or place.exists()):
+            places[str(place)] = "none" if kind == "read" else "read"
+    places |= {str(place): "none" for place in secret if place.exists()}
     inside = {".": "write", ".git": "write"} if writing else {".": "read"}
     connected = policy.mode == "approve-all" or (network and writing)
     return [

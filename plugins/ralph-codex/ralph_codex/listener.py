@@ -1,6 +1,8 @@
 """One turn of Codex: what it prints is followed as it comes, and its end is put down."""
 
 import re
+import shlex
+from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -11,7 +13,7 @@ from ralph import Failed, Usage
 from ralph.executors import JsonLines, Oversized, Running, Transcript, Unreadable
 from ralph_codex.events import TOOLS, record_end, record_start
 from ralph_codex.failures import failure_of
-from ralph_codex.usage import Meter
+from ralph_codex.session_log import SessionLog
 from ralph_codex.wire import Event, as_json, mapping, text
 
 __all__ = ["LOGGED", "Ending", "Listener"]
@@ -49,16 +51,17 @@ class Listener:
     """Follows the output of one turn.
 
     Args:
-        meter: of the turn's usage.
+        log: the session's own.
     """
 
-    def __init__(self, transcript: Transcript, meter: Meter) -> None:
-        self._transcript, self._meter = transcript, meter
+    def __init__(self, transcript: Transcript, log: SessionLog) -> None:
+        self._transcript, self._log = transcript, log
         self._failure: Failed | None = None
         self._given_up = self._completed = False
         self._answered = False
         self._waiting: str | None = None
         self._started: set[str] = set()
+        self._told: Counter[str] = Counter()
         self._complaint = ""
         self._rejected = 0
         self._failed_calls = 0
@@ -87,12 +90,13 @@ class Listener:
 
     def measure(self) -> None:
         """Counts what the session's log tells by now."""
-        if (used := self._meter.more()) != Usage():
+        if (used := self._log.more()) != Usage():
             self._transcript.used(used)
 
     def close(self) -> None:
         """The turn is over, in whatever way: what is left to count is counted."""
         self.measure()
+        self._record_untold()
         if self._failed_calls:
             self._transcript.used(Usage(model_calls=self._failed_calls))
 
@@ -123,12 +127,10 @@ class Listener:
         item = mapping(event.get("item"))
         match kind:
             case "error":
-                # Retries are no sign of life: there can be one a minute for ever.
-                self._failed_calls += text(event.get("message")).startswith("Reconnecting")
-                return
+                return  # "Reconnecting …" is no sign of life: there can be one a minute for ever
             case "thread.started":
                 self._transcript.session_id = text(event.get("thread_id")) or None
-                self._meter.begun(text(event.get("thread_id")))
+                self._log.begun(text(event.get("thread_id")))
             case "item.started" | "item.completed":
                 self._take_item(kind, item)
             case "turn.completed":
@@ -159,8 +161,21 @@ class Listener:
         if name not in self._started:
             self._started.add(name)
             record_start(item, self._transcript)
+            self._told[_script(text(item.get("command")))] += 1
         if ended:
             record_end(item, self._transcript)
+
+    def _record_untold(self) -> None:
+        """The commands that Codex has not printed. Those that it rejected have been seen in its error stream, and those
+        that are patches in disguise it prints as changed files.
+        """
+        for command in self._log.commands:
+            if self._told[command.text]:
+                self._told[command.text] -= 1
+            elif "apply_patch" not in command.text and not _REJECTED.search(command.result):
+                arguments = as_json({"command": command.text})
+                self._transcript.tool_started(command.id, "command_execution", arguments)
+                self._transcript.tool_finished(command.id, success=False, result=command.result)
 
     def _end_message(self, *, tool_calls: int = 0) -> None:
         """A message is over when it is known what follows: one that a tool follows is not the agent's last word."""
@@ -172,7 +187,7 @@ class Listener:
         self._completed, self._answered = True, bool(self._waiting)
         self._end_message()
         self.measure()
-        if (rest := self._meter.rest(mapping(event.get("usage")))) != Usage():
+        if (rest := self._log.rest(mapping(event.get("usage")))) != Usage():
             self._transcript.used(rest)
 
     def _take_oversized(self, line: Oversized) -> None:
@@ -207,14 +222,22 @@ class Listener:
 
     def _take_retry(self, found: re.Match[str]) -> None:
         """Codex would wait for as long as the provider asks, and try a key again that was not accepted."""
+        self._failed_calls += 1
         wait = float(found[1]) * (0.001 if found[2] == "ms" else 1.0)
         failure = _failure(found[3], wait if wait >= 1 else None)
         if failure.failure in {"rate_limited", "auth"}:
-            self._failed_calls += 1
             self._failure, self._given_up = failure, True
 
     def _complain(self, said: str) -> None:
         self._complaint = f"{self._complaint}{said}\n"[-_TAIL:]
+
+
+def _script(command: str) -> str:
+    """What the agent asked for, of the command line that Codex makes of it: `/bin/bash -lc '…'`."""
+    try:
+        return shlex.split(command)[-1] if command else ""
+    except ValueError:
+        return command
 
 
 def _failure(message: str, retry_after: float | None = None) -> Failed:

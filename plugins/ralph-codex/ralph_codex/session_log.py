@@ -1,26 +1,29 @@
-"""What a turn used, read from the session's own log while the turn goes on.
+"""What Codex does not print and its session's own log has: `sessions/…/rollout-…-ID.jsonl` in its home folder.
 
-What Codex prints at a turn's end is the whole session's usage, and of a turn that fails or is cut short it prints none.
-The log, `sessions/…/rollout-…-ID.jsonl` in its home folder, has the session's total after each answer of the model.
+That is usage: what Codex prints at a turn's end is the whole session's, and of a turn that fails or is cut short it
+prints none, but the log has the session's total after each answer of the model. And it is commands: one that fails at
+once, as when the sandbox denies it something, is not printed at all (seen with 0.169).
 """
 
+import json
 import os
 import stat
 from pathlib import Path
+from typing import NamedTuple
 from uuid import UUID
 
 from ralph import Usage
 from ralph.executors import JsonLines
-from ralph_codex.wire import Event, mapping, whole
+from ralph_codex.wire import Event, mapping, text, whole
 
-__all__ = ["Meter", "session_log"]
+__all__ = ["Command", "SessionLog", "find_log"]
 
 _CHUNK = 1 << 20
 _MOST = 256 << 20
 """Bytes of a log that are read at all."""
 
 
-def session_log(home: Path, session_id: str) -> Path | None:
+def find_log(home: Path, session_id: str) -> Path | None:
     """The log of a session; None where Codex does not know it, and it cannot be taken up."""
     try:
         known = UUID(session_id)
@@ -29,11 +32,22 @@ def session_log(home: Path, session_id: str) -> Path | None:
         return None
 
 
-class Meter:
-    """Measures one turn.
+class Command(NamedTuple):
+    """A command that the agent asked for, and what it was told of it."""
+
+    id: str
+    text: str
+    result: str
+
+
+class SessionLog:
+    """Follows the log of one session through one turn.
 
     Args:
         log: that of the session which is taken up; None for a fresh one.
+
+    Attributes:
+        commands: those of the turn that are over, oldest first.
     """
 
     def __init__(self, home: Path, log: Path | None) -> None:
@@ -41,8 +55,11 @@ class Meter:
         self._lines = JsonLines()
         self._read = 0
         self._total = Usage(input_tokens=0, output_tokens=0, cache_read_tokens=0)
+        self._asked: dict[str, str] = {}
+        self.commands: list[Command] = []
         if log:
             self.more()
+            self.commands.clear()
 
     def begun(self, session_id: str) -> None:
         """Codex has said which session it is; its log comes a moment later."""
@@ -55,10 +72,10 @@ class Meter:
             payload = mapping(line.get("payload"))
             if line.get("type") == "token_usage_record":
                 calls += 1
-            elif payload.get("type") == "token_count" and (
-                total := mapping(payload.get("info")).get("total_token_usage")
-            ):
-                self._total = _counted(mapping(total))
+            elif total := mapping(mapping(payload.get("info")).get("total_token_usage")):
+                self._total = _counted(total)
+            elif line.get("type") == "response_item":
+                self._take_item(payload)
         used = _beyond(self._total, before)
         return used.model_copy(update={"model_calls": calls}) if calls else used
 
@@ -67,8 +84,15 @@ class Meter:
         before, self._total = self._total, _counted(told)
         return _beyond(self._total, before)
 
+    def _take_item(self, item: Event) -> None:
+        kind, name = text(item.get("type")), text(item.get("call_id"))
+        if kind == "function_call" and (command := _command(text(item.get("arguments")))):
+            self._asked[name] = command
+        elif kind == "function_call_output" and name in self._asked:
+            self.commands.append(Command(name, self._asked.pop(name), text(item.get("output"))))
+
     def _lines_since(self) -> list[Event]:
-        self._log = self._log or session_log(self._home, self._session)
+        self._log = self._log or find_log(self._home, self._session)
         if not self._log:
             return []
         found: list[Event] = []
@@ -85,6 +109,14 @@ class Meter:
         except OSError:
             return found
         return found
+
+
+def _command(arguments: str) -> str:
+    """The command in the arguments of a tool; empty where the tool takes none."""
+    try:
+        return text(mapping(json.loads(arguments)).get("cmd"))
+    except (ValueError, RecursionError):
+        return ""
 
 
 def _counted(total: Event) -> Usage:
