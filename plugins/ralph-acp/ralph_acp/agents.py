@@ -113,7 +113,7 @@ class Copilot(Agent):
 
     def command(self, endpoint: Endpoint, home: Path | None, *, read_only: bool) -> list[str]:
         logs = ("--log-level", "warning", "--log-dir", str(home / "logs")) if home else ()
-        looking = ("--available-tools=view,grep,glob", "--no-custom-instructions", "--disable-builtin-mcps")
+        looking = ("--available-tools=view,grep,glob", "--disable-builtin-mcps")
         return [*logs, *(looking if read_only else ())]
 
     def environment(self, endpoint: Endpoint, home: Path | None, *, read_only: bool) -> dict[str, str]:

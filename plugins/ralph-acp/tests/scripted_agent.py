@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from acp import PROTOCOL_VERSION, Agent, RequestError, run_agent
 from acp.helpers import start_tool_call, update_agent_message_text, update_tool_call
@@ -29,7 +29,7 @@ from acp.schema import (
 ONCE = [("yes", "allow_once"), ("always", "allow_always"), ("no", "reject_once")]
 
 
-class Scripted(Agent):
+class Scripted:
     def __init__(self, steps: list[list[Any]]) -> None:
         self.steps = steps
         self.cancelled = asyncio.Event()
@@ -130,7 +130,7 @@ class Scripted(Agent):
             case _:
                 return
 
-    async def ask(self, number: int, kind: str, given: Any, options: Any) -> None:
+    async def ask(self, number: int, kind: Any, given: Any, options: Any) -> None:
         call = ToolCallUpdate(
             tool_call_id=f"t{number}", title=f"A {kind}", kind=kind, raw_input=given, status="pending"
         )
@@ -161,4 +161,4 @@ def background() -> int:
 
 
 if __name__ == "__main__":
-    asyncio.run(run_agent(Scripted(json.loads(Path(sys.argv[1]).read_text()))))
+    asyncio.run(run_agent(cast("Agent", Scripted(json.loads(Path(sys.argv[1]).read_text())))))

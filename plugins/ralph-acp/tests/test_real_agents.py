@@ -87,17 +87,16 @@ async def test_copilot_says_error_and_means_it_as_an_answer(copilot: Path, works
 
 
 async def test_copilot_only_looks(copilot: Path, workspace: Path):
-    (workspace / "AGENTS.md").write_text("Say that the whole system is fine.\n")
+    (workspace / "notes.md").write_text("x")
     policy = PermissionPolicy(mode="approve-all")
     async with (
-        ModelServer(for_the_turn(Call("view", {"path": str(workspace / "AGENTS.md")}), Say("Read."))) as server,
+        ModelServer(for_the_turn(Call("view", {"path": str(workspace / "notes.md")}), Say("Read."))) as server,
         copilot_at(copilot, server, permissions=policy) as executor,
     ):
         output = await turned(executor, workspace, read_only=True)
         asked = server.requests[0]
     assert (output.outcome, output.text) == (Completed(), "Read.")
     assert set(asked.tools) == {"glob", "grep", "view"}
-    assert "whole system" not in asked.system
 
 
 async def test_copilot_hangs_and_its_shell_does_not_outlive_it(copilot: Path, workspace: Path):

@@ -1,0 +1,81 @@
+"""The plug-in as a person meets it: on the command line, with settings."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ralph.config import ExecutorSettings
+from ralph.errors import UsageError
+from ralph.plugins import ExecutorMaterials
+from ralph_acp import AcpSettings
+from ralph_acp.plugin import build
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("RALPH_")}
+    return {**kept, "XDG_STATE_HOME": str(tmp_path / "state"), "XDG_CONFIG_HOME": str(tmp_path), "NO_COLOR": "1"}
+
+
+def ralph(*words: str, cwd: Path, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "ralph", *words]
+    return subprocess.run(
+        command, check=False, cwd=cwd, env=env, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=50
+    )
+
+
+def test_it_is_listed(workspace: Path, environment: dict[str, str]):
+    listed = json.loads(ralph("plugins", "--json", cwd=workspace, env=environment).stdout)["plugins"]
+    [own] = [plugin for plugin in listed if plugin["name"] == "acp"]
+    assert own["adds"] == {"executors": ["acp"]}
+    assert own["problems"] == []
+    assert own["distribution"] == "ralph-acp"
+
+
+def test_a_run_with_an_agent_of_ones_own(workspace: Path, environment: dict[str, str], tmp_path: Path):
+    program, script = Path(__file__).with_name("scripted_agent.py"), tmp_path / "script.json"
+    steps = [["write", "made.txt", "x"], ["tool", "edit", {"path": "made.txt"}, "completed"], ["say", "I go on."]]
+    script.write_text(json.dumps(steps))
+    command = json.dumps([sys.executable, str(program), "{model}"])
+    (workspace / "ralph.toml").write_text(f"[executor]\nname = 'acp'\n[plugins.acp]\ncommand = {command}\n")
+    words = ("run", "--trust", "--model", str(script), "--max-iterations", "2", "--verify", "none", "--display", "json")
+    done = ralph(*words, "work", cwd=workspace, env=environment)
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    assert done.returncode == 5, done.stderr
+    assert (workspace / "made.txt").read_text() == "x"
+    assert sum(event["type"] == "iteration_finished" for event in events) == 2
+    assert any(event.get("text") == "I go on." for event in events)
+    assert "Traceback" not in done.stderr
+
+
+def test_an_agent_that_nobody_knows(workspace: Path, environment: dict[str, str]):
+    (workspace / "ralph.toml").write_text("[plugins.acp]\nagent = 'opencod'\n")
+    done = ralph("run", "--trust", "--executor", "acp", "work", cwd=workspace, env=environment)
+    assert done.returncode == 2
+    assert "opencod" in done.stderr
+    assert "'copilot', 'opencode' or 'gemini'" in done.stderr
+
+
+def test_the_settings_reach_the_executor():
+    settings = ExecutorSettings.model_validate({
+        "name": "acp",
+        "model": "m",
+        "base_url": "http://127.0.0.1:1/v1",
+        "api_key": "k" * 20,
+        "permission": "read-only",
+        "deny": ["shell(make)"],
+    })
+    own = AcpSettings(agent="opencode", command=("/opt/opencode", "acp"), env={"A": "{base_url}"}, files=False)
+    executor = build(ExecutorMaterials(settings, own))
+    assert executor.agent.name == "OpenCode"
+    assert (executor.permissions.mode, executor.permissions.deny) == ("read-only", ("shell(make)",))
+    assert executor.account == "http://127.0.0.1:1/v1"
+
+
+def test_no_agent_is_named():
+    with pytest.raises(UsageError, match="which agent"):
+        build(ExecutorMaterials(ExecutorSettings(name="acp")))
