@@ -92,12 +92,12 @@ def events() -> str:
 
 
 def commands() -> str:
-    """Every command with its arguments and options."""
-    from ralph.cli.commands import command
+    """Every built-in command with its arguments and options."""
+    from ralph.cli.commands import COMMANDS, command
 
     group = command()
     context = typer.Context(group, info_name="ralph")
-    found = ((name, group.get_command(context, name)) for name in group.list_commands(context))
+    found = ((name, group.get_command(context, name)) for name in COMMANDS)
     return "\n".join(_command(f"ralph {name}", each) for name, each in found)
 
 

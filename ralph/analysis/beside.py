@@ -7,6 +7,7 @@ much to be kept has no say in that reply, and a warning says so.
 
 import json
 from collections.abc import Mapping
+from typing import Any, cast
 
 from ralph.analysis.result import Analysis, AnalysisContext, Analyzer, Further
 from ralph.output import Output
@@ -49,9 +50,20 @@ def _kept(said: object) -> Further:
     """What an analyzer said as it is kept: what differs from an empty analysis. Raises where that cannot be kept."""
     if not isinstance(said, Analysis):
         raise TypeError(f"it gave an object of type {type(said).__name__}, which is no Analysis")
-    text = storable(
-        json.dumps(said.model_dump(mode="json", exclude_defaults=True), ensure_ascii=False, allow_nan=False)
-    )
-    if len(text) > _MOST:
+    found = _storable(said.model_dump(mode="json", exclude_defaults=True))
+    if len(json.dumps(found, allow_nan=False)) > _MOST:
         raise ValueError(f"its results are longer than {_MOST:,} characters")
-    return Further.model_validate_json(text)
+    return Further.model_validate(found)
+
+
+def _storable(value: Any) -> Any:
+    """A JSON value without what no store can hold."""
+    match value:
+        case str():
+            return storable(value)
+        case dict():
+            return {storable(name): _storable(each) for name, each in cast("dict[str, Any]", value).items()}
+        case list():
+            return [_storable(each) for each in cast("list[Any]", value)]
+        case _:
+            return value

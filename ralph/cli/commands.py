@@ -8,9 +8,9 @@ import typer
 import typer.core
 import typer.main
 
-__all__ = ["command"]
+__all__ = ["COMMANDS", "command"]
 
-_COMMANDS: Mapping[str, str] = {
+COMMANDS: Mapping[str, str] = {
     "run": "run:app",
     "resume": "resume:app",
     "pause": "control:pausing",
@@ -44,10 +44,10 @@ class _LazyGroup(typer.core.TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:
         from ralph.cli.plugged import command_names
 
-        return [*_COMMANDS, *(name for name in command_names() if name not in _COMMANDS)]
+        return [*COMMANDS, *(name for name in command_names() if name not in COMMANDS)]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        place = _COMMANDS.get(_ALIASES.get(cmd_name, cmd_name))
+        place = COMMANDS.get(_ALIASES.get(cmd_name, cmd_name))
         if place is None:
             from ralph.cli.plugged import command_app
 

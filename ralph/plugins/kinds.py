@@ -115,7 +115,7 @@ class PromptPart:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command of the program, as in `ralph NAME`.
+    """A command of the program, as `ralph run` is one.
 
     Attributes:
         app: the `typer.Typer` of it: where it stands, as in "ralph_notes.commands:app", or what makes it. It is looked

@@ -2,6 +2,7 @@
 
 import difflib
 import inspect
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import islice
@@ -53,8 +54,14 @@ class Plugins:
 
     @classmethod
     def of(cls, objects: Sequence[object]) -> Self:
-        """The plug-ins that some modules and objects of a program are."""
-        return cls(map(of_object, objects))
+        """The plug-ins that some modules and objects of a program are; those of one name are numbered."""
+        plugins = [of_object(each) for each in objects]
+        seen: Counter[str] = Counter()
+        for plugin in plugins:
+            seen[plugin.name] += 1
+            if seen[plugin.name] > 1:
+                plugin.name += f" {seen[plugin.name]}"
+        return cls(plugins)
 
     @classmethod
     def found(cls, tables: Tables | None = None, *, local: tuple[Path, bytes] | None = None) -> Self:
