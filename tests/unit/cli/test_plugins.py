@@ -332,3 +332,103 @@ def test_an_executor_that_is_none_is_an_error_that_names_its_plugin(
     ended = ralph(*RUN)
     assert ended.code == 2
     assert "The executor 'echo' of the plug-in 'echo' (ralph-echo 1.2) could not be made: AttributeError" in ended.err
+
+
+class TestOtherParts:
+    CODE = """
+        from ralph.display import Display
+        from ralph.plugins import DisplayKind, StoreKind, VerifierKind, hookimpl
+        from ralph.store import open_store
+        from ralph.verification import Verdict
+        from ralph.verifiers import Verifier
+        from pydantic import BaseModel
+
+
+        class Dots(Display):
+            def show(self, event):
+                if event.type == "run_finished":
+                    self.out.write(f"it ended: {event.stop_reason}, verified: {event.verified}\\n")
+
+
+        class Keys(BaseModel, extra="forbid"):
+            path: str
+
+
+        class Exists(Verifier):
+            before_run = False
+
+            def __init__(self, path):
+                self.name, self.path = f"{path} exists", path
+
+            async def verify(self, subject):
+                there = (subject.workspace / self.path).is_file()
+                return Verdict(verifier=self.name, passed=there, signature="" if there else "missing")
+
+
+        @hookimpl
+        def ralph_displays():
+            yield DisplayKind("dots", "says how it ended", lambda materials: Dots())
+
+
+        @hookimpl
+        def ralph_stores():
+            yield StoreKind("shelf", "a file on the shelf", lambda url: open_store(url.removeprefix("shelf://")))
+
+
+        @hookimpl
+        def ralph_verifiers():
+            yield VerifierKind("exists", "a file must be there", Keys, lambda keys, materials: Exists(keys.path))
+    """
+
+    def test_a_run_is_shown_verified_and_kept_by_parts_of_plugins(
+        self, ralph: Callable[..., Any], install: Install, tmp_path: Path
+    ) -> None:
+        install("echo", ECHO)
+        install("parts", self.CODE)
+        shelf = f"shelf://{tmp_path}/shelf.db"
+        asked = ("run", "Greet.", "--executor", "echo", "--verifier", "exists:path=greeting.txt")
+        ended = ralph(*asked, "--store", shelf, "--display", "dots")
+        assert (ended.code, ended.out) == (0, "it ended: completed, verified: True\n")
+        (run,) = json.loads(ralph("runs", "--json", "--store", shelf).out)
+        assert run["stop_reason"] == "completed"
+
+    @pytest.mark.parametrize(
+        ("words", "told"),
+        [
+            (("--display", "dts"), "There is no display called 'dts'. Did you mean 'dots'?"),
+            (("--store", "shelve://x"), "shelve://… names no store that Ralph can use."),
+            (("--verifier", "exist:path=x"), "There is no verifier called 'exist'. Did you mean 'exists'?"),
+            (("--verifier", "exists:pth=x"), "The verifier 'exists' has no key 'pth'. Did you mean 'path'?"),
+        ],
+    )
+    def test_a_wrong_name_is_found_out_before_the_run(
+        self, ralph: Callable[..., Any], install: Install, workspace: Path, words: tuple[str, str], told: str
+    ) -> None:
+        install("echo", ECHO)
+        install("parts", self.CODE)
+        ended = ralph("run", "Greet.", "--executor", "echo", *words)
+        assert ended.code == 2
+        assert told in ended.err
+        assert not (workspace / "greeting.txt").exists()
+
+
+def test_a_resumed_run_keeps_its_plugins_settings_but_for_the_secrets(
+    ralph: Callable[..., Any], install: Install, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(
+        "echo",
+        ECHO.replace("Echo(materials.own.greeting)", "Echo(greeting(materials.own))")
+        + """
+    def greeting(own):
+        return f"{own.greeting} {len(own.token.get_secret_value())}"
+    """,
+    )
+    monkeypatch.setenv("RALPH_PLUGINS__ECHO__GREETING", "Good night.")
+    monkeypatch.setenv("RALPH_PLUGINS__ECHO__TOKEN", "a-token-of-17-let")
+    asked = ("--executor", "echo", "--verify", "false", "--max-iterations")
+    assert ralph("run", "Greet.", *asked, "1").code == 5
+    (workspace / "greeting.txt").unlink()
+    monkeypatch.delenv("RALPH_PLUGINS__ECHO__GREETING")
+    assert ralph("resume", "--max-iterations", "2").code == 5
+    assert (workspace / "greeting.txt").read_text() == "Good night. 17"
+    assert "a-token-of-17-let" not in ralph("show", "last", "--json").out
