@@ -129,13 +129,6 @@ async def test_a_session_is_taken_up_again_and_counted_once(scene: Any, tmp_path
     assert first.usage.tokens == 1010
 
 
-async def test_a_fresh_turn_knows_nothing_of_the_one_before(scene: Any) -> None:
-    async with scene([Say("One."), Say("Two.")]) as on:
-        first, second = await on.turn("First of all."), await on.turn("And then.")
-        assert first.session_id != second.session_id
-        assert "First of all." not in json.dumps(on.server.requests[1].messages)
-
-
 @pytest.mark.parametrize("owner", ["claude", "copilot-sdk"])
 async def test_a_session_that_is_not_there_is_replaced(scene: Any, owner: str) -> None:
     unknown = "0d6e2a69-f35b-4995-902a-89dbbd0ce80e"

@@ -17,7 +17,7 @@ import pytest
 from ralph import Completed, Failed, Output, TimedOut
 from ralph.errors import ExecutorUnavailableError
 from ralph.executors import Timeouts
-from ralph.testing import Cut, Empty, Fail, Garbage, Hang, ModelServer, Say, Shell, Step
+from ralph.testing import Cut, Empty, Fail, Garbage, ModelServer, Say, Shell, Step
 from ralph_claude import ClaudeExecutor
 
 
@@ -122,12 +122,6 @@ async def test_an_endpoint_that_is_not_there(scene: Any) -> None:
         output = await on.turn()
         assert isinstance(output.outcome, Failed)
         assert output.outcome.failure == "unavailable"
-
-
-async def test_a_mute_model_is_given_up(scene: Any) -> None:
-    async with scene([Hang()]) as on:
-        output = await on.turn(timeouts=Timeouts(idle=1, iteration=30, tool=30))
-        assert output.outcome == TimedOut(limit="idle", after=1)
 
 
 async def test_a_tool_without_end_is_ended_with_its_process(scene: Any) -> None:
