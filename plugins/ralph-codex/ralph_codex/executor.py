@@ -20,15 +20,15 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from signal import Signals
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, ClassVar
 
 from ralph import Completed, Executor, Failed, Output, Prompt, Turn
 from ralph.errors import ExecutorUnavailableError, UsageError
 from ralph.executors import Confinement, PermissionPolicy, spawn, within_time
 from ralph_codex.flags import quoted, require_keepable, rules, sandbox_settings
+from ralph_codex.home import OwnHome, has_provider
 from ralph_codex.listener import LOGGED, Ending, Listener
-from ralph_codex.provision import ask, cache_folder, provide_codex, require_version
+from ralph_codex.provision import ask, provide_codex, require_version
 from ralph_codex.session_log import SessionLog, find_log
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class CodexExecutor(Executor):
         self._api_key, self._headers, self._progress = api_key, dict(headers or {}), progress
         self._program = self._named = program.expanduser().absolute() if program else None
         self._home = home.expanduser().absolute() if home else None
-        self._own_home: TemporaryDirectory[str] | None = None
+        self._own_home: OwnHome | None = None
         self.account = base_url or "openai"
         self.measures = frozenset({"tokens"})
         require_keepable(self.permissions, ruled=not self._users_home, network=network)
@@ -108,14 +108,14 @@ class CodexExecutor(Executor):
 
     async def stop(self) -> None:
         if self._own_home:
-            self._own_home.cleanup()
+            self._own_home.close()
             self._own_home = None
 
     @property
     def home(self) -> Path:
         """Codex's home folder: sessions, and a login."""
         if self._own_home:
-            return Path(self._own_home.name)
+            return self._own_home.path
         return self._home or Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex")
 
     def policy(self, turn: Turn) -> PermissionPolicy:
@@ -201,10 +201,7 @@ class CodexExecutor(Executor):
         if self._users_home:
             self.home.mkdir(parents=True, exist_ok=True)
         elif self._own_home is None:
-            cache_folder().mkdir(parents=True, exist_ok=True)
-            self._own_home = TemporaryDirectory(prefix="home-", dir=cache_folder(), ignore_cleanup_errors=True)
-            (self.home / "rules").mkdir()
-            (self.home / "rules" / "ralph.rules").write_text(rules(self.permissions), encoding="utf-8")
+            self._own_home = OwnHome(rules(self.permissions))
         if self.home.resolve().is_relative_to(Path(tempfile.gettempdir()).resolve()):
             raise ExecutorUnavailableError(
                 f"Codex's home folder would be {str(self.home)!r}, and Codex cannot work from the folder for temporary "
@@ -213,7 +210,7 @@ class CodexExecutor(Executor):
             )
 
     async def _require_login(self) -> None:
-        if any(os.environ.get(name) for name in _LOGINS):
+        if any(os.environ.get(name) for name in _LOGINS) or has_provider(self.home):
             return
         env = {**self.confinement.environment(), "CODEX_HOME": str(self.home)}
         answer = await ask([str(self._program), "login", "status"], cwd=self.home, env=env, limit=30)

@@ -4,9 +4,10 @@ Nothing of this machine's Codex is used: no login, no settings, no sessions.
 """
 
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import anyio
@@ -41,6 +42,13 @@ def nobody(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("OPENAI_API_KEY", "CODEX_API_KEY", "CODEX_ACCESS_TOKEN", "OPENAI_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("CODEX_HOME", str(tmp_path / "nobody"))
+
+
+@pytest.fixture
+def home(codex: Path) -> Iterator[Path]:
+    """A home folder of Codex's; among the temporary files it could not work."""
+    with TemporaryDirectory(prefix="test-", dir=codex.parent.parent.parent, ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
 
 
 @pytest.fixture

@@ -66,8 +66,7 @@ async def test_a_turn_with_tools(made: Made, run: Run, workspace: Path):
     assert names(workspace) == ["hello.txt"]
 
 
-async def test_a_session_is_taken_up_again_and_its_usage_is_that_of_the_turn(made: Made, run: Run, codex: Path):
-    home = codex.parent.parent.parent / "test-home"  # not among the temporary files, where Codex cannot work
+async def test_a_session_is_taken_up_again_and_its_usage_is_that_of_the_turn(made: Made, run: Run, home: Path):
     async with ModelServer([Say("One."), Say("Two."), Say("Three.")]) as server:
         first = await run(await made(server, home=home))
         second = await run(await made(server, home=home), session_id=first.session_id)
@@ -192,10 +191,36 @@ async def test_the_key_and_the_headers_are_seen_by_nobody_but_the_endpoint(made:
     assert "hidden" not in content(workspace / "env.txt")
 
 
-async def test_a_login_is_needed_without_an_endpoint(codex: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("CODEX_HOME", str(codex.parent.parent.parent / "nobody"))
+@pytest.mark.usefixtures("codex")
+async def test_a_login_is_needed_without_an_endpoint(home: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("CODEX_HOME", str(home))
     with pytest.raises(ExecutorUnavailableError, match="not logged in"):
         await CodexExecutor().start()
+
+
+async def test_a_persons_login_and_configuration_hold_and_are_out_of_the_agents_reach(
+    codex: Path, run: Run, home: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("CODEX_HOME", str(home))
+    login = [str(codex), "login", "--with-api-key"]
+    await anyio.run_process(login, input=b"sk-of-a-person-1234", cwd=workspace)
+    steps = [Shell(f"cat {home}/auth.json; git push; echo over"), Say("Done.")]
+    async with ModelServer(steps) as server:
+        provider = (
+            f'base_url = "{server.base_url}"\nname = "mine"\nwire_api = "responses"\nrequires_openai_auth = true\n'
+        )
+        (home / "config.toml").write_text(
+            f'model = "of-mine"\nmodel_provider = "mine"\n[model_providers.mine]\n{provider}'
+        )
+        async with CodexExecutor() as executor:
+            output = await run(executor)
+        asked = server.requests[0]
+    assert output.outcome == Completed(), output.diagnostics
+    assert (asked.model, asked.headers["authorization"]) == ("of-mine", "***")
+    assert "over" in output.tool_calls[0].result
+    assert "of-a-person" not in output.tool_calls[0].result
+    assert executor.account == "openai"
+    assert not (home / "rules").exists()
 
 
 async def test_a_home_among_the_temporary_files_is_refused(codex: Path, tmp_path: Path):
