@@ -21,6 +21,7 @@ _logger = logging.getLogger("ralph.hooks")
 
 _PATIENCE = 10.0
 _CHANCES = 3
+_NAMED = 20
 
 
 class Objection(NamedTuple):
@@ -50,6 +51,15 @@ class Audience:
         self._said: set[str] = set()
         self.failures: Counter[str] = Counter()
         self.vetoes: Counter[str] = Counter()
+
+    def account(self) -> str:
+        """How often hooks have failed and vetoed, in a sentence or two; empty where none has."""
+        counted = (("Hooks that failed", self.failures), ("Vetoes", self.vetoes))
+        return " ".join(
+            f"{what}: {', '.join(f'{name} {_times(count)}' for name, count in counts.most_common(_NAMED))}."
+            for what, counts in counted
+            if counts
+        )
 
     async def tell(self, event: Event) -> None:
         """Tells every hook of an event; `on_event` comes first."""
@@ -115,6 +125,10 @@ class Audience:
         if told not in self._said:
             self._said.add(told)
             self._complain(told)
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
 
 
 def _own(hooks: Hooks, name: str) -> Callable[[Any], Awaitable[object]] | None:

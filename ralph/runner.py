@@ -380,6 +380,8 @@ class Runner:
         return bool(vetoes)
 
     async def _finish(self, run: ActiveRun, end: Complete | Halt) -> RunRecord:
+        if account := run.journal.audience.account():
+            run.journal.note(Diagnosed(**run.stamp(self._parts.clock.now(), iteration=run.state.number), text=account))
         try:
             await finish(self._parts, run, end)
         finally:
