@@ -1,6 +1,5 @@
 """One turn with a Claude Code that runs: the prompt goes in, permissions are decided, and its end becomes a value."""
 
-import logging
 from signal import Signals
 from typing import TYPE_CHECKING, Any
 
@@ -72,8 +71,6 @@ class Conversation:
 
         from ralph_claude.transport import ProgramTransport
 
-        # Without a handler Python would print what the SDK logs over any display.
-        logging.getLogger("claude_agent_sdk").addHandler(logging.NullHandler())
         options = ClaudeAgentOptions(
             can_use_tool=self._decided,
             hooks={"PreToolUse": [HookMatcher(hooks=[_asking], on_failure="block")]},

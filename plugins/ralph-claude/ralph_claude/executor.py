@@ -10,6 +10,7 @@ policy(turn)
     What the agent's tools may do in a turn.
 """
 
+import logging
 import os
 import shutil
 import uuid
@@ -146,6 +147,9 @@ class ClaudeExecutor(Executor):
                 "Correct or remove the setting plugins.claude.program.",
             )
         await anyio.to_thread.run_sync(import_module, "claude_agent_sdk")
+        if not (logger := logging.getLogger("claude_agent_sdk")).handlers:
+            # Without one Python would print what the SDK logs over any display.
+            logger.addHandler(logging.NullHandler())
 
     async def stop(self) -> None:
         if self._own_home:
