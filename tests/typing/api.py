@@ -1,8 +1,10 @@
 """Typical use of the public interface, checked by type checkers and never run."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import ClassVar, assert_type
+
+from pydantic import BaseModel
 
 from ralph import (
     Analysis,
@@ -30,11 +32,15 @@ from ralph import (
     TimedOut,
     Turn,
     Usage,
+    Veto,
     parse_status,
 )
+from ralph.analysis import AnalysisContext, Opinion
 from ralph.events import Event, IterationFinished, RunFinished
 from ralph.executors import CopilotCLIExecutor, CopilotSDKExecutor, FallbackExecutor
-from ralph.status import StatusMalformed, StatusMissing, StatusReport
+from ralph.hooks import CompletionDue, IterationDue
+from ralph.plugins import AnalyzerKind, ExecutorKind, ExecutorMaterials, PromptMoment, PromptPart, hookimpl
+from ralph.status import Status, StatusMalformed, StatusMissing, StatusReport
 from ralph.store import open_store
 from ralph.strategies import Case, Claim
 from ralph.testing import ScriptedExecutor
@@ -90,6 +96,68 @@ class Always(Verifier):
         return Verdict(verifier=self.name, passed=True)
 
 
+class House(Hooks):
+    async def before_iteration(self, due: IterationDue) -> Veto | None:
+        return Veto(reason="enough for tonight") if due.iteration > 9 else None
+
+    async def before_completion(self, due: CompletionDue) -> Veto | None:
+        assert_type(due.claim, Claim)
+        return None
+
+
+class Measured(Analysis, frozen=True):
+    words: int = 0
+
+
+class Counting:
+    """An analyzer is any object with an `analyze`."""
+
+    def analyze(self, output: Output, status: Status, context: AnalysisContext) -> Analysis:
+        return Measured(words=len(output.text.split()), opinion=Opinion(on_completion="supports"))
+
+
+class Own(BaseModel, extra="forbid"):
+    command: tuple[str, ...] = ("agent",)
+
+
+class Plugin:
+    """A plug-in is a module like this class, or an object of it."""
+
+    RALPH_API = 1
+
+    @hookimpl
+    def ralph_settings(self) -> type[BaseModel]:
+        return Own
+
+    @hookimpl
+    def ralph_keywords(self) -> Iterable[Keyword]:
+        yield Keyword(text="shipped")
+
+    @hookimpl
+    def ralph_executors(self) -> Iterable[ExecutorKind]:
+        def build(materials: ExecutorMaterials) -> Executor:
+            assert isinstance(materials.own, Own)
+            assert_type(materials.settings.model, str | None)
+            return Echo()
+
+        yield ExecutorKind("echo", "says what it was asked", build)
+
+    @hookimpl
+    def ralph_analyzers(self, settings: BaseModel | None) -> Iterable[AnalyzerKind]:
+        yield AnalyzerKind("counting", "counts words", lambda own: Counting())
+
+    @hookimpl
+    def ralph_prompt_parts(self) -> Iterable[PromptPart]:
+        def text(moment: PromptMoment) -> str:
+            return f"This is iteration {moment.iteration} in {moment.workspace}."
+
+        yield PromptPart("place", "says where", text)
+
+    @hookimpl
+    def ralph_observers(self, settings: BaseModel | None) -> Iterable[Hooks]:
+        yield House()
+
+
 def told(decision: Decision) -> str:
     match decision:
         case Continue():
@@ -120,6 +188,8 @@ async def one_run(folder: Path) -> RunRecord:
         workspace=open_workspace(folder),
         verifiers=[CommandVerifier(parse_command("pytest -q")), Always()],
         hooks=[Diary()],
+        plugins=[Plugin()],
+        analyzers=["counting"],
         status_fields=fields,
         limits=Limits(max_iterations=20, max_cost=1.5),
         strategy=EnoughTests(),
