@@ -1,16 +1,19 @@
 """Test doubles that are shipped, so that what is built on Ralph can be tested as Ralph itself is.
 
 `ModelServer` is a scripted model endpoint on loopback for real agents, `ScriptedExecutor` an executor without an
-agent, `FakeClock` a clock that a test moves, `StoreConformance` and `VerifierConformance` are the tests that every
-store and every verifier passes; the other names are what a server's script is made of. Nothing is loaded before it is
-used.
+agent, `FakeClock` a clock that a test moves. `ExecutorConformance`, `DetectorConformance`, `AnalyzerConformance`,
+`VerifierConformance` and `StoreConformance` are the tests that all of a kind pass. The other names are what a server's
+script is made of. Nothing is loaded before it is used.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ralph.testing.analyzer_conformance import AnalyzerConformance
     from ralph.testing.clock import FakeClock
+    from ralph.testing.detector_conformance import DetectorConformance
+    from ralph.testing.executor_conformance import ExecutorConformance
     from ralph.testing.model_server import ModelServer
     from ralph.testing.request import ModelRequest
     from ralph.testing.scripted import Reply, ScriptedExecutor
@@ -33,10 +36,13 @@ if TYPE_CHECKING:
     from ralph.testing.verifier_conformance import VerifierConformance
 
 __all__ = [
+    "AnalyzerConformance",
     "Call",
     "Cut",
+    "DetectorConformance",
     "EditFile",
     "Empty",
+    "ExecutorConformance",
     "Fail",
     "FakeClock",
     "Garbage",
@@ -56,6 +62,9 @@ __all__ = [
 ]
 
 _ELSEWHERE = {
+    "AnalyzerConformance": "analyzer_conformance",
+    "DetectorConformance": "detector_conformance",
+    "ExecutorConformance": "executor_conformance",
     "FakeClock": "clock",
     "ModelRequest": "request",
     "ModelServer": "model_server",

@@ -1,0 +1,199 @@
+"""What every executor does, as tests to be inherited. It needs pytest with pytest-asyncio.
+
+```
+class TestMyExecutor(ExecutorConformance):
+    @pytest.fixture
+    def executor(self):
+        return MyExecutor("an agent that says the same to everything")
+
+    @pytest.fixture
+    def failing(self):
+        return MyExecutor("an agent that fails")
+
+    @pytest.fixture
+    def hanging(self):
+        return MyExecutor("an agent that never ends its turn")
+```
+
+For a real agent, `ModelServer` is a model that can be told to say, to fail and to hang.
+"""
+
+import asyncio
+import os
+import re
+from pathlib import Path
+from typing import get_args
+
+import psutil
+import pytest
+
+from ralph.executors.base import Executor, Quantity, Timeouts, Transcript, Turn, TurnEvent
+from ralph.output import Completed, Failed, Message, Output, TimedOut
+from ralph.prompt import Prompt
+from ralph.redact import Redactor
+
+__all__ = ["ExecutorConformance"]
+
+_NAMED, _TOLD = 100, 2_000
+_PROMPT = Prompt(text="Do the work, é.", task="work")
+_HOSTILE = "-p --help @file \x1b]0;x\x07 \u202e`$(id)` %s {0} \"' \\\n完成\n" * 500
+_PATIENT = Timeouts(idle=30, iteration=40, tool=30)
+_SECRET = 6
+"""Letters of the shortest secret that is masked."""
+
+
+@pytest.mark.asyncio
+class ExecutorConformance:
+    """Inherit it and give three fixtures: executors whose agent says the same to everything, fails, and never ends."""
+
+    pace: float = 0.5
+    """Seconds after which an agent is at work, so that its turn can be cut short."""
+
+    patience: float = 10.0
+    """Seconds in which a turn that is cut short has ended, processes and all."""
+
+    @pytest.fixture
+    def executor(self) -> Executor:
+        """One whose agent says the same to everything, some words at least; not yet entered."""
+        raise NotImplementedError
+
+    @pytest.fixture
+    def failing(self) -> Executor:
+        """One whose agent fails in every turn; not yet entered."""
+        raise NotImplementedError
+
+    @pytest.fixture
+    def hanging(self) -> Executor:
+        """One whose agent never ends a turn by itself; not yet entered."""
+        raise NotImplementedError
+
+    async def test_it_has_a_name_that_fits_a_line(self, executor: Executor) -> None:
+        assert executor.name.strip()
+        assert executor.name.isprintable()
+        assert len(executor.name) <= _NAMED
+
+    async def test_what_it_measures_is_something_that_can_be_limited(self, executor: Executor) -> None:
+        assert set(executor.measures) <= set(get_args(Quantity))
+
+    async def test_a_turn_gives_what_the_agent_said(self, executor: Executor, tmp_path: Path) -> None:
+        async with executor:
+            output = await executor.execute(_PROMPT, _turn(tmp_path))
+        assert isinstance(output, Output)
+        assert output.outcome == Completed()
+        assert output.text.strip()
+
+    async def test_the_text_is_the_last_message(self, executor: Executor, tmp_path: Path) -> None:
+        async with executor:
+            output = await executor.execute(_PROMPT, _turn(tmp_path))
+        assert output.messages[-1] == Message(text=output.text)
+
+    async def test_what_the_agent_says_is_told_as_it_comes(self, executor: Executor, tmp_path: Path) -> None:
+        told: list[TurnEvent] = []
+        async with executor:
+            output = await executor.execute(_PROMPT, _turn(tmp_path, Transcript(told.append)))
+        assert tuple(event for event in told if isinstance(event, Message)) == output.messages
+
+    async def test_a_secret_is_masked(self, executor: Executor, tmp_path: Path) -> None:
+        told: list[TurnEvent] = []
+        async with executor:
+            said = (await executor.execute(_PROMPT, _turn(tmp_path))).text
+            secret = max(re.findall(r"\S+", said), key=len)
+            assert len(secret) >= _SECRET, f"the agent has to say a word of {_SECRET} letters"
+            transcript = Transcript(told.append, Redactor([secret]))
+            output = await executor.execute(_PROMPT, _turn(tmp_path, transcript))
+        assert secret not in output.text
+        assert secret not in "".join(message.text for message in output.messages)
+        assert secret not in "".join(event.text for event in told if isinstance(event, Message))
+
+    async def test_what_it_measures_is_filled_in(self, executor: Executor, tmp_path: Path) -> None:
+        async with executor:
+            usage = (await executor.execute(_PROMPT, _turn(tmp_path))).usage
+        assert [name for name in executor.measures if getattr(usage, name) is None] == []
+
+    async def test_turns_do_not_mix(self, executor: Executor, tmp_path: Path) -> None:
+        async with executor:
+            first = await executor.execute(_PROMPT, _turn(tmp_path))
+            second = await executor.execute(_PROMPT, _turn(tmp_path, iteration=2))
+        assert len(second.messages) == len(first.messages)
+        assert (second.usage.model_calls or 0) <= (first.usage.model_calls or 0)
+
+    async def test_a_turn_that_only_looks_is_a_turn(self, executor: Executor, tmp_path: Path) -> None:
+        async with executor:
+            output = await executor.execute(_PROMPT, _turn(tmp_path, read_only=True))
+        assert output.outcome == Completed()
+        assert output.text.strip()
+
+    async def test_a_hostile_prompt_is_a_prompt(self, executor: Executor, tmp_path: Path) -> None:
+        async with executor:
+            output = await executor.execute(Prompt(text=_HOSTILE, task=_HOSTILE), _turn(tmp_path))
+        assert output.outcome == Completed()
+
+    async def test_an_agents_failure_is_a_value_that_says_why(self, failing: Executor, tmp_path: Path) -> None:
+        async with failing:
+            output = await failing.execute(_PROMPT, _turn(tmp_path))
+        assert isinstance(output.outcome, Failed)
+        assert output.outcome.message.strip()
+        assert len(output.outcome.message) <= _TOLD
+
+    async def test_a_turn_that_runs_out_of_time_is_ended(self, hanging: Executor, tmp_path: Path) -> None:
+        async with hanging:
+            asked = asyncio.ensure_future(hanging.execute(_PROMPT, _turn(tmp_path, limit=self.pace)))
+            await _ended(asked, self.pace + self.patience)
+        assert asked.result().outcome == TimedOut(limit="iteration", after=self.pace)
+
+    async def test_a_cancelled_turn_ends_and_lets_the_cancellation_go_on(
+        self, hanging: Executor, tmp_path: Path
+    ) -> None:
+        async with hanging:
+            asked = asyncio.ensure_future(hanging.execute(_PROMPT, _turn(tmp_path)))
+            await asyncio.wait({asked}, timeout=self.pace)
+            asked.cancel()
+            await _ended(asked, self.patience)
+        assert asked.cancelled()
+
+    async def test_nothing_runs_when_it_is_stopped(self, executor: Executor, hanging: Executor, tmp_path: Path) -> None:
+        before = _running()
+        async with executor:
+            await executor.execute(_PROMPT, _turn(tmp_path))
+        async with hanging:
+            await hanging.execute(_PROMPT, _turn(tmp_path, limit=self.pace))
+        assert _running() - before == set()
+
+    async def test_it_can_be_stopped_at_any_time(self, executor: Executor, tmp_path: Path) -> None:
+        await executor.stop()
+        async with executor:
+            await executor.execute(_PROMPT, _turn(tmp_path))
+            await executor.stop()
+        await executor.stop()
+
+    async def test_it_leaves_the_process_as_it_was(self, executor: Executor, tmp_path: Path) -> None:
+        folder, variables = os.getcwd(), dict(os.environ)  # noqa: PTH109 - what the process has
+        async with executor:
+            await executor.execute(_PROMPT, _turn(tmp_path))
+            assert os.getcwd() == folder  # noqa: PTH109
+            assert dict(os.environ) == variables
+
+
+def _turn(
+    folder: Path,
+    transcript: Transcript | None = None,
+    *,
+    iteration: int = 1,
+    limit: float = _PATIENT.iteration,
+    read_only: bool = False,
+) -> Turn:
+    """A turn in a folder that lasts so many seconds at most."""
+    timeouts = Timeouts(idle=_PATIENT.idle, iteration=limit, tool=_PATIENT.tool)
+    return Turn(folder, iteration, timeouts, transcript or Transcript(), read_only=read_only)
+
+
+async def _ended(asked: "asyncio.Future[Output]", within: float) -> None:
+    """Waits for a turn's end. Asserts that it comes in time; a turn that goes on is left alone."""
+    await asyncio.wait({asked}, timeout=within)
+    assert asked.done(), f"it goes on for more than {within:g} s"
+
+
+def _running() -> set[psutil.Process]:
+    """The processes below this one that are at work."""
+    children = psutil.Process().children(recursive=True)
+    return {child for child in children if child.is_running() and child.status() != psutil.STATUS_ZOMBIE}
