@@ -21,8 +21,8 @@ ESSENTIAL = (
 )
 """Given in any case; `*` matches anything."""
 
-_OWN = ("RALPH_STORE",)
-"""Not called a secret, but an address that may hold a password; it is nobody's business but Ralph's."""
+_OWN = ("RALPH_STORE", "RALPH_PLUGINS__*")
+"""Not called secrets, but addresses that may hold a password; they are nobody's business but Ralph's."""
 
 
 class Variables(BaseModel, frozen=True, extra="forbid"):
@@ -54,7 +54,7 @@ class Variables(BaseModel, frozen=True, extra="forbid"):
     def _passes(self, name: str) -> bool:
         if self.only is not None:
             return _any(name, ESSENTIAL) or _any(name, self.only) or _any(name, self.keep)
-        return _any(name, self.keep) or not (name in _OWN or is_secret_name(name))
+        return _any(name, self.keep) or not (_any(name, _OWN) or is_secret_name(name))
 
 
 def _any(name: str, patterns: Collection[str]) -> bool:

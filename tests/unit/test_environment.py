@@ -14,6 +14,7 @@ ENVIRON = {
     "DB_PASSWORD": "2",
     "RALPH_EXECUTOR__API_KEY": "3",
     "RALPH_STORE": "postgresql://me:4@host/db",
+    "RALPH_PLUGINS__NOTIFY__URLS": "discord://6/7",
     "GH_TOKEN": "5",
 }
 

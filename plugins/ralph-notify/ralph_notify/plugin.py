@@ -1,0 +1,42 @@
+"""The plug-in: what Ralph is told of notifications. Nothing of Apprise is loaded before it is asked for."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ralph.plugins import Command, hookimpl
+
+if TYPE_CHECKING:
+    import typer
+    from pydantic import BaseModel
+
+    from ralph import Hooks
+
+__all__ = ["ralph_commands", "ralph_observers", "ralph_settings"]
+
+
+@hookimpl
+def ralph_settings() -> "type[BaseModel]":
+    from ralph_notify.settings import NotifySettings
+
+    return NotifySettings
+
+
+@hookimpl
+def ralph_observers(settings: "BaseModel | None") -> "Iterator[Hooks]":
+    from ralph_notify.settings import NotifySettings
+
+    if isinstance(settings, NotifySettings) and settings.urls and settings.on:
+        from ralph_notify.observer import Notifier
+
+        yield Notifier(settings)
+
+
+@hookimpl
+def ralph_commands(settings: "BaseModel | None") -> Iterator[Command]:
+    def app() -> "typer.Typer":
+        from ralph_notify.command import app_for
+        from ralph_notify.settings import NotifySettings
+
+        return app_for(settings if isinstance(settings, NotifySettings) else NotifySettings())
+
+    yield Command("notify", "Send a notification on trial.", app)

@@ -1,0 +1,55 @@
+"""The settings of the plug-in: the table `[plugins.notify]`."""
+
+import json
+import re
+from typing import Literal
+
+from pydantic import BaseModel, Field, SecretStr, field_validator
+
+__all__ = ["NotifySettings", "Occasion"]
+
+Occasion = Literal[
+    "run_started",
+    "iteration_finished",
+    "blocked",
+    "verification_finished",
+    "breaker_changed",
+    "executor_fell_back",
+    "protected_restored",
+    "paused",
+    "resumed",
+    "run_finished",
+]
+
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]{0,40}://.")
+
+
+class NotifySettings(BaseModel, frozen=True, extra="forbid"):
+    """Who is told of what. An address of Apprise holds secrets, so each is one as a whole."""
+
+    urls: tuple[SecretStr, ...] = Field(
+        default=(), max_length=50, description="Where to: addresses of Apprise, such as ntfys://ntfy.sh/my-topic."
+    )
+    on: tuple[Occasion, ...] = Field(
+        default=("blocked", "paused", "run_finished"),
+        description="Of what: events by their types; blocked: the agent asks a person, or cannot go on alone.",
+    )
+    patience: float = Field(
+        default=8.0, gt=0, le=9, description="Seconds that the end of a run waits at most for what is not sent yet."
+    )
+
+    @field_validator("urls", "on", mode="before")
+    @classmethod
+    def _listed(cls, value: object) -> object:
+        """A variable has a list as JSON, or as words."""
+        if not isinstance(value, str):
+            return value
+        return json.loads(value) if value.lstrip().startswith("[") else value.split()
+
+    @field_validator("urls")
+    @classmethod
+    def _are_addresses(cls, urls: tuple[SecretStr, ...]) -> tuple[SecretStr, ...]:
+        for number, url in enumerate(urls, 1):
+            if not _ADDRESS.match(url.get_secret_value().strip().lower()):
+                raise ValueError(f"number {number} is no address of the form service://…")
+        return urls

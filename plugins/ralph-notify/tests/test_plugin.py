@@ -1,0 +1,114 @@
+"""What Ralph is told of notifications, and the program as a person calls it."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import SecretStr, ValidationError
+
+from ralph_notify import Notifier, NotifySettings
+from ralph_notify.plugin import ralph_observers, ralph_settings
+
+pytestmark = pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")  # Apprise's
+
+EXECUTOR = """
+from ralph.plugins import ExecutorKind, hookimpl
+from ralph.testing import ScriptedExecutor
+
+@hookimpl
+def ralph_executors():
+    yield ExecutorKind("quick", "says that it is done", lambda materials: ScriptedExecutor([
+        "All done.\\n---RALPH_STATUS---\\nEXIT_SIGNAL: true\\nREASON: written\\n---END_RALPH_STATUS---"]))
+"""
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """One in which nothing of the user's is read or written."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("RALPH_")}
+    folders = {f"XDG_{kind}_HOME": str(tmp_path / kind.lower()) for kind in ("STATE", "CONFIG", "CACHE")}
+    return {**kept, **folders, "NO_COLOR": "1"}
+
+
+def ralph(words: list[str], environment: dict[str, str], folder: Path) -> subprocess.CompletedProcess[str]:
+    command = (sys.executable, "-m", "ralph", *words)
+    return subprocess.run(command, env=environment, cwd=folder, text=True, capture_output=True, timeout=50, check=False)
+
+
+def test_without_an_address_nothing_observes():
+    assert list(ralph_observers(NotifySettings())) == []
+    assert list(ralph_observers(None)) == []
+    (observer,) = ralph_observers(NotifySettings(urls=(SecretStr("json://127.0.0.1/"),)))
+    assert isinstance(observer, Notifier)
+    assert ralph_settings() is NotifySettings
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"on": ["run_ended"]}, {"urls": ["no address, hunter2"]}, {"patience": 60}, {"url": "json://127.0.0.1"}]
+)
+def test_settings_that_cannot_be(wrong: dict[str, object]):
+    with pytest.raises(ValidationError):
+        NotifySettings.model_validate(wrong)
+
+
+def test_to_be_looked_at_costs_next_to_nothing():
+    code = "import ralph_notify.plugin, ralph_notify.settings, sys; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"apprise", "requests", "anyio", "typer"} & set(loaded)
+
+
+def test_a_run_from_the_command_line_is_told_of(receiver: Any, environment: dict[str, str], tmp_path: Path):
+    folder = tmp_path / "work"
+    (folder / ".ralph").mkdir(parents=True)
+    (folder / ".ralph" / "plugin.py").write_text(EXECUTOR)
+    (folder / "ralph.toml").write_text(f'[plugins.notify]\nurls = ["{receiver.url("a")}"]\n')
+    words = ["run", "Write a parser.", "--executor", "quick", "--trust", "--verify", "true", "--display", "json"]
+    ended = ralph(words, environment, folder)
+    assert ended.returncode == 0, ended.stderr
+    assert receiver.titles == ["Ralph: completed"]
+    assert "Verified: yes" in receiver.got[0][1]["message"]
+    assert "hunter2" not in ended.stdout + ended.stderr
+    kept = [each.read_bytes() for each in (tmp_path / "state").rglob("*") if each.is_file()]
+    assert kept
+    assert not any(b"me:hunter2" in each for each in kept)
+
+
+def test_a_trial_says_who_took_it(receiver: Any, environment: dict[str, str], tmp_path: Path):
+    urls = json.dumps([receiver.url("a"), receiver.url("fail")])
+    tried = ralph(["notify"], {**environment, "RALPH_PLUGINS__NOTIFY__URLS": urls}, tmp_path)
+    assert tried.returncode == 1
+    assert tried.stdout.splitlines() == [
+        "Address number 1 (json): took it.",
+        "Address number 2 (json): it answered 500.",
+    ]
+    assert receiver.titles.count("Ralph: on trial") == 2
+    assert "hunter2" not in tried.stdout + tried.stderr
+
+
+def test_a_trial_without_an_address_says_what_to_set(environment: dict[str, str], tmp_path: Path):
+    tried = ralph(["notify"], environment, tmp_path)
+    assert tried.returncode == 2
+    assert "[plugins.notify]" in tried.stderr
+
+
+def test_an_address_that_apprise_does_not_know_is_told_without_being_shown(environment: dict[str, str], tmp_path: Path):
+    tried = ralph(["notify"], {**environment, "RALPH_PLUGINS__NOTIFY__URLS": "nonsense://hunter2/x"}, tmp_path)
+    assert tried.returncode == 2
+    assert "number 1 (nonsense) is no address" in tried.stderr
+    assert "hunter2" not in tried.stdout + tried.stderr
+
+
+def test_what_is_no_address_is_refused_without_being_shown(environment: dict[str, str], tmp_path: Path):
+    tried = ralph(["plugins"], {**environment, "RALPH_PLUGINS__NOTIFY__URLS": "hunter2 hunter3"}, tmp_path)
+    assert "plugins.notify.urls" in tried.stdout + tried.stderr
+    assert "hunter2" not in tried.stdout + tried.stderr
+
+
+@pytest.mark.parametrize("text", ["json://a.b ntfy://c", '["json://a.b", "ntfy://c"]', "json://a.b\nntfy://c\n"])
+def test_a_variable_may_hold_several_addresses(text: str):
+    shown = [url.get_secret_value() for url in NotifySettings.model_validate({"urls": text}).urls]
+    assert shown == ["json://a.b", "ntfy://c"]
