@@ -1,164 +1,186 @@
-"""An agent without a model, made with the protocol's own library: it does what the script in a file says.
+"""An agent without a model: it does what the script in a file says, and says what the client answers.
 
-A script is a list of steps, each a list of a word and what belongs to it; see `Scripted.step`. What the client
-answers is said, so that a test can read it.
+It speaks the protocol by hand, so that it starts at once and can also break the rules. A script is a list of steps,
+each a list of a word and what belongs to it.
 """
 
-import asyncio
 import json
 import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NoReturn
 
-from acp import PROTOCOL_VERSION, Agent, RequestError, run_agent
-from acp.helpers import start_tool_call, update_agent_message_text, update_tool_call
-from acp.schema import (
-    AgentCapabilities,
-    InitializeResponse,
-    LoadSessionResponse,
-    NewSessionResponse,
-    PermissionOption,
-    PromptResponse,
-    ToolCallUpdate,
-    Usage,
-)
+Json = dict[str, Any]
 
 ONCE = [("yes", "allow_once"), ("always", "allow_always"), ("no", "reject_once")]
 
 
-class Scripted:
+class RefusedError(Exception):
+    """The client answered with an error."""
+
+
+class FailingError(Exception):
+    """The agent answers with an error."""
+
+
+class Agent:
     def __init__(self, steps: list[list[Any]]) -> None:
         self.steps = steps
-        self.cancelled = asyncio.Event()
-        self.capabilities: Any = None
-        self.prompt_text = ""
-        self.ended: dict[str, Any] = {"stop_reason": "end_turn"}
+        self.first = steps[0][0]
+        self.capabilities: Json = {}
+        self.session = ""
+        self.prompt = ""
+        self.ended: Json = {"stopReason": "end_turn"}
+        self.requests = 0
 
-    def on_connect(self, conn: Any) -> None:
-        self.client = conn
+    def serve(self) -> NoReturn:
+        while True:
+            message = self.receive()
+            try:
+                answer = {"result": self.answer(message["method"], message["params"])}
+            except FailingError as error:
+                code, said, data = error.args
+                answer = {"error": {"code": code, "message": said, "data": data}}
+            if "id" in message:
+                self.send({"id": message["id"], **answer})
 
-    async def initialize(self, protocol_version: int, client_capabilities: Any = None, **kwargs: Any) -> Any:
-        self.capabilities = client_capabilities
-        if self.steps[0][0] == "mute":
-            await asyncio.Event().wait()
-        if self.steps[0][0] == "die at once":
-            sys.stderr.write("Error: not logged in\n")
-            sys.stderr.flush()
-            os._exit(3)
-        version = 7 if self.steps[0][0] == "version" else PROTOCOL_VERSION
-        return InitializeResponse(
-            protocol_version=version, agent_capabilities=AgentCapabilities(load_session=self.steps[0][0] != "forgets")
-        )
+    def receive(self) -> Json:
+        line = sys.stdin.readline()
+        if not line:
+            sys.exit(0)
+        message = json.loads(line)
+        if message.get("method") == "session/cancel":
+            Path("cancelled").touch()
+        return message
 
-    async def new_session(self, cwd: str, **kwargs: Any) -> Any:
-        if self.steps[0][0] == "login":
-            raise RequestError.auth_required()
-        return NewSessionResponse(session_id="fresh")
+    def send(self, message: Json) -> None:
+        self.write(json.dumps({"jsonrpc": "2.0", **message}))
 
-    async def load_session(self, cwd: str, session_id: str, **kwargs: Any) -> Any:
-        if session_id != "kept":
-            raise RequestError.resource_not_found(session_id)
-        await self.client.session_update(session_id, update_agent_message_text("<promise>of old</promise>"))
-        return LoadSessionResponse()
+    def write(self, line: str) -> None:
+        sys.stdout.write(f"{line}\n")
+        sys.stdout.flush()
 
-    async def cancel(self, session_id: str, **kwargs: Any) -> None:
-        leave("cancelled")
-        self.cancelled.set()
+    def ask(self, method: str, **params: Any) -> Json:
+        self.requests += 1
+        self.send({"id": f"a{self.requests}", "method": method, "params": {"sessionId": self.session, **params}})
+        while (message := self.receive()).get("id") != f"a{self.requests}":
+            continue
+        if "error" in message:
+            raise RefusedError(message["error"]["message"])
+        return message["result"]
 
-    async def prompt(self, session_id: str, prompt: Any, **kwargs: Any) -> Any:
-        self.session, self.prompt_text = session_id, prompt[0].text
-        for number, (word, *rest) in enumerate(self.steps):
-            await self.step(number, word, *rest)
-        return PromptResponse(**self.ended)
+    def update(self, which: str, **params: Any) -> None:
+        update = {"sessionUpdate": which, **params}
+        self.send({"method": "session/update", "params": {"sessionId": self.session, "update": update}})
 
-    async def say(self, text: str) -> None:
-        await self.client.session_update(self.session, update_agent_message_text(text))
+    def say(self, text: str) -> None:
+        self.update("agent_message_chunk", content={"type": "text", "text": text})
 
-    async def tell(self, asked: Any) -> None:
-        """Says what the client answers."""
+    def tell(self, method: str, **params: Any) -> Json:
+        """Asks, and says what is answered."""
         try:
-            answer = await asked
-        except RequestError as error:
-            await self.say(f"refused: {error}\n")
-        else:
-            told = answer.model_dump(mode="json", exclude_none=True) if answer is not None else {}
-            await self.say(f"{json.dumps(told)}\n")
+            answer = self.ask(method, **params)
+        except RefusedError as error:
+            self.say(f"refused: {error}\n")
+            return {}
+        self.say(f"{json.dumps(answer)}\n")
+        return answer
 
-    async def step(self, number: int, word: str, *rest: Any) -> None:
+    def answer(self, method: str, params: Json) -> Json:
+        match method:
+            case "initialize":
+                return self.greet(params)
+            case "session/new" if self.first == "login":
+                raise FailingError(-32000, "Authentication required", None)
+            case "session/new":
+                return {"sessionId": "fresh"}
+            case "session/load" if params["sessionId"] != "kept":
+                raise FailingError(-32002, "Resource not found", None)
+            case "session/load":
+                self.session = params["sessionId"]
+                self.say("<promise>of old</promise>")
+                return {}
+            case "session/prompt":
+                self.session, self.prompt = params["sessionId"], params["prompt"][0]["text"]
+                for number, (word, *rest) in enumerate(self.steps):
+                    self.step(f"t{number}", word, *rest)
+                return self.ended
+            case _:
+                return {}
+
+    def greet(self, params: Json) -> Json:
+        self.capabilities = params["clientCapabilities"]
+        if self.first == "mute":
+            signal.pause()
+        if self.first == "die at once":
+            sys.stderr.write("Error: not logged in\n")
+            sys.exit(3)
+        version = 7 if self.first == "version" else params["protocolVersion"]
+        return {"protocolVersion": version, "agentCapabilities": {"loadSession": self.first != "forgets"}}
+
+    def step(self, name: str, word: str, *rest: Any) -> None:
         match word, rest:
             case "say", (text,):
-                await self.say(text)
+                self.say(text)
             case "echo", ():
-                await self.say(f"{self.session}: {self.prompt_text}")
+                self.say(f"{self.session}: {self.prompt}")
             case "capabilities", ():
-                await self.say(self.capabilities.model_dump_json(exclude_none=True))
+                self.say(json.dumps(self.capabilities))
             case "tool", (kind, given, status):
-                await self.client.session_update(
-                    self.session,
-                    start_tool_call(f"t{number}", f"A {kind}", kind=kind, status="pending", raw_input=given),
+                self.update(
+                    "tool_call", toolCallId=name, title=f"A {kind}", kind=kind, status="pending", rawInput=given
                 )
-                if status:
-                    done = update_tool_call(f"t{number}", status=status, raw_output={"said": "result"})
-                    await self.client.session_update(self.session, done)
+                self.update("tool_call_update", toolCallId=name, status=status, rawOutput={"said": "result"})
             case "ask", (kind, given, *more):
-                await self.ask(number, kind, given, more[0] if more else ONCE)
+                call = {"toolCallId": name, "title": f"A {kind}", "kind": kind, "rawInput": given}
+                options = [{"optionId": each, "name": each, "kind": how} for each, how in (more or [ONCE])[0]]
+                self.tell("session/request_permission", toolCall=call, options=options)
             case "read", (path, *more):
-                await self.tell(self.client.read_text_file(session_id=self.session, path=path, **(more or [{}])[0]))
+                self.tell("fs/read_text_file", path=path, **(more or [{}])[0])
             case "write", (path, content):
-                await self.tell(self.client.write_text_file(session_id=self.session, path=path, content=content))
+                self.tell("fs/write_text_file", path=path, content=content)
             case "run", (command, *more):
-                await self.run(command, **(more or [{}])[0])
+                self.run(command, **(more or [{}])[0])
+            case "raw", (line,):
+                self.write(line)
+            case _:
+                self.end(word, *rest)
+
+    def end(self, word: str, *rest: Any) -> None:
+        match word, rest:
             case "end", (ended,):
-                self.ended = {**ended, **({"usage": Usage(**ended["usage"])} if "usage" in ended else {})}
+                self.ended = ended
             case "fail", (code, message, data):
-                raise RequestError(code, message, data)
+                raise FailingError(code, message, data)
             case "hang", ():
-                await self.cancelled.wait()
-                self.ended = {"stop_reason": "cancelled"}
+                while self.receive().get("method") != "session/cancel":
+                    continue
+                self.ended = {"stopReason": "cancelled"}
             case "deaf", ():
-                await asyncio.Event().wait()
+                while True:
+                    self.receive()
             case "die", ():
                 os.kill(os.getpid(), signal.SIGKILL)
             case "child", ():
-                leave("child", str(background()))
-            case "raw", (line,):
-                sys.stdout.write(line + "\n")
-                sys.stdout.flush()
+                child = subprocess.Popen(["sleep", "300"], start_new_session=True)
+                Path("child").write_text(str(child.pid))
             case _:
                 return
 
-    async def ask(self, number: int, kind: Any, given: Any, options: Any) -> None:
-        call = ToolCallUpdate(
-            tool_call_id=f"t{number}", title=f"A {kind}", kind=kind, raw_input=given, status="pending"
-        )
-        offered = [PermissionOption(option_id=name, name=name, kind=option) for name, option in options]
-        await self.tell(self.client.request_permission(session_id=self.session, tool_call=call, options=offered))
-
-    async def run(self, command: str, **options: Any) -> None:
-        kill = options.pop("kill", False)
+    def run(self, command: str, *, kill: bool = False, **options: Any) -> None:
         try:
-            terminal = await self.client.create_terminal(session_id=self.session, command=command, **options)
-        except RequestError as error:
-            await self.say(f"refused: {error}\n")
+            name = self.ask("terminal/create", command=command, **options)
+        except RefusedError as error:
+            self.say(f"refused: {error}\n")
             return
-        name = {"session_id": self.session, "terminal_id": terminal.terminal_id}
         if kill:
-            await self.client.kill_terminal(**name)
-        await self.tell(self.client.wait_for_terminal_exit(**name))
-        await self.tell(self.client.terminal_output(**name))
-        await self.client.release_terminal(**name)
-
-
-def leave(name: str, content: str = "") -> None:
-    Path(name).write_text(content)
-
-
-def background() -> int:
-    return subprocess.Popen(["sleep", "300"], start_new_session=True).pid
+            self.ask("terminal/kill", **name)
+        self.tell("terminal/wait_for_exit", **name)
+        self.tell("terminal/output", **name)
+        self.ask("terminal/release", **name)
 
 
 if __name__ == "__main__":
-    asyncio.run(run_agent(cast("Agent", Scripted(json.loads(Path(sys.argv[1]).read_text())))))
+    Agent(json.loads(Path(sys.argv[1]).read_text())).serve()

@@ -1,7 +1,8 @@
-"""The executor with a real process that speaks the protocol through its own library."""
+"""The executor with real processes that speak the protocol."""
 
 import json
 import os
+import sys
 import time
 from collections.abc import Callable
 from functools import partial
@@ -60,6 +61,15 @@ async def test_the_last_message_is_the_answer_and_what_came_before_a_tool_is_not
     assert "".join(event.text for event in events if isinstance(event, MessageDelta)) == "I look.All done."
 
 
+async def test_an_agent_made_with_the_protocols_library(workspace: Path):
+    program = Path(__file__).with_name("library_agent.py")
+    output = await executed(AcpExecutor(None, [sys.executable, str(program)]), workspace)
+    assert output.outcome == Completed()
+    assert output.text == f"made 4 {PROMPT.text}"
+    assert (workspace / "made.txt").read_text() == "made"
+    assert [(call.name, call.success) for call in output.tool_calls] == [("edit", True)]
+
+
 async def test_a_turn_that_ends_with_a_tool_has_no_answer(scripted: Make, workspace: Path):
     output = await executed(scripted(["say", "All done."], ["tool", "read", {}, "completed"]), workspace)
     assert output.text == ""
@@ -93,9 +103,9 @@ async def test_an_agent_that_forgets_has_no_session_to_go_on_with(scripted: Make
     ("step", "failure"),
     [
         (["fail", -32603, "Internal error: Incorrect API key provided.", None], "auth"),
-        (["end", {"stop_reason": "refusal"}], "refused"),
-        (["end", {"stop_reason": "cancelled"}], "crashed"),
-        (["end", {"stop_reason": "end_turn"}], "protocol"),
+        (["end", {"stopReason": "refusal"}], "refused"),
+        (["end", {"stopReason": "cancelled"}], "crashed"),
+        (["end", {"stopReason": "end_turn"}], "protocol"),
         (["die"], "crashed"),
         (["login"], "auth"),
         (["die at once"], "auth"),
@@ -117,7 +127,7 @@ async def test_a_rate_limit_tells_when_it_is_over(scripted: Make, workspace: Pat
 
 
 async def test_a_message_that_was_cut_short_is_no_answer(scripted: Make, workspace: Path):
-    output = await executed(scripted(["say", "All do"], ["end", {"stop_reason": "max_tokens"}]), workspace)
+    output = await executed(scripted(["say", "All do"], ["end", {"stopReason": "max_tokens"}]), workspace)
     assert (output.outcome, output.text) == (Completed(), "")
 
 
@@ -139,8 +149,8 @@ async def test_secrets_are_masked(scripted: Make, workspace: Path):
 
 
 async def test_only_what_counts_is_counted(scripted: Make, workspace: Path):
-    usage = {"total_tokens": 12, "input_tokens": 10, "output_tokens": 2, "cached_read_tokens": 4}
-    executor = scripted(["say", "Done."], ["end", {"stop_reason": "end_turn", "usage": usage}])
+    usage = {"totalTokens": 12, "inputTokens": 10, "outputTokens": 2, "cachedReadTokens": 4}
+    executor = scripted(["say", "Done."], ["end", {"stopReason": "end_turn", "usage": usage}])
     assert (await executed(executor, workspace)).usage == Usage()
     assert executor.measures == frozenset()
     counting = AcpExecutor(AGENTS["copilot"](), executor._command, model="m")
@@ -250,7 +260,7 @@ async def test_files_are_read_and_written_in_the_workspace_alone(scripted: Make,
 async def test_commands_run_in_the_workspace_within_their_bounds(scripted: Make, workspace: Path):
     steps = [
         ["run", "echo $GREETING; pwd; exit 3", {"env": [{"name": "GREETING", "value": "hi"}]}],
-        ["run", "seq 1 100000", {"output_byte_limit": 20}],
+        ["run", "seq 1 100000", {"outputByteLimit": 20}],
         ["run", "sleep 300", {"kill": True}],
         ["run", "git", {"args": ["push", "origin"]}],
         ["run", "true", {"cwd": str(workspace.parent)}],
@@ -258,7 +268,7 @@ async def test_commands_run_in_the_workspace_within_their_bounds(scripted: Make,
     ]
     began = time.monotonic()
     output = await executed(scripted(*steps), workspace)
-    assert '"exitCode": 3' in output.text.replace("exit_code", "exitCode")
+    assert '"exitCode": 3' in output.text
     assert f"hi\\n{workspace}" in output.text
     assert "99999\\n100000" in output.text
     assert '"truncated": true' in output.text
@@ -276,8 +286,8 @@ async def test_what_is_not_offered_is_refused(scripted: Make, workspace: Path):
 
 async def test_a_silent_turn_is_cancelled_by_the_watchdog(scripted: Make, workspace: Path):
     began = time.monotonic()
-    output = await executed(scripted(["say", "Let me"], ["deaf"]), workspace, timeouts=Timeouts(idle=3.0))
-    assert output.outcome == TimedOut(limit="idle", after=3.0)
+    output = await executed(scripted(["say", "Let me"], ["deaf"]), workspace, timeouts=Timeouts(idle=1.5))
+    assert output.outcome == TimedOut(limit="idle", after=1.5)
     assert [message.text for message in output.messages] == ["Let me"]
     assert output.text == ""
     assert (workspace / "cancelled").exists()

@@ -102,8 +102,8 @@ async def test_copilot_only_looks(copilot: Path, workspace: Path):
 async def test_copilot_hangs_and_its_shell_does_not_outlive_it(copilot: Path, workspace: Path):
     began = time.monotonic()
     steps = [Shell("setsid sleep 31415 >/dev/null 2>&1 & echo begun"), Hang()]
-    output = await with_copilot(copilot, workspace, *steps, timeouts=Timeouts(idle=4.0))
-    assert output.outcome == TimedOut(limit="idle", after=4.0)
+    output = await with_copilot(copilot, workspace, *steps, timeouts=Timeouts(idle=3.0))
+    assert output.outcome == TimedOut(limit="idle", after=3.0)
     assert not marked_sleepers()
     assert time.monotonic() - began < 30
 
