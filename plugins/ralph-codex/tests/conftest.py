@@ -15,6 +15,7 @@ import pytest
 
 from ralph import Output, Prompt, Turn
 from ralph.errors import ProvisionError
+from ralph.executors import PermissionPolicy
 from ralph.testing import ModelServer
 from ralph_codex import CodexExecutor
 from ralph_codex.provision import provide_codex
@@ -60,11 +61,15 @@ def workspace(tmp_path: Path) -> Path:
 
 @pytest.fixture
 async def made(codex: Path) -> AsyncIterator[Made]:
-    """Makes executors that are pointed at a scripted model, and stops them in the end."""
+    """Makes executors that are pointed at a scripted model, and stops them in the end.
+
+    Where a test names no policy, Codex's sandbox is left out: it takes most of the time that a short turn takes.
+    """
     async with AsyncExitStack() as stack:
 
         async def make(server: ModelServer, **options: Any) -> CodexExecutor:
-            given: dict[str, Any] = {"model": "m", "base_url": server.base_url, **options}
+            everything = PermissionPolicy(mode="approve-all")
+            given: dict[str, Any] = {"model": "m", "base_url": server.base_url, "permissions": everything, **options}
             return await stack.enter_async_context(CodexExecutor(**given))
 
         yield make

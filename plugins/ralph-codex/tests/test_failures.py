@@ -12,6 +12,9 @@ NOW = datetime(2026, 11, 21, 22, 30, 20, tzinfo=timezone(timedelta(hours=1)))
 @pytest.mark.parametrize(
     ("message", "kind"),
     [
+        ("unexpected status 403 Forbidden: You are not allowed to use this model., url: http://x", "refused"),
+        ("unexpected status 503 Service Unavailable: The engine is currently overloaded.", "unavailable"),
+        ("exceeded retry limit, last status: 429 Too Many Requests", "rate_limited"),
         ("unexpected status 418 I'm a teapot: url: http://x", "refused"),
         ("unexpected status 529: overloaded", "unavailable"),
         ("You’ve hit your usage limit. Upgrade to Pro or try again at 11:31 PM.", "rate_limited"),
