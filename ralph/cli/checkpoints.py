@@ -25,8 +25,12 @@ def workspace_of(run: RunRecord, *, to_read: bool = False) -> Workspace:
     if run.workspace is None:
         raise UsageError(f"Run {run.id} had no workspace.", "Only a run with one has checkpoints.")
     folder = Path(run.workspace)
-    if to_read and run.origin and not folder.exists():
-        folder = Path(run.origin)
+    if not folder.exists():
+        if to_read and run.origin:
+            return open_workspace(Path(run.origin))
+        raise WorkspaceError(
+            f"The folder of run {run.id} is not there any more: {folder}.", "Its checkpoints belong to that folder."
+        )
     return open_workspace(folder)
 
 

@@ -34,11 +34,12 @@ __all__ = ["app"]
 
 app = typer.Typer(add_completion=False)
 
-_GOES_ON_WITHIN = 3.0
+_LATEST = 200
+"""Runs among which those in a worktree of a folder are looked for."""
 
 Run = Annotated[
     str | None,
-    typer.Argument(metavar="RUN", help="Its id, the beginning of it, or last; else the last one in this folder."),
+    typer.Argument(metavar="RUN", help="Its id, the beginning of it, or last; else this folder's last one."),
 ]
 FromCheckpoint = Annotated[
     bool,
@@ -102,8 +103,10 @@ async def _found(name: str | None, folder: Path, store: str | None) -> "RunRecor
     async with opened_store(store, folder) as opened:
         if name is not None:
             return await find_run(opened, name)
-        if newest := await opened.runs(workspace=str(folder), limit=1):
-            return newest[0]
+        here = await opened.runs(workspace=str(folder), limit=1)
+        beside = [run for run in await opened.runs(limit=_LATEST) if run.origin == str(folder)]
+        if found := here + beside[:1]:
+            return max(found, key=lambda run: run.started_at)
     raise UsageError(f"There is no run in {folder} yet.", "`ralph runs` lists those elsewhere; name one of them.")
 
 
@@ -192,12 +195,17 @@ def _go_on(
     anew = [
         FLAGS[flag].removeprefix(limits) for flag, value in flags.items() if value and FLAGS[flag].startswith(limits)
     ]
-    return to_end(
+    record = to_end(
         runner,
         lambda: runner.resume(run.id, anew=anew, from_checkpoint=from_checkpoint),
         shown,
         endpoint=settings.executor.base_url,
     )
+    if record.origin:
+        from ralph.cli.worktree import keep_worktree
+
+        keep_worktree(record, settings.worktree_end)
+    return record
 
 
 def _of_now(flags: Mapping[str, object]) -> dict[str, object]:

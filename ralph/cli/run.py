@@ -207,7 +207,10 @@ def run(
     """
     given = dict(locals())
     from ralph.cli.settings import FLAGS, read_settings, workspace_folder
+    from ralph.errors import UsageError
 
+    if worktree_end and not worktree:
+        raise UsageError("--worktree-end is for a run in a worktree, and this is none.", "Add --worktree.")
     folder = workspace_folder(directory)
     flags = {flag: given[flag.removeprefix("--").replace("-", "_")] for flag in FLAGS}
     if verify == ["none"]:

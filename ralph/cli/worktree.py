@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ralph.record import RunRecord
     from ralph.workspace.worktree import End, Worktree
 
-__all__ = ["end_worktree", "new_worktree"]
+__all__ = ["end_worktree", "keep_worktree", "new_worktree"]
 
 _NAMED = 5
 
@@ -50,12 +50,24 @@ def end_worktree(worktree: "Worktree", how: "End", record: "RunRecord") -> None:
         if how == "merge":
             return await worktree.merge(completed=record.stop_reason == "completed")
         if how == "keep":
-            return worktree.kept()
+            return await worktree.kept()
         workspace = open_workspace(worktree.path)
         made = await workspace.checkpoint(record.id, record.iterations, "after", seen=await workspace.snapshot())
         return await worktree.discard(None if made.problem else made.commit)
 
     _tell(anyio.run(whole))
+
+
+def keep_worktree(record: "RunRecord", how: "End") -> None:
+    """Tells where the work of a run is that was resumed in its worktree: that is kept, whatever was wanted at first."""
+    import anyio
+
+    from ralph.workspace.worktree import find_worktree
+
+    worktree = find_worktree(Path(record.origin or ""), Path(record.workspace or ""), record.id)
+    if worktree is not None:
+        why = "" if how == "keep" else f"After a resumption it is left to you to {how} it."
+        _tell(anyio.run(worktree.kept, why))
 
 
 def _tell(text: str) -> None:

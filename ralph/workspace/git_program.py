@@ -88,9 +88,9 @@ def environment() -> dict[str, str]:
 
 
 def complaint(stderr: str) -> str:
-    """What git says went wrong, in one line; the hints that it adds are left out."""
+    """What git says went wrong, in one line that ends without a full stop; the hints that it adds are left out."""
     lines = [line.strip() for line in stderr[:4000].splitlines() if line.strip() and not line.startswith("hint:")]
-    return " ".join(lines[:3])[:500]
+    return " ".join(lines[:3])[:500].removeprefix("error: ").removeprefix("fatal: ").rstrip(".")
 
 
 _ESCAPED = re.compile(rb'\\([abtnvfr"\\]|[0-7]{3})')

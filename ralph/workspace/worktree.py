@@ -4,6 +4,7 @@ At the end its work is kept, merged or discarded. Work that nothing else holds i
 conflict leaves everything as it is, and what is discarded stays in the run's checkpoints.
 """
 
+import shlex
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,7 @@ from ralph.workspace.hold import state_folder
 from ralph.workspace.repository import Repository, find_repository
 from ralph.workspace.users_git import GitFailedError, UsersGit, under_way_in
 
-__all__ = ["End", "Worktree", "make_worktree"]
+__all__ = ["End", "Worktree", "find_worktree", "make_worktree"]
 
 End = Literal["keep", "merge", "discard"]
 
@@ -49,11 +50,11 @@ class Worktree:
         and neither is what would meet a conflict.
         """
         if not completed:
-            return self.kept("The run is not completed, so it is not merged.")
+            return await self.kept("The run is not completed, so it is not merged.")
         try:
             return await self._merge()
         except GitFailedError as error:
-            return self.kept(f"It could not be merged: {error}.")
+            return await self.kept(f"It could not be merged: {error}.")
 
     async def discard(self, checkpoint: str | None) -> str:
         """Removes worktree and branch, where what they have is held elsewhere. Returns what became of it.
@@ -64,32 +65,34 @@ class Worktree:
         try:
             return await self._discard(checkpoint)
         except GitFailedError as error:
-            return self.kept(f"It could not be discarded: {error}.")
+            return await self.kept(f"It could not be discarded: {error}.")
 
-    def kept(self, why: str = "") -> str:
-        """Where the work is, and the commands to go on with."""
+    async def kept(self, why: str = "") -> str:
+        """Where the work is, and the commands to go on with; what is not committed has to be so before a merge."""
+        top = shlex.quote(str(self.top))
         lines = (
             f"{why} The work is on {self.branch}, in {self.top}.".strip(),
+            f"  commit it:   git -C {top} add -A && git -C {top} commit" if await self._uncommitted(fails=True) else "",
             f"  merge it:    git merge {self.branch}",
-            f"  then remove: git worktree remove {self.top} && git branch -d {self.branch}",
+            f"  then remove: git worktree remove {top} && git branch -d {self.branch}",
         )
-        return "\n".join(lines)
+        return "\n".join(line for line in lines if line)
 
     async def _merge(self) -> str:
-        git, own = UsersGit(self.repository), UsersGit(self._inside())
-        if await own("status", "--porcelain", "--untracked-files=all"):
-            return self.kept("Not everything in it is committed, so it is not merged.")
+        git = UsersGit(self.repository)
+        if await self._uncommitted():
+            return await self.kept("Not everything in it is committed, so it is not merged.")
         now = await git("symbolic-ref", "--quiet", "--short", "HEAD", fails=True)
         if self.onto is None or now != self.onto:
-            return self.kept(f"{self.origin} is not on {self.onto or 'a branch'} any more, so it is not merged.")
+            return await self.kept(f"{self.origin} is not on {self.onto or 'a branch'} any more, so it is not merged.")
         if under_way := under_way_in(self.repository):
-            return self.kept(f"{under_way.capitalize()} is under way in {self.origin}, so it is not merged.")
+            return await self.kept(f"{under_way.capitalize()} is under way in {self.origin}, so it is not merged.")
         if not await git("rev-list", "--max-count=1", f"HEAD..{self.branch}"):
             return await self._remove(f"There is nothing to merge into {self.onto}.")
         try:
             await git("merge-tree", "--write-tree", "--name-only", "HEAD", self.branch)
         except GitFailedError:
-            return self.kept(f"It does not merge into {self.onto} without conflicts, so all is left as it is.")
+            return await self.kept(f"It does not merge into {self.onto} without conflicts, so all is left as it is.")
         hooks, note = await git.hooks(self.origin)
         await git(*hooks, "merge", "--quiet", "--no-edit", self.branch)
         return await self._remove(f"The work is merged{note} into {self.onto}.")
@@ -97,11 +100,9 @@ class Worktree:
     async def _discard(self, checkpoint: str | None) -> str:
         git = UsersGit(self.repository)
         others = ("--not", "HEAD", f"--exclude={self.branch}", "--branches")
-        work = await git("rev-list", "--max-count=1", self.branch, *others) or await UsersGit(self._inside())(
-            "status", "--porcelain", "--untracked-files=all"
-        )
+        work = await git("rev-list", "--max-count=1", self.branch, *others) or await self._uncommitted()
         if work and checkpoint is None:
-            return self.kept("No checkpoint holds all of it, so it is not discarded.")
+            return await self.kept("No checkpoint holds all of it, so it is not discarded.")
         await git("worktree", "remove", "--force", str(self.top))
         await git("branch", "--quiet", "-D", self.branch)
         held = f" Its checkpoints still have the work: `git branch NAME {checkpoint}` brings it back." if work else ""
@@ -114,15 +115,17 @@ class Worktree:
             await git("worktree", "remove", str(self.top))
             await git("branch", "--quiet", "--delete", self.branch)
         except GitFailedError as error:
-            return f"{said} {self.kept(f'The worktree stays: {error}.')}"
+            return f"{said} {await self.kept(f'The worktree stays: {error}.')}"
         return f"{said} The worktree is removed."
 
-    def _inside(self) -> Repository:
-        """The worktree as a repository of its own."""
+    async def _uncommitted(self, *, fails: bool = False) -> str:
+        """What is not committed in it, as git tells; where it `fails`, that is nothing."""
         found = find_repository(self.top)
-        if found is None:
-            raise GitFailedError("it is no worktree any more")
-        return found[0]
+        if found is not None:
+            return await UsersGit(found[0])("status", "--porcelain", "--untracked-files=all", fails=fails)
+        if fails:
+            return ""
+        raise GitFailedError("it is no worktree any more")
 
 
 async def make_worktree(folder: Path, run_id: str, *, state_dir: Path | None = None) -> Worktree:
@@ -152,4 +155,20 @@ async def make_worktree(folder: Path, run_id: str, *, state_dir: Path | None = N
         raise WorkspaceError(
             f"No worktree can be made of {repository.top}: {error}.", "Leave --worktree away."
         ) from error
-    return Worktree(run_id, repository, folder, top, path, branch, onto or None, tuple(line[3:] for line in missing))
+    return Worktree(run_id, repository, folder, top, path, branch, onto or None, tuple(map(_path, missing)))
+
+
+def find_worktree(origin: Path, path: Path, run_id: str) -> Worktree | None:
+    """The worktree of a run that an earlier process began, which works in `path`; None where it is gone.
+
+    Which branch it was to be merged into is not known.
+    """
+    repository, inside = find_repository(origin), find_repository(path)
+    if repository is None or inside is None:
+        return None
+    return Worktree(run_id, repository[0], origin, inside[0].top, path, f"ralph/{run_id}", None)
+
+
+def _path(line: str) -> str:
+    """The path in a line of `git status --porcelain`, the first of which has lost its leading space."""
+    return line.split(maxsplit=1)[1]

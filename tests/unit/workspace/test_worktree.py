@@ -1,5 +1,6 @@
 """A worktree for a run: where it is, and that no end of it loses work."""
 
+import subprocess
 from pathlib import Path
 from typing import Protocol
 
@@ -7,7 +8,7 @@ import pytest
 
 from ralph.errors import WorkspaceError
 from ralph.workspace import open_workspace
-from ralph.workspace.worktree import Worktree, make_worktree
+from ralph.workspace.worktree import Worktree, find_worktree, make_worktree
 
 
 class Repo(Protocol):
@@ -29,12 +30,13 @@ def work(repo: Repo, worktree: Worktree, name: str, text: str) -> None:
 
 
 async def test_it_is_a_branch_of_its_own_beside_what_is_checked_out(repo: Repo, tmp_path: Path) -> None:
+    repo.write("a.txt", "edited\n")
     repo.write("notes.txt", "not committed\n")
     worktree = await made(repo, tmp_path)
     assert repo.git("-C", str(worktree.path), "branch", "--show-current") == "ralph/run-1"
     assert repo.git("branch", "--show-current") == "main"
     assert (worktree.path / "a.txt").read_text() == "a\n"
-    assert worktree.missing == ("notes.txt",)
+    assert worktree.missing == ("a.txt", "notes.txt")
     assert not worktree.path.is_relative_to(repo.path)
 
 
@@ -93,6 +95,25 @@ async def test_what_cannot_be_merged_is_kept(repo: Repo, tmp_path: Path, why: st
     assert "git merge ralph/run-1" in said
     assert (repo.git("rev-parse", "HEAD"), (repo.path / "a.txt").read_text()) == before
     assert (worktree.top / "a.txt").read_text() == "theirs\n"
+
+
+async def test_the_commands_to_merge_what_is_kept_work_as_they_are_told(repo: Repo, tmp_path: Path) -> None:
+    worktree = await made(repo, tmp_path / "a folder")
+    work(repo, worktree, "new.txt", "new\n")
+    assert "commit it" not in await worktree.kept()
+    (worktree.top / "left.txt").write_text("left\n")
+    again = find_worktree(repo.path, worktree.path, "run-1")
+    assert again is not None
+    said = await again.kept("It was resumed.")
+    assert said == await worktree.kept("It was resumed.")
+    commands = [line.split(":", 1)[1].strip() for line in said.splitlines()[1:]]
+    commands[0] += " -q -m work"
+    for command in commands:
+        subprocess.run(command, shell=True, cwd=repo.path, check=True, capture_output=True)  # noqa: ASYNC221
+    assert (repo.path / "left.txt").read_text() == "left\n"
+    assert not worktree.top.exists()
+    assert repo.git("branch", "--format=%(refname:short)") == "main"
+    assert find_worktree(repo.path, worktree.path, "run-1") is None
 
 
 async def test_what_is_discarded_stays_in_the_checkpoints(repo: Repo, tmp_path: Path) -> None:
