@@ -92,7 +92,7 @@ class ClaudeExecutor(Executor):
         self.confinement = confinement or Confinement()
         self._program, self._home, self._api_key = program, home, api_key
         self._headers, self._sources, self._retries = dict(headers or {}), tuple(sources), retries
-        self._own_home: TemporaryDirectory[str] | None = None
+        self._own: TemporaryDirectory[str] | None = None
         self.account = base_url or "anthropic"
         priced = not base_url or not model or model.startswith("claude")
         self.measures = frozenset({"tokens", "cost"}) if priced else frozenset({"tokens"})
@@ -100,9 +100,7 @@ class ClaudeExecutor(Executor):
     @property
     def home(self) -> Path | None:
         """Where login and sessions are kept; None for the user's own folder."""
-        if self._home is None and self.base_url and self._own_home is None:
-            self._own_home = TemporaryDirectory(prefix="ralph-claude-", ignore_cleanup_errors=True)
-        return Path(self._own_home.name) if self._own_home else self._home
+        return self._folder("home") if self._home is None and self.base_url else self._home
 
     def policy(self, turn: Turn) -> PermissionPolicy:
         """What the agent's tools may do in a turn."""
@@ -132,14 +130,16 @@ class ClaudeExecutor(Executor):
         apart = {*_NOT_PASSED_ON, *(() if self._logs_in else _LOGINS)}
         env = {name: value for name, value in given.items() if name not in apart} | _OURS
         env["CLAUDE_CODE_MAX_RETRIES"] = str(self._retries)
-        if self.home:
-            env["CLAUDE_CONFIG_DIR"] = str(self.home)
+        for variable, folder in (("CLAUDE_CONFIG_DIR", self.home), ("CLAUDE_CODE_TMPDIR", self._folder("tmp"))):
+            if folder:
+                env[variable] = str(folder)
         if not self._logs_in:
             env["ANTHROPIC_API_KEY"] = self._api_key or _NO_KEY
         return env | self._endpoint()
 
     async def start(self) -> None:
         await self.confinement.require()
+        self._own = self._own or TemporaryDirectory(prefix="ralph-claude-", ignore_cleanup_errors=True)
         self._program = self._program or _found()
         if not os.access(self._program, os.X_OK):
             raise ExecutorUnavailableError(
@@ -152,16 +152,16 @@ class ClaudeExecutor(Executor):
             logger.addHandler(logging.NullHandler())
 
     async def stop(self) -> None:
-        if self._own_home:
-            self._own_home.cleanup()
-            self._own_home = None
+        if self._own:
+            self._own.cleanup()
+            self._own = None
 
     async def execute(self, prompt: Prompt, turn: Turn) -> Output:
         transcript = turn.transcript
         transcript.executor, transcript.model = self.name, self.model
         session = turn.session_id if turn.session_of in {"", self.name} else None
         try:
-            if self._program is None:
+            if self._own is None:
                 await self.start()
             outcome, forgotten = await self._converse(prompt, turn, session)
             if forgotten and session:
@@ -189,9 +189,18 @@ class ClaudeExecutor(Executor):
         return outcome, conversation.forgotten
 
     def _confined(self, argv: Sequence[str], workspace: Path) -> list[str]:
-        own = [self.home] if self.home else [Path.home() / ".claude", Path.home() / ".claude.json"]
+        kept = [self.home] if self.home else [Path.home() / ".claude", Path.home() / ".claude.json"]
+        writable = [*kept, *([Path(self._own.name)] if self._own else [])]
         readable = [Path(argv[0]).parent]
-        return self.confinement.command(argv, cwd=workspace, agent=True, readable=readable, writable=own)
+        return self.confinement.command(argv, cwd=workspace, agent=True, readable=readable, writable=writable)
+
+    def _folder(self, name: str) -> Path | None:
+        """A folder that goes with the executor; None before its start."""
+        if self._own is None:
+            return None
+        folder = Path(self._own.name, name)
+        folder.mkdir(exist_ok=True)
+        return folder
 
     @property
     def _logs_in(self) -> bool:

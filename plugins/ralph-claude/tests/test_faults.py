@@ -164,8 +164,8 @@ async def test_a_frozen_claude_is_given_up(scene: Any) -> None:
             await until(lambda: sleepers("3141.4"))
             on.program().suspend()
 
-        output = await beside(freeze, on.turn(timeouts=Timeouts(idle=20, iteration=20, tool=1)))
-        assert output.outcome == TimedOut(limit="tool", after=1)
+        output = await beside(freeze, on.turn(timeouts=Timeouts(idle=20, iteration=20, tool=3)))
+        assert output.outcome == TimedOut(limit="tool", after=3)
         assert not sleepers("3141.4")
         assert not [child for child in psutil.Process().children() if "--input-format" in child.cmdline()]
 
