@@ -187,7 +187,7 @@ class CircuitBreaker:
         """What has reached its level, in words; empty where nothing has."""
         settings = self.settings
         if state.denials >= level(settings.denials):
-            return f"{state.denials} permission-denied iterations in a row"
+            return f"{state.denials} permission-denied iteration{'s' * (state.denials > 1)} in a row"
         if state.no_progress >= level(settings.no_progress):
             return f"{state.no_progress} iterations without progress"
         if state.stagnant >= level(settings.no_progress):

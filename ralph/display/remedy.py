@@ -14,18 +14,24 @@ _NEXT = {
     "limit_reached": "allow it more (`ralph extend`), then `ralph resume`",
     "cancelled": "`ralph resume` goes on with it",
 }
+_DENIED = "see what was denied (`ralph logs`), and begin a run that may do it: --allow PATTERN, or another --permission"
 _KEY = "RALPH_EXECUTOR__API_KEY, or executor.api_key in your own ralph.toml"
 
 
-def next_step(reason: StopReason | None, outcome: Outcome | None = None, *, endpoint: bool = False) -> str:
+def next_step(
+    reason: StopReason | None, outcome: Outcome | None = None, *, detail: str = "", endpoint: bool = False
+) -> str:
     """One line without a full stop; empty where nothing need be done.
 
     Args:
+        detail: what the run's end says of why.
         outcome: of the last turn.
         endpoint: whether the model is at an endpoint of the user's own.
     """
     if reason == "executor_unavailable" and isinstance(outcome, Failed):
         return _at_endpoint(outcome) if endpoint else _at_github(outcome)
+    if reason == "circuit_open" and "denied" in detail:
+        return _DENIED
     return _NEXT.get(reason or "", "")
 
 

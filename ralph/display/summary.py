@@ -56,7 +56,7 @@ def told(
     if end.stop_reason == "completed" and not end.verified:
         said.append(("", "nothing but the agent's word stands behind it; with --verify CMD a program decides"))
     said += [("despite", one_line(item)) for item in end.still_open[:_EVIDENCE]]
-    if step := next_step(end.stop_reason, outcome, endpoint=endpoint):
+    if step := next_step(end.stop_reason, outcome, detail=end.detail, endpoint=endpoint):
         said.append(("next", step))
     by = ", ".join(f"{name} {count}" for name, count in sorted(end.executors.items()))
     said.append(("iterations", f"{end.iterations} ({by})" if by else str(end.iterations)))

@@ -44,6 +44,10 @@ def test_after_every_stop_the_run_can_go_on(reason: str) -> None:
     assert "`ralph resume`" in next_step(reason)  # type: ignore[arg-type]
 
 
+def test_where_tools_were_denied_it_says_how_they_are_allowed() -> None:
+    assert "--allow" in next_step("circuit_open", detail="2 permission-denied iterations in a row")
+
+
 @pytest.mark.parametrize("reason", [None, "completed", "error"])
 def test_nothing_need_be_done_after_the_others(reason: str | None) -> None:
     assert next_step(reason) == ""  # type: ignore[arg-type]
