@@ -141,7 +141,7 @@ class PluginConflictError(PluginError):
         self.kind, self.name = kind, name
         super().__init__(
             f"There are two of the {kind} {name!r}: one of {first}, one of {second}.",
-            "Uninstall one of the two plug-ins, or start with --no-plugins.",
+            "Take one of the two away, or start with --no-plugins.",
         )
 
 

@@ -93,7 +93,9 @@ class Hooks:
     """An observer: one coroutine an event, and `on_event` for all of them (it comes first); and two vetoes."""
 
     async def before_iteration(self, due: IterationDue) -> Veto | None:
-        """Whether an iteration may begin. A veto ends the run as cancelled, with its reason; it can be resumed."""
+        """Whether a run or a resumed one may begin its next iteration. A veto ends it as cancelled, with the reason; it
+        can be resumed.
+        """
 
     async def before_completion(self, due: CompletionDue) -> Veto | None:
         """Whether a claim that everything else lets pass is accepted. A veto refutes it as a verifier would: the agent

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import anyio
 
 from ralph.analysis.result import AnalysisContext, Analyzer
+from ralph.audience import Objection
 from ralph.breaker import BreakerState
 from ralph.changes import Changes
 from ralph.clock import Clock
@@ -233,9 +234,12 @@ async def _vetoed(
         claim=claim,
         verification=verification,
     )
+    objections: list[Objection] = []
+    with run.stop.watched():
+        objections = await run.journal.audience.before_completion(due)
     vetoes = [
         Verdict(verifier=f"veto of {hook}", passed=False, output=(why := parts.redactor(reason)), signature=why[:200])
-        for hook, reason in await run.journal.audience.before_completion(due)
+        for hook, reason in objections
     ]
     return said.model_copy(update={"verdicts": (*said.verdicts, *vetoes)}) if vetoes else verification
 

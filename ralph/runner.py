@@ -23,6 +23,7 @@ import anyio.abc
 
 from ralph.analysis import Keyword
 from ralph.analysis.result import Analyzer
+from ralph.audience import Objection
 from ralph.breaker import CircuitBreaker
 from ralph.clock import Clock
 from ralph.conclusion import Rules
@@ -128,7 +129,7 @@ class Runner:
             verifiers=tuple(verifiers),
             strategy=parts.strategy(plugged, strategy) if isinstance(strategy, str) else strategy,
             rules=rules,
-            status_fields=(*status_fields, *plugged.status_fields),
+            status_fields=plugged.fields_with(status_fields),
             timeouts=timeouts or Timeouts(),
             context=context,
             prices=dict(prices or {}),
@@ -372,7 +373,9 @@ class Runner:
     async def _vetoed(self, run: ActiveRun) -> bool:
         """Whether a hook vetoes the next iteration, which ends the run."""
         due = IterationDue(**run.stamp(self._parts.clock.now()), task=run.record.task, workspace=run.record.workspace)
-        vetoes = await run.journal.audience.before_iteration(due)
+        vetoes: list[Objection] = []
+        with run.stop.watched():
+            vetoes = await run.journal.audience.before_iteration(due)
         if vetoes:
             why = "; ".join(f"{hook}: {reason}" for hook, reason in vetoes)
             reason = self._parts.redactor(f"iteration {due.iteration} was vetoed by {why}")

@@ -133,6 +133,19 @@ class Plugins:
     def status_fields(self) -> "list[StatusField]":
         return [offer.thing for offer in self.named("ralph_status_fields").values()]
 
+    def fields_with(self, own: "Sequence[StatusField]") -> "tuple[StatusField, ...]":
+        """A person's own status fields and those of plug-ins.
+
+        Raises:
+            PluginConflictError: two of them have one name.
+        """
+        theirs = self.named("ralph_status_fields")
+        for field in own:
+            if field.name in theirs:
+                title = theirs[field.name].plugin.title
+                raise PluginConflictError("status field", field.name, "your own settings", title)
+        return (*own, *(offer.thing for offer in theirs.values()))
+
     @property
     def detectors(self) -> "list[Detector]":
         return self.things("ralph_detectors")

@@ -140,3 +140,25 @@ def test_a_veto_against_a_completion_refutes_it_and_the_agent_is_told() -> None:
     assert reviews.claims == ["EXIT_SIGNAL: true"] * 2
     assert reviews.decisions[0] == "a claim of completion was refuted"
     assert "the changelog is missing" in executor.prompts[1].text
+
+
+@pytest.mark.parametrize("question", ["before_iteration", "before_completion"])
+async def test_a_wish_to_stop_does_not_wait_for_a_veto(monkeypatch: pytest.MonkeyPatch, question: str) -> None:
+    monkeypatch.setattr(ralph.audience, "_PATIENCE", 3600.0)
+    asked = anyio.Event()
+
+    async def ponders(self: Hooks, due: object) -> None:
+        asked.set()
+        await anyio.sleep_forever()
+
+    hook = type("Ponders", (Hooks,), {question: ponders})()
+    async with Runner(executor=ScriptedExecutor([DONE]), hooks=[hook]) as runner, anyio.create_task_group() as tasks:
+
+        async def stop() -> None:
+            await asked.wait()
+            runner.cancel("SIGTERM")
+
+        tasks.start_soon(stop)
+        with anyio.fail_after(10):
+            record = await runner.run("Write a parser.")
+            assert (record.stop_reason, record.detail) == ("cancelled", "SIGTERM")
