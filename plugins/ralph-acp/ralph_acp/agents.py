@@ -19,7 +19,8 @@ Progress = Callable[[str, int, int | None], None]
 """Told `(step, done_bytes, total_bytes)` of a download; a total of None is not known."""
 
 _NO_KEY = "ralph-local-no-key"
-"""Copilot hides the key wherever it occurs in what it says, so that it must not be a short word."""
+_SHORT_KEY = 12
+"""Copilot hides the key wherever it occurs, names of fields included: one that is shorter goes as a header."""
 
 _RETRY_AFTER = re.compile(rb'"http_status":429[^\n}]{0,500}?"retry_after_ms":(\d{1,12})')
 _LOG_TAIL = 65_536
@@ -31,12 +32,14 @@ class Endpoint:
 
     Attributes:
         url: OpenAI-compatible; None for the agent's own provider and login.
+        wire_api: the endpoint's dialect, "completions" or "responses".
     """
 
     model: str | None = None
     url: str | None = None
     key: str | None = None
     headers: Mapping[str, str] | None = None
+    wire_api: str = "completions"
 
 
 class Agent:
@@ -124,12 +127,17 @@ class Copilot(Agent):
             env["COPILOT_HOME"] = str(home)
         if not endpoint.url:
             return env
-        headers = endpoint.headers or {}
+        headers, key = dict(endpoint.headers or {}), endpoint.key or _NO_KEY
+        if len(key) < _SHORT_KEY:
+            headers["Authorization"], key = f"Bearer {key}", _NO_KEY
         return env | {
             "COPILOT_OFFLINE": "true",
             "COPILOT_PROVIDER_TYPE": "openai",
             "COPILOT_PROVIDER_BASE_URL": endpoint.url,
-            "COPILOT_PROVIDER_API_KEY": endpoint.key or _NO_KEY,
+            "COPILOT_PROVIDER_API_KEY": key,
+            "COPILOT_PROVIDER_API_KEY_COMMAND": "",
+            "COPILOT_PROVIDER_BEARER_TOKEN": "",
+            "COPILOT_PROVIDER_WIRE_API": endpoint.wire_api,
             "COPILOT_PROVIDER_HEADERS": "\n".join(f"{name}: {value}" for name, value in headers.items()),
         }
 

@@ -30,7 +30,8 @@ class AcpExecutor(Executor):
         agent: a known agent; None for one that is only given by its command.
         command: the program and its arguments; empty to look for the known agent's.
         env: further variables. `{model}`, `{base_url}` and `{api_key}` in them and in the command are filled in.
-        model, base_url, api_key, headers: which model answers; without a `base_url`, the agent's own provider does.
+        model, base_url, api_key, headers, wire_api: which model answers; without a `base_url`, one of the agent's own
+            provider.
         permissions: what the agent's tools may do. It decides what the agent asks for; an agent that does not ask
             is bounded by the sandbox alone.
         confinement: what the agent can see of this machine.
@@ -56,6 +57,7 @@ class AcpExecutor(Executor):
         base_url: str | None = None,
         api_key: str | None = None,
         headers: Mapping[str, str] | None = None,
+        wire_api: str = "completions",
         permissions: PermissionPolicy | None = None,
         confinement: Confinement | None = None,
         redactor: Redactor | None = None,
@@ -66,7 +68,7 @@ class AcpExecutor(Executor):
         progress: Progress | None = None,
     ) -> None:
         self._known, self.agent = agent is not None, agent or Agent()
-        self.model, self.endpoint = model, Endpoint(model, base_url, api_key, headers)
+        self.model, self.endpoint = model, Endpoint(model, base_url, api_key, headers, wire_api)
         self.permissions, self.confinement = permissions or PermissionPolicy(), confinement or Confinement()
         self._command, self._env, self._progress = list(command), dict(env or {}), progress
         self._redactor, self._home = redactor or Redactor(), home

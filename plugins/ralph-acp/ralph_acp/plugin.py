@@ -42,6 +42,7 @@ def build(materials: ExecutorMaterials) -> "AcpExecutor":
         base_url=common.base_url,
         api_key=common.api_key.get_secret_value() if common.api_key else None,
         headers=common.headers,
+        wire_api=common.wire_api,
         permissions=PermissionPolicy.named(common.permission, allow=common.allow, deny=common.deny),
         confinement=materials.confinement,
         redactor=materials.redactor,
