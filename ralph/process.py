@@ -261,7 +261,7 @@ class ByteStream:
     def __init__(self) -> None:
         self._chunks: deque[bytes] = deque()
         self._unread = 0
-        self._ended = False
+        self._ended = self._paused = False
         self._changed = asyncio.Event()
         self._transport: asyncio.ReadTransport | None = None
 
@@ -272,7 +272,8 @@ class ByteStream:
         self._chunks.append(data)
         self._unread += len(data)
         self._changed.set()
-        if self._unread > _ROOM and self._transport and self._transport.is_reading():
+        if self._unread > _ROOM and self._transport and not self._paused:
+            self._paused = True
             self._transport.pause_reading()
 
     def end(self) -> None:
@@ -290,7 +291,8 @@ class ByteStream:
             await self._changed.wait()
         chunk = self._chunks.popleft()
         self._unread -= len(chunk)
-        if self._unread <= _ROOM and not self._ended and self._transport and not self._transport.is_reading():
+        if self._unread <= _ROOM and not self._ended and self._transport and self._paused:
+            self._paused = False
             self._transport.resume_reading()
         return chunk
 
