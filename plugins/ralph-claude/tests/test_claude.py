@@ -165,6 +165,7 @@ async def test_what_the_agent_sees_of_the_environment(
         assert on.server.requests[0].headers["x-api-key"] == "***"
         assert on.server.requests[0].headers["x-team"] == "shop"
         assert str(tmp_path / "home" / ".claude") not in seen
+        assert f"CLAUDE_CODE_TMPDIR={on.executor.home.parent}" in seen
     assert not (tmp_path / "home" / ".claude").exists()
 
 
