@@ -5,6 +5,7 @@ What is said later in this list wins: the defaults, `[tool.ralph]` in pyproject.
 """
 
 import difflib
+import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -246,6 +247,8 @@ def environment() -> Source:
     except ValueError as error:
         field = _FIELD.search(str(error))
         raise _unreadable_variable(field[1] if field else "") from None
+    if "plugins" in values:
+        values["plugins"] = _decoded(values["plugins"], SWITCH)
     return Source("the environment", values)
 
 
@@ -270,6 +273,20 @@ def load_settings(sources: Sequence[Source]) -> SettingsFound:
             "preset", origins["preset"], f"no profile is called {settings.preset!r}.", nearest(settings.preset, PRESETS)
         )
     return SettingsFound(settings, origins)
+
+
+def _decoded(value: Any, variable: str) -> Any:
+    """What variables set for plug-ins, whose models nobody knows yet: lists and tables are read as JSON."""
+    if isinstance(value, dict):
+        table = cast("dict[str, Any]", value)
+        return {key: _decoded(each, f"{variable}__{key.upper()}") for key, each in table.items()}
+    if not isinstance(value, str) or not value.startswith(("[", "{")):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        remedy = f"""Write it as in {variable}='["…"]'."""
+        raise SettingError(variable, "the environment", "lists and tables are written as JSON.", remedy) from None
 
 
 def untrusted_keys(source: Source) -> tuple[str, ...]:

@@ -145,6 +145,27 @@ def test_a_run_uses_a_plugins_executor_with_its_own_settings(
     assert "the environment: plugins.echo.greetng: there is no such setting. Did you mean 'greeting'?" in ended.err
 
 
+def test_a_variable_gives_a_plugin_a_list(
+    ralph: Callable[..., Any], install: Install, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listing = ECHO.replace('greeting: str = "Hello."', "greeting: list[str]").replace(
+        "Echo(materials.own.greeting)", 'Echo(" + ".join(materials.own.greeting))'
+    )
+    install("echo", listing)
+    ended = ralph(*RUN)
+    assert ended.code == 2
+    assert (
+        "the plug-in 'echo' (ralph-echo 1.2): plugins.echo.greeting: it is missing. Set it in ralph.toml" in ended.err
+    )
+    monkeypatch.setenv("RALPH_PLUGINS__ECHO__GREETING", '["Good", "evening"]')
+    assert ralph(*RUN).code == 0
+    assert (workspace / "greeting.txt").read_text() == "Good + evening"
+    monkeypatch.setenv("RALPH_PLUGINS__ECHO__GREETING", '["Good", ')
+    ended = ralph(*RUN)
+    assert ended.code == 2
+    assert "RALPH_PLUGINS__ECHO__GREETING: lists and tables are written as JSON." in ended.err
+
+
 def test_a_plugins_secret_is_masked_wherever_settings_are_shown(
     ralph: Callable[..., Any], install: Install, workspace: Path, home: Path
 ) -> None:
