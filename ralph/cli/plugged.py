@@ -31,8 +31,8 @@ def load_plugins(
 
     Args:
         off: only Ralph's own parts count; so they do where `RALPH_PLUGINS` is `off`.
-        trust, ask: as in `require_trust`, for the workspace's own file. Without consent it is left out, which is told
-            on standard error.
+        trust, ask: as in `require_trust`, for the workspace's own file. Without consent it is left out, which is its
+            problem.
 
     Raises:
         SettingError: what is set for a plug-in will not do.
@@ -102,16 +102,16 @@ def plugins_of(folder: Path) -> "Plugins":
     return load_plugins(read_settings(folder, own="trusted"), folder)
 
 
-def _local(found: "SettingsFound", folder: Path, *, trust: bool, ask: bool) -> tuple[Path, bytes] | None:
-    """The workspace's own file and what stands in it, if it is there and a person has agreed to it."""
+def _local(found: "SettingsFound", folder: Path, *, trust: bool, ask: bool) -> tuple[Path, bytes | None] | None:
+    """The workspace's own file, if it is there, and what stands in it, if a person has agreed to it."""
     from ralph.cli.trust import is_agreed
 
     named = found.settings.plugin_file
     path = folder / (Path(named).expanduser() if named else _DEFAULT)
     content = _read(path, required=named is not None)
-    if content is None or not is_agreed(path, content, trust=trust, ask=ask):
+    if content is None:
         return None
-    return path, content
+    return path, content if is_agreed(path, content, trust=trust, ask=ask) else None
 
 
 def _read(path: Path, *, required: bool) -> bytes | None:

@@ -48,7 +48,7 @@ def is_agreed(program: Path, content: bytes, *, trust: bool, ask: bool) -> bool:
     """Whether a file of the workspace may be run as a plug-in: consent is to its very bytes.
 
     Args:
-        trust, ask: as in `require_trust`. Where nobody consents, that is told on standard error.
+        trust, ask: as in `require_trust`.
     """
     source = FileSource(str(program), {}, content)
     if _known().get(source.name) == _hash(source):
@@ -56,9 +56,6 @@ def is_agreed(program: Path, content: bytes, *, trust: bool, ask: bool) -> bool:
     if trust or (ask and _agrees_to_run(source)):
         remember(source)
         return True
-    if ask:
-        told = f"ralph: {program} is a plug-in that nobody has agreed to, so it is left out; --trust agrees to it."
-        print(told, file=sys.stderr)  # noqa: T201
     return False
 
 

@@ -41,9 +41,16 @@ def built_in() -> Iterator[Plugin]:
         yield Plugin(name, module, "ralph-runtime", __version__, built_in=True, implementation=import_module(module))
 
 
-def from_file(path: Path, content: bytes) -> Plugin:
-    """The plug-in that a file is; what was read of it is what is run, whatever stands there by now."""
+def from_file(path: Path, content: bytes | None) -> Plugin:
+    """The plug-in that a file is; what was read of it is what is run, whatever stands there by now.
+
+    Args:
+        content: None where nobody has agreed to it.
+    """
     plugin = Plugin(LOCAL, str(path))
+    if content is None:
+        plugin.problems.append("Nobody has agreed to it, so it is left out; `ralph run --trust` agrees to it.")
+        return plugin
 
     def run() -> object:
         module = ModuleType("ralph_local_plugin")

@@ -64,8 +64,8 @@ class Plugins:
         return cls(plugins)
 
     @classmethod
-    def found(cls, tables: Tables | None = None, *, local: tuple[Path, bytes] | None = None) -> Self:
-        """Those that are installed and, where a file is given by its path and content, that one.
+    def found(cls, tables: Tables | None = None, *, local: tuple[Path, bytes | None] | None = None) -> Self:
+        """Those that are installed and, where a file is given by its path and its agreed content, that one.
 
         Raises:
             SettingError: what is set for one of them will not do.

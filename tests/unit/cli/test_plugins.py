@@ -233,15 +233,17 @@ class TestLocalFile:
     ) -> None:
         install("echo", ECHO)
         path = write_local(workspace)
-        ended = ralph(*RUN)
+        ended = ralph(*RUN, "--display", "plain")
         assert ended.code == 0
-        assert "is a plug-in that nobody has agreed to, so it is left out; --trust agrees to it." in ended.err
-        assert "local" not in listed(ralph)["plugins"]
+        assert f"'local' ({path}): Nobody has agreed to it, so it is left out" in " ".join(ended.out.split())
+        assert not listed(ralph)["plugins"]["local"]["loaded"]
         assert ralph(*RUN, "--trust").code == 0
         local = listed(ralph)["plugins"]["local"]
         assert (local["from"], local["adds"]) == (str(path), {"keywords": ["mission accomplished"]})
         write_local(workspace, f"{LOCAL}\n# changed\n")
-        assert "local" not in listed(ralph)["plugins"]
+        local = listed(ralph)["plugins"]["local"]
+        assert (local["loaded"], local["adds"]) == (False, {})
+        assert "Nobody has agreed to it" in local["problems"][0]
 
     def test_a_setting_names_another_one(
         self, ralph: Callable[..., Any], workspace: Path, install: Install, monkeypatch: pytest.MonkeyPatch
