@@ -221,7 +221,7 @@ class CodexExecutor(Executor):
             )
 
     def _common(self) -> list[str]:
-        kept = os.environ.get("RUST_LOG")
+        kept = self.confinement.environment().get("RUST_LOG")
         settings = [
             'approval_policy="never"',
             "analytics.enabled=false",

@@ -88,6 +88,17 @@ async def test_all_is_open_where_all_is_approved(made: Made, run: Run, tmp_path:
     assert output.denials == 0
 
 
+async def test_what_is_denied_stays_denied_where_all_is_approved(made: Made, run: Run, workspace: Path, tmp_path: Path):
+    (workspace / "kept").write_text("kept")
+    policy = PermissionPolicy(mode="approve-all", deny=("write(kept)", "shell(date)"))
+    steps = [Shell(f"echo x > {tmp_path}/outside; echo x > kept"), Shell("date"), Say("Done.")]
+    async with ModelServer(steps) as server:
+        output = await run(await made(server, permissions=policy))
+    assert (tmp_path / "outside").exists()
+    assert (workspace / "kept").read_text() == "kept"
+    assert {call.denied: "date" in call.arguments for call in output.tool_calls} == {True: True, False: False}
+
+
 @pytest.mark.parametrize("kind", ["none", "bwrap"])
 async def test_a_turn_that_only_looks_changes_nothing_and_is_told_nothing(
     made: Made, run: Run, workspace: Path, kind: Literal["none", "bwrap"]

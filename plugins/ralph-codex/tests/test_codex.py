@@ -183,7 +183,10 @@ def _sleepers(workspace: Path) -> list[psutil.Process]:
     return found
 
 
-async def test_the_key_and_the_headers_are_seen_by_nobody_but_the_endpoint(made: Made, run: Run, workspace: Path):
+async def test_the_key_and_the_headers_are_seen_by_nobody_but_the_endpoint(
+    made: Made, run: Run, workspace: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("RUST_LOG", "mine=debug")
     seen: list[str] = []
     steps = [Shell("env > env.txt; tr '\\0' '\\n' < /proc/$PPID/environ >> env.txt"), Hang()]
     async with ModelServer(steps) as server:
@@ -197,7 +200,7 @@ async def test_the_key_and_the_headers_are_seen_by_nobody_but_the_endpoint(made:
             tasks.cancel_scope.cancel()
         assert server.requests[0].headers["x-team"] == "team-hidden"
     assert "hidden" not in str(seen)
-    assert "PATH=" in content(workspace / "env.txt")
+    assert "RUST_LOG=mine=debug" in content(workspace / "env.txt")
     assert "hidden" not in content(workspace / "env.txt")
 
 

@@ -234,6 +234,15 @@ class TestTools:
         subprocess.run(["sh", "-c", arguments["command"]], check=True)
         assert (tmp_path / "new" / "a file").read_text() == "it's\n"
 
+    def test_codex_patches_in_its_shell(self) -> None:
+        with ModelServer([EditFile("a.txt", "it's", "so\n"), WriteFile("b.txt", "b"), Shell("ls")]) as server:
+            calls = [self.calls(ask(server, tools=("exec_command",)))[0] for _ in range(3)]
+        assert {name for _, name, _ in calls} == {"exec_command"}
+        patch, written, listed = (arguments["cmd"] for _, _, arguments in calls)
+        assert patch.splitlines()[3:6] == ["@@", "-it's", "+so"]
+        assert "b.txt" in written
+        assert listed == "ls"
+
     @pytest.mark.parametrize("step", [WriteFile("a", "b"), EditFile("a", "b", "c"), Shell("ls")])
     def test_an_agent_without_the_tool_is_the_scripts_mistake(self, step: Step) -> None:
         with pytest.raises(LookupError, match="offers view"), ModelServer([step]) as server:
