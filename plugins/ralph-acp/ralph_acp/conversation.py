@@ -22,7 +22,7 @@ from ralph_acp.files import read_file, write_file
 from ralph_acp.permission import answer, objection, offers_once
 from ralph_acp.terminals import Terminals, command_line
 from ralph_acp.updates import Updates
-from ralph_acp.values import mapping, text
+from ralph_acp.values import as_json, mapping, text
 from ralph_acp.wire import Wire
 
 __all__ = ["Conversation", "Offer"]
@@ -121,8 +121,8 @@ class Conversation:
             clientInfo={"name": "ralph", "title": "Ralph", "version": "1"},
         )
         if greeting.get("protocolVersion") != PROTOCOL_VERSION:
-            spoken = repr(greeting.get("protocolVersion"))[:20]
-            said = f"The agent speaks version {spoken} of the protocol, and Ralph {PROTOCOL_VERSION}."
+            spoken = as_json(greeting.get("protocolVersion"))[:20] or "none"
+            said = f"The agent speaks version {spoken} of the protocol, Ralph {PROTOCOL_VERSION}."
             return Failed(failure="refused", message=said)
         loads = mapping(greeting.get("agentCapabilities")).get("loadSession") is True
         self._session = await self._loaded() if loads and self._turn.session_id else ""
@@ -221,15 +221,15 @@ class Conversation:
         return Failed(failure="protocol", message="The agent gave no answer.")
 
     async def _handle(self, method: str, params: Any, notified: bool) -> Any:  # noqa: FBT001 - the library calls it
-        """What the agent tells and asks. It raises nothing but `RequestError`, which goes to the agent."""
+        """What the agent tells and asks. It raises nothing but `RequestError`, in answer to a request."""
         told = mapping(params)
-        if method == "session/update":
-            if self._prompted and text(told.get("sessionId")) == self._session:
+        if notified:
+            if method == "session/update" and self._prompted and text(told.get("sessionId")) == self._session:
                 self._updates.take(mapping(told.get("update")))
             return None
         handler = self._handlers.get(method)
         if handler is None:
-            raise RequestError.method_not_found(str(method)[:100])
+            raise RequestError.method_not_found(method[:100])
         try:
             return await handler(told)
         except (OSError, UsageError) as error:

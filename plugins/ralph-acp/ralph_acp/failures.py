@@ -32,7 +32,7 @@ def classify(message: str, *, code: object = None, data: object = None, retry_af
         code, data: of a JSON-RPC error.
         retry_after: in seconds, where it is known from elsewhere.
     """
-    said = " ".join(message[:10_000].split()).removeprefix("Internal error: ").removeprefix("Error: ")[:_BOUND]
+    said = " ".join(text(message)[:10_000].split()).removeprefix("Internal error: ").removeprefix("Error: ")[:_BOUND]
     told = mapping(data)
     status = _status(said, told)
     if status is not None:

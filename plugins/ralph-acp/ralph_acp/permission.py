@@ -1,5 +1,6 @@
 """Permission requests: decided by the policy, asked of nobody, and granted for no more than once."""
 
+import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -8,12 +9,14 @@ from typing import Any, cast
 from ralph.executors import PermissionPolicy
 from ralph.executors.permissions import Denied, PermissionRequest
 from ralph_acp.updates import ToolTold
-from ralph_acp.values import mapping, objects, text
+from ralph_acp.values import as_json, mapping, objects, text
 
 __all__ = ["answer", "objection", "offers_once"]
 
 _KINDS = {"edit": "write", "delete": "write", "move": "write", "read": "read", "search": "read"}
-_PATHS = ("path", "file_path", "filePath", "filepath", "fileName", "filename", "parentDir")
+_PATH_KEY = re.compile(
+    r"(?:path|file|file_?name|dir|directory|folder|root|source|target|destination)s?\Z", re.IGNORECASE
+)
 _MOST_PATHS = 1_000
 
 
@@ -74,14 +77,17 @@ def _requests(tools: Sequence[ToolTold]) -> Iterator[PermissionRequest]:
 
 def _paths(tool: ToolTold) -> Iterator[str]:
     """Every file that the call names, wherever it does."""
-    yield from (text((tool.given or {}).get(key)) for key in _PATHS)
+    for key, value in (tool.given or {}).items():
+        if _PATH_KEY.search(key[-40:]):
+            listed = cast("list[object]", value) if isinstance(value, list) else [value]
+            yield from map(text, listed)
     yield from (text(place.get("path")) for place in (*objects(tool.locations), *objects(tool.content)))
 
 
 def _command(given: Mapping[str, Any]) -> str:
     command = given.get("command")
     if isinstance(command, list):
-        return shlex.join(map(str, cast("list[object]", command)))
+        return shlex.join(map(as_json, cast("list[object]", command)))
     return text(command) or text(mapping(given.get("input")).get("command"))
 
 

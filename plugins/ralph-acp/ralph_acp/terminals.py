@@ -15,7 +15,7 @@ from ralph.confinement import Confinement
 from ralph.errors import UsageError
 from ralph.process import ByteStream, Running, spawn
 from ralph.redact import Redactor
-from ralph_acp.values import objects, text
+from ralph_acp.values import as_json, objects, text
 
 __all__ = ["Terminals", "command_line"]
 
@@ -138,7 +138,7 @@ def _words(params: Mapping[str, Any]) -> list[str]:
     """The program and its arguments; one word alone is a line for the shell."""
     arguments = params.get("args")
     listed: list[object] = arguments if isinstance(arguments, list) else []  # pyright: ignore[reportUnknownVariableType]
-    return [text(params.get("command")), *map(str, listed)]
+    return [text(params.get("command")), *map(as_json, listed)]
 
 
 async def _keep(stream: ByteStream, terminal: _Terminal) -> None:

@@ -19,15 +19,19 @@ def objects(value: object) -> list[Mapping[str, Any]]:
 
 
 def text(value: object) -> str:
-    """The text that it is, or an empty one."""
-    return value if isinstance(value, str) else ""
+    """The text that it is, or an empty one; lone surrogates, which are no text, are replaced."""
+    if not isinstance(value, str):
+        return ""
+    return value if value.isascii() else value.encode("utf-8", "replace").decode()
 
 
 def as_json(value: object) -> str:
     """A value that came as JSON, as JSON; empty for nothing."""
     if value in (None, "", {}, []):
         return ""
+    if isinstance(value, str):
+        return text(value)
     try:
-        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        return text(json.dumps(value, ensure_ascii=False))
     except (TypeError, ValueError, RecursionError):
         return ""

@@ -79,6 +79,10 @@ class Wire:
 
 
 def _well_formed(message: dict[str, Any]) -> bool:
-    """Whether the library can take it: an answer's id and error are used as they come."""
+    """Whether the library can take it, which uses these as they come."""
     error = message.get("error")
-    return isinstance(message.get("id"), int | str | None) and (error is None or isinstance(error, dict))
+    return (
+        isinstance(message.get("id"), int | str | None)
+        and isinstance(message.get("method"), str | None)
+        and (error is None or isinstance(error, dict))
+    )

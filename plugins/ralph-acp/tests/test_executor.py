@@ -131,13 +131,30 @@ async def test_a_message_that_was_cut_short_is_no_answer(scripted: Make, workspa
     assert (output.outcome, output.text) == (Completed(), "")
 
 
-async def test_rubbish_between_the_messages_harms_nothing(scripted: Make, workspace: Path):
+async def test_rubbish_between_the_messages_harms_nothing(
+    scripted: Make, workspace: Path, caplog: pytest.LogCaptureFixture
+):
     rubbish = ["Loading…", "[]", "{}", '{"id": [1], "result": 1}', '{"id": 2, "error": "no"}', '{"id": null}']
+    methods = ['{"method": [1], "id": 3}', '{"method": "no/such", "id": {}}', '{"method": "no/such", "params": 3}']
+    chunk = '{"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "\\ud800 "}}'
+    tool = '{"sessionUpdate": "tool_call", "toolCallId": 7, "content": 3, "kind": {}, "title": []}'
     update = '{"method": "session/update", "params": {"sessionId": "fresh", "update": %s}}'
-    odd = [update % each for each in ('"x"', "[]", '{"sessionUpdate": "tool_call", "toolCallId": 7, "content": 3}')]
-    steps = [*(["raw", line] for line in [*rubbish, *odd, "x" * 10_000]), ["say", "Done."]]
-    output = await executed(scripted(*steps), workspace)
-    assert (output.outcome, output.text) == (Completed(), "Done.")
+    odd = [update % each for each in ('"x"', "[]", tool, '{"sessionUpdate": {}}', chunk)]
+    deep = '{"method": "session/update", "params": ' + "[" * 900 + "]" * 900 + "}"
+    ask = (
+        '{"id": 9, "method": "session/request_permission", "params": {"toolCall": {"kind": "execute", "rawInput": %s}}}'
+    )
+    asked = [ask % '{"command": [[[]], 1, "\\udc00"]}', ask % '{"command": "\\ud800"}', ask % "7"]
+    lines = [*rubbish, *methods, *odd, deep, *asked, "x" * 10_000]
+    output = await executed(scripted(*(["raw", line] for line in lines), ["say", "Done."]), workspace)
+    assert (output.outcome, output.text) == (Completed(), "? Done.")
+    assert [record.getMessage() for record in caplog.records] == []
+
+
+async def test_an_error_that_is_no_text_is_a_failure(scripted: Make, workspace: Path):
+    output = await executed(scripted(["fail", {"odd": 1}, "\ud800", [[["x"]]]]), workspace)
+    assert output.failure is not None
+    assert output.failure.failure == "unavailable"
 
 
 async def test_secrets_are_masked(scripted: Make, workspace: Path):
@@ -175,7 +192,10 @@ ASKED: list[tuple[str, dict[str, Any], bool]] = [
     ("edit", {}, False),
     ("delete", {"file_path": "/etc/x"}, False),
     ("read", {"path": "~/.ssh/id_rsa"}, False),
+    ("read", {"absolute_path": "~/.ssh/id_rsa"}, False),
+    ("read", {"paths": ["a.txt", "~/.aws/credentials"]}, False),
     ("read", {"path": "a.txt"}, True),
+    ("edit", {"path": "a.txt", "file_text": "/etc/passwd"}, True),
     ("search", {"pattern": "x"}, True),
     ("execute", {"command": "pytest -q"}, True),
     ("execute", {"command": "git push origin main"}, False),
