@@ -75,6 +75,7 @@ def explain(situation: Situation, strategy: str) -> tuple[Stage, ...]:
         _confidence(analysis),
         _state(analysis),
         _stuck(analysis),
+        *_further(analysis),
         _claim(case, strategy, claim),
         _verification(claim, situation.verification),
         _breaker(situation.breaker),
@@ -160,6 +161,17 @@ def _stuck(analysis: Analysis) -> Stage:
     lines = tuple(Line(text=text, mark=mark) for text in told)
     word = f"yes ({stuck.confidence:g} % of the window repeats)" if stuck.detected else "no"
     return Stage(name="stuck", conclusion=word, lines=lines)
+
+
+def _further(analysis: Analysis) -> Iterable[Stage]:
+    """What the analyzers beside the first think of a completion, where there are any."""
+    if not analysis.further:
+        return
+    holding, supporting = analysis.opinions("holds_back"), analysis.opinions("supports")
+    lines = [Line(text=f"{name} holds it back: {why}".rstrip(": "), mark="against") for name, why in holding.items()]
+    lines += [Line(text=f"{name} supports it: {why}".rstrip(": "), mark="for") for name, why in supporting.items()]
+    word = "hold a completion back" if holding else "support a completion" if supporting else "no opinion"
+    yield Stage(name="further analyzers", conclusion=f"{word} ({', '.join(analysis.further)})", lines=tuple(lines))
 
 
 def _claim(case: Case, strategy: str, claim: Claim | None) -> Stage:

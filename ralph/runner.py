@@ -60,7 +60,8 @@ class Runner:
 
     Args:
         executor: who does the work; started when the first iteration needs it.
-        analyzer: what reads the replies; the built-in `ResponseAnalyzer` with `keywords` by default.
+        analyzer: what reads the replies; the built-in `ResponseAnalyzer` by default, with `keywords` and with what
+            plug-ins add to it. Another one knows neither.
         analyzers: the names of plug-ins' analyzers that are asked beside the built-in one.
         store: where runs are kept; in memory by default, so that nothing outlives the process.
         workspace: the folder that is worked in; without one the agent works in the current folder, and nothing is

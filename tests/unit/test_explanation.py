@@ -2,6 +2,7 @@
 
 import pytest
 
+from ralph.analysis import Further, Opinion
 from ralph.breaker import CircuitBreaker
 from ralph.cli.judging import Question, judge
 from ralph.conclusion import Rules, revisit
@@ -97,3 +98,18 @@ async def test_a_stored_iteration_is_explained_as_it_was_decided() -> None:
 def test_what_repeats_is_told_with_how_often_and_in_which_words() -> None:
     said = chain("I read the file.", previous=["I read the file.", "I read the file."])["stuck"]
     assert lines(said) == "the same output 3 times: “I read the file.”"
+
+
+def test_what_the_analyzers_beside_the_first_think_has_a_stage_of_its_own() -> None:
+    held = Further(opinion=Opinion(on_completion="holds_back", reason="half of it is not grounded"))
+    backed = Further(opinion=Opinion(on_completion="supports"))
+    ruling = judge(Question(text="The parser is done. All 3 tests pass."), strategy_named("auto"))
+    case = ruling.situation.case
+    analysis = case.analysis.model_copy(update={"further": {"grounding": held, "brevity": backed}})
+    situation = ruling.situation._replace(case=case.model_copy(update={"analysis": analysis}))
+    stages = {stage.name: stage for stage in explain(situation, "auto")}
+    assert stages["further analyzers"].conclusion == "hold a completion back (grounding, brevity)"
+    assert [(line.mark, line.text) for line in stages["further analyzers"].lines] == [
+        ("against", "grounding holds it back: half of it is not grounded"),
+        ("for", "brevity supports it"),
+    ]
