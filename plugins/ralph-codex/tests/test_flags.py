@@ -11,7 +11,7 @@ from ralph.executors import PermissionPolicy
 from ralph_codex import CodexExecutor
 from ralph_codex.flags import quoted, rules, sandbox_settings
 
-WORK = Path("/work/place")
+WORK = Path("/some/place")
 
 
 def table(policy: PermissionPolicy, *, network: bool = False) -> dict[str, Any]:
