@@ -3,15 +3,12 @@
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from ralph.testing import ModelServer, Say, Shell, WriteFile
@@ -98,30 +95,6 @@ def test_a_session_is_gone_on_with(ralph: Any, tmp_path: Path) -> None:
     with ModelServer([Say("Half of it."), WriteFile("hello.txt", "x"), Say(DONE)]) as server:
         told(ralph(*against(server, "--context", "continue", "--verify", "true", "--max-iterations", "2")))
         assert "Half of it." in json.dumps(server.requests[1].messages)
-
-
-def test_a_signal_ends_the_agent_too(ralph: Any) -> None:
-    with ModelServer([Shell("sleep 3141.9")]) as server:
-        run = ralph(*against(server))
-        ends = time.monotonic() + 30
-        while not any("3141.9" in words for words in map(words_of, children_of(run))):
-            assert time.monotonic() < ends
-            time.sleep(0.02)
-        children = children_of(run)
-        run.send_signal(signal.SIGTERM)
-        told(run)
-    assert not [child for child in children if child.is_running() and child.status() != psutil.STATUS_ZOMBIE]
-
-
-def children_of(process: subprocess.Popen[str]) -> list[psutil.Process]:
-    return psutil.Process(process.pid).children(recursive=True)
-
-
-def words_of(process: psutil.Process) -> list[str]:
-    try:
-        return process.cmdline()
-    except psutil.Error:
-        return []
 
 
 @pytest.fixture
