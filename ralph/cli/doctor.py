@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from ralph.cli.options import AsJson, Folder
+from ralph.cli.options import AsJson, Folder, StoreName
 
 if TYPE_CHECKING:
     from ralph.config import Settings
@@ -27,14 +27,14 @@ _UNSEEN_LOGIN = "A run can work here if the Copilot CLI is logged in by itself, 
 
 
 @app.command()
-def doctor(*, directory: Folder = Path(), as_json: AsJson = False) -> int:
+def doctor(*, directory: Folder = Path(), as_json: AsJson = False, store: StoreName = None) -> int:
     """Look at everything that a run needs. Ends with 0 when one can work, 6 when no executor can."""
     import anyio
 
     from ralph.cli.settings import workspace_folder
     from ralph.cli.tell import print_json
 
-    found = anyio.run(_all_findings, workspace_folder(directory))
+    found = anyio.run(_all_findings, workspace_folder(directory), store)
     code = _exit_code(found)
     if as_json:
         print_json({"ok": code == 0, "findings": [asdict(finding) for finding in found]})
@@ -50,7 +50,7 @@ def _exit_code(found: "Sequence[Finding]") -> int:
     return 1 if failed & _NEEDED else 0
 
 
-async def _all_findings(folder: Path) -> "list[Finding]":
+async def _all_findings(folder: Path, store: str | None) -> "list[Finding]":
     from ralph.cli.plugged import load_plugins
     from ralph.cli.settings import read_settings
     from ralph.config import Settings
@@ -60,7 +60,7 @@ async def _all_findings(folder: Path) -> "list[Finding]":
 
     problems: list[Finding] = []
     try:
-        found = read_settings(folder, own="trusted")
+        found = read_settings(folder, {"--store": store}, own="trusted")
         settings, plugins = found.settings, load_plugins(found, folder)
     except RalphError as error:
         settings, plugins = Settings(), Plugins()

@@ -45,6 +45,12 @@ Prompt = Annotated[str | None, typer.Argument(metavar="PROMPT", help="The task; 
 File = Annotated[Path | None, typer.Option("--file", "-f", metavar="FILE", help="Read the task from a file.")]
 
 
+TaskSource = Annotated[
+    str | None,
+    typer.Option("--task", metavar="NAME:PLACE", help="Take the task from plan:FILE, prd:FILE or a plug-in's source."),
+]
+
+
 def _setting(flag: str, metavar: str, panel: str, text: str) -> Any:
     """An option that is a setting: unset, what is set elsewhere counts."""
     return typer.Option(flag, metavar=metavar, rich_help_panel=panel, help=text, show_default=False)
@@ -162,6 +168,7 @@ def run(
     *,
     prompt: Prompt = None,
     file: File = None,
+    task: TaskSource = None,
     directory: Folder = Path(),
     executor: ExecutorName = None,
     model: Model = None,
@@ -218,19 +225,23 @@ def run(
     found = read_settings(folder, flags, trust=trust)
     settings = found.settings
     from ralph.cli.plugged import load_plugins
-    from ralph.cli.prompt import read_prompt
+    from ralph.cli.prompt import read_prompt, task_of
 
     plugins = load_plugins(found, folder, off=no_plugins, trust=trust, ask=True)
 
-    task = read_prompt(prompt, file)
+    if task is None:
+        text = read_prompt(prompt, file)
+    else:
+        made = task_of(task, folder, plugins, given=prompt or file)
+        text, settings = made.text, settings.model_copy(update={"plan": made.plan or settings.plan})
     if not worktree:
-        return exit_code(_run_in(folder, settings, task, plugins))
+        return exit_code(_run_in(folder, settings, text, plugins))
     from ralph.cli.worktree import end_worktree, new_worktree
 
     if settings.worktree_end == "merge" and settings.commit == "none":
         settings = settings.model_copy(update={"commit": "completion"})
     with new_worktree(folder) as made:
-        record = _run_in(made.path, settings, task, plugins, origin=folder, run_id=made.run_id)
+        record = _run_in(made.path, settings, text, plugins, origin=folder, run_id=made.run_id)
     end_worktree(made, settings.worktree_end, record)
     return exit_code(record)
 
@@ -289,12 +300,14 @@ def to_end(
 
 
 def look_up(store: str | None) -> str:
-    """The command that shows the run later; none does where it is not kept."""
+    """The command that shows the run later, without a password; none does where it is not kept."""
+    import re
     import shlex
 
     if store is None:
         return "ralph show"
-    return "" if store == "memory:" else f"ralph show --store {shlex.quote(store)}"
+    place = re.sub(r"(?<=://)([^/@:]*):[^/]*(?=@)", r"\1", store)
+    return "" if store == "memory:" else f"ralph show --store {shlex.quote(place)}"
 
 
 def exit_code(record: "RunRecord") -> int:

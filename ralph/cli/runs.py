@@ -56,7 +56,7 @@ def prune(
     as_json: AsJson = False,
     store: StoreName = None,
 ) -> None:
-    """Remove runs from the store for good, with their transcripts. One that is at work stays."""
+    """Remove runs from the store for good, with their transcripts and checkpoints. One that is at work stays."""
     import anyio
 
     from ralph.cli.prune import long_ago

@@ -35,6 +35,8 @@ __all__ = ["PlainDisplay", "changes_text", "outcome_text"]
 
 _MESSAGE_LINES = 20
 _OUTPUT_LINES = 12
+_LAST_LINES = 8
+"""Of those, the last ones of an output: that is where programs say what failed."""
 
 
 class PlainDisplay(Display):
@@ -54,12 +56,12 @@ class PlainDisplay(Display):
     def verifying(self, verifier: str) -> None:
         self.say(datetime.now(UTC), "verify", f"{verifier} is at work", most=1)
 
-    def say(self, at: datetime, label: str, text: str, *, style: str = "", most: int = 4) -> None:
+    def say(self, at: datetime, label: str, text: str, *, style: str = "", most: int = 4, last: int = 0) -> None:
         """One entry of the log; text that is longer than the line goes on below itself."""
         from rich.text import Text
 
         time = f"{at.astimezone():%H:%M:%S}"
-        body = clipped(text, most)
+        body = clipped(text, most, last)
         indent = len(time) + 12
         wraps = not self.console.soft_wrap
         lines = body.wrap(self.console, max(self.console.width - indent, 20)) if wraps else body.split("\n")
@@ -127,7 +129,7 @@ class PlainDisplay(Display):
             style = "yellow" if verdict.undecided else "red"
             self.say(event.at, "verify", f"{verdict.verifier} {verdict.word} {took}", style=style)
             if verdict.output:
-                self.say(event.at, "", verdict.output, most=_OUTPUT_LINES)
+                self.say(event.at, "", verdict.output, most=_OUTPUT_LINES, last=_LAST_LINES)
 
     @_tell.register
     def _(self, event: BreakerChanged) -> None:

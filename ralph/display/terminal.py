@@ -67,12 +67,12 @@ def evidence_text(piece: "Evidence") -> str:
     return f"{quoted}{one_line(piece.why or piece.signal)}"
 
 
-def clipped(text: str, most: int) -> "Text":
-    """Hostile text in at most so many lines; what is left out is said."""
+def clipped(text: str, most: int, last: int = 0) -> "Text":
+    """Hostile text in at most so many lines, of which so many are its last ones; what is left out is said."""
     from rich.text import Text
 
     lines = printable(text).strip("\n").split("\n")
     if len(lines) > most:
-        left_out = len(lines) - most + 1
-        lines = [*lines[: most - 1], f"… {left_out} more lines"]
+        front, end = most - 1 - last, len(lines) - last
+        lines = [*lines[:front], f"… {end - front} more lines", *lines[end:]]
     return Text("\n".join(lines))

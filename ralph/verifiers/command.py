@@ -51,7 +51,7 @@ class CommandVerifier(Verifier):
             text = command
         else:
             self._argv = list(command)
-            text = shlex.join(command)
+            text = " ".join(map(_quoted, command))
         if not text.strip():
             raise UsageError("A verifier's command is empty.", "Name a program, such as --verify 'pytest -q'.")
         self.timeout = timeout
@@ -132,6 +132,11 @@ def parse_command(text: str) -> tuple[str, ...]:
     return words
 
 
+def _quoted(word: str) -> str:
+    """A word as a person would write it for a shell: in double quotes where it has single ones, if that is the same."""
+    return f'"{word}"' if "'" in word and not _SPECIAL.search(word) else shlex.quote(word)
+
+
 def failure_signature(text: str) -> str:
     """What a failure is known by: its last three lines that speak of an error, or its last lines at all, without
     paths, numbers and times; at most 200 characters, and empty for a text that says nothing.
@@ -151,6 +156,7 @@ _TELLING = re.compile(
 _DURATION = re.compile(
     r"\b\d{1,9}(?:\.\d{1,9})?\s?(?:ns|µs|us|ms|s|sec|secs|seconds?|m|mins?|minutes?|h)\b", re.IGNORECASE
 )
+_SPECIAL = re.compile(r'["$`!\\\n]')
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _OPERATORS = ("&&", "||", "$(", ">>", "<<", "|", "&", ";", ">", "<", "`", "\n")
 

@@ -13,6 +13,7 @@ from typing import Any
 import anyio
 import pytest
 
+from ralph.cli.run import look_up
 from ralph.ownership import this_process
 from ralph.record import RunRecord
 from ralph.store import Store, glance, open_store
@@ -276,6 +277,26 @@ def test_what_is_no_file_of_a_run(ralph: Callable[..., Any], path: Path, file: s
     ended = ralph("import", file)
     assert ended.code == 2
     assert "ralph: " in ended.err
+
+
+def test_doctor_looks_at_the_store_that_is_named(ralph: Callable[..., Any], path: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.db"
+    other.write_text("no database")
+    told = json.loads(ralph("doctor", "--json", "--store", str(other)).out)["findings"]
+    assert [finding["ok"] for finding in told if finding["name"] == "store"] == [False]
+
+
+@pytest.mark.parametrize(
+    ("store", "command"),
+    [
+        (None, "ralph show"),
+        ("memory:", ""),
+        ("my runs.db", "ralph show --store 'my runs.db'"),
+        ("postgresql://me:p:w@ay@h/db?schema=x", "ralph show --store 'postgresql://me@h/db?schema=x'"),
+    ],
+)
+def test_the_command_that_shows_a_run_has_no_password(store: str | None, command: str) -> None:
+    assert look_up(store) == command
 
 
 def test_doctor_tells_of_damage(ralph: Callable[..., Any], path: Path, long: RunRecord) -> None:

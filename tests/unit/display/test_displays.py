@@ -136,6 +136,15 @@ class TestPlain:
         assert "review is undecided (0.0 s)" in out.getvalue()
         assert "There was no review: unavailable." in out.getvalue()
 
+    def test_of_a_long_failure_the_end_is_shown_too(self) -> None:
+        out = io.StringIO()
+        output = "\n".join(["collected 99 items", *["."] * 99, "1 failed, 98 passed", "[It ended with status 1.]"])
+        verdict = Verdict(verifier="pytest", passed=False, output=output)
+        stamp: dict[str, Any] = {"run_id": "r-1", "at": datetime.now(UTC), "iteration": 1}
+        _shown(PlainDisplay(out), [VerificationFinished(**stamp, passed=False, verdicts=(verdict,))])
+        shown = [line[10:].strip() for line in out.getvalue().splitlines()][1:]
+        assert shown == ["collected 99 items", ".", ".", "… 91 more lines", *["."] * 6, *output.split("\n")[-2:]]
+
     def test_a_rate_limited_iteration_does_not_count_against_the_limit(self, whole_run: list[Event]) -> None:
         out = io.StringIO()
         events: list[Event] = [

@@ -26,6 +26,11 @@ async def test_the_exit_status_decides(tmp_path: Path) -> None:
     assert refuted.signature
 
 
+@pytest.mark.parametrize("text", ["pytest -q", "python -c \"print('x y')\"", "grep -F '$x' a.txt"])
+def test_its_name_is_the_command_as_a_person_writes_it(text: str) -> None:
+    assert CommandVerifier(parse_command(text)).name == text
+
+
 async def test_it_runs_in_the_workspace_with_both_streams_kept(tmp_path: Path) -> None:
     (tmp_path / "check.sh").write_text("#!/bin/sh\npwd\necho complaint >&2\n")
     (tmp_path / "check.sh").chmod(0o755)
