@@ -134,6 +134,14 @@ class DecisionSection(DecisionSettings, frozen=True, extra="forbid"):
     max_rate_limit_wait: Duration = Field(default=3600.0, description="How long such a wait is at most.")
 
 
+class TaskSettings(BaseModel, frozen=True, extra="forbid"):
+    """How the items of a plan are taken up."""
+
+    choose: Literal["agent", "ralph"] = Field(
+        default="agent", description="Who chooses the next item of the plan: the agent, or Ralph (the first open one)."
+    )
+
+
 class EnvironmentSettings(Variables, frozen=True, extra="forbid"):
     """Which of Ralph's own environment variables the agent and the verifiers are given, and which are masked."""
 
@@ -183,6 +191,7 @@ class Settings(BaseModel, frozen=True, extra="forbid"):
     verify_rounds: PositiveInt = Field(default=1, le=9, description="Fresh sessions that a review takes to pass.")
     verify_timeout: Duration = Field(default=600.0, description="Of one verifier.")
     plan: str | None = Field(default=None, description="The plan file; unset: @fix_plan.md and its like.")
+    tasks: TaskSettings = TaskSettings()
     promise: str | None = Field(default=None, description="Text that <promise>…</promise> must hold to say: done.")
     keywords: tuple[KeywordSetting, ...] = Field(default=(), description="Further completion keywords.")
     status_fields: tuple[StatusFieldSetting, ...] = Field(default=(), description="Further status fields.")

@@ -39,6 +39,7 @@ from ralph.record import IterationRecord, RunRecord, RunState
 from ralph.redact import Redactor
 from ralph.status import StatusField, StatusReport, parse_status
 from ralph.strategies import Case, Claim, Strategy, claimed
+from ralph.tasks.base import chosen
 from ralph.tenure import Stop, Tenure
 from ralph.turn import as_event, execute
 from ralph.upkeep import Upkeep
@@ -77,6 +78,7 @@ class Parts:
     clock: Clock
     commit: Literal["none", "iteration", "completion"] = "none"
     prompt_parts: tuple[Offer, ...] = ()
+    choose: Literal["agent", "ralph"] = "agent"
 
     def price(self, model: str | None) -> Price | None:
         """What the model that answered costs, where that is known."""
@@ -263,7 +265,7 @@ def _prompt(parts: Parts, run: ActiveRun) -> Prompt:
         fields=parts.status_fields,
         promise=parts.promise,
         verify=[verifier.condition for verifier in parts.verifiers],
-        parts=prompt_texts(parts.prompt_parts, moment),
+        parts=[*chosen(plan, by=parts.choose), *prompt_texts(parts.prompt_parts, moment)],
     )
 
 

@@ -1,22 +1,35 @@
-"""The task plan: a Markdown checklist that the agent works off, and ticks as it goes.
+"""The task plan: a Markdown checklist that the agent works off, and ticks as it goes; or a PRD, whose user stories are
+the items.
 
 The file is the agent's to edit, so it is evidence with care. It is read bounded and never through a link that leads
 out of the workspace, and it is compared with how it was before the run: boxes that were ticked then prove nothing,
 and an item that vanishes or is reworded stays open.
 """
 
+import json
 import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any, cast
 
 from pydantic import BaseModel, PositiveInt
 
 from ralph.pattern import pattern
 from ralph.regular_file import read_regular
 
-__all__ = ["PLAN_NAMES", "PlanItem", "PlanState", "TaskPlan", "compare", "moved", "parse_plan", "read_plan"]
+__all__ = [
+    "PLAN_NAMES",
+    "PlanItem",
+    "PlanState",
+    "TaskPlan",
+    "compare",
+    "moved",
+    "parse_plan",
+    "parse_prd",
+    "read_plan",
+]
 
 PLAN_NAMES = (".ralph/@fix_plan.md", "@fix_plan.md", "fix_plan.md")
 """Where a plan is looked for, in this order; the first that exists is the plan."""
@@ -44,7 +57,7 @@ class PlanItem(BaseModel, frozen=True):
     Attributes:
         text: what stands behind the box, at most 500 characters of it.
         optional: it stands in a section called Optional, Future or Nice to have, or is marked "(optional)" itself.
-        line: counted from 1.
+        line: counted from 1; of a story, its place in the list.
         section: the heading above it; empty where there is none.
     """
 
@@ -138,6 +151,39 @@ def parse_plan(text: str, path: str = "") -> TaskPlan:
     return TaskPlan(items=tuple(items), path=path, problem=problem)
 
 
+def parse_prd(text: str, path: str = "") -> TaskPlan:
+    """The user stories of a PRD in JSON, `{"userStories": [{"id", "title", "priority", "passes"}, …]}`, the most urgent
+    first (1 is more urgent than 2). A story is ticked where `passes` is true, and nothing else.
+
+    At most 1 MB and 5,000 stories are read; the plan's `problem` says when there was more, and what else is wrong.
+    """
+    try:
+        found: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        return TaskPlan(path=path, problem="it is no JSON that can be read")
+    stories: Any = cast("dict[str, Any]", found).get("userStories") if isinstance(found, dict) else None
+    if not isinstance(stories, list):
+        return TaskPlan(path=path, problem='it has no list "userStories"')
+    items = [_story(story, line) for line, story in enumerate(cast("list[object]", stories)[:_MOST_ITEMS], start=1)]
+    problem = f"it has more than {_MOST_ITEMS:,} items" if len(cast("list[object]", stories)) > _MOST_ITEMS else ""
+    kept = sorted((item for item in items if item is not None), key=lambda item: item[0])
+    if len(kept) < len(items):
+        problem = "it has a story without a title"
+    return TaskPlan(items=tuple(item for _, item in kept), path=path, problem=problem)
+
+
+def _story(story: object, number: int) -> tuple[float, PlanItem] | None:
+    """How urgent a story is, and the item that it is; None for what is no story."""
+    told = cast("dict[str, object]", story) if isinstance(story, dict) else {}
+    name, title, priority = told.get("id"), told.get("title"), told.get("priority")
+    if not isinstance(title, str) or not title.strip():
+        return None
+    words = f"{name}: {title}" if isinstance(name, str) and name.strip() else title
+    text = " ".join(_UNSTORABLE.sub("\ufffd", words[: 4 * _MOST_CHARACTERS]).split())[:_MOST_CHARACTERS]
+    urgency = priority if isinstance(priority, int | float) and abs(priority) <= _MOST_BYTES else _MOST_BYTES
+    return urgency, PlanItem(text=text, ticked=told.get("passes") is True, line=number)
+
+
 def read_plan(workspace: Path, name: str | None = None) -> TaskPlan | None:
     """The workspace's plan, or None where there is none; it never raises on what it finds there.
 
@@ -152,7 +198,8 @@ def read_plan(workspace: Path, name: str | None = None) -> TaskPlan | None:
         except (OSError, ValueError, RuntimeError) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             return TaskPlan(path=candidate, problem=reason)
-        plan = parse_plan(content[:_MOST_BYTES].decode("utf-8-sig", errors="replace"), candidate)
+        parse = parse_prd if candidate.casefold().endswith(".json") else parse_plan
+        plan = parse(content[:_MOST_BYTES].decode("utf-8-sig", errors="replace"), candidate)
         return plan.model_copy(update={"problem": _TOO_LONG}) if len(content) > _MOST_BYTES else plan
     return None
 

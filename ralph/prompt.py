@@ -146,12 +146,19 @@ def _plan(plan: TaskPlan | None, *, ticking: bool = True) -> str:
     if plan.problem:
         lines[0] = f"The plan is {plan.path or 'a checklist'}, but {plan.problem}{': mend that first' * ticking}."
     if left := plan.open:
-        lines[0] += " Tick a box when its item is done and checked; keep the items' words." * ticking
+        lines[0] += f" {_TICK_STORY if plan.path.casefold().endswith('.json') else _TICK_BOX}" * ticking
         lines[0] += " Open:"
         lines += [f"> - [ ] {' '.join(item.text.split())[:200]}" for item in left[:20]]
     if len(left) > 20:
         lines.append(f"> and {len(left) - 20} more")
     return "\n".join(lines)
+
+
+_TICK_BOX = "Tick a box when its item is done and checked; keep the items' words."
+_TICK_STORY = (
+    'A story\'s box is its "passes": set it to true when the story meets its acceptance criteria and that is checked; '
+    "keep the stories' words."
+)
 
 
 def _pivot(pivot: str) -> str:

@@ -77,6 +77,7 @@ class Runner:
         commit: when what the run has changed is committed to the branch that is checked out: never, after each
             iteration, or when it is completed.
         plan: the plan file's path within the workspace; None looks for @fix_plan.md and its like.
+        choose: who chooses the next item of the plan: the agent, or Ralph.
         settings: kept in the run's record, for people; secrets are masked.
         redactor: what masks secrets; by default the values of environment variables with secret names are masked.
 
@@ -106,6 +107,7 @@ class Runner:
         prices: Mapping[str, Price] | None = None,
         model: str | None = None,
         plan: str | None = None,
+        choose: Literal["agent", "ralph"] = "agent",
         promise: str | None = None,
         commit: Literal["none", "iteration", "completion"] = "none",
         settings: Mapping[str, Any] | None = None,
@@ -136,6 +138,7 @@ class Runner:
             prices=dict(prices or {}),
             model=model,
             plan=plan,
+            choose=choose,
             promise=promise,
             commit=commit,
             prompt_parts=tuple(plugged.named("ralph_prompt_parts").values()),

@@ -92,6 +92,7 @@ def runner_for(
         prices=settings.prices,
         model=own.model,
         plan=settings.plan,
+        choose=settings.tasks.choose,
         promise=settings.promise,
         commit=settings.commit,
         settings=frozen_settings(settings, redactor, plugins),

@@ -2,11 +2,15 @@
 
 import sys
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from ralph.errors import UsageError
 
-__all__ = ["read_prompt"]
+if TYPE_CHECKING:
+    from ralph.plugins import Plugins
+    from ralph.tasks import Task
+
+__all__ = ["read_prompt", "task_of"]
 
 _MOST_BYTES = 1_000_000
 _HOW = 'Say the task as an argument (`ralph run "Make the tests pass"`), with -f FILE, or with - from standard input.'
@@ -27,6 +31,15 @@ def read_prompt(text: str | None, file: Path | None) -> str:
     if not task.strip():
         raise UsageError(f"{source} is empty.", _HOW)
     return task
+
+
+def task_of(place: str, workspace: Path, plugins: "Plugins", *, given: object = None) -> "Task":
+    """The task of a source, `NAME:PLACE`. Raises `UsageError` where there is none, or another is given beside it."""
+    from ralph.plugins import parts
+
+    if given is not None:
+        raise UsageError("The task is given twice: by --task and otherwise.", "Give it once.")
+    return parts.task(plugins, place, workspace)
 
 
 def _from_file(path: Path) -> str:

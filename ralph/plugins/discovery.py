@@ -17,6 +17,7 @@ _BUILT_IN = {
     "strategies": "ralph.plugins.builtin.strategies",
     "stores": "ralph.plugins.builtin.stores",
     "displays": "ralph.display.plugin",
+    "tasks": "ralph.plugins.builtin.tasks",
 }
 """Ralph's own parts, one plug-in a part."""
 

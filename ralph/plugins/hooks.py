@@ -313,7 +313,8 @@ def ralph_commands(settings: "BaseModel | None") -> "Iterable[Command] | None":
 
 @hookspec
 def ralph_task_sources(settings: "BaseModel | None") -> "Iterable[TaskSourceKind] | None":
-    """Where tasks come from, by name.
+    """Where tasks come from, by the name that `--task NAME:PLACE` gives. A source gives a task's text, or a
+    `ralph.tasks.Task`, which also names the plan that tells how far it is.
 
     Example:
         ```python

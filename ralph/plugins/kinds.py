@@ -6,7 +6,7 @@ A kind costs nothing until it is asked for: `build` is called when a run, or a p
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import typer
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ralph.plan import TaskPlan
     from ralph.redact import Redactor
     from ralph.store.base import Store
+    from ralph.tasks.base import Task
 
 __all__ = [
     "AnalyzerKind",
@@ -143,11 +144,15 @@ class TaskSourceMaterials:
 
 @dataclass(frozen=True, slots=True)
 class TaskSourceKind:
-    """Where tasks come from, by name."""
+    """Where tasks come from, by name, as in `--task NAME:PLACE`.
+
+    Attributes:
+        build: gives the task of a place, or its bare text. Where nothing is to be done there, it raises a `UsageError`.
+    """
 
     name: str
     about: str
-    build: Callable[[TaskSourceMaterials], Any]
+    build: "Callable[[TaskSourceMaterials], Task | str]"
 
 
 @dataclass(frozen=True, slots=True)

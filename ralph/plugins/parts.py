@@ -2,15 +2,17 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ralph.errors import PluginError, RalphError, SettingError, UnknownNameError
+from ralph.errors import PluginError, RalphError, SettingError, UnknownNameError, UsageError
 from ralph.hooks import Hooks
 from ralph.plugins.guards import GuardedStrategy
-from ralph.plugins.kinds import DisplayMaterials, ExecutorMaterials
+from ralph.plugins.kinds import DisplayMaterials, ExecutorMaterials, TaskSourceMaterials
 from ralph.plugins.loaded import Plugins
 from ralph.plugins.offers import HOOKS, Offer
 from ralph.plugins.plugin import failure
+from ralph.tasks.base import Task
 
 if TYPE_CHECKING:
     from ralph.analysis.result import Analyzer
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from ralph.verifiers.base import Verifier
     from ralph.verifiers.registry import Materials
 
-__all__ = ["analyzer", "display", "executor", "store", "strategy", "verifier"]
+__all__ = ["analyzer", "display", "executor", "store", "strategy", "task", "verifier"]
 
 
 def executor(plugins: Plugins, name: str, materials: ExecutorMaterials) -> "Executor":
@@ -77,6 +79,26 @@ def store(plugins: Plugins, url: str) -> "Store":
     return _built(offer, lambda: offer.thing.build(url), lambda part: isinstance(part, Base))
 
 
+def task(plugins: Plugins, text: str, workspace: Path) -> Task:
+    """What a source of tasks gives: `NAME:PLACE`. A source may give the task's bare text.
+
+    Raises:
+        UsageError: the text has no name, or there is nothing to do at that place.
+    """
+    name, colon, place = text.partition(":")
+    if not colon or not place.strip():
+        raise UsageError(
+            f"The task {text[:200]!r} names no place.", "Write --task NAME:PLACE, as in plan:@fix_plan.md."
+        )
+    offer = _found(plugins, "ralph_task_sources", name)
+    materials = TaskSourceMaterials(place, workspace, _own(offer))
+    found = _built(offer, lambda: offer.thing.build(materials), lambda part: isinstance(part, Task | str))
+    made = Task(found) if isinstance(found, str) else found
+    if not made.text.strip():
+        raise UsageError(f"The task of {text[:200]!r} is empty.", "Name a place where there is something to do.")
+    return made
+
+
 def _is_display(part: object) -> bool:
     return isinstance(part, Hooks) and hasattr(part, "__exit__")
 
@@ -109,7 +131,7 @@ def _built(offer: Offer, build: Callable[[], Any], fits: Callable[[Any], bool]) 
         part = build()
     except RalphError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise PluginError(f"{named} could not be made: {failure(error)}.", "Mend the plug-in.") from error
     if not fits(part):
         raise PluginError(f"{named} is made as a {type(part).__name__}, which is none.", "Mend the plug-in.")
