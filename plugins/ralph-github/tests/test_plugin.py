@@ -1,0 +1,94 @@
+"""What Ralph is told of GitHub, and the program as a person calls it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ralph_github import GitHubSettings, Reporter
+from ralph_github.plugin import ralph_observers, ralph_settings
+
+EXECUTOR = """
+import os
+from ralph.plugins import ExecutorKind, hookimpl
+from ralph.testing import ScriptedExecutor
+
+@hookimpl
+def ralph_executors():
+    yield ExecutorKind("quick", "says that it is done", lambda materials: ScriptedExecutor([
+        "All done.\\n---RALPH_STATUS---\\nEXIT_SIGNAL: true\\nREASON: written\\n---END_RALPH_STATUS---"]))
+"""
+
+
+@pytest.fixture
+def environment(tmp_path: Path, github: Any) -> dict[str, str]:
+    """One in which nothing of the user's is read or written."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("RALPH_")}
+    folders = {f"XDG_{kind}_HOME": str(tmp_path / kind.lower()) for kind in ("STATE", "CONFIG", "CACHE")}
+    own = {"RALPH_PLUGINS__GITHUB__API": github.url, "RALPH_PLUGINS__GITHUB__TOKEN": "hunter2-of-the-settings"}
+    return {**kept, **folders, **own, "NO_COLOR": "1"}
+
+
+def ralph(words: list[str], environment: dict[str, str], folder: Path, said: str = "") -> Any:
+    command = (sys.executable, "-m", "ralph", *words)
+    return subprocess.run(
+        command, env=environment, cwd=folder, input=said, text=True, capture_output=True, timeout=50, check=False
+    )
+
+
+def test_nothing_is_reported_unless_it_is_asked_for():
+    assert list(ralph_observers(GitHubSettings())) == []
+    assert list(ralph_observers(None)) == []
+    (observer,) = ralph_observers(GitHubSettings(report="comment"))
+    assert isinstance(observer, Reporter)
+    assert ralph_settings() is GitHubSettings
+
+
+def test_to_be_looked_at_costs_next_to_nothing():
+    code = "import ralph_github.plugin, ralph_github.settings, ralph_github.observer, sys; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"githubkit", "httpx", "typer"} & set(loaded)
+
+
+def test_a_task_from_an_issue_is_run_and_reported(github: Any, environment: dict[str, str], tmp_path: Path):
+    folder = tmp_path / "work"
+    (folder / ".ralph").mkdir(parents=True)
+    (folder / ".ralph" / "plugin.py").write_text(EXECUTOR)
+    (folder / "ralph.toml").write_text('[plugins.github]\nreport = "comment"\n')
+    asked = ralph(["github", "task", "octo/shop#12"], environment, folder)
+    assert asked.returncode == 0, asked.stderr
+    assert "> On empty input." in asked.stdout
+    assert github.asked[0].token == "hunter2-of-the-settings"
+    words = ["run", "-", "--executor", "quick", "--trust", "--verify", "true", "--display", "json"]
+    ended = ralph(words, environment, folder, asked.stdout)
+    assert ended.returncode == 0, ended.stderr
+    (comment,) = github.comments.values()
+    assert "Ralph has completed this" in comment
+    assert "- Verified: yes" in comment
+    assert "hunter2" not in asked.stdout + asked.stderr + ended.stdout + ended.stderr + comment
+    kept = [each.read_bytes() for each in (tmp_path / "state").rglob("*") if each.is_file()]
+    assert kept
+    assert not any(b"hunter2" in each for each in kept)
+
+
+def test_an_issue_that_is_not_there_is_told(environment: dict[str, str], tmp_path: Path):
+    asked = ralph(["github", "task", "octo/shop#404"], environment, tmp_path)
+    assert asked.returncode == 2
+    assert "GitHub answers 404 (octo/shop#404)" in asked.stderr
+    assert "hunter2" not in asked.stderr
+    assert "Traceback" not in asked.stderr
+
+
+def test_the_agent_is_not_given_the_token():
+    from ralph.executors import Confinement
+
+    environ = {
+        "PATH": "/bin",
+        "GITHUB_TOKEN": "hunter2",
+        "GH_TOKEN": "hunter2",
+        "RALPH_PLUGINS__GITHUB__TOKEN": "hunter2",
+    }
+    assert Confinement(workspace=Path("/")).variables.of(environ) == {"PATH": "/bin"}
