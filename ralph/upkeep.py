@@ -48,6 +48,7 @@ class Upkeep:
         self._redactor = redactor
         self._clock = clock
         self._told = ""
+        self._said = ""
 
     async def before(self, iteration: int, seen: Snapshot | None) -> str | None:
         """Takes note of the protected paths, and a checkpoint: its commit, or None where none could be made."""
@@ -84,7 +85,10 @@ class Upkeep:
     async def commit(
         self, when: Literal["iteration", "completion"], iteration: int, summary: str, since: str | None
     ) -> bool:
-        """Commits what differs from the checkpoint `since`, where that is wanted now; whether there is a new commit."""
+        """Commits what differs from the checkpoint `since`, where that is wanted now; whether there is a new commit.
+
+        Why there is none is told once.
+        """
         if self._commit != when:
             return False
         if since is None:
@@ -94,8 +98,9 @@ class Upkeep:
             return False
         subject = " ".join(summary.split()) or f"Iteration {iteration} of a Ralph run"
         made = await self._workspace.commit(since, f"{_shortened(subject)}\n\nRalph-Run: {self._run_id}\n")
-        if made.told:
+        if made.told and made.told != self._said:
             self._tell(iteration, made.told)
+        self._said = made.told
         return made.commit is not None
 
     async def end(self, iteration: int, summary: str | None, since: str | None) -> None:

@@ -67,14 +67,18 @@ async def _compare(name: str, number: int | None, store: str | None) -> dict[str
 
 async def _ends(store: "Store", run: "RunRecord", number: int | None) -> tuple[str, str]:
     """The checkpoints before and after an iteration, or the whole run. Raises `UsageError` where there are none."""
+    from ralph.cli.checkpoints import iteration_of
     from ralph.errors import UsageError
     from ralph.takeover import checkpoint_before
 
     last: str | None = None
-    async for iteration in store.iterations(run.id):
-        if number is None or iteration.number == number:
-            last = iteration.checkpoint.commit or (last if number is None else None)
-    first = run.checkpoint if number is None else await checkpoint_before(store, run.id, number)
+    if number is None:
+        first = run.checkpoint
+        async for iteration in store.iterations(run.id):
+            last = iteration.checkpoint.commit or last
+    else:
+        last = (await iteration_of(store, run, number)).checkpoint.commit
+        first = await checkpoint_before(store, run.id, number)
     if first is None or last is None:
         what = "the run" if number is None else f"iteration {number}"
         raise UsageError(

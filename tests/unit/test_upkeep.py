@@ -147,6 +147,16 @@ async def test_at_completion_there_is_one_commit(folder: Path, tmp_path: Path, l
     assert git(folder, "rev-list", "--count", "HEAD") == str(commits)
 
 
+async def test_why_nothing_is_committed_is_told_once(tmp_path: Path) -> None:
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    replies = [writes(WORKING, a="1\n"), writes(WORKING, a="2\n"), writes(DONE, a="3\n")]
+    _, seen, _ = await ran(plain, tmp_path, replies, commit="iteration")
+    assert [event.text for event in seen.of(Diagnosed)] == [
+        "What was changed is not committed: the workspace is not under git."
+    ]
+
+
 async def test_without_checkpoints_a_commit_is_refused_in_words(folder: Path, tmp_path: Path) -> None:
     workspace = open_workspace(folder, checkpoints=False, state_dir=tmp_path / "state")
     seen = Seen()

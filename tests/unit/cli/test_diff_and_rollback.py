@@ -61,7 +61,7 @@ def test_in_a_terminal_a_difference_has_colours(
 def test_an_iteration_that_is_not_there_is_told(ralph: Callable[..., Any], run: RunRecord) -> None:
     ended = ralph("diff", "last", "--iteration", "9")
     assert ended.code == 2
-    assert f"Of run {run.id} there are no checkpoints from before and after iteration 9" in ended.err
+    assert f"Run {run.id} has no iteration 9" in ended.err
 
 
 def test_there_and_back_again(ralph: Callable[..., Any], run: RunRecord, workspace: Path) -> None:
