@@ -100,7 +100,7 @@ class Audience:
         try:
             with scope:
                 answer = await method(about)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             _logger.exception("the hook %s of %s failed; the run goes on", name, type(hooks).__name__)
             self._failed(hooks, name, f"failed ({type(error).__name__})")
         if scope.cancelled_caught:
@@ -133,7 +133,11 @@ def _times(count: int) -> str:
 
 def _own(hooks: Hooks, name: str) -> Callable[[Any], Awaitable[object]] | None:
     """A method that a hook has overridden; those that it has not need no call."""
-    method = getattr(hooks, name, None)
+    try:
+        method = getattr(hooks, name, None)
+    except Exception:
+        _logger.exception("%s cannot be read", type(hooks).__name__)
+        return None
     if method is None or getattr(method, "__func__", None) is getattr(Hooks, name, None):
         return None
     return cast("Callable[[Any], Awaitable[object]]", method)

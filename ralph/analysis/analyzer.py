@@ -234,7 +234,7 @@ def _guarded(detector: Detector, reply: Reply) -> Iterator[str]:
     """Adds the signals of a detector that is not ours; yields what went wrong."""
     try:
         kept, odd = _sound(detector(reply), len(reply.reading.text))
-    except Exception as error:  # noqa: BLE001 - anything may come from foreign code
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - anything may come from foreign code
         yield storable(f"The detector {_named(detector)} failed: {type(error).__name__}: {error}"[:_TOLD])
         return
     reply.signals.add(kept)

@@ -40,7 +40,7 @@ class SeveralAnalyzers:
         for name, analyzer in self._further.items():
             try:
                 found[name] = _kept(analyzer.analyze(output, status, context))
-            except Exception as error:  # noqa: BLE001 - anything may come from foreign code
+            except (Exception, SystemExit) as error:  # noqa: BLE001 - anything may come from foreign code
                 said = storable(f"{type(error).__name__}: {error}"[:_TOLD])
                 warnings.append(f"The analyzer {name} failed: {said}.")
         return analysis.model_copy(update={"further": found, "warnings": (*analysis.warnings, *warnings)})

@@ -69,7 +69,7 @@ def command_app(name: str) -> Any:
             return command.app()
         module, _, attribute = command.app.partition(":")
         return getattr(import_module(module), attribute or "app")
-    except Exception as error:  # noqa: BLE001 - anything may come from foreign code
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - anything may come from foreign code
         problem = f"The command {name!r} cannot be loaded: {failure(error)}."
         return _raising(PluginError(problem, "Mend the plug-in."), command.about)
 

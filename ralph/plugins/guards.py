@@ -27,7 +27,7 @@ class GuardedStrategy:
     def claim(self, case: Case) -> Claim | None:
         try:
             said: object = self._offer.thing.claim(case)
-        except Exception as error:  # noqa: BLE001 - anything may come from foreign code
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - anything may come from foreign code
             self._offer.plugin.complain(f"The exit strategy {self.name} failed: {failure(error)}.")
             return None
         if said is None or isinstance(said, Claim):
@@ -66,7 +66,7 @@ def _text(offer: Offer, moment: PromptMoment) -> str:
     part = offer.thing
     try:
         said: object = part.text(moment)
-    except Exception as error:  # noqa: BLE001 - anything may come from foreign code
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - anything may come from foreign code
         offer.plugin.complain(f"The prompt part {part.name} failed: {failure(error)}.")
         return ""
     if isinstance(said, str):

@@ -4,7 +4,6 @@ import difflib
 import inspect
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
@@ -184,7 +183,8 @@ class Plugins:
             plugin.implementation = None
             return
         if not plugin.built_in:
-            plugin.problems += _strangers(plugin.implementation, self._hooks_of(plugin))
+            for stranger in _strangers(plugin.implementation, self._hooks_of(plugin)):
+                plugin.complain(stranger)
             self._configure(plugin)
 
     def _configure(self, plugin: Plugin) -> None:
@@ -192,9 +192,12 @@ class Plugins:
         if "ralph_settings" not in self._hooks_of(plugin):
             self.tables.refuse(plugin)
             return
+        sound = len(plugin.problems)
         model = self._call(plugin, "ralph_settings")
         if model is not None:
             self.tables.apply(plugin, model)
+        elif len(plugin.problems) == sound:
+            self.tables.refuse(plugin)
 
     def _functions_of(self, implementation: object) -> dict[str, pluggy.HookImpl]:
         """What implements each hook; by identity, for what is equal to what is in the hands of plug-ins."""
@@ -217,14 +220,15 @@ class Plugins:
         given = self._call(plugin, hook, settings=plugin.own)
         try:
             things = list(islice(cast("Iterable[object]", given), _MOST + 1)) if given is not None else []
+            looked_at = [(thing, oddity(hook, thing)) for thing in things]
         except (Exception, SystemExit) as error:  # noqa: BLE001 - anything may come from foreign code
-            plugin.problems.append(f"{hook} failed: {failure(error)}.")
+            plugin.complain(f"{hook} failed: {failure(error)}.")
             return []
-        odd = {thing_oddity: None for thing in things if (thing_oddity := oddity(hook, thing))}
+        for odd in filter(None, (odd for _, odd in looked_at)):
+            plugin.complain(f"{hook} {odd}.")
         if len(things) > _MOST:
-            odd[f"gave more than {_MOST:,} things"] = None
-        plugin.problems += [f"{hook} {what}." for what in odd]
-        return [thing for thing in things[:_MOST] if not oddity(hook, thing)]
+            plugin.complain(f"{hook} gave more than {_MOST:,} things.")
+        return [thing for thing, odd in looked_at[:_MOST] if not odd]
 
     def _call(self, plugin: Plugin, hook: str, **arguments: object) -> object:
         """What one plug-in's hook gives; None where it fails."""
@@ -232,7 +236,7 @@ class Plugins:
         try:
             return implementation.function(*(arguments[name] for name in implementation.argnames))
         except (Exception, SystemExit) as error:  # noqa: BLE001 - anything may come from foreign code
-            plugin.problems.append(f"{hook} failed: {failure(error)}.")
+            plugin.complain(f"{hook} failed: {failure(error)}.")
             return None
 
 
@@ -247,22 +251,17 @@ def _conflicts(kind: str, offers: Iterable[Offer]) -> list[PluginConflictError]:
     return found
 
 
-@cache
-def _names() -> tuple[str, ...]:
-    return tuple(specifications.__all__)
-
-
 def _strangers(implementation: object, hooks: Collection[str]) -> list[str]:
     """What looks like a hook and is none: a name that is not known, or a mark that was forgotten."""
     problems: list[str] = []
     for name in dir(implementation):
         if not name.startswith(f"{NAME}_"):
             continue
-        if name not in _names():
-            if not inspect.isroutine(inspect.getattr_static(implementation, name)):
-                continue
-            close = difflib.get_close_matches(name, _names(), n=1)
-            problems.append(f"{name} is no hook{f': is {close[0]} meant?' if close else '.'}")
+        if name not in specifications.__all__:
+            found = inspect.getattr_static(implementation, name, None)
+            close = difflib.get_close_matches(name, specifications.__all__, n=1, cutoff=0.85)
+            if hasattr(found, f"{NAME}_impl") or (close and inspect.isroutine(found)):
+                problems.append(f"{name} is no hook{f': is {close[0]} meant?' if close else '.'}")
         elif name not in hooks:
             problems.append(f"{name} is not marked with @hookimpl, so it is not asked.")
     return problems

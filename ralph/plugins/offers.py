@@ -67,12 +67,18 @@ def oddity(hook: str, thing: object) -> str:
         expected = cast("type", getattr(import_module(module), name))
         if not isinstance(thing, expected):
             return f"gave {_shown(thing)}, which is no {name}"
-        return "" if name_of(thing).strip() else f"gave a {form.kind} without a name"
+        name = cast("object", getattr(thing, "name", None))
+        nameless = form.unique and not (isinstance(name, str) and name.strip())
+        return f"gave {_article(form.kind)} without a name" if nameless else ""
     if hook == "ralph_detectors":
         return "" if callable(thing) and _takes(thing, 1) else f"gave {_shown(thing)}, which is no function of a reply"
     named = isinstance(getattr(thing, "name", None), str)
     claims = not isinstance(thing, type) and callable(getattr(thing, "claim", None))
     return "" if named and claims else f"gave {_shown(thing)}, which has no name or no method `claim`"
+
+
+def _article(kind: str) -> str:
+    return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"
 
 
 def _takes(function: Callable[..., object], arguments: int) -> bool:

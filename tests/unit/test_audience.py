@@ -1,5 +1,6 @@
 """Observers and vetoes: what becomes of those that fail or hang, and who is told."""
 
+import sys
 from datetime import UTC, datetime
 
 import anyio
@@ -87,6 +88,18 @@ class Sleeps(Hooks):
         return Veto(reason="too late")
 
 
+class Exits(Hooks):
+    async def before_iteration(self, due: IterationDue) -> Veto | None:
+        sys.exit(3)
+
+
+class Unreadable(Hooks):
+    def __getattribute__(self, name: str) -> object:
+        if name.startswith("before_"):
+            raise RuntimeError(name)
+        return super().__getattribute__(name)
+
+
 class SaysNo(Hooks):
     async def before_iteration(self, due: IterationDue) -> Veto | None:
         return False  # type: ignore[return-value]  # pyright: ignore[reportReturnType]
@@ -94,10 +107,10 @@ class SaysNo(Hooks):
 
 async def test_a_veto_is_an_explicit_value_and_who_fails_to_give_it_has_none() -> None:
     told: list[str] = []
-    audience = Audience([Raises(), Sleeps(), SaysNo(), Heard(), Vetoes()], told.append)
+    audience = Audience([Raises(), Sleeps(), Exits(), Unreadable(), SaysNo(), Heard(), Vetoes()], told.append)
     assert await audience.before_iteration(DUE) == [Objection("Vetoes", "not number 3")]
     assert audience.vetoes == {"Vetoes": 1}
-    assert set(audience.failures) == {f"{name}.before_iteration" for name in ("Raises", "Sleeps", "SaysNo")}
+    assert set(audience.failures) == {f"{name}.before_iteration" for name in ("Raises", "Sleeps", "Exits", "SaysNo")}
     assert any("which is no Veto" in text for text in told)
 
 

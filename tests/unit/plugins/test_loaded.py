@@ -106,6 +106,11 @@ def test_the_built_in_parts_come_in_by_the_same_hooks() -> None:
             "ralph_strategies gave the class object, which has no name or no method `claim`.",
         ),
         (
+            "from ralph.plugins import *\n@hookimpl\ndef ralph_executors(): yield ExecutorKind('', '', print)",
+            "ralph_executors gave an executor without a name.",
+        ),
+        ("from ralph.plugins import hookimpl\n@hookimpl\ndef ralph_xyz(): ...", "ralph_xyz is no hook."),
+        (
             "from ralph.plugins import hookimpl\n@hookimpl\ndef ralph_settings(): return dict",
             "ralph_settings gave something that is no pydantic model.",
         ),
@@ -229,6 +234,11 @@ class TestSettings:
     def test_a_plugin_that_cannot_be_loaded_keeps_its_table(self, install: Install) -> None:
         install("broken", "raise RuntimeError")
         assert plugin(Plugins.found(Tables({"broken": {"word": "a"}})), "broken").problems
+
+
+def test_helpers_that_are_called_like_hooks_are_no_problem(install: Install) -> None:
+    install("helped", "import ralph.config as ralph_config\ndef ralph_version(): ...\nralph_home = '/'")
+    assert plugin(Plugins.found(), "helped").problems == []
 
 
 def test_every_hook_that_gives_things_says_what_they_are() -> None:
