@@ -177,7 +177,7 @@ def test_generated_parts_are_what_the_code_says() -> None:
     pages = [page for page in PAGES if page.parent.name == "reference"]
     assert [page.name for page in pages if page.read_text(encoding="utf-8") != rewritten(page.read_text("utf-8"))] == []
     generated = {name for page in pages for name in re.findall(r"<!-- generated: (\w+) -->", page.read_text("utf-8"))}
-    assert generated == {"commands", "consent", "events", "names", "settings"}
+    assert generated == {"commands", "consent", "events", "hooks", "names", "observers", "settings"}
 
 
 def test_every_setting_says_what_it_is() -> None:
