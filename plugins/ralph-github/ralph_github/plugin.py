@@ -3,15 +3,14 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ralph.plugins import Command, hookimpl
+from ralph.plugins import TaskSourceKind, TaskSourceMaterials, hookimpl
 
 if TYPE_CHECKING:
-    import typer
     from pydantic import BaseModel
 
     from ralph import Hooks
 
-__all__ = ["ralph_commands", "ralph_observers", "ralph_settings"]
+__all__ = ["ralph_observers", "ralph_settings", "ralph_task_sources", "task"]
 
 
 @hookimpl
@@ -32,11 +31,16 @@ def ralph_observers(settings: "BaseModel | None") -> "Iterator[Hooks]":
 
 
 @hookimpl
-def ralph_commands(settings: "BaseModel | None") -> Iterator[Command]:
-    def app() -> "typer.Typer":
-        from ralph_github.command import app_for
-        from ralph_github.settings import GitHubSettings
+def ralph_task_sources() -> Iterator[TaskSourceKind]:
+    yield TaskSourceKind("github", "a GitHub issue: owner/repo#12, or its address", task)
 
-        return app_for(settings if isinstance(settings, GitHubSettings) else GitHubSettings())
 
-    yield Command("github", "Take a task from a GitHub issue.", app)
+def task(materials: TaskSourceMaterials) -> str:
+    """The task that an issue is. Raises `UsageError` where there is no such issue, or GitHub does not give it."""
+    from ralph_github.api import GitHubApi
+    from ralph_github.settings import GitHubSettings
+    from ralph_github.task import IssueName, task_of
+
+    settings = materials.own if isinstance(materials.own, GitHubSettings) else GitHubSettings()
+    name = IssueName.parse(materials.place)
+    return task_of(name, GitHubApi(settings).issue(name))
