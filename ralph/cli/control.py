@@ -57,7 +57,8 @@ def stop(*, run: Run, as_json: AsJson = False, store: StoreName = None) -> None:
     """
     record = _asked(run, store, "stop")
     ended = record.state == "finished"
-    said = f"It is stopped, after {record.iterations} iterations." if ended else "It is being stopped."
+    iterations = "an iteration" if record.iterations == 1 else f"{record.iterations} iterations"
+    said = f"It is stopped, after {iterations}." if ended else "It is being stopped."
     _say(record, f"{said} `ralph resume {record.id}` goes on with it.", as_json=as_json)
 
 
@@ -213,7 +214,10 @@ def _require_under_way(run: "RunRecord") -> None:
     state = state_of(run)
     if state not in {"running", "paused"}:
         how = "its process is gone" if state == "crashed" else f"it has ended ({state.replace('_', ' ')})"
-        raise UsageError(f"Run {run.id} is not under way: {how}.", f"`ralph show {run.id}` tells what it did.")
+        more = f"`ralph show {run.id}` tells what it did."
+        if state == "crashed":
+            more = f"`ralph resume {run.id}` goes on with it."
+        raise UsageError(f"Run {run.id} is not under way: {how}.", more)
 
 
 def _require_not_completed(run: "RunRecord") -> None:
