@@ -3,6 +3,7 @@
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -112,7 +113,12 @@ async def test_the_agent_works_within_the_sandbox(
     outside = tmp_path / "outside"
     command = f'echo in > inside; echo out > {outside}; ls -A ~ > home; echo "[$NPM_TOKEN]" > token; true'
     async with ModelServer([Shell(command), Say("Tried.")]) as server:
-        own = {"model": "m", "base_url": server.base_url, "permissions": ANYTHING, "confinement": confined(workspace)}
+        own: dict[str, Any] = {
+            "model": "m",
+            "base_url": server.base_url,
+            "permissions": ANYTHING,
+            "confinement": confined(workspace),
+        }
         executor: CopilotExecutor = (
             CopilotCLIExecutor(copilot_cli, **own) if kind == "cli" else CopilotSDKExecutor(copilot_runtime, **own)
         )
