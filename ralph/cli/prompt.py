@@ -2,24 +2,26 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 from ralph.errors import UsageError
 
-if TYPE_CHECKING:
-    from ralph.plugins import Plugins
-    from ralph.tasks import Task
-
-__all__ = ["read_prompt", "task_of"]
+__all__ = ["read_prompt"]
 
 _MOST_BYTES = 1_000_000
 _HOW = 'Say the task as an argument (`ralph run "Make the tests pass"`), with -f FILE, or with - from standard input.'
 
 
-def read_prompt(text: str | None, file: Path | None) -> str:
-    """The task. Raises `UsageError` where there is none, or more than one, or it cannot be read."""
+def read_prompt(text: str | None, file: Path | None, source: str | None = None) -> str:
+    """The task; empty where a source of tasks is to give it. Raises `UsageError` where there is none, or more than one,
+    or it cannot be read.
+    """
     if text is not None and file is not None:
         raise UsageError("The task is given twice: as an argument and with -f.", "Give it once.")
+    if source is not None:
+        if text is not None or file is not None:
+            raise UsageError("The task is given twice: with --task and otherwise.", "Give it once.")
+        return ""
     if file is not None and str(file) != "-":
         task, source = _from_file(file), f"The file {str(file)!r}"
     elif text == "-" or file is not None:
@@ -31,15 +33,6 @@ def read_prompt(text: str | None, file: Path | None) -> str:
     if not task.strip():
         raise UsageError(f"{source} is empty.", _HOW)
     return task
-
-
-def task_of(place: str, workspace: Path, plugins: "Plugins", *, given: object = None) -> "Task":
-    """The task of a source, `NAME:PLACE`. Raises `UsageError` where there is none, or another is given beside it."""
-    from ralph.plugins import parts
-
-    if given is not None:
-        raise UsageError("The task is given twice: by --task and otherwise.", "Give it once.")
-    return parts.task(plugins, place, workspace)
 
 
 def _from_file(path: Path) -> str:

@@ -225,23 +225,19 @@ def run(
     found = read_settings(folder, flags, trust=trust)
     settings = found.settings
     from ralph.cli.plugged import load_plugins
-    from ralph.cli.prompt import read_prompt, task_of
+    from ralph.cli.prompt import read_prompt
 
     plugins = load_plugins(found, folder, off=no_plugins, trust=trust, ask=True)
 
-    if task is None:
-        text = read_prompt(prompt, file)
-    else:
-        made = task_of(task, folder, plugins, given=prompt or file)
-        text, settings = made.text, settings.model_copy(update={"plan": made.plan or settings.plan})
+    text = read_prompt(prompt, file, task)
     if not worktree:
-        return exit_code(_run_in(folder, settings, text, plugins))
+        return exit_code(_run_in(folder, settings, text, plugins, source=task))
     from ralph.cli.worktree import end_worktree, new_worktree
 
     if settings.worktree_end == "merge" and settings.commit == "none":
         settings = settings.model_copy(update={"commit": "completion"})
     with new_worktree(folder) as made:
-        record = _run_in(made.path, settings, text, plugins, origin=folder, run_id=made.run_id)
+        record = _run_in(made.path, settings, text, plugins, source=task, origin=folder, run_id=made.run_id)
     end_worktree(made, settings.worktree_end, record)
     return exit_code(record)
 
@@ -252,11 +248,18 @@ def _run_in(
     task: str,
     plugins: "Plugins",
     *,
+    source: str | None = None,
     origin: Path | None = None,
     run_id: str | None = None,
 ) -> "RunRecord":
+    """Runs a task, or that of a source, in the folder that is worked in."""
     from ralph.cli.assemble import display_for, runner_for
 
+    if source is not None:
+        from ralph.plugins import parts
+
+        given = parts.task(plugins, source, folder)
+        task, settings = given.text, settings.model_copy(update={"plan": given.plan or settings.plan})
     endpoint = settings.executor.base_url
     shown = display_for(settings, plugins, look_up=look_up(settings.store))
     runner = runner_for(

@@ -185,23 +185,44 @@ def ralph_executors():
 """
 
 
-def test_run_takes_the_task_from_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A workspace with a checklist, and a plug-in that works it off."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    work = tmp_path / "work"
-    (work / ".ralph").mkdir(parents=True)
-    (work / ".ralph" / "plugin.py").write_text(PLUGIN)
-    (work / "ralph.toml").write_text('strategy = "fix_plan"\n[tasks]\nchoose = "ralph"\n')
-    (work / "todo.md").write_text("- [ ] dig here\n- [ ] dig there\n")
-    words = ["--executor", "digger", "--verify", "none", "--store", "memory:", "--trust", "--display", "plain"]
+    folder = tmp_path / "work"
+    (folder / ".ralph").mkdir(parents=True)
+    (folder / ".ralph" / "plugin.py").write_text(PLUGIN)
+    (folder / "ralph.toml").write_text('strategy = "fix_plan"\n[tasks]\nchoose = "ralph"\n')
+    (folder / "todo.md").write_text("- [ ] dig here\n- [ ] dig there\n")
+    return folder
 
-    def ralph(*more: str) -> subprocess.CompletedProcess[str]:
-        line = [sys.executable, "-m", "ralph", "run", *more, *words]
-        return subprocess.run(line, cwd=work, capture_output=True, text=True, check=False)
 
-    done = ralph("--task", "plan:todo.md")
+def ralph(work: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    options = ["--executor", "digger", "--verify", "none", "--store", "memory:", "--trust", "--display", "plain"]
+    line = [sys.executable, "-m", "ralph", "run", *words, *options]
+    return subprocess.run(line, cwd=work, capture_output=True, text=True, check=False)
+
+
+def test_run_takes_the_task_from_a_file(work: Path) -> None:
+    done = ralph(work, "--task", "plan:todo.md")
     assert done.returncode == 0, done.stdout + done.stderr
     assert (work / "todo.md").read_text() == "- [x] dig here\n- [x] dig there\n"
     assert "alone, and leave the others as they are:\n> dig there" in (work / "asked.txt").read_text()
-    twice = ralph("Dig.", "--task", "plan:todo.md")
-    assert twice.returncode == 2
-    assert "given twice" in twice.stderr
+
+
+def test_a_task_is_given_once(work: Path) -> None:
+    done = ralph(work, "Dig.", "--task", "plan:todo.md")
+    assert (done.returncode, "given twice" in done.stderr) == (2, True)
+
+
+def test_the_file_has_to_be_in_the_worktree_that_is_worked_in(work: Path) -> None:
+    for line in (
+        ["init", "-q"],
+        ["add", "ralph.toml"],
+        ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "a"],
+    ):
+        subprocess.run(["git", *line], cwd=work, check=True)
+    done = ralph(work, "--worktree", "--task", "plan:todo.md")
+    assert done.returncode == 2
+    assert "'todo.md' does not exist" in done.stderr
+    assert "[ ] dig here" in (work / "todo.md").read_text()
