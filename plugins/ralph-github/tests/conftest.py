@@ -52,6 +52,7 @@ class FakeGitHub:
     """Attributes:
     issues: by number. comments: their texts by id. branches: those that are there. pulls: what was asked for.
     asked: every request. status: what all are answered from now on, where it is not 0. hang: nothing is answered.
+    losing: the next new comment is kept, and answered as if it were not.
     """
 
     def __init__(self) -> None:
@@ -62,7 +63,7 @@ class FakeGitHub:
         self.asked: list[Asked] = []
         self.status = 0
         self.headers: dict[str, str] = {}
-        self.hang = False
+        self.hang = self.losing = False
         self._open = threading.Event()
         handler = type("Handler", (_Handler,), {"github": self})
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
@@ -122,7 +123,8 @@ class FakeGitHub:
             case "POST", ["issues", number, "comments"] if int(number) in self.issues:
                 new = 100 + len(self.comments)
                 self.comments[new] = body["body"]
-                return 201, self.comment(new)
+                lost, self.losing = self.losing, False
+                return (502, {}) if lost else (201, self.comment(new))
             case "GET", ["issues", _, "comments"]:
                 at, many = int(query["page"][0]) - 1, int(query["per_page"][0])
                 return 200, [self.comment(each) for each in list(self.comments)[at * many : (at + 1) * many]]

@@ -57,6 +57,19 @@ def test_progress_is_told_in_the_same_comment(github: Any, monkeypatch: pytest.M
     assert len(github.comments) == 1
 
 
+def test_a_comment_whose_answer_is_lost_is_not_made_twice(github: Any, caplog: Any):
+    def look(prompt: object, turn: object) -> str:
+        ends = time.monotonic() + 5
+        while "GitHub answers 502" not in caplog.text and time.monotonic() < ends:
+            time.sleep(0.01)
+        return DONE
+
+    github.losing = True
+    run(reporter(github), look)
+    (comment,) = github.comments.values()
+    assert "Ralph has completed this" in comment
+
+
 def test_it_is_not_told_more_often_than_it_may(github: Any):
     run(reporter(github), *(f"Part {number} is done." for number in range(5)), limit=5)
     assert len([each for each in github.asked if each.method != "GET"]) <= 2

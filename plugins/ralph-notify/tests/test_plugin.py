@@ -61,13 +61,26 @@ def test_to_be_looked_at_costs_next_to_nothing():
     assert not {"apprise", "requests", "anyio", "typer"} & set(loaded)
 
 
-def test_a_run_from_the_command_line_is_told_of(receiver: Any, environment: dict[str, str], tmp_path: Path):
-    folder = tmp_path / "work"
+def run(url: str, environment: dict[str, str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """A run in a new workspace whose settings have an address."""
     (folder / ".ralph").mkdir(parents=True)
     (folder / ".ralph" / "plugin.py").write_text(EXECUTOR)
-    (folder / "ralph.toml").write_text(f'[plugins.notify]\nurls = ["{receiver.url("a")}"]\n')
+    (folder / "ralph.toml").write_text(f'[plugins.notify]\nurls = ["{url}"]\n')
     words = ["run", "Write a parser.", "--executor", "quick", "--trust", "--verify", "true", "--display", "json"]
-    ended = ralph(words, environment, folder)
+    return ralph(words, environment, folder)
+
+
+def test_with_an_address_that_apprise_does_not_know_a_run_goes_on_and_says_so(
+    environment: dict[str, str], tmp_path: Path
+):
+    ended = run("nonsense://hunter2/x", environment, tmp_path / "work")
+    assert ended.returncode == 0, ended.stderr
+    assert "number 1 (nonsense) is no address that Apprise knows" in ended.stdout
+    assert "hunter2" not in ended.stdout + ended.stderr
+
+
+def test_a_run_from_the_command_line_is_told_of(receiver: Any, environment: dict[str, str], tmp_path: Path):
+    ended = run(receiver.url("a"), environment, tmp_path / "work")
     assert ended.returncode == 0, ended.stderr
     assert receiver.titles == ["Ralph: completed"]
     assert "Verified: yes" in receiver.got[0][1]["message"]
