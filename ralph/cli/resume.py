@@ -173,7 +173,7 @@ def _show_end(run: "RunRecord", store: str | None, shown: "Display") -> None:
 def _go_on(
     run: "RunRecord", here: Path, flags: Mapping[str, object], *, from_checkpoint: bool, no_plugins: bool
 ) -> "RunRecord":
-    from ralph.cli.assemble import display_for, runner_for
+    from ralph.cli.assemble import confinement_for, display_for, runner_for
     from ralph.cli.plugged import load_plugins
     from ralph.cli.run import look_up, to_end
     from ralph.cli.settings import FLAGS, workspace_folder
@@ -200,6 +200,7 @@ def _go_on(
         lambda: runner.resume(run.id, anew=anew, from_checkpoint=from_checkpoint),
         shown,
         endpoint=settings.executor.base_url,
+        confinement=confinement_for(settings, folder),
     )
     if record.origin:
         from ralph.cli.worktree import keep_worktree

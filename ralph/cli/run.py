@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from ralph.config import Settings
+    from ralph.confinement import Confinement
     from ralph.display import Display
     from ralph.plugins import Plugins
     from ralph.record import RunRecord
@@ -253,14 +254,13 @@ def _run_in(
     run_id: str | None = None,
 ) -> "RunRecord":
     """Runs a task, or that of a source, in the folder that is worked in."""
-    from ralph.cli.assemble import display_for, runner_for
+    from ralph.cli.assemble import confinement_for, display_for, runner_for
 
     if source is not None:
         from ralph.plugins import parts
 
         given = parts.task(plugins, source, folder)
         task, settings = given.text, settings.model_copy(update={"plan": given.plan or settings.plan})
-    endpoint = settings.executor.base_url
     shown = display_for(settings, plugins, look_up=look_up(settings.store))
     runner = runner_for(
         settings,
@@ -271,12 +271,18 @@ def _run_in(
         progress=shown.progress,
         verifying=shown.verifying,
     )
-    return to_end(runner, lambda: runner.run(task, run_id=run_id), shown, endpoint=endpoint)
+    return to_end(
+        runner,
+        lambda: runner.run(task, run_id=run_id),
+        shown,
+        endpoint=settings.executor.base_url,
+        confinement=confinement_for(settings, folder),
+    )
 
 
-def run_to_end(runner: "Runner", task: str, display: "Display", *, endpoint: str | None = None) -> "RunRecord":
+def run_to_end(runner: "Runner", task: str, display: "Display") -> "RunRecord":
     """Runs a task under a display; signals end it in good order."""
-    return to_end(runner, lambda: runner.run(task), display, endpoint=endpoint)
+    return to_end(runner, lambda: runner.run(task), display)
 
 
 def to_end(
@@ -285,8 +291,12 @@ def to_end(
     display: "Display",
     *,
     endpoint: str | None = None,
+    confinement: "Confinement | None" = None,
 ) -> "RunRecord":
-    """Has a runner do its work under a display; signals end it in good order."""
+    """Has a runner do its work under a display; signals end it in good order.
+
+    An endpoint that does not answer and a sandbox that does not work are refused before anything is written.
+    """
     import anyio
 
     from ralph.cli.signals import cancelled_by_signals
@@ -295,6 +305,8 @@ def to_end(
     async def whole() -> "RunRecord":
         if endpoint:
             await check_endpoint(endpoint)
+        if confinement is not None:
+            await confinement.require()
         async with cancelled_by_signals(runner, display), runner:
             return await work()
 
