@@ -41,7 +41,7 @@ from typing import Literal, Self, get_args
 
 from pydantic import BaseModel
 
-from ralph.errors import SettingError, UnknownNameError
+from ralph.errors import UnknownNameError, UsageError
 from ralph.executors.accesses import GIT_READERS, Access, PermissionRequest, accesses
 from ralph.executors.shell_text import UnreadableScriptError
 
@@ -108,7 +108,7 @@ class PermissionPolicy(BaseModel, frozen=True):
 
     Raises:
         UnknownNameError: a pattern's kind is none of those above.
-        SettingError: a pattern that cannot be read.
+        UsageError: a pattern that cannot be read.
     """
 
     mode: PermissionMode = "workspace"
@@ -129,8 +129,9 @@ class PermissionPolicy(BaseModel, frozen=True):
         return self.model_copy(update={"mode": "read-only", "allow": (), "deny": (*self.deny, "url")})
 
     def model_post_init(self, context: object, /) -> None:
-        for text in (*self.allow, *self.deny):
-            _Pattern.parse(text)
+        for option, texts in (("--allow", self.allow), ("--deny", self.deny)):
+            for text in texts:
+                _Pattern.parse(text, option)
 
     def decide(self, request: PermissionRequest, workspace: Path, home: Path | None = None) -> Allowed | Denied:
         """Whether the request may be carried out.
@@ -180,11 +181,11 @@ class _Pattern:
     argument: str | None
 
     @classmethod
-    def parse(cls, text: str) -> Self:
+    def parse(cls, text: str, option: str = "permissions") -> Self:
         match = re.fullmatch(r"([a-z-]+)(?:\((.+)\))?", text.strip())
         if match is None:
             remedy = "Write it like shell(git push), write(docs), url(example.com) or mcp(server/tool)."
-            raise SettingError("permissions", "a pattern", f"{text!r} cannot be read as one.", remedy)
+            raise UsageError(f"{option}: {text!r} cannot be read as a pattern.", remedy)
         if match[1] not in _KINDS:
             raise UnknownNameError("kind of permission", match[1], _KINDS)
         return cls(match[1], match[2])

@@ -163,8 +163,10 @@ class PostgresDatabase(Database):
         return StoreError(f"The store {self.place} cannot be used: {problem}.", remedy, passing=passing)
 
     def _said(self, error: Exception) -> str:
-        """The database's own words in one line, without the password."""
-        said = " ".join(str(_cause(error)).split())[:400].rstrip(".?")
+        """The database's own words in one line, without the password and the hints, which begin with a tab."""
+        lines = [line.strip() for line in str(_cause(error)).splitlines() if line.strip() and line[0] != "\t"]
+        said = " ".join(line if line[-1] in ".:,;?!" else f"{line}." for line in lines)
+        said = " ".join(said.split())[:400].rstrip(".?")
         password = self.url.password
         return said.replace(str(password), "***") if password else said
 

@@ -192,7 +192,8 @@ def _refused(kind: VerifierKind, error: ValidationError) -> UsageError:
         return UsageError(f"{given} has no key {key!r}.", nearest(key, kind.keys.model_fields))
     about = kind.keys.model_fields[key].description if key in kind.keys.model_fields else ""
     if first["type"] == "missing":
-        return UsageError(f"{given} needs the key {key!r}.", f"Write {kind.name}:{key}=… {about}".strip())
+        meant = f" ({about[0].lower()}{about[1:].rstrip('.')})" if about else ""
+        return UsageError(f"{given} needs the key {key!r}.", f"Write {kind.name}:{key}=…{meant}.")
     reason = first["msg"].removeprefix("Value error, ").replace("Input should", "it should", 1)
     return UsageError(f"{given}: {key} is {_shown(str(first['input']))}, which will not do: {reason}.", about or "")
 

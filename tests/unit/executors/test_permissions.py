@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph.errors import SettingError, UnknownNameError
+from ralph.errors import UnknownNameError, UsageError
 from ralph.executors.permissions import Allowed, Denied, PermissionPolicy, PermissionRequest
 
 WORK = Path("/srv/work")
@@ -300,8 +300,10 @@ def test_a_wrong_mode_or_pattern_is_named() -> None:
         PermissionPolicy.named("workspaces")
     with pytest.raises(UnknownNameError, match="shell"):
         PermissionPolicy(deny=("shel(git push)",))
-    with pytest.raises(SettingError, match=r"shell\(git push\)"):
+    with pytest.raises(UsageError, match=r"^--allow: 'shell\(git push' cannot be read as a pattern"):
         PermissionPolicy(allow=("shell(git push",))
+    with pytest.raises(UsageError, match=r"^--deny: 'nonsense"):
+        PermissionPolicy(deny=("nonsense(",))
     assert PermissionPolicy.named("read-only").mode == "read-only"
 
 

@@ -66,7 +66,7 @@ def test_the_kinds_become_verifiers_with_their_keys_or_the_general_settings() ->
         ("", "There is no verifier called ''."),
         ("review:round=2", "The verifier 'review' has no key 'round'. Did you mean 'rounds'?"),
         ("review:zzz=2", "The verifier 'review' has no key 'zzz'. Known: diff, rounds, timeout."),
-        ("shell", "The verifier 'shell' needs the key 'command'. Write shell:command=…"),
+        ("shell", "The verifier 'shell' needs the key 'command'. Write shell:command=… (what is run)."),
         ("review:rounds=0", "rounds is '0', which will not do"),
         ("review:timeout=soon", "a duration reads 90s, 15m or 2h"),
         ("command:command=", "command is ''"),
