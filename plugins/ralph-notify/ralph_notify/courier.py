@@ -9,6 +9,7 @@ import re
 import threading
 import time
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 from pydantic import SecretStr
@@ -22,6 +23,8 @@ _logger = logging.getLogger("ralph.notify")
 
 _WAITING = 50
 """Messages that may wait for one address."""
+
+_THREAD = "ralph-notify"
 
 _STATUS = re.compile(r"error=(\d{3})\b")
 
@@ -46,8 +49,7 @@ class Courier:
 
         service = url.get_secret_value().strip().partition(":")[0].lower()
         self.name = f"number {number} ({service})"
-        # What Apprise logs may have parts of an address in it.
-        logging.getLogger("apprise").propagate = False
+        _quieten()
         asset = AppriseAsset(app_id="Ralph", app_desc="Ralph", app_url="", async_mode=False)
         self._apprise: Any = Apprise(asset=asset)
         try:
@@ -72,7 +74,7 @@ class Courier:
         except queue.Full:
             self._settle("more messages wait for it than it takes")
         if self._thread is None:
-            self._thread = threading.Thread(target=self._carry, name="ralph-notify", daemon=True)
+            self._thread = threading.Thread(target=self._carry, name=_THREAD, daemon=True)
             self._thread.start()
 
     def wait(self, until: float) -> bool:
@@ -94,17 +96,51 @@ class Courier:
 
     def _send(self, message: Message) -> str:
         """Sends a message; why it failed, empty where it did not."""
-        statuses: list[str] = []
-
-        def listen(entry: Any, service: object) -> None:
-            statuses.extend(_STATUS.findall(entry.message))
-
+        listener = _Listener()
+        logger = logging.getLogger("apprise")
+        logger.addHandler(listener)
         try:
-            if self._apprise.notify(message.body, message.title, message.kind, body_format="text", log_callback=listen):
-                return ""
+            sent = [_sent(service, message) for service in self._apprise]
         except Exception as error:  # noqa: BLE001 - a service may raise anything, and say any part of the address
             return f"it failed ({type(error).__name__})"
-        return f"it answered {statuses[-1]}" if statuses else "it cannot be reached, or took nothing"
+        finally:
+            logger.removeHandler(listener)
+        if all(sent):
+            return ""
+        return f"it answered {listener.status}" if listener.status else "it cannot be reached, or took nothing"
+
+
+class _Listener(logging.Handler):
+    """Hears the status by which a service refuses, of all that Apprise logs in this thread."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self._thread, self.status = threading.get_ident(), ""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.thread == self._thread and (found := _STATUS.search(record.getMessage())):
+            self.status = found[1]
+
+
+def _sent(service: Any, message: Message) -> bool:
+    """Whether a service takes a message. `Apprise.notify` would send it by threads that the program's end waits for."""
+    from apprise import NotifyType
+
+    convert = import_module("apprise.conversion").convert_between  # it has half of its types
+    title, body = message.title, convert("text", service.notify_format, content=message.body)
+    if service.title_maxlen <= 0:  # it becomes a part of the body
+        title = convert("text", service.notify_format, content=title)
+    return service.notify(body=body, title=title, notify_type=NotifyType(message.kind), body_format="text")
+
+
+def _quieten() -> None:
+    """Apprise, and what it sends by, may log parts of an address."""
+    logging.getLogger("apprise").propagate = False
+    logging.getLogger("urllib3.connectionpool").addFilter(_is_of_others)
+
+
+def _is_of_others(record: logging.LogRecord) -> bool:
+    return record.threadName != _THREAD
 
 
 def couriers(urls: Sequence[SecretStr]) -> tuple[Courier, ...]:

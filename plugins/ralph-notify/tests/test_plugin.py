@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,14 @@ def test_a_run_from_the_command_line_is_told_of(receiver: Any, environment: dict
     kept = [each.read_bytes() for each in (tmp_path / "state").rglob("*") if each.is_file()]
     assert kept
     assert not any(b"me:hunter2" in each for each in kept)
+
+
+def test_the_program_ends_while_a_receiver_hangs(receiver: Any, environment: dict[str, str], tmp_path: Path):
+    own = {"RALPH_PLUGINS__NOTIFY__URLS": receiver.url("hang?rto=60"), "RALPH_PLUGINS__NOTIFY__PATIENCE": "0.2"}
+    began = time.monotonic()
+    tried = ralph(["notify"], {**environment, **own}, tmp_path)
+    assert tried.stdout == "Address number 1 (json): it takes too long.\n"
+    assert time.monotonic() - began < 20
 
 
 def test_a_trial_says_who_took_it(receiver: Any, environment: dict[str, str], tmp_path: Path):
