@@ -12,7 +12,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, cast, get_args
 
-from pydantic import BaseModel, BeforeValidator, Field, PositiveFloat, PositiveInt, SecretStr, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    Field,
+    PositiveFloat,
+    PositiveInt,
+    SecretStr,
+    ValidationError,
+)
 from pydantic_settings import BaseSettings, EnvSettingsSource
 
 from ralph.analysis.lexicon import Phrase
@@ -171,6 +180,13 @@ class StatusFieldSetting(BaseModel, frozen=True, extra="forbid"):
     choices: tuple[str, ...] = Field(default=(), description="What a str may be; empty for anything.")
 
 
+def _require_within(glob: str) -> str:
+    """Refuses a glob that no path in the workspace can match."""
+    if {"", ".", ".."} & set(glob.strip().strip("/").split("/")):
+        raise ValueError("no path in the workspace matches it; write it from the workspace on, as in docs/*.md")
+    return glob
+
+
 class Settings(BaseModel, frozen=True, extra="forbid"):
     """Everything that can be set."""
 
@@ -198,7 +214,7 @@ class Settings(BaseModel, frozen=True, extra="forbid"):
     environment: EnvironmentSettings = EnvironmentSettings()
     sandbox: Sandbox = Sandbox()
     noise: tuple[str, ...] = Field(default=(), description="Paths whose changes are no progress; glob patterns.")
-    protect: tuple[str, ...] = Field(
+    protect: tuple[Annotated[str, AfterValidator(_require_within)], ...] = Field(
         default=(), description="Paths that the agent must not change, beside git's hooks and settings; glob patterns."
     )
     checkpoints: bool = Field(default=True, description="Hold the workspace before and after each iteration.")

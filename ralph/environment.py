@@ -7,8 +7,9 @@ that are named, with what no program can do without.
 
 from collections.abc import Collection, Mapping
 from fnmatch import fnmatchcase
+from typing import Annotated
 
-from pydantic import BaseModel, Field, field_validator
+from pydantic import AfterValidator, BaseModel, Field, field_validator
 
 from ralph.redact import is_secret_name
 
@@ -25,16 +26,26 @@ _OWN = ("RALPH_STORE", "RALPH_PLUGINS__*")
 """Not called secrets, but addresses that may hold a password; they are nobody's business but Ralph's."""
 
 
+def _require_names(text: str) -> str:
+    if "=" in text or "\0" in text:
+        raise ValueError("no variable is called so; give names alone, without values, as in CARGO_*")
+    return text
+
+
+Names = Annotated[str, AfterValidator(_require_names)]
+"""The name of a variable, or several joined by commas; `*` matches anything."""
+
+
 class Variables(BaseModel, frozen=True, extra="forbid"):
     """Which of Ralph's own environment variables are passed on.
 
     Both lists hold names, in which `*` matches anything: `CARGO_*`; several may be joined by commas.
     """
 
-    only: tuple[str, ...] | None = Field(
+    only: tuple[Names, ...] | None = Field(
         default=None, description="A strict list: nothing else but what no program can do without."
     )
-    keep: tuple[str, ...] = Field(default=(), description="Passed on although the name looks secret: NPM_TOKEN.")
+    keep: tuple[Names, ...] = Field(default=(), description="Passed on although the name looks secret: NPM_TOKEN.")
 
     @field_validator("only", "keep")
     @classmethod

@@ -171,6 +171,11 @@ def test_any_text_is_a_duration_or_is_refused(text: str) -> None:
         ({"breaker": {"when_open": "explode"}}, "breaker.when_open", "'stop' or 'wait'"),
         ({"plugins": {"acp": 1}}, "plugins.acp", "Write a table."),
         ({"strategy": None}, "strategy", "it should be a valid string."),
+        ({"protect": [""]}, "protect.0", "'' will not do: no path in the workspace matches it"),
+        ({"protect": ["a", "../outside"]}, "protect.1", "'../outside' will not do: no path in the workspace"),
+        ({"protect": ["./here"]}, "protect.0", "write it from the workspace on"),
+        ({"environment": {"only": ["PATH", "BAD-NAME="]}}, "environment.only.1", "no variable is called so"),
+        ({"environment": {"keep": ["A=1"]}}, "environment.keep.0", "give names alone"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_paragraph(values: dict[str, Any], key: str, told: str) -> None:
