@@ -104,7 +104,7 @@ async def finish(parts: Parts, run: ActiveRun, end: Complete | Halt) -> None:
     facts: dict[str, Any] = {
         "stop_reason": "completed" if completed else end.stop_reason if isinstance(end, Halt) else "error",
         "verified": completed is not None and completed.verified,
-        "detail": end.reason,
+        "detail": f"{end.reason}{_moot(run, end)}",
         "still_open": completed.still_open if completed else (),
         "iterations": run.state.number,
         "executors": dict(run.state.executors),
@@ -124,6 +124,12 @@ async def finish(parts: Parts, run: ActiveRun, end: Complete | Halt) -> None:
     finally:
         run.journal.close()
         await run.tenure.end()
+
+
+def _moot(run: ActiveRun, end: Complete | Halt) -> str:
+    """What became of a pause that was asked for before the end; who stops a run no longer waits for it."""
+    stopped = isinstance(end, Halt) and end.stop_reason == "cancelled"
+    return "; the pause that was asked for is moot, as the run has ended" if run.tenure.pausing and not stopped else ""
 
 
 def _cut_off(run: ActiveRun) -> dict[str, int]:

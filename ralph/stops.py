@@ -255,7 +255,17 @@ def _limit(situation: Situation) -> Halt | None:
     if isinstance(outcome, Interrupted) and outcome.by == "limit":
         return Halt(stop_reason="limit_reached", reason=outcome.detail or "a limit was reached within the turn")
     held = held_by(situation.limit) if situation.limit else None
-    return held if isinstance(held, Halt) else None
+    if not isinstance(held, Halt):
+        return None
+    return held.model_copy(update={"reason": f"{held.reason}{_refutation(situation.verification)}"})
+
+
+def _refutation(verification: Verification | None) -> str:
+    """What speaks against the claim: each verifier with its last words, where programs say what failed."""
+    verdicts = verification.refuted if verification is not None else ()
+    last = ((verdict, " ".join(verdict.output.strip().rpartition("\n")[2].split())[:_SAID]) for verdict in verdicts)
+    told = (f"{_named([verdict])}{f' ({words})' if words else ''}" for verdict, words in last)
+    return f"; the claim of completion was refuted by {', '.join(told)}" if verdicts else ""
 
 
 def _why_within_limits(situation: Situation) -> str:

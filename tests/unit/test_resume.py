@@ -333,6 +333,18 @@ class TestFromElsewhere:
         assert ended[0].stop_reason == "completed"
         assert len(seen.of("resumed")) == 1
 
+    async def test_a_pause_that_comes_during_the_last_iteration_is_said_to_be_moot(self) -> None:
+        store, limits = MemoryStore(), Limits(max_iterations=1)
+
+        async def pause() -> None:
+            await ask(store, (await only(store)).id, "pause")
+
+        async with Runner(executor=during(pause, answers=(WORKING,)), store=store, limits=limits) as runner:
+            with anyio.fail_after(10):
+                record = await runner.run("task")
+        assert record.stop_reason == "limit_reached"
+        assert record.detail == "max_iterations: 1 of 1; the pause that was asked for is moot, as the run has ended"
+
     async def test_a_stop_ends_the_turn_within_a_second_and_can_be_resumed(self) -> None:
         store, seen = MemoryStore(), Seen()
 

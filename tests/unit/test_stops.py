@@ -237,6 +237,14 @@ def test_a_refuted_claim_tells_the_agent_what_the_verifier_said() -> None:
     assert "1 failed" in decision.feedback
 
 
+def test_a_limit_tells_what_refuted_the_claim_that_it_came_after() -> None:
+    decision = ruled(case(), claim=CLAIM, verification=REFUTED, limit=ITERATIONS)
+    reason = "max_iterations: 3 of 3; the claim of completion was refuted by tests (1 failed)"
+    assert decision == Halt(stop_reason="limit_reached", reason=reason)
+    unclaimed = ruled(case(), limit=ITERATIONS)
+    assert unclaimed == Halt(stop_reason="limit_reached", reason="max_iterations: 3 of 3")
+
+
 @pytest.mark.parametrize(
     ("given", "told"),
     [
