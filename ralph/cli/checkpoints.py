@@ -61,8 +61,8 @@ async def commit_after(store: Store, run: RunRecord, workspace: Workspace, to: s
 
 
 async def forget(run: RunRecord) -> None:
-    """Lets go of the checkpoints of a run that is gone from the store."""
-    if run.workspace is None:
+    """Lets go of the checkpoints of a run that is gone from the store; those of a copy stay for the original."""
+    if run.workspace is None or run.imported:
         return
     if not await anyio.Path(run.workspace).exists():
         await anyio.to_thread.run_sync(forget_folder, Path(run.workspace))

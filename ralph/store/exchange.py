@@ -56,7 +56,7 @@ async def exported(store: Store, run: RunRecord) -> AsyncIterator[str]:
     """The lines of a run's file, without their ends."""
     counted: Counter[str] = Counter()
     yield '{"ralph_run":1}'
-    yield f'{{"run":{as_json(run)}}}'
+    yield f'{{"run":{as_json(run.model_copy(update={"imported": False}))}}}'
     async for iteration in store.iterations(run.id):
         counted["iterations"] += 1
         yield f'{{"iteration":{as_json(iteration)}}}'
@@ -73,7 +73,7 @@ async def exported(store: Store, run: RunRecord) -> AsyncIterator[str]:
 async def imported(store: Store, file: BinaryIO) -> RunRecord:
     """Adds the run of a file that can be read twice; all of it is looked at before anything is added.
 
-    It belongs to nobody then. Where adding it fails, nothing of it stays.
+    It belongs to nobody then, and is marked as imported. Where adding it fails, nothing of it stays.
 
     Raises:
         UsageError: the file is not what `exported` makes, or the store holds a run of that id.
@@ -91,7 +91,7 @@ async def imported(store: Store, file: BinaryIO) -> RunRecord:
             f"Look at it with `ralph show {run.id}`, or name another place with --store.",
         )
     token = secrets.token_hex(8)
-    run = run.model_copy(update={"owner": None, "pid": 0})
+    run = run.model_copy(update={"owner": None, "pid": 0, "imported": True})
     await store.create(run.model_copy(update={"state": "running", "detail": _HALFWAY}), owner=token)
     try:
         await _add(store, run, parts, token)

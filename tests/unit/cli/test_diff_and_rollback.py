@@ -119,3 +119,13 @@ def test_pruning_takes_the_checkpoints_along(ralph: Callable[..., Any], run: Run
     ended = ralph("runs", "prune", "--keep", "0")
     assert ended.code == 0, ended.err
     assert not (own / "refs/ralph" / run.id).exists()
+
+
+def test_pruning_a_copy_leaves_the_checkpoints_to_the_original(
+    ralph: Callable[..., Any], run: RunRecord, tmp_path: Path
+) -> None:
+    file, other = str(tmp_path / "run.jsonl"), str(tmp_path / "other.db")
+    for words in (("export", "last", "-o", file), ("import", file, "--store", other)):
+        assert ralph(*words).code == 0
+    assert ralph("runs", "prune", "--keep", "0", "--store", other).out == f"{run.id}\n1 removed, 0 kept.\n"
+    assert "+2\n" in ralph("diff", run.id).out
