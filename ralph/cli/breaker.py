@@ -47,6 +47,7 @@ def reset(*, run: RunId = "last", as_json: AsJson = False, store: StoreName = No
     """Let the run go on with a probing iteration, and forget what it counted. Not while it runs."""
     import anyio
 
+    from ralph.cli.place import named
     from ralph.cli.tell import console, print_json
 
     record, state = anyio.run(_reset, run, store)
@@ -54,7 +55,8 @@ def reset(*, run: RunId = "last", as_json: AsJson = False, store: StoreName = No
         print_json({"run_id": record.id, **state.model_dump(mode="json")})
     else:
         word = state.state.replace("_", " ")
-        probes = f": the first iteration after `ralph resume {record.id}` probes" if word == "half open" else ""
+        resume = f"`ralph resume{named(store)} {record.id}`"
+        probes = f": the first iteration after {resume} probes" if word == "half open" else ""
         console().print(f"The breaker of run {record.id} is {word} now{probes}.", soft_wrap=True)
 
 

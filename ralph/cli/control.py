@@ -44,9 +44,11 @@ MoreCalls = Annotated[str | None, _more("--max-calls-per-hour", "So many more ca
 @pausing.command()
 def pause(*, run: Run, as_json: AsJson = False, store: StoreName = None) -> None:
     """Let a run pause at the end of the iteration under way, until `ralph resume`."""
+    from ralph.cli.place import named
+
     record = _asked(run, store, "pause")
     when = "now" if record.state == "paused" else "at the end of the iteration under way"
-    _say(record, f"It pauses {when}; `ralph resume {record.id}` lets it go on.", as_json=as_json)
+    _say(record, f"It pauses {when}; `ralph resume{named(store)} {record.id}` lets it go on.", as_json=as_json)
 
 
 @stopping.command()
@@ -55,11 +57,13 @@ def stop(*, run: Run, as_json: AsJson = False, store: StoreName = None) -> None:
 
     It can be resumed.
     """
+    from ralph.cli.place import named
+
     record = _asked(run, store, "stop")
     ended = record.state == "finished"
     iterations = "an iteration" if record.iterations == 1 else f"{record.iterations} iterations"
     said = f"It is stopped, after {iterations}." if ended else "It is being stopped."
-    _say(record, f"{said} `ralph resume {record.id}` goes on with it.", as_json=as_json)
+    _say(record, f"{said} `ralph resume{named(store)} {record.id}` goes on with it.", as_json=as_json)
 
 
 @telling.command()
@@ -69,7 +73,7 @@ def tell(*, run: Run, text: Text, as_json: AsJson = False, store: StoreName = No
     Of a run that has ended, that is the first one after `ralph resume`.
     """
     record = _asked(run, store, "tell", text=_message(text))
-    _say(record, f"The agent is told in the next iteration{_when_resumed(record)}.", as_json=as_json)
+    _say(record, f"The agent is told in the next iteration{_when_resumed(record, store)}.", as_json=as_json)
 
 
 @extending.command()
@@ -97,7 +101,7 @@ def extend(
         raise UsageError("Nothing is said to be extended.", "Name a limit, as in --max-iterations +10.")
     record = _asked(run, store, "extend", limits=limits)
     said = ", ".join(f"{name.replace('_', ' ')} by {amount:g}" for name, amount in limits.items())
-    _say(record, f"Extended: {said}{_when_resumed(record)}.", as_json=as_json)
+    _say(record, f"Extended: {said}{_when_resumed(record, store)}.", as_json=as_json)
 
 
 class _Kind(NamedTuple):
@@ -177,7 +181,7 @@ def _asked(name: str, store: str | None, kind: Literal["pause", "stop", "tell", 
         async with opened_store(store) as opened:
             run = await find_run(opened, name)
             if kind in {"pause", "stop"}:
-                _require_under_way(run)
+                _require_under_way(run, store)
             else:
                 _require_not_completed(run)
             _require_limited(run, what.get("limits", {}))
@@ -207,16 +211,17 @@ async def until(store: "Store", run: "RunRecord", state: str, seconds: float) ->
     return run
 
 
-def _require_under_way(run: "RunRecord") -> None:
+def _require_under_way(run: "RunRecord", store: str | None) -> None:
     from ralph.cli.lookup import state_of
+    from ralph.cli.place import named
     from ralph.errors import UsageError
 
     state = state_of(run)
     if state not in {"running", "paused"}:
         how = "its process is gone" if state == "crashed" else f"it has ended ({state.replace('_', ' ')})"
-        more = f"`ralph show {run.id}` tells what it did."
+        more = f"`ralph show{named(store)} {run.id}` tells what it did."
         if state == "crashed":
-            more = f"`ralph resume {run.id}` goes on with it."
+            more = f"`ralph resume{named(store)} {run.id}` goes on with it."
         raise UsageError(f"Run {run.id} is not under way: {how}.", more)
 
 
@@ -238,10 +243,13 @@ def _require_limited(run: "RunRecord", limits: dict[str, float]) -> None:
             raise UsageError(f"Run {run.id} has no {kind.flag}, so there is nothing to extend.")
 
 
-def _when_resumed(run: "RunRecord") -> str:
+def _when_resumed(run: "RunRecord", store: str | None) -> str:
     from ralph.cli.lookup import state_of
+    from ralph.cli.place import named
 
-    return "" if state_of(run) in {"running", "paused"} else f", when the run is resumed (`ralph resume {run.id}`)"
+    if state_of(run) in {"running", "paused"}:
+        return ""
+    return f", when the run is resumed (`ralph resume{named(store)} {run.id}`)"
 
 
 def _say(run: "RunRecord", text: str, *, as_json: bool) -> None:

@@ -38,6 +38,7 @@ def import_(*, file: Input, as_json: AsJson = False, store: StoreName = None) ->
     """Add a run that was exported to the store. It runs nothing; to resume it later runs what its settings name."""
     import anyio
 
+    from ralph.cli.place import named
     from ralph.cli.tell import console, print_json
 
     with _twice_readable(file) as given:
@@ -45,7 +46,7 @@ def import_(*, file: Input, as_json: AsJson = False, store: StoreName = None) ->
     if as_json:
         print_json({"run_id": run.id})
     else:
-        console().print(f"Run {run.id} is in the store now: `ralph show {run.id}`.")
+        console().print(f"Run {run.id} is in the store now: `ralph show{named(store)} {run.id}`.", soft_wrap=True)
 
 
 async def _export(name: str, store: str | None, file: BinaryIO) -> None:

@@ -35,6 +35,7 @@ async def _print(name: str, store: str | None, follow: bool, shown: "Display") -
     import anyio
 
     from ralph.cli.lookup import find_run, opened_store, state_of
+    from ralph.cli.place import named
 
     async with opened_store(store) as opened:
         run = await find_run(opened, name)
@@ -44,7 +45,8 @@ async def _print(name: str, store: str | None, follow: bool, shown: "Display") -
             state = state_of(run)
             seq = await _show(opened, run, seq, shown)  # what came before that look is there by now
             if state == "crashed":
-                shown.note(f"The process of run {run.id} is gone. `ralph resume {run.id}` goes on with it.")
+                resume = f"`ralph resume{named(store)} {run.id}`"
+                shown.note(f"The process of run {run.id} is gone. {resume} goes on with it.")
             if state not in {"running", "paused"}:
                 return
             await anyio.sleep(_LOOK)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from ralph.regular_file import read_regular
 
-__all__ = ["stated_store", "user_file"]
+__all__ = ["named", "stated_store", "user_file"]
 
 _NO_SETTINGS = {"RALPH_DEBUG", "RALPH_PLUGINS", "RALPH_TURN"}
 _MOST_BYTES = 1_000_000
@@ -30,6 +30,19 @@ def stated_store(name: str | None, folder: Path) -> str | None:
     from ralph.cli.settings import read_settings
 
     return read_settings(folder, own="trusted").settings.store
+
+
+def named(store: str | None) -> str:
+    """The option that names a store, without a password, for a command that a person is told to type: what stands
+    behind the command's name. Empty for None, as then the settings in force name it.
+    """
+    import re
+    import shlex
+
+    if store is None:
+        return ""
+    place = re.sub(r"(?<=://)([^/@:]*):[^/]*(?=@)", r"\1", store)
+    return f" --store {shlex.quote(place)}"
 
 
 def _has_settings(folder: Path) -> bool:

@@ -316,13 +316,9 @@ def to_end(
 
 def look_up(store: str | None) -> str:
     """The command that shows the run later, without a password; none does where it is not kept."""
-    import re
-    import shlex
+    from ralph.cli.place import named
 
-    if store is None:
-        return "ralph show"
-    place = re.sub(r"(?<=://)([^/@:]*):[^/]*(?=@)", r"\1", store)
-    return "" if store == "memory:" else f"ralph show --store {shlex.quote(place)}"
+    return "" if store == "memory:" else f"ralph show{named(store)}"
 
 
 def exit_code(record: "RunRecord") -> int:

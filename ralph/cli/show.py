@@ -89,12 +89,14 @@ async def _load(name: str, number: int, store: str | None) -> "tuple[RunRecord, 
 async def _show_run(name: str, store: str | None, as_json: bool) -> None:  # noqa: FBT001 - called through anyio.run
     """Reads and prints one iteration after another: a long run has more than fits into memory."""
     from ralph.cli.lookup import find_run, opened_store
+    from ralph.cli.place import named
     from ralph.cli.tell import console
 
     async with opened_store(store) as opened:
         run = await find_run(opened, name)
         iterations = opened.iterations(run.id)
-        await (_write_json(run, iterations) if as_json else _print_run(console(), run, iterations))
+        resume = f"`ralph resume{named(store)} {run.id}`"
+        await (_write_json(run, iterations) if as_json else _print_run(console(), run, iterations, resume))
 
 
 async def _write_json(run: "RunRecord", iterations: "AsyncIterator[IterationRecord]") -> None:
@@ -104,7 +106,10 @@ async def _write_json(run: "RunRecord", iterations: "AsyncIterator[IterationReco
     await print_json_list({"run": run.model_dump(mode="json")}, "iterations", items)
 
 
-async def _print_run(out: "Console", run: "RunRecord", iterations: "AsyncIterator[IterationRecord]") -> None:
+async def _print_run(
+    out: "Console", run: "RunRecord", iterations: "AsyncIterator[IterationRecord]", resume: str
+) -> None:
+    """Prints the run; `resume` is the command that goes on with it."""
     from rich.text import Text
 
     from ralph.cli.tell import when
@@ -122,10 +127,12 @@ async def _print_run(out: "Console", run: "RunRecord", iterations: "AsyncIterato
         _print_short(out, last)
         if last.verification:
             verifiers = [verdict.verifier for verdict in last.verification.verdicts]
-    _print_end(out, run, last, verifiers)
+    _print_end(out, run, last, verifiers, resume)
 
 
-def _print_end(out: "Console", run: "RunRecord", last: "IterationRecord | None", verifiers: "list[str]") -> None:
+def _print_end(
+    out: "Console", run: "RunRecord", last: "IterationRecord | None", verifiers: "list[str]", resume: str
+) -> None:
     from rich.text import Text
 
     from ralph.cli.lookup import state_of
@@ -141,8 +148,8 @@ def _print_end(out: "Console", run: "RunRecord", last: "IterationRecord | None",
             verifiers=verifiers,
         )
         return
-    goes_on = f"`ralph resume {run.id}` goes on with it."
-    what = {"crashed": f"The process that had it is gone, and did not end it. {goes_on}", "paused": "It waits."}
+    gone = f"The process that had it is gone, and did not end it. {resume} goes on with it."
+    what = {"crashed": gone, "paused": "It waits."}
     out.print()
     state = state_of(run)
     out.print(Text(f"{state.capitalize()}. {what.get(state, 'It is at work.')}", style="bold yellow"))

@@ -14,7 +14,7 @@ from ralph.control import Request
 from ralph.errors import UsageError
 from ralph.ownership import this_process
 from ralph.record import RunRecord
-from ralph.store import open_store
+from ralph.store import default_path, open_store
 from ralph.testing import ScriptedExecutor
 
 DONE = "It is done.\n\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: all there\n---END_RALPH_STATUS---\n"
@@ -103,6 +103,28 @@ def test_a_message_waits_for_a_crashed_run_to_be_resumed_and_holds_no_secret(
     [message] = asked(crashed)
     assert "correct-horse" not in message.text
     assert message.text.startswith("Use ")
+
+
+def test_the_command_that_is_advised_finds_the_run_where_a_store_was_named(ralph: Ralph, crashed: RunRecord) -> None:
+    named = ("--store", str(default_path()))
+    advised = f"`ralph resume --store {named[1]} {crashed.id}`"
+    assert advised in ralph("tell", crashed.id, "Go on.", *named).out
+    assert advised in ralph("extend", crashed.id, "--max-iterations", "+1", *named).out
+    assert advised in ralph("pause", crashed.id, *named).err
+    assert advised in ralph("logs", "-f", crashed.id, *named).err
+    assert advised in " ".join(ralph("show", crashed.id, *named).out.split())
+    rewritten(crashed, owner=this_process())
+    assert advised in ralph("pause", crashed.id, *named).out
+    rewritten(crashed, state="finished", stop_reason="stuck")
+    assert f"`ralph show --store {named[1]} {crashed.id}`" in ralph("stop", crashed.id, *named).err
+
+
+def test_what_was_imported_into_a_named_store_is_found_by_the_command_that_is_advised(
+    ralph: Ralph, done: RunRecord, tmp_path: Path
+) -> None:
+    file, other = str(tmp_path / "run.jsonl"), str(tmp_path / "other.db")
+    assert ralph("export", done.id, "-o", file).code == 0
+    assert f"`ralph show --store {other} {done.id}`" in ralph("import", file, "--store", other).out
 
 
 @pytest.mark.parametrize(("text", "said"), [(" \n", "nothing to tell"), ("x" * 8001, "longer than 8,000")])
