@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from ralph.cli.checkpoints import forget
 from ralph.cli.lookup import is_alive, opened_store
+from ralph.cli.worktree import tell_left
 from ralph.config import parse_duration
 from ralph.errors import RunOwnedError, UsageError
 from ralph.record import RunRecord
@@ -37,11 +38,13 @@ def long_ago(age: str) -> datetime:
 async def prune(name: str | None, folder: Path | None, *, before: datetime | None, keep: int, dry_run: bool) -> Pruned:
     """Removes runs but for the newest ones, for those of which something came since a moment, and for live ones.
 
-    Their room is given back where no run is at work that would have to wait for that.
+    Those of a folder are also those in worktrees of it. A worktree that a run has left stays, and is told of. The
+    runs' room is given back where no run is at work that would have to wait for that.
     """
     removed: list[str] = []
     async with opened_store(name, folder) as store:
-        found = await store.runs(workspace=str(folder) if folder else None, limit=_ALL)
+        every = await store.runs(limit=_ALL)
+        found = [run for run in every if folder is None or str(folder) in {run.workspace, run.origin}]
         live = {run.id for run in found if run.state != "finished" and (is_alive(run) or await store.leased(run.id))}
         for run in found[keep:]:
             if run.id not in live and (before is None or await _last_sign(store, run) < before):
@@ -56,6 +59,7 @@ async def _removed(store: Store, run: RunRecord, *, dry_run: bool) -> list[str]:
         if not dry_run:
             await store.remove(run.id)
             await forget(run)
+            await tell_left(run)
     except RunOwnedError:
         return []  # somebody has just taken it up
     return [run.id]

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ralph.record import RunRecord
     from ralph.workspace.worktree import End, Worktree
 
-__all__ = ["end_worktree", "keep_worktree", "new_worktree"]
+__all__ = ["end_worktree", "keep_worktree", "new_worktree", "tell_left"]
 
 _NAMED = 5
 
@@ -68,6 +68,21 @@ def keep_worktree(record: "RunRecord", how: "End") -> None:
     if worktree is not None:
         why = "" if how == "keep" else f"After a resumption it is left to you to {how} it."
         _tell(anyio.run(worktree.kept, why))
+
+
+async def tell_left(record: "RunRecord") -> None:
+    """Tells of the worktree that a run leaves behind when it is removed from the store, which stays with its branch."""
+    from ralph.errors import WorkspaceError
+    from ralph.workspace.worktree import find_worktree
+
+    if not record.origin or not record.workspace:
+        return
+    try:
+        worktree = find_worktree(Path(record.origin), Path(record.workspace), record.id)
+    except WorkspaceError:
+        return
+    if worktree is not None:
+        _tell(await worktree.kept(f"The worktree of run {record.id} stays."))
 
 
 def _tell(text: str) -> None:

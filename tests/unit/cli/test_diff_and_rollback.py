@@ -1,6 +1,7 @@
 """What a run has changed, and the way back; here in a folder without git."""
 
 import json
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -129,3 +130,29 @@ def test_pruning_a_copy_leaves_the_checkpoints_to_the_original(
         assert ralph(*words).code == 0
     assert ralph("runs", "prune", "--keep", "0", "--store", other).out == f"{run.id}\n1 removed, 0 kept.\n"
     assert "+2\n" in ralph("diff", run.id).out
+
+
+def test_pruning_counts_the_worktrees_of_a_folder_and_leaves_them(
+    ralph: Callable[..., Any], run: RunRecord, tmp_path: Path
+) -> None:
+    origin, tree, branch = tmp_path / "origin", tmp_path / "tree", f"ralph/{run.id}"
+    identity = ("-c", "user.name=test", "-c", "user.email=test@localhost")
+    for words in (
+        ("init", "-q", str(origin)),
+        ("-C", str(origin), *identity, "commit", "-q", "--allow-empty", "-m", "start"),
+        ("-C", str(origin), "worktree", "add", "-q", "-b", branch, str(tree)),
+    ):
+        subprocess.run(["git", *words], check=True, capture_output=True)
+    (tree / "left.txt").write_text("not committed\n")
+
+    async def move() -> None:
+        async with open_store() as store:
+            where = {"workspace": str(tree), "origin": str(origin)}
+            await store.append(run.id, (), run=run.model_copy(update=where))
+
+    anyio.run(move)
+    ended = ralph("runs", "prune", "--keep", "0", "-C", str(origin))
+    assert ended.out == f"{run.id}\n1 removed, 0 kept.\n"
+    assert f"The worktree of run {run.id} stays." in ended.err
+    assert f"git worktree remove {tree} && git branch -d {branch}" in ended.err
+    assert (tree / "left.txt").exists()
