@@ -190,6 +190,8 @@ def _print_iteration(out: "Console", iteration: "IterationRecord") -> None:
     out.print(Text(f"  state       {analysis.state}, confidence {analysis.confidence:g}"))
     reason = f": {one_line(breaker.reason)}" if breaker.reason else ""
     out.print(Text(f"  breaker     {breaker.state.replace('_', ' ')}{reason}"))
+    for warning in analysis.warnings:
+        out.print(Text(f"  warning     {one_line(warning, 400)}", style="yellow"))
     for file in iteration.changes.files[:20]:
         out.print(Text(f"  changed     {one_line(file)}"))
     checked = iteration.verification.verdicts if iteration.verification else ()

@@ -1,17 +1,21 @@
 """What plug-ins give, at work in a run: what raises there is left out, and written down as that plug-in's problem."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ralph.analysis import Keyword, ResponseAnalyzer, SeveralAnalyzers
-from ralph.analysis.result import Analyzer
+from ralph.analysis.detectors import Detector
+from ralph.analysis.result import Analysis, AnalysisContext, Analyzer
+from ralph.analysis.signals import Reply, Signal
+from ralph.output import Output
 from ralph.plugins.kinds import PromptMoment
 from ralph.plugins.loaded import Plugins
-from ralph.plugins.offers import Offer
+from ralph.plugins.offers import Offer, name_of
 from ralph.plugins.plugin import failure
 from ralph.printable import printable
+from ralph.status import Status
 from ralph.strategies import Case, Claim
 
-__all__ = ["GuardedStrategy", "analyzer_with", "prompt_texts"]
+__all__ = ["GuardedAnalyzer", "GuardedStrategy", "analyzer_with", "prompt_texts"]
 
 _MOST = 4_000
 """Characters of one part of the prompt."""
@@ -36,6 +40,20 @@ class GuardedStrategy:
         return None
 
 
+class GuardedAnalyzer:
+    """A plug-in's analyzer. That it raises is written down; what becomes of that is for `SeveralAnalyzers`."""
+
+    def __init__(self, offer: Offer, analyzer: Analyzer) -> None:
+        self._offer, self._analyzer = offer, analyzer
+
+    def analyze(self, output: Output, status: Status, context: AnalysisContext) -> Analysis:
+        try:
+            return self._analyzer.analyze(output, status, context)
+        except (Exception, SystemExit) as error:
+            self._offer.plugin.complain(f"The analyzer {self._offer.thing.name} failed: {failure(error)}.")
+            raise
+
+
 def prompt_texts(offers: Iterable[Offer], moment: PromptMoment) -> list[str]:
     """The sections that plug-ins add to a prompt."""
     return [text for offer in offers if (text := _text(offer, moment))]
@@ -58,8 +76,24 @@ def analyzer_with(
         no_progress: as in `ResponseAnalyzer`.
     """
     words = (*keywords, *plugins.keywords)
-    own = first or ResponseAnalyzer(words, detectors=plugins.detectors, no_progress=no_progress)
+    detectors = [_telling(offer) for offer in plugins.offers("ralph_detectors")]
+    own = first or ResponseAnalyzer(words, detectors=detectors, no_progress=no_progress)
     return SeveralAnalyzers(own, further) if further else own
+
+
+def _telling(offer: Offer) -> Detector:
+    """A detector that writes down that it raises; what becomes of that is for the analyzer."""
+    name = name_of(offer.thing)
+
+    def detect(reply: Reply) -> Iterator[Signal]:
+        try:
+            yield from offer.thing(reply)
+        except (Exception, SystemExit) as error:
+            offer.plugin.complain(f"The detector {name} failed: {failure(error)}.")
+            raise
+
+    detect.__name__ = name
+    return detect
 
 
 def _text(offer: Offer, moment: PromptMoment) -> str:

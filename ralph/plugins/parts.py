@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ralph.errors import PluginError, RalphError, SettingError, UnknownNameError, UsageError
 from ralph.hooks import Hooks
-from ralph.plugins.guards import GuardedStrategy
+from ralph.plugins.guards import GuardedAnalyzer, GuardedStrategy
 from ralph.plugins.kinds import DisplayMaterials, ExecutorMaterials, TaskSourceMaterials
 from ralph.plugins.loaded import Plugins
 from ralph.plugins.offers import HOOKS, Offer
@@ -62,7 +62,8 @@ def strategy(plugins: Plugins, name: str) -> "Strategy":
 def analyzer(plugins: Plugins, name: str) -> "Analyzer":
     """The further analyzer of a name."""
     offer = _found(plugins, "ralph_analyzers", name)
-    return _built(offer, lambda: offer.thing.build(_own(offer)), lambda part: callable(getattr(part, "analyze", None)))
+    built = _built(offer, lambda: offer.thing.build(_own(offer)), lambda part: callable(getattr(part, "analyze", None)))
+    return GuardedAnalyzer(offer, built)
 
 
 def display(plugins: Plugins, name: str, materials: DisplayMaterials) -> "Display":

@@ -84,12 +84,12 @@ class Plugin:
 
 
 def failure(error: BaseException) -> str:
-    """What went wrong in foreign code, in one line without secrets."""
+    """What went wrong in foreign code, in one line without secrets and without a full stop."""
     from ralph.redact import Redactor
 
     try:
         said = str(error)
     except Exception:  # noqa: BLE001 - even that may fail
         said = ""
-    text = " ".join(Redactor()(said[: 4 * _TOLD]).split())
+    text = " ".join(Redactor()(said[: 4 * _TOLD]).split()).rstrip(".")
     return printable(f"{type(error).__name__}: {text}" if text else type(error).__name__, _TOLD)

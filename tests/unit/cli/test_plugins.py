@@ -45,7 +45,26 @@ ECHO = """
 
 BROKEN_OBSERVER = """
     from ralph import Hooks
-    from ralph.plugins import PromptPart, hookimpl
+    from ralph.plugins import AnalyzerKind, PromptPart, hookimpl
+
+
+    class Mute:
+        def analyze(self, output, status, context):
+            raise RuntimeError("no voice")
+
+
+    @hookimpl
+    def ralph_analyzers():
+        yield AnalyzerKind("mute", "fails", lambda settings: Mute())
+
+
+    def blind(reply):
+        raise RuntimeError("no eyes")
+
+
+    @hookimpl
+    def ralph_detectors():
+        yield blind
 
 
     class Broken(Hooks):
@@ -195,7 +214,7 @@ def test_plugins_that_raise_everywhere_leave_a_run_completed_and_a_clear_report(
     install("echo", ECHO)
     install("raises", "raise RuntimeError('a library is missing')")
     install("observer", BROKEN_OBSERVER)
-    ended = ralph(*RUN, "--display", "json")
+    ended = ralph(*RUN, "--analyzer", "mute", "--display", "json")
     assert ended.code == 0
     events = [json.loads(line) for line in ended.out.splitlines()]
     assert events[-1]["stop_reason"] == "completed"
@@ -203,6 +222,8 @@ def test_plugins_that_raise_everywhere_leave_a_run_completed_and_a_clear_report(
     assert "The plug-in 'raises' (ralph-raises 1.2): It cannot be loaded: RuntimeError: a library is missing." in told
     assert "'observer' (ralph-observer 1.2): ralph_keywords failed: RuntimeError: a keyword is missing." in told
     assert "The prompt part nothing failed: ZeroDivisionError" in told
+    assert "The detector blind failed: RuntimeError: no eyes." in told
+    assert "The analyzer mute failed: RuntimeError: no voice." in told
     assert "The hook Broken.on_event failed (RuntimeError); the run goes on without it." in told
 
 
