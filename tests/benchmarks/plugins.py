@@ -18,9 +18,10 @@ from time import perf_counter, thread_time
 
 from analysis_texts import ordinary
 
-from ralph.analysis import AnalysisContext, ResponseAnalyzer
+from ralph.analysis import AnalysisContext, Analyzer, ResponseAnalyzer
 from ralph.output import Output
 from ralph.plugins import Plugins
+from ralph.plugins.guards import analyzer_with
 from ralph.status import parse_status
 
 ROUNDS = int(sys.argv[1]) if sys.argv[1:] else 15
@@ -99,7 +100,7 @@ def startup(place: Path, folder: Path) -> tuple[float, float]:
 
 def analysis(plugins: Plugins) -> tuple[float, float]:
     """Seconds of its thread's time that an analysis takes without the detectors and with them."""
-    analyzers = (ResponseAnalyzer(), ResponseAnalyzer(detectors=plugins.detectors))
+    analyzers = (ResponseAnalyzer(), analyzer_with(plugins, no_progress=3))
     text = ordinary(1_000)
     times: tuple[list[float], list[float]] = ([], [])
     for _ in range(TURNS):
@@ -108,7 +109,7 @@ def analysis(plugins: Plugins) -> tuple[float, float]:
     return min(times[0]), min(times[1])
 
 
-def timed(analyzers: tuple[ResponseAnalyzer, ...], text: str) -> Iterator[float]:
+def timed(analyzers: tuple[Analyzer, ...], text: str) -> Iterator[float]:
     """Seconds of one analysis by each."""
     output, context = Output(text=text), AnalysisContext()
     for analyzer in analyzers:
