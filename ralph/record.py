@@ -121,6 +121,7 @@ class RunRecord(BaseModel, frozen=True):
 
     Attributes:
         origin: the folder whose worktree the workspace is, where Ralph made one for the run.
+        onto: the branch that was checked out there, which the worktree's is to be merged into; None where none was.
         imported: it is a copy of a run in another store, whose checkpoints are not this one's to remove.
         settings: as they were in force when it started, without secrets.
         state: "running" also of a run that crashed; `owner` tells which process had it, `pid` its number alone.
@@ -140,6 +141,7 @@ class RunRecord(BaseModel, frozen=True):
     task: str
     workspace: str | None = None
     origin: str | None = None
+    onto: str | None = None
     imported: bool = False
     settings: dict[str, Any] = {}
     started_at: datetime

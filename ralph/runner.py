@@ -258,6 +258,7 @@ class Runner:
             task=parts.redactor(task),
             workspace=str(parts.workspace.path),
             origin=str(parts.workspace.origin) if parts.workspace.origin else None,
+            onto=parts.workspace.onto,
             settings=self._settings,
             started_at=now,
             pid=owner.pid,

@@ -48,6 +48,7 @@ def runner_for(
     workspace: Path,
     plugins: Plugins | None = None,
     origin: Path | None = None,
+    onto: str | None = None,
     hooks: Sequence[Hooks] = (),
     executor: Executor | None = None,
     progress: Progress | None = None,
@@ -58,6 +59,7 @@ def runner_for(
     Args:
         plugins: those that are loaded; by default Ralph's own parts alone.
         origin: the folder whose worktree the workspace is, where it was made for the run.
+        onto: the branch that was checked out there.
         executor: another one than the settings name.
         progress: told how the download of an agent's program goes.
         verifying: told the name of a verifier that is still at work after a moment.
@@ -77,7 +79,7 @@ def runner_for(
         executor=agent,
         breaker=CircuitBreaker(settings.breaker_settings()),
         store=open_store(settings.store, plugins),
-        workspace=_workspace(settings, workspace, origin),
+        workspace=_workspace(settings, workspace, origin, onto),
         verifiers=[_Announced(each, verifying) for each in verifiers] if verifying else verifiers,
         hooks=hooks,
         keywords=[Keyword(**keyword.model_dump()) for keyword in settings.keywords],
@@ -100,9 +102,9 @@ def runner_for(
     )
 
 
-def _workspace(settings: Settings, folder: Path, origin: Path | None) -> Workspace:
+def _workspace(settings: Settings, folder: Path, origin: Path | None, onto: str | None) -> Workspace:
     opened = open_workspace(folder, noise=settings.noise, protect=settings.protect, checkpoints=settings.checkpoints)
-    opened.origin = origin
+    opened.origin, opened.onto = origin, onto
     return opened
 
 

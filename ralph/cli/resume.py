@@ -203,9 +203,9 @@ def _go_on(
         confinement=confinement_for(settings, folder),
     )
     if record.origin:
-        from ralph.cli.worktree import keep_worktree
+        from ralph.cli.worktree import end_again
 
-        keep_worktree(record, settings.worktree_end)
+        end_again(record, settings.worktree_end)
     return record
 
 

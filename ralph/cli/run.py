@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ralph.plugins import Plugins
     from ralph.record import RunRecord
     from ralph.runner import Runner
+    from ralph.workspace.worktree import Worktree
 
 __all__ = ["app", "exit_code", "look_up", "run_to_end", "to_end"]
 
@@ -238,7 +239,7 @@ def run(
     if settings.worktree_end == "merge" and settings.commit == "none":
         settings = settings.model_copy(update={"commit": "completion"})
     with new_worktree(folder) as made:
-        record = _run_in(made.path, settings, text, plugins, source=task, origin=folder, run_id=made.run_id)
+        record = _run_in(made.path, settings, text, plugins, source=task, made=made)
     end_worktree(made, settings.worktree_end, record)
     return exit_code(record)
 
@@ -250,10 +251,9 @@ def _run_in(
     plugins: "Plugins",
     *,
     source: str | None = None,
-    origin: Path | None = None,
-    run_id: str | None = None,
+    made: "Worktree | None" = None,
 ) -> "RunRecord":
-    """Runs a task, or that of a source, in the folder that is worked in."""
+    """Runs a task, or that of a source, in the folder that is worked in, which may be a worktree made for it."""
     from ralph.cli.assemble import confinement_for, display_for, runner_for
 
     if source is not None:
@@ -266,14 +266,15 @@ def _run_in(
         settings,
         workspace=folder,
         plugins=plugins,
-        origin=origin,
+        origin=made.origin if made else None,
+        onto=made.onto if made else None,
         hooks=[shown],
         progress=shown.progress,
         verifying=shown.verifying,
     )
     return to_end(
         runner,
-        lambda: runner.run(task, run_id=run_id),
+        lambda: runner.run(task, run_id=made.run_id if made else None),
         shown,
         endpoint=settings.executor.base_url,
         confinement=confinement_for(settings, folder),

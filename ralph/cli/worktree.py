@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ralph.record import RunRecord
     from ralph.workspace.worktree import End, Worktree
 
-__all__ = ["end_worktree", "keep_worktree", "new_worktree", "tell_left"]
+__all__ = ["end_again", "end_worktree", "new_worktree", "tell_left"]
 
 _NAMED = 5
 
@@ -58,16 +58,13 @@ def end_worktree(worktree: "Worktree", how: "End", record: "RunRecord") -> None:
     _tell(anyio.run(whole))
 
 
-def keep_worktree(record: "RunRecord", how: "End") -> None:
-    """Tells where the work of a run is that was resumed in its worktree: that is kept, whatever was wanted at first."""
-    import anyio
-
+def end_again(record: "RunRecord", how: "End") -> None:
+    """Ends the worktree of a run that was resumed in it; that of a copy is kept: it is the original's to end."""
     from ralph.workspace.worktree import find_worktree
 
-    worktree = find_worktree(Path(record.origin or ""), Path(record.workspace or ""), record.id)
+    worktree = find_worktree(Path(record.origin or ""), Path(record.workspace or ""), record.id, record.onto)
     if worktree is not None:
-        why = "" if how == "keep" else f"After a resumption it is left to you to {how} it."
-        _tell(anyio.run(worktree.kept, why))
+        end_worktree(worktree, "keep" if record.imported else how, record)
 
 
 async def tell_left(record: "RunRecord") -> None:

@@ -55,11 +55,13 @@ class Workspace:
 
     Attributes:
         origin: the folder whose worktree it is, where Ralph made one for the run; None otherwise.
+        onto: the branch that was checked out there; None where none was.
         checkpoints: what holds the files as they were at certain moments; None in a workspace that cannot.
         protection: what gives protected paths back; None in a workspace that has none.
     """
 
     origin: Path | None = None
+    onto: str | None = None
     checkpoints: Checkpoints | None = None
     protection: Protection | None = None
 

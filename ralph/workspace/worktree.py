@@ -158,15 +158,17 @@ async def make_worktree(folder: Path, run_id: str, *, state_dir: Path | None = N
     return Worktree(run_id, repository, folder, top, path, branch, onto or None, tuple(map(_path, missing)))
 
 
-def find_worktree(origin: Path, path: Path, run_id: str) -> Worktree | None:
+def find_worktree(origin: Path, path: Path, run_id: str, onto: str | None = None) -> Worktree | None:
     """The worktree of a run that an earlier process began, which works in `path`; None where it is gone.
 
-    Which branch it was to be merged into is not known.
+    It has to be one of the repository that `origin` is in, but not that one's own folder.
     """
     repository, inside = find_repository(origin), find_repository(path)
     if repository is None or inside is None:
         return None
-    return Worktree(run_id, repository[0], origin, inside[0].top, path, f"ralph/{run_id}", None)
+    if inside[0].common != repository[0].common or inside[0].top == repository[0].top:
+        return None
+    return Worktree(run_id, repository[0], origin, inside[0].top, path, f"ralph/{run_id}", onto)
 
 
 def _path(line: str) -> str:

@@ -104,7 +104,14 @@ def test_what_a_run_has_changed_is_committed_and_what_was_dirty_before_is_not(
     assert (workspace / ".git/hook-ran").read_text() == "checked\n" * 2
 
 
+def with_an_author(workspace: Path) -> None:
+    """Somebody in whose name can be committed, whoever runs the tests."""
+    git(workspace, "config", "user.name", "test")
+    git(workspace, "config", "user.email", "test@localhost")
+
+
 def test_a_hook_that_fails_is_told_and_ends_nothing(ralph: Callable[..., Any], workspace: Path) -> None:
+    with_an_author(workspace)
     hook = workspace / ".git/hooks/pre-commit"
     hook.write_text("#!/bin/sh\necho the linter is not content >&2\nexit 1\n")
     hook.chmod(0o755)
@@ -118,6 +125,7 @@ def test_a_hook_that_fails_is_told_and_ends_nothing(ralph: Callable[..., Any], w
 
 
 def test_two_runs_in_two_worktrees_of_one_repository_at_once(ralph: Callable[..., Any], workspace: Path) -> None:
+    with_an_author(workspace)
     ended: dict[str, Any] = {}
     met = threading.Barrier(2)
 
@@ -147,3 +155,22 @@ def test_two_runs_in_two_worktrees_of_one_repository_at_once(ralph: Callable[...
     assert len(git(workspace, "worktree", "list").splitlines()) == 2
     one = ended["one"].end["run_id"]
     assert "+one\n" in ralph("diff", one).stdout
+
+
+@pytest.mark.parametrize("end", ["merge", "keep"])
+def test_what_becomes_of_a_worktree_is_carried_out_after_a_resumption(
+    ralph: Callable[..., Any], workspace: Path, end: str
+) -> None:
+    with_an_author(workspace)
+    more = ("--worktree", "--worktree-end", end, "--max-iterations", "1")
+    steps = [WriteFile("one.py", "one\n"), Say("I wrote one." + GOES_ON)]
+    steps += [WriteFile("two.py", "two\n"), Say("I wrote two." + DONE)]
+    with ModelServer(steps) as server:
+        first = ralph("run", "Write.", *against(server, workspace, *more))
+        tree = Path(first.of("run_started")[0]["workspace"])
+        assert first.code == 5, first.stderr
+        assert tree.exists()
+        again = ralph("resume", "-C", str(workspace), "--max-iterations", "3", "--display", "json")
+    assert again.code == 0, again.stderr
+    assert tree.exists() is (end == "keep")
+    assert (workspace / "two.py").exists() is (end == "merge")

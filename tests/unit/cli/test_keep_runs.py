@@ -156,7 +156,7 @@ def test_a_run_goes_into_a_file_and_from_there_into_another_store(
         assert ralph("export", long.id, "-o", str(file)).code == 0
         given = file.read_text()
         ended = ralph("import", str(file), "--store", str(other))
-        assert f"ralph show {long.id}" in ended.out
+        assert f"ralph show --store {other} {long.id}" in ended.out
     *lines, end = given.split("\n")
     assert end == ""
     assert lines_of(other) == lines_of(path) == lines
