@@ -1,0 +1,1 @@
+"""Scores answers against ground truth: accuracy, completeness, attribution, each with its evidence."""

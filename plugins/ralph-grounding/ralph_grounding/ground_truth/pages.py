@@ -1,0 +1,108 @@
+"""Ground truth: the pages that answers are held against."""
+
+from collections.abc import Mapping
+from functools import cached_property
+from hashlib import sha256
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field
+
+__all__ = ["Chunk", "Entity", "GroundTruth", "Page", "SourceClaim"]
+
+
+class Chunk(BaseModel, frozen=True):
+    """A passage of a page.
+
+    Attributes:
+        id: unique in the ground truth; made from the page's address and the text, so that it stays while they do.
+        heading: the headings above it, outermost first, joined by " › ".
+        depth: how many headings that are.
+        tokens: about how many tokens of a language model it has.
+    """
+
+    id: str
+    text: str
+    heading: str = ""
+    depth: int = 0
+    tokens: int = 0
+
+
+class Entity(BaseModel, frozen=True):
+    """A thing that the pages name, such as the company or a product. Brands are looked for in answers."""
+
+    name: str
+    kind: Literal["brand", "organisation", "product", "person", "place", "other"] = "other"
+    aliases: tuple[str, ...] = ()
+
+
+class SourceClaim(BaseModel, frozen=True):
+    """A statement of the ground truth.
+
+    Attributes:
+        confidence: 0–1, that the text says so: 1 for what was given or stands in structured data, 0.5 for a sentence.
+        source: who found it: "given", "rules", "structured" or "agent".
+    """
+
+    id: str
+    statement: str
+    chunk_id: str = ""
+    confidence: float = Field(default=0.5, ge=0, le=1)
+    source: Literal["given", "rules", "structured", "agent"] = "rules"
+
+
+class Page(BaseModel, frozen=True):
+    """A page: its text in passages, and what was found in it.
+
+    Attributes:
+        url: where it is: an address, or a path relative to the folder that it was read from.
+        language: an ISO 639-1 code; empty where that is not known.
+        metadata: what else the page says of itself: structured data, tags.
+    """
+
+    url: str
+    title: str = ""
+    domain: str = ""
+    text: str
+    language: str = ""
+    chunks: tuple[Chunk, ...] = ()
+    entities: tuple[Entity, ...] = ()
+    claims: tuple[SourceClaim, ...] = ()
+    metadata: Mapping[str, Any] = {}
+
+
+class GroundTruth(BaseModel, frozen=True):
+    """All pages, and what holds for them together.
+
+    Attributes:
+        domain: of the site, without "www."; empty where there is none.
+        brands: beside those of the pages' entities.
+        problems: what could not be read, a sentence each.
+    """
+
+    pages: tuple[Page, ...] = ()
+    domain: str = ""
+    brands: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+    @cached_property
+    def version(self) -> str:
+        """A hash of the contents: the same for the same pages, whatever their order."""
+        pages = sorted(f"{page.url}\0{page.text}" for page in self.pages)
+        return sha256("\0\0".join(pages).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+    @cached_property
+    def chunks(self) -> tuple[tuple[Chunk, Page], ...]:
+        """All passages, each with its page."""
+        return tuple((chunk, page) for page in self.pages for chunk in page.chunks)
+
+    @cached_property
+    def brand_names(self) -> tuple[str, ...]:
+        """All names and aliases of brands, without repetition."""
+        named = [
+            name
+            for page in self.pages
+            for entity in page.entities
+            if entity.kind in {"brand", "organisation", "product"}
+            for name in (entity.name, *entity.aliases)
+        ]
+        return tuple(dict.fromkeys([*self.brands, *named]))

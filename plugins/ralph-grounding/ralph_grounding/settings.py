@@ -1,0 +1,144 @@
+"""The plug-in's settings: the table `[plugins.grounding]`."""
+
+from typing import Literal, Self
+
+from pydantic import BaseModel, Field, SecretStr, model_validator
+
+__all__ = [
+    "AccuracySettings",
+    "AnswerSettings",
+    "AttributionSettings",
+    "BatchSettings",
+    "CompletenessSettings",
+    "GroundingSettings",
+    "ProviderSettings",
+    "TierSettings",
+    "WeightSettings",
+]
+
+
+class _Settings(BaseModel, frozen=True, extra="forbid"):
+    pass
+
+
+class AccuracySettings(_Settings):
+    """How the likeness of a response to the expected answer is found."""
+
+    chunking_strategy: Literal["none", "sentences", "paragraphs"] = Field(
+        default="paragraphs", description="What a response is cut into before it is compared."
+    )
+    aggregation: Literal["max", "mean"] = Field(
+        default="mean", description="What the pieces' likenesses become: the highest, or the mean weighted by length."
+    )
+
+
+class CompletenessSettings(_Settings):
+    """When an expected claim counts as found."""
+
+    similarity_threshold: float = Field(
+        default=0.75, ge=0, lt=1, description="A claim is found where its calibrated similarity is above this."
+    )
+    require_all_required: bool = Field(
+        default=False, description="The result does not pass where a required claim is missing; the score stays."
+    )
+
+
+class AttributionSettings(_Settings):
+    """What a mention of the source is worth."""
+
+    url_weight: float = Field(default=100, ge=0, le=100, description="A page's address is given.")
+    domain_weight: float = Field(default=75, ge=0, le=100, description="The domain is named.")
+    brand_weight: float = Field(default=50, ge=0, le=100, description="A brand is named.")
+    multi_mention_bonus: float = Field(default=10, ge=0, le=100, description="For each further mention.")
+    max_score: float = Field(default=100, gt=0, le=100, description="No score is above this.")
+
+
+class TierSettings(_Settings):
+    """The lowest score of each tier; below `fair` is poor."""
+
+    excellent: float = Field(default=85, ge=0, le=100)
+    good: float = Field(default=70, ge=0, le=100)
+    fair: float = Field(default=50, ge=0, le=100)
+
+    @model_validator(mode="after")
+    def _descend(self) -> Self:
+        if not self.excellent > self.good > self.fair:
+            raise ValueError(
+                f"the tiers must descend, and excellent={self.excellent:g}, good={self.good:g}, fair={self.fair:g} "
+                "do not: give each a lower score than the one before"
+            )
+        return self
+
+
+class WeightSettings(_Settings):
+    """What each metric counts in the combined score; one that was not measured counts nothing."""
+
+    accuracy: float = Field(default=0.4, ge=0, le=100)
+    completeness: float = Field(default=0.4, ge=0, le=100)
+    attribution: float = Field(default=0.2, ge=0, le=100)
+
+    @model_validator(mode="after")
+    def _weigh(self) -> Self:
+        if not self.accuracy + self.completeness + self.attribution > 0:
+            raise ValueError("all weights are zero, which leaves nothing to combine: give one metric a weight")
+        return self
+
+
+class ProviderSettings(_Settings):
+    """What finds out how alike two texts are."""
+
+    similarity: Literal["lexical", "local", "endpoint", "hybrid"] = Field(
+        default="lexical",
+        description="By words; by a model on this machine; by an OpenAI-compatible endpoint; by words and a model.",
+    )
+    embedding: Literal["local", "endpoint"] = Field(default="local", description="The model's side of `hybrid`.")
+    embedding_model: str = Field(
+        default="", description="A model's name at the endpoint, or its name or folder on this machine."
+    )
+    download: bool = Field(default=False, description="A local model that is not there may be downloaded.")
+    url: str = Field(default="", description="The endpoint's base URL, up to and with /v1.")
+    api_key: SecretStr = Field(default=SecretStr(""), description="The endpoint's key.")
+    timeout: float = Field(default=30, gt=0, le=3600, description="Of a call, in seconds.")
+    retries: int = Field(default=3, ge=0, le=10, description="After a call that failed and may be tried again.")
+
+
+class AnswerSettings(_Settings):
+    """Where responses are got from, if not from a file."""
+
+    url: str = Field(default="", description="An OpenAI-compatible endpoint's base URL, up to and with /v1.")
+    model: str = Field(default="", description="The model that is asked.")
+    api_key: SecretStr = Field(default=SecretStr(""), description="The endpoint's key.")
+    temperature: float = Field(default=0.7, ge=0, le=2)
+    max_tokens: int = Field(default=1024, ge=1, le=1_000_000)
+    timeout: float = Field(default=30, gt=0, le=3600, description="Of a call, in seconds.")
+    concurrency: int = Field(default=3, ge=1, le=64, description="Calls at a time.")
+    retries: int = Field(default=3, ge=0, le=10, description="After a call that failed and may be tried again.")
+
+
+class BatchSettings(_Settings):
+    """How a batch goes on."""
+
+    concurrency: int = Field(default=5, ge=1, le=64, description="Responses that are analysed at a time.")
+    retry_on_failure: bool = Field(default=True, description="An analysis that failed is tried again.")
+    max_retries: int = Field(default=2, ge=0, le=10, description="After the first try; beside a provider's own.")
+    continue_on_error: bool = Field(default=True, description="One failure does not stop the batch.")
+
+
+class GroundingSettings(_Settings):
+    """The table `[plugins.grounding]`."""
+
+    accuracy: AccuracySettings = AccuracySettings()
+    completeness: CompletenessSettings = CompletenessSettings()
+    attribution: AttributionSettings = AttributionSettings()
+    tiers: TierSettings = TierSettings()
+    weights: WeightSettings = WeightSettings()
+    providers: ProviderSettings = ProviderSettings()
+    answers: AnswerSettings = AnswerSettings()
+    batch: BatchSettings = BatchSettings()
+    max_response: int = Field(
+        default=100_000, ge=100, le=10_000_000, description="Characters of a response that are looked at."
+    )
+    store: str | None = Field(
+        default=None,
+        description="Where analyses are kept: a URL of SQLite or PostgreSQL; unset: the user's state folder.",
+    )
