@@ -44,25 +44,21 @@ _Unit = Field(ge=0, le=1)
 _Score = Field(ge=0, le=100)
 
 
-class _Part(BaseModel, frozen=True):
-    pass
-
-
-class TextPosition(_Part):
+class TextPosition(BaseModel, frozen=True):
     """A stretch of the response: 0 ≤ `start` ≤ `end` ≤ its length."""
 
     start: int = Field(ge=0)
     end: int = Field(ge=0)
 
 
-class Segment(_Part):
+class Segment(BaseModel, frozen=True):
     """A piece of the response."""
 
     text: str
     position: TextPosition
 
 
-class ChunkMatch(_Part):
+class ChunkMatch(BaseModel, frozen=True):
     """A piece of the response, and the chunk of the ground truth that is most like it.
 
     Attributes:
@@ -77,7 +73,7 @@ class ChunkMatch(_Part):
     raw: float = _Unit
 
 
-class AccuracyResult(_Part):
+class AccuracyResult(BaseModel, frozen=True):
     """How alike the response is to the expected answer.
 
     Attributes:
@@ -97,7 +93,7 @@ class AccuracyResult(_Part):
     fallback: bool = False
 
 
-class Conflict(_Part):
+class Conflict(BaseModel, frozen=True):
     """One thing in which a statement goes against a claim: it may be wrong, or be about something else.
 
     Attributes:
@@ -110,7 +106,7 @@ class Conflict(_Part):
     position: TextPosition
 
 
-class ClaimMatch(_Part):
+class ClaimMatch(BaseModel, frozen=True):
     """A claim that was found, and the words of the response that make it."""
 
     claim: ExpectedClaim
@@ -120,7 +116,7 @@ class ClaimMatch(_Part):
     position: TextPosition
 
 
-class ClaimJudgement(_Part):
+class ClaimJudgement(BaseModel, frozen=True):
     """What became of one claim, found or not.
 
     Attributes:
@@ -139,7 +135,7 @@ class ClaimJudgement(_Part):
     conflicts: tuple[Conflict, ...] = ()
 
 
-class CompletenessResult(_Part):
+class CompletenessResult(BaseModel, frozen=True):
     """Which of the expected claims the response makes.
 
     Attributes:
@@ -162,7 +158,7 @@ class CompletenessResult(_Part):
     fallback: bool = False
 
 
-class AttributionMention(_Part):
+class AttributionMention(BaseModel, frozen=True):
     """A place where the response names its source.
 
     Attributes:
@@ -179,7 +175,7 @@ class AttributionMention(_Part):
     implies: tuple[Literal["domain", "brand"], ...] = ()
 
 
-class AttributionResult(_Part):
+class AttributionResult(BaseModel, frozen=True):
     """Whether the response credits its source.
 
     Attributes:
@@ -194,7 +190,7 @@ class AttributionResult(_Part):
     has_brand_mention: bool = False
 
 
-class ClaimEvidence(_Part):
+class ClaimEvidence(BaseModel, frozen=True):
     """A claim that was found, for people. `confidence` is the calibrated similarity."""
 
     claim: str
@@ -202,14 +198,14 @@ class ClaimEvidence(_Part):
     confidence: float = _Unit
 
 
-class MissingClaim(_Part):
+class MissingClaim(BaseModel, frozen=True):
     """A claim that was not found."""
 
     claim: str
     importance: Importance
 
 
-class Contradiction(_Part):
+class Contradiction(BaseModel, frozen=True):
     """A statement of the response that may go against a claim, or against the ground truth.
 
     Attributes:
@@ -223,7 +219,7 @@ class Contradiction(_Part):
     source: str = ""
 
 
-class ClaimFeedback(_Part):
+class ClaimFeedback(BaseModel, frozen=True):
     """The claims, as a check-list.
 
     Attributes:
@@ -237,7 +233,7 @@ class ClaimFeedback(_Part):
     not_in_ground_truth: tuple[Segment, ...] = ()
 
 
-class GroundTruthSource(_Part):
+class GroundTruthSource(BaseModel, frozen=True):
     """Where in the ground truth it stands."""
 
     chunk_id: str
@@ -245,7 +241,7 @@ class GroundTruthSource(_Part):
     matched_text: str
 
 
-class Highlight(_Part):
+class Highlight(BaseModel, frozen=True):
     """A piece of the response that the ground truth bears out."""
 
     response_range: TextPosition
@@ -254,7 +250,7 @@ class Highlight(_Part):
     similarity: float = _Unit
 
 
-class HighlightFeedback(_Part):
+class HighlightFeedback(BaseModel, frozen=True):
     """What of the response is borne out. Highlights and unmatched segments together cover it exactly once.
 
     Attributes:
@@ -266,7 +262,7 @@ class HighlightFeedback(_Part):
     unmatched_segments: tuple[Segment, ...] = ()
 
 
-class Scores(_Part):
+class Scores(BaseModel, frozen=True):
     """The three scores. One is None where there was nothing to hold the response against.
 
     Attributes:
@@ -279,14 +275,14 @@ class Scores(_Part):
     combined: float | None = Field(default=None, ge=0, le=100)
 
 
-class Feedback(_Part):
+class Feedback(BaseModel, frozen=True):
     """What people are told."""
 
     claims: ClaimFeedback = ClaimFeedback()
     highlights: HighlightFeedback = HighlightFeedback(coverage_percent=0)
 
 
-class AnalysisResult(_Part):
+class AnalysisResult(BaseModel, frozen=True):
     """The whole analysis of one response, with all that is needed to make it again.
 
     Attributes:

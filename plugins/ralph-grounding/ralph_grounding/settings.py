@@ -17,11 +17,7 @@ __all__ = [
 ]
 
 
-class _Settings(BaseModel, frozen=True, extra="forbid"):
-    pass
-
-
-class AccuracySettings(_Settings):
+class AccuracySettings(BaseModel, frozen=True, extra="forbid"):
     """How the likeness of a response to the expected answer is found."""
 
     chunking_strategy: Literal["none", "sentences", "paragraphs"] = Field(
@@ -32,7 +28,7 @@ class AccuracySettings(_Settings):
     )
 
 
-class CompletenessSettings(_Settings):
+class CompletenessSettings(BaseModel, frozen=True, extra="forbid"):
     """When an expected claim counts as found."""
 
     similarity_threshold: float = Field(
@@ -43,7 +39,7 @@ class CompletenessSettings(_Settings):
     )
 
 
-class AttributionSettings(_Settings):
+class AttributionSettings(BaseModel, frozen=True, extra="forbid"):
     """What a mention of the source is worth."""
 
     url_weight: float = Field(default=100, ge=0, le=100, description="A page's address is given.")
@@ -53,7 +49,7 @@ class AttributionSettings(_Settings):
     max_score: float = Field(default=100, gt=0, le=100, description="No score is above this.")
 
 
-class TierSettings(_Settings):
+class TierSettings(BaseModel, frozen=True, extra="forbid"):
     """The lowest score of each tier; below `fair` is poor."""
 
     excellent: float = Field(default=85, ge=0, le=100)
@@ -70,7 +66,7 @@ class TierSettings(_Settings):
         return self
 
 
-class WeightSettings(_Settings):
+class WeightSettings(BaseModel, frozen=True, extra="forbid"):
     """What each metric counts in the combined score; one that was not measured counts nothing."""
 
     accuracy: float = Field(default=0.4, ge=0, le=100)
@@ -84,7 +80,7 @@ class WeightSettings(_Settings):
         return self
 
 
-class ProviderSettings(_Settings):
+class ProviderSettings(BaseModel, frozen=True, extra="forbid"):
     """What finds out how alike two texts are."""
 
     similarity: Literal["lexical", "local", "endpoint", "hybrid"] = Field(
@@ -102,7 +98,7 @@ class ProviderSettings(_Settings):
     retries: int = Field(default=3, ge=0, le=10, description="After a call that failed and may be tried again.")
 
 
-class AnswerSettings(_Settings):
+class AnswerSettings(BaseModel, frozen=True, extra="forbid"):
     """Where responses are got from, if not from a file."""
 
     url: str = Field(default="", description="An OpenAI-compatible endpoint's base URL, up to and with /v1.")
@@ -115,7 +111,7 @@ class AnswerSettings(_Settings):
     retries: int = Field(default=3, ge=0, le=10, description="After a call that failed and may be tried again.")
 
 
-class BatchSettings(_Settings):
+class BatchSettings(BaseModel, frozen=True, extra="forbid"):
     """How a batch goes on."""
 
     concurrency: int = Field(default=5, ge=1, le=64, description="Responses that are analysed at a time.")
@@ -124,7 +120,7 @@ class BatchSettings(_Settings):
     continue_on_error: bool = Field(default=True, description="One failure does not stop the batch.")
 
 
-class GroundingSettings(_Settings):
+class GroundingSettings(BaseModel, frozen=True, extra="forbid"):
     """The table `[plugins.grounding]`."""
 
     accuracy: AccuracySettings = AccuracySettings()

@@ -1,7 +1,7 @@
 """What a similarity provider is: something that says how alike two texts are, on a scale of its own and on ours."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from ralph_grounding.result import Conflict
 
@@ -40,9 +40,9 @@ class Support(NamedTuple):
 
 
 class Nearest(NamedTuple):
-    """The passage that a segment is most like: its index, or -1 where it is like none."""
+    """The passage that a segment is most like: its place in the list, or -1 where it is like none."""
 
-    index: int
+    passage: int
     similarity: Similarity
 
 
@@ -62,7 +62,7 @@ class SimilarityProvider:
 
     name: str = ""
 
-    async def __aenter__(self) -> "SimilarityProvider":
+    async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
