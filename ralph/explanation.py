@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from ralph.analysis.result import CONFIDENCE_WEIGHTS, Analysis, Evidence
 from ralph.breaker import BreakerState
-from ralph.decision import Considered
+from ralph.decision import Considered, Decision
 from ralph.status import StatusMalformed, StatusReport
 from ralph.stops import Situation, consider
 from ralph.strategies import STRENGTH, Case, Claim
@@ -60,11 +60,12 @@ class Stage(BaseModel, frozen=True):
     lines: tuple[Line, ...] = ()
 
 
-def explain(situation: Situation, strategy: str) -> tuple[Stage, ...]:
+def explain(situation: Situation, strategy: str, made: Decision | None = None) -> tuple[Stage, ...]:
     """The chain of one iteration, from the signals to the decision.
 
     Args:
         strategy: the exit strategy's name.
+        made: the decision as it was made, which may have known more of the plan than a record keeps.
     """
     case, claim = situation.case, situation.claim
     analysis = case.analysis
@@ -79,7 +80,7 @@ def explain(situation: Situation, strategy: str) -> tuple[Stage, ...]:
         _claim(case, strategy, claim),
         _verification(claim, situation.verification),
         _breaker(situation.breaker),
-        _decision(consider(situation)),
+        _decision(consider(situation), made),
     )
 
 
@@ -229,14 +230,16 @@ def _breaker(breaker: BreakerState) -> Stage:
     return Stage(name="breaker", conclusion=state, lines=tuple(lines))
 
 
-def _decision(considered: Sequence[Considered]) -> Stage:
+def _decision(considered: Sequence[Considered], made: Decision | None) -> Stage:
     """The rules in order: those that did not apply, and the one that did."""
     lines: list[Line] = []
     conclusion = ""
     for rule in considered:
-        applies = rule.decision is not None
-        lines.append(Line(text=f"{rule.rule}: {rule.why}", mark="for" if applies else "told"))
-        if rule.decision is not None:
-            conclusion = f"{rule.decision.kind}: {rule.decision.reason}"
-            break
+        if rule.decision is None:
+            lines.append(Line(text=f"{rule.rule}: {rule.why}"))
+            continue
+        why = made.reason if made is not None and made.kind == rule.decision.kind else rule.why
+        lines.append(Line(text=f"{rule.rule}: {why}", mark="for"))
+        conclusion = f"{rule.decision.kind}: {why}"
+        break
     return Stage(name="decision", conclusion=conclusion, lines=tuple(lines))

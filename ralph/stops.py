@@ -40,7 +40,7 @@ from ralph.decision import (
 from ralph.feedback import failure_text, feedback
 from ralph.limits import LimitReached
 from ralph.output import Failed, Interrupted, TimedOut
-from ralph.strategies import Case, Claim
+from ralph.strategies import Case, Claim, open_boxes, waiting
 from ralph.tally import Tally
 from ralph.verification import Verdict, Verification
 
@@ -119,7 +119,7 @@ def _completed(situation: Situation) -> Complete | None:
     if claim is None or _is_refuted(verification) or _doubted(situation) or _unverified(situation):
         return None
     return Complete(
-        reason=f"{claim.reason}{_backing(verification)}",
+        reason=f"{claim.reason}{_backing(verification)}{_left(situation.case, claim)}",
         verified=verification is not None and verification.passed,
         still_open=claim.doubts,
         evidence=claim.evidence,
@@ -134,6 +134,12 @@ def _backing(verification: Verification | None) -> str:
         return f"; verified by {_named(verification.verdicts)}"
     unknown = ((_named([verdict]), " ".join(verdict.output[:_SAID].split())) for verdict in verification.undecided)
     return "".join(f"; not verified by {name}: {why}" for name, why in unknown)
+
+
+def _left(case: Case, claim: Claim) -> str:
+    """What is open in the plan, for a strategy that does not ask for it."""
+    left = case.plan.still_open if case.plan is not None and not claim.doubts else ()
+    return f"; yet {open_boxes(left)}" if left else ""
 
 
 def _named(verdicts: Iterable[Verdict]) -> str:
@@ -152,7 +158,7 @@ def _why_incomplete(situation: Situation) -> str:
         return f"its verification was cut short: {verification.cut_short}"
     if verification is not None and verification.undecided:
         return f"{_named(verification.undecided)} could not find out whether it holds"
-    return f"the claim waits for its confirmation: {'; '.join(claim.doubts)}"
+    return f"the claim {waiting(claim)}"
 
 
 def _is_refuted(verification: Verification | None) -> bool:
@@ -257,12 +263,17 @@ def _limit(situation: Situation) -> Halt | None:
     held = held_by(situation.limit) if situation.limit else None
     if not isinstance(held, Halt):
         return None
-    return held.model_copy(update={"reason": f"{held.reason}{_refutation(situation.verification)}"})
+    return held.model_copy(update={"reason": f"{held.reason}{_in_vain(situation)}"})
 
 
-def _refutation(verification: Verification | None) -> str:
-    """What speaks against the claim: each verifier with its last words, where programs say what failed."""
-    verdicts = verification.refuted if verification is not None else ()
+def _in_vain(situation: Situation) -> str:
+    """What became of the claim in an iteration that another rule ends: each refuting verifier with its last words,
+    where programs say what failed; or what speaks against it.
+    """
+    claim = situation.claim
+    verdicts = situation.verification.refuted if situation.verification is not None else ()
+    if not verdicts and claim is not None and _doubted(situation):
+        return f"; the claim of completion {waiting(claim)}"
     last = ((verdict, " ".join(verdict.output.strip().rpartition("\n")[2].split())[:_SAID]) for verdict in verdicts)
     told = (f"{_named([verdict])}{f' ({words})' if words else ''}" for verdict, words in last)
     return f"; the claim of completion was refuted by {', '.join(told)}" if verdicts else ""
@@ -277,7 +288,7 @@ def _breaker(situation: Situation) -> Halt | Pause | None:
     if breaker.state != "open":
         return None
     if situation.breaker_ends_run or until is None:
-        return Halt(stop_reason="circuit_open", reason=breaker.reason)
+        return Halt(stop_reason="circuit_open", reason=f"{breaker.reason}{_in_vain(situation)}")
     return Pause(until=until, reason=f"circuit open: {breaker.reason}", then=_go_on(situation))
 
 
@@ -290,7 +301,7 @@ def _saturated(situation: Situation) -> Halt | None:
     count = situation.tally.test_only
     if count < situation.settings.test_saturation:
         return None
-    reason = f"{count} iterations in a row only ran tests"
+    reason = f"{count} iterations in a row only ran tests{_in_vain(situation)}"
     return Halt(stop_reason="test_saturation", reason=reason, evidence=_pieces(situation.case, "test_"))
 
 
@@ -302,7 +313,7 @@ def _stuck_again(situation: Situation) -> Halt | None:
     why = _circles(situation.case)
     if not why or not situation.tally.pivoted or _only_watches(situation.case):
         return None
-    reason = f"stuck again after a change of approach: {why}"
+    reason = f"stuck again after a change of approach: {why}{_in_vain(situation)}"
     return Halt(stop_reason="stuck", reason=reason, evidence=situation.case.analysis.stuck.evidence)
 
 
@@ -348,8 +359,8 @@ def _go_on(situation: Situation) -> Continue:
         reason = "a claim of completion was refuted"
     elif claim is not None and _unverified(situation):
         reason = "a claim of completion waits for its verification"
-    elif doubted:
-        reason = "a claim of completion waits for its confirmation"
+    elif claim is not None and doubted:
+        reason = f"a claim of completion {waiting(claim)}"
     else:
         reason = _why_on(case)
     return Continue(
@@ -381,9 +392,12 @@ def _why_unclaimed(case: Case) -> str:
     if case.analysis.state != "done":
         return "nothing says that the task is done"
     if case.exit_signal:
-        return "the agent says that the task is done, which the exit strategy takes for no claim"
-    strength = f"strength {case.analysis.completion.confidence:g} of 100"
-    return f"the words say that the task is done ({strength}), which the exit strategy takes for no claim"
+        said = "the agent says that the task is done"
+    else:
+        said = f"the words say that the task is done (strength {case.analysis.completion.confidence:g} of 100)"
+    if case.plan is not None and case.plan.still_open:
+        return f"{said}, but {open_boxes(case.plan.still_open)}"
+    return f"{said}, which the exit strategy takes for no claim"
 
 
 def _circles(case: Case) -> str:

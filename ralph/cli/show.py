@@ -69,7 +69,7 @@ def _chain(run: "RunRecord", found: "list[IterationRecord]") -> "tuple[Stage, ..
 
     judging, *_ = judgings(what_if(()), run)
     before = found[-2].tally if len(found) > 1 else Tally()
-    return explain(revisit(judging.rules, before, found[-1]), judging.strategy.name)
+    return explain(revisit(judging.rules, before, found[-1]), judging.strategy.name, found[-1].decision)
 
 
 async def _load(name: str, number: int, store: str | None) -> "tuple[RunRecord, list[IterationRecord]]":

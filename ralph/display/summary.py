@@ -56,6 +56,8 @@ def told(
     if end.stop_reason == "completed" and not end.verified:
         said.append(("", "nothing but the agent's word stands behind it; with --verify CMD a program decides"))
     said += [("despite", one_line(item)) for item in end.still_open[:_EVIDENCE]]
+    if len(end.still_open) > _EVIDENCE:
+        said.append(("", f"and {len(end.still_open) - _EVIDENCE} more"))
     if step := next_step(end.stop_reason, outcome, detail=end.detail, endpoint=endpoint):
         said.append(("next", step))
     by = ", ".join(f"{name} {count}" for name, count in sorted(end.executors.items()))
