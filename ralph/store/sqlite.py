@@ -4,6 +4,7 @@ import os
 import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic, sleep
 from typing import ClassVar
 
 from sqlalchemy import URL, Connection, NullPool, create_engine
@@ -22,6 +23,9 @@ PATIENCE = 1.0
 """The same for what comes of a run, which is tried again for as long as it takes: somebody's look at the file or a
 backup of it must not end a night's work, and a person who wants the run to end must not wait for it either.
 """
+
+_BETWEEN_TRIES = 0.005
+"""Seconds."""
 
 _FAULTS_SHOWN = 5
 
@@ -95,7 +99,21 @@ class SqliteFile(Database):
         return connection
 
     def prepare(self, connection: Connection) -> None:
-        connection.exec_driver_sql("PRAGMA journal_mode = WAL")
+        """Puts a new file into write-ahead mode; one that is in it stays as it is.
+
+        SQLite does not wait for other processes with that step, such as those that take it at the same moment. So it
+        is tried again until `BUSY_TIMEOUT` has passed; the last try may still wait as long for those that read.
+        """
+        end = monotonic() + BUSY_TIMEOUT
+        while True:
+            try:
+                connection.exec_driver_sql("PRAGMA journal_mode = WAL")
+            except DBAPIError as error:
+                if not self.is_busy(error) or monotonic() > end:
+                    raise
+                sleep(_BETWEEN_TRIES)
+            else:
+                return
 
     def begin(self, cursor: DBAPICursor) -> None:
         """Takes the write lock at once, so that a transaction that has begun cannot find itself locked out."""

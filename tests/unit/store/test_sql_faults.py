@@ -59,6 +59,26 @@ async def test_a_store_that_another_process_keeps_locked(path, monkeypatch):
         assert await store.last_seq("run-1") == 1
 
 
+async def test_opening_a_new_store_waits_for_whoever_is_at_work_on_the_file(path):
+    with raw(path) as other:
+        other.execute("BEGIN IMMEDIATE")
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(fill, path)
+            await anyio.sleep(0.2)
+            other.execute("ROLLBACK")
+    async with open_store(str(path)) as store:
+        assert await store.run("run-1") == sample_run()
+
+
+async def test_opening_a_new_store_does_not_wait_for_ever(path, monkeypatch):
+    monkeypatch.setattr(sqlite, "BUSY_TIMEOUT", 0.05)
+    with raw(path) as other:
+        other.execute("BEGIN IMMEDIATE")
+        assert "another process" in await refusal(path)
+        other.execute("ROLLBACK")
+    await fill(path)
+
+
 async def test_a_run_waits_longer_for_another_process_than_its_beginning(path, monkeypatch):
     monkeypatch.setattr(sqlite, "BUSY_TIMEOUT", 0.05)
     async with open_store(str(path)) as store, anyio.create_task_group() as tasks:

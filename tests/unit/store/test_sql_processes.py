@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -123,6 +124,54 @@ async def test_nothing_is_lost_on_a_server_when_its_client_is_killed(postgres_ur
         assert iterations == done
         assert numbers == list(range(1, done + 1))
         assert events == dict.fromkeys(numbers, 50)
+
+
+OPENER = """
+import sys, time, anyio
+from ralph.errors import StoreError
+from ralph.store import open_store
+
+FOLDER, NAME, STORES = sys.argv[1], sys.argv[2], int(sys.argv[3])
+
+async def main():
+    async with open_store(f"{FOLDER}/of-{NAME}-alone.db"):
+        print("ready", flush=True)
+    start = float(sys.stdin.readline())
+    for number in range(STORES):
+        while time.time() < start + number / 20:
+            pass
+        try:
+            async with open_store(f"{FOLDER}/{number}.db"):
+                pass
+        except StoreError as error:
+            print(error, flush=True)
+
+anyio.run(main)
+"""
+
+
+def opener(folder, name, stores):
+    words = (sys.executable, "-c", OPENER, str(folder), name, str(stores))
+    return subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+@pytest.mark.timeout(120)
+async def test_processes_that_open_a_new_store_at_the_same_moment_all_get_it(tmp_path):
+    stores = 40
+    openers = [opener(tmp_path, name, stores) for name in "abcd"]
+    for each in openers:
+        assert each.stdout
+        assert each.stdout.readline() == "ready\n"
+    start = time.time() + 0.1
+    for each in openers:
+        assert each.stdin
+        each.stdin.write(f"{start}\n")
+        each.stdin.flush()
+    assert [each.communicate()[0] for each in openers] == [""] * len(openers)
+    assert [each.returncode for each in openers] == [0] * len(openers)
+    for number in range(stores):
+        async with open_store(str(tmp_path / f"{number}.db")) as store:
+            assert await store.check() == (0, ())
 
 
 @pytest.mark.timeout(120)
