@@ -4,6 +4,7 @@ import json
 import sqlite3
 from contextlib import closing
 
+import anyio
 import pytest
 
 from ralph.control import Request
@@ -95,6 +96,21 @@ async def test_everything_is_there_and_the_run_goes_on(path):
         assert await store.ask("old", Request(at=START, kind="pause")) == 1
         iterations = [it async for it in store.iterations("old")]
         assert await store.state(run) == RunState.of(run, iterations), "with one trace after three without"
+
+
+async def test_of_those_that_open_it_at_once_one_takes_it_along(path):
+    seen: list[int] = []
+
+    async def look():
+        async with open_store(str(path)) as store:
+            seen.append(await store.last_iteration("old"))
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(8):
+            tasks.start_soon(look)
+    assert seen == [3] * 8
+    async with open_store(str(path)) as store:
+        assert await store.check() == (1, ())
 
 
 async def test_it_is_like_a_new_one_afterwards(path, tmp_path):
