@@ -97,11 +97,11 @@ def shown_table(table: Mapping[str, Any], own: "BaseModel | None") -> dict[str, 
 
 
 def secrets_in(value: object) -> Iterator[str]:
-    """The secrets in a plug-in's own settings."""
+    """The secrets in a plug-in's own settings, those that are set."""
     from pydantic import BaseModel, SecretStr
 
     if isinstance(value, SecretStr):
-        yield value.get_secret_value()
+        yield from filter(None, [value.get_secret_value()])
     elif isinstance(value, BaseModel):
         for name in type(value).model_fields:
             yield from secrets_in(getattr(value, name))
