@@ -1,6 +1,7 @@
 """Who observes a run, and who may veto: told and asked one after another, and none of them can break the run.
 
-A hook that raises, or takes longer than ten seconds, is logged, counted and skipped. One that took too long is told
+A hook that raises, or takes longer than ten seconds, is counted and skipped, and logged: what one raises, with its
+traceback, only the first time, for an observer that fails once fails at every event. One that took too long is told
 nothing more of that iteration, so that a hanging one delays it by its limit and no more; after three such iterations it
 is told nothing any more. For a veto the same holds: who fails to answer in time has none.
 """
@@ -39,6 +40,7 @@ class Audience:
         complain: told, once for each hook and what was wrong with it, that one was skipped.
 
     Attributes:
+        complaints: what was told of hooks that were skipped.
         failures: how many times each hook raised, took too long or gave nonsense, by its class and method.
         vetoes: how many each hook has cast, by its class.
     """
@@ -48,7 +50,8 @@ class Audience:
         self._complain = complain
         self._hanging: dict[int, int] = {}
         self._slow: Counter[int] = Counter()
-        self._said: set[str] = set()
+        self._raised: set[int] = set()
+        self.complaints: list[str] = []
         self.failures: Counter[str] = Counter()
         self.vetoes: Counter[str] = Counter()
 
@@ -101,7 +104,9 @@ class Audience:
             with scope:
                 answer = await method(about)
         except (Exception, SystemExit) as error:
-            _logger.exception("the hook %s of %s failed; the run goes on", name, type(hooks).__name__)
+            if id(hooks) not in self._raised:
+                self._raised.add(id(hooks))
+                _logger.exception("the hook %s of %s failed; the run goes on", name, type(hooks).__name__)
             self._failed(hooks, name, f"failed ({type(error).__name__})")
         if scope.cancelled_caught:
             self._hung(hooks, name, iteration)
@@ -116,14 +121,16 @@ class Audience:
         if self._slow[id(hooks)] == _CHANCES:
             self._hooks = [each for each in self._hooks if each is not hooks]
             _logger.warning("%s is too slow: it is told nothing any more", type(hooks).__name__)
-            self._complain(f"The observer {type(hooks).__name__} is too slow: it is told nothing any more.")
+            told = f"The observer {type(hooks).__name__} is too slow: it is told nothing any more."
+            self.complaints.append(told)
+            self._complain(told)
 
     def _failed(self, hooks: Hooks, name: str, what: str) -> None:
         hook = f"{type(hooks).__name__}.{name}"
         self.failures[hook] += 1
         told = f"The hook {hook} {what}; the run goes on without it."
-        if told not in self._said:
-            self._said.add(told)
+        if told not in self.complaints:
+            self.complaints.append(told)
             self._complain(told)
 
 

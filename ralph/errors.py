@@ -222,6 +222,16 @@ class RecordError(RalphError):
     """A stored record cannot be read back."""
 
 
+def in_words(error: BaseException) -> str:
+    """What was raised, for people and without a full stop: Ralph's own sentence, or the class with what it says."""
+    try:
+        said = str(error).rstrip(".")
+    except Exception:  # noqa: BLE001 - even that may fail in foreign code
+        said = ""
+    name = type(error).__name__
+    return (said if isinstance(error, RalphError) else f"{name}: {said}") if said else name
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """The remedy for a name that is not known: the nearest one, or the list of all."""
     names = sorted(known)

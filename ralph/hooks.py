@@ -8,7 +8,7 @@ Whoever makes a hook owns it: it is neither entered nor closed by the run, may s
 run is over by `on_run_finished`. It is called in the event loop of the run, one call at a time, and the run waits for
 it; so long work belongs into a task of one's own.
 
-A hook that raises, or takes more than ten seconds, is logged, counted and skipped, and the run's events say so once.
+A hook that raises, or takes more than ten seconds, is counted and skipped; the log and the run's events say so once.
 One that took too long is told nothing more of that iteration, and after three such iterations nothing at all. A veto
 that does not come in time, or that is no `Veto`, is none.
 """

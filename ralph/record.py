@@ -127,6 +127,7 @@ class RunRecord(BaseModel, frozen=True):
         state: "running" also of a run that crashed; `owner` tells which process had it, `pid` its number alone.
         fingerprint, plan: of workspace and plan before the first iteration.
         checkpoint: the commit that holds the workspace of that time; None where none was made.
+        problems: what was told of plug-ins and observers that failed, and were left out; at most twenty.
         breaker: as a person has reset it after iteration `reset_after`; None where nobody has.
         interrupted: the iteration that a crash cut off; it is done again.
         limits_set: by the name of a limit, the last request to extend it that its present value has in it already.
@@ -151,6 +152,7 @@ class RunRecord(BaseModel, frozen=True):
     fingerprint: str | None = None
     checkpoint: str | None = None
     plan: TaskPlan | None = None
+    problems: tuple[str, ...] = ()
     breaker: BreakerState | None = None
     reset_after: NonNegativeInt = 0
     interrupted: NonNegativeInt = 0

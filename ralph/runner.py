@@ -54,6 +54,9 @@ from ralph.workspace.base import NoWorkspace, Workspace
 
 __all__ = ["Runner", "new_run_id"]
 
+_PROBLEMS = 20
+"""Of plug-ins and observers, that are kept with a run."""
+
 
 class Runner:
     """Runs an executor in a loop. Used in `async with`; it then owns executor, store and workspace.
@@ -339,8 +342,8 @@ class Runner:
         return self._stops[-1]
 
     async def _loop(self, run: ActiveRun) -> RunRecord:
-        self._tell_problems(run)
         try:
+            await self._tell_problems(run)
             while not run.stop.reason and (run.state.ended is None or await prolonged(self._parts, run)):
                 match held(self._parts, run):
                     case Halt() as end:
@@ -352,7 +355,7 @@ class Runner:
                             await self._start_executor()  # which may fetch a program, for minutes
                         if not run.stop.reason and not await self._vetoed(run):
                             await self.iterate(run.id)
-                        self._tell_problems(run)
+                        await self._tell_problems(run)
             end = run.state.ended or Halt(stop_reason="cancelled", reason=run.stop.reason)
         except anyio.get_cancelled_exc_class():
             run.journal.hurry()
@@ -367,13 +370,18 @@ class Runner:
             raise
         return await self._finish(run, end)
 
-    def _tell_problems(self, run: ActiveRun) -> None:
-        """Notes what is wrong with plug-ins as events of the run, each once."""
-        for problem in self._plugged.problems:
-            if problem not in self._told:
-                self._told.add(problem)
-                text = self._parts.redactor(f"{problem} The run goes on without it.")
-                run.journal.note(Diagnosed(**run.stamp(self._parts.clock.now()), text=text))
+    async def _tell_problems(self, run: ActiveRun) -> None:
+        """Tells what is wrong with plug-ins as events of the run, each once, and keeps it with what observers did."""
+        new = [problem for problem in self._plugged.problems if problem not in self._told]
+        self._told.update(new)
+        texts = [self._parts.redactor(f"{problem} The run goes on without it.") for problem in new]
+        for text in texts:
+            run.journal.note(Diagnosed(**run.stamp(self._parts.clock.now()), text=text))
+        known = run.record.problems
+        problems = dict.fromkeys((*known, *texts, *run.journal.audience.complaints))
+        if (kept := tuple(problems)[:_PROBLEMS]) != known:
+            run.record = run.record.model_copy(update={"problems": kept})
+            await run.journal.commit(run=run.record)
 
     async def _vetoed(self, run: ActiveRun) -> bool:
         """Whether a hook vetoes the next iteration, which ends the run."""

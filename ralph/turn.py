@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from ralph import events
-from ralph.errors import ExecutorUnavailableError
+from ralph.errors import ExecutorUnavailableError, in_words
 from ralph.events import Event
 from ralph.executors.base import (
     Diagnosed,
@@ -59,7 +59,7 @@ async def execute(executor: Executor, prompt: Prompt, turn: Turn, redactor: Reda
         output = transcript.finish(Failed(failure="unavailable", message=str(error)))
     except Exception as error:
         _logger.exception("the executor %s raised; its turn counts as crashed", executor.name)
-        message = redactor(f"{type(error).__name__}: {error}")[:500]
+        message = redactor(in_words(error))[:500]
         output = transcript.finish(Failed(failure="crashed", message=message))
     if output.text and not transcript.messages:
         transcript.message(output.text)

@@ -34,6 +34,7 @@ from ralph.analysis.stuck import REPEATS, WINDOW, stuck
 from ralph.analysis.summary import work_summary
 from ralph.analysis.text import read
 from ralph.analysis.vocabulary import vocabulary
+from ralph.errors import in_words
 from ralph.output import Output
 from ralph.plan import TaskPlan, parse_plan
 from ralph.status import Status, StatusField, StatusMalformed, StatusMissing, StatusReport, parse_status
@@ -235,7 +236,7 @@ def _guarded(detector: Detector, reply: Reply) -> Iterator[str]:
     try:
         kept, odd = _sound(detector(reply), len(reply.reading.text))
     except (Exception, SystemExit) as error:  # noqa: BLE001 - anything may come from foreign code
-        yield storable(f"The detector {_named(detector)} failed: {type(error).__name__}: {error}"[:_TOLD])
+        yield storable(f"The detector {_named(detector)} failed: {in_words(error)}"[:_TOLD])
         return
     reply.signals.add(kept)
     for what in odd:

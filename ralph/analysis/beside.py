@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from ralph.analysis.result import Analysis, AnalysisContext, Analyzer, Further
+from ralph.errors import in_words
 from ralph.output import Output
 from ralph.status import Status
 from ralph.status.fields import storable
@@ -41,8 +42,7 @@ class SeveralAnalyzers:
             try:
                 found[name] = _kept(analyzer.analyze(output, status, context))
             except (Exception, SystemExit) as error:  # noqa: BLE001 - anything may come from foreign code
-                said = storable(f"{type(error).__name__}: {error}"[:_TOLD])
-                warnings.append(f"The analyzer {name} failed: {said}.")
+                warnings.append(f"The analyzer {name} failed: {storable(in_words(error)[:_TOLD])}.")
         return analysis.model_copy(update={"further": found, "warnings": (*analysis.warnings, *warnings)})
 
 

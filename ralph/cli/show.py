@@ -25,6 +25,7 @@ Number = Annotated[
 Why = Annotated[bool, typer.Option("--why", help="With --iteration: the whole chain from the signals to the decision.")]
 
 _MOST_EVIDENCE = 4
+_MOST_PROBLEMS = 5
 
 
 @app.command()
@@ -127,7 +128,22 @@ async def _print_run(
         _print_short(out, last)
         if last.verification:
             verifiers = [verdict.verifier for verdict in last.verification.verdicts]
+    _print_problems(out, run)
     _print_end(out, run, last, verifiers, resume)
+
+
+def _print_problems(out: "Console", run: "RunRecord") -> None:
+    """What was told of plug-ins and observers that failed."""
+    from rich.text import Text
+
+    from ralph.display.terminal import one_line
+
+    if run.problems:
+        out.print()
+    for problem in run.problems[:_MOST_PROBLEMS]:
+        out.print(Text(f"  problem     {one_line(problem, 400)}", style="yellow"))
+    if (more := len(run.problems) - _MOST_PROBLEMS) > 0:
+        out.print(Text(f"              and {more} more: `ralph show --json {run.id}`", style="yellow"))
 
 
 def _print_end(

@@ -7,6 +7,7 @@ from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ralph.errors import in_words
 from ralph.plugins.markers import API_VERSION
 from ralph.printable import printable
 
@@ -87,9 +88,4 @@ def failure(error: BaseException) -> str:
     """What went wrong in foreign code, in one line without secrets and without a full stop."""
     from ralph.redact import Redactor
 
-    try:
-        said = str(error)
-    except Exception:  # noqa: BLE001 - even that may fail
-        said = ""
-    text = " ".join(Redactor()(said[: 4 * _TOLD]).split()).rstrip(".")
-    return printable(f"{type(error).__name__}: {text}" if text else type(error).__name__, _TOLD)
+    return printable(" ".join(Redactor()(in_words(error)[: 4 * _TOLD]).split()), _TOLD)

@@ -12,7 +12,7 @@ from typing import cast
 import anyio
 
 from ralph.analysis.signatures import normalised
-from ralph.errors import VerifierError
+from ralph.errors import VerifierError, in_words
 from ralph.output import Usage
 from ralph.redact import Redactor
 from ralph.verification import Verdict, Verification
@@ -99,7 +99,7 @@ class Hearing:
                 raise
             return _refuted(verifier, str(error), "cannot start")
         except (Exception, SystemExit) as error:
-            why = f"{type(error).__name__}: {error}"
+            why = in_words(error)
             if starting:
                 raise VerifierError(
                     self._mask(f"The verifier {verifier.name!r} failed before the run: {why[:SIGNATURE]}."),

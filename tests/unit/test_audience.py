@@ -72,6 +72,20 @@ async def test_one_that_hangs_in_three_iterations_is_told_nothing_any_more(caplo
     assert "Hangs is too slow" in caplog.text
 
 
+class Spills(Hooks):
+    async def on_resumed(self, event: Resumed) -> None:
+        raise RuntimeError("no ink")
+
+
+async def test_what_an_observer_raises_is_logged_once_and_counted_each_time(caplog: pytest.LogCaptureFixture) -> None:
+    audience = Audience([Spills(), Spills()], list[str]().append)
+    for _ in range(5):
+        await audience.tell(happened())
+    assert len([record for record in caplog.records if record.exc_info]) == len(caplog.records) == 2
+    assert audience.failures == {"Spills.on_resumed": 10}
+    assert audience.complaints == ["The hook Spills.on_resumed failed (RuntimeError); the run goes on without it."]
+
+
 class Vetoes(Hooks):
     async def before_iteration(self, due: IterationDue) -> Veto | None:
         return Veto(reason=f"not number {due.iteration}")

@@ -25,6 +25,7 @@ from ralph.errors import (
     VerifierError,
     WorkspaceBusyError,
     WorkspaceError,
+    in_words,
     nearest,
 )
 
@@ -79,3 +80,22 @@ def test_the_tree_in_the_docstring_is_the_tree() -> None:
 )
 def test_the_nearest_name_is_offered(name: str, known: list[str], remedy: str) -> None:
     assert nearest(name, known) == remedy
+
+
+class _MuteError(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (UsageError("The token is missing.", "Set it."), "The token is missing. Set it"),
+        (ValueError("3 is too much."), "ValueError: 3 is too much"),
+        (ValueError(), "ValueError"),
+        (_MuteError(), "_MuteError"),
+    ],
+    ids=["ours", "another", "bare", "mute"],
+)
+def test_what_is_ours_is_a_sentence_and_needs_no_class_in_front(error: Exception, words: str) -> None:
+    assert in_words(error) == words

@@ -3,16 +3,21 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import anyio
 import pytest
 
 from ralph.breaker import BreakerState
+from ralph.errors import UsageError
 from ralph.executors.base import Turn
+from ralph.hooks import Hooks
 from ralph.output import Failed, Message, Output, TimedOut
+from ralph.plugins import hookimpl
 from ralph.prompt import Prompt
 from ralph.record import RunRecord, RunState
+from ralph.runner import Runner
 from ralph.store import open_store
 from ralph.testing import ScriptedExecutor
 from ralph.workspace import open_workspace
@@ -144,6 +149,30 @@ def test_show_as_json(ralph: Callable[..., Any], done: RunRecord) -> None:
     assert told["iterations"][1]["verification"]["verdicts"][0]["passed"] is True
     (only,) = json.loads(ralph("show", "--json", "--iteration", "2").out)["iterations"]
     assert only["number"] == 2
+
+
+def test_show_repeats_what_was_wrong_with_plugins_and_observers(ralph: Callable[..., Any], workspace: Path) -> None:
+    class Spills(Hooks):
+        async def on_iteration_started(self, event: object) -> None:
+            raise RuntimeError("no ink")
+
+    def lacking(word: str) -> Any:
+        def ralph_keywords() -> None:
+            raise UsageError(f"The {word} is missing.")
+
+        return SimpleNamespace(name=word, ralph_keywords=hookimpl(ralph_keywords))
+
+    plugins = [lacking(f"word {number}") for number in range(8)]
+    runner = Runner(executor=ScriptedExecutor([DONE]), store=open_store(), plugins=plugins, hooks=[Spills()])
+    record = runner.run_sync("Make the tests pass.")
+    assert len(record.problems) == 9
+    shown = ralph("show", record.id).out
+    assert (
+        "  problem     The plug-in 'word 0' (object of types): ralph_keywords failed: The word 0 is missing. " in shown
+    )
+    assert shown.count("  problem ") == 5
+    assert f"and 4 more: `ralph show --json {record.id}`" in shown
+    assert "Spills.on_iteration_started" in ralph("show", record.id, "--json").out
 
 
 def test_the_beginning_of_an_id_is_enough_where_it_is_the_only_one(

@@ -167,6 +167,7 @@ def test_an_observer_that_raises_and_a_hook_that_raises_leave_the_run_completed(
         "The hook Broken.on_iteration_finished failed (RuntimeError); the run goes on without it.",
         "Hooks that failed: Broken.on_iteration_finished 2 times.",
     ]
+    assert list(record.problems) == watch.told[:2]
 
 
 def test_a_plugins_field_cannot_take_the_place_of_ones_own() -> None:
