@@ -10,6 +10,9 @@ from ralph.workspace.users_git import GitFailedError, UsersGit, under_way_in
 __all__ = ["Committed", "commit_paths"]
 
 
+_REMEDY = "Mend that, then commit it yourself: the files are as the run has left them."
+
+
 class Committed(NamedTuple):
     """What came of it.
 
@@ -39,15 +42,15 @@ async def commit_paths(
     meanwhile = {"GIT_INDEX_FILE": str(index)}
     _remove(index)
     try:
-        hooks, note = await git.hooks(workspace)
         head = await git("rev-parse", "--quiet", "--verify", "HEAD", fails=True)
         await git("read-tree", *([head] if head else ["--empty"]), more=meanwhile)
         await git(*update, stdin=listed, more=meanwhile)
-        await git(*hooks, "commit", "--quiet", "--message", message, more=meanwhile)
+        quietly = ("--quiet", "--message", message)
+        note = await git.with_hooks("commit", *quietly, workspace=workspace, more=meanwhile)
         await git(*update, stdin=listed)
         commit = await git("rev-parse", "HEAD")
     except GitFailedError as error:
-        return Committed(told=f"What was changed is not committed: {error}.")
+        return Committed(told=f"What was changed is not committed: {error}. {_REMEDY}")
     finally:
         _remove(index)
     return Committed(commit, f"Committed{note} as {commit[:12]}: {message.partition(chr(10))[0]}")

@@ -5,8 +5,9 @@ change, so they are not run.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
 
 from ralph.errors import UsageError
 from ralph.process import run
@@ -16,6 +17,13 @@ from ralph.workspace.repository import Repository
 __all__ = ["GitFailedError", "UsersGit", "under_way_in"]
 
 _PATIENCE = 300.0
+_HOOKS = {
+    "commit": ("pre-commit", "prepare-commit-msg", "commit-msg"),
+    "merge": ("pre-merge-commit", "prepare-commit-msg", "commit-msg"),
+    "worktree": ("post-checkout",),
+}
+"""Those that a command runs and that can make it fail."""
+
 _UNDER_WAY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
 
 
@@ -48,12 +56,29 @@ class UsersGit:
             raise GitFailedError(complaint(done.stderr or done.stdout) or f"git ended with status {done.code}")
         return "" if done.code else done.stdout.strip()
 
-    async def hooks(self, workspace: Path) -> tuple[Sequence[str], str]:
-        """The words that keep hooks from being run which the agent can change, and those that say so to a person."""
+    async def with_hooks(
+        self,
+        command: Literal["commit", "merge", "worktree"],
+        *arguments: str,
+        workspace: Path,
+        more: Mapping[str, str] | None = None,
+    ) -> str:
+        """Does what runs the repository's hooks, but for those that the agent can change.
+
+        Returns the words that tell a person that hooks were left out; empty where none were. Raises `GitFailedError`,
+        which names the hooks that may be why, where there are any: what a hook says need not name it.
+        """
         folder = (self._top / await self("rev-parse", "--git-path", "hooks")).resolve()
         if folder.is_relative_to(workspace) and not folder.is_relative_to(self._repository.common):
-            return ("-c", f"core.hooksPath={os.devnull}"), " without the hooks, which lie in the workspace,"
-        return (), ""
+            await self("-c", f"core.hooksPath={os.devnull}", command, *arguments, more=more)
+            return " without the hooks, which lie in the workspace,"
+        try:
+            await self(command, *arguments, more=more)
+        except GitFailedError as error:
+            hooks = [name for name in _HOOKS[command] if os.access(folder / name, os.X_OK)]
+            runs = f", which runs the repository's hook {' and '.join(hooks)}," if hooks else ""
+            raise GitFailedError(f"`git {command}`{runs} refused: {error}") from error
+        return ""
 
 
 def under_way_in(repository: Repository) -> str:

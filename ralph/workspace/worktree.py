@@ -93,8 +93,12 @@ class Worktree:
             await git("merge-tree", "--write-tree", "--name-only", "HEAD", self.branch)
         except GitFailedError:
             return await self.kept(f"It does not merge into {self.onto} without conflicts, so all is left as it is.")
-        hooks, note = await git.hooks(self.origin)
-        await git(*hooks, "merge", "--quiet", "--no-edit", self.branch)
+        try:
+            note = await git.with_hooks("merge", "--quiet", "--no-edit", self.branch, workspace=self.origin)
+        except GitFailedError:
+            if under_way_in(self.repository):  # a hook has refused the commit of what was merged by then
+                await git("merge", "--abort")
+            raise
         return await self._remove(f"The work is merged{note} into {self.onto}.")
 
     async def _discard(self, checkpoint: str | None) -> str:
@@ -146,8 +150,7 @@ async def make_worktree(folder: Path, run_id: str, *, state_dir: Path | None = N
     missing = (await git("status", "--porcelain", "--", *([within] if within else []), fails=True)).splitlines()
     try:
         top.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        hooks, _ = await git.hooks(folder)
-        await git(*hooks, "worktree", "add", "--quiet", "-b", branch, str(top), "HEAD")
+        await git.with_hooks("worktree", "add", "--quiet", "-b", branch, str(top), "HEAD", workspace=folder)
         path = top / within
         path.mkdir(parents=True, exist_ok=True)
     except (GitFailedError, OSError) as error:

@@ -119,7 +119,8 @@ def test_a_hook_that_fails_is_told_and_ends_nothing(ralph: Callable[..., Any], w
         ran = ralph("run", "Write.", *against(server, workspace, "--commit", "completion"))
     assert ran.code == 0, ran.stderr
     told = [event["text"] for event in ran.of("diagnosed")]
-    assert "What was changed is not committed: the linter is not content." in told
+    refused = "`git commit`, which runs the repository's hook pre-commit, refused: the linter is not content."
+    assert any(text.startswith(f"What was changed is not committed: {refused}") for text in told)
     assert git(workspace, "log", "--format=%s") == "start"
     assert git(workspace, "status", "--porcelain") == "?? parser.py"
 

@@ -76,8 +76,22 @@ async def test_a_hook_that_refuses_is_told_and_the_index_is_as_it_was(repo: Repo
     repo.write(".git/hooks/pre-commit", "#!/bin/sh\necho no >&2\nexit 1\n").chmod(0o755)
     since = await held(workspace)
     repo.write("a.txt", "the agent's\n")
-    assert await workspace.commit(since, "x") == (None, "What was changed is not committed: no.")
+    commit, told = await workspace.commit(since, "x")
+    assert commit is None
+    assert told == (
+        "What was changed is not committed: `git commit`, which runs the repository's hook pre-commit, refused: no. "
+        "Mend that, then commit it yourself: the files are as the run has left them."
+    )
     assert repo.git("status", "--porcelain") == "M a.txt"
+
+
+async def test_what_git_itself_refuses_is_told_as_git_s(repo: Repo, workspace: Workspace) -> None:
+    repo.git("config", "gpg.program", "false")
+    repo.git("config", "commit.gpgSign", "true")
+    since = await held(workspace)
+    repo.write("a.txt", "the agent's\n")
+    _, told = await workspace.commit(since, "x")
+    assert told.startswith("What was changed is not committed: `git commit` refused: gpg failed to sign")
 
 
 async def test_hooks_in_the_workspace_are_the_agents_and_are_not_run(repo: Repo, workspace: Workspace) -> None:

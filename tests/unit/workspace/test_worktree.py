@@ -77,6 +77,22 @@ async def test_a_conflict_leaves_all_as_it_is(repo: Repo, tmp_path: Path) -> Non
     assert (worktree.top / "a.txt").read_text() == "theirs\n"
 
 
+async def test_a_merge_that_a_hook_refuses_leaves_all_as_it_is(repo: Repo, tmp_path: Path) -> None:
+    worktree = await made(repo, tmp_path)
+    work(repo, worktree, "new.txt", "theirs\n")
+    repo.write("b.txt", "ours\n")
+    head = repo.commit()
+    repo.write("a.txt", "dirty, and nothing to do with it\n")
+    repo.write(".git/hooks/commit-msg", "#!/bin/sh\necho no ticket >&2\nexit 1\n").chmod(0o755)
+    said = await worktree.merge(completed=True)
+    assert "`git merge`, which runs the repository's hook commit-msg, refused: no ticket" in said
+    assert "git merge ralph/run-1" in said
+    assert (repo.git("rev-parse", "HEAD"), repo.git("status", "--porcelain")) == (head, "M a.txt")
+    assert (repo.path / "a.txt").read_text() == "dirty, and nothing to do with it\n"
+    assert not (repo.path / ".git/MERGE_HEAD").exists()
+    assert worktree.top.exists()
+
+
 @pytest.mark.parametrize("why", ["not completed", "not committed", "another branch", "dirty in the same place"])
 async def test_what_cannot_be_merged_is_kept(repo: Repo, tmp_path: Path, why: str) -> None:
     worktree = await made(repo, tmp_path)
