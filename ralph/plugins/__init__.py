@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ralph.plugins.kinds import (
         AnalyzerKind,
         Command,
+        CommandMaterials,
         DisplayKind,
         DisplayMaterials,
         ExecutorKind,
@@ -45,6 +46,7 @@ __all__ = [
     "API_VERSION",
     "AnalyzerKind",
     "Command",
+    "CommandMaterials",
     "DisplayKind",
     "DisplayMaterials",
     "ExecutorKind",

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AnalyzerKind",
     "Command",
+    "CommandMaterials",
     "DisplayKind",
     "DisplayMaterials",
     "ExecutorKind",
@@ -120,12 +121,24 @@ class Command:
 
     Attributes:
         app: the `typer.Typer` of it: where it stands, as in "ralph_notes.commands:app", or what makes it. It is looked
-            for when the command is called, or the help of all is asked for.
+            for when the command is called, or the help of all is asked for. Its context has `CommandMaterials`.
     """
 
     name: str
     about: str
     app: "str | Callable[[], typer.Typer]"
+
+
+@dataclass(frozen=True, slots=True)
+class CommandMaterials:
+    """What a command may be made of: the `obj` of the `typer.Context` that it is called with.
+
+    Attributes:
+        executor: makes the executor of that name, or with an empty one the executor of the settings in force where the
+            program is called. Nothing is started yet. Raises `UsageError`.
+    """
+
+    executor: "Callable[[str], Executor]"
 
 
 @dataclass(frozen=True, slots=True)
