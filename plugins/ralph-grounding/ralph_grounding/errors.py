@@ -18,12 +18,16 @@ class ProviderError(RalphError):
     Attributes:
         kind: what is told apart in the counts.
         again: whether another try may help: of a timeout, a rate limit, a server's trouble.
+        retry_after: in seconds from the failure, where the provider named a time.
     """
 
-    def __init__(self, problem: str, remedy: str = "", *, kind: Trouble, again: bool = False) -> None:
+    def __init__(
+        self, problem: str, remedy: str = "", *, kind: Trouble, again: bool = False, retry_after: float | None = None
+    ) -> None:
         super().__init__(problem, remedy)
         self.kind: Trouble = kind
         self.again = again
+        self.retry_after = retry_after
 
 
 class NoGroundTruthError(UsageError):

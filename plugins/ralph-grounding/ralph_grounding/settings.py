@@ -96,6 +96,9 @@ class ProviderSettings(BaseModel, frozen=True, extra="forbid"):
     api_key: SecretStr = Field(default=SecretStr(""), description="The endpoint's key.")
     timeout: float = Field(default=30, gt=0, le=3600, description="Of a call, in seconds.")
     retries: int = Field(default=3, ge=0, le=10, description="After a call that failed and may be tried again.")
+    calibration: str = Field(
+        default="", description="A file with the calibration of the model, as the fitting script writes it."
+    )
 
 
 class AnswerSettings(BaseModel, frozen=True, extra="forbid"):

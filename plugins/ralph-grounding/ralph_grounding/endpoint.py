@@ -1,0 +1,236 @@
+"""An endpoint that speaks OpenAI's dialect of HTTP, whoever serves it: asked, and its failures told apart."""
+
+import json
+import math
+import time
+from collections.abc import Mapping, Sequence
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any, Self, cast
+from urllib.parse import urlsplit, urlunsplit
+
+from ralph.errors import UsageError
+from ralph_grounding.errors import ProviderError, Trouble
+
+if TYPE_CHECKING:
+    import httpx
+
+__all__ = ["Endpoint", "sendable"]
+
+_MOST_BYTES = 64 * 1024 * 1024
+_MOST_SAID = 300
+
+_BY_CODE: dict[str, Trouble] = {
+    "invalid_api_key": "key",
+    "authentication_error": "key",
+    "context_length_exceeded": "too_long",
+    "string_above_max_length": "too_long",
+    "content_filter": "filtered",
+    "content_filtered": "filtered",
+    "content_policy_violation": "filtered",
+    "model_not_found": "model",
+    "rate_limit_exceeded": "rate_limit",
+    "insufficient_quota": "rate_limit",
+    "timeout": "timeout",
+    "server_error": "server",
+    "service_unavailable": "server",
+}
+_BY_STATUS: dict[int, Trouble] = {
+    401: "key",
+    403: "key",
+    404: "model",
+    408: "timeout",
+    413: "too_long",
+    425: "server",
+    429: "rate_limit",
+    504: "timeout",
+}
+_BY_WORDS: tuple[tuple[str, Trouble], ...] = (
+    ("context length", "too_long"),
+    ("context window", "too_long"),
+    ("too many tokens", "too_long"),
+    ("content filter", "filtered"),
+    ("content management policy", "filtered"),
+)
+"""What servers without codes write in the message of a status 400."""
+
+_AGAIN: frozenset[Trouble] = frozenset({"rate_limit", "server", "timeout"})
+_NEVER_AGAIN = "insufficient_quota"
+
+_SAID: dict[Trouble, tuple[str, str]] = {
+    "key": ("does not accept the key", "Set the key that it wants, or ask who runs it for access."),
+    "model": ("does not know the model, or has nothing at this address", "Check the model's name and the base URL."),
+    "rate_limit": ("wants no more requests for now", "Wait, ask for less at a time, or raise the quota."),
+    "timeout": ("took too long itself", "Try again later, or raise the timeout."),
+    "too_long": ("finds the text too long for the model", "Take a model with a longer context, or shorter texts."),
+    "filtered": ("does not answer to this text, by its rules on content", "Leave the text out, or ask another model."),
+    "server": ("has trouble of its own", "Try again later."),
+    "refused": ("turns the request down", "Check the settings against what the endpoint documents."),
+    "protocol": ("does not answer as an OpenAI-compatible endpoint does", "Check the base URL: it mostly ends in /v1."),
+}
+
+
+class Endpoint:
+    """Asks an endpoint. It is entered before it is used, and may be used by several tasks at once.
+
+    The key is in no message: not in ours, and not where the endpoint repeats it.
+
+    Args:
+        url: the base URL, up to and with /v1.
+        key: sent as a bearer token; empty for none.
+        timeout: of a call, in seconds, from its beginning to the last byte of the answer.
+        setting: the setting that the URL was read from, for the messages.
+
+    Raises:
+        UsageError: where the URL is none that can be asked.
+    """
+
+    def __init__(self, url: str, *, key: str = "", timeout: float = 30.0, setting: str = "url") -> None:
+        self._base, self.shown = _checked(url, setting)
+        self._key = key.strip()
+        if not self._key.isascii() or not self._key.isprintable():
+            raise UsageError(f"The key for {self.shown} holds characters that no key has.", "Copy it anew.")
+        self._timeout = timeout
+        self._client: httpx.AsyncClient | None = None
+
+    async def __aenter__(self) -> Self:
+        import httpx
+
+        headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
+        self._client = httpx.AsyncClient(headers=headers, timeout=self._timeout)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
+
+    async def post(self, path: str, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The answer, a JSON object.
+
+        Raises:
+            ProviderError: of the kind that the failure is; `again` where another try may help.
+        """
+        import anyio
+        import httpx
+
+        content = json.dumps(body).encode()
+        try:
+            with anyio.fail_after(self._timeout):
+                status, headers, answer = await self._sent(path, content)
+        except (TimeoutError, httpx.TimeoutException):
+            problem = f"{self.shown} did not answer within {self._timeout:g} s."
+            raise ProviderError(problem, "Try again later, or raise the timeout.", kind="timeout", again=True) from None
+        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
+            problem = f"{self.shown} cannot be reached: {self._clean(str(error)) or type(error).__name__}."
+            remedy = "Check the URL, the network, and that the endpoint is up."
+            raise ProviderError(problem, remedy, kind="unreachable", again=True) from None
+        return self._read(status, headers, answer)
+
+    def protocol_error(self, what: str) -> ProviderError:
+        """The error for an answer that has not the form that it should have, such as "it has no vectors"."""
+        said, remedy = _SAID["protocol"]
+        return ProviderError(f"{self.shown} {said}: {what}.", remedy, kind="protocol")
+
+    async def _sent(self, path: str, content: bytes) -> tuple[int, Mapping[str, str], bytes]:
+        if self._client is None:
+            raise RuntimeError("The endpoint is not open: use it in `async with`.")
+        headers = {"Content-Type": "application/json"}
+        async with self._client.stream("POST", self._base + path, content=content, headers=headers) as response:
+            answer = bytearray()
+            async for piece in response.aiter_bytes():
+                answer += piece
+                if len(answer) > _MOST_BYTES:
+                    raise self.protocol_error(f"its answer is longer than {_MOST_BYTES // 2**20} MB")
+            return response.status_code, response.headers, bytes(answer)
+
+    def _read(self, status: int, headers: Mapping[str, str], answer: bytes) -> Mapping[str, Any]:
+        try:
+            read: object = json.loads(answer)
+        except (ValueError, RecursionError):
+            read = None
+        said: Mapping[str, Any] = cast("dict[str, Any]", read) if isinstance(read, dict) else {}
+        if not 200 <= status < 300 or said.get("error"):
+            raise self._failure(status, headers, said)
+        if not said:
+            raise self.protocol_error("its answer is not a JSON object")
+        return said
+
+    def _failure(self, status: int, headers: Mapping[str, str], said: Mapping[str, Any]) -> ProviderError:
+        codes, message = _told(said)
+        kind = _kind(status, codes, message)
+        what, remedy = _SAID[kind]
+        quoted = self._clean(message)
+        return ProviderError(
+            f"{self.shown} {what} (status {status}{f': {quoted}' if quoted else ''}).",
+            remedy,
+            kind=kind,
+            again=kind in _AGAIN and _NEVER_AGAIN not in codes,
+            retry_after=_retry_after(headers),
+        )
+
+    def _clean(self, text: str) -> str:
+        """Another's words, made fit to be shown: without the key, on one line, bounded."""
+        masked = text.replace(self._key, "***") if self._key else text
+        printable = "".join(letter if letter.isprintable() else " " for letter in masked[: 10 * _MOST_SAID])
+        return " ".join(printable.split())[:_MOST_SAID].rstrip(".")
+
+
+def sendable(text: str) -> str:
+    """The text without what cannot be sent as UTF-8, or not be taken by many servers: lone surrogates and NULs."""
+    return text.replace("\0", " ").encode("utf-8", "replace").decode()
+
+
+def _checked(url: str, setting: str) -> tuple[str, str]:
+    """The URL to append paths to, and the same as it may be shown: without a password and a query."""
+    remedy = f'Set {setting} to a base URL such as "https://api.example.com/v1".'
+    try:
+        parts = urlsplit(url.strip())
+        _ = parts.port
+    except ValueError:
+        raise UsageError(f"{setting} is not a URL.", remedy) from None
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise UsageError(f"{setting} is empty." if not url.strip() else f"{setting} is no URL of HTTP.", remedy)
+    host = parts.netloc.rpartition("@")[2]
+    path = parts.path.rstrip("/")
+    return urlunsplit((parts.scheme, parts.netloc, path, "", "")), urlunsplit((parts.scheme, host, path, "", ""))
+
+
+def _told(said: Mapping[str, Any]) -> tuple[Sequence[str], str]:
+    """The codes and the message of an error, in any of the shapes that servers give it."""
+    error: object = said.get("error") or said
+    if isinstance(error, str):
+        return (), error
+    if not isinstance(error, dict):
+        return (), ""
+    fields = cast("dict[str, Any]", error)
+    message = fields.get("message") or fields.get("detail") or ""
+    codes = [fields[name] for name in ("code", "type") if isinstance(fields.get(name), str)]
+    return codes, message if isinstance(message, str) else json.dumps(message)
+
+
+def _kind(status: int, codes: Sequence[str], message: str) -> Trouble:
+    for code in codes:
+        if code in _BY_CODE:
+            return _BY_CODE[code]
+    if status in _BY_STATUS:
+        return _BY_STATUS[status]
+    if status >= 500:
+        return "server"
+    lower = message[:2000].lower()
+    for words, kind in _BY_WORDS:
+        if words in lower:
+            return kind
+    return "refused" if status >= 400 else "protocol"
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """The header Retry-After: seconds, or a moment. None where there is none that can be read."""
+    given = headers.get("retry-after", "").strip()
+    try:
+        seconds = float(given)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(given).timestamp() - time.time()
+        except (ValueError, TypeError, OverflowError):
+            return None
+    return max(seconds, 0.0) if math.isfinite(seconds) else None
