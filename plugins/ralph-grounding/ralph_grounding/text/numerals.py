@@ -1,0 +1,86 @@
+"""Numbers as people write them, and what they are worth."""
+
+__all__ = ["SCALES", "number_of_digits", "number_of_word"]
+
+# A comma that is followed by something else than three digits can only be a decimal one; of "1.000" only the language
+# says what it is.
+_DECIMAL_COMMA = frozenset({
+    "ca",
+    "da",
+    "de",
+    "es",
+    "fi",
+    "fr",
+    "it",
+    "nb",
+    "nl",
+    "no",
+    "pl",
+    "pt",
+    "ro",
+    "ru",
+    "sv",
+    "tr",
+})
+
+_WORDS = {
+    "en": "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+    "seventeen eighteen nineteen twenty",
+    "de": "null eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
+    "fr": "zéro un deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize",
+    "es": "cero uno dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince",
+    "it": "zero uno due tre quattro cinque sei sette otto nove dieci undici dodici",
+    "pt": "zero um dois três quatro cinco seis sete oito nove dez onze doze",
+    "nl": "nul een twee drie vier vijf zes zeven acht negen tien elf twaalf",
+}
+# Indefinite articles that are spelt like the number are left as words.
+_ARTICLES = frozenset({"un", "uno", "um", "een"})
+_ENGLISH = {
+    "first": "1", "second": "2", "third": "3", "fourth": "4", "fifth": "5", "sixth": "6", "seventh": "7",
+    "eighth": "8", "ninth": "9", "tenth": "10", "eleventh": "11", "twelfth": "12", "thirty": "30", "forty": "40",
+    "fifty": "50", "sixty": "60", "seventy": "70", "eighty": "80", "ninety": "90",
+}  # fmt: skip
+_BY_LANGUAGE = {
+    language: {word: str(value) for value, word in enumerate(words.split()) if word not in _ARTICLES}
+    for language, words in _WORDS.items()
+}
+_BY_LANGUAGE["en"] |= _ENGLISH
+
+SCALES = {
+    "hundred": 100, "thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000, "trillion": 1_000_000_000_000,
+    "k": 1_000, "m": 1_000_000, "mn": 1_000_000, "bn": 1_000_000_000,
+    "hundert": 100, "tausend": 1_000, "millionen": 1_000_000, "milliarde": 1_000_000_000, "milliarden": 1_000_000_000,
+    "cent": 100, "mille": 1_000, "millions": 1_000_000, "milliard": 1_000_000_000, "milliards": 1_000_000_000,
+    "cien": 100, "mil": 1_000, "millón": 1_000_000, "millones": 1_000_000,
+}  # fmt: skip
+"""Words that multiply the number before them."""
+
+
+def number_of_word(word: str, language: str) -> str:
+    """The number that a lower-case word is, in digits; "" where it is none."""
+    return _BY_LANGUAGE.get(language, {}).get(word, "")
+
+
+def number_of_digits(written: str, language: str) -> str:
+    """A number without its thousands' separators, with a point for its decimals: "1,250.50" is "1250.5".
+
+    What is no number by these rules, such as a version, a date or an address, keeps its points.
+    """
+    digits = written.replace("\u00a0", "").replace("\u202f", "")
+    comma = "," if language not in _DECIMAL_COMMA else "."
+    point = "." if comma == "," else ","
+    if (plain := _plain(digits, thousands=comma, decimal=point)) is None:
+        plain = _plain(digits, thousands=point, decimal=comma)
+    return digits.replace(",", ".") if plain is None else plain
+
+
+def _plain(digits: str, *, thousands: str, decimal: str) -> str | None:
+    whole, found, fraction = digits.partition(decimal)
+    first, *groups = whole.split(thousands)
+    if any(len(group) != 3 for group in groups) or (groups and not 1 <= len(first) <= 3):
+        return None
+    if found and not fraction.isdecimal():
+        return None
+    number = (first + "".join(groups)).lstrip("0") or "0"
+    fraction = fraction.rstrip("0")
+    return f"{number}.{fraction}" if fraction else number
