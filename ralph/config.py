@@ -28,7 +28,7 @@ from ralph.analysis.lexicon import Phrase
 from ralph.breaker import PRESETS, BreakerSettings
 from ralph.decision import DecisionSettings
 from ralph.environment import Variables
-from ralph.errors import SettingError, nearest
+from ralph.errors import SettingError, nearest, plainly
 from ralph.limits import Limits, Price
 from ralph.redact import Redactor, is_secret_name
 from ralph.sandbox import Sandbox
@@ -392,11 +392,9 @@ def setting_error(
         return SettingError(key, source, "it is missing.", "Add it.")
     if first["type"] == "model_type":
         remedy = f"It is a section; its settings: {', '.join(_names_at(path, model))}."
-    reason = first["msg"].removeprefix("Value error, ").replace("Input should", "it should", 1)
-    reason = reason.replace("greater than or equal to", "at least").replace("less than or equal to", "at most")
     secret = any(part in _SECRET or is_secret_name(part) for part in path) or _holds_secrets(path, model)
     problem = f"{_shown(first['input'], secret=secret)} will not do"
-    return SettingError(key, source, f"{problem}." if remedy else f"{problem}: {reason}.", remedy)
+    return SettingError(key, source, f"{problem}." if remedy else f"{problem}: {plainly(first['msg'])}.", remedy)
 
 
 def _meant(path: Sequence[str], model: type[BaseModel]) -> str:

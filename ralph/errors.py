@@ -26,6 +26,7 @@ person is shown. An agent's failure is not an exception but a value (`ralph.outp
 """
 
 import difflib
+import re
 from collections.abc import Iterable
 from typing import ClassVar
 
@@ -49,6 +50,25 @@ __all__ = [
     "WorkspaceBusyError",
     "WorkspaceError",
 ]
+
+_PLAIN = tuple(
+    (re.compile(pattern), words)
+    for pattern, words in (
+        (r"^Value error, ", ""),
+        (r"\bInput should\b", "it should"),
+        (r"\ba valid integer, (?:unable|got)[^.]*", "a whole number"),
+        (r"\ba valid number, unable[^.]*", "a number"),
+        (r"\ba valid boolean, unable[^.]*", "true or false"),
+        (r"\bgreater than or equal to\b", "at least"),
+        (r"\bless than or equal to\b", "at most"),
+    )
+)
+
+
+_OF_A_STORE = re.compile(
+    r"`ralph (?:run|resume|pause|stop|tell|extend|runs(?: prune)?|show|logs|diff|rollback|export|breaker reset)(?=[ `])"
+    r"(?! prune| --store)"
+)
 
 
 class RalphError(Exception):
@@ -230,6 +250,22 @@ def in_words(error: BaseException) -> str:
         said = ""
     name = type(error).__name__
     return (said if isinstance(error, RalphError) else f"{name}: {said}") if said else name
+
+
+def plainly(said: str) -> str:
+    """What pydantic says of a value, in words for people who do not know it; no full stop behind."""
+    for pattern, words in _PLAIN:
+        said = pattern.sub(words, said)
+    return said
+
+
+def naming_store(text: str, option: str) -> str:
+    """A text in which the commands that a person is told to type name the store, but for those that do so already.
+
+    Args:
+        option: what stands behind a command's name, such as " --store runs.db"; empty where nothing need be said.
+    """
+    return _OF_A_STORE.sub(lambda found: found[0] + option, text) if option else text
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

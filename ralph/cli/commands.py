@@ -49,9 +49,10 @@ class _LazyGroup(typer.core.TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         place = COMMANDS.get(_ALIASES.get(cmd_name, cmd_name))
         if place is None:
-            from ralph.cli.plugged import command_app
+            from ralph.cli.plugged import command_app, command_materials
 
             app = command_app(cmd_name)
+            ctx.obj = command_materials()
         else:
             module, _, name = place.partition(":")
             app = getattr(import_module(f"ralph.cli.{module}"), name)
@@ -59,7 +60,7 @@ class _LazyGroup(typer.core.TyperGroup):
             return None
         found = typer.main.get_command(app)
         found.name = cmd_name
-        _without_types_of_flags(found)
+        _without_types_of_flags(found, ctx)
         return found
 
 
@@ -67,16 +68,18 @@ def command() -> Any:
     """The program as typer's command."""
     app = typer.Typer(cls=_LazyGroup, no_args_is_help=True, add_completion=False)
     app.callback()(_ralph)
-    return typer.main.get_command(app)
+    group = typer.main.get_command(app)
+    _without_types_of_flags(group, typer.Context(group))
+    return group
 
 
-def _without_types_of_flags(found: Any) -> None:
-    """A flag takes nothing, so that its help need not call it a bool."""
-    for parameter in found.params:
+def _without_types_of_flags(found: Any, context: Any) -> None:
+    """A flag takes nothing, so that its help need not call it a bool; neither does --help itself."""
+    for parameter in found.get_params(context):
         if getattr(parameter, "is_flag", False) and parameter.metavar is None:
             parameter.metavar = ""
     for inner in getattr(found, "commands", {}).values():
-        _without_types_of_flags(inner)
+        _without_types_of_flags(inner, context)
 
 
 def _show_version(value: bool) -> None:  # noqa: FBT001 - typer's shape of a callback
@@ -91,9 +94,7 @@ def _ralph(
     *,
     version: Annotated[
         bool,
-        typer.Option(
-            "--version", metavar="", help="Print the version and exit.", is_eager=True, callback=_show_version
-        ),
+        typer.Option("--version", help="Print the version and exit.", is_eager=True, callback=_show_version),
     ] = False,
 ) -> None:
     """Runs a coding agent in a loop, and decides, with evidence, when the work is done."""

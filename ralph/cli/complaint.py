@@ -6,11 +6,9 @@ from typing import Any
 
 import typer
 
-from ralph.errors import nearest
+from ralph.errors import nearest, plainly
 
 __all__ = ["paragraph"]
-
-_NO_NUMBER = "Input should be a valid integer, unable to parse string as an integer"
 
 _UNKNOWN = re.compile(r"No such command '([^']{1,80})'")
 
@@ -27,8 +25,7 @@ def paragraph(error: typer.TyperException) -> str:
         said = f"There is no option {option}. {_nearest_option(option, _options(command))}".rstrip()
     elif unknown := _UNKNOWN.match(said):
         said = f"There is no command {unknown[1]!r}. {nearest(unknown[1], command.list_commands(context))}"
-    said = said.replace(_NO_NUMBER, "it should be a whole number")
-    return f"{said.rstrip('.')}. `{context.command_path} --help` tells more." if said[-1] != "?" else said
+    return f"{plainly(said).rstrip('.')}. `{context.command_path} --help` tells more." if said[-1] != "?" else said
 
 
 def _nearest_option(option: str, known: list[str]) -> str:

@@ -8,9 +8,10 @@ from ralph.errors import RalphError, SettingError, UsageError
 
 if TYPE_CHECKING:
     from ralph.config import SettingsFound
-    from ralph.plugins import Command, Plugins
+    from ralph.executors import Executor
+    from ralph.plugins import Command, CommandMaterials, Plugins
 
-__all__ = ["are_off", "command_app", "command_names", "load_plugins", "plugins_of"]
+__all__ = ["are_off", "command_app", "command_materials", "command_names", "load_plugins", "plugins_of"]
 
 _DEFAULT = ".ralph/plugin.py"
 
@@ -49,19 +50,30 @@ def load_plugins(
 
 def command_names() -> list[str]:
     """The commands that plug-ins bring. Whatever goes wrong with them is for `ralph plugins` to tell."""
-    return list(_commands())
+    try:
+        return list(_commands())
+    except RalphError:
+        return []
 
 
 def command_app(name: str) -> Any:
     """The `typer.Typer` of a plug-in's command; None where there is no such command. One that cannot be loaded says so
     when it is called, and stands in the help of all nonetheless.
+
+    Raises:
+        PluginError: there is none of that name among those that plug-ins bring, as far as they could be asked: the
+            settings will not do.
     """
     from importlib import import_module
 
     from ralph.errors import PluginError
     from ralph.plugins.plugin import failure
 
-    command = _commands().get(name)
+    try:
+        command = _commands().get(name)
+    except RalphError as error:
+        problem = f"The command {name!r} is none of Ralph's own, and plug-ins cannot be asked for it: {error.problem}"
+        raise PluginError(problem, error.remedy) from error
     if command is None:
         return None
     try:
@@ -72,6 +84,22 @@ def command_app(name: str) -> Any:
     except (Exception, SystemExit) as error:  # noqa: BLE001 - anything may come from foreign code
         problem = f"The command {name!r} cannot be loaded: {failure(error)}."
         return _raising(PluginError(problem, "Mend the plug-in."), command.about)
+
+
+def command_materials() -> "CommandMaterials":
+    """What the commands of plug-ins are made of."""
+    from ralph.plugins import CommandMaterials
+
+    def executor(name: str) -> "Executor":
+        from ralph.cli.assemble import executor_for
+        from ralph.cli.settings import read_settings
+
+        found = read_settings(Path.cwd(), own="trusted")
+        settings = found.settings.executor
+        chosen = settings.model_copy(update={"name": name}) if name else settings
+        return executor_for(chosen, plugins=load_plugins(found, Path.cwd()))
+
+    return CommandMaterials(executor)
 
 
 def _raising(error: RalphError, about: str) -> Any:
@@ -88,10 +116,8 @@ def _raising(error: RalphError, about: str) -> Any:
 
 
 def _commands() -> "dict[str, Command]":
-    try:
-        offers = plugins_of(Path.cwd()).named("ralph_commands")
-    except RalphError:
-        return {}
+    """Raises a `RalphError` where the settings will not do, or two commands have one name."""
+    offers = plugins_of(Path.cwd()).named("ralph_commands")
     return {name: offer.thing for name, offer in offers.items()}
 
 

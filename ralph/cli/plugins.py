@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ralph.cli.options import AsJson, Folder
+from ralph.cli.options import AsJson, Folder, NoPlugins
 
 if TYPE_CHECKING:
     from ralph.plugins import Plugins
@@ -17,23 +17,27 @@ app = typer.Typer(add_completion=False)
 
 
 @app.command()
-def plugins(*, directory: Folder = Path(), as_json: AsJson = False) -> None:
+def plugins(*, directory: Folder = Path(), as_json: AsJson = False, no_plugins: NoPlugins = False) -> int:
     """List the plug-ins, where each comes from, what it adds, and what is wrong with it.
 
     Beside those that are installed, the file .ralph/plugin.py of the folder is one, once somebody has agreed to it.
+    Ends with 2 where two are at odds, as no run begins then; one that fails is left out of a run, and that is 0.
     """
     from ralph.cli.plugged import are_off, load_plugins
     from ralph.cli.settings import read_settings, workspace_folder
     from ralph.cli.tell import print_json
+    from ralph.errors import PluginConflictError
 
     folder = workspace_folder(directory)
-    loaded = load_plugins(read_settings(folder, own="trusted"), folder)
+    off = no_plugins or are_off()
+    loaded = load_plugins(read_settings(folder, own="trusted"), folder, off=off)
     conflicts = [str(conflict) for conflict in loaded.conflicts()]
     if as_json:
         listed = [_as_json(loaded, plugin) for plugin in loaded.all]
-        print_json({"plugins": listed, "conflicts": conflicts, "off": are_off()})
-        return
-    _print(loaded, conflicts, off=are_off())
+        print_json({"plugins": listed, "conflicts": conflicts, "off": off})
+    else:
+        _print(loaded, conflicts, off=off)
+    return PluginConflictError.exit_code if conflicts else 0
 
 
 def _as_json(loaded: "Plugins", plugin: "Plugin") -> dict[str, Any]:
@@ -80,6 +84,8 @@ def _print(loaded: "Plugins", conflicts: list[str], *, off: bool) -> None:
     told = [*loaded.problems, *conflicts]
     told += [f"{plugin.title}: needs {plugin.lacks}." for plugin in loaded.all if plugin.lacks]
     if off:
-        told.append("Plug-ins are off, because RALPH_PLUGINS says so: only Ralph's own parts are there.")
+        told.append(
+            "Plug-ins are off, by --no-plugins or RALPH_PLUGINS: only Ralph's own parts are there."
+        )
     for text in told:
         console().print(f"\n{one_line(text, 1_000)}", soft_wrap=True, markup=False, highlight=False)

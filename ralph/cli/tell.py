@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
 __all__ = ["console", "print_json", "print_json_list", "print_line", "print_table", "when"]
 
-_ENDLESS = 10_000
-
 
 def console() -> "Console":
     """A console on standard output."""
@@ -51,13 +49,27 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
     out = console()
     if not out.is_terminal:
-        out.width = _ENDLESS
+        _print_aligned([columns, *rows])
+        return
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
         table.add_column(column, overflow="fold", no_wrap=column != columns[-1])
     for row in rows:
         table.add_row(*map(Text, row))
     out.print(table)
+
+
+def _print_aligned(rows: Sequence[Sequence[str]]) -> None:
+    """Rows of one line each, columns under one another, and nothing behind the last."""
+    from rich.cells import cell_len
+
+    from ralph.printable import printable
+
+    lines = [[" ".join(printable(cell).splitlines()) for cell in row] for row in rows]
+    widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
+    for row in lines:
+        cells = (f"{cell}{' ' * (width - cell_len(cell))}" for cell, width in zip(row, widths, strict=True))
+        sys.stdout.write(f"{'  '.join(cells).rstrip()}\n")
 
 
 def when(moment: datetime) -> str:

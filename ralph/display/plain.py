@@ -67,7 +67,8 @@ class PlainDisplay(Display):
         lines = body.wrap(self.console, max(self.console.width - indent, 20)) if wraps else body.split("\n")
         for number, line in enumerate(lines):
             front = f"{time}  {label:<9} " if number == 0 else " " * indent
-            self.console.print(Text.assemble((front, "dim"), (line.plain.rstrip(), style)))
+            said = line.plain.rstrip()
+            self.console.print(Text.assemble((front if said else front.rstrip(), "dim"), (said, style)))
 
     @singledispatchmethod
     def _tell(self, event: object) -> None:

@@ -19,7 +19,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from ralph.config import Duration
 from ralph.confinement import Confinement
-from ralph.errors import UnknownNameError, UsageError, nearest
+from ralph.errors import UnknownNameError, UsageError, nearest, plainly
 from ralph.executors.base import Executor
 from ralph.redact import Redactor
 from ralph.verifiers.base import Verifier
@@ -194,8 +194,8 @@ def _refused(kind: VerifierKind, error: ValidationError) -> UsageError:
     if first["type"] == "missing":
         meant = f" ({about[0].lower()}{about[1:].rstrip('.')})" if about else ""
         return UsageError(f"{given} needs the key {key!r}.", f"Write {kind.name}:{key}=…{meant}.")
-    reason = first["msg"].removeprefix("Value error, ").replace("Input should", "it should", 1)
-    return UsageError(f"{given}: {key} is {_shown(str(first['input']))}, which will not do: {reason}.", about or "")
+    value = _shown(str(first["input"]))
+    return UsageError(f"{given}: {key} is {value}, which will not do: {plainly(first['msg'])}.", about or "")
 
 
 def _shown(text: str) -> str:

@@ -26,7 +26,9 @@ from ralph.errors import (
     WorkspaceBusyError,
     WorkspaceError,
     in_words,
+    naming_store,
     nearest,
+    plainly,
 )
 
 EXAMPLES: list[tuple[RalphError, int, list[str]]] = [
@@ -99,3 +101,38 @@ class _MuteError(Exception):
 )
 def test_what_is_ours_is_a_sentence_and_needs_no_class_in_front(error: Exception, words: str) -> None:
     assert in_words(error) == words
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ("Value error, a phrase needs a word", "a phrase needs a word"),
+        ("Input should be a valid integer, unable to parse string as an integer", "it should be a whole number"),
+        ("Input should be a valid integer, got a number with a fractional part", "it should be a whole number"),
+        ("Input should be a valid number, unable to parse string as a number", "it should be a number"),
+        ("Input should be a valid boolean, unable to interpret input", "it should be true or false"),
+        ("Input should be greater than or equal to 3", "it should be at least 3"),
+        ("Input should be 'a' or 'b'", "it should be 'a' or 'b'"),
+    ],
+)
+def test_what_a_model_says_is_put_plainly(said: str, words: str) -> None:
+    assert plainly(said) == words
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("`ralph show r1` tells.", "`ralph show --store a.db r1` tells."),
+        (
+            "`ralph runs` lists them; `ralph stop r1` ends it.",
+            "`ralph runs --store a.db` lists them; `ralph stop --store a.db r1` ends it.",
+        ),
+        ("`ralph runs prune` and `ralph run`", "`ralph runs prune --store a.db` and `ralph run --store a.db`"),
+        ("then `ralph breaker reset`", "then `ralph breaker reset --store a.db`"),
+        ("`ralph show --store b.db r1` and `ralph doctor`", "`ralph show --store b.db r1` and `ralph doctor`"),
+        ("a file called ralph show", "a file called ralph show"),
+    ],
+)
+def test_commands_name_the_store_that_they_do_not_name_yet(text: str, told: str) -> None:
+    assert naming_store(text, " --store a.db") == told
+    assert naming_store(text, "") == text

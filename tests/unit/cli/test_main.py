@@ -22,6 +22,13 @@ def test_help_lists_every_command(ralph: Callable[..., Any]) -> None:
         assert f" {command} " in ended.out
 
 
+@pytest.mark.parametrize("words", [(), ("run",), ("config", "show"), ("runs", "prune")])
+def test_no_flag_is_shown_with_a_value(ralph: Callable[..., Any], words: tuple[str, ...]) -> None:
+    shown = ralph(*words, "--help").out
+    assert "--help" in shown
+    assert "bool" not in shown
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -102,8 +102,8 @@ RUN = ("run", "Greet.", "--executor", "echo", "--verify", "none", "--store", "me
 
 def listed(ralph: Callable[..., Any], *words: str) -> dict[str, Any]:
     ended = ralph("plugins", "--json", *words)
-    assert (ended.code, ended.err) == (0, "")
     told = json.loads(ended.out)
+    assert (ended.code, ended.err) == (2 if told["conflicts"] else 0, "")
     return {**told, "plugins": {each["name"]: each for each in told["plugins"] if not each["built_in"]}}
 
 
@@ -134,6 +134,7 @@ def test_they_are_listed_with_what_they_add_and_what_is_wrong(ralph: Callable[..
     assert (told["conflicts"], told["off"]) == ([], False)
     shown = ralph("plugins")
     assert "executors: echo" in shown.out
+    assert [line for line in shown.out.splitlines() if line != line.rstrip()] == []
     assert "The plug-in 'broken' (ralph-broken 1.2): It cannot be loaded" in shown.out
 
 
@@ -243,7 +244,11 @@ def test_the_listing_says_that_they_are_off(
 ) -> None:
     install("echo", ECHO)
     monkeypatch.setenv("RALPH_PLUGINS", "OFF")
-    assert (listed(ralph)["plugins"], listed(ralph)["off"]) == ({}, True)
+    told = listed(ralph)
+    assert (told["plugins"], told["off"]) == ({}, True)
+    monkeypatch.delenv("RALPH_PLUGINS")
+    assert "echo" in listed(ralph)["plugins"]
+    assert listed(ralph, "--no-plugins") == told
     monkeypatch.setenv("RALPH_PLUGINS", "none")
     assert ralph("plugins").err.startswith("ralph: the environment: RALPH_PLUGINS: it is `off` or `on`.")
 
@@ -292,42 +297,6 @@ class TestLocalFile:
         ended = ralph("plugins")
         assert ended.code == 2
         assert str(path) in ended.err
-
-
-class TestCommands:
-    GREET = """
-        import typer
-        from ralph.plugins import Command, hookimpl
-
-
-        @hookimpl
-        def ralph_commands():
-            yield Command("greet", "Greets.", "ralph_greeting:app")
-            yield Command("lost", "Is not there.", "no_such_module:app")
-
-
-        app = typer.Typer()
-
-
-        @app.command()
-        def greet(name: str) -> None:
-            '''Greets somebody.'''
-            typer.echo(f"Hello, {name}!")
-    """
-
-    def test_a_plugin_brings_a_command(self, ralph: Callable[..., Any], install: Install) -> None:
-        install("greeting", self.GREET)
-        assert ralph("greet", "Ada").out == "Hello, Ada!\n"
-        assert "greet" in ralph("--help").out
-
-    def test_one_that_cannot_be_loaded_says_so_and_hides_no_other(
-        self, ralph: Callable[..., Any], install: Install
-    ) -> None:
-        install("greeting", self.GREET)
-        ended = ralph("lost")
-        assert ended.code == 2
-        assert "The command 'lost' cannot be loaded: ModuleNotFoundError" in ended.err
-        assert ralph("--help").code == 0
 
 
 def test_an_analyzer_beside_the_built_in_one_holds_a_completion_back(

@@ -202,7 +202,7 @@ class TestSettings:
         ("table", "told"),
         [
             ({"word": "a", "tims": 2}, "plugins.words.tims: there is no such setting. Did you mean 'times'?"),
-            ({"word": "a", "times": "many"}, "plugins.words.times: 'many' will not do: it should be a valid integer"),
+            ({"word": "a", "times": "many"}, "plugins.words.times: 'many' will not do: it should be a whole number"),
             ({"times": 2}, "plugins.words.word: it is missing. Add it."),
             ({"word": "a", "token": 5}, "plugins.words.token: what stands there (int) will not do"),
         ],
