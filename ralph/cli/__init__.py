@@ -38,7 +38,7 @@ def _exit_code(arguments: list[str]) -> int:
     try:
         return _call(arguments)
     except RalphError as error:
-        return _complain(str(error), error.exit_code)
+        return _complain(_findable(str(error), arguments), error.exit_code)
     except BrokenPipeError:
         _forget_output()  # who reads by `| head` has read enough
         return 0
@@ -70,6 +70,14 @@ def _call(arguments: list[str]) -> int:
         if said := paragraph(error):
             raise UsageError(said) from None
         return UsageError.exit_code  # the help is there instead
+
+
+def _findable(text: str, arguments: list[str]) -> str:
+    """What a person is told, with commands that find the run where it is."""
+    from ralph.cli.place import given_store, named
+    from ralph.errors import naming_store
+
+    return naming_store(text, named(given_store(arguments)))
 
 
 def _complain(text: str, code: int) -> int:

@@ -181,7 +181,7 @@ def _asked(name: str, store: str | None, kind: Literal["pause", "stop", "tell", 
         async with opened_store(store) as opened:
             run = await find_run(opened, name)
             if kind in {"pause", "stop"}:
-                _require_under_way(run, store)
+                _require_under_way(run)
             else:
                 _require_not_completed(run)
             _require_limited(run, what.get("limits", {}))
@@ -211,17 +211,16 @@ async def until(store: "Store", run: "RunRecord", state: str, seconds: float) ->
     return run
 
 
-def _require_under_way(run: "RunRecord", store: str | None) -> None:
+def _require_under_way(run: "RunRecord") -> None:
     from ralph.cli.lookup import state_of
-    from ralph.cli.place import named
     from ralph.errors import UsageError
 
     state = state_of(run)
     if state not in {"running", "paused"}:
         how = "its process is gone" if state == "crashed" else f"it has ended ({state.replace('_', ' ')})"
-        more = f"`ralph show{named(store)} {run.id}` tells what it did."
+        more = f"`ralph show {run.id}` tells what it did."
         if state == "crashed":
-            more = f"`ralph resume{named(store)} {run.id}` goes on with it."
+            more = f"`ralph resume {run.id}` goes on with it."
         raise UsageError(f"Run {run.id} is not under way: {how}.", more)
 
 

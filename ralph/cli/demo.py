@@ -32,7 +32,7 @@ def demo(*, keep: Keep = False, store: StoreName = None, display: DisplayName = 
     """See the whole thing work, without any account."""
     from ralph.cli.assemble import display_for, runner_for
     from ralph.cli.demo_story import TASK, Evidence, Story, make_repository
-    from ralph.cli.run import exit_code, run_to_end
+    from ralph.cli.run import exit_code, look_up, run_to_end
     from ralph.plugins import Plugins
     from ralph.testing.model_server import ModelServer
 
@@ -42,7 +42,7 @@ def demo(*, keep: Keep = False, store: StoreName = None, display: DisplayName = 
         make_repository(folder)
         with ModelServer(Story(evidence.killed)) as server:
             settings = _settings(server.base_url, store, display)
-            shown = display_for(settings, Plugins(), look_up="ralph show")
+            shown = display_for(settings, Plugins(), look_up=look_up(settings.store))
             talks = settings.display not in {"json", "none"}
             if talks:
                 typer.echo(_OPENING)

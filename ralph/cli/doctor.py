@@ -133,7 +133,8 @@ async def _sandbox(settings: "Settings", folder: Path) -> "list[Finding]":
 
 
 async def _store(settings: "Settings", plugins: "Plugins") -> "list[Finding]":
-    from ralph.errors import RalphError
+    from ralph.cli.place import named
+    from ralph.errors import RalphError, naming_store
     from ralph.executors.findings import Finding
     from ralph.plugins.stores import open_store
     from ralph.redact import Redactor
@@ -146,7 +147,8 @@ async def _store(settings: "Settings", plugins: "Plugins") -> "list[Finding]":
     except RalphError as error:
         return [Finding("store", ok=False, detail=error.problem, remedy=error.remedy)]
     if health.problems:
-        return [Finding("store", ok=False, detail=f"{place}: {text}", remedy=_STORE_REMEDY) for text in health.problems]
+        remedy = naming_store(_STORE_REMEDY, named(settings.store))
+        return [Finding("store", ok=False, detail=f"{place}: {text}", remedy=remedy) for text in health.problems]
     return [Finding("store", ok=True, detail=f"{place}, {health.runs} runs" if health.runs != 1 else f"{place}, 1 run")]
 
 

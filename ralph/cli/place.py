@@ -1,11 +1,12 @@
 """Where the store is, found out quickly where few words are said about it."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from ralph.regular_file import read_regular
 
-__all__ = ["named", "stated_store", "user_file"]
+__all__ = ["given_store", "named", "stated_store", "user_file"]
 
 _NO_SETTINGS = {"RALPH_DEBUG", "RALPH_PLUGINS", "RALPH_TURN"}
 _MOST_BYTES = 1_000_000
@@ -30,6 +31,16 @@ def stated_store(name: str | None, folder: Path) -> str | None:
     from ralph.cli.settings import read_settings
 
     return read_settings(folder, own="trusted").settings.store
+
+
+def given_store(arguments: Sequence[str]) -> str | None:
+    """The store that is named among the program's arguments, whichever the command; None where none is."""
+    store: str | None = None
+    for word, following in zip(arguments, (*arguments[1:], None), strict=True):
+        option, equals, value = word.partition("=")
+        if option == "--store":
+            store = value if equals else following
+    return store
 
 
 def named(store: str | None) -> str:

@@ -49,7 +49,7 @@ def rollback(
 
         print_json(told)
     else:
-        _print(told)
+        _print(told, store)
 
 
 async def _roll_back(name: str, to: str, force: bool, reset_branch: bool, store: str | None) -> dict[str, Any]:  # noqa: FBT001
@@ -91,9 +91,10 @@ def _told(run: "RunRecord", commit: str, restored: "Restored", *, off: str, ahea
     }
 
 
-def _print(told: dict[str, Any]) -> None:
+def _print(told: dict[str, Any], store: str | None) -> None:
     from rich.text import Text
 
+    from ralph.cli.place import named
     from ralph.cli.tell import console
     from ralph.display.terminal import one_line
 
@@ -110,7 +111,8 @@ def _print(told: dict[str, Any]) -> None:
         else f"{told['workspace']} is as checkpoint {told['checkpoint'][:12]}: {changed}."
     )
     if told["before"]:
-        say(f"To go back to how it was before: ralph rollback {told['run']} --to {told['before'][:12]}")
+        back = f"ralph rollback{named(store)} {told['run']} --to {told['before'][:12]}"
+        say(f"To go back to how it was before: {back}")
     if told["aside"]:
         say(f"What stood in the way lies in {told['aside']}.", "yellow")
     if told["repositories_inside"]:

@@ -96,8 +96,7 @@ async def _show_run(name: str, store: str | None, as_json: bool) -> None:  # noq
     async with opened_store(store) as opened:
         run = await find_run(opened, name)
         iterations = opened.iterations(run.id)
-        resume = f"`ralph resume{named(store)} {run.id}`"
-        await (_write_json(run, iterations) if as_json else _print_run(console(), run, iterations, resume))
+        await (_write_json(run, iterations) if as_json else _print_run(console(), run, iterations, named(store)))
 
 
 async def _write_json(run: "RunRecord", iterations: "AsyncIterator[IterationRecord]") -> None:
@@ -108,9 +107,9 @@ async def _write_json(run: "RunRecord", iterations: "AsyncIterator[IterationReco
 
 
 async def _print_run(
-    out: "Console", run: "RunRecord", iterations: "AsyncIterator[IterationRecord]", resume: str
+    out: "Console", run: "RunRecord", iterations: "AsyncIterator[IterationRecord]", store: str
 ) -> None:
-    """Prints the run; `resume` is the command that goes on with it."""
+    """Prints the run; `store` is the option that names the store, for the commands that are advised."""
     from rich.text import Text
 
     from ralph.cli.tell import when
@@ -128,11 +127,11 @@ async def _print_run(
         _print_short(out, last)
         if last.verification:
             verifiers = [verdict.verifier for verdict in last.verification.verdicts]
-    _print_problems(out, run)
-    _print_end(out, run, last, verifiers, resume)
+    _print_problems(out, run, store)
+    _print_end(out, run, last, verifiers, store)
 
 
-def _print_problems(out: "Console", run: "RunRecord") -> None:
+def _print_problems(out: "Console", run: "RunRecord", store: str) -> None:
     """What was told of plug-ins and observers that failed."""
     from rich.text import Text
 
@@ -143,11 +142,11 @@ def _print_problems(out: "Console", run: "RunRecord") -> None:
     for problem in run.problems[:_MOST_PROBLEMS]:
         out.print(Text(f"  problem     {one_line(problem, 400)}", style="yellow"))
     if (more := len(run.problems) - _MOST_PROBLEMS) > 0:
-        out.print(Text(f"              and {more} more: `ralph show --json {run.id}`", style="yellow"))
+        out.print(Text(f"              and {more} more: `ralph show{store} --json {run.id}`", style="yellow"))
 
 
 def _print_end(
-    out: "Console", run: "RunRecord", last: "IterationRecord | None", verifiers: "list[str]", resume: str
+    out: "Console", run: "RunRecord", last: "IterationRecord | None", verifiers: "list[str]", store: str
 ) -> None:
     from rich.text import Text
 
@@ -162,9 +161,10 @@ def _print_end(
             outcome=last.outcome if last else None,
             endpoint=bool(run.settings.get("executor", {}).get("base_url")),
             verifiers=verifiers,
+            store=store,
         )
         return
-    gone = f"The process that had it is gone, and did not end it. {resume} goes on with it."
+    gone = f"The process that had it is gone, and did not end it. `ralph resume{store} {run.id}` goes on with it."
     what = {"crashed": gone, "paused": "It waits."}
     out.print()
     state = state_of(run)

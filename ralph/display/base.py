@@ -36,6 +36,11 @@ class Display(Hooks):
         self._step = ""
         self._last_wait: float | None = None
 
+    @property
+    def _store_option(self) -> str:
+        """The option that names the store in commands that are advised; empty where a person need not name it."""
+        return self.look_up.removeprefix("ralph show")
+
     def show(self, event: Event) -> None:
         """Shows one event."""
 

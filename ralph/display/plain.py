@@ -156,7 +156,7 @@ class PlainDisplay(Display):
         if event.until is not None:
             until = f"until {event.until.astimezone():%H:%M:%S}: "
         else:
-            until = f"until `ralph resume {event.run_id}`: " if event.seq else ""
+            until = f"until `ralph resume{self._store_option} {event.run_id}`: " if event.seq else ""
         self.say(event.at, "paused", f"{until}{event.reason}", style="yellow")
 
     @_tell.register
@@ -199,6 +199,7 @@ class PlainDisplay(Display):
             endpoint=self.endpoint,
             verifiers=self._verifiers,
             look_up=look_up,
+            store=self._store_option,
         )
 
 

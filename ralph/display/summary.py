@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from ralph.decision import Decision
 from ralph.display.remedy import next_step
 from ralph.display.terminal import STOP_SIGNS, evidence_text, one_line, print_rows, sign
+from ralph.errors import naming_store
 from ralph.events import RunFinished
 from ralph.output import Outcome, Usage
 from ralph.record import RunRecord
@@ -45,6 +46,7 @@ def told(
     outcome: Outcome | None = None,
     *,
     endpoint: bool = False,
+    store: str = "",
 ) -> list[tuple[str, str]]:
     """What is to be told of an end, a label and a text each; the arguments are those of `print_summary`."""
     said: list[tuple[str, str]] = []
@@ -59,7 +61,7 @@ def told(
     if len(end.still_open) > _EVIDENCE:
         said.append(("", f"and {len(end.still_open) - _EVIDENCE} more"))
     if step := next_step(end.stop_reason, outcome, detail=end.detail, endpoint=endpoint):
-        said.append(("next", step))
+        said.append(("next", naming_store(step, store)))
     by = ", ".join(f"{name} {count}" for name, count in sorted(end.executors.items()))
     said.append(("iterations", f"{end.iterations} ({by})" if by else str(end.iterations)))
     if used := spent(end.usage):
@@ -89,6 +91,7 @@ def print_summary(
     endpoint: bool = False,
     verifiers: Iterable[str] = (),
     look_up: str = "",
+    store: str = "",
 ) -> None:
     """Prints the end of a run.
 
@@ -97,6 +100,7 @@ def print_summary(
         endpoint: whether the model is at an endpoint of the user's own.
         verifiers: the names of those that a completion passed.
         look_up: the command that shows the run again.
+        store: the option that names the store, such as " --store runs.db", for the commands that are advised.
     """
     from rich.text import Text
 
@@ -105,7 +109,7 @@ def print_summary(
     mark = sign(console, STOP_SIGNS.get(end.stop_reason or "", "✗"))
     console.print()
     console.print(Text(f"{mark} {headline(end, verifiers)}", style=f"bold {colour}"))
-    rows = told(end, decision, outcome, endpoint=endpoint)
+    rows = told(end, decision, outcome, endpoint=endpoint, store=store)
     if look_up:
         rows.append(("more", look_up))
     print_rows(console, ((Text(f"  {label}", style="dim"), Text(text)) for label, text in rows), width=13)

@@ -117,6 +117,24 @@ def test_the_command_that_is_advised_finds_the_run_where_a_store_was_named(ralph
     assert advised in ralph("pause", crashed.id, *named).out
     rewritten(crashed, state="finished", stop_reason="stuck")
     assert f"`ralph show --store {named[1]} {crashed.id}`" in ralph("stop", crashed.id, *named).err
+    assert f"`ralph resume --store {named[1]}`" in " ".join(ralph("show", crashed.id, *named).out.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "advised"),
+    [
+        ("resume RUN", "stop RUN"),
+        ("rollback RUN --to 0", "stop RUN"),
+        ("breaker reset RUN", "stop RUN"),
+        ("show RUN --iteration 7", "show RUN"),
+        ("pause nobody", "runs"),
+    ],
+)
+def test_a_refusal_advises_commands_that_find_the_run(ralph: Ralph, alive: RunRecord, words: str, advised: str) -> None:
+    ended = ralph(*words.replace("RUN", alive.id).split(), "--store", str(default_path()))
+    assert ended.code == 2
+    command, *rest = advised.replace("RUN", alive.id).split()
+    assert f"`ralph {' '.join((command, '--store', str(default_path()), *rest))}`" in ended.err
 
 
 def test_what_was_imported_into_a_named_store_is_found_by_the_command_that_is_advised(

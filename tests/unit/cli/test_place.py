@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ralph.cli.place import stated_store, user_file
+from ralph.cli.place import given_store, stated_store, user_file
 from ralph.cli.settings import read_settings
 
 
@@ -90,3 +90,18 @@ def test_the_settings_are_not_read_where_there_are_none(workspace: Path) -> None
     code += "sys.exit('ralph.config' in sys.modules)"
     environment = {**os.environ, "RALPH_STORE": "variable.db"}
     assert subprocess.run([sys.executable, "-c", code], env=environment, check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "store"),
+    [
+        (["show", "r1"], None),
+        (["show", "--store", "a.db", "r1"], "a.db"),
+        (["--store=a=b.db"], "a=b.db"),
+        (["--store", "a.db", "--store", "b.db"], "b.db"),
+        (["show", "--store"], None),
+        (["--stores", "a.db"], None),
+    ],
+)
+def test_the_store_among_the_arguments(words: list[str], store: str | None) -> None:
+    assert given_store(words) == store
