@@ -64,9 +64,10 @@ def number_of_word(word: str, language: str) -> str:
 def number_of_digits(written: str, language: str) -> str:
     """A number without its thousands' separators, with a point for its decimals: "1,250.50" is "1250.5".
 
-    What is no number by these rules, such as a version, a date or an address, keeps its points.
+    A space sets thousands apart, too. What is no number by these rules, such as a version, a date or an address, keeps
+    its points.
     """
-    digits = written.replace("\u00a0", "").replace("\u202f", "")
+    digits = written.replace(" ", "")
     comma = "," if language not in _DECIMAL_COMMA else "."
     point = "." if comma == "," else ","
     if (plain := _plain(digits, thousands=comma, decimal=point)) is None:

@@ -64,8 +64,9 @@ def tokens(text: str, language: str | None = None, *, start: int = 0, end: int |
     found: list[Token] = []
     for token in _tokens(text, language, start, len(text) if end is None else end):
         if token.number and found and found[-1].end + 1 == token.start and _adds(found[-1], token):
-            token = _sum(found.pop(), token)
-        found.append(token)
+            found[-1] = _sum(found[-1], token)
+        else:
+            found.append(token)
     return found
 
 
