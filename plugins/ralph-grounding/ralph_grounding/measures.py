@@ -1,0 +1,108 @@
+"""What is tracked of the analyses, through OpenTelemetry: nothing is counted where no SDK is set up.
+
+| instrument | kind | attributes |
+|---|---|---|
+| `ralph.grounding.analyses` | counter | `domain`, `run_id` |
+| `ralph.grounding.score` | histogram, 0–100 | `metric`, `domain` |
+| `ralph.grounding.analysis.duration` | histogram, s | `domain` |
+| `ralph.grounding.embedding.tokens` | counter | `model` |
+| `ralph.grounding.errors` | counter | `type` |
+| `ralph.grounding.claims.precision` | gauge, 0–1 | `provider` |
+"""
+
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING
+
+from ralph_grounding.result import AnalysisResult
+
+if TYPE_CHECKING:
+    from opentelemetry.metrics import Counter, Histogram, Meter
+    from opentelemetry.metrics import _Gauge as Gauge
+
+__all__ = ["count_embedding_tokens", "count_error", "record_analysis", "record_claim_precision"]
+
+_SCORE_STEPS = [10 * step for step in range(1, 10)]
+
+
+def record_analysis(result: AnalysisResult, *, seconds: float, run_id: str = "") -> None:
+    """Counts an analysis that was made, its scores, and how long it took."""
+    of_domain = {"domain": result.domain}
+    _analyses().add(1, of_domain | ({"run_id": run_id} if run_id else {}))
+    _duration().record(seconds, of_domain)
+    scores = result.scores
+    for metric in ("accuracy", "completeness", "attribution"):
+        measured = getattr(scores, metric)
+        if measured is not None:
+            _score().record(measured.score, of_domain | {"metric": metric})
+    if scores.combined is not None:
+        _score().record(scores.combined, of_domain | {"metric": "combined"})
+
+
+def count_embedding_tokens(tokens: int, *, model: str) -> None:
+    """Counts tokens that an endpoint says it used for embeddings."""
+    _tokens().add(tokens, {"model": model})
+
+
+def count_error(kind: str) -> None:
+    """Counts a failure by its kind, such as "rate_limit"; one that was tried again and passed is none."""
+    _errors().add(1, {"type": kind})
+
+
+def record_claim_precision(found: Sequence[bool], labels: Sequence[bool], *, provider: str) -> float | None:
+    """The share of the claims found that are there in a person's eyes, too; None, and no record, where none was found.
+
+    Args:
+        found: for each claim, whether it was found.
+        labels: for each claim, whether a person says that it is there.
+        provider: who measured similarity.
+
+    Raises:
+        ValueError: where there are not as many labels as findings.
+    """
+    if len(found) != len(labels):
+        raise ValueError(f"{len(found)} findings cannot be held against {len(labels)} labels")
+    agreed = [label for was_found, label in zip(found, labels, strict=True) if was_found]
+    if not agreed:
+        return None
+    precision = sum(agreed) / len(agreed)
+    _precision().set(precision, {"provider": provider})
+    return precision
+
+
+def _meter() -> "Meter":
+    from opentelemetry.metrics import get_meter
+
+    return get_meter("ralph_grounding")
+
+
+@cache
+def _analyses() -> "Counter":
+    return _meter().create_counter("ralph.grounding.analyses", "{analysis}", "Analyses made.")
+
+
+@cache
+def _score() -> "Histogram":
+    return _meter().create_histogram(
+        "ralph.grounding.score", "1", "Scores.", explicit_bucket_boundaries_advisory=_SCORE_STEPS
+    )
+
+
+@cache
+def _duration() -> "Histogram":
+    return _meter().create_histogram("ralph.grounding.analysis.duration", "s", "How long an analysis took.")
+
+
+@cache
+def _tokens() -> "Counter":
+    return _meter().create_counter("ralph.grounding.embedding.tokens", "{token}", "Tokens used for embeddings.")
+
+
+@cache
+def _errors() -> "Counter":
+    return _meter().create_counter("ralph.grounding.errors", "{error}", "Failures, by kind.")
+
+
+@cache
+def _precision() -> "Gauge":
+    return _meter().create_gauge("ralph.grounding.claims.precision", "1", "Claims found that people find, too.")

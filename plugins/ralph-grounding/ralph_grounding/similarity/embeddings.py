@@ -1,0 +1,175 @@
+"""Similarity by a model that turns texts into vectors, whichever it is and wherever it runs."""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from ralph_grounding.errors import ProviderError
+from ralph_grounding.similarity.base import NO_SIMILARITY, Nearest, Similarity, SimilarityProvider, Support
+from ralph_grounding.similarity.conflicts import find_conflicts
+from ralph_grounding.similarity.vectors import Vector, VectorCache, cosines, unit_vectors
+from ralph_grounding.text.sentences import sentences
+from ralph_grounding.text.span import Span, trimmed
+
+if TYPE_CHECKING:
+    from ralph_grounding.similarity.vectors import Matrix
+
+__all__ = ["Calibrations", "EmbeddingProvider"]
+
+_LONGEST = 1_500
+"""Characters of a text that a model is given at once: most cut off silently what is much longer."""
+
+_MOST_WINDOWS = 2_000
+"""Where a response has more sentences, neighbours are taken together."""
+
+
+class Calibrations(NamedTuple):
+    """What each question makes of a cosine: never a lower value of a higher one, and 0.75 at the decision point.
+
+    Attributes:
+        claims: of a claim and a stretch of a response.
+        agreement: of the expected answer and a response.
+        passages: of a stretch of a response and a passage of the ground truth.
+    """
+
+    claims: Callable[[float], float]
+    agreement: Callable[[float], float]
+    passages: Callable[[float], float]
+
+
+class EmbeddingProvider(SimilarityProvider):
+    """Measures similarity by the cosine of vectors. Subclass it, give it a name, and implement `embed`.
+
+    A claim is compared with each sentence of the response and each two neighbouring ones. A text that is longer than a
+    model reads is embedded in pieces, whose vectors are joined by their lengths. No text is embedded twice in one call,
+    nor again while its vector is among those kept.
+
+    A model hardly sees numbers and negation, so the sentence it picks is held against the claim for conflicts.
+
+    Args:
+        name: see `SimilarityProvider`.
+        calibrations: of this model: its cosines say nothing about those of another.
+        batch: how many texts `embed` is given at once, at most.
+        kept: how many vectors are kept.
+    """
+
+    def __init__(self, name: str, calibrations: Calibrations, *, batch: int = 64, kept: int = 4096) -> None:
+        self.name = name
+        self._calibrations = calibrations
+        self._batch = batch
+        self._kept = VectorCache(kept)
+
+    async def embed(self, texts: Sequence[str]) -> Sequence[Vector]:
+        """The vectors of the texts, as many as texts and in their order, all of one length. No text is blank.
+
+        Raises:
+            ProviderError: where they cannot be had.
+        """
+        raise NotImplementedError
+
+    async def supports(self, claims: Sequence[str], response: str) -> list[Support]:
+        windows = list(_windows(response))
+        said = [response[window.start : window.end] for window in windows]
+        if not said or not claims:
+            return [Support(NO_SIMILARITY, 0, 0) for _ in claims]
+        vectors = await self._vectors([*claims, *said])
+        alike = cosines(vectors[: len(claims)], vectors[len(claims) :])
+        best = alike.argmax(axis=1)
+        return [
+            self._support(claim, response, windows[int(place)], float(row[place]))
+            for claim, row, place in zip(claims, alike, best, strict=True)
+        ]
+
+    async def agreement(self, reference: str, response: str, question: str = "") -> Similarity:
+        """How alike both are as wholes. The question is not looked at: it would make every answer to it more alike."""
+        if not reference.strip() or not response.strip():
+            return NO_SIMILARITY
+        vectors = await self._vectors([reference, response])
+        raw = float(cosines(vectors[:1], vectors[1:])[0, 0])
+        return Similarity(self._calibrations.agreement(raw), raw)
+
+    async def nearest(self, segments: Sequence[str], passages: Sequence[str]) -> list[Nearest]:
+        if not segments or not passages:
+            return [Nearest(-1, NO_SIMILARITY) for _ in segments]
+        vectors = await self._vectors([*segments, *passages])
+        alike = cosines(vectors[: len(segments)], vectors[len(segments) :])
+        return [self._nearest(int(place), float(row[place])) for row, place in zip(alike, alike.argmax(1), strict=True)]
+
+    def _support(self, claim: str, response: str, window: Span, raw: float) -> Support:
+        if raw <= 0:
+            return Support(NO_SIMILARITY, 0, 0)
+        conflicts = find_conflicts(claim, response[window.start : window.end], window.start)
+        return Support(Similarity(self._calibrations.claims(raw), raw), window.start, window.end, conflicts)
+
+    def _nearest(self, place: int, raw: float) -> Nearest:
+        if raw <= 0:
+            return Nearest(-1, NO_SIMILARITY)
+        return Nearest(place, Similarity(self._calibrations.passages(raw), raw))
+
+    async def _vectors(self, texts: Sequence[str]) -> "Matrix":
+        """A unit vector for each text; zero for a blank one."""
+        import numpy as np
+
+        pieces = {text: _pieces(text) for text in texts}
+        known = await self._known([piece for cut in pieces.values() for piece in cut])
+        if not known:
+            return np.zeros((len(texts), 1), dtype=np.float32)
+        width = len(next(iter(known.values())))
+        joined = np.zeros((len(texts), width), dtype=np.float32)
+        for row, text in zip(joined, texts, strict=True):
+            for piece in pieces[text]:
+                row += known[piece] * len(piece)
+        return unit_vectors(joined)
+
+    async def _known(self, texts: Sequence[str]) -> "dict[str, Matrix]":
+        """The unit vectors of the texts, each embedded once."""
+        known: dict[str, Matrix] = {}
+        missing: list[str] = []
+        for text in dict.fromkeys(texts):
+            vector = self._kept.get(text)
+            if vector is None:
+                missing.append(text)
+            else:
+                known[text] = vector
+        for first in range(0, len(missing), self._batch):
+            batch = missing[first : first + self._batch]
+            for text, vector in zip(batch, await self._embedded(batch), strict=True):
+                known[text] = vector
+                self._kept.put(text, vector)
+        return known
+
+    async def _embedded(self, texts: Sequence[str]) -> "Matrix":
+        vectors = await self.embed(texts)
+        if len(vectors) != len(texts):
+            problem = f"{self.name} gave {len(vectors)} vectors for {len(texts)} texts."
+            raise ProviderError(problem, "Try another model.", kind="protocol")
+        return unit_vectors(vectors)
+
+
+def _windows(text: str) -> Iterator[Span]:
+    """The sentences, and then each two neighbours, without the white space at their ends."""
+    spans = [span for sentence in _grouped(sentences(text)) for span in _cut(text, sentence) if span.start < span.end]
+    yield from spans
+    yield from (Span(one.start, other.end) for one, other in pairwise(spans) if other.end - one.start <= _LONGEST)
+
+
+def _grouped(spans: Sequence[Span]) -> Iterator[Span]:
+    size = -(-len(spans) // _MOST_WINDOWS) or 1
+    for first in range(0, len(spans), size):
+        yield Span(spans[first].start, spans[min(first + size, len(spans)) - 1].end)
+
+
+def _cut(text: str, span: Span) -> Iterator[Span]:
+    """The span in stretches that a model reads at once, parted at white space where there is some."""
+    start = span.start
+    while span.end - start > _LONGEST:
+        space = max(text.rfind(" ", start, start + _LONGEST), text.rfind("\n", start, start + _LONGEST))
+        end = space + 1 if space > start else start + _LONGEST
+        yield trimmed(text, Span(start, end))
+        start = end
+    yield trimmed(text, Span(start, span.end))
+
+
+def _pieces(text: str) -> list[str]:
+    cut = (text[span.start : span.end] for span in _cut(text, Span(0, len(text))))
+    return [piece for piece in cut if piece]

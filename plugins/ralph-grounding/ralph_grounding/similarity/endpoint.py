@@ -1,0 +1,114 @@
+"""Similarity by the embeddings of an OpenAI-compatible endpoint."""
+
+import base64
+import binascii
+from collections.abc import Mapping, Sequence
+from typing import Any, Self, cast
+
+from ralph.errors import UsageError
+from ralph_grounding.endpoint import Endpoint, sendable
+from ralph_grounding.measures import count_embedding_tokens
+from ralph_grounding.similarity.embeddings import Calibrations, EmbeddingProvider
+from ralph_grounding.similarity.vectors import Vector
+
+__all__ = ["EndpointProvider"]
+
+
+class EndpointProvider(EmbeddingProvider):
+    """Asks `POST {url}/embeddings`. It does not try again: see `Fallback`.
+
+    Args:
+        url: the base URL, up to and with /v1.
+        model: its name at the endpoint.
+        key: sent as a bearer token; never shown. Empty for none.
+        timeout: of a call, in seconds.
+        batch: texts of a call, at most.
+
+    Attributes:
+        tokens: that the endpoint says it used so far.
+
+    Raises:
+        UsageError: where the URL or the model is missing or impossible.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        model: str,
+        calibrations: Calibrations,
+        *,
+        key: str = "",
+        timeout: float = 30.0,
+        batch: int = 64,
+    ) -> None:
+        if not model.strip():
+            raise UsageError(
+                "plugins.grounding.providers.embedding_model is empty.",
+                'Name a model that the endpoint has, such as "text-embedding-3-small".',
+            )
+        super().__init__(f"endpoint:{model}", calibrations, batch=batch)
+        self._endpoint = Endpoint(url, key=key, timeout=timeout, setting="plugins.grounding.providers.url")
+        self._model = model
+        self.tokens = 0
+
+    async def __aenter__(self) -> Self:
+        await self._endpoint.__aenter__()
+        return self
+
+    async def __aexit__(self, *raised: object) -> None:
+        await self._endpoint.__aexit__(*raised)
+
+    async def embed(self, texts: Sequence[str]) -> Sequence[Vector]:
+        body = {"model": self._model, "input": [sendable(text) for text in texts], "encoding_format": "float"}
+        answer = await self._endpoint.post("/embeddings", body)
+        self._count(answer.get("usage"))
+        return self._vectors_of(answer.get("data"), len(texts))
+
+    def _count(self, usage: object) -> None:
+        told = _fields(usage)
+        tokens = told.get("total_tokens") or told.get("prompt_tokens")
+        if isinstance(tokens, int) and tokens > 0:
+            self.tokens += tokens
+            count_embedding_tokens(tokens, model=self._model)
+
+    def _vectors_of(self, data: object, count: int) -> list[Vector]:
+        """The vectors in the order of the texts, which the endpoint tells by their indices."""
+        entries = cast("list[Any]", data) if isinstance(data, list) else []
+        vectors: dict[int, Vector] = {}
+        for place, entry in enumerate(entries):
+            fields = _fields(entry)
+            index = fields.get("index", place)
+            vector = _vector(fields.get("embedding"))
+            if vector is None or not isinstance(index, int):
+                raise self._endpoint.protocol_error(f"entry {place} of its data is no vector")
+            vectors[index] = vector
+        if sorted(vectors) != list(range(count)):
+            raise self._endpoint.protocol_error(f"it gave {len(entries)} vectors for {count} texts")
+        return [vectors[index] for index in range(count)]
+
+
+def _fields(given: object) -> Mapping[str, Any]:
+    return cast("dict[str, Any]", given) if isinstance(given, dict) else {}
+
+
+def _vector(given: object) -> Vector | None:
+    """A vector from a list of numbers, or from the packed form that some servers send unasked."""
+    if isinstance(given, str):
+        return _unpacked(given)
+    if not isinstance(given, list) or not given:
+        return None
+    numbers = cast("list[object]", given)
+    if not all(isinstance(number, int | float) and abs(number) < 1e300 for number in numbers):
+        return None
+    return cast("list[float]", numbers)
+
+
+def _unpacked(given: str) -> Vector | None:
+    """32-bit floats, lowest byte first, in base64."""
+    import numpy as np
+
+    try:
+        packed = base64.b64decode(given, validate=True)
+    except (binascii.Error, ValueError):
+        return None
+    return np.frombuffer(packed, dtype="<f4").tolist() if packed and len(packed) % 4 == 0 else None

@@ -1,0 +1,77 @@
+"""Similarity by words and by a model together: words see numbers and names, a model sees other words for the same."""
+
+from collections.abc import Sequence
+from typing import Self
+
+from ralph_grounding.similarity.base import NO_SIMILARITY, Nearest, Similarity, SimilarityProvider, Support
+from ralph_grounding.similarity.embeddings import Calibrations
+
+__all__ = ["HybridProvider"]
+
+
+class HybridProvider(SimilarityProvider):
+    """Measures by words and by a model. Its raw similarity is the mean of their calibrated ones.
+
+    The stretch of a response that bears a claim out is that of whoever is surer of it, and so are its conflicts.
+
+    Args:
+        words: the one that measures by words.
+        model: the other one.
+        calibrations: of the mean, for each question.
+    """
+
+    def __init__(self, words: SimilarityProvider, model: SimilarityProvider, calibrations: Calibrations) -> None:
+        self.name = f"hybrid:{model.name.partition(':')[2] or model.name}"
+        self._words, self._model, self._calibrations = words, model, calibrations
+
+    async def __aenter__(self) -> Self:
+        await self._words.__aenter__()
+        try:
+            await self._model.__aenter__()
+        except BaseException:
+            await self._words.__aexit__(None, None, None)
+            raise
+        return self
+
+    async def __aexit__(self, *raised: object) -> None:
+        try:
+            await self._model.__aexit__(*raised)
+        finally:
+            await self._words.__aexit__(*raised)
+
+    async def supports(self, claims: Sequence[str], response: str) -> list[Support]:
+        by_words = await self._words.supports(claims, response)
+        by_model = await self._model.supports(claims, response)
+        return [self._both(one, other) for one, other in zip(by_words, by_model, strict=True)]
+
+    async def agreement(self, reference: str, response: str, question: str = "") -> Similarity:
+        by_words = await self._words.agreement(reference, response, question)
+        by_model = await self._model.agreement(reference, response, question)
+        raw = (by_words.value + by_model.value) / 2
+        return Similarity(self._calibrations.agreement(raw), raw)
+
+    async def nearest(self, segments: Sequence[str], passages: Sequence[str]) -> list[Nearest]:
+        by_words = await self._words.nearest(segments, passages)
+        by_model = await self._model.nearest(segments, passages)
+        return [
+            await self._nearest(segment, passages, {one.passage, other.passage} - {-1})
+            for segment, one, other in zip(segments, by_words, by_model, strict=True)
+        ]
+
+    def _both(self, one: Support, other: Support) -> Support:
+        raw = (one.similarity.value + other.similarity.value) / 2
+        if raw <= 0:
+            return Support(NO_SIMILARITY, 0, 0)
+        surer = other if other.similarity.value > one.similarity.value else one
+        return surer._replace(similarity=Similarity(self._calibrations.claims(raw), raw))
+
+    async def _nearest(self, segment: str, passages: Sequence[str], candidates: set[int]) -> Nearest:
+        """The better of the passages that one of the two finds most alike, as both together see it."""
+        best = Nearest(-1, NO_SIMILARITY)
+        for place in sorted(candidates):
+            (one,) = await self._words.nearest([segment], [passages[place]])
+            (other,) = await self._model.nearest([segment], [passages[place]])
+            raw = (one.similarity.value + other.similarity.value) / 2
+            if raw > best.similarity.raw:
+                best = Nearest(place, Similarity(self._calibrations.passages(raw), raw))
+        return best

@@ -1,0 +1,95 @@
+"""Vectors of texts: how alike two are, and those that are kept so that no text is embedded twice."""
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from ralph_grounding.errors import ProviderError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Matrix = npt.NDArray[np.float32]
+
+__all__ = ["Vector", "VectorCache", "cosine", "cosines", "unit_vectors"]
+
+Vector = Sequence[float]
+
+
+def cosine(left: Vector, right: Vector) -> float:
+    """The cosine of two vectors, clamped to 0–1; 0 where one of them is zero or empty.
+
+    Raises:
+        ProviderError: where their lengths differ, or a number is not finite.
+    """
+    one, other = unit_vectors([left, right])
+    return float(max(0.0, min(1.0, one @ other)))
+
+
+def cosines(left: "Matrix", right: "Matrix") -> "Matrix":
+    """The cosines of unit vectors, clamped to 0–1: a row for each row of `left`, a column for each row of `right`."""
+    return (left @ right.T).clip(0.0, 1.0)
+
+
+def unit_vectors(vectors: "Sequence[Vector] | Matrix") -> "Matrix":
+    """The vectors as rows, each of length 1; one that is zero stays so.
+
+    Raises:
+        ProviderError: where their lengths differ, or a number is not finite.
+    """
+    import numpy as np
+
+    lengths = dict.fromkeys(len(vector) for vector in vectors)
+    if len(lengths) > 1:
+        first, second, *_ = lengths
+        raise ProviderError(
+            f"Vectors of {first} and of {second} numbers cannot be compared.",
+            "Check that one model gave them both.",
+            kind="protocol",
+        )
+    rows = np.asarray(vectors, dtype=np.float64).reshape(len(vectors), -1)
+    if not np.isfinite(rows).all():
+        raise ProviderError("A vector holds a number that is not finite.", "Try another model.", kind="protocol")
+    if not rows.size:
+        return rows.astype(np.float32)
+    largest = np.abs(rows).max(axis=1, keepdims=True)
+    rows = np.divide(rows, largest, out=np.zeros_like(rows), where=largest > 0)  # so that no square overflows
+    length = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.divide(rows, length, out=rows, where=length > 0).astype(np.float32)
+
+
+class VectorCache:
+    """The vectors of the texts that were used last, by the texts' hashes.
+
+    Args:
+        most: how many are kept.
+    """
+
+    def __init__(self, most: int = 4096) -> None:
+        self._most = most
+        self._vectors: OrderedDict[bytes, Matrix] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._vectors)
+
+    def get(self, text: str) -> "Matrix | None":
+        """The unit vector of a text, if it is kept."""
+        key = _key(text)
+        vector = self._vectors.get(key)
+        if vector is not None:
+            self._vectors.move_to_end(key)
+        return vector
+
+    def put(self, text: str, vector: "Matrix") -> None:
+        """Keeps a copy of the vector; the one that was not used for longest makes room for it."""
+        key = _key(text)
+        self._vectors[key] = vector.copy()
+        self._vectors.move_to_end(key)
+        while len(self._vectors) > self._most:
+            self._vectors.popitem(last=False)
+
+
+def _key(text: str) -> bytes:
+    return sha256(text.encode("utf-8", "surrogatepass")).digest()
