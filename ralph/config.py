@@ -21,13 +21,14 @@ from pydantic import (
     PositiveInt,
     SecretStr,
     ValidationError,
+    field_validator,
 )
 from pydantic_settings import BaseSettings, EnvSettingsSource
 
 from ralph.analysis.lexicon import Phrase
 from ralph.breaker import PRESETS, BreakerSettings
 from ralph.decision import DecisionSettings
-from ralph.environment import Variables
+from ralph.environment import Names, Variables, apart
 from ralph.errors import SettingError, nearest, plainly
 from ralph.limits import Limits, Price
 from ralph.redact import Redactor, is_secret_name
@@ -154,9 +155,14 @@ class TaskSettings(BaseModel, frozen=True, extra="forbid"):
 class EnvironmentSettings(Variables, frozen=True, extra="forbid"):
     """Which of Ralph's own environment variables the agent and the verifiers are given, and which are masked."""
 
-    mask: tuple[str, ...] = Field(
-        default=(), description="Variables whose values are masked, beside those whose names look secret."
+    mask: tuple[Names, ...] = Field(
+        default=(), description="Variables whose values are masked, beside those whose names look secret: DATABASE_*."
     )
+
+    @field_validator("mask")
+    @classmethod
+    def _each(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        return apart(names)
 
 
 class KeywordSetting(BaseModel, frozen=True, extra="forbid"):
@@ -187,6 +193,10 @@ def _require_within(glob: str) -> str:
     return glob
 
 
+Glob = Annotated[str, AfterValidator(_require_within)]
+"""A pattern of paths in the workspace."""
+
+
 class Settings(BaseModel, frozen=True, extra="forbid"):
     """Everything that can be set."""
 
@@ -213,8 +223,8 @@ class Settings(BaseModel, frozen=True, extra="forbid"):
     status_fields: tuple[StatusFieldSetting, ...] = Field(default=(), description="Further status fields.")
     environment: EnvironmentSettings = EnvironmentSettings()
     sandbox: Sandbox = Sandbox()
-    noise: tuple[str, ...] = Field(default=(), description="Paths whose changes are no progress; glob patterns.")
-    protect: tuple[Annotated[str, AfterValidator(_require_within)], ...] = Field(
+    noise: tuple[Glob, ...] = Field(default=(), description="Paths whose changes are no progress; glob patterns.")
+    protect: tuple[Glob, ...] = Field(
         default=(), description="Paths that the agent must not change, beside git's hooks and settings; glob patterns."
     )
     checkpoints: bool = Field(default=True, description="Hold the workspace before and after each iteration.")

@@ -5,7 +5,7 @@ unattended has no business with them, and what it prints ends up in a model's co
 that are named, with what no program can do without.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import Annotated
 
@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, Field, field_validator
 
 from ralph.redact import is_secret_name
 
-__all__ = ["ESSENTIAL", "Variables"]
+__all__ = ["ESSENTIAL", "Names", "Variables", "apart", "values_of"]
 
 ESSENTIAL = (
     *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "TERM", "TZ", "LANG", "LANGUAGE", "LC_*"),
@@ -36,6 +36,16 @@ Names = Annotated[str, AfterValidator(_require_names)]
 """The name of a variable, or several joined by commas; `*` matches anything."""
 
 
+def apart(names: Iterable[str]) -> tuple[str, ...]:
+    """Names, those that were joined by commas each by itself."""
+    return tuple(name.strip() for each in names for name in each.split(",") if name.strip())
+
+
+def values_of(environ: Mapping[str, str], names: Collection[str]) -> list[str]:
+    """The values of the variables that names mean, in which `*` matches anything."""
+    return [value for name, value in environ.items() if _any(name, names)]
+
+
 class Variables(BaseModel, frozen=True, extra="forbid"):
     """Which of Ralph's own environment variables are passed on.
 
@@ -50,9 +60,7 @@ class Variables(BaseModel, frozen=True, extra="forbid"):
     @field_validator("only", "keep")
     @classmethod
     def _apart(cls, names: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        return (
-            None if names is None else tuple(name.strip() for each in names for name in each.split(",") if name.strip())
-        )
+        return None if names is None else apart(names)
 
     def of(self, environ: Mapping[str, str], needed: Collection[str] = ()) -> dict[str, str]:
         """Those of an environment that are passed on.

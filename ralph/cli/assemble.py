@@ -11,7 +11,7 @@ from ralph.breaker import CircuitBreaker
 from ralph.config import ExecutorSettings, Settings
 from ralph.confinement import Confinement
 from ralph.display import Display
-from ralph.environment import Variables
+from ralph.environment import Variables, values_of
 from ralph.errors import UsageError
 from ralph.executors.base import Executor, Timeouts
 from ralph.executors.provision_fetch import Progress
@@ -193,7 +193,7 @@ def redactor_for(settings: Settings, plugins: Plugins | None = None) -> Redactor
     """What masks secrets: those of the environment, the endpoint's key, its headers, and what plug-ins are set to."""
     own = settings.executor
     key = [own.api_key.get_secret_value()] if own.api_key else []
-    named = [os.environ.get(name, "") for name in settings.environment.mask]
+    named = values_of(os.environ, settings.environment.mask)
     plugged = plugins.secrets if plugins is not None else ()
     return Redactor([*secret_values(os.environ), *named, *key, *own.headers.values(), *plugged])
 

@@ -175,6 +175,9 @@ def test_any_text_is_a_duration_or_is_refused(text: str) -> None:
         ({"protect": ["a", "../outside"]}, "protect.1", "'../outside' will not do: no path in the workspace"),
         ({"protect": ["./here"]}, "protect.0", "write it from the workspace on"),
         ({"environment": {"only": ["PATH", "BAD-NAME="]}}, "environment.only.1", "no variable is called so"),
+        ({"noise": ["/"]}, "noise.0", "'/' will not do: no path in the workspace matches it"),
+        ({"noise": ["build/", "../*.log"]}, "noise.1", "write it from the workspace on"),
+        ({"environment": {"mask": ["DATABASE_URL=x"]}}, "environment.mask.0", "give names alone"),
         ({"environment": {"keep": ["A=1"]}}, "environment.keep.0", "give names alone"),
     ],
 )

@@ -163,6 +163,14 @@ def test_kept_settings_hold_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
         assert secret not in kept
 
 
+def test_the_values_of_variables_that_are_named_are_masked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BILLING_PLACE", "behind-the-mirror")
+    monkeypatch.setenv("ACCOUNT", "number-4711-of-mine")
+    settings = Settings.model_validate({"environment": {"mask": ["BILLING_*, ACCOUNT"]}})
+    told = redactor_for(settings)("It is behind-the-mirror, under number-4711-of-mine.")
+    assert not any(secret in told for secret in ("mirror", "4711"))
+
+
 class TestTrust:
     def test_what_runs_a_program_needs_consent(self, workspace: Path) -> None:
         (workspace / "ralph.toml").write_text("verify = ['make test']\n[limits]\nmax_iterations = 3\n")
