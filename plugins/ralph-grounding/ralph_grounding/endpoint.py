@@ -14,7 +14,7 @@ from ralph_grounding.errors import ProviderError, Trouble
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["Endpoint", "sendable"]
+__all__ = ["Endpoint", "fields", "sendable"]
 
 _MOST_BYTES = 64 * 1024 * 1024
 _MOST_SAID = 300
@@ -148,7 +148,7 @@ class Endpoint:
             read: object = json.loads(answer)
         except (ValueError, RecursionError):
             read = None
-        said: Mapping[str, Any] = cast("dict[str, Any]", read) if isinstance(read, dict) else {}
+        said = fields(read)
         if not 200 <= status < 300 or said.get("error"):
             raise self._failure(status, headers, said)
         if not said:
@@ -173,6 +173,11 @@ class Endpoint:
         masked = text.replace(self._key, "***") if self._key else text
         printable = "".join(letter if letter.isprintable() else " " for letter in masked[: 10 * _MOST_SAID])
         return " ".join(printable.split())[:_MOST_SAID].rstrip(".")
+
+
+def fields(given: object) -> Mapping[str, Any]:
+    """What an answer holds at some place, if that is an object; else no fields."""
+    return cast("dict[str, Any]", given) if isinstance(given, dict) else {}
 
 
 def sendable(text: str) -> str:
@@ -200,11 +205,9 @@ def _told(said: Mapping[str, Any]) -> tuple[Sequence[str], str]:
     error: object = said.get("error") or said
     if isinstance(error, str):
         return (), error
-    if not isinstance(error, dict):
-        return (), ""
-    fields = cast("dict[str, Any]", error)
-    message = fields.get("message") or fields.get("detail") or ""
-    codes = [fields[name] for name in ("code", "type") if isinstance(fields.get(name), str)]
+    told = fields(error)
+    message = told.get("message") or told.get("detail") or ""
+    codes = [told[name] for name in ("code", "type") if isinstance(told.get(name), str)]
     return codes, message if isinstance(message, str) else json.dumps(message)
 
 

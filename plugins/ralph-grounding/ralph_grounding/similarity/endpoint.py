@@ -2,11 +2,11 @@
 
 import base64
 import binascii
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Self, cast
 
 from ralph.errors import UsageError
-from ralph_grounding.endpoint import Endpoint, sendable
+from ralph_grounding.endpoint import Endpoint, fields, sendable
 from ralph_grounding.measures import count_embedding_tokens
 from ralph_grounding.similarity.embeddings import Calibrations, EmbeddingProvider
 from ralph_grounding.similarity.vectors import Vector
@@ -65,7 +65,7 @@ class EndpointProvider(EmbeddingProvider):
         return self._vectors_of(answer.get("data"), len(texts))
 
     def _count(self, usage: object) -> None:
-        told = _fields(usage)
+        told = fields(usage)
         tokens = told.get("total_tokens") or told.get("prompt_tokens")
         if isinstance(tokens, int) and tokens > 0:
             self.tokens += tokens
@@ -76,19 +76,15 @@ class EndpointProvider(EmbeddingProvider):
         entries = cast("list[Any]", data) if isinstance(data, list) else []
         vectors: dict[int, Vector] = {}
         for place, entry in enumerate(entries):
-            fields = _fields(entry)
-            index = fields.get("index", place)
-            vector = _vector(fields.get("embedding"))
+            told = fields(entry)
+            index = told.get("index", place)
+            vector = _vector(told.get("embedding"))
             if vector is None or not isinstance(index, int):
                 raise self._endpoint.protocol_error(f"entry {place} of its data is no vector")
             vectors[index] = vector
         if sorted(vectors) != list(range(count)):
             raise self._endpoint.protocol_error(f"it gave {len(entries)} vectors for {count} texts")
         return [vectors[index] for index in range(count)]
-
-
-def _fields(given: object) -> Mapping[str, Any]:
-    return cast("dict[str, Any]", given) if isinstance(given, dict) else {}
 
 
 def _vector(given: object) -> Vector | None:

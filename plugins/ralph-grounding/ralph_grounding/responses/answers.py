@@ -1,0 +1,143 @@
+"""Queries, asked several at a time, and their answers as they come.
+
+```python
+async with answers(queries, EndpointSource(settings)) as stream:
+    async for answer in stream:  # an AIResponse, or a ResponseFailure
+        ...
+```
+"""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+from pydantic import BaseModel
+
+from ralph_grounding.errors import ProviderError, Trouble
+from ralph_grounding.materials import AIResponse, Query
+from ralph_grounding.measures import count_error
+from ralph_grounding.retrying import Sleep, tried
+
+if TYPE_CHECKING:
+    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
+__all__ = ["ResponseFailure", "ResponseSource", "answers"]
+
+_STOPS: frozenset[Trouble] = frozenset({"key", "model"})
+
+
+class ResponseFailure(BaseModel, frozen=True):
+    """A query that got no response.
+
+    Attributes:
+        error: in a paragraph, for people.
+    """
+
+    query_id: str
+    kind: Trouble
+    error: str
+
+
+class ResponseSource:
+    """Answers queries. Subclass it and implement `answer`.
+
+    It is entered before it is asked (`async with`), and asked by as many tasks at once as `concurrency` says.
+
+    Attributes:
+        concurrency: calls at a time.
+        retries: after a call that failed and may be tried again.
+    """
+
+    concurrency: int = 1
+    retries: int = 0
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        return None
+
+    async def answer(self, query: Query) -> AIResponse:
+        """The response to one query; it is not tried again here.
+
+        Raises:
+            ProviderError: where there is none.
+        """
+        raise NotImplementedError
+
+
+@asynccontextmanager
+async def answers(
+    queries: Sequence[Query], source: ResponseSource, *, sleep: Sleep | None = None
+) -> AsyncGenerator[AsyncIterator[AIResponse | ResponseFailure]]:
+    """Asks the queries, those of the highest priority first; leaving the block ends what is under way.
+
+    There is one answer or one failure for each query, in the order in which they come.
+
+    Args:
+        sleep: how to wait before another try; None for real time.
+
+    Raises:
+        ProviderError: out of the stream, where asking on is no use: the key is not accepted, the model is not there,
+            the agent cannot work at all. What came before has been streamed.
+    """
+    import anyio
+
+    send, receive = anyio.create_memory_object_stream[AIResponse | ResponseFailure | ProviderError]()
+    asking = _Asking(iter(sorted(queries, key=lambda query: -query.priority)), source, send, sleep)
+    failure: Exception | None = None
+    async with source, send, receive, anyio.create_task_group() as group:
+        group.start_soon(asking.ask_all)
+        try:
+            yield _streamed(receive)
+        except Exception as error:  # noqa: BLE001 - it is raised again, outside of the group
+            failure = error
+        group.cancel_scope.cancel()
+    if failure is not None:
+        raise failure
+
+
+async def _streamed(
+    receive: "MemoryObjectReceiveStream[AIResponse | ResponseFailure | ProviderError]",
+) -> AsyncIterator[AIResponse | ResponseFailure]:
+    async for item in receive:
+        if isinstance(item, ProviderError):
+            raise item
+        yield item
+
+
+@dataclass(slots=True)
+class _Asking:
+    """What the tasks that ask have in common: the queries that are left, and whether to go on."""
+
+    left: Iterator[Query]
+    source: ResponseSource
+    send: "MemoryObjectSendStream[AIResponse | ResponseFailure | ProviderError]"
+    sleep: Sleep | None
+    stopped: bool = False
+
+    async def ask_all(self) -> None:
+        import anyio
+
+        async with self.send, anyio.create_task_group() as group:
+            for _ in range(self.source.concurrency):
+                group.start_soon(self._ask)
+
+    async def _ask(self) -> None:
+        for query in self.left:
+            if self.stopped:
+                return
+            await self.send.send(await self._answer(query))
+
+    async def _answer(self, query: Query) -> AIResponse | ResponseFailure | ProviderError:
+        if not query.text.strip():
+            return ResponseFailure(query_id=query.id, kind="refused", error=f"The query {query.id} has no text.")
+        try:
+            return await tried(lambda: self.source.answer(query), retries=self.source.retries, sleep=self.sleep)
+        except ProviderError as error:
+            count_error(error.kind)
+            if error.kind in _STOPS or (error.kind == "unreachable" and not error.again):
+                self.stopped = True
+                return error
+            return ResponseFailure(query_id=query.id, kind=error.kind, error=str(error))

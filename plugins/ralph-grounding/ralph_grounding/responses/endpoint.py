@@ -1,0 +1,94 @@
+"""Responses from a model at an OpenAI-compatible endpoint."""
+
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Self, cast
+from urllib.parse import urlsplit
+
+from ralph.errors import UsageError
+from ralph_grounding.endpoint import Endpoint, fields, sendable
+from ralph_grounding.errors import ProviderError
+from ralph_grounding.materials import AIResponse, Query
+from ralph_grounding.responses.answers import ResponseSource
+from ralph_grounding.settings import AnswerSettings
+
+__all__ = ["EndpointSource"]
+
+
+class EndpointSource(ResponseSource):
+    """Asks `POST {url}/chat/completions`, a conversation of its own for each query.
+
+    Args:
+        settings: whom to ask, and how.
+        provider: what the provider is called in the responses; empty for the endpoint's host.
+
+    Raises:
+        UsageError: where the URL or the model is missing or impossible.
+    """
+
+    def __init__(self, settings: AnswerSettings, provider: str = "") -> None:
+        if not settings.model.strip():
+            raise UsageError("plugins.grounding.answers.model is empty.", "Name the model that is to be asked.")
+        self._endpoint = Endpoint(
+            settings.url,
+            key=settings.api_key.get_secret_value(),
+            timeout=settings.timeout,
+            setting="plugins.grounding.answers.url",
+        )
+        self._settings = settings
+        self._provider = provider or urlsplit(self._endpoint.shown).hostname or ""
+        self.concurrency, self.retries = settings.concurrency, settings.retries
+
+    async def __aenter__(self) -> Self:
+        await self._endpoint.__aenter__()
+        return self
+
+    async def __aexit__(self, *raised: object) -> None:
+        await self._endpoint.__aexit__(*raised)
+
+    async def answer(self, query: Query) -> AIResponse:
+        body = {
+            "model": self._settings.model,
+            "messages": [{"role": "user", "content": sendable(query.text)}],
+            "temperature": self._settings.temperature,
+            "max_tokens": self._settings.max_tokens,
+        }
+        began = time.monotonic()
+        said = await self._endpoint.post("/chat/completions", body)
+        reason, text = self._read(said)
+        if reason == "content_filter":
+            problem = f"{self._endpoint.shown} withholds its answer to {query.id!r}, by its rules on content."
+            raise ProviderError(problem, "Leave the query out, or ask another model.", kind="filtered")
+        model, tokens = said.get("model"), fields(said.get("usage")).get("total_tokens")
+        return AIResponse(
+            query_id=query.id,
+            response=text,
+            provider=self._provider,
+            model=model if isinstance(model, str) and model else self._settings.model,
+            responded_at=datetime.now(UTC),
+            tokens=tokens if isinstance(tokens, int) else None,
+            latency=time.monotonic() - began,
+            metadata={"finish_reason": reason} if reason else {},
+        )
+
+    def _read(self, said: Mapping[str, Any]) -> tuple[str, str]:
+        """Why the answer ended, and what it says."""
+        given: object = said.get("choices")
+        choices = cast("list[object]", given) if isinstance(given, list) else []
+        first = fields(choices[0] if choices else None)
+        message: object = first.get("message")
+        if not isinstance(message, dict):
+            raise self._endpoint.protocol_error("its answer holds no message")
+        reason: object = first.get("finish_reason")
+        return reason if isinstance(reason, str) else "", _text(fields(cast("object", message)))
+
+
+def _text(message: Mapping[str, Any]) -> str:
+    """What a message says: its text, the texts of its parts, or why it says nothing."""
+    content: object = message.get("content")
+    if isinstance(content, list):
+        parts = [fields(part).get("text") for part in cast("list[object]", content)]
+        content = "".join(part for part in parts if isinstance(part, str))
+    said = content or message.get("refusal")
+    return said if isinstance(said, str) else ""

@@ -1,0 +1,93 @@
+"""Responses from an agent, through any executor of Ralph's: one turn for each query."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Self
+
+from ralph import Completed, Executor, Failed, Output, Prompt, TimedOut, Turn
+from ralph.errors import ExecutorUnavailableError
+from ralph.executors import Timeouts
+from ralph_grounding.errors import ProviderError, Trouble
+from ralph_grounding.materials import AIResponse, Query
+from ralph_grounding.responses.answers import ResponseSource
+
+__all__ = ["ExecutorSource"]
+
+_TROUBLES: dict[str, tuple[Trouble, bool]] = {
+    "auth": ("key", False),
+    "rate_limited": ("rate_limit", True),
+    "unavailable": ("server", True),
+    "protocol": ("protocol", False),
+    "crashed": ("server", True),
+    "refused": ("refused", False),
+}
+"""What a failure of an executor is here, and whether another try may help."""
+
+_REQUEST = "Answer the question below in plain prose. Only answer it: change no file, and ask nothing back.\n\n"
+
+
+class ExecutorSource(ResponseSource):
+    """Asks an agent, one query after another, each in a fresh session that is only to look and to answer.
+
+    Args:
+        executor: started when the source is entered, and stopped when it is left.
+        workspace: the folder that the agent works in: an empty one, unless its answers are to draw on what lies there.
+        timeout: of a turn, in seconds.
+        retries: after a turn that failed and may be tried again.
+    """
+
+    def __init__(self, executor: Executor, workspace: Path, *, timeout: float = 600.0, retries: int = 3) -> None:
+        self._executor, self._workspace, self._timeout = executor, workspace.absolute(), timeout
+        self.concurrency, self.retries = 1, retries
+
+    async def __aenter__(self) -> Self:
+        await self._executor.__aenter__()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._executor.__aexit__(None, None, None)
+
+    async def answer(self, query: Query) -> AIResponse:
+        output = await self._turn(Prompt(text=_REQUEST + query.text, task=query.text))
+        if not isinstance(output.outcome, Completed):
+            raise _error(self._executor.name, output)
+        return AIResponse(
+            query_id=query.id,
+            response=output.text,
+            provider=output.executor or self._executor.name,
+            model=output.model or "",
+            responded_at=datetime.now(UTC),
+            tokens=output.usage.tokens,
+            latency=output.duration,
+        )
+
+    async def _turn(self, prompt: Prompt) -> Output:
+        """One turn. An executor that raises has crashed: that ends one query, not all of them."""
+        import anyio
+
+        timeouts = Timeouts(idle=self._timeout, iteration=self._timeout, tool=self._timeout)
+        turn = Turn(workspace=self._workspace, timeouts=timeouts, read_only=True)
+        output: Output | None = None
+        try:
+            with anyio.move_on_after(self._timeout):
+                output = await self._executor.execute(prompt, turn)
+        except ExecutorUnavailableError as error:
+            raise ProviderError(error.problem, error.remedy, kind="unreachable") from error
+        except Exception as error:
+            problem = f"The executor {self._executor.name} crashed: {type(error).__name__}."
+            raise ProviderError(problem, kind="server", again=True) from error
+        return output or turn.transcript.finish(TimedOut(limit="iteration", after=self._timeout))
+
+
+def _error(name: str, output: Output) -> ProviderError:
+    """What a turn that was not completed is to those who wait for its answer."""
+    match output.outcome:
+        case Failed(failure=failure, message=message, retry_after=wait):
+            kind, again = _TROUBLES[failure]
+            problem = f"The executor {name} gave no answer: {message.rstrip('.') or failure}."
+            return ProviderError(problem, kind=kind, again=again, retry_after=wait)
+        case TimedOut(after=after):
+            problem = f"The executor {name} gave no answer within {after:g} s."
+            return ProviderError(problem, "Give it more time.", kind="timeout", again=True)
+        case _:
+            return ProviderError(f"The turn of the executor {name} was cut short.", kind="server", again=True)
