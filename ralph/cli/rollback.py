@@ -63,7 +63,7 @@ async def _roll_back(name: str, to: str, force: bool, reset_branch: bool, store:
             workspace.hold(run.id)
             commit = await commit_after(opened, run, workspace, to)
             restored = await workspace.restore(commit, force=force)
-            off = await workspace.take_off(commit) if reset_branch else ""
+            off = await workspace.take_off(run.id, commit) if reset_branch else ""
             return _told(run, commit, restored, off=off, ahead=await workspace.commits_since(commit))
 
 

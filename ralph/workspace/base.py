@@ -124,10 +124,11 @@ class Workspace:
         """How many commits were made since a checkpoint; 0 where that cannot be told."""
         return 0
 
-    async def take_off(self, commit: str) -> str:
-        """Moves the branch that is checked out back to where it was at a checkpoint; the files stay.
+    async def take_off(self, run_id: str, commit: str) -> str:
+        """Moves the branch that is checked out back to where it was at a run's checkpoint; the files stay.
 
-        Returns the commit that it was at before, which a private ref keeps; empty where there was nothing to do.
+        Returns the commit that it was at before, which is kept as long as the run's checkpoints are; empty where there
+        was nothing to do.
 
         Raises:
             WorkspaceError: it cannot be done without dropping other work.

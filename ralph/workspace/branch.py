@@ -15,10 +15,13 @@ async def commits_since(repository: Repository, checkpoint: str) -> int:
     return int(found or 0)
 
 
-async def take_off(repository: Repository, checkpoint: str) -> str:
+async def take_off(repository: Repository, checkpoint: str, *, kept_at: str) -> str:
     """Moves what is checked out back to the commit of a checkpoint; the index follows, the files stay.
 
-    Returns the commit that it was at before, which a private ref keeps; empty where there was nothing to do.
+    Returns the commit that it was at before; empty where there was nothing to do.
+
+    Args:
+        kept_at: what the refs begin with that keep such commits.
 
     Raises:
         WorkspaceError: commits of others would go, too, or something is under way in the repository.
@@ -36,7 +39,7 @@ async def take_off(repository: Repository, checkpoint: str) -> str:
         if not then or common != then:
             why = "what is checked out does not come after the commit of the checkpoint"
             raise WorkspaceError(f"The branch cannot be moved: {why}.", remedy)
-        await git("update-ref", f"refs/ralph/heads/{now[:12]}", now)
+        await git("update-ref", f"{kept_at}{now[:12]}", now)
         await git("update-ref", "-m", "ralph rollback", "HEAD", then, now)
         await git("read-tree", then)
     except GitFailedError as error:

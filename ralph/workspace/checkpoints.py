@@ -1,8 +1,9 @@
 """Checkpoints: the files of a workspace as they were, kept byte for byte as commits on private refs.
 
-The refs are called `refs/ralph/<run>/<iteration>/<before or after>`; those of a workspace under git lie in its
-repository. A commit's parent is the commit that was checked out, so that git's own clean-up keeps what they need. The
-user's branch, index, stash, settings and hooks have no part in it.
+The refs are called `refs/ralph/<run>/<iteration>/<before or after>`, and `refs/ralph/<run>/heads/<commit>` where
+commits of the run were taken off a branch; those of a workspace under git lie in its repository. A checkpoint's parent
+is the commit that was checked out, so that git's own clean-up keeps what they need. The user's branch, index, stash,
+settings and hooks have no part in it.
 """
 
 import json
@@ -32,6 +33,7 @@ _NAMED = 5
 _NOTED = 1000
 _NOTE = "Left-Out: "
 _REFS = "refs/ralph/"
+_HEADS = "heads/"
 _ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?", re.ASCII)
 _PLAIN_NAME = re.compile(r"[0-9A-Za-z_-]{1,100}", re.ASCII)
 
@@ -52,6 +54,23 @@ class _Last(NamedTuple):
     tree: str
     checkpoint: Checkpoint
     at: float
+
+
+class _Held(NamedTuple):
+    """A checkpoint that a ref keeps."""
+
+    tree: str
+    commit: str
+    ref: str
+
+    @property
+    def run(self) -> str:
+        return self.ref.removeprefix(_REFS).partition("/")[0]
+
+    @property
+    def name(self) -> str:
+        """Within its run, such as "3/after"."""
+        return self.ref.removeprefix(_REFS).partition("/")[2]
 
 
 class Checkpoints:
@@ -137,10 +156,10 @@ class Checkpoints:
     async def find(self, run_id: str, beginning: str) -> str | None:
         """The checkpoint of a run whose commit's id begins so; None where there is none, or more than one."""
         try:
-            ids = await self._index.refs("%(objectname)", _ref(run_id, ""))
+            held = await self._held(_ref(run_id, ""))
         except (UnreadableError, OSError):
             return None
-        alike = {commit for commit in ids if beginning and commit.startswith(beginning)}
+        alike = {each.commit for each in held if beginning and each.commit.startswith(beginning)}
         return alike.pop() if len(alike) == 1 else None
 
     async def restore(self, commit: str, *, force: bool = False) -> Restored:
@@ -166,8 +185,15 @@ class Checkpoints:
             finally:
                 self._last = None
 
+    @staticmethod
+    def heads(run_id: str) -> str:
+        """What the refs of a run begin with that keep commits which were taken off a branch."""
+        return _ref(run_id, _HEADS)
+
     async def forget(self, run_id: str) -> None:
-        """Lets go of all checkpoints of a run. What only they held is git's to clean up; without a repository, ours."""
+        """Lets go of all checkpoints of a run, and of commits taken off a branch in it. What only they held is git's to
+        clean up; without a repository, ours.
+        """
         async with self._lock:
             try:
                 prefix = _ref(run_id, "")
@@ -190,15 +216,20 @@ class Checkpoints:
         await going.look(force=force)
         if not going.anything:
             return Restored()
-        known = [line.split(" ", 2) for line in await self._index.refs("%(tree) %(objectname) %(refname)", _REFS)]
-        saved = next((held for tree, held, _ in known if tree == present.id), None)
+        known = await self._held(_REFS)
+        saved = next((held.commit for held in known if held.tree == present.id), None)
         if saved is None:
             if not force:
                 raise going.refusal("has changes that no checkpoint holds", await self._unheld(present))
-            run = next((ref.removeprefix(_REFS).partition("/")[0] for _, held, ref in known if held == commit), "saved")
+            run = next((held.run for held in known if held.commit == commit), "saved")
             saved = await self._keep(present, f"{_REFS}{run}/saved/{present.id[:12]}", None)
         restored = await going.go()
         return restored._replace(saved=saved)
+
+    async def _held(self, prefix: str) -> list[_Held]:
+        """The checkpoints whose refs begin so."""
+        lines = await self._index.refs("%(tree) %(objectname) %(refname)", prefix)
+        return [held for held in (_Held(*line.split(" ", 2)) for line in lines) if not held.name.startswith(_HEADS)]
 
     async def _unheld(self, present: Tree) -> list[str]:
         """Some of the files that differ from the last checkpoint."""

@@ -88,8 +88,8 @@ class GitWorkspace(Workspace):
     async def commits_since(self, commit: str) -> int:
         return await commits_since(self._repository, commit)
 
-    async def take_off(self, commit: str) -> str:
-        return await take_off(self._repository, commit)
+    async def take_off(self, run_id: str, commit: str) -> str:
+        return await take_off(self._repository, commit, kept_at=self._checkpoints.heads(run_id))
 
     async def commit(self, since: str, message: str) -> Committed:
         try:

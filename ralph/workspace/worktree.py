@@ -30,7 +30,7 @@ class Worktree:
         top: the worktree.
         path: the folder in it that corresponds to `origin`: the run's workspace.
         branch: its own branch.
-        onto: the branch that was checked out in `origin`; None for a detached HEAD.
+        onto: the branch that was checked out in `origin`; None for a detached HEAD, and where it was not noted.
         missing: paths in `origin` that are not committed, and so are not in the worktree; at most a few.
     """
 
@@ -52,7 +52,7 @@ class Worktree:
         if not completed:
             return await self.kept("The run is not completed, so it is not merged.")
         try:
-            return await self._merge()
+            return await self._elsewhere() or await self._merge()
         except GitFailedError as error:
             return await self.kept(f"It could not be merged: {error}.")
 
@@ -63,12 +63,14 @@ class Worktree:
             checkpoint: one that holds all that lies in the worktree; None where there is none.
         """
         try:
-            return await self._discard(checkpoint)
+            return await self._elsewhere() or await self._discard(checkpoint)
         except GitFailedError as error:
             return await self.kept(f"It could not be discarded: {error}.")
 
     async def kept(self, why: str = "") -> str:
         """Where the work is, and the commands to go on with; what is not committed has to be so before a merge."""
+        if elsewhere := await self._elsewhere():
+            return f"{why} {elsewhere}".strip()
         top = shlex.quote(str(self.top))
         lines = (
             f"{why} The work is on {self.branch}, in {self.top}.".strip(),
@@ -82,9 +84,10 @@ class Worktree:
         git = UsersGit(self.repository)
         if await self._uncommitted():
             return await self.kept("Not everything in it is committed, so it is not merged.")
-        now = await git("symbolic-ref", "--quiet", "--short", "HEAD", fails=True)
-        if self.onto is None or now != self.onto:
-            return await self.kept(f"{self.origin} is not on {self.onto or 'a branch'} any more, so it is not merged.")
+        if self.onto is None:
+            return await self.kept("It is not known which branch it is to be merged into, so it is not merged.")
+        if await git("symbolic-ref", "--quiet", "--short", "HEAD", fails=True) != self.onto:
+            return await self.kept(f"{self.origin} is not on {self.onto} any more, so it is not merged.")
         if under_way := under_way_in(self.repository):
             return await self.kept(f"{under_way.capitalize()} is under way in {self.origin}, so it is not merged.")
         if not await git("rev-list", "--max-count=1", f"HEAD..{self.branch}"):
@@ -121,6 +124,16 @@ class Worktree:
         except GitFailedError as error:
             return f"{said} {await self.kept(f'The worktree stays: {error}.')}"
         return f"{said} The worktree is removed."
+
+    async def _elsewhere(self) -> str:
+        """That it is not on its branch, which makes it somebody else's by now; empty where it is, or is gone."""
+        found = find_repository(self.top)
+        if found is None:
+            return ""
+        now = await UsersGit(found[0])("symbolic-ref", "--quiet", "--short", "HEAD", fails=True)
+        return (
+            "" if now == self.branch else f"{self.top} is on {now or 'no branch'} and not on {self.branch}: it stays."
+        )
 
     async def _uncommitted(self, *, fails: bool = False) -> str:
         """What is not committed in it, as git tells; where it `fails`, that is nothing."""

@@ -128,14 +128,18 @@ async def test_commits_are_taken_off_and_kept(repo: Repo, workspace: Workspace) 
     repo.write("a.txt", "2\n")
     head = repo.commit()
     assert await workspace.commits_since(then) == 2
-    assert await workspace.take_off(then) == head
+    assert await workspace.take_off("run-1", then) == head
     assert repo.git("rev-parse", "main") == start
     assert (repo.path / "a.txt").read_text() == "2\n"
     assert repo.git("status", "--porcelain") == "M a.txt"
     repo.git("reflog", "expire", "--expire=now", "--all")
     repo.git("gc", "-q", "--prune=now")
     assert repo.git("cat-file", "-t", head) == "commit"
-    assert await workspace.take_off(then) == ""
+    assert await workspace.take_off("run-1", then) == ""
+    assert workspace.checkpoints
+    assert await workspace.checkpoints.find("run-1", head) is None, "it is no checkpoint"
+    await workspace.forget("run-1")
+    assert repo.git("for-each-ref", "refs/ralph") == ""
 
 
 async def test_a_branch_that_went_elsewhere_is_not_moved(repo: Repo, workspace: Workspace) -> None:
@@ -146,5 +150,5 @@ async def test_a_branch_that_went_elsewhere_is_not_moved(repo: Repo, workspace: 
     repo.write("src/b.txt", "another way\n")
     head = repo.commit()
     with pytest.raises(WorkspaceError, match="does not come after"):
-        await workspace.take_off(then)
+        await workspace.take_off("run-1", then)
     assert repo.git("rev-parse", "HEAD") == head

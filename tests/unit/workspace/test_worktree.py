@@ -153,6 +153,33 @@ async def test_one_in_which_nothing_was_done_is_simply_discarded(repo: Repo, tmp
     assert not worktree.top.exists()
 
 
+@pytest.mark.parametrize("branch", ["somebodys", ""])
+async def test_one_that_is_on_another_branch_by_now_is_left_alone(repo: Repo, tmp_path: Path, branch: str) -> None:
+    begun = await made(repo, tmp_path)
+    repo.git("worktree", "remove", str(begun.top))
+    repo.git("worktree", "add", "-q", *(["-b", branch] if branch else ["--detach"]), str(begun.top))
+    worktree = find_worktree(repo.path, begun.path, "run-1", "main")
+    assert worktree is not None
+    work(repo, worktree, "theirs.txt", "theirs\n")
+    head = repo.git("-C", str(begun.top), "rev-parse", "HEAD")
+    for said in (await worktree.discard(head), await worktree.merge(completed=True), await worktree.kept("It was.")):
+        assert said.endswith(f"{begun.top} is on {branch or 'no branch'} and not on ralph/run-1: it stays.")
+    assert (begun.top / "theirs.txt").read_text() == "theirs\n"
+    assert repo.git("-C", str(begun.top), "rev-parse", "HEAD") == head
+    assert not (repo.path / "theirs.txt").exists()
+
+
+async def test_what_was_not_noted_as_the_branch_to_merge_into_is_not_guessed(repo: Repo, tmp_path: Path) -> None:
+    begun = await made(repo, tmp_path)
+    work(repo, begun, "new.txt", "new\n")
+    worktree = find_worktree(repo.path, begun.path, "run-1")
+    assert worktree is not None
+    said = await worktree.merge(completed=True)
+    assert said.startswith("It is not known which branch it is to be merged into, so it is not merged.")
+    assert "git merge ralph/run-1" in said
+    assert not (repo.path / "new.txt").exists()
+
+
 async def test_two_runs_hold_a_worktree_each(repo: Repo, tmp_path: Path) -> None:
     for run_id in ("run-1", "run-2"):
         worktree = await made(repo, tmp_path, run_id)
