@@ -18,10 +18,17 @@ _ALL = 1_000_000
 
 
 class Pruned(NamedTuple):
-    """The ids of the runs that are gone, or would be, newest first, and how many others there are."""
+    """What came of it, or would.
+
+    Attributes:
+        removed: the ids of the runs that are gone, newest first.
+        kept: how many others there are.
+        worktrees: those that the runs that are gone leave behind.
+    """
 
     removed: list[str]
     kept: int
+    worktrees: list[str]
 
 
 def long_ago(age: str) -> datetime:
@@ -42,27 +49,29 @@ async def prune(name: str | None, folder: Path | None, *, before: datetime | Non
     runs' room is given back where no run is at work that would have to wait for that.
     """
     removed: list[str] = []
+    worktrees: list[str] = []
     async with opened_store(name, folder) as store:
         every = await store.runs(limit=_ALL)
         found = [run for run in every if folder is None or str(folder) in {run.workspace, run.origin}]
         live = {run.id for run in found if run.state != "finished" and (is_alive(run) or await store.leased(run.id))}
         for run in found[keep:]:
-            if run.id not in live and (before is None or await _last_sign(store, run) < before):
-                removed += await _removed(store, run, dry_run=dry_run)
+            wanted = run.id not in live and (before is None or await _last_sign(store, run) < before)
+            if wanted and (dry_run or await _remove(store, run)):
+                removed.append(run.id)
+                worktrees += await tell_left(run, would=dry_run)
         if removed and not live and not dry_run:
             await store.compact()
-    return Pruned(removed, len(found) - len(removed))
+    return Pruned(removed, len(found) - len(removed), worktrees)
 
 
-async def _removed(store: Store, run: RunRecord, *, dry_run: bool) -> list[str]:
+async def _remove(store: Store, run: RunRecord) -> bool:
+    """Removes a run; False where somebody has just taken it up."""
     try:
-        if not dry_run:
-            await store.remove(run.id)
-            await forget(run)
-            await tell_left(run)
+        await store.remove(run.id)
     except RunOwnedError:
-        return []  # somebody has just taken it up
-    return [run.id]
+        return False
+    await forget(run)
+    return True
 
 
 async def _last_sign(store: Store, run: RunRecord) -> datetime:

@@ -70,12 +70,12 @@ def prune(
     before = None if older_than is None else long_ago(older_than)
     folder = workspace_folder(directory) if directory else None
     work = partial(carry_out, store, folder, before=before, keep=keep or 0, dry_run=dry_run)
-    removed, kept = anyio.run(work)
+    done = anyio.run(work)
     if as_json:
-        print_json({"removed": removed, "kept": kept, "dry_run": dry_run})
+        print_json({**done._asdict(), "dry_run": dry_run})
     else:
-        word = "would be removed" if dry_run else "removed"
-        console().print("\n".join([*removed, f"{len(removed)} {word}, {kept} kept."]), markup=False, highlight=False)
+        counts = f"{len(done.removed)} {'would be removed' if dry_run else 'removed'}, {done.kept} kept."
+        console().print("\n".join([*done.removed, counts]), markup=False, highlight=False)
 
 
 def _list(directory: Path | None, limit: int, store: str | None, *, as_json: bool) -> None:

@@ -67,19 +67,27 @@ def end_again(record: "RunRecord", how: "End") -> None:
         end_worktree(worktree, "keep" if record.imported else how, record)
 
 
-async def tell_left(record: "RunRecord") -> None:
-    """Tells of the worktree that a run leaves behind when it is removed from the store, which stays with its branch."""
+async def tell_left(record: "RunRecord", *, would: bool) -> list[str]:
+    """Tells of the worktree that a run leaves behind when it is removed from the store, which stays with its branch.
+
+    Returns its folder, where there is one.
+
+    Args:
+        would: the run is not removed yet, and this only tells what would stay.
+    """
     from ralph.errors import WorkspaceError
     from ralph.workspace.worktree import find_worktree
 
     if not record.origin or not record.workspace:
-        return
+        return []
     try:
         worktree = find_worktree(Path(record.origin), Path(record.workspace), record.id)
     except WorkspaceError:
-        return
-    if worktree is not None:
-        _tell(await worktree.kept(f"The worktree of run {record.id} stays."))
+        return []
+    if worktree is None:
+        return []
+    _tell(await worktree.kept(f"The worktree of run {record.id} {'would stay' if would else 'stays'}."))
+    return [str(worktree.top)]
 
 
 def _tell(text: str) -> None:

@@ -151,6 +151,9 @@ def test_pruning_counts_the_worktrees_of_a_folder_and_leaves_them(
             await store.append(run.id, (), run=run.model_copy(update=where))
 
     anyio.run(move)
+    would = ralph("runs", "prune", "--keep", "0", "-C", str(origin), "--dry-run", "--json")
+    assert json.loads(would.out) == {"removed": [run.id], "kept": 0, "worktrees": [str(tree)], "dry_run": True}
+    assert f"The worktree of run {run.id} would stay." in would.err
     ended = ralph("runs", "prune", "--keep", "0", "-C", str(origin))
     assert ended.out == f"{run.id}\n1 removed, 0 kept.\n"
     assert f"The worktree of run {run.id} stays." in ended.err
