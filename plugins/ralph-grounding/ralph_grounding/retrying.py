@@ -43,6 +43,9 @@ async def tried(
         grown = min(first * 2 ** (state.attempt_number - 1), MOST)
         return max(grown * random.uniform(1 - _JITTER, 1), named or 0.0)  # noqa: S311 - no secret hangs on it
 
+    async def once() -> _T:
+        return await call()
+
     attempts = AsyncRetrying(
         retry=retry_if_exception(_may_help),
         stop=stop_after_attempt(retries + 1),
@@ -50,7 +53,7 @@ async def tried(
         sleep=sleep or anyio.sleep,
         reraise=True,
     )
-    return await attempts(call)
+    return await attempts(once)
 
 
 def _may_help(error: BaseException) -> bool:
