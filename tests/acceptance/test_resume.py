@@ -201,6 +201,32 @@ def test_a_run_waits_for_a_person_in_another_terminal_and_hears_what_is_said(
     assert "completed already" in again.stderr
 
 
+def test_a_worktree_is_discarded_after_a_kill_and_what_was_done_in_it_can_be_brought_back(
+    ralph: Ralph, environment: Mapping[str, str], workspace: Path, output: Path
+) -> None:
+    seconds = f"37{os.getpid()}"
+    steps = [WriteFile("one.txt", "1"), Shell(f"echo half > half.txt; sleep {seconds}"), WriteFile("two.txt", "2")]
+    with ModelServer([*steps, Say(DONE)]) as server:
+        words = (*against(server, workspace), "--worktree", "--worktree-end", "discard")
+        with under_way(environment, "run", "Write", *words, output=output) as process:
+            until(lambda: living(seconds) or process.poll() is not None)
+        tree = Path(told(output, "run_started")[0]["workspace"])
+        assert (tree / "half.txt").exists()
+        resumed = ralph("resume", "-C", str(workspace), "--display", "json")
+    assert resumed.code == 0, resumed.stderr
+    assert not tree.exists()
+
+    def git(*words: str) -> str:
+        return subprocess.run(("git", *words), cwd=workspace, check=True, capture_output=True, text=True).stdout
+
+    assert git("branch", "--list", "ralph/*") == ""
+    assert len(git("worktree", "list").splitlines()) == 1
+    assert sorted(path.name for path in workspace.iterdir()) == [".git", "README.md"]
+    [back] = [line.partition("`git ")[2].partition("`")[0] for line in resumed.stderr.splitlines() if "NAME" in line]
+    git(*back.replace("NAME", "saved").split())
+    assert git("ls-tree", "--name-only", "saved").split() == ["README.md", "half.txt", "one.txt", "two.txt"]
+
+
 def test_a_stopped_run_ends_its_agent_and_can_be_resumed(
     ralph: Ralph, environment: Mapping[str, str], workspace: Path, output: Path
 ) -> None:
