@@ -4,11 +4,14 @@
 docs/reference. A test runs it and fails where it would change anything.
 """
 
+import ast
 import inspect
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -40,10 +43,16 @@ PACKAGES = (
     "ralph",
     "ralph.analysis",
     "ralph.events",
+    "ralph.output",
+    "ralph.status",
+    "ralph.strategies",
+    "ralph.verification",
     "ralph.executors",
     "ralph.workspace",
     "ralph.store",
     "ralph.verifiers",
+    "ralph.tasks",
+    "ralph.display",
     "ralph.plugins",
     "ralph.hooks",
     "ralph.testing",
@@ -285,7 +294,7 @@ def _command(path: str, command: Any) -> str:
 def _package(name: str) -> str:
     module = import_module(name)
     rows = [["Name", "What it is"]]
-    rows += [[f"`{each}`", _about(getattr(module, each))] for each in module.__all__]
+    rows += [[f"`{each}`", _about(getattr(module, each)) or _remark(each)] for each in module.__all__]
     return f"## {name}\n\n{_table(rows)}"
 
 
@@ -296,10 +305,21 @@ def _about(thing: object) -> str:
         thing = get_args(thing)[0]
     if get_origin(thing) in {Union, UnionType}:
         return f"One of {', '.join(f'`{each.__name__}`' for each in get_args(thing) if hasattr(each, '__name__'))}."
-    if not callable(thing):
+    if not callable(thing) or get_origin(thing) is not None:
         return ""
     text = inspect.cleandoc(thing.__doc__ or "").partition("\n\n")[0]
     return " ".join(text.split())
+
+
+def _remark(name: str) -> str:
+    """The first sentences of the text below the line that assigns a name, in whichever module that is."""
+    for module in [each for path, each in sys.modules.items() if path.startswith("ralph.") and hasattr(each, name)]:
+        for assigned, below in pairwise(ast.parse(inspect.getsource(module)).body):
+            if isinstance(assigned, ast.Assign | ast.AnnAssign) and isinstance(below, ast.Expr):
+                target = assigned.target if isinstance(assigned, ast.AnnAssign) else assigned.targets[0]
+                if ast.unparse(target) == name and isinstance(below.value, ast.Constant):
+                    return " ".join(str(below.value.value).partition("\n\n")[0].split())
+    return ""
 
 
 def _table(rows: Iterable[list[str]]) -> str:

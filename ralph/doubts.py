@@ -1,11 +1,11 @@
-"""What a reply says against its own claim that the task is done.
+"""What speaks against a claim that the task is done: what the reply itself says, and all doubts in one line.
 
 An `EXIT_SIGNAL: true` beside any of this is asked for a confirmation: `STATUS: IN_PROGRESS`, tests that fail, a
 recommendation that names work to come, words that say what is left. What a reply calls optional is left out.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from pydantic import JsonValue
 
@@ -13,7 +13,13 @@ from ralph.analysis.result import Analysis
 from ralph.analysis.signals import AGAINST
 from ralph.status import StatusReport
 
-__all__ = ["contradictions"]
+__all__ = ["HOLDS", "OPEN", "contradictions", "open_boxes", "waiting"]
+
+OPEN = "still open in the plan: "
+HOLDS = "the analyzer "
+"""How the doubts begin that are items of the plan, and those of who holds a claim back."""
+_TOLD, _NAMED = 3, 200
+"""Doubts that are told in one line, and characters of each."""
 
 _READ = 600
 """Characters of a field of the status block that are read."""
@@ -52,6 +58,28 @@ _OPTIONAL = re.compile(
     r"\b(?:optional(?:ly)?|future|later|nice.to.have|out of scope|not required|follow.ups?)\b|可选|可選|选做|選做",
     re.IGNORECASE,
 )
+
+
+def waiting(doubts: Sequence[str]) -> str:
+    """What a claim waits for that does not hold yet, in one line: who holds it back, or what speaks against it."""
+    held = [doubt for doubt in doubts if doubt.startswith(HOLDS)]
+    boxes = [doubt.removeprefix(OPEN) for doubt in doubts if doubt.startswith(OPEN)]
+    others = [doubt for doubt in doubts if not doubt.startswith((HOLDS, OPEN))]
+    told = [*held, *([open_boxes(boxes)] if boxes else []), *others]
+    more = f"; and {len(told) - _TOLD} more" if len(told) > _TOLD else ""
+    why = "; ".join(_short(doubt) for doubt in told[:_TOLD])
+    return f"{'does not count' if held else 'waits for its confirmation'}: {why}{more}"
+
+
+def open_boxes(items: Sequence[str]) -> str:
+    """Items of the plan that are not done, in one line: how many, and which is the first."""
+    counted = "one item of the plan is open" if len(items) == 1 else f"{len(items)} items of the plan are open"
+    return f"{counted}{': ' if len(items) == 1 else ', the first: '}{_short(items[0])}"
+
+
+def _short(text: str) -> str:
+    words = " ".join(text[: 2 * _NAMED].split())
+    return words if len(words) <= _NAMED else f"{words[: _NAMED - 1]}…"
 
 
 def contradictions(text: str, analysis: Analysis) -> Iterator[str]:

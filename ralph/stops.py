@@ -37,10 +37,11 @@ from ralph.decision import (
     Pause,
     held_by,
 )
+from ralph.doubts import open_boxes, waiting
 from ralph.feedback import failure_text, feedback
 from ralph.limits import LimitReached
 from ralph.output import Failed, Interrupted, TimedOut
-from ralph.strategies import Case, Claim, open_boxes, waiting
+from ralph.strategies import Case, Claim
 from ralph.tally import Tally
 from ralph.verification import Verdict, Verification
 
@@ -158,7 +159,7 @@ def _why_incomplete(situation: Situation) -> str:
         return f"its verification was cut short: {verification.cut_short}"
     if verification is not None and verification.undecided:
         return f"{_named(verification.undecided)} could not find out whether it holds"
-    return f"the claim {waiting(claim)}"
+    return f"the claim {waiting(claim.doubts)}"
 
 
 def _is_refuted(verification: Verification | None) -> bool:
@@ -273,7 +274,7 @@ def _in_vain(situation: Situation) -> str:
     claim = situation.claim
     verdicts = situation.verification.refuted if situation.verification is not None else ()
     if not verdicts and claim is not None and _doubted(situation):
-        return f"; the claim of completion {waiting(claim)}"
+        return f"; the claim of completion {waiting(claim.doubts)}"
     last = ((verdict, " ".join(verdict.output.strip().rpartition("\n")[2].split())[:_SAID]) for verdict in verdicts)
     told = (f"{_named([verdict])}{f' ({words})' if words else ''}" for verdict, words in last)
     return f"; the claim of completion was refuted by {', '.join(told)}" if verdicts else ""
@@ -360,7 +361,7 @@ def _go_on(situation: Situation) -> Continue:
     elif claim is not None and _unverified(situation):
         reason = "a claim of completion waits for its verification"
     elif claim is not None and doubted:
-        reason = f"a claim of completion {waiting(claim)}"
+        reason = f"a claim of completion {waiting(claim.doubts)}"
     else:
         reason = _why_on(case)
     return Continue(

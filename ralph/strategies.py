@@ -23,31 +23,20 @@ supports a claim made by words stands in for the witness that such a claim lacks
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Protocol
 
 from pydantic import BaseModel
 
 from ralph.analysis.result import Analysis, Evidence
 from ralph.analysis.signals import VERY_HIGH
-from ralph.doubts import contradictions
+from ralph.doubts import HOLDS, OPEN, contradictions
 from ralph.errors import UnknownNameError
 from ralph.output import Completed, Failed, Outcome, Output
 from ralph.plan import PlanState
 from ralph.status import StatusMalformed, StatusReport
 
-__all__ = [
-    "STRATEGIES",
-    "STRENGTH",
-    "Case",
-    "Claim",
-    "Strategy",
-    "claimed",
-    "limited",
-    "open_boxes",
-    "strategy_named",
-    "waiting",
-]
+__all__ = ["STRATEGIES", "STRENGTH", "Case", "Claim", "Strategy", "claimed", "limited", "strategy_named"]
 
 STRENGTH = 70.0
 """Of completion words, of 100, from which on `auto` takes them for a claim."""
@@ -63,11 +52,6 @@ _WHOLE = re.compile(
     re.IGNORECASE,
 )
 """What is said of the whole alone; every part has its implementation, and its changes that are all in place."""
-
-_OPEN = "still open in the plan: "
-_HOLDS = "the analyzer "
-_TOLD, _NAMED = 3, 200
-"""Doubts that are told in one line, and characters of each."""
 
 
 class Case(BaseModel, frozen=True):
@@ -229,6 +213,7 @@ STRATEGIES: Mapping[str, Strategy] = {
     strategy.name: strategy
     for strategy in (_Auto(), _CircuitBreaker(), _DoneSignals(), _ExitSignal(), _FixPlan(), _NaturalLanguage())
 }
+"""The built-in ones, by name."""
 
 
 def strategy_named(name: str) -> Strategy:
@@ -254,31 +239,9 @@ def claimed(strategy: Strategy, case: Case) -> Claim | None:
     return _weighed(claim, case.analysis) if claim is not None and case.analysis.further else claim
 
 
-def waiting(claim: Claim) -> str:
-    """What a claim waits for that does not hold yet, in one line: who holds it back, or what speaks against it."""
-    held = [doubt for doubt in claim.doubts if doubt.startswith(_HOLDS)]
-    boxes = [doubt.removeprefix(_OPEN) for doubt in claim.doubts if doubt.startswith(_OPEN)]
-    others = [doubt for doubt in claim.doubts if doubt not in held and not doubt.startswith(_OPEN)]
-    told = [*held, *([open_boxes(boxes)] if boxes else []), *others]
-    more = f"; and {len(told) - _TOLD} more" if len(told) > _TOLD else ""
-    why = "; ".join(_short(doubt) for doubt in told[:_TOLD])
-    return f"{'does not count' if held else 'waits for its confirmation'}: {why}{more}"
-
-
-def open_boxes(items: Sequence[str]) -> str:
-    """Items of the plan that are not done, in one line: how many, and which is the first."""
-    counted = "one item of the plan is open" if len(items) == 1 else f"{len(items)} items of the plan are open"
-    return f"{counted}{': ' if len(items) == 1 else ', the first: '}{_short(items[0])}"
-
-
-def _short(text: str) -> str:
-    words = " ".join(text[: 2 * _NAMED].split())
-    return words if len(words) <= _NAMED else f"{words[: _NAMED - 1]}…"
-
-
 def _weighed(claim: Claim, analysis: Analysis) -> Claim:
     holding, supporting = analysis.opinions("holds_back"), analysis.opinions("supports")
-    doubts = tuple(f"{_HOLDS}{name} holds it back: {reason}".rstrip(": ") for name, reason in holding.items())
+    doubts = tuple(f"{HOLDS}{name} holds it back: {reason}".rstrip(": ") for name, reason in holding.items())
     update: dict[str, object] = {"doubts": (*claim.doubts, *doubts), "confirms": claim.confirms and not doubts}
     if supporting:
         update["reason"] = f"{claim.reason}; supported by {', '.join(supporting)}"
@@ -323,7 +286,7 @@ def _speaks_of_the_whole(case: Case) -> bool:
 
 
 def _doubts(case: Case) -> tuple[str, ...]:
-    doubts = [f"{_OPEN}{item}" for item in (case.plan.still_open if case.plan else ())]
+    doubts = [f"{OPEN}{item}" for item in (case.plan.still_open if case.plan else ())]
     if case.changed is False and not (case.plan is not None and case.plan.ticked_during_run):
         doubts.append("the whole run has changed nothing in the workspace")
     return tuple(doubts)

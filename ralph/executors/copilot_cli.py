@@ -20,7 +20,6 @@ import uuid
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from signal import Signals
 from typing import Any, ClassVar, Literal
 
 from ralph.errors import ExecutorUnavailableError
@@ -30,6 +29,7 @@ from ralph.executors.copilot_events import classify_failure
 from ralph.executors.copilot_flags import permission_flags
 from ralph.executors.copilot_turn import Ending, Listener
 from ralph.executors.copilot_usage import SessionLog, UsageMeter
+from ralph.executors.endings import how_it_ended
 from ralph.executors.provision import provide_cli
 from ralph.executors.what_the_shell import LEGACY, ask
 from ralph.output import Completed, Failed, Outcome, Output
@@ -106,11 +106,11 @@ class CopilotCLIExecutor(CopilotExecutor):
             return ending.failure
         said = " ".join(ending.complaint.split())[:300]
         if ending.code is not None and ending.code < 0:
-            return _crashed(f"was killed by {_signal_name(ending.code)}", said)
+            return _crashed(how_it_ended(ending.code), said)
         if not ending.spoke and ending.code != 0 and (guess := classify_failure(said)).failure == "auth":
             return guess
         if ending.code != 0:
-            return _crashed(f"ended with status {ending.code}", said)
+            return _crashed(how_it_ended(ending.code), said)
         if ending.result is None:
             return Failed(failure="protocol", message=f"The CLI ended without a result. {said}".strip())
         if ending.result != 0:
@@ -195,13 +195,6 @@ def _session_log(environment: Mapping[str, str], session_id: str) -> Path:
 
 def _crashed(how: str, said: str) -> Failed:
     return Failed(failure="crashed", message=f"The CLI {how}. {said}".strip())
-
-
-def _signal_name(code: int) -> str:
-    try:
-        return Signals(-code).name
-    except ValueError:
-        return f"signal {-code}"
 
 
 def _legacy_program(program: Path | None) -> Path:

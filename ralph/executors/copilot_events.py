@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from ralph.executors.base import Transcript
+from ralph.executors.endings import kind_of_status
 from ralph.output import Failed, FailureKind, Usage
 
 __all__ = ["Event", "classify_failure", "ends_turn", "failure_in", "in_the_providers_words", "record"]
@@ -121,22 +122,12 @@ def classify_failure(
     """
     said = " ".join(_unwrapped(message).split())[:_BOUND]
     if status is not None:
-        kind = _by_status(status)
+        kind = kind_of_status(status)
     elif code == "billing_not_configured":
         kind = "refused"
     else:
         kind = _KINDS.get(error_type) or _by_wording(said)
     return Failed(failure=kind, message=said, status=status, retry_after=retry_after)
-
-
-def _by_status(status: int) -> FailureKind:
-    if status == 401:
-        return "auth"
-    if status in {402, 429}:
-        return "rate_limited"
-    if status in {408, 409, 425} or status >= 500:
-        return "unavailable"
-    return "refused" if status >= 400 else "protocol"
 
 
 def _by_wording(said: str) -> FailureKind:

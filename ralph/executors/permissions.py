@@ -45,7 +45,15 @@ from ralph.errors import UnknownNameError, UsageError
 from ralph.executors.accesses import GIT_READERS, Access, PermissionRequest, accesses
 from ralph.executors.shell_text import UnreadableScriptError
 
-__all__ = ["DENIED_COMMANDS", "Allowed", "Denied", "PermissionMode", "PermissionPolicy", "PermissionRequest"]
+__all__ = [
+    "CREDENTIALS",
+    "DENIED_COMMANDS",
+    "Allowed",
+    "Denied",
+    "PermissionMode",
+    "PermissionPolicy",
+    "PermissionRequest",
+]
 
 PermissionMode = Literal["workspace", "approve-all", "read-only"]
 
@@ -63,12 +71,14 @@ DENIED_COMMANDS = (
 )
 """What a shell command may not be in the modes "workspace" and "read-only"."""
 
-_CREDENTIALS = (
+CREDENTIALS = (
     *(".ssh", ".aws", ".azure", ".gnupg", ".kube", ".netrc", ".npmrc", ".pypirc", ".git-credentials", ".vault-token"),
     *(".config/gh", ".config/gcloud", ".config/git/credentials", ".config/github-copilot", ".config/op"),
     *(".docker/config.json", ".cargo/credentials", ".cargo/credentials.toml", ".gem/credentials", ".password-store"),
     *(".local/share/keyrings", ".copilot/config.json", "Library/Keychains", ".terraform.d/credentials.tfrc.json"),
 )
+"""In the home folder: what nobody may read or write in the modes "workspace" and "read-only"."""
+
 _CREDENTIAL_NAMES = frozenset({
     ".ssh",
     ".aws",
@@ -243,7 +253,7 @@ def _credential_objection(access: Access, where: _Where) -> str:
     if path is None:
         return ""
     lowered = Path(str(path).lower())
-    stores = (Path(str(where.home / store).lower()) for store in _CREDENTIALS)
+    stores = (Path(str(where.home / store).lower()) for store in CREDENTIALS)
     named = _CREDENTIAL_NAMES & set(lowered.parts) and not path.is_relative_to(where.workspace)
     if named or any(lowered.is_relative_to(store) for store in stores):
         return f"{_bounded(access.said)!r} holds credentials, which are out of bounds."

@@ -6,7 +6,7 @@ A kind costs nothing until it is asked for: `build` is called when a run, or a p
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import typer
@@ -56,6 +56,26 @@ class ExecutorMaterials:
     confinement: "Confinement | None" = None
     redactor: "Redactor | None" = None
     progress: "Progress | None" = None
+
+    @property
+    def common(self) -> dict[str, Any]:
+        """Those that are made alike for all executors, by the keywords that Ralph's own take them by: `model`,
+        `base_url`, `api_key`, `headers`, `permissions` and `confinement`.
+
+        Raises:
+            UsageError: the permissions are none.
+        """
+        from ralph.executors.permissions import PermissionPolicy
+
+        given = self.settings
+        return {
+            "model": given.model,
+            "base_url": given.base_url,
+            "api_key": given.api_key.get_secret_value() if given.api_key else None,
+            "headers": given.headers,
+            "permissions": PermissionPolicy.named(given.permission, allow=given.allow, deny=given.deny),
+            "confinement": self.confinement,
+        }
 
 
 @dataclass(frozen=True, slots=True)

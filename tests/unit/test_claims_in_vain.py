@@ -8,12 +8,13 @@ import pytest
 from ralph.analysis.result import Analysis, Completion, Further, Opinion
 from ralph.breaker import BreakerState
 from ralph.decision import Complete, Halt
+from ralph.doubts import waiting
 from ralph.limits import LimitReached
 from ralph.output import Output
 from ralph.plan import PlanState, compare, parse_plan
 from ralph.status import StatusReport
 from ralph.stops import Situation, decide
-from ralph.strategies import Case, Claim, claimed, strategy_named, waiting
+from ralph.strategies import Case, claimed, strategy_named
 from ralph.tally import Tally
 
 NAMES = ("parse", "print", "document")
@@ -92,6 +93,6 @@ def test_an_end_tells_what_held_back_the_claim_that_it_came_after(more: dict[str
 
 def test_the_line_is_bounded() -> None:
     doubts = tuple(f"doubt {number} {'word ' * 1_000}" for number in range(50))
-    line = waiting(Claim(reason="done", doubts=doubts))
+    line = waiting(doubts)
     assert len(line) < 800
     assert line.endswith("; and 47 more")

@@ -7,16 +7,17 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ralph.errors import ExecutorUnavailableError
 
-__all__ = ["AGENTS", "Agent", "Copilot", "Endpoint", "Gemini", "OpenCode", "Progress", "filled"]
+if TYPE_CHECKING:
+    from ralph.executors import Progress
 
-Progress = Callable[[str, int, int | None], None]
-"""Told `(step, done_bytes, total_bytes)` of a download; a total of None is not known."""
+__all__ = ["AGENTS", "Agent", "Copilot", "Endpoint", "Gemini", "OpenCode", "filled"]
 
 _NO_KEY = "ralph-local-no-key"
 _SHORT_KEY = 12
@@ -86,7 +87,7 @@ class Agent:
         """Seconds that the provider asked to wait at the last rate limit, where the agent keeps that to itself."""
         return None
 
-    async def found(self, progress: Progress | None = None) -> list[str]:
+    async def found(self, progress: "Progress | None" = None) -> list[str]:
         """The program with its arguments.
 
         Raises:
@@ -108,8 +109,8 @@ class Copilot(Agent):
     fails_silently = True
     notices = ("Info: ",)
 
-    async def found(self, progress: Progress | None = None) -> list[str]:
-        from ralph.executors.provision import provide_cli
+    async def found(self, progress: "Progress | None" = None) -> list[str]:
+        from ralph.executors import provide_cli
 
         cli = await provide_cli(progress=progress)
         return [str(cli.path), *self.arguments]

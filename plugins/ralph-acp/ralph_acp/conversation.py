@@ -9,13 +9,9 @@ import anyio.to_thread
 from acp import PROTOCOL_VERSION, RequestError
 from acp.connection import Connection
 
-from ralph.confinement import Confinement
 from ralph.errors import UsageError
-from ralph.executors import PermissionPolicy, Turn
-from ralph.executors.permissions import Denied, PermissionRequest
+from ralph.executors import Confinement, Denied, PermissionPolicy, PermissionRequest, Redactor, Running, Turn
 from ralph.output import Completed, Failed, Outcome, Usage
-from ralph.process import Running
-from ralph.redact import Redactor
 from ralph_acp.agents import Agent
 from ralph_acp.failures import classify
 from ralph_acp.files import read_file, write_file

@@ -8,17 +8,26 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from ralph.confinement import Confinement
+from ralph import Prompt
 from ralph.errors import UsageError
-from ralph.executors import Executor, PermissionPolicy, Turn, within_time
+from ralph.executors import (
+    Confinement,
+    Executor,
+    PermissionPolicy,
+    ProgramMissingError,
+    Redactor,
+    Turn,
+    spawn,
+    within_time,
+)
 from ralph.output import Failed, Outcome, Output
-from ralph.process import ProgramMissingError, spawn
-from ralph.prompt import Prompt
-from ralph.redact import Redactor
-from ralph_acp.agents import Agent, Endpoint, Progress, filled
+from ralph_acp.agents import Agent, Endpoint, filled
 from ralph_acp.conversation import Conversation, Offer
+
+if TYPE_CHECKING:
+    from ralph.executors import Progress
 
 __all__ = ["AcpExecutor"]
 
@@ -65,7 +74,7 @@ class AcpExecutor(Executor):
         files: bool = True,
         terminals: bool = True,
         start_timeout: float = 60.0,
-        progress: Progress | None = None,
+        progress: "Progress | None" = None,
     ) -> None:
         self._known, self.agent = agent is not None, agent or Agent()
         self.model, self.endpoint = model, Endpoint(model, base_url, api_key, headers, wire_api)

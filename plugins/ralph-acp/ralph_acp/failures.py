@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from ralph.executors import kind_of_status
 from ralph.output import Failed, FailureKind
 from ralph_acp.values import mapping, text
 
@@ -36,7 +37,7 @@ def classify(message: str, *, code: object = None, data: object = None, retry_af
     told = mapping(data)
     status = _status(said, told)
     if status is not None:
-        kind = _by_status(status)
+        kind = kind_of_status(status)
     elif code == _AUTH_REQUIRED:
         kind = "auth"
     else:
@@ -52,14 +53,6 @@ def _status(said: str, told: Mapping[str, Any]) -> int | None:
             return value
     found = _STATUS.search(said) or re.search(r"\bLast error: ([45]\d\d)\b", said)
     return int(found[1]) if found else None
-
-
-def _by_status(status: int) -> FailureKind:
-    if status == 401:
-        return "auth"
-    if status in {402, 429}:
-        return "rate_limited"
-    return "unavailable" if status in {408, 409, 425} or status >= 500 else "refused"
 
 
 def _by_wording(said: str) -> FailureKind:

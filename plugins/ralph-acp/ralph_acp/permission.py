@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from ralph.executors import PermissionPolicy
-from ralph.executors.permissions import Denied, PermissionRequest
+from ralph.executors import Denied, PermissionPolicy, PermissionRequest
 from ralph_acp.updates import ToolTold
 from ralph_acp.values import as_json, mapping, objects, text
 

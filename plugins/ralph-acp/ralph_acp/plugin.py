@@ -27,24 +27,17 @@ def ralph_executors() -> Iterator[ExecutorKind]:
 
 def build(materials: ExecutorMaterials) -> "AcpExecutor":
     """The executor for a run's settings. Raises `UsageError` where they name no agent."""
-    from ralph.executors import PermissionPolicy
     from ralph_acp.agents import AGENTS
     from ralph_acp.executor import AcpExecutor
     from ralph_acp.settings import AcpSettings
 
-    common = materials.settings
     own = materials.own if isinstance(materials.own, AcpSettings) else AcpSettings()
     return AcpExecutor(
         AGENTS[own.agent]() if own.agent else None,
         own.command,
         env=own.env,
-        model=common.model,
-        base_url=common.base_url,
-        api_key=common.api_key.get_secret_value() if common.api_key else None,
-        headers=common.headers,
-        wire_api=common.wire_api,
-        permissions=PermissionPolicy.named(common.permission, allow=common.allow, deny=common.deny),
-        confinement=materials.confinement,
+        **materials.common,
+        wire_api=materials.settings.wire_api,
         redactor=materials.redactor,
         home=own.home.expanduser() if own.home else None,
         files=own.files,

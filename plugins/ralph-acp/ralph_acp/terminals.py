@@ -11,10 +11,8 @@ from typing import Any
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
 
-from ralph.confinement import Confinement
 from ralph.errors import UsageError
-from ralph.process import ByteStream, Running, spawn
-from ralph.redact import Redactor
+from ralph.executors import ByteStream, Confinement, Redactor, Running, spawn
 from ralph_acp.values import as_json, objects, text
 
 __all__ = ["Terminals", "command_line"]

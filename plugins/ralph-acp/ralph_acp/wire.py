@@ -7,9 +7,7 @@ from typing import Any
 
 import anyio.lowlevel
 
-from ralph.executors import Transcript
-from ralph.executors.jsonl import JsonLines, Oversized, Unreadable
-from ralph.process import Running
+from ralph.executors import JsonLines, Oversized, Running, Transcript, Unreadable
 
 __all__ = ["Wire"]
 

@@ -1,12 +1,11 @@
 """One turn with a Claude Code that runs: the prompt goes in, permissions are decided, and its end becomes a value."""
 
-from signal import Signals
 from typing import TYPE_CHECKING, Any
 
 import anyio
 
 from ralph import Completed, Failed, TimedOut, Turn
-from ralph.executors import Denied, PermissionPolicy, Running, within_time
+from ralph.executors import Denied, PermissionPolicy, Running, how_it_ended, within_time
 from ralph_claude.listener import Listener
 from ralph_claude.tools import asked_for
 
@@ -142,17 +141,10 @@ class Conversation:
         said = " ".join(self._listener.complaint.split())[-300:]
         if code is None:
             return Failed(failure="unavailable", message=f"Claude Code does not answer. {said}".strip())
-        how = f"was killed by {_signal_name(code)}" if code < 0 else f"ended with status {code}"
+        how = how_it_ended(code)
         return Failed(failure="crashed", message=f"Claude Code {how} in the middle of the turn. {said}".strip())
 
 
 async def _asking(_given: Any, _call_id: str | None, _context: Any) -> Any:
     """Has every tool asked for, those too that Claude Code, or a workspace's settings, would let pass unseen."""
     return {"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "ask"}}
-
-
-def _signal_name(code: int) -> str:
-    try:
-        return Signals(-code).name
-    except ValueError:
-        return f"signal {-code}"

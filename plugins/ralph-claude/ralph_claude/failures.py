@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from ralph import Failed
+from ralph.executors import kind_of_status
 from ralph_claude.wire import Event, number, text, texts
 
 __all__ = ["failure_of", "resets_in", "retried", "wait_asked_for"]
@@ -59,7 +60,8 @@ def failure_of(result: Event, error: Event, resets_at: float | None = None, wait
     said = _said(result)
     status = _status(result) or _status(error)
     names = (text(result.get("api_error")), text(error.get("error")))
-    kind = _by_status(status) or next((_KINDS[name] for name in names if name in _KINDS), None) or _by_wording(said)
+    named = next((_KINDS[name] for name in names if name in _KINDS), None)
+    kind = kind_of_status(status) if status is not None else named or _by_wording(said)
     if kind != "rate_limited":
         wait = None
     elif resets_at:
@@ -128,18 +130,6 @@ def _said(result: Event) -> str:
 def _status(event: Event, name: str = "api_error_status") -> int | None:
     status = event.get(name)
     return status if isinstance(status, int) and 100 <= status <= 999 else None
-
-
-def _by_status(status: int | None) -> str | None:
-    if status is None:
-        return None
-    if status == 401:
-        return "auth"
-    if status in {402, 429}:
-        return "rate_limited"
-    if status in {408, 409, 425} or status >= 500:
-        return "unavailable"
-    return "refused" if status >= 400 else "protocol"
 
 
 def _by_wording(said: str) -> str:

@@ -27,20 +27,13 @@ def ralph_executors() -> Iterator[ExecutorKind]:
 
 def build(materials: ExecutorMaterials) -> "ClaudeExecutor":
     """The executor for a run's settings."""
-    from ralph.executors import PermissionPolicy
     from ralph_claude.executor import ClaudeExecutor
     from ralph_claude.settings import ClaudeSettings
 
-    common = materials.settings
     own = materials.own if isinstance(materials.own, ClaudeSettings) else ClaudeSettings()
     return ClaudeExecutor(
         own.program,
-        model=common.model,
-        base_url=common.base_url,
-        api_key=common.api_key.get_secret_value() if common.api_key else None,
-        headers=common.headers,
-        permissions=PermissionPolicy.named(common.permission, allow=common.allow, deny=common.deny),
-        confinement=materials.confinement,
+        **materials.common,
         home=own.home,
         sources=own.sources,
         retries=own.retries,

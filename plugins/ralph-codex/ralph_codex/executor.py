@@ -19,12 +19,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from signal import Signals
 from typing import TYPE_CHECKING, ClassVar
 
 from ralph import Completed, Executor, Failed, Output, Prompt, Turn
 from ralph.errors import ExecutorUnavailableError, UsageError
-from ralph.executors import Confinement, PermissionPolicy, spawn, within_time
+from ralph.executors import Confinement, PermissionPolicy, how_it_ended, spawn, within_time
 from ralph_codex.flags import quoted, require_keepable, rules, sandbox_settings
 from ralph_codex.home import OwnHome, has_provider
 from ralph_codex.listener import LOGGED, Ending, Listener
@@ -32,7 +31,7 @@ from ralph_codex.provision import ask, provide_codex, require_version
 from ralph_codex.session_log import SessionLog, find_log
 
 if TYPE_CHECKING:
-    from ralph_codex.provision import Progress
+    from ralph.executors import Progress
 
 __all__ = ["CodexExecutor"]
 
@@ -152,10 +151,8 @@ class CodexExecutor(Executor):
         if ending.failure:
             return ending.failure
         said = " ".join(ending.complaint.split())[:300]
-        if ending.code is not None and ending.code < 0:
-            return _crashed(f"was killed by {_signal_name(ending.code)}", said)
         if ending.code != 0:
-            return _crashed(f"ended with status {ending.code}", said)
+            return Failed(failure="crashed", message=f"Codex {how_it_ended(ending.code)}. {said}".strip())
         if not ending.completed:
             return Failed(failure="protocol", message=f"Codex ended without completing the turn. {said}".strip())
         return None if ending.answered else Failed(failure="protocol", message="The agent gave no answer.")
@@ -257,14 +254,3 @@ class CodexExecutor(Executor):
         return sandbox_settings(
             self.policy(turn), turn.workspace, network=self.network, folders=self.confinement.folders, secret=secret
         )
-
-
-def _crashed(how: str, said: str) -> Failed:
-    return Failed(failure="crashed", message=f"Codex {how}. {said}".strip())
-
-
-def _signal_name(code: int) -> str:
-    try:
-        return Signals(-code).name
-    except ValueError:
-        return f"signal {-code}"

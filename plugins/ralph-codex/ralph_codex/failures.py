@@ -6,6 +6,7 @@ import re
 from datetime import datetime, timedelta
 
 from ralph import Failed
+from ralph.executors import kind_of_status
 from ralph.output import FailureKind
 
 __all__ = ["failure_of", "wait_in"]
@@ -43,7 +44,7 @@ def failure_of(message: str, *, now: datetime, retry_after: float | None = None)
     """
     said = " ".join(message[:10_000].split())[:_BOUND]
     found = _STATUS.search(said)
-    kind, status = (_by_status(int(found[1])), int(found[1])) if found else _by_wording(said)
+    kind, status = (kind_of_status(int(found[1])), int(found[1])) if found else _by_wording(said)
     if kind == "rate_limited" and retry_after is None:
         retry_after = wait_in(said, now)
     return Failed(failure=kind, message=said, status=status, retry_after=retry_after)
@@ -82,13 +83,3 @@ def _by_wording(said: str) -> tuple[FailureKind, int | None]:
         if re.search(words, said, re.IGNORECASE):
             return kind, status
     return "unavailable", None
-
-
-def _by_status(status: int) -> FailureKind:
-    if status == 401:
-        return "auth"
-    if status in {402, 429}:
-        return "rate_limited"
-    if status in {408, 409, 425} or status >= 500:
-        return "unavailable"
-    return "refused" if status >= 400 else "protocol"

@@ -12,23 +12,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from ralph.errors import UsageError
-from ralph.executors import PermissionPolicy
+from ralph.executors import CREDENTIALS, DENIED_COMMANDS, PermissionPolicy
 
-__all__ = ["DENIED_COMMANDS", "quoted", "require_keepable", "rules", "sandbox_settings"]
+__all__ = ["quoted", "require_keepable", "rules", "sandbox_settings"]
 
-DENIED_COMMANDS = (
-    *("git push", "git send-pack", "git subtree push", "git lfs push", "git svn dcommit"),
-    *("git credential", "git credential-store", "git credential-cache", "gh auth", "secret-tool"),
-)
-"""What a command may not begin with in the modes "workspace" and "read-only": pushing and credentials."""
-
-_CREDENTIALS = (
-    *(".ssh", ".aws", ".azure", ".gnupg", ".kube", ".netrc", ".npmrc", ".pypirc", ".git-credentials", ".vault-token"),
-    *(".config/gh", ".config/gcloud", ".config/git/credentials", ".config/github-copilot", ".config/op"),
-    *(".docker/config.json", ".cargo/credentials", ".cargo/credentials.toml", ".gem/credentials", ".password-store"),
-    *(".local/share/keyrings", ".copilot/config.json", "Library/Keychains", ".terraform.d/credentials.tfrc.json"),
-)
-"""In the home folder: what nobody may read or write in the modes "workspace" and "read-only"."""
+_SPELLED_OUT = {
+    "git credential*": ("git credential", "git credential-store", "git credential-cache"),
+    "security *-password": ("security find-generic-password", "security find-internet-password"),
+}
+"""A rule knows no wildcard: what is denied by one is denied by the commands that it is about."""
 
 _PROFILE = "ralph"
 _KEPT_ANYHOW = {"custom-tool", "memory", "hook"}
@@ -80,7 +72,7 @@ def rules(policy: PermissionPolicy) -> str:
     """The rules for commands, in the language of Codex's `.rules` files."""
     words = [argument for kind, argument in map(_parsed, policy.deny) if kind == "shell"]
     if policy.mode != "approve-all":
-        words += [each for each in DENIED_COMMANDS if f"shell({each})" not in policy.allow]
+        words += [each for each in _denied_commands() if f"shell({each})" not in policy.allow]
     return "".join(
         f'prefix_rule(pattern={json.dumps(each.split())}, decision="forbidden", '
         f'justification="the policy of this run denies it")\n'
@@ -129,8 +121,14 @@ def _temporary() -> Iterator[Path]:
     yield from dict.fromkeys(Path(place).resolve() for place in (tempfile.gettempdir(), "/tmp"))  # noqa: S108
 
 
+def _denied_commands() -> Iterator[str]:
+    for pattern in DENIED_COMMANDS:
+        _, argument = _parsed(pattern)
+        yield from _SPELLED_OUT.get(argument, (argument,))
+
+
 def _credentials() -> Iterator[Path]:
-    return (Path.home() / name for name in _CREDENTIALS)
+    return (Path.home() / name for name in CREDENTIALS)
 
 
 def _allowed(wanted: str, policy: PermissionPolicy, workspace: Path) -> Iterator[Path]:

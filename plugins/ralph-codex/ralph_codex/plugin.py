@@ -27,20 +27,13 @@ def ralph_executors() -> Iterator[ExecutorKind]:
 
 def build(materials: ExecutorMaterials) -> "CodexExecutor":
     """The executor for a run's settings."""
-    from ralph.executors import PermissionPolicy
     from ralph_codex.executor import CodexExecutor
     from ralph_codex.settings import CodexSettings
 
-    common = materials.settings
     own = materials.own if isinstance(materials.own, CodexSettings) else CodexSettings()
     return CodexExecutor(
         own.program,
-        model=common.model,
-        base_url=common.base_url,
-        api_key=common.api_key.get_secret_value() if common.api_key else None,
-        headers=common.headers,
-        permissions=PermissionPolicy.named(common.permission, allow=common.allow, deny=common.deny),
-        confinement=materials.confinement,
+        **materials.common,
         home=own.home,
         network=own.network,
         retries=own.retries,

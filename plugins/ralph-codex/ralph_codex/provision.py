@@ -13,10 +13,10 @@ import shutil
 import sys
 import tarfile
 import tempfile
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import anyio
 import anyio.to_thread
@@ -25,12 +25,13 @@ from platformdirs import user_cache_path
 from ralph.errors import ProvisionError, UsageError
 from ralph.executors import spawn
 
+if TYPE_CHECKING:
+    from ralph.executors import Progress
+
 __all__ = ["PINNED", "Answer", "ask", "cache_folder", "provide_codex", "require_version"]
 
 PINNED = "0.169.0"
 """The version that is fetched, and the one that the tests run."""
-
-Progress = Callable[[str, int, int | None], None]
 
 _REMEDY = "Install Codex yourself and name its native program in the setting plugins.codex.program."
 _OLDEST, _BEYOND = (0, 169), (1, 0)
@@ -117,7 +118,7 @@ async def require_version(program: Path) -> None:
         raise UsageError(f"{named}, which is {found[0]}; the plug-in works with 0.169 to below 1.0.", remedy)
 
 
-async def provide_codex(*, progress: Progress | None = None, cache: Path | None = None, limit: float = 900.0) -> Path:
+async def provide_codex(*, progress: "Progress | None" = None, cache: Path | None = None, limit: float = 900.0) -> Path:
     """The pinned Codex out of the cache, or fetched into it.
 
     Args:
@@ -146,7 +147,7 @@ async def provide_codex(*, progress: Progress | None = None, cache: Path | None 
     return program
 
 
-async def _fetch(name: str, home: Path, folder: Path, report: Progress) -> None:
+async def _fetch(name: str, home: Path, folder: Path, report: "Progress") -> None:
     await anyio.to_thread.run_sync(_sweep, home)
     with tempfile.TemporaryDirectory(prefix="fetching-", dir=home, ignore_cleanup_errors=True) as made:
         staging = Path(made)
@@ -169,7 +170,7 @@ def _sweep(home: Path) -> None:
         shutil.rmtree(left, ignore_errors=True)
 
 
-async def _download(name: str, staging: Path, report: Progress) -> Path:
+async def _download(name: str, staging: Path, report: "Progress") -> Path:
     package = f"@openai/codex@{PINNED}-{name}"
     npm = shutil.which("npm")
     if npm is None:
@@ -221,7 +222,7 @@ def _unpack(tarball: Path, target: str, staging: Path) -> None:
 
 
 @asynccontextmanager
-async def _alone(home: Path, report: Progress) -> AsyncGenerator[None]:
+async def _alone(home: Path, report: "Progress") -> AsyncGenerator[None]:
     """Waits until no other process works in `home`. The lock ends with the process, however that ends."""
     import fcntl
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ralph.errors import UsageError
-from ralph.executors import PermissionPolicy
+from ralph.executors import DENIED_COMMANDS, PermissionPolicy
 from ralph_codex import CodexExecutor
 from ralph_codex.flags import quoted, rules, sandbox_settings
 
@@ -32,11 +32,14 @@ def test_what_cannot_be_kept_is_refused(pattern: str):
     "pattern", ["shell(npm publish:*)", "write", "write(docs)", "read(~/x)", "mcp(server)", "memory"]
 )
 def test_what_can_be_kept_is_taken(pattern: str):
-    executor(permissions=PermissionPolicy(deny=(pattern,)))
+    assert executor(permissions=PermissionPolicy(deny=(pattern,))).permissions.deny == (pattern,)
 
 
 def test_no_url_is_reached_without_the_network():
-    executor(permissions=PermissionPolicy(deny=("url(example.com)",)))
+    policy = PermissionPolicy(deny=("url(example.com)",))
+    assert executor(permissions=policy).permissions == policy
+    with pytest.raises(UsageError, match="no way to deny"):
+        executor(permissions=policy, network=True)
 
 
 def test_commands_are_not_denied_by_a_rule_in_a_persons_own_home(tmp_path: Path):
@@ -66,6 +69,15 @@ def test_what_is_allowed_is_no_rule():
     assert '["git", "push"]' not in rules(PermissionPolicy(allow=("shell(git push)",)))
     assert '["npm", "publish"]' in rules(PermissionPolicy(mode="approve-all", deny=("shell(npm publish:*)",)))
     assert rules(PermissionPolicy(mode="approve-all")) == ""
+
+
+def test_what_ralph_denies_by_a_wildcard_is_spelled_out_in_the_rules():
+    written = rules(PermissionPolicy())
+    assert '["git", "credential-store"]' in written
+    assert '["security", "find-generic-password"]' in written
+    assert "*" not in written
+    kept = {pattern for pattern in DENIED_COMMANDS if f'"{pattern[6:-1].split()[-1].partition("*")[0]}' in written}
+    assert kept | {"shell(security *-password)"} == set(DENIED_COMMANDS)
 
 
 @pytest.mark.parametrize("value", ['a"b\\c', "é\n\x00\x7f", "日本", "x\ud800y", "'"])

@@ -50,6 +50,7 @@ DETECTORS: tuple[Detector, ...] = (
     detect_blocks,
     detect_wording,
 )
+"""The built-in detectors, in the order in which they run."""
 
 OF_CLAIMS: frozenset[Detector] = frozenset((
     detect_announcements,

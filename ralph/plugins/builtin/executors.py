@@ -22,19 +22,7 @@ def ralph_executors() -> Iterable[ExecutorKind]:
 
 def _common(materials: ExecutorMaterials) -> dict[str, Any]:
     """The keywords that both Copilot executors take."""
-    from ralph.executors.permissions import PermissionPolicy
-
-    settings = materials.settings
-    return {
-        "model": settings.model,
-        "base_url": settings.base_url,
-        "api_key": settings.api_key.get_secret_value() if settings.api_key else None,
-        "wire_api": settings.wire_api,
-        "headers": settings.headers,
-        "permissions": PermissionPolicy.named(settings.permission, allow=settings.allow, deny=settings.deny),
-        "confinement": materials.confinement,
-        "progress": materials.progress,
-    }
+    return {**materials.common, "wire_api": materials.settings.wire_api, "progress": materials.progress}
 
 
 def _copilot_sdk(materials: ExecutorMaterials) -> "Executor":
