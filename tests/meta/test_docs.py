@@ -199,8 +199,6 @@ def test_readme_has_the_two_commands_and_is_short() -> None:
 
 
 def test_settings_in_examples_of_toml_exist() -> None:
-    for block in BLOCKS:
-        if block.language == "toml":
-            values = tomllib.loads(block.code)
-            own = {} if "project" in values else values
-            Settings.model_validate(values.get("tool", {}).get("ralph", own))
+    tables = [tomllib.loads(block.code) for block in BLOCKS if block.language == "toml"]
+    own = [table.get("tool", {}).get("ralph", {} if "project" in table else table) for table in tables]
+    assert [Settings.model_validate(settings) for settings in own], "a setting that does not exist is an error"

@@ -230,6 +230,7 @@ async def test_ending_what_is_gone_is_no_error(tmp_path: Path):
     async with spawn(["true"], cwd=tmp_path) as program:
         await program.wait()
     await end_tree(program.pid)
+    assert program.code == 0
 
 
 async def test_talking_with_a_program(tmp_path: Path):

@@ -298,7 +298,9 @@ class TestOneOwner:
         async with Runner(executor=during(renewed.wait, answers=(DONE, DONE)), store=store) as runner:
             with anyio.fail_after(10):
                 record = await runner.run("task")
+        assert not await store.leased(record.id)
         await store.acquire(record.id, "another")
+        assert await store.holder(record.id) == "another"
 
     async def test_a_runner_is_used_in_async_with(self) -> None:
         runner = Runner(executor=ScriptedExecutor([DONE]))

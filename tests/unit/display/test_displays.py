@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from rich.segment import Segment
 
 from ralph.display import Display, open_display
 from ralph.display.json import JsonDisplay
@@ -287,7 +288,13 @@ class TestLive:
     ) -> None:
         monkeypatch.setenv("COLUMNS", columns)
         monkeypatch.setenv("LINES", lines)
-        _shown(LiveDisplay(Terminal()), whole_run)
+        out = Terminal()
+        with LiveDisplay(out) as display:
+            for event in whole_run:
+                display.show(event)
+                panel = display.console.render_lines(display.panel(), pad=False)
+                assert max(map(Segment.get_line_length, panel)) <= int(columns)
+        assert "Completed" in out.getvalue()
 
     def test_a_pause_counts_down(self, monkeypatch: pytest.MonkeyPatch, whole_run: list[Event]) -> None:
         monkeypatch.setenv("COLUMNS", "120")

@@ -1,5 +1,6 @@
 """What can be said of the runtime's life without one; the rest is tested against the real one."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -50,13 +51,21 @@ def append(log: Path, text: str) -> None:
 
 @pytest.mark.parametrize("version", ["1.0.92", "1.0.102", "1.0.103-2"])
 def test_versions_that_work(version: str) -> None:
-    copilot_runtime._check_version(version, Path("/x/copilot"))
+    assert refused(version) == ""
 
 
 @pytest.mark.parametrize("version", ["1.0.80", "0.9.9", "1.1.0", "2.0", "", "nonsense"])
 def test_versions_that_do_not_are_named(version: str) -> None:
-    with pytest.raises(ExecutorUnavailableError, match=rf"/x/copilot.*{version}.*1\.0\.92"):
+    assert re.search(rf"/x/copilot.*{re.escape(version)}.*1\.0\.92", refused(version))
+
+
+def refused(version: str) -> str:
+    """What is said of a version; empty where it works."""
+    try:
         copilot_runtime._check_version(version, Path("/x/copilot"))
+    except ExecutorUnavailableError as error:
+        return str(error)
+    return ""
 
 
 async def test_one_that_was_never_started_can_be_stopped() -> None:

@@ -177,6 +177,8 @@ async def test_a_database_of_something_else_is_left_as_it_is(path):
 async def test_an_empty_file_becomes_a_store(path):
     path.touch()
     await fill(path)
+    async with open_store(str(path)) as store:
+        assert await store.run("run-1") == sample_run()
 
 
 async def test_a_damaged_file(path):
