@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import psutil
 import pytest
 
 from ralph.errors import ExecutorUnavailableError, UsageError
@@ -19,6 +18,7 @@ from ralph.executors.base import Diagnosed, MessageDelta
 from ralph.output import Completed, Output, TimedOut, Usage
 from ralph.prompt import Prompt
 from ralph.redact import Redactor
+from ralph.testing import lives, until
 from ralph_acp import AGENTS, AcpExecutor
 
 PROMPT = Prompt(text="Do the work, é.", task="work")
@@ -29,19 +29,6 @@ Make = Callable[..., AcpExecutor]
 async def executed(executor: AcpExecutor, workspace: Path, **arguments: Any) -> Output:
     async with executor:
         return await executor.execute(PROMPT, Turn(workspace=workspace, **arguments))
-
-
-def lives(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    with anyio.fail_after(30):
-        while not condition():  # noqa: ASYNC110 (nothing tells)
-            await anyio.sleep(0.02)
 
 
 async def test_the_last_message_is_the_answer_and_what_came_before_a_tool_is_not(scripted: Make, workspace: Path):
@@ -326,6 +313,7 @@ async def test_nothing_that_the_agent_started_is_left(scripted: Make, workspace:
     await executed(scripted(*steps), workspace)
     pid = int((workspace / "child").read_text())
     await until(lambda: not lives(pid))
+    assert not lives(pid)
 
 
 async def test_cancelling_the_turn_cancels_the_agents_and_keeps_what_there_was(scripted: Make, workspace: Path):

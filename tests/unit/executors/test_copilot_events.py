@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from ralph.executors.base import MessageDelta, ToolFinished, Transcript
 from ralph.executors.copilot_events import classify_failure, ends_turn, failure_in, in_the_providers_words, record
-from ralph.output import Completed, Failed
+from ralph.output import Completed, Failed, Output
 
 
 def event(kind: str, agent: str | None = None, **data: Any) -> dict[str, Any]:
@@ -199,7 +199,8 @@ def test_no_event_is_too_odd(kind: str, data: Any):
     transcript = recorded(odd, odd)
     failure_in(odd)
     ends_turn(odd)
-    transcript.finish(Completed())
+    output = transcript.finish(Completed())
+    assert Output.model_validate_json(output.model_dump_json()) == output, "it can be kept"
 
 
 def test_a_tool_that_never_started_is_passed_over():

@@ -46,6 +46,10 @@ def test_a_password_is_not_repeated() -> None:
 async def test_one_that_listens() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         await check_endpoint(f"http://127.0.0.1:{server.getsockname()[1]}/v1")
+        server.settimeout(5)
+        asked, _ = server.accept()
+        with asked:
+            assert asked.recv(1) == b"", "nothing is sent there"
 
 
 async def test_one_that_refuses() -> None:
