@@ -12,12 +12,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
-from pydantic import BaseModel
-
 from ralph_grounding.errors import ProviderError, Trouble
 from ralph_grounding.materials import AIResponse, Query
 from ralph_grounding.measures import count_error
 from ralph_grounding.retrying import Sleep, tried
+from ralph_grounding.store.records import BatchError
 
 if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
@@ -27,16 +26,10 @@ __all__ = ["ResponseFailure", "ResponseSource", "answers"]
 _STOPS: frozenset[Trouble] = frozenset({"key", "model"})
 
 
-class ResponseFailure(BaseModel, frozen=True):
-    """A query that got no response.
+class ResponseFailure(BatchError, frozen=True):  # noqa: N818 - a value, as its base is
+    """A query that got no response; a batch lists it among its errors."""
 
-    Attributes:
-        error: in a paragraph, for people.
-    """
-
-    query_id: str
     kind: Trouble
-    error: str
 
 
 class ResponseSource:
@@ -45,10 +38,13 @@ class ResponseSource:
     It is entered before it is asked (`async with`), and asked by as many tasks at once as `concurrency` says.
 
     Attributes:
+        provider, model: who answers, for the list of failures; empty where that is not known.
         concurrency: calls at a time.
         retries: after a call that failed and may be tried again.
     """
 
+    provider: str = ""
+    model: str = ""
     concurrency: int = 1
     retries: int = 0
 
@@ -132,7 +128,7 @@ class _Asking:
 
     async def _answer(self, query: Query) -> AIResponse | ResponseFailure | ProviderError:
         if not query.text.strip():
-            return ResponseFailure(query_id=query.id, kind="refused", error=f"The query {query.id} has no text.")
+            return self._failure(query, ProviderError(f"The query {query.id!r} has no text.", kind="refused"))
         try:
             return await tried(lambda: self.source.answer(query), retries=self.source.retries, sleep=self.sleep)
         except ProviderError as error:
@@ -140,4 +136,8 @@ class _Asking:
             if error.kind in _STOPS or (error.kind == "unreachable" and not error.again):
                 self.stopped = True
                 return error
-            return ResponseFailure(query_id=query.id, kind=error.kind, error=str(error))
+            return self._failure(query, error)
+
+    def _failure(self, query: Query, error: ProviderError) -> ResponseFailure:
+        who = {"provider": self.source.provider, "model": self.source.model}
+        return ResponseFailure(query_id=query.id, kind=error.kind, error=str(error), **who)

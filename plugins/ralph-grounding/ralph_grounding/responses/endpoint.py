@@ -37,7 +37,7 @@ class EndpointSource(ResponseSource):
             setting="plugins.grounding.answers.url",
         )
         self._settings = settings
-        self._provider = provider or urlsplit(self._endpoint.shown).hostname or ""
+        self.provider, self.model = provider or urlsplit(self._endpoint.shown).hostname or "", settings.model
         self.concurrency, self.retries = settings.concurrency, settings.retries
 
     async def __aenter__(self) -> Self:
@@ -49,7 +49,7 @@ class EndpointSource(ResponseSource):
 
     async def answer(self, query: Query) -> AIResponse:
         body = {
-            "model": self._settings.model,
+            "model": self.model,
             "messages": [{"role": "user", "content": sendable(query.text)}],
             "temperature": self._settings.temperature,
             "max_tokens": self._settings.max_tokens,
@@ -64,8 +64,8 @@ class EndpointSource(ResponseSource):
         return AIResponse(
             query_id=query.id,
             response=text,
-            provider=self._provider,
-            model=model if isinstance(model, str) and model else self._settings.model,
+            provider=self.provider,
+            model=model if isinstance(model, str) and model else self.model,
             responded_at=datetime.now(UTC),
             tokens=tokens if isinstance(tokens, int) else None,
             latency=time.monotonic() - began,

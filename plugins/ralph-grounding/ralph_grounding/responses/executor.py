@@ -38,7 +38,7 @@ class ExecutorSource(ResponseSource):
 
     def __init__(self, executor: Executor, workspace: Path, *, timeout: float = 600.0, retries: int = 3) -> None:
         self._executor, self._workspace, self._timeout = executor, workspace.absolute(), timeout
-        self.concurrency, self.retries = 1, retries
+        self.provider, self.concurrency, self.retries = executor.name, 1, retries
 
     async def __aenter__(self) -> Self:
         await self._executor.__aenter__()
@@ -54,7 +54,7 @@ class ExecutorSource(ResponseSource):
         return AIResponse(
             query_id=query.id,
             response=output.text,
-            provider=output.executor or self._executor.name,
+            provider=output.executor or self.provider,
             model=output.model or "",
             responded_at=datetime.now(UTC),
             tokens=output.usage.tokens,

@@ -21,8 +21,13 @@ class HybridProvider(SimilarityProvider):
     """
 
     def __init__(self, words: SimilarityProvider, model: SimilarityProvider, calibrations: Calibrations) -> None:
-        self.name = f"hybrid:{model.name.partition(':')[2] or model.name}"
+        self.name = self.name_with(model)
         self._words, self._model, self._calibrations = words, model, calibrations
+
+    @staticmethod
+    def name_with(model: SimilarityProvider) -> str:
+        """What a hybrid with this model is called: "hybrid:" and the model's name."""
+        return f"hybrid:{model.name.partition(':')[2] or model.name}"
 
     async def __aenter__(self) -> Self:
         await self._words.__aenter__()

@@ -1,0 +1,67 @@
+"""From the settings to what measures similarity."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from ralph.errors import UsageError
+from ralph_grounding.settings import ProviderSettings
+from ralph_grounding.similarity.base import SimilarityProvider
+from ralph_grounding.similarity.embeddings import EmbeddingProvider
+from ralph_grounding.similarity.endpoint import EndpointProvider
+from ralph_grounding.similarity.fallback import Fallback
+from ralph_grounding.similarity.hybrid import HybridProvider
+from ralph_grounding.similarity.lexical import LexicalProvider
+from ralph_grounding.similarity.local import LocalProvider
+from ralph_grounding.similarity.model_calibration import (
+    UNFITTED,
+    UNFITTED_HYBRID,
+    DecisionPoints,
+    calibrations,
+    read_decision_points,
+)
+
+__all__ = ["measuring", "provider_for"]
+
+
+def provider_for(settings: ProviderSettings) -> SimilarityProvider:
+    """The provider that the settings name, not entered yet. A model's is replaced by words where it fails.
+
+    Raises:
+        UsageError: where a setting that it needs is missing or impossible.
+    """
+    points: Mapping[str, DecisionPoints] = {}
+    if settings.calibration:
+        points = read_decision_points(Path(settings.calibration).expanduser())
+    provider = measuring(settings, points)
+    if isinstance(provider, LexicalProvider):
+        return provider
+    if points and not points.keys() & {provider.name, f"{settings.embedding}:{settings.embedding_model.strip()}"}:
+        raise UsageError(
+            f"The calibration {settings.calibration} is for {', '.join(sorted(points))}, and not for {provider.name}.",
+            "Fit one with `python -m ralph_grounding.similarity.fit`, or leave the setting out.",
+        )
+    return Fallback(provider, LexicalProvider(), retries=settings.retries)
+
+
+def measuring(settings: ProviderSettings, points: Mapping[str, DecisionPoints]) -> SimilarityProvider:
+    """The same without anything in its place where it fails.
+
+    Args:
+        points: the decision points of models, by the providers' names. Without those of this one they are a guess.
+    """
+    if settings.similarity == "lexical":
+        return LexicalProvider()
+    if settings.similarity != "hybrid":
+        return _by_model(settings, settings.similarity, points)
+    model = _by_model(settings, settings.embedding, points)
+    mean = points.get(HybridProvider.name_with(model), UNFITTED_HYBRID)
+    return HybridProvider(LexicalProvider(), model, calibrations(mean))
+
+
+def _by_model(settings: ProviderSettings, where: str, points: Mapping[str, DecisionPoints]) -> EmbeddingProvider:
+    model = settings.embedding_model.strip()
+    calibrated = calibrations(points.get(f"{where}:{model}", UNFITTED))
+    if where == "local":
+        return LocalProvider(model, calibrated, download=settings.download)
+    key = settings.api_key.get_secret_value()
+    return EndpointProvider(settings.url, model, calibrated, key=key, timeout=settings.timeout)

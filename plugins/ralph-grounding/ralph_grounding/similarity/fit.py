@@ -1,0 +1,192 @@
+"""Fits the decision points of a model to answers that people judged: `python -m ralph_grounding.similarity.fit`.
+
+Labelled claims are JSON lines with "response", "claims" and "labels" (whether the response makes each claim); labelled
+answers are JSON lines with "reference", "response" and "correct". The decision point for claims is where their F1 is
+highest, and that for answers where most are told apart: the mean of the shares of right and of wrong ones that are.
+"""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from pydantic import BaseModel, SecretStr, ValidationError, model_validator
+
+from ralph.errors import RalphError, UsageError
+from ralph_grounding.settings import ProviderSettings
+from ralph_grounding.similarity.base import SimilarityProvider
+from ralph_grounding.similarity.choose import measuring
+from ralph_grounding.similarity.model_calibration import UNFITTED, DecisionPoints, read_decision_points
+
+__all__ = ["Fitted", "LabelledAnswer", "LabelledClaims", "best_f1", "best_split", "fitted", "main"]
+
+_Quality = Callable[[int, int, int, int], float]
+"""How good a point is with so many true and false ones above it, of so many true and false ones altogether."""
+
+_Row = TypeVar("_Row", bound=BaseModel)
+
+
+class LabelledClaims(BaseModel, frozen=True):
+    """A response, and for each claim whether people find it there."""
+
+    response: str
+    claims: tuple[str, ...]
+    labels: tuple[bool, ...]
+
+    @model_validator(mode="after")
+    def _match(self) -> "LabelledClaims":
+        if len(self.claims) != len(self.labels):
+            raise ValueError(f"{len(self.claims)} claims have {len(self.labels)} labels")
+        return self
+
+
+class LabelledAnswer(BaseModel, frozen=True):
+    """An answer, and whether people hold it to be right."""
+
+    reference: str
+    response: str
+    correct: bool
+    question: str = ""
+
+
+class Fitted(NamedTuple):
+    """A decision point, and how good the decisions at it are: F1, or the mean of both shares."""
+
+    point: float
+    quality: float
+    rows: int
+
+
+async def fitted(
+    provider: SimilarityProvider, claims: Sequence[LabelledClaims], answers: Sequence[LabelledAnswer]
+) -> tuple[Fitted | None, Fitted | None]:
+    """The decision points of a provider for claims and for answers; None where there are no labels of both kinds."""
+    found: list[tuple[float, bool]] = []
+    alike: list[tuple[float, bool]] = []
+    async with provider:
+        for row in claims:
+            supports = await provider.supports(row.claims, row.response)
+            found += [(one.similarity.raw, label) for one, label in zip(supports, row.labels, strict=True)]
+        for row in answers:
+            similarity = await provider.agreement(row.reference, row.response, row.question)
+            alike.append((similarity.raw, row.correct))
+    return best_f1(found), best_split(alike)
+
+
+def best_f1(measured: Sequence[tuple[float, bool]]) -> Fitted | None:
+    """Where those above it are most nearly the true ones."""
+    return _best(measured, lambda true, false, positives, _negatives: 2 * true / (true + false + positives))
+
+
+def best_split(measured: Sequence[tuple[float, bool]]) -> Fitted | None:
+    """Where the share of true ones above it and the share of false ones below it are highest together."""
+    return _best(measured, lambda true, false, positives, negatives: (true / positives + 1 - false / negatives) / 2)
+
+
+def _best(measured: Sequence[tuple[float, bool]], quality: _Quality) -> Fitted | None:
+    """The best point between two neighbouring values, by the counts of true and false ones that are above it."""
+    positives = sum(label for _, label in measured)
+    negatives = len(measured) - positives
+    if not positives or not negatives:
+        return None
+    ordered = sorted(measured, reverse=True)
+    best = Fitted(0.0, -1.0, len(measured))
+    true = false = 0
+    for place, (raw, label) in enumerate(ordered):
+        true, false = true + label, false + (not label)
+        below = ordered[place + 1][0] if place + 1 < len(ordered) else 0.0
+        reached = quality(true, false, positives, negatives)
+        if below < raw and reached > best.quality:
+            best = Fitted((raw + below) / 2, reached, len(measured))
+    return best
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The program; the exit status is 2 where something that was given cannot be used, and 1 where the model fails."""
+    import anyio
+
+    given = _parser().parse_args(arguments)
+    try:
+        entry = anyio.run(_fit, given)
+    except RalphError as error:
+        sys.stderr.write(f"{error}\n")
+        return error.exit_code
+    sys.stdout.write(json.dumps(entry) + "\n")
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m ralph_grounding.similarity.fit",
+        description="Finds a model's decision points on labelled data, and keeps them in a file for "
+        "plugins.grounding.providers.calibration.",
+    )
+    parser.add_argument("similarity", choices=("local", "endpoint", "hybrid"))
+    parser.add_argument("model", help="the name of the model, or the folder that it is in")
+    parser.add_argument(
+        "--embedding", choices=("local", "endpoint"), default="local", help="the model's side of hybrid"
+    )
+    parser.add_argument("--url", default="", help="the endpoint's base URL, up to and with /v1")
+    parser.add_argument("--key-variable", default="", metavar="NAME", help="the environment variable with its key")
+    parser.add_argument("--download", action="store_true", help="a local model that is not there may be downloaded")
+    parser.add_argument("--claims", type=Path, metavar="FILE", help="labelled claims, as JSON lines")
+    parser.add_argument("--answers", type=Path, metavar="FILE", help="labelled answers, as JSON lines")
+    parser.add_argument("--out", type=Path, metavar="FILE", required=True, help="other models' points in it stay")
+    return parser
+
+
+async def _fit(given: argparse.Namespace) -> dict[str, Any]:
+    settings = ProviderSettings(
+        similarity=given.similarity,
+        embedding=given.embedding,
+        embedding_model=given.model,
+        url=given.url,
+        download=given.download,
+        api_key=SecretStr(os.environ.get(given.key_variable, "") if given.key_variable else ""),
+    )
+    known = dict(read_decision_points(given.out)) if given.out.exists() else {}
+    provider = measuring(settings, known)
+    claims = list(_rows(given.claims, LabelledClaims))
+    answers = list(_rows(given.answers, LabelledAnswer))
+    by_claims, by_answers = await fitted(provider, claims, answers)
+    if by_claims is None and by_answers is None:
+        raise UsageError("There is nothing to fit to.", "Give --claims or --answers, with labels of both kinds.")
+    unfitted = known.get(provider.name, UNFITTED)
+    known[provider.name] = points = DecisionPoints(
+        claims=by_claims.point if by_claims else unfitted.claims,
+        agreement=by_answers.point if by_answers else unfitted.agreement,
+        rows=sum(found.rows for found in (by_claims, by_answers) if found),
+    )
+    text = json.dumps({name: entry.model_dump(exclude_none=True) for name, entry in known.items()}, indent=2)
+    given.out.write_text(text + "\n", encoding="utf-8")
+    return {
+        "provider": provider.name,
+        **points.model_dump(exclude_none=True),
+        "claims_f1": by_claims and round(by_claims.quality, 4),
+        "answers_balanced": by_answers and round(by_answers.quality, 4),
+    }
+
+
+def _rows(path: Path | None, kind: type[_Row]) -> Iterator[_Row]:
+    if path is None:
+        return
+    number = 0
+    try:
+        with path.open("rb") as file:
+            for line in file:
+                number += 1  # noqa: SIM113 - it is told where a line is wrong
+                if line.strip():
+                    yield kind.model_validate_json(line)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror or error}.", "Give a file of JSON lines.") from None
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        place = ".".join(str(part) for part in first["loc"]) or "the line"
+        raise UsageError(f"Line {number} of {path} cannot be used: {place}: {first['msg'][:200]}.") from None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

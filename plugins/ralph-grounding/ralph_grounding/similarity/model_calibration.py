@@ -1,0 +1,83 @@
+"""What the cosines of a model mean: for each question the one at which the model is as likely right as wrong.
+
+No two models agree in that, and none is fitted here: what a model is given without a file is a guess, at which a model
+finds too much or too little. `python -m ralph_grounding.similarity.fit` finds the decision points on data of yours.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+
+from ralph.errors import UsageError
+from ralph_grounding.similarity.embeddings import Calibrations
+
+__all__ = ["DECISION", "UNFITTED", "UNFITTED_HYBRID", "DecisionPoints", "calibrations", "read_decision_points"]
+
+_REMEDY = "Write it with `python -m ralph_grounding.similarity.fit`."
+
+DECISION = 0.75
+"""The calibrated similarity of the decision point, whatever the model."""
+
+
+class DecisionPoints(BaseModel, frozen=True, extra="forbid"):
+    """The raw similarity of the decision point, for each question that a provider answers.
+
+    Attributes:
+        claims: of a claim and a stretch of a response.
+        agreement: of the expected answer and a response.
+        passages: of a stretch of a response and a passage of the ground truth; None: as for claims.
+        rows: how many labelled pairs they were found on; none for a guess.
+    """
+
+    claims: float = Field(gt=0, lt=1)
+    agreement: float = Field(gt=0, lt=1)
+    passages: float | None = Field(default=None, gt=0, lt=1)
+    rows: int = Field(default=0, ge=0)
+
+
+_FILE = TypeAdapter(dict[str, DecisionPoints])
+
+UNFITTED = DecisionPoints(claims=0.6, agreement=0.6)
+"""For cosines of a model that nobody measured: a guess."""
+
+UNFITTED_HYBRID = DecisionPoints(claims=DECISION, agreement=DECISION)
+"""For the mean of two calibrated similarities: the point at which both decide."""
+
+
+def calibrations(points: DecisionPoints) -> Calibrations:
+    """From raw similarities to calibrated ones: two straight lines, which meet at the decision point."""
+    return Calibrations(
+        claims=_bent(points.claims),
+        agreement=_bent(points.agreement),
+        passages=_bent(points.passages or points.claims),
+    )
+
+
+def read_decision_points(path: Path) -> Mapping[str, DecisionPoints]:
+    """The decision points in a file, by the names of their providers, as the fitting script writes it.
+
+    Raises:
+        UsageError: where it cannot be read, or is something else.
+    """
+    try:
+        return _FILE.validate_json(path.read_bytes())
+    except OSError as error:
+        raise UsageError(f"The calibration {path} cannot be read: {error.strerror or error}.", _REMEDY) from None
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        place = ".".join(str(part) for part in first["loc"]) or "the file"
+        raise UsageError(f"{path} is no calibration: {place[:200]}: {first['msg'][:200]}.", _REMEDY) from None
+
+
+def _bent(point: float) -> Callable[[float], float]:
+    return partial(_calibrated, point)
+
+
+def _calibrated(point: float, raw: float) -> float:
+    """0 at 0, 0.75 at the decision point, 1 at 1, and straight between them."""
+    raw = max(0.0, min(1.0, raw))
+    if raw <= point:
+        return DECISION * raw / point
+    return DECISION + (1 - DECISION) * (raw - point) / (1 - point)
