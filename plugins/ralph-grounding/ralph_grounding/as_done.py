@@ -1,0 +1,70 @@
+"""Work on a stream of items, some at a time: what comes of each is given on as soon as it is there."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Iterable
+from typing import Any, TypeVar
+
+import anyio
+
+__all__ = ["as_done"]
+
+_T = TypeVar("_T")
+_R = TypeVar("_R")
+
+
+async def as_done(
+    items: Iterable[_T] | AsyncIterable[_T], work: Callable[[_T], Awaitable[_R]], limit: int
+) -> AsyncGenerator[list[_R]]:
+    """What comes of the items, in the order in which it is there; together what is there together.
+
+    An item is only taken when there is room for it, so at most `limit` are under way; while nobody takes what came of
+    them, no more begin. What an item or the work raises ends it all. However it ends, nothing is left running.
+
+    No task group may be open where a generator yields, since that may be left from another task: so these are tasks
+    of the event loop's own, all of them ended here.
+    """
+    source = _each(items)
+    running: set[asyncio.Task[_R]] = set()
+    pull: asyncio.Task[_T] | None = None
+    ended = False
+    try:
+        while not ended or running:
+            if not ended and pull is None and len(running) < limit:
+                pull = asyncio.ensure_future(_coroutine(anext(source)))
+            waited: set[asyncio.Task[Any]] = {*running, pull} if pull else {*running}
+            done, _ = await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
+            finished = running & done
+            running -= finished
+            if pull in done:
+                pulled, pull = pull, None
+                try:
+                    running.add(asyncio.ensure_future(_coroutine(work(pulled.result()))))
+                except StopAsyncIteration:
+                    ended = True
+            if finished:
+                yield [task.result() for task in finished]
+    finally:
+        await _end({*running, pull} if pull else running)
+        with anyio.CancelScope(shield=True):
+            await source.aclose()
+
+
+async def _end(tasks: Iterable[asyncio.Task[Any]]) -> None:
+    """Cancels tasks and waits until they have ended, however impatient the caller is."""
+    for task in tasks:
+        task.cancel()
+    with anyio.CancelScope(shield=True):
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _coroutine(awaitable: Awaitable[_T]) -> _T:
+    return await awaitable
+
+
+async def _each(items: Iterable[_T] | AsyncIterable[_T]) -> AsyncGenerator[_T]:
+    if isinstance(items, AsyncIterable):
+        async for item in items:
+            yield item
+    else:
+        for item in items:
+            yield item

@@ -1,0 +1,89 @@
+"""Analyses as CSV, JSON and lines of JSON, a piece at a time.
+
+A spreadsheet takes a cell that begins with one of `= + - @`, a tab or a line's end for a formula. So texts that begin
+so get an apostrophe before them in CSV, which spreadsheets do not show; numbers stay as they are. JSON has all texts as
+they are.
+"""
+
+import csv
+import io
+import re
+from collections.abc import AsyncGenerator, AsyncIterable
+
+from ralph_grounding.store.records import ScoreRow, StoredAnalysis
+from ralph_grounding.store.rows import as_json
+
+__all__ = ["COLUMNS", "csv_lines", "json_array", "json_lines"]
+
+COLUMNS = (
+    "id",
+    "run_id",
+    "created_at",
+    "query_id",
+    "query",
+    "domain",
+    "provider",
+    "model",
+    "accuracy",
+    "accuracy_tier",
+    "completeness",
+    "completeness_tier",
+    "attribution",
+    "attribution_tier",
+    "combined",
+    "flags",
+)
+"""Of the CSV. What was not measured is empty; flags are separated by spaces."""
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+_UNENCODABLE = re.compile("[\0\ud800-\udfff]")
+
+
+async def csv_lines(scores: AsyncIterable[ScoreRow]) -> AsyncGenerator[str]:
+    """The lines of a CSV file as RFC 4180 has it, each with its end, the names of the columns first."""
+    yield _line(*COLUMNS)
+    async for row in scores:
+        yield _line(
+            row.id,
+            row.run_id,
+            row.created_at.isoformat(),
+            row.query_id,
+            row.query,
+            row.domain,
+            row.ai_provider,
+            row.model,
+            row.accuracy,
+            row.accuracy_tier,
+            row.completeness,
+            row.completeness_tier,
+            row.attribution,
+            row.attribution_tier,
+            row.combined,
+            " ".join(row.flags),
+        )
+
+
+async def json_lines(analyses: AsyncIterable[StoredAnalysis]) -> AsyncGenerator[str]:
+    """A JSON object a line, whole, each with its end."""
+    async for analysis in analyses:
+        yield as_json(analysis) + "\n"
+
+
+async def json_array(analyses: AsyncIterable[StoredAnalysis]) -> AsyncGenerator[str]:
+    """One JSON array of the same objects."""
+    before = "[\n"
+    async for analysis in analyses:
+        yield before + as_json(analysis)
+        before = ",\n"
+    yield "[]\n" if before == "[\n" else "\n]\n"
+
+
+def _line(*cells: str | float | None) -> str:
+    line = io.StringIO()
+    csv.writer(line).writerow([_inert(cell) if isinstance(cell, str) else cell for cell in cells])
+    return line.getvalue()
+
+
+def _inert(text: str) -> str:
+    text = _UNENCODABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+    return f"'{text}" if text.startswith(_FORMULA) else text

@@ -1,0 +1,72 @@
+"""Which response answers which query, and what is wrong with those that answer none."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ralph_grounding.materials import AIResponse, Query
+from ralph_grounding.store.records import BatchError, QuerySet
+
+__all__ = ["Pair", "Pairing"]
+
+
+class Pair(NamedTuple):
+    """A response, and the query that it answers."""
+
+    response: AIResponse
+    query: Query
+
+
+class Pairing:
+    """Pairs responses with queries by the query's id. Each query has one response of a provider's model."""
+
+    def __init__(self, queries: QuerySet) -> None:
+        self._queries = {query.id: query for query in queries.queries}
+        self._kept = _Answered()
+        self._seen = _Answered()
+
+    def pass_over(self, query_id: str, provider: str, model: str) -> None:
+        """That response was analysed before."""
+        self._kept.add(query_id, provider, model)
+
+    def pair(self, given: AIResponse | BatchError) -> Pair | BatchError | None:
+        """The pair; or why there is none; or None for what was analysed before."""
+        query = self._queries.get(given.query_id)
+        if query is None:
+            return _wrong(given, "There is no query of that id.")
+        asked = (query.id, given.provider, given.model)
+        if asked in self._seen:
+            return _wrong(given, "There is more than one response to that query of that provider and model.")
+        self._seen.add(*asked)
+        if asked in self._kept:
+            return None
+        return given if isinstance(given, BatchError) else Pair(given, query)
+
+    def unanswered(self) -> Iterator[BatchError]:
+        """An error for each query that nobody has answered."""
+        answered = self._seen.queries | self._kept.queries
+        for query_id in self._queries:
+            if query_id not in answered:
+                yield BatchError(query_id=query_id, error="There is no response to that query.")
+
+
+class _Answered:
+    """Which queries whom has answered: little more is held than a place in a set for each."""
+
+    def __init__(self) -> None:
+        self._of: dict[tuple[str, str], set[str]] = {}
+
+    @property
+    def queries(self) -> set[str]:
+        return set[str]().union(*self._of.values())
+
+    def add(self, query_id: str, provider: str, model: str) -> None:
+        self._of.setdefault((provider, model), set()).add(query_id)
+
+    def __contains__(self, asked: tuple[str, str, str]) -> bool:
+        query_id, provider, model = asked
+        return query_id in self._of.get((provider, model), ())
+
+
+def _wrong(given: AIResponse | BatchError, problem: str) -> BatchError:
+    said = given.error if isinstance(given, BatchError) else problem
+    return BatchError(query_id=given.query_id, provider=given.provider, model=given.model, error=said)

@@ -1,0 +1,316 @@
+"""Keeps analyses in a database that any number of processes share.
+
+One connection does what is quick, one call at a time, in a thread; a call that is cancelled is done as a whole or not
+at all. What may be long, lists of analyses, is streamed over a connection of its own, so that nothing waits for whoever
+reads it and no more than a page of it is in memory.
+"""
+
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import ExitStack, closing
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Any, Literal, Self, TypeVar
+from uuid import uuid4
+
+import anyio
+import anyio.to_thread
+from sqlalchemy import Connection, Result, Row, Select, select
+
+from ralph.errors import StoreError, StoreUnusableError
+from ralph.store import open_store
+from ralph_grounding.filters import Condition
+from ralph_grounding.result import AnalysisResult
+from ralph_grounding.store import reading, rows, tables, writing
+from ralph_grounding.store.database import Database
+from ralph_grounding.store.reading import Order
+from ralph_grounding.store.records import (
+    BatchError,
+    GroundingRun,
+    HistoryPoint,
+    QueryScores,
+    QuerySet,
+    RunStatus,
+    ScoreRow,
+    StoredAnalysis,
+)
+from ralph_grounding.summary import DomainScoreSummary, Metric
+
+__all__ = ["GroundingStore"]
+
+_T = TypeVar("_T")
+_By = Metric | Literal["combined"]
+
+_PAGE_ROWS = 500
+_PAGE_CHARACTERS = 2_000_000
+
+
+class GroundingStore:
+    """Keeps query sets, runs and analyses. Used in `async with`.
+
+    Every method raises `StoreError` where the store cannot do it, and those that read raise `RecordError` where what
+    they find cannot be read back. When a method that writes returns, what it wrote is durable.
+
+    Args:
+        shared_as: the name that Ralph would know the place by, where somebody named it: a new one is then made a store
+            of Ralph's, too, since Ralph takes no database that already has tables which are not its own.
+    """
+
+    def __init__(self, database: Database, *, shared_as: str | None = None) -> None:
+        self._database = database
+        self._shared_as = shared_as
+        self._connection: Connection | None = None
+        self._turn = anyio.Lock()
+
+    @property
+    def place(self) -> str:
+        """Where it is, for people; without passwords."""
+        return self._database.place
+
+    async def __aenter__(self) -> Self:
+        try:
+            if self._shared_as is not None and not await self._do(self._names):
+                async with open_store(self._shared_as):
+                    pass
+            await self._do(self._make)
+        except StoreError as error:
+            await self._close()
+            raise StoreUnusableError(error.problem, error.remedy, passing=error.passing) from error
+        except BaseException:
+            await self._close()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._close()
+
+    async def begin_run(self, run: GroundingRun, queries: QuerySet) -> GroundingRun:
+        """Adds a run with its queries, or begins it again where it is there; returns it as it is then kept.
+
+        What the run has analysed stays; what failed is forgotten, to be tried again. Two processes at work on one run
+        do work twice, but nothing is kept twice.
+
+        Raises:
+            UsageError: it is there, and was begun with other queries or other options.
+        """
+        return await self._write(lambda connection: writing.begin_run(connection, run, queries))
+
+    async def keep(
+        self, run: GroundingRun, results: Sequence[AnalysisResult], failures: Sequence[BatchError] = ()
+    ) -> None:
+        """Adds analyses and failures to a run, all or none; of what the run has an analysis of, that one stays.
+
+        Raises:
+            ValueError: a result cannot be told in JSON.
+        """
+        await self.keep_rows(run.id, [self.row(run, result) for result in results], failures)
+
+    @staticmethod
+    def row(run: GroundingRun, result: AnalysisResult) -> Mapping[str, Any]:
+        """What `keep_rows` adds for a result. Raises `ValueError` where it cannot be told in JSON."""
+        return rows.analysis_row(run.id, run.query_set_id, result, datetime.now(UTC))
+
+    async def keep_rows(
+        self, run_id: str, analyses: Sequence[Mapping[str, Any]], failures: Sequence[BatchError] = ()
+    ) -> None:
+        """What `keep` does, of rows that were made before."""
+        now = datetime.now(UTC)
+        failed = [rows.failure_row(run_id, uuid4().hex, failure, now) for failure in failures]
+        await self._write(lambda connection: writing.keep(connection, run_id, analyses, failed))
+
+    async def end_run(
+        self,
+        run_id: str,
+        status: RunStatus,
+        at: datetime,
+        *,
+        total: int | None = None,
+        summary: DomainScoreSummary | None = None,
+    ) -> None:
+        """Sets a run's last state."""
+        values: dict[str, Any] = {} if total is None else {"total": total}
+        if summary is not None:
+            values["summary"] = rows.as_json(summary)
+        await self._write(lambda connection: writing.end_run(connection, run_id, status, at, **values))
+
+    async def run(self, run_id: str) -> GroundingRun | None:
+        """The run of that id, or of the one id that begins so; None where there is none or more than one."""
+        found = _only(run_id, await self._rows(reading.by_prefix(tables.runs, run_id)))
+        return None if found is None else rows.read_run(found)
+
+    async def runs(
+        self, *, domain: str | None = None, status: RunStatus | None = None, limit: int = 100
+    ) -> list[GroundingRun]:
+        """The newest runs, newest first."""
+        return [rows.read_run(row) for row in await self._rows(reading.newest_runs(domain, status, limit))]
+
+    async def previous_run(self, run: GroundingRun) -> GroundingRun | None:
+        """The last run of the same domain that was completed and began before this one.
+
+        Runs without a domain are only held against those that asked the same queries.
+        """
+        started = rows.moment(run.started_at)
+        found = await self._rows(reading.previous_run(run.id, run.domain, run.query_set_id, started))
+        return rows.read_run(found[0]) if found else None
+
+    async def query_set(self, query_set_id: str) -> QuerySet | None:
+        """The queries of a set, in the order in which they were first given; None where there is no such set."""
+        kept = tables.query_sets.c.id == query_set_id
+        if not await self._rows(select(tables.query_sets.c.id).where(kept)):
+            return None
+        it = tables.queries.c
+        found = await self._rows(select(tables.queries).where(it.query_set_id == query_set_id).order_by(it.place))
+        return QuerySet(id=query_set_id, queries=tuple(map(rows.read_query, found)))
+
+    async def failures(self, run_id: str) -> list[BatchError]:
+        """What failed in the run's last attempt."""
+        it = tables.failures.c
+        statement = select(tables.failures).where(it.run_id == rows.storable(run_id)).order_by(it.created_at, it.id)
+        return [rows.read_failure(row) for row in await self._rows(statement)]
+
+    async def analysis(self, analysis_id: str) -> StoredAnalysis | None:
+        """The analysis of that id, or of the one id that begins so; None where there is none or more than one."""
+        found = _only(analysis_id, await self._rows(reading.by_prefix(tables.analyses, analysis_id)))
+        return None if found is None else rows.read_analysis(found)
+
+    async def analyses(
+        self,
+        filters: Sequence[Condition] = (),
+        *,
+        order: Order = "newest",
+        by: _By = "accuracy",
+        limit: int | None = None,
+    ) -> AsyncGenerator[StoredAnalysis]:
+        """Analyses with all their evidence. `by` is the score that "worst" and "best" sort by; unmeasured ones end."""
+        pages = self._pages(reading.whole(filters, order, by, limit))
+        try:
+            async for page in pages:
+                for row in page:
+                    yield rows.read_analysis(row)
+        finally:
+            await pages.aclose()
+
+    async def scores(
+        self,
+        filters: Sequence[Condition] = (),
+        *,
+        order: Order = "newest",
+        by: _By = "accuracy",
+        limit: int | None = None,
+    ) -> AsyncGenerator[ScoreRow]:
+        """The same without the evidence."""
+        pages = self._pages(reading.scores(filters, order, by, limit))
+        try:
+            async for page in pages:
+                for row in page:
+                    yield rows.read_scores(row)
+        finally:
+            await pages.aclose()
+
+    async def history(self, filters: Sequence[Condition] = (), *, limit: int | None = None) -> list[HistoryPoint]:
+        """Mean scores over time: a point for each run, domain, provider and model; the newest, oldest first."""
+        return [rows.read_history(row) for row in await self._rows(reading.history(filters, limit))]
+
+    async def worst_queries(
+        self, filters: Sequence[Condition] = (), *, by: _By = "accuracy", limit: int = 20
+    ) -> list[QueryScores]:
+        """The queries with the lowest mean score first."""
+        return [rows.read_query_scores(row) for row in await self._rows(reading.query_scores(filters, by, limit))]
+
+    def _names(self, connection: Connection) -> list[str]:
+        with connection.begin():
+            return self._database.tables(connection)
+
+    def _make(self, connection: Connection) -> None:
+        """Makes or migrates the tables where needed."""
+        with connection.begin():
+            if tables.is_current(connection, self.place, self._database.tables(connection)):
+                return
+        with connection.begin():
+            self._database.begin(connection)
+            self._database.keep_others_out(connection)
+            tables.migrate(connection, self.place, self._database.tables(connection))
+
+    async def _write(self, work: Callable[[Connection], _T]) -> _T:
+        def transaction(connection: Connection) -> _T:
+            with connection.begin():
+                self._database.begin(connection)
+                return work(connection)
+
+        return await self._do(transaction)
+
+    async def _rows(self, statement: Select[Any]) -> Sequence[Row[Any]]:
+        def read(connection: Connection) -> Sequence[Row[Any]]:
+            with connection.begin():
+                return connection.execute(statement).all()
+
+        return await self._do(read)
+
+    async def _pages(self, statement: Select[Any]) -> AsyncGenerator[list[Row[Any]]]:
+        """What is found, over a connection of its own, which is let go of however the reading ends."""
+        stack = ExitStack()
+        try:
+            result = await anyio.to_thread.run_sync(self._explained, lambda: self._found(stack, statement))
+            while page := await anyio.to_thread.run_sync(self._explained, lambda: _page(result)):
+                yield page
+        finally:
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(stack.close)
+
+    def _found(self, stack: ExitStack, statement: Select[Any]) -> Result[Any]:
+        connection = stack.enter_context(closing(self._database.connect()))
+        streaming = statement.execution_options(stream_results=True, max_row_buffer=50)
+        return stack.enter_context(closing(connection.execute(streaming)))
+
+    async def _do(self, work: Callable[[Connection], _T]) -> _T:
+        async with self._turn:
+            return await anyio.to_thread.run_sync(self._done, work)
+
+    def _done(self, work: Callable[[Connection], _T]) -> _T:
+        """Does it over the connection, and once more over a new one where the connection turns out to be lost."""
+        try:
+            return self._once(work)
+        except self._database.errors as error:
+            if not self._database.is_lost(error):
+                raise self._database.explain(error) from error
+        return self._explained(lambda: self._once(work))
+
+    def _once(self, work: Callable[[Connection], _T]) -> _T:
+        if self._connection is None:
+            self._connection = self._database.connect()
+        try:
+            return work(self._connection)
+        except self._database.errors as error:
+            if self._database.is_lost(error):
+                self._drop()
+            raise
+
+    def _explained(self, work: Callable[[], _T]) -> _T:
+        try:
+            return work()
+        except self._database.errors as error:
+            raise self._database.explain(error) from error
+
+    async def _close(self) -> None:
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(self._drop)
+
+    def _drop(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+
+def _page(result: Result[Any]) -> list[Row[Any]]:
+    """The next rows, whose last column may be long."""
+    page: list[Row[Any]] = []
+    size = 0
+    while len(page) < _PAGE_ROWS and size < _PAGE_CHARACTERS and (row := result.fetchone()) is not None:
+        page.append(row)
+        size += len(row[-1])
+    return page
+
+
+def _only(name: str, found: Sequence[Row[Any]]) -> Row[Any] | None:
+    return found[0] if len(found) == 1 or (found and found[0].id == rows.storable(name)) else None

@@ -1,0 +1,178 @@
+"""What is kept of analyses: query sets, runs, the analyses themselves and what failed; and views of them."""
+
+import json
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from hashlib import sha256
+from typing import Any, Literal, NamedTuple, Self
+
+from pydantic import BaseModel, Field
+
+from ralph.errors import UsageError
+from ralph_grounding.materials import Query
+from ralph_grounding.result import AnalysisResult, Tier
+from ralph_grounding.summary import DomainScoreSummary, Point
+
+__all__ = [
+    "BatchError",
+    "GroundingRun",
+    "HistoryPoint",
+    "QueryScores",
+    "QuerySet",
+    "RunStatus",
+    "ScoreRow",
+    "StoredAnalysis",
+]
+
+RunStatus = Literal["running", "completed", "failed", "cancelled"]
+
+_LONGEST_ID = 400
+
+
+class BatchError(BaseModel, frozen=True):
+    """A response that was not analysed, and why."""
+
+    query_id: str
+    error: str
+    provider: str = ""
+    model: str = ""
+
+
+class QuerySet(BaseModel, frozen=True):
+    """Queries that are asked together.
+
+    Attributes:
+        id: a hash of them: the same for the same queries, whatever their order.
+    """
+
+    id: str
+    queries: tuple[Query, ...]
+
+    @classmethod
+    def of(cls, queries: Iterable[Query]) -> Self:
+        """The set of these queries.
+
+        Raises:
+            UsageError: two have one id, or an id is too long to be one.
+        """
+        given = tuple(queries)
+        seen: set[str] = set()
+        for query in given:
+            if query.id in seen:
+                raise UsageError(f"Two queries have the id {query.id[:80]!r}.", "Give each query an id of its own.")
+            if len(query.id) > _LONGEST_ID:
+                raise UsageError(
+                    f"The id {query.id[:40]!r}… of a query has {len(query.id)} characters.",
+                    f"Give queries ids of at most {_LONGEST_ID}.",
+                )
+            seen.add(query.id)
+        digest = sha256()
+        for query in sorted(given, key=lambda query: query.id):
+            said = query.model_dump(mode="json", exclude_defaults=True)
+            digest.update(json.dumps(said, sort_keys=True).encode() + b"\n")
+        return cls(id=digest.hexdigest()[:16], queries=given)
+
+
+class GroundingRun(BaseModel, frozen=True):
+    """A batch, as the store knows it.
+
+    Attributes:
+        status: a run that was killed stays "running"; it can be continued as one that was cancelled can.
+        total: how many responses there are, as far as that is known.
+        options: what it was begun with; continuing it with others is refused.
+    """
+
+    id: str
+    domain: str = ""
+    query_set_id: str
+    status: RunStatus = "running"
+    total: int = Field(default=0, ge=0)
+    succeeded: int = Field(default=0, ge=0)
+    failed: int = Field(default=0, ge=0)
+    options: Mapping[str, Any] = {}
+    summary: DomainScoreSummary | None = None
+    started_at: datetime
+    completed_at: datetime | None = None
+
+    @property
+    def progress(self) -> int:
+        """How many of `total` are done with."""
+        return self.succeeded + self.failed
+
+
+class StoredAnalysis(BaseModel, frozen=True):
+    """An analysis with what it is looked up by; the scores and names are those within `result`."""
+
+    id: str
+    query_id: str
+    query_set_id: str
+    run_id: str
+    result: AnalysisResult
+    domain: str = ""
+    ai_provider: str = ""
+    model: str = ""
+    accuracy_score: float | None = None
+    completeness_score: float | None = None
+    attribution_score: float | None = None
+    created_at: datetime
+
+
+class ScoreRow(NamedTuple):
+    """An analysis without its evidence: what lists, histories and tables of scores need."""
+
+    id: str
+    run_id: str
+    query_id: str
+    query: str
+    domain: str
+    ai_provider: str
+    model: str
+    accuracy: float | None
+    accuracy_tier: Tier | None
+    completeness: float | None
+    completeness_tier: Tier | None
+    attribution: float | None
+    attribution_tier: Tier | None
+    combined: float | None
+    flags: tuple[str, ...]
+    created_at: datetime
+
+    @property
+    def points(self) -> tuple[Point | None, Point | None, Point | None]:
+        """The three scores, as they are summed up."""
+        return (
+            _point(self.accuracy, self.accuracy_tier),
+            _point(self.completeness, self.completeness_tier),
+            _point(self.attribution, self.attribution_tier),
+        )
+
+
+class HistoryPoint(NamedTuple):
+    """The mean scores of one domain, provider and model in one run; None where nothing was measured."""
+
+    run_id: str
+    run_at: datetime
+    domain: str
+    ai_provider: str
+    model: str
+    analyses: int
+    accuracy: float | None
+    completeness: float | None
+    attribution: float | None
+    combined: float | None
+
+
+class QueryScores(NamedTuple):
+    """What one query's analyses come to: mean scores; None where nothing was measured."""
+
+    query_id: str
+    query: str
+    analyses: int
+    accuracy: float | None
+    completeness: float | None
+    attribution: float | None
+    combined: float | None
+
+
+def _point(score: float | None, tier: Tier | None) -> Point | None:
+    return None if score is None or tier is None else Point(score, tier)

@@ -1,0 +1,226 @@
+"""Analyses, runs and queries as rows of the tables, and back.
+
+No text that people or agents write may be lost or refused, and neither PostgreSQL nor UTF-8 has room for all of them.
+So JSON escapes what there is no room for, and so do the columns, by `storable`.
+"""
+
+import json
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import PydanticSerializationError
+from sqlalchemy import Row
+
+from ralph.errors import RecordError
+from ralph_grounding.materials import Query
+from ralph_grounding.result import AnalysisResult
+from ralph_grounding.store.records import BatchError, GroundingRun, HistoryPoint, QueryScores, ScoreRow, StoredAnalysis
+from ralph_grounding.summary import DomainScoreSummary
+
+__all__ = [
+    "analysis_row",
+    "as_json",
+    "asked_key",
+    "failure_row",
+    "moment",
+    "query_row",
+    "read_analysis",
+    "read_failure",
+    "read_history",
+    "read_query",
+    "read_query_scores",
+    "read_run",
+    "read_scores",
+    "restored",
+    "run_row",
+    "storable",
+]
+
+_T = TypeVar("_T")
+_M = TypeVar("_M", bound=BaseModel)
+_UNSTORABLE = re.compile("[\\\\\0\ud800-\udfff]")
+_ESCAPE = re.compile(r"\\(\\|u[0-9a-f]{4})")
+
+
+def storable(text: str) -> str:
+    """The text as any database takes it: NUL and lone surrogates as `\\uXXXX`, and a backslash twice."""
+    return _UNSTORABLE.sub(lambda found: "\\\\" if found[0] == "\\" else f"\\u{ord(found[0]):04x}", text)
+
+
+def restored(text: str) -> str:
+    """What `storable` was given."""
+    return _ESCAPE.sub(lambda found: "\\" if found[1] == "\\" else chr(int(found[1][1:], 16)), text)
+
+
+def moment(at: datetime) -> str:
+    """A moment as it is kept."""
+    return at.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def as_json(record: BaseModel) -> str:
+    """The record in one line of JSON that any database takes."""
+    try:
+        return record.model_dump_json(fallback=str)
+    except PydanticSerializationError:  # a lone surrogate
+        return json.dumps(record.model_dump(mode="json", fallback=str))
+
+
+def asked_key(query_id: str, provider: str, model: str) -> str:
+    """What of a run has one analysis."""
+    named = json.dumps([query_id, provider, model])
+    return sha256(named.encode()).hexdigest()[:32]
+
+
+def query_row(query_set_id: str, place: int, query: Query) -> dict[str, Any]:
+    return {
+        "query_set_id": query_set_id,
+        "id": storable(query.id),
+        "place": place,
+        "text": storable(query.text),
+        "body": as_json(query),
+    }
+
+
+def run_row(run: GroundingRun) -> dict[str, Any]:
+    return {
+        "id": storable(run.id),
+        "domain": storable(run.domain),
+        "query_set_id": run.query_set_id,
+        "status": run.status,
+        "total": run.total,
+        "succeeded": run.succeeded,
+        "failed": run.failed,
+        "options": json.dumps(run.options, sort_keys=True, default=str),
+        "summary": None if run.summary is None else as_json(run.summary),
+        "started_at": moment(run.started_at),
+        "completed_at": None if run.completed_at is None else moment(run.completed_at),
+    }
+
+
+def analysis_row(run_id: str, query_set_id: str, result: AnalysisResult, at: datetime) -> dict[str, Any]:
+    scores = result.scores
+    accuracy, completeness, attribution = scores.accuracy, scores.completeness, scores.attribution
+    return {
+        "id": storable(result.id),
+        "query_id": storable(result.query_id),
+        "query_set_id": query_set_id,
+        "run_id": storable(run_id),
+        "asked": asked_key(result.query_id, result.ai_provider, result.model),
+        "domain": storable(result.domain),
+        "ai_provider": storable(result.ai_provider),
+        "model": storable(result.model),
+        "accuracy_score": accuracy and accuracy.score,
+        "accuracy_tier": accuracy and accuracy.tier,
+        "completeness_score": completeness and completeness.score,
+        "completeness_tier": completeness and completeness.tier,
+        "attribution_score": attribution and attribution.score,
+        "attribution_tier": attribution and attribution.tier,
+        "combined_score": scores.combined,
+        "flags": "".join(f"\n{storable(flag)}" for flag in result.flags) + "\n",
+        "created_at": moment(at),
+        "result": as_json(result),
+    }
+
+
+def failure_row(run_id: str, failure_id: str, error: BatchError, at: datetime) -> dict[str, Any]:
+    texts = {name: storable(text) for name, text in error.model_dump().items()}
+    return {"id": failure_id, "run_id": storable(run_id), "created_at": moment(at), **texts}
+
+
+def read_query(row: Row[Any]) -> Query:
+    return _read(Query, row.body, f"The query {row.id[:80]!a}")
+
+
+def read_run(row: Row[Any]) -> GroundingRun:
+    name = f"The record of run {row.id[:80]!a}"
+    summary = None if row.summary is None else _read(DomainScoreSummary, row.summary, name)
+    return _checked(
+        lambda: GroundingRun(
+            id=restored(row.id),
+            domain=restored(row.domain),
+            query_set_id=row.query_set_id,
+            status=row.status,
+            total=row.total,
+            succeeded=row.succeeded,
+            failed=row.failed,
+            options=json.loads(row.options),
+            summary=summary,
+            started_at=datetime.fromisoformat(row.started_at),
+            completed_at=row.completed_at and datetime.fromisoformat(row.completed_at),
+        ),
+        name,
+    )
+
+
+def read_analysis(row: Row[Any]) -> StoredAnalysis:
+    name = f"The analysis {row.id[:80]!a}"
+    result = _read(AnalysisResult, row.result, name)
+    return _checked(
+        lambda: StoredAnalysis(
+            id=restored(row.id),
+            query_id=restored(row.query_id),
+            query_set_id=row.query_set_id,
+            run_id=restored(row.run_id),
+            result=result,
+            domain=restored(row.domain),
+            ai_provider=restored(row.ai_provider),
+            model=restored(row.model),
+            accuracy_score=row.accuracy_score,
+            completeness_score=row.completeness_score,
+            attribution_score=row.attribution_score,
+            created_at=datetime.fromisoformat(row.created_at),
+        ),
+        name,
+    )
+
+
+def read_scores(row: Row[Any]) -> ScoreRow:
+    """A row of the columns of `ScoreRow`, in their order."""
+    identity, run_id, query_id, query, *names, flags, created_at = row
+    domain, provider, model, *scores = names
+    texts = map(restored, (identity, run_id, query_id, query, domain, provider, model))
+    kept = tuple(restored(flag) for flag in flags.split("\n") if flag)
+    values: list[Any] = [*texts, *scores, kept, datetime.fromisoformat(created_at)]
+    return ScoreRow(*values)
+
+
+def read_history(row: Row[Any]) -> HistoryPoint:
+    """A row of the columns of `HistoryPoint`, in their order."""
+    run_id, run_at, *names, analyses, accuracy, completeness, attribution, combined = row
+    domain, provider, model = map(restored, names)
+    means = (accuracy, completeness, attribution, combined)
+    return HistoryPoint(restored(run_id), datetime.fromisoformat(run_at), domain, provider, model, analyses, *means)
+
+
+def read_query_scores(row: Row[Any]) -> QueryScores:
+    """A row of the columns of `QueryScores`, in their order."""
+    query_id, query, *rest = row
+    return QueryScores(restored(query_id), restored(query), *rest)
+
+
+def read_failure(row: Row[Any]) -> BatchError:
+    return BatchError(
+        query_id=restored(row.query_id),
+        error=restored(row.error),
+        provider=restored(row.provider),
+        model=restored(row.model),
+    )
+
+
+def _read(model: type[_M], text: str, name: str) -> _M:
+    try:
+        return model.model_validate_json(text)
+    except ValidationError:  # pydantic's own reader refuses the escape of a lone surrogate
+        return _checked(lambda: model.model_validate(json.loads(text)), name)
+
+
+def _checked(read: Callable[[], _T], name: str) -> _T:
+    try:
+        return read()
+    except (ValueError, TypeError, RecursionError) as error:
+        problem = "is damaged, or another version wrote it" if isinstance(error, ValidationError) else "is damaged"
+        raise RecordError(f"{name} cannot be read back: it {problem}.", "Leave it out with a filter.") from error

@@ -1,0 +1,157 @@
+"""The tables of analyses, for SQLite and PostgreSQL, and the steps that lead to them.
+
+They stand beside Ralph's own and touch none of them. What is looked up or sorted by has a column of its own; the rest
+is JSON in text columns. Moments are UTC in ISO format, which sorts as text. The result is the last column, so that
+looking through scores reads little of it.
+"""
+
+from collections.abc import Callable
+
+from sqlalchemy import (
+    Column,
+    Connection,
+    Double,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+    insert,
+    select,
+    update,
+)
+
+from ralph.errors import StoreError
+
+__all__ = ["STEPS", "analyses", "failures", "is_current", "migrate", "queries", "query_sets", "runs"]
+
+_METADATA = MetaData()
+_Text = Text().with_variant(Text(collation="C"), "postgresql")
+"""Sorts by code points everywhere."""
+
+query_sets = Table(
+    "grounding_query_sets",
+    _METADATA,
+    Column("id", _Text, primary_key=True),
+    Column("created_at", _Text, nullable=False),
+)
+
+queries = Table(
+    "grounding_queries",
+    _METADATA,
+    Column("query_set_id", _Text, ForeignKey("grounding_query_sets.id"), primary_key=True),
+    Column("id", _Text, primary_key=True),
+    Column("place", Integer, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("body", Text, nullable=False),
+)
+"""`place` is where it stands in its set."""
+
+runs = Table(
+    "grounding_runs",
+    _METADATA,
+    Column("id", _Text, primary_key=True),
+    Column("domain", _Text, nullable=False),
+    Column("query_set_id", _Text, ForeignKey("grounding_query_sets.id"), nullable=False),
+    Column("status", _Text, nullable=False),
+    Column("total", Integer, nullable=False),
+    Column("succeeded", Integer, nullable=False),
+    Column("failed", Integer, nullable=False),
+    Column("options", Text, nullable=False),
+    Column("summary", Text),
+    Column("started_at", _Text, nullable=False),
+    Column("completed_at", _Text),
+    Index("grounding_runs_by_start", "started_at"),
+)
+
+analyses = Table(
+    "grounding_analyses",
+    _METADATA,
+    Column("id", _Text, primary_key=True),
+    Column("query_id", _Text, nullable=False),
+    Column("query_set_id", _Text, ForeignKey("grounding_query_sets.id"), nullable=False),
+    Column("run_id", _Text, ForeignKey("grounding_runs.id"), nullable=False),
+    Column("asked", _Text, nullable=False),
+    Column("domain", _Text, nullable=False),
+    Column("ai_provider", _Text, nullable=False),
+    Column("model", _Text, nullable=False),
+    Column("accuracy_score", Double[float]()),
+    Column("accuracy_tier", _Text),
+    Column("completeness_score", Double[float]()),
+    Column("completeness_tier", _Text),
+    Column("attribution_score", Double[float]()),
+    Column("attribution_tier", _Text),
+    Column("combined_score", Double[float]()),
+    Column("flags", _Text, nullable=False),
+    Column("created_at", _Text, nullable=False),
+    Column("result", Text, nullable=False),
+    ForeignKeyConstraint(["query_set_id", "query_id"], ["grounding_queries.query_set_id", "grounding_queries.id"]),
+    UniqueConstraint("run_id", "asked"),
+    Index("grounding_analyses_by_time", "created_at", "id"),
+    Index("grounding_analyses_by_query", "query_set_id", "query_id"),
+)
+"""`asked` is a hash of query, provider and model, any of which may be longer than an index takes: of each a run has one
+analysis. `flags` are lines, the first and the last empty.
+"""
+
+failures = Table(
+    "grounding_failures",
+    _METADATA,
+    Column("id", _Text, primary_key=True),
+    Column("run_id", _Text, ForeignKey("grounding_runs.id"), nullable=False),
+    Column("query_id", Text, nullable=False),
+    Column("provider", Text, nullable=False),
+    Column("model", Text, nullable=False),
+    Column("error", Text, nullable=False),
+    Column("created_at", _Text, nullable=False),
+    Index("grounding_failures_by_run", "run_id"),
+)
+"""Of a run's last attempt: continuing it begins with none."""
+
+_schema_version = Table("grounding_schema_version", MetaData(), Column("version", Integer, nullable=False))
+
+
+def _create(connection: Connection) -> None:
+    _METADATA.create_all(connection, checkfirst=False)
+    _schema_version.create(connection, checkfirst=False)
+    connection.execute(insert(_schema_version).values(version=1))
+
+
+STEPS: tuple[Callable[[Connection], None], ...] = (_create,)
+"""Step n makes version n + 1 of version n; version 0 has no tables. A step that was released does not change."""
+
+
+def is_current(connection: Connection, place: str, names: list[str]) -> bool:
+    """Whether nothing is to be done.
+
+    Args:
+        place: what a person knows the store by.
+        names: the tables that are there.
+
+    Raises:
+        StoreError: the tables are of a later version.
+    """
+    return _version(connection, place, names) == len(STEPS)
+
+
+def migrate(connection: Connection, place: str, names: list[str]) -> None:
+    """Takes the steps that are missing, within the caller's transaction."""
+    for step in STEPS[_version(connection, place, names) :]:
+        step(connection)
+    connection.execute(update(_schema_version).values(version=len(STEPS)))
+
+
+def _version(connection: Connection, place: str, names: list[str]) -> int:
+    if _schema_version.name not in names:
+        return 0
+    version = connection.scalar(select(_schema_version.c.version)) or 0
+    if version > len(STEPS):
+        raise StoreError(
+            f"The analyses in {place} were written by a newer ralph-grounding (its tables have version {version}, this "
+            f"one knows {len(STEPS)}).",
+            "Upgrade ralph-grounding, or name another place for the store.",
+        )
+    return version

@@ -1,0 +1,97 @@
+"""What is written, each in one transaction of the caller's. All of it comes to the same when it is done twice.
+
+So nothing has to be known of a commit whose answer was lost: it is simply done again.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Table, delete, insert, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from ralph.errors import StoreError, UsageError
+from ralph_grounding.store import rows, tables
+from ralph_grounding.store.records import GroundingRun, QuerySet, RunStatus
+
+__all__ = ["begin_run", "end_run", "keep"]
+
+
+def begin_run(connection: Connection, run: GroundingRun, queries: QuerySet) -> GroundingRun:
+    """Adds a run, or begins it again where it is there; what failed before is forgotten, to be tried again.
+
+    Raises:
+        UsageError: it is there, and was begun with other queries or other options.
+    """
+    _add_queries(connection, queries, run.started_at)
+    row = rows.run_row(run)
+    if _is_new(connection, tables.runs, row):
+        return run
+    kept = connection.execute(select(tables.runs).where(tables.runs.c.id == row["id"])).one()
+    if kept.query_set_id != run.query_set_id:
+        raise _begun_otherwise(run.id, "another set of queries")
+    if kept.options != row["options"]:
+        raise _begun_otherwise(run.id, "other options")
+    connection.execute(delete(tables.failures).where(tables.failures.c.run_id == row["id"]))
+    again = {"status": "running", "failed": 0, "total": run.total, "completed_at": None, "summary": None}
+    connection.execute(update(tables.runs).where(tables.runs.c.id == row["id"]).values(again))
+    return rows.read_run(connection.execute(select(tables.runs).where(tables.runs.c.id == row["id"])).one())
+
+
+def keep(
+    connection: Connection,
+    run_id: str,
+    analyses: Sequence[Mapping[str, Any]],
+    failures: Sequence[Mapping[str, Any]],
+) -> None:
+    """Adds rows of analyses and failures to a run; an analysis of what the run has one of is passed over."""
+    added = sum(_is_added(connection, row) for row in analyses)
+    failed = sum(_is_new(connection, tables.failures, row) for row in failures)
+    run = tables.runs.c
+    changed = connection.execute(
+        update(tables.runs)
+        .where(run.id == rows.storable(run_id))
+        .values(succeeded=run.succeeded + added, failed=run.failed + failed)
+    )
+    if not changed.rowcount:
+        raise StoreError(f"The store holds no run {run_id!r} any more.", "Begin it anew.")
+
+
+def end_run(connection: Connection, run_id: str, status: RunStatus, at: datetime, **values: Any) -> None:
+    """Sets a run's last state. `values` are further columns."""
+    found = rows.storable(run_id)
+    values |= {"status": status, "completed_at": rows.moment(at)}
+    connection.execute(update(tables.runs).where(tables.runs.c.id == found).values(values))
+
+
+def _add_queries(connection: Connection, queries: QuerySet, at: datetime) -> None:
+    if _is_new(connection, tables.query_sets, {"id": queries.id, "created_at": rows.moment(at)}) and queries.queries:
+        found = [rows.query_row(queries.id, place, query) for place, query in enumerate(queries.queries)]
+        connection.execute(insert(tables.queries), found)
+
+
+def _is_added(connection: Connection, row: Mapping[str, Any]) -> bool:
+    """Adds an analysis, unless the run has one of the same. Raises `StoreError` where its id is another one's."""
+    if _is_new(connection, tables.analyses, row):
+        return True
+    it = tables.analyses.c
+    same = select(it.id).where(it.run_id == row["run_id"], it.asked == row["asked"])
+    if connection.execute(same).first() is None:
+        raise StoreError(
+            f"The store holds another analysis of the id {row['id'][:80]!r}.", "Give each analysis an id of its own."
+        )
+    return False
+
+
+def _is_new(connection: Connection, table: Table, row: Mapping[str, Any]) -> bool:
+    """Adds a row, unless what it says is there already."""
+    insertion = (sqlite if connection.dialect.name == "sqlite" else postgresql).insert(table)
+    statement = insertion.on_conflict_do_nothing().execution_options(preserve_rowcount=True)
+    return connection.execute(statement, dict(row)).rowcount == 1
+
+
+def _begun_otherwise(run_id: str, what: str) -> UsageError:
+    return UsageError(
+        f"The run {run_id!r} was begun with {what}, so it cannot be continued like that: its scores would not compare.",
+        "Continue it as it was begun, or begin a new run.",
+    )
