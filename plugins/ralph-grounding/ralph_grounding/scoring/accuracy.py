@@ -1,0 +1,116 @@
+"""Accuracy: how alike a response is to the expected answer."""
+
+from collections.abc import Sequence
+
+from ralph_grounding.ground_truth.pages import GroundTruth
+from ralph_grounding.result import AccuracyResult, ChunkMatch, TextPosition
+from ralph_grounding.scoring.tiers import tier_of
+from ralph_grounding.settings import AccuracySettings, TierSettings
+from ralph_grounding.similarity.base import NO_SIMILARITY, Similarity, SimilarityProvider
+from ralph_grounding.text import Span, paragraphs, sentences, trimmed
+
+__all__ = ["AccuracyScorer"]
+
+_MOST_PIECES = 32
+"""Where a response has more, neighbours are taken together: each piece costs a question to the provider."""
+
+
+class AccuracyScorer:
+    """Compares a response with the expected answer, piece by piece, and with the ground truth for further evidence.
+
+    A response of several pieces has the likeness of its best piece, or of the whole if that is higher ("max", the
+    default): many right answers say it in one place and go on. The mean of the pieces, weighted by their lengths
+    ("mean"), counts against an answer whatever else it says; it told right answers from wrong ones a little less well.
+    The result has both, and the settings say which one the score is made of.
+
+    Args:
+        provider: measures the likeness; entered by the caller.
+    """
+
+    def __init__(
+        self,
+        provider: SimilarityProvider,
+        settings: AccuracySettings | None = None,
+        tiers: TierSettings | None = None,
+    ) -> None:
+        self._provider = provider
+        self._settings = settings or AccuracySettings()
+        self._tiers = tiers or TierSettings()
+
+    async def score(
+        self, response: str, reference: str, ground_truth: GroundTruth, question: str = ""
+    ) -> AccuracyResult:
+        """The score, 0–100: a hundred times the calibrated likeness. A higher likeness never has a lower score.
+
+        A response or a reference that is blank scores 0. The ground truth's passages do not change the score.
+
+        Raises:
+            ProviderError: where the provider fails.
+        """
+        pieces = _pieces(response, self._settings.chunking_strategy)
+        texts = [response[piece.start : piece.end] for piece in pieces]
+        alike = [await self._provider.agreement(reference, text, question) for text in texts]
+        mean = _mean(alike, [len(text) for text in texts])
+        if len(texts) > 1:
+            alike.append(await self._provider.agreement(reference, response, question))
+        highest = max(alike, default=NO_SIMILARITY)
+        chosen = highest if self._settings.aggregation == "max" else mean
+        score = 100 * chosen.value
+        return AccuracyResult(
+            score=score,
+            tier=tier_of(score, self._tiers),
+            similarity=chosen.raw,
+            calibrated=chosen.value,
+            aggregations={"max": highest.value, "mean": mean.value},
+            matched_chunks=await self._matched_chunks(response, pieces, ground_truth),
+            fallback=any(similarity.fallback for similarity in alike),
+        )
+
+    async def _matched_chunks(
+        self, response: str, pieces: Sequence[Span], ground_truth: GroundTruth
+    ) -> tuple[ChunkMatch, ...]:
+        """For each piece the most similar passage; none for a piece that is like nothing."""
+        chunks = ground_truth.chunks
+        if not chunks or not pieces:
+            return ()
+        segments = [response[piece.start : piece.end] for piece in pieces]
+        nearest = await self._provider.nearest(segments, [chunk.text for chunk, _ in chunks])
+        return tuple(
+            ChunkMatch(
+                response_segment=segment,
+                position=TextPosition(start=piece.start, end=piece.end),
+                ground_truth_chunk_id=chunks[near.passage][0].id,
+                similarity=near.similarity.value,
+                raw=near.similarity.raw,
+            )
+            for piece, segment, near in zip(pieces, segments, nearest, strict=True)
+            if near.passage >= 0
+        )
+
+
+def _mean(alike: Sequence[Similarity], weights: Sequence[int]) -> Similarity:
+    total = sum(weights)
+    if not total:
+        return NO_SIMILARITY
+    weighed = list(zip(alike, weights, strict=True))
+    return Similarity(
+        min(1.0, sum(similarity.value * weight for similarity, weight in weighed) / total),
+        min(1.0, sum(similarity.raw * weight for similarity, weight in weighed) / total),
+    )
+
+
+def _pieces(response: str, strategy: str) -> list[Span]:
+    """What the response is cut into, without white space around it; nothing of a blank one."""
+    match strategy:
+        case "paragraphs":
+            spans = paragraphs(response)
+        case "sentences":
+            spans = sentences(response)
+        case _:
+            spans = [Span(0, len(response))]
+    each = -(-len(spans) // _MOST_PIECES)
+    joined = [
+        Span(spans[first].start, spans[min(first + each, len(spans)) - 1].end)
+        for first in range(0, len(spans), max(each, 1))
+    ]
+    return [piece for span in joined if (piece := trimmed(response, span)).start < piece.end]
