@@ -18,8 +18,8 @@ CASES = [
 SCORER = AttributionScorer(AttributionSettings(), TierSettings())
 
 
-# covers: S3-10, S3-50, S3-51, S3-52, S3-53, S3-54, S3-56, S3-57, S3-58, S3-59, S3-60, S3-61, S3-62, S3-63, S3-65, S3-66, S3-67, S3-68
-# covers: S3-69, S3-70, S3-138, S3-139, S3-140, S3-141, S3-142, K3-7, K3-8, K3-8b, K3-19
+# covers: S3-10, S3-50, S3-51, S3-52, S3-53, S3-54, S3-56, S3-57, S3-58, S3-59, S3-60, S3-61, S3-62, S3-63, S3-65, S3-66
+# covers: S3-67, S3-68, S3-69, S3-70, S3-138, S3-139, S3-140, S3-141, S3-142, K3-7, K3-8, K3-8b, K3-19
 @pytest.mark.parametrize("case", CASES, ids=[case["case"] for case in CASES])
 def test_a_response_is_credited_by_the_rules(case: dict[str, Any]) -> None:
     scorer = AttributionScorer(AttributionSettings(**case.get("settings", {})), TierSettings())
@@ -101,8 +101,8 @@ _PIECES = st.sampled_from(
     [
         "example.com", "www.", "docs.", "https://", "http://", "//", "/", "/docs/pricing", "docs/pricing", "?a=1", "#b",
         ":80", "@", "user", "Acme", "acme", "ACME Cloud", "'s", "not", "evil.io", ".", ",", " ", "\n", "(", ")", "[",
-        "]", "<", ">", '"', "`", "*", "_", "-", "xn--", "xn--mnchen-3ya.de", "%2e", "%", "\\", "|", "云", "アクメ", "가람",
-        "\u200b", "\u0301", "\u0435", "\u202e", "\ud800", "\x00", "．", "，", "İ", "ß", "😀",
+        "]", "<", ">", '"', "`", "*", "_", "-", "xn--", "xn--mnchen-3ya.de", "%2e", "%", "\\", "|", "云", "アクメ",
+        "가람", "\u200b", "\u0301", "\u0435", "\u202e", "\ud800", "\x00", "．", "，", "İ", "ß", "😀",
     ]
 )  # fmt: skip
 _HOSTILE = st.lists(_PIECES | st.text(max_size=3), max_size=25).map("".join)
