@@ -1,7 +1,6 @@
 """What follows from an iteration: the order of the stops, and what each leaves for the iterations after it."""
 
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ from pydantic import TypeAdapter
 
 from ralph.analysis.result import Analysis, Completion, Evidence, Stuck
 from ralph.breaker import BreakerState
-from ralph.decision import Complete, Continue, Decision, DecisionSettings, Halt, Pause, following
+from ralph.decision import Complete, Continue, Decision, Halt, Pause, following
 from ralph.limits import LimitReached
 from ralph.output import Completed, Failed, FailureKind, Interrupted, Outcome, Output, TimedOut, ToolCall
 from ralph.status import StatusMalformed, StatusReport
@@ -21,7 +20,6 @@ from ralph.tally import Tally
 from ralph.verification import Verdict, Verification
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
-LATER = AT + timedelta(minutes=20)
 CLAIM, DOUBTED = Claim(reason="done"), Claim(reason="done", doubts=("two is open",))
 PASSED = Verification(verdicts=(Verdict(verifier="tests", passed=True),))
 UNKNOWN = Verification(verdicts=(*PASSED.verdicts, Verdict.unknown("review", "The model is\nnot there.")))
@@ -265,64 +263,6 @@ def test_feedback_of_an_iteration_that_goes_on(given: Case, told: str) -> None:
     assert told in decision.feedback
 
 
-# covers: S4-38, S1-44, K1-11
-def test_stuck_is_a_pivot_first_and_a_halt_then() -> None:
-    tally, decisions = Tally(), list[Decision]()
-    for _ in range(2):
-        tally = tally.after(case(stuck=CIRCLES, progressed=False))
-        decisions.append(ruled(case(stuck=CIRCLES, progressed=False), tally))
-        tally = tally.decided(decisions[-1])
-    pivot, halt = decisions
-    assert isinstance(pivot, Continue)
-    assert pivot.pivot == "the same output 3 times: “All is done.”"
-    assert pivot.evidence == (CIRCLE,)
-    assert isinstance(halt, Halt)
-    assert (halt.stop_reason, halt.evidence) == ("stuck", pivot.evidence)
-
-
-def test_a_pivot_is_forgotten_when_the_work_moves_again() -> None:
-    pivoted = Tally(pivoted=True)
-    assert not pivoted.after(case(progressed=True)).pivoted
-    assert pivoted.after(case(progressed=False)).pivoted
-    assert pivoted.after(case()).pivoted
-
-
-def test_a_pivot_is_forgotten_after_three_iterations_that_were_not_stuck() -> None:
-    tally = Tally(pivoted=True)
-    for _ in range(2):
-        tally = tally.after(case())
-        assert name(ruled(case(stuck=CIRCLES), tally.after(case(stuck=CIRCLES)))) == "stuck"
-    tally = tally.after(case())
-    assert name(ruled(case(stuck=CIRCLES), tally.after(case(stuck=CIRCLES)))) == "continue"
-
-
-def test_progress_is_not_stuck_whatever_the_words() -> None:
-    decision = ruled(case(stuck=CIRCLES, progressed=True), Tally(pivoted=True))
-    assert isinstance(decision, Continue)
-    assert not decision.pivot
-
-
-def test_a_pivot_keeps_what_the_agent_has_to_know_besides() -> None:
-    decision = ruled(case(stuck=CIRCLES), claim=DOUBTED)
-    assert isinstance(decision, Continue)
-    assert decision.pivot
-    assert decision.confirm
-    assert "two is open" in decision.feedback
-    assert "1 failed" in getattr(ruled(case(stuck=CIRCLES), claim=CLAIM, verification=REFUTED), "feedback", "")
-
-
-# covers: KX-7, S1-60, S1-61, K1-4
-def test_test_only_iterations_in_a_row_without_progress_saturate() -> None:
-    only_tests: dict[str, Any] = {"completion": Completion(test_only=True)}
-    tally = Tally()
-    for _ in range(2):
-        tally = tally.after(case(progressed=False, **only_tests))
-        assert name(ruled(case(**only_tests), tally)) == "continue"
-    assert name(ruled(case(**only_tests), tally.after(case(progressed=False, **only_tests)))) == "test_saturation"
-    assert tally.after(case(progressed=True, **only_tests)).test_only == 0, "the code was changed, whatever it says"
-    assert tally.after(case()).test_only == 0
-
-
 @pytest.mark.parametrize(("state", "iterations"), [("blocked", 2), ("question", 3)])
 def test_who_needs_a_person_is_blocked_in_the_end(state: str, iterations: int) -> None:
     given, tally = case(state=state, question="Which database?"), Tally()
@@ -381,147 +321,9 @@ def test_when_the_executor_cannot_work(failures: list[FailureKind | str], ended_
     assert ended == ended_by
 
 
-def waits(settings: DecisionSettings, *failures: Failed) -> list[float]:
-    tally, found = Tally(), list[float]()
-    for failure in failures:
-        given = case(failure)
-        tally = tally.after(given)
-        decision = ruled(given, tally, settings=settings)
-        assert isinstance(decision, Pause)
-        assert decision.then is None
-        found.append((decision.until - AT).total_seconds())
-    return found
-
-
-def test_a_rate_limit_waits_as_long_as_it_is_told() -> None:
-    named = [Failed(failure="rate_limited", retry_after=wait) for wait in (0, 2.5, 7200)]
-    assert waits(DecisionSettings(), *named) == [0, 2.5, 7200]
-
-
-def test_without_a_named_time_the_wait_doubles_up_to_its_limit() -> None:
-    settings = DecisionSettings(rate_limit_wait=60, max_rate_limit_wait=200)
-    assert waits(settings, *[Failed(failure="rate_limited")] * 60) == [60, 120, *[200] * 58]
-    assert Tally(limited=7).after(case()).limited == 0
-
-
-def limited(**said: Any) -> Case:
-    """A reply that is the message of a limit and nothing else."""
-    return case(output={"text": "You've hit your  limit."}, state="limited", **said)
-
-
-@pytest.mark.parametrize(
-    ("given", "until"),
-    [
-        (limited(retry_after=90.0), AT + timedelta(seconds=90)),
-        (limited(limited_until="3am (UTC)"), AT + timedelta(hours=3)),
-        (limited(limited_until="1767229200"), AT + timedelta(hours=1)),
-        (limited(limited_until="when the cows come home"), AT + timedelta(seconds=60)),
-        (limited(), AT + timedelta(seconds=60)),
-        (limited(progressed=False), AT + timedelta(seconds=60)),
-        (limited(retry_after=1e300), AT + timedelta(days=7)),
-        (limited(limited_until="2099-01-01 00:00"), AT + timedelta(days=7)),
-    ],
-)
-def test_the_words_of_a_limit_are_a_pause(given: Case, until: datetime) -> None:
-    decision = ruled(given)
-    assert isinstance(decision, Pause)
-    assert decision.until == until
-    assert decision.then is None
-    assert decision.reason == "rate limited: You've hit your limit."
-
-
-def test_the_words_of_a_limit_leave_every_other_count_alone() -> None:
-    before = Tally(blocked=1, questions=2, test_only=2, refused=1, pivoted=True, confirming=True)
-    assert before.after(limited()) == before.model_copy(update={"limited": 1})
-    again = ruled(limited(), before.after(limited()).after(limited()))
-    assert isinstance(again, Pause)
-    assert again.until == AT + timedelta(seconds=120)
-
-
-# Waiting helps against a limit, but logs nobody in.
-def test_who_is_not_logged_in_is_asked_once_more_and_then_told_to_log_in() -> None:
-    out = case(output={"text": "Please run /login"}, state="limited", limit="login")
-    once = Tally().after(out)
-    first = ruled(out, once)
-    assert isinstance(first, Pause)
-    assert first.reason == "nobody is logged in: Please run /login"
-    second = ruled(out, once.after(out))
-    assert isinstance(second, Halt)
-    assert second.stop_reason == "executor_unavailable"
-    assert "Please run /login; log in" in second.reason
-    for between in (case(), limited()):
-        assert isinstance(ruled(out, once.after(between).after(out)), Pause)
-    assert isinstance(ruled(out, once.after(out), settings=DecisionSettings(unavailable=3)), Pause)
-
-
-def test_running_tests_alone_ends_a_run_by_its_own_number_and_not_as_stuck() -> None:
-    given = case(stuck=Stuck(detected=True, repeated_patterns=("test-only loop",), evidence=(CIRCLE,)))
-    patient = DecisionSettings(test_saturation=5)
-    for count, ends in ((3, "continue"), (4, "continue"), (5, "test_saturation")):
-        assert name(ruled(given, Tally(test_only=count, pivoted=True), settings=patient)) == ends
-
-
-def test_watching_what_runs_asks_for_another_approach_each_time_and_ends_nothing() -> None:
-    watching = Stuck(detected=True, repeated_patterns=("watching",), evidence=(CIRCLE,))
-    again = ruled(case(stuck=watching), Tally(pivoted=True))
-    assert isinstance(again, Continue)
-    assert "the same output 3 times" in again.pivot
-    assert again.reason == "stuck: the approach must change"
-    both = watching.model_copy(update={"repeated_patterns": ("repeated output", "watching")})
-    assert isinstance(ruled(case(stuck=both), Tally(pivoted=True)), Halt)
-    considered = {each.rule: each.why for each in consider(situation(case(stuck=watching), Tally(pivoted=True)))}
-    assert considered["stuck"].startswith("watching what may end by itself")
-
-
-# Another tool's record of a failed turn may hold the service's message as the reply.
-@pytest.mark.parametrize("failure", ["auth", "unavailable", "crashed"])
-def test_a_failed_turn_may_tell_of_its_limit_in_words(failure: FailureKind) -> None:
-    decision = ruled(limited(outcome=Failed(failure=failure, message="nobody knows why"), retry_after=90.0))
-    assert isinstance(decision, Pause)
-    assert decision.until == AT + timedelta(seconds=90)
-    assert decision.reason == "rate limited: You've hit your limit."
-
-
-@pytest.mark.parametrize("given", [limited(progressed=True), limited(outcome=TimedOut(limit="idle", after=1))])
-def test_a_turn_that_worked_or_ran_out_of_time_is_not_limited_by_its_words(given: Case) -> None:
-    assert isinstance(ruled(given, Tally(answered=True).after(given)), Continue)
-
-
-# A date that nobody can wait for must not end the run with an overflow, nor keep it from ever asking again.
-@pytest.mark.parametrize("wait", [1e9, 1e18, 1e300, float("inf")])
-def test_nobody_waits_longer_than_a_week(wait: float) -> None:
-    assert waits(DecisionSettings(), Failed(failure="rate_limited", retry_after=wait)) == [7 * 86400]
-
-
-def test_a_rate_limit_and_the_calls_of_an_hour_wait_for_the_later() -> None:
-    decision = ruled(case(LIMITED), limit=CALLS)
-    assert isinstance(decision, Pause)
-    assert decision.until == CALLS.until
-
-
-def test_waiting_for_the_hour_keeps_what_the_next_iteration_is_told() -> None:
-    decision = ruled(case(), claim=DOUBTED, limit=CALLS)
-    assert isinstance(decision, Pause)
-    assert decision.until == CALLS.until
-    assert decision.then is not None
-    assert "two is open" in decision.then.feedback
-    assert Tally().decided(decision).confirming
-
-
 @pytest.mark.parametrize("stop", [stop for stop in STOPS[:-1] if stop[0] not in {"pause", "limit_reached"}])
 def test_waiting_for_the_hour_hides_no_stop(stop: tuple[str, dict[str, Any]]) -> None:
     assert name(together({"limit": CALLS}, stop[1])) == stop[0]
-
-
-@pytest.mark.parametrize(
-    ("ends_run", "until", "kind"), [(True, LATER, "halt"), (False, LATER, "pause"), (False, None, "halt")]
-)
-def test_an_open_breaker_stops_or_waits(ends_run: bool, until: datetime | None, kind: str) -> None:
-    decision = ruled(case(), breaker=OPEN, breaker_ends_run=ends_run, breaker_until=until)
-    assert decision.kind == kind
-    assert "without progress" in getattr(decision, "reason", "")
-    if isinstance(decision, Pause):
-        assert decision.until == LATER
 
 
 def test_the_breakers_warning_reaches_the_agent() -> None:
@@ -602,16 +404,6 @@ def test_what_holds_for_any_decision(
         adapter = TypeAdapter[Decision](Decision)
         assert adapter.validate_json(adapter.dump_json(decision)) == decision
         tally = tally.decided(decision)
-
-
-def test_waits_only_grow() -> None:
-    assert all(earlier <= later for earlier, later in pairwise(waits(DecisionSettings(), *[LIMITED] * 3)))
-
-
-@pytest.mark.parametrize("bad", [{"rate_limit_wait": 1e300}, {"max_rate_limit_wait": 0}, {"blocked": 0}, {"x": 1}])
-def test_settings_are_bounded(bad: dict[str, float]) -> None:
-    with pytest.raises(ValueError, match=next(iter(bad))):
-        DecisionSettings.model_validate(bad)
 
 
 @pytest.mark.parametrize(
