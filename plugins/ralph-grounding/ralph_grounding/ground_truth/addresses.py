@@ -1,0 +1,89 @@
+"""Addresses of pages: one spelling for each, and which site it belongs to."""
+
+from typing import NamedTuple
+from urllib.parse import SplitResult, urljoin, urlsplit
+
+from ralph.errors import UsageError
+
+__all__ = ["Site", "is_address", "page_key", "resolved", "site_of", "without_www"]
+
+_PORTS = {"http": 80, "https": 443}
+_LONGEST = 2_000
+_NO_PAGES_WORDS = (
+    "7z avi bin bmp bz2 css csv dmg doc docx eot exe gif gz ico iso jar jpeg jpg js json m4a mjs mov mp3 mp4 mpeg "
+    "ogg otf png ppt pptx rar rss svg tar tgz tif tiff ttf wav webm webp wmv woff woff2 xls xlsx xml zip"
+)
+_NO_PAGES = frozenset(_NO_PAGES_WORDS.split())
+
+
+class Site(NamedTuple):
+    """What may be read where a person named an address: its host and port, and "www." before it or not."""
+
+    host: str
+    port: int | None
+
+    def has(self, url: str) -> bool:
+        """Whether an address belongs to the site. HTTP and HTTPS on their own ports are the same."""
+        parts = _split(url)
+        return parts is not None and _site(parts) == self
+
+
+def is_address(place: str) -> bool:
+    """Whether a place is an address rather than a file."""
+    return place.lower().startswith(("http://", "https://"))
+
+
+def site_of(url: str) -> Site:
+    """The site of an address that a person named. Raises `UsageError` where it is none that can be asked."""
+    parts = _split(url)
+    if parts is None or not parts.hostname:
+        raise UsageError(f"{url[:200]!r} is no address of a page.", "Write one such as https://example.com/docs.")
+    if parts.username or parts.password:
+        raise UsageError(
+            f"The address of {parts.hostname} has a user name or a password in it.", "Name pages that anyone may read."
+        )
+    return _site(parts)
+
+
+def without_www(host: str) -> str:
+    """A host's name in lower case, without "www."."""
+    return host.lower().strip(".").removeprefix("www.")
+
+
+def resolved(base: str, link: str) -> str | None:
+    """Where a link of a page leads to, without its fragment; None for what is no page: mail, pictures, programs."""
+    try:
+        url = urljoin(base, link.strip())
+    except ValueError:
+        return None
+    parts = _split(url)
+    if parts is None or parts.username or parts.password or not parts.hostname or not url.isprintable():
+        return None
+    last = parts.path.rsplit("/", 1)[-1].lower()
+    if "." in last and last.rsplit(".", 1)[-1] in _NO_PAGES:
+        return None
+    return parts._replace(path=parts.path or "/", fragment="").geturl()
+
+
+def page_key(url: str) -> str:
+    """The same for addresses that differ in nothing but scheme, "www.", a slash at the end or a fragment."""
+    parts = urlsplit(url)
+    site = _site(parts)
+    query = f"?{parts.query}" if parts.query else ""
+    return f"{site.host}:{site.port or ''}{parts.path.rstrip('/')}{query}"
+
+
+def _split(url: str) -> SplitResult | None:
+    if len(url) > _LONGEST:
+        return None
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        return None
+    return parts if parts.scheme in _PORTS else None
+
+
+def _site(parts: SplitResult) -> Site:
+    port = None if parts.port == _PORTS.get(parts.scheme) else parts.port
+    return Site(without_www(parts.hostname or ""), port)

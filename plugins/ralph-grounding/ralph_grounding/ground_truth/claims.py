@@ -1,0 +1,177 @@
+"""Statements that the ground truth makes, found by rules.
+
+A claim is a declarative sentence that stands by itself and states something that can be checked: a number, a name or
+what something is. Questions, menus, orders to the reader, code, and sentences that say "it" of something named before
+are none. Structured data is surer than prose.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+
+from ralph_grounding.ground_truth.documents import Document
+from ralph_grounding.ground_truth.linked_data import facts_in, questions_in
+from ralph_grounding.ground_truth.pages import Chunk, SourceClaim
+from ralph_grounding.text.sentences import sentences
+
+__all__ = ["MOST_CLAIMS", "claim_id", "claims_of", "is_claim", "statements_in"]
+
+MOST_CLAIMS = 300
+"""Of one page."""
+
+_SENTENCE = 0.5
+_ANSWER = 0.95
+_DESCRIPTION = 0.85
+_LENGTHS = range(15, 401)
+_SHORT_LENGTHS = range(8, 201)
+_BULLET = re.compile(r"^(?:[-*•]|\d{1,3}[.)])\s+")
+_WORD = re.compile(r"[^\W\d_][\w'’-]*")
+_WIDE = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_END = re.compile(r"[.!。！]['\"”’»)」』]{0,3}$")
+_ASKS = re.compile(r"[?？؟]|[吗呢][。.]?$")
+_CODE = re.compile(r"[{}\\|]|==| = |=>|->|::|\(\)|</|\w=\w|^\s*[$>#]\s")
+_NUMBER = re.compile(r"\d")
+_DEFINES = re.compile(
+    r"\b(?:is|are|was|were|means|ist|sind|est|sont|es|son|è|sono|é|são)\s+(?:an?|the|one|ein\w{0,2}|der|die|das|un\w?|una|le|la|el|il|o|a)\b",
+    re.IGNORECASE,
+)
+_DEFINES_WIDE = re.compile("是|为|成立|位于|属于|包括|支持|提供|です|である|ます|입니다|한다")
+_STATES = re.compile(
+    r"\b(?:is|are|was|were|has|have|had|can|does|do|will|costs?|includes?|supports?|offers?|runs?|takes?|lasts?|holds?|"
+    r"weighs?|works?|needs?|requires?|provides?|contains?|ist|sind|hat|haben|kostet|est|sont|es|tiene|cuesta)\b",
+    re.IGNORECASE,
+)
+_ORDERS_WORDS = (
+    "add ask avoid be browse build buy call change check choose click close compare complete configure consider "
+    "contact copy create delete discover do don't don’t download drag edit enable ensure enter explore fill find "
+    "follow get give go imagine import install join keep learn let let's let’s log look make meet move navigate "
+    "note open order paste pick please press read register remember remove replace request restart return review "
+    "run save scan schedule scroll search see select send set share shop sign start stay stop submit subscribe "
+    "switch take talk tap tell try turn type unsubscribe update upgrade upload use verify view visit wait watch "
+    "write bitte klicken lesen veuillez cliquez haga"
+)
+_ORDERS = frozenset(_ORDERS_WORDS.split())
+_LEANS_WORDS = (
+    "it this that these those they he she its their his her here there such both either neither and but or so then "
+    "however therefore thus also instead otherwise moreover furthermore because dies diese dieser er sie es ce "
+    "cette ils elles il elle esto este esta"
+)
+_LEANS = frozenset(_LEANS_WORDS.split())
+_ASKING_WORDS = "who what when where why which whose how"
+_ASKING = frozenset(_ASKING_WORDS.split())
+_ORDERS_WIDE = (
+    "请",
+    "點擊",
+    "点击",
+    "查看",
+    "了解更多",
+    "欢迎",
+    "立即",
+    "だから",
+    "しかし",
+    "它",
+    "这",
+    "那",
+    "他",
+    "她",
+    "これ",
+    "それ",
+    "あれ",
+)
+
+
+def claim_id(url: str, statement: str) -> str:
+    """The id of a claim of a page: the same as long as both are."""
+    return sha256(f"{url}\0{statement}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def claims_of(document: Document, chunks: Sequence[Chunk], url: str, language: str = "") -> tuple[SourceClaim, ...]:
+    """The claims of a page, the surest first, 300 at most; each statement once."""
+    found: dict[str, SourceClaim] = {}
+
+    def take(statement: str, confidence: float, chunk: str = "", *, structured: bool = True) -> None:
+        key = " ".join(statement.casefold().split())
+        if key not in found and len(found) < MOST_CLAIMS:
+            found[key] = SourceClaim(
+                id=claim_id(url, statement),
+                statement=statement,
+                chunk_id=chunk,
+                confidence=confidence,
+                source="structured" if structured else "rules",
+            )
+
+    for fact in facts_in(document.items, language):
+        take(fact.statement, fact.confidence)
+    for _, answer in questions_in(document.items):
+        for statement in statements_in(answer):
+            take(statement, _ANSWER)
+    for described in _descriptions(document):
+        for statement in statements_in(described):
+            take(statement, _DESCRIPTION)
+    code = {line for block in document.blocks if block.kind == "code" for line in _sentences(block.text)}
+    for chunk in chunks:
+        for sentence in _sentences(chunk.text):
+            if sentence not in code and (statement := _statement(sentence)):
+                take(statement, _SENTENCE, chunk.id, structured=False)
+    return tuple(sorted(found.values(), key=lambda claim: -claim.confidence))
+
+
+def _descriptions(document: Document) -> Iterator[str]:
+    for item in document.items:
+        described = item.get("description")
+        if isinstance(described, str):
+            yield " ".join(described[:5_000].split())
+
+
+def statements_in(text: str) -> Iterator[str]:
+    """The sentences of a text that are claims, in order, without the marks of lists."""
+    return filter(None, map(_statement, _sentences(text)))
+
+
+def _sentences(text: str) -> Iterator[str]:
+    """The sentences of a text, each in one line; those that are far too long for a claim are passed over."""
+    for span in sentences(text):
+        if span.end - span.start <= 2 * _LENGTHS.stop:
+            yield " ".join(text[span.start : span.end].split())
+
+
+def _statement(sentence: str) -> str:
+    """The claim that a sentence makes; empty where it makes none."""
+    statement = _BULLET.sub("", sentence)
+    return statement if is_claim(statement, item=statement != sentence) else ""
+
+
+def is_claim(sentence: str, *, item: bool = False) -> bool:
+    """Whether a sentence states something that can be checked.
+
+    Args:
+        item: it is an item of a list, which may end without a full stop where it has a verb.
+    """
+    wide = _WIDE.search(sentence) is not None
+    if len(sentence) not in (_SHORT_LENGTHS if wide else _LENGTHS) or _ASKS.search(sentence) or _CODE.search(sentence):
+        return False
+    ends = _END.search(sentence) is not None
+    if wide:
+        stated = _DEFINES_WIDE.search(sentence) is not None
+        return (
+            (ends or (item and stated)) and not sentence.startswith(_ORDERS_WIDE) and (stated or _has_number(sentence))
+        )
+    words = _WORD.findall(sentence)
+    if len(words) < 3 or not (ends or (item and _STATES.search(sentence))):
+        return False
+    if sentence[0].islower() and words[0].islower():
+        return False  # the rest of a sentence, or a name of code
+    first = words[0].lower().replace("’", "'")
+    if first in _ORDERS or first in _LEANS or (first in _ASKING and _STATES.match(words[1])):
+        return False
+    return _has_number(sentence) or _DEFINES.search(sentence) is not None or _has_name(words)
+
+
+def _has_number(sentence: str) -> bool:
+    return _NUMBER.search(sentence) is not None
+
+
+def _has_name(words: Sequence[str]) -> bool:
+    """Whether a word that is not the first is written as a name is, among words that are not."""
+    capital = sum(word[0].isupper() and word.lower() not in {"i", "i'm"} for word in words[1:])
+    return 0 < capital < len(words) - 1

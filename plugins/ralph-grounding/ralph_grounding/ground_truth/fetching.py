@@ -1,0 +1,178 @@
+"""Asking one site for its pages: politely, bounded, and never anybody else."""
+
+import zlib
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urljoin
+
+from ralph_grounding.ground_truth.addresses import Site
+from ralph_grounding.ground_truth.limits import ReadingLimits
+from ralph_grounding.ground_truth.robots import USER_AGENT, Robots
+
+if TYPE_CHECKING:
+    import httpx
+
+__all__ = ["Answer", "FetchError", "Visitor", "visiting"]
+
+_MOST_REDIRECTS = 5
+_BUSY = frozenset({429, 503})
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_FIRST_WAIT = 1.0
+
+
+class FetchError(Exception):
+    """A page that cannot be had; the text says why, as the end of a sentence. `status` is 0 where none was given."""
+
+    def __init__(self, problem: str, status: int = 0) -> None:
+        super().__init__(problem)
+        self.status = status
+
+
+class Answer(NamedTuple):
+    """A page as it came: where it really is, what it is, its bytes and the encoding that its server tells."""
+
+    url: str
+    content_type: str
+    encoding: str
+    content: bytes
+
+
+class _Pace:
+    """When the next request may begin, for all tasks together."""
+
+    def __init__(self) -> None:
+        self.delay = 0.0
+        self._next = 0.0
+
+    async def turn(self) -> None:
+        """Returns when it is the caller's turn."""
+        import anyio
+
+        at = max(anyio.current_time(), self._next)
+        self._next = at + self.delay
+        await anyio.sleep_until(at)
+
+    def hold(self, seconds: float) -> None:
+        """No request begins for so long."""
+        import anyio
+
+        self._next = max(self._next, anyio.current_time() + seconds)
+
+
+class Visitor:
+    """Asks one site. Redirects are followed within it, at most five; what robots.txt forbids is not asked for."""
+
+    def __init__(self, client: "httpx.AsyncClient", site: Site, limits: ReadingLimits) -> None:
+        self._client, self._site, self._limits = client, site, limits
+        self._pace = _Pace()
+        self.robots = Robots(None)
+
+    async def learn_rules(self, start: str) -> None:
+        """Reads the site's robots.txt. Raises `FetchError` where the site fails to tell, which forbids everything."""
+        try:
+            answer = await self.get(urljoin(start, "/robots.txt"), 500_000)
+        except FetchError as error:
+            if 400 <= error.status < 500 and error.status not in _BUSY:
+                return
+            raise FetchError(f"its robots.txt cannot be read ({error}), which forbids to read anything") from error
+        self.robots = Robots(answer.content.decode("utf-8", "replace"))
+        self._pace.delay = self.robots.delay
+
+    async def get(self, url: str, most: int) -> Answer:
+        """A page, or its first `most` bytes. Raises `FetchError`."""
+        wait = _FIRST_WAIT
+        for attempt in range(1, self._limits.tries + 1):
+            try:
+                return await self._follow(url, most)
+            except _BusyError as busy:
+                wait = busy.wait if busy.wait is not None else wait * 2
+                if attempt == self._limits.tries or wait > self._limits.wait_seconds:
+                    raise FetchError(f"the site is too busy ({busy.status})", busy.status) from busy
+                self._pace.hold(wait)
+        raise AssertionError("there is at least one try")
+
+    async def _follow(self, url: str, most: int) -> Answer:
+        for _ in range(_MOST_REDIRECTS + 1):
+            if not self.robots.allow(url):
+                raise FetchError("its robots.txt forbids to read it")
+            await self._pace.turn()
+            answer = await self._ask(url, most)
+            if isinstance(answer, Answer):
+                return answer
+            if not self._site.has(answer):
+                raise FetchError(f"it leads to another host, which nobody named: {answer[:200]}")
+            url = answer
+        raise FetchError(f"it is redirected more than {_MOST_REDIRECTS} times")
+
+    async def _ask(self, url: str, most: int) -> Answer | str:
+        """What one request gives: a page, or the address that it is redirected to."""
+        import anyio
+        import httpx
+
+        try:
+            with anyio.fail_after(self._limits.request_seconds):
+                async with self._client.stream("GET", url) as response:
+                    if response.status_code in _REDIRECTS and (target := response.headers.get("location")):
+                        return urljoin(url, target)
+                    if response.status_code in _BUSY:
+                        raise _BusyError(response.status_code, _retry_after(response.headers.get("retry-after", "")))
+                    if response.status_code >= 400:
+                        raise FetchError(f"the site answers {response.status_code}", response.status_code)
+                    return Answer(
+                        url,
+                        response.headers.get("content-type", "").split(";")[0].strip().lower(),
+                        response.charset_encoding or "",
+                        await _body(response, most),
+                    )
+        except TimeoutError:
+            raise FetchError(f"the site does not answer within {self._limits.request_seconds:g} s") from None
+        except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+            raise FetchError(f"the site cannot be reached: {str(error)[:200] or type(error).__name__}") from error
+
+
+class _BusyError(Exception):
+    def __init__(self, status: int, wait: float | None) -> None:
+        super().__init__(status)
+        self.status, self.wait = status, wait
+
+
+@asynccontextmanager
+async def visiting(site: Site, limits: ReadingLimits) -> AsyncGenerator[Visitor]:
+    """A visitor of a site; its connections are closed with the block."""
+    import httpx
+
+    headers = {"User-Agent": USER_AGENT, "Accept-Encoding": "gzip, deflate", "Accept": "text/html,*/*;q=0.5"}
+    async with httpx.AsyncClient(headers=headers, timeout=limits.request_seconds, follow_redirects=False) as client:
+        yield Visitor(client, site, limits)
+
+
+async def _body(response: "httpx.Response", most: int) -> bytes:
+    """The beginning of a body. It is unpacked here, since a packed one may be a thousand times as large."""
+    packed = response.headers.get("content-encoding", "identity").strip().lower()
+    if packed not in {"", "identity", "gzip", "x-gzip", "deflate"}:
+        raise FetchError(f"the site packs its pages in a way that nobody asked for ({packed[:40]})")
+    unpacked = zlib.decompressobj(zlib.MAX_WBITS | 32) if packed not in {"", "identity"} else None
+    content = bytearray()
+    async for chunk in response.aiter_raw():
+        try:
+            content += unpacked.decompress(chunk, most - len(content)) if unpacked else chunk
+        except zlib.error as error:
+            raise FetchError("what the site packed cannot be unpacked") from error
+        if len(content) >= most:
+            break
+    return bytes(content[:most])
+
+
+def _retry_after(header: str) -> float | None:
+    """Seconds to wait, from a number or a date; None where the header says nothing."""
+    if header.strip().isdecimal():
+        return float(header.strip()[:9])
+    try:
+        until = parsedate_to_datetime(header)
+    except (ValueError, TypeError, IndexError):
+        return None
+    until = until if until.tzinfo else until.replace(tzinfo=UTC)
+    return max(0.0, (until - datetime.now(UTC)).total_seconds())

@@ -1,0 +1,129 @@
+"""Files as documents, and the files of a folder. A folder's links are not followed: they may lead anywhere."""
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from ralph.errors import UsageError
+from ralph_grounding.ground_truth.documents import Document
+from ralph_grounding.ground_truth.html_document import html_document
+from ralph_grounding.ground_truth.limits import ReadingLimits
+from ralph_grounding.ground_truth.markdown_document import markdown_document
+from ralph_grounding.ground_truth.pdf_document import UnreadableError, pdf_document
+from ralph_grounding.ground_truth.readable import decoded
+from ralph_grounding.ground_truth.text_document import text_document
+
+__all__ = ["FoundFile", "Kind", "files_in", "kind_of", "parsed", "read_bytes", "read_file", "read_text"]
+
+Kind = str
+"""One of "html", "markdown", "pdf", "text"; empty for what is not read."""
+
+_KINDS = {
+    **dict.fromkeys((".html", ".htm", ".xhtml"), "html"),
+    **dict.fromkeys((".md", ".markdown", ".mdx", ".mkd"), "markdown"),
+    **dict.fromkeys((".txt", ".text", ".rst", ".adoc", ".asciidoc"), "text"),
+    ".pdf": "pdf",
+}
+_PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv"})
+_MOST_ENTRIES = 200_000
+_LARGEST_TEXT = 64 * 1024 * 1024
+
+
+class FoundFile(NamedTuple):
+    """A file of a folder: its path, and its path from there with slashes. `problem` says why it is not read."""
+
+    path: Path
+    name: str
+    problem: str = ""
+
+
+def kind_of(path: Path) -> Kind:
+    """What a file is, by the end of its name."""
+    return _KINDS.get(path.suffix.lower(), "")
+
+
+def files_in(folder: Path) -> Iterator[FoundFile]:
+    """The files in a folder and below that can be read, by name. Hidden folders and those of tools are passed over."""
+    entries = 0
+    for below, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _PASSED_OVER)
+        entries += len(names) + len(folders)
+        if entries > _MOST_ENTRIES:
+            yield FoundFile(folder, folder.name, f"holds more than {_MOST_ENTRIES} files; the rest was left out")
+            return
+        for name in sorted(names):
+            path = Path(below, name)
+            if kind_of(path) and not name.startswith("."):
+                linked = "is a link, which is not followed" if path.is_symlink() else ""
+                yield FoundFile(path, path.relative_to(folder).as_posix(), linked)
+
+
+async def read_file(
+    path: Path, limits: ReadingLimits, *, kind: Kind = "", follow: bool = False
+) -> tuple[Document, str]:
+    """A file's document, and what a person should know of how it was read; mostly nothing.
+
+    Args:
+        kind: what the file is, where its name does not say.
+        follow: the file may be a link, since a person named it.
+
+    Raises:
+        UnreadableError: it is none that can be read; why.
+    """
+    from anyio import to_thread
+
+    kind = kind_of(path) or kind
+    most = limits.pdf_bytes if kind == "pdf" else limits.file_bytes
+    try:
+        content = await to_thread.run_sync(lambda: read_bytes(path, most + 1, follow=follow))
+    except OSError as error:
+        raise UnreadableError(f"cannot be read: {error.strerror or error}") from error
+    return await parsed(content, kind, limits)
+
+
+async def parsed(content: bytes, kind: Kind, limits: ReadingLimits, declared: str = "") -> tuple[Document, str]:
+    """The document that bytes are, and what a person should know of it. Raises `UnreadableError`."""
+    from anyio import to_thread
+
+    if kind == "pdf":
+        if len(content) > limits.pdf_bytes:
+            raise UnreadableError(f"is larger than {limits.pdf_bytes} bytes")
+        return await pdf_document(content, timeout=limits.pdf_seconds), ""
+    text = decoded(content[: limits.file_bytes], declared)
+    if text is None:
+        raise UnreadableError("is no text, whatever its name says")
+    read = {"html": html_document, "markdown": markdown_document}.get(kind, text_document)
+    document = await to_thread.run_sync(read, text.text)
+    notes = [f"was read up to {limits.file_bytes} bytes"] if len(content) > limits.file_bytes else []
+    if text.guessed:
+        notes.append(f"is not UTF-8 and does not say what it is; it was read as {text.guessed}")
+    return document, ", and ".join(notes)
+
+
+def read_bytes(path: Path, most: int, *, follow: bool = False) -> bytes:
+    """The beginning of a regular file. Anything else, such as a pipe, raises `OSError`; it never waits."""
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    handle = os.open(path, flags if follow else flags | getattr(os, "O_NOFOLLOW", 0))
+    with os.fdopen(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise OSError(None, "it is not a regular file")
+        return file.read(most)
+
+
+def read_text(path: Path | str) -> str:
+    """The text of a file that a person named, such as an expected answer. Raises `UsageError`."""
+    try:
+        content = read_bytes(Path(path), _LARGEST_TEXT + 1, follow=True)
+    except (OSError, ValueError) as error:
+        raise UsageError(
+            f"The file {str(path)!r} cannot be read: {getattr(error, 'strerror', None) or error}.",
+            "Name a file that is there and may be read.",
+        ) from error
+    if len(content) > _LARGEST_TEXT:
+        raise UsageError(f"The file {str(path)!r} is larger than {_LARGEST_TEXT // 1024**2} MiB.", "Take a part of it.")
+    text = decoded(content)
+    if text is None:
+        raise UsageError(f"The file {str(path)!r} is no text.", "Name a file of text.")
+    return text.text

@@ -1,0 +1,202 @@
+"""HTML: the main content, and what the page says of itself. What is not shown to people is not read."""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ralph_grounding.ground_truth.documents import Block, BlockKind, Document
+from ralph_grounding.ground_truth.linked_data import items_in
+from ralph_grounding.ground_truth.markup import sift
+from ralph_grounding.ground_truth.readable import one_line
+
+if TYPE_CHECKING:
+    from bs4 import BeautifulSoup, Tag
+
+__all__ = ["html_document"]
+
+_LEFT_OUT_WORDS = "nav footer aside form button select input iframe svg canvas object dialog template noscript head"
+_LEFT_OUT = frozenset(_LEFT_OUT_WORDS.split())
+_ROLES_WORDS = "navigation banner contentinfo search complementary menu menubar dialog alertdialog"
+_ROLES = frozenset(_ROLES_WORDS.split())
+_HEADINGS = {f"h{level}": level for level in range(1, 7)}
+_BLOCKS_WORDS = (
+    "p div section article main header ul ol dl dt dd blockquote figure figcaption table caption tbody thead tfoot "
+    "address details summary hgroup fieldset center body html hr"
+)
+_BLOCKS = frozenset(_BLOCKS_WORDS.split())
+_KINDS: dict[str, BlockKind] = {"li": "item", "tr": "row", "pre": "code"}
+_LONGEST_VALUE = 1_000
+_MOST_TAGS = 40
+_MOST_LINKS = 5_000
+_LITTLE = 80
+"""Characters of a main element that is a shell which a script would fill."""
+
+
+def html_document(markup: str) -> Document:
+    """A page of HTML. Any text is one; it takes linear time."""
+    from bs4 import BeautifulSoup
+
+    sifted = sift(markup)
+    # The line end keeps the parser from warning of a text that looks like a file's name.
+    soup = BeautifulSoup(sifted.markup + "\n", "html.parser")
+    tags = _meta(soup)
+    blocks = _main_blocks(soup)
+    return Document(
+        blocks=blocks,
+        title=_title(soup, tags),
+        language=_language(soup),
+        site_name=tags.get("og:site_name", "")[:200],
+        metadata=_metadata(soup, tags),
+        items=items_in(sifted.linked_data),
+        links=tuple(_links(soup)),
+    )
+
+
+def _meta(soup: "BeautifulSoup") -> dict[str, str]:
+    """The page's `<meta>` tags, the first of each name."""
+    tags: dict[str, str] = {}
+    for tag in soup.find_all("meta", limit=500):
+        name = one_line(_attribute(tag, "property") or _attribute(tag, "name"), 80).lower()
+        value = one_line(_attribute(tag, "content"), _LONGEST_VALUE)
+        if name and value and len(tags) < _MOST_TAGS:
+            tags.setdefault(name, value)
+    return tags
+
+
+def _title(soup: "BeautifulSoup", tags: Mapping[str, str]) -> str:
+    element = soup.find("title")
+    written = one_line(element.get_text(), 300) if element else ""
+    return written or tags.get("og:title", "")[:300]
+
+
+def _language(soup: "BeautifulSoup") -> str:
+    element = soup.find("html")
+    declared = _attribute(element, "lang").lower() if element else ""
+    code = declared[:2]
+    return code if code.isalpha() and code.isascii() and declared[2:3] in {"", "-", "_"} else ""
+
+
+def _metadata(soup: "BeautifulSoup", tags: Mapping[str, str]) -> dict[str, Any]:
+    graph = {name.removeprefix("og:"): value for name, value in tags.items() if name.startswith("og:")}
+    others = {name: value for name, value in tags.items() if not name.startswith("og:")}
+    canonical = next(
+        (_attribute(link, "href") for link in soup.find_all("link", limit=200) if "canonical" in _words(link, "rel")),
+        "",
+    )
+    said: dict[str, Any] = {"canonical": one_line(canonical, _LONGEST_VALUE), "open_graph": graph, "meta": others}
+    return {name: value for name, value in said.items() if value}
+
+
+def _links(soup: "BeautifulSoup") -> Iterator[str]:
+    for link in soup.find_all("a", href=True, limit=_MOST_LINKS):
+        address = _attribute(link, "href").strip()
+        if len(address) <= 2_000 and "nofollow" not in _words(link, "rel"):
+            yield address
+
+
+def _main_blocks(soup: "BeautifulSoup") -> tuple[Block, ...]:
+    """The blocks of the main element where there is one that holds something, else of the whole page."""
+    articles = soup.find_all("article", limit=2)
+    for root in (soup.find("main"), soup.find(role="main"), articles[0] if len(articles) == 1 else None):
+        if root is not None:
+            blocks = _blocks(root, whole=False)
+            if sum(len(block.text) for block in blocks) >= _LITTLE:
+                return blocks
+    return _blocks(soup, whole=True)
+
+
+def _blocks(root: "Tag", *, whole: bool) -> tuple[Block, ...]:
+    """What is shown below an element, in order; without recursion, since pages may be nested without end."""
+    from bs4.element import NavigableString, Tag
+
+    writer = _Writer()
+    ways: list[tuple[str, Iterator[Any]]] = [("", iter(root.contents))]
+    while ways:
+        name, children = ways[-1]
+        node = next(children, None)
+        if node is None:
+            ways.pop()
+            writer.leave(name)
+        elif isinstance(node, Tag):
+            if not _is_left_out(node, whole=whole):
+                writer.enter(node.name)
+                ways.append((node.name, iter(node.contents)))
+        elif type(node) is NavigableString:
+            writer.write(str(node))
+    return tuple(writer.blocks())
+
+
+def _is_left_out(tag: "Tag", *, whole: bool) -> bool:
+    """Whether an element is no content: furniture of the page, or hidden from its readers."""
+    if tag.name in _LEFT_OUT:
+        return True
+    if whole and tag.name == "header" and tag.parent is not None and tag.parent.name == "body":
+        return tag.find("h1") is None
+    if not tag.attrs:
+        return False
+    if "hidden" in tag.attrs or _attribute(tag, "aria-hidden").lower() == "true":
+        return True
+    style = _attribute(tag, "style").replace(" ", "").lower()
+    return _attribute(tag, "role").lower() in _ROLES or "display:none" in style or "visibility:hidden" in style
+
+
+class _Writer:
+    """Gathers text into blocks."""
+
+    def __init__(self) -> None:
+        self._blocks: list[Block] = []
+        self._text: list[str] = []
+        self._kinds: list[tuple[BlockKind, int]] = [("paragraph", 0)]
+
+    def enter(self, name: str) -> None:
+        """An element begins."""
+        if name == "br":
+            self._text.append("\n" if self._kinds[-1][0] == "code" else " ")
+        elif name in {"td", "th"} and any(map(str.strip, self._text)):
+            self._text.append(" | ")
+        if (kind := self._kind(name)) is not None:
+            self._close()
+            self._kinds.append(kind)
+
+    def leave(self, name: str) -> None:
+        """An element ends."""
+        if self._kind(name) is not None:
+            self._close()
+            self._kinds.pop()
+
+    def write(self, text: str) -> None:
+        self._text.append(text)
+
+    def blocks(self) -> list[Block]:
+        """All of them, when the end is reached."""
+        self._close()
+        return self._blocks
+
+    def _kind(self, name: str) -> tuple[BlockKind, int] | None:
+        """What an element's text is; None where it is part of the text around it."""
+        if name in _HEADINGS:
+            return "heading", _HEADINGS[name]
+        if name in _KINDS:
+            return _KINDS[name], 0
+        if name in _BLOCKS and self._kinds[-1][0] not in {"row", "code"}:
+            return ("item", 0) if self._kinds[-1][0] == "item" and name in {"p", "div"} else ("paragraph", 0)
+        return None
+
+    def _close(self) -> None:
+        text = "".join(self._text)
+        self._text.clear()
+        kind, level = self._kinds[-1]
+        text = text.strip("\n") if kind == "code" else " ".join(text.split())
+        if kind == "heading":
+            text = text.rstrip("¶#").rstrip()[:300]
+        if text.strip():
+            self._blocks.append(Block(kind, text, level))
+
+
+def _attribute(tag: Any, name: str) -> str:
+    value: object = tag.attrs.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _words(tag: Any, name: str) -> list[str]:
+    value: Any = tag.attrs.get(name) or ()
+    return (value if isinstance(value, str) else " ".join(value)).lower().split()

@@ -1,0 +1,156 @@
+"""Structured data (JSON-LD with the words of schema.org): what a page says of itself for machines."""
+
+import html
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, cast
+
+from ralph_grounding.ground_truth.pages import Entity
+from ralph_grounding.ground_truth.readable import one_line
+
+__all__ = ["Fact", "Item", "facts_in", "items_in", "questions_in", "things_in", "value"]
+
+Item = Mapping[str, Any]
+
+_LONGEST_SCRIPT = 200_000
+_MOST_ITEMS = 200
+_TAG = re.compile(r"<[a-zA-Z/][^<>]{0,1000}>")
+_ORGANISATIONS = frozenset({"Corporation", "NGO", "Airline", "Consortium", "Store", "Hotel", "Restaurant", "WebSite"})
+_PRODUCTS = frozenset({"Product", "SoftwareApplication", "WebApplication", "MobileApplication", "Service", "Vehicle"})
+_PLACES = frozenset({"Place", "City", "Country"})
+
+
+class Fact(NamedTuple):
+    """A statement that structured data makes, and how surely the page says so."""
+
+    statement: str
+    confidence: float
+
+
+def items_in(scripts: Sequence[str]) -> tuple[Item, ...]:
+    """The things that a page's JSON-LD scripts describe, the ones within others included, 200 at most."""
+    items: list[Item] = []
+    for script in scripts[:50]:
+        try:
+            waiting: list[Any] = [json.loads(script[:_LONGEST_SCRIPT])]
+        except (ValueError, RecursionError):
+            continue  # broken scripts are common, and the page's text is still there
+        while waiting and len(items) < _MOST_ITEMS:
+            held = waiting.pop(0)
+            if isinstance(held, Mapping):
+                item = cast("Item", held)
+                if "@type" in item:
+                    items.append(item)
+                waiting += item.values()
+            elif isinstance(held, list):
+                waiting += cast("list[Any]", held)
+    return tuple(items)
+
+
+def value(item: Item, *names: str) -> str:
+    """The first of the named properties that has a text: its own, or the name of the thing that it is."""
+    for name in names:
+        held: Any = item.get(name)
+        if isinstance(held, list):
+            held = cast("list[Any]", held)[0] if held else None
+        if isinstance(held, Mapping):
+            thing = cast("Item", held)
+            held = thing.get("name") or thing.get("@value") or thing.get("value")
+        if isinstance(held, bool | Mapping | list) or held is None:
+            continue
+        if text := plain(str(held)[:5_000]):
+            return text[:2_000]
+    return ""
+
+
+def plain(text: str) -> str:
+    """A text of structured data, which may hold HTML, without it."""
+    return one_line(html.unescape(_TAG.sub(" ", text)), 5_000)
+
+
+def things_in(items: Sequence[Item]) -> Iterator[Entity]:
+    """The things that have a name: brands, organisations, products, people, places."""
+    for item in items:
+        kind = _kind(item)
+        name = value(item, "name", "legalName")[:120]
+        if kind and name:
+            others = item.get("alternateName")
+            written: list[Any] = (
+                cast("list[Any]", others) if isinstance(others, list) else [others, item.get("legalName")]
+            )
+            aliases = [one_line(other, 120) for other in written[:10] if isinstance(other, str)]
+            yield Entity(name=name, kind=kind, aliases=tuple(alias for alias in aliases if alias and alias != name))
+
+
+def _kind(item: Item) -> Any:
+    for name in _types(item):
+        if name == "Brand":
+            return "brand"
+        if name in _ORGANISATIONS or name.endswith(("Organization", "Business")):
+            return "organisation"
+        if name in _PRODUCTS:
+            return "product"
+        if name == "Person":
+            return "person"
+        if name in _PLACES:
+            return "place"
+    return None
+
+
+def _types(item: Item) -> list[str]:
+    held: Any = item.get("@type")
+    named: list[Any] = cast("list[Any]", held) if isinstance(held, list) else [held]
+    return [name.rsplit("/", 1)[-1] for name in named[:10] if isinstance(name, str)]
+
+
+def questions_in(items: Sequence[Item]) -> tuple[tuple[str, str], ...]:
+    """The questions of an FAQ page, each with its answer."""
+    found: list[tuple[str, str]] = []
+    for item in items:
+        accepted: Any = item.get("acceptedAnswer")
+        if isinstance(accepted, list):
+            accepted = cast("list[Any]", accepted)[0] if accepted else None
+        if "Question" in _types(item) and isinstance(accepted, Mapping):
+            question, answer = value(item, "name", "text")[:300], value(cast("Item", accepted), "text")
+            if question and answer:
+                found.append((question, answer))
+    return tuple(found)
+
+
+def facts_in(items: Sequence[Item], language: str = "") -> Iterator[Fact]:
+    """What the properties of organisations and products say, as statements: English ones, or "name: value"."""
+    for item in items:
+        name = value(item, "name")[:120]
+        if not name:
+            continue
+        for wording, said, confidence in (*_of_organisation(item), *_of_product(item)):
+            if said:
+                statement = f"{name} {wording} {said}." if language in {"", "en"} else f"{name}: {said}"
+                yield Fact(statement[:500], confidence)
+
+
+def _of_organisation(item: Item) -> Iterator[tuple[str, str, float]]:
+    if _kind(item) != "organisation":
+        return
+    yield "was founded in", value(item, "foundingDate"), 0.9
+    yield "was founded by", value(item, "founder", "founders"), 0.9
+    yield "employs this many people:", value(item, "numberOfEmployees"), 0.85
+    held: Any = item.get("address")
+    if isinstance(held, Mapping):
+        address = cast("Item", held)
+        places = (value(address, "addressLocality"), value(address, "addressCountry"))
+        yield "is located in", ", ".join(filter(None, places)), 0.9
+
+
+def _of_product(item: Item) -> Iterator[tuple[str, str, float]]:
+    if _kind(item) != "product":
+        return
+    yield "is made by", value(item, "brand", "manufacturer"), 0.9
+    held: Any = item.get("offers")
+    offers: list[Any] = cast("list[Any]", held) if isinstance(held, list) else [held]
+    for offer in offers[:5]:
+        if isinstance(offer, Mapping):
+            priced = cast("Item", offer)
+            price, currency = value(priced, "price", "lowPrice"), value(priced, "priceCurrency")
+            yield "costs", f"{price} {currency}".strip() if price else "", 0.95

@@ -1,0 +1,96 @@
+"""Markdown, with tables and front matter. Its HTML is read as HTML; its code is kept apart from what it says."""
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from ralph_grounding.ground_truth.documents import Block, BlockKind, Document
+from ralph_grounding.ground_truth.html_document import html_document
+from ralph_grounding.ground_truth.readable import one_line
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
+__all__ = ["markdown_document"]
+
+_FRONT = re.compile(r"---[ \t]*\n(.{0,20000}?)\n(?:---|\.\.\.)[ \t]*(?:\n|$)", re.DOTALL)
+_ENTRY = re.compile(r"^([A-Za-z][\w-]{0,40}):[ \t]*(\S.{0,500})$", re.MULTILINE)
+_LONGEST_INLINE = 20_000
+"""Characters of a paragraph whose marks are still looked at; what is longer was not written by a person."""
+
+
+def markdown_document(text: str) -> Document:
+    """A text in Markdown. Any text is one."""
+    front = _FRONT.match(text)
+    entries = {
+        name.lower(): one_line(said.strip(" \"'"), 300) for name, said in _ENTRY.findall(front[1] if front else "")
+    }
+    reader = _Reader()
+    reader.read(text[front.end() :] if front else text)
+    metadata = {"front_matter": entries} if entries else {}
+    language = entries.get("lang", entries.get("language", ""))[:2].lower()
+    return Document(tuple(reader.blocks), title=entries.get("title", ""), language=language, metadata=metadata)
+
+
+class _Reader:
+    """Turns the parser's tokens into blocks."""
+
+    def __init__(self) -> None:
+        from markdown_it import MarkdownIt
+
+        self.blocks: list[Block] = []
+        self._parser = MarkdownIt("commonmark").enable("table")
+        # What stands within a paragraph is parsed apart, so that one without end costs no more than its length.
+        self._parser.disable(["inline", "text_join"])
+        self._named: dict[str, Any] = {}
+        self._kinds: list[tuple[BlockKind, int]] = [("paragraph", 0)]
+        self._cells: list[str] = []
+
+    def read(self, text: str) -> None:
+        for token in self._parser.parse(text, self._named):
+            self._take(token)
+
+    def _take(self, token: "Token") -> None:
+        match token.type:
+            case "heading_open":
+                self._kinds.append(("heading", int(token.tag[1:])))
+            case "list_item_open":
+                self._kinds.append(("item", 0))
+            case "tr_open":
+                self._kinds.append(("row", 0))
+            case "heading_close" | "list_item_close":
+                self._kinds.pop()
+            case "tr_close":
+                self._kinds.pop()
+                self._put("row", " | ".join(filter(None, self._cells)))
+                self._cells.clear()
+            case "inline":
+                self._paragraph(" ".join(self._shown(token.content).split()))
+            case "fence" | "code_block":
+                self._put("code", token.content.strip("\n"))
+            case "html_block":
+                self.blocks += html_document(token.content).blocks
+            case _:
+                pass
+
+    def _paragraph(self, text: str) -> None:
+        kind, level = self._kinds[-1]
+        if kind == "row":
+            self._cells.append(text)
+        else:
+            self._put(kind, text, level)
+
+    def _put(self, kind: BlockKind, text: str, level: int = 0) -> None:
+        if text.strip():
+            self.blocks.append(Block(kind, text[:300] if kind == "heading" else text, level))
+
+    def _shown(self, content: str) -> str:
+        """A paragraph as readers see it: the words, without marks and addresses."""
+        if len(content) > _LONGEST_INLINE:
+            return content
+        tokens: list[Token] = []
+        self._parser.inline.parse(content, self._parser, self._named, tokens)
+        return "".join(
+            " " if token.type in {"softbreak", "hardbreak"} else token.content
+            for token in tokens
+            if token.type in {"text", "text_special", "code_inline", "softbreak", "hardbreak"}
+        )

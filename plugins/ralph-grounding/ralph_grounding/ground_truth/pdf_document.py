@@ -1,0 +1,88 @@
+"""PDF. It is read in a process of its own, which is ended when it takes too much time or memory."""
+
+import json
+import sys
+from typing import Any, cast
+
+from ralph_grounding.ground_truth.documents import Document
+from ralph_grounding.ground_truth.readable import cleaned, one_line
+from ralph_grounding.ground_truth.text_document import text_document
+
+__all__ = ["UnreadableError", "pdf_document"]
+
+_MOST_PAGES = 500
+_MOST_CHARACTERS = 5_000_000
+_MEMORY = 2 * 1024**3
+
+
+class UnreadableError(Exception):
+    """A file that cannot be read; the text says why, as the end of a sentence."""
+
+
+async def pdf_document(content: bytes, *, timeout: float = 30.0) -> Document:
+    """The text of a PDF, at most 500 pages of it.
+
+    Raises:
+        UnreadableError: it is broken, encrypted, has no text, or takes longer than `timeout` seconds.
+    """
+    import anyio
+
+    command = [sys.executable, "-P", "-W", "ignore", "-m", __name__]
+    try:
+        with anyio.fail_after(timeout):
+            done = await anyio.run_process(command, input=content, check=False)
+    except TimeoutError:
+        raise UnreadableError(f"could not be read within {timeout:g} s") from None
+    try:
+        said: Any = json.loads(done.stdout)
+    except ValueError:
+        raise UnreadableError("is no PDF that can be read, or takes too much memory") from None
+    told = cast("dict[str, Any]", said)
+    if problem := told.get("problem"):
+        raise UnreadableError(str(problem))
+    document = text_document(cleaned(str(told["text"])))
+    if not document.blocks:
+        raise UnreadableError("has no text; its pages may be pictures")
+    return document._replace(title=one_line(str(told["title"]), 300), metadata={"pages": told["pages"]})
+
+
+def _read(content: bytes) -> dict[str, Any]:
+    """Within the process: the text, or what is wrong."""
+    from io import BytesIO
+
+    from pypdf import PdfReader
+
+    reader = PdfReader(BytesIO(content))
+    if reader.is_encrypted and not reader.decrypt(""):
+        return {"problem": "is encrypted with a password"}
+    texts: list[str] = []
+    length = 0
+    for page in reader.pages[:_MOST_PAGES]:
+        texts.append(page.extract_text())
+        length += len(texts[-1])
+        if length > _MOST_CHARACTERS:
+            break
+    title = reader.metadata.title if reader.metadata else ""
+    text = "\n\n".join(texts)[:_MOST_CHARACTERS]
+    return {"text": text, "title": title or "", "pages": len(reader.pages)}
+
+
+def _main() -> None:
+    import logging
+
+    logging.disable()
+    try:
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+    except (ImportError, OSError, ValueError):
+        pass  # the time is bounded all the same
+    try:
+        said = _read(sys.stdin.buffer.read())
+    except Exception as error:  # noqa: BLE001 - a library that reads hostile files may raise anything
+        said = {"problem": f"is no PDF that can be read ({type(error).__name__})"}
+    sys.stdout.write(json.dumps(said))
+
+
+if __name__ == "__main__":
+    _main()

@@ -1,0 +1,189 @@
+"""Ground truth from the places that a person names: files, folders, sites, lists of addresses."""
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from ralph_grounding.errors import NoGroundTruthError
+from ralph_grounding.ground_truth.addresses import is_address, without_www
+from ralph_grounding.ground_truth.documents import Document
+from ralph_grounding.ground_truth.entities import brands_of
+from ralph_grounding.ground_truth.files import FoundFile, files_in, kind_of, read_bytes, read_file
+from ralph_grounding.ground_truth.limits import ReadingLimits
+from ralph_grounding.ground_truth.pages import GroundTruth, Page
+from ralph_grounding.ground_truth.paging import page_of
+from ralph_grounding.ground_truth.pdf_document import UnreadableError
+from ralph_grounding.ground_truth.readable import decoded
+from ralph_grounding.ground_truth.site import group_by_site, read_site
+
+__all__ = ["read_ground_truth"]
+
+_MOST_PROBLEMS = 200
+_LIST_BYTES = 2_000_000
+
+
+async def read_ground_truth(
+    places: Sequence[str], *, domain: str = "", brands: Sequence[str] = (), limits: ReadingLimits | None = None
+) -> GroundTruth:
+    """Reads the pages at the named places.
+
+    Args:
+        places: each a file (Markdown, HTML, text, PDF); a folder, with all those in it; an address of a page; an
+            address that ends in a slash, or is nothing but a host: the pages below it; or a file of text that has
+            nothing but addresses, one a line: those pages.
+        domain: of the site; where it is not given, that of the addresses, or the one that the pages name as theirs.
+        brands: beside those that are found.
+
+    Raises:
+        NoGroundTruthError: no place has a page that can be read; it names the places and why.
+        UsageError: an address cannot be asked for as it is written.
+    """
+    reading = _Reading(limits or ReadingLimits(), without_www(_host(domain)))
+    for place in dict.fromkeys(places):
+        await reading.read(place)
+    if not reading.pages:
+        raise _nothing(places, reading.problems)
+    return reading.result(brands)
+
+
+class _Reading:
+    """The pages so far."""
+
+    def __init__(self, limits: ReadingLimits, domain: str) -> None:
+        self._limits, self._domain = limits, domain
+        self._hosts: list[str] = []
+        self._left_out = 0
+        self.pages: dict[str, Page] = {}
+        self.problems: list[str] = []
+
+    async def read(self, place: str) -> None:
+        """Reads one place; what is wrong with it is noted down."""
+        from anyio import to_thread
+
+        if is_address(place):
+            await self._read_site([place], follow=place.endswith("/") or urlsplit(place).path == "")
+            return
+        path = Path(place)
+        if await to_thread.run_sync(os.path.isdir, place):
+            found = await to_thread.run_sync(lambda: list(files_in(path)))
+            if not found:
+                self.problems.append(f"{place}: there is no file of Markdown, HTML, text or PDF in this folder.")
+            for file in found:
+                await self._read_file(file, place)
+        elif not await to_thread.run_sync(os.path.exists, place):
+            self.problems.append(f"{place[:300]}: there is no such file or folder.")
+        elif (addresses := await to_thread.run_sync(_addresses_in, path)) is not None:
+            for urls in group_by_site(addresses).values():
+                await self._read_site(urls, follow=False)
+        else:
+            await self._read_file(FoundFile(path, path.name), place, named=True)
+
+    async def _read_file(self, file: FoundFile, place: str, *, named: bool = False) -> None:
+        if file.problem or self._is_full():
+            self.problems += [f"{file.name}: {file.problem}."] if file.problem else []
+            return
+        try:
+            document, note = await read_file(file.path, self._limits, kind="text" if named else "", follow=named)
+        except UnreadableError as error:
+            self.problems.append(f"{file.name}: it {error}.")
+            return
+        if note:
+            self.problems.append(f"{file.name}: it {note}.")
+        await self._add(document, self._unused(file.name, place), self._domain)
+
+    async def _read_site(self, urls: Sequence[str], *, follow: bool) -> None:
+        room = self._limits.pages - len(self.pages)
+        if room <= 0:
+            self._left_out += len(urls)
+            return
+        found = await read_site(urls, self._limits, most=room, follow=follow)
+        self.problems += found.problems
+        self._hosts.append(found.site.host)
+        for page in found.pages:
+            metadata = {} if page.priority is None else {"priority": page.priority}
+            await self._add(page.document, self._unused(page.url, ""), found.site.host, metadata)
+
+    async def _add(self, document: Document, url: str, domain: str, metadata: dict[str, float] | None = None) -> None:
+        from anyio import to_thread
+
+        if not document.blocks:
+            self.problems.append(f"{url}: it has no text.")
+            return
+        self.pages[url] = await to_thread.run_sync(
+            partial(page_of, document, url=url, domain=domain, metadata=dict(metadata or {}))
+        )
+
+    def _is_full(self) -> bool:
+        full = len(self.pages) >= self._limits.pages
+        self._left_out += full
+        return full
+
+    def _unused(self, url: str, place: str) -> str:
+        """The page's address, told from that of a file of the same name in another place."""
+        if url in self.pages and place:
+            url = f"{Path(place).absolute().parent.name if Path(place).name == url else Path(place).name}/{url}"
+        number, unused = 2, url
+        while unused in self.pages:
+            unused, number = f"{url} ({number})", number + 1
+        return unused
+
+    def result(self, brands: Sequence[str]) -> GroundTruth:
+        """All that was read."""
+        pages = tuple(self.pages.values())
+        domain = self._domain or next(iter(self._hosts), "") or _own_domain(pages)
+        problems = self.problems[:_MOST_PROBLEMS]
+        if hidden := len(self.problems) - len(problems):
+            problems.append(f"There are {hidden} further problems.")
+        if self._left_out:
+            problems.append(
+                f"{self._left_out} files or addresses were left out: at most {self._limits.pages} pages are read."
+            )
+        named = tuple(dict.fromkeys([*brands, *brands_of(pages, domain)]))
+        return GroundTruth(pages=pages, domain=domain, brands=named, problems=tuple(problems))
+
+
+def _own_domain(pages: Sequence[Page]) -> str:
+    """The host that most pages name as theirs, in a canonical address; empty where few do."""
+    named: Counter[str] = Counter()
+    for page in pages:
+        graph: dict[str, str] = page.metadata.get("open_graph", {})
+        named[without_www(_host(str(page.metadata.get("canonical") or graph.get("url") or "")))] += 1
+    host, count = named.most_common(1)[0]
+    return host if host and count * 2 >= len(pages) else ""
+
+
+def _host(address: str) -> str:
+    """The host of an address, or of what is one but for its scheme."""
+    try:
+        parts = urlsplit(address if "//" in address else f"//{address}" if not address.startswith("/") else "")
+        return parts.hostname or ""
+    except ValueError:
+        return ""
+
+
+def _addresses_in(path: Path) -> list[str] | None:
+    """The addresses of a file that has nothing else, but for comments; None where it is another file."""
+    if kind_of(path) not in {"", "text"}:
+        return None
+    try:
+        content = read_bytes(path, _LIST_BYTES, follow=True)
+    except OSError:
+        return None
+    text = decoded(content)
+    lines = [line.strip() for line in text.text.split("\n")] if text else []
+    addresses = [line for line in lines if line and not line.startswith("#")]
+    return addresses if addresses and all(is_address(line) and " " not in line for line in addresses) else None
+
+
+def _nothing(places: Sequence[str], problems: Sequence[str]) -> NoGroundTruthError:
+    if not places:
+        return NoGroundTruthError("No ground truth is named.", "Name files, a folder or an address of a site.")
+    named = ", ".join(place[:200] for place in places[:10])
+    why = " ".join(problems[:5])
+    return NoGroundTruthError(
+        f"There is no page that can be read in: {named}. {why}".strip(),
+        "Name files of Markdown, HTML, text or PDF, a folder of them, or an address of a site.",
+    )

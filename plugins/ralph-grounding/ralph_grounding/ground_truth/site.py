@@ -1,0 +1,248 @@
+"""The pages of a site: those that its sitemap lists, else those that its start page leads to."""
+
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+from urllib.parse import urljoin, urlsplit
+
+from ralph_grounding.ground_truth.addresses import Site, page_key, resolved, site_of
+from ralph_grounding.ground_truth.documents import Document
+from ralph_grounding.ground_truth.fetching import Answer, FetchError, Visitor, visiting
+from ralph_grounding.ground_truth.files import Kind, parsed
+from ralph_grounding.ground_truth.limits import ReadingLimits
+from ralph_grounding.ground_truth.pdf_document import UnreadableError
+from ralph_grounding.ground_truth.sitemap import SitemapError, read_sitemap
+
+__all__ = ["FoundPage", "SiteReading", "group_by_site", "read_site"]
+
+_KINDS = {
+    "text/html": "html",
+    "application/xhtml+xml": "html",
+    "text/markdown": "markdown",
+    "text/x-markdown": "markdown",
+    "text/plain": "text",
+    "application/pdf": "pdf",
+}
+_MOST_SITEMAPS = 50
+_SITEMAP_BYTES = 20_000_000
+
+
+class FoundPage(NamedTuple):
+    """A page of a site; the priority is the sitemap's, None where there is none."""
+
+    url: str
+    document: Document
+    priority: float | None = None
+
+
+class SiteReading:
+    """What was read of a site so far. It is filled as pages come, so that what there is is kept at a time-out."""
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
+        self.problems: list[str] = []
+        self._found: dict[int, FoundPage] = {}
+        self._seen: set[str] = set()
+        self._asked = 0
+
+    @property
+    def pages(self) -> list[FoundPage]:
+        """The pages in the order in which they were found."""
+        return [self._found[number] for number in sorted(self._found)]
+
+    @property
+    def asked(self) -> int:
+        """How many addresses were asked for."""
+        return self._asked
+
+    def is_new(self, url: str) -> bool:
+        """Whether an address belongs to the site and was never seen; from now on it was."""
+        if not self.site.has(url):
+            return False
+        key = page_key(url)
+        new = key not in self._seen
+        self._seen.add(key)
+        return new
+
+    def number(self) -> int:
+        """The place of the next page."""
+        self._asked += 1
+        return self._asked
+
+    def put(self, number: int, page: FoundPage) -> None:
+        self._found[number] = page
+
+    def tell(self, url: str, problem: object) -> None:
+        self.problems.append(f"{url[:300]}: {problem}.")
+
+
+async def read_site(urls: Sequence[str], limits: ReadingLimits, *, most: int, follow: bool) -> SiteReading:
+    """Reads pages of one site.
+
+    Args:
+        urls: the pages; to be followed, one from which the others are found. They are all on one site.
+        most: pages that are asked for.
+        follow: the pages below the first address are read, too.
+
+    Raises:
+        UsageError: an address is none, or has a password in it.
+    """
+    import anyio
+
+    site = site_of(urls[0])
+    reading = SiteReading(site)
+    with anyio.move_on_after(limits.site_seconds) as scope:
+        async with visiting(site, limits) as visitor:
+            try:
+                await visitor.learn_rules(urls[0])
+            except FetchError as error:
+                reading.tell(urls[0], error)
+                return reading
+            await _Tour(reading, visitor, limits, most).read(urls, follow=follow)
+    if scope.cancelled_caught:
+        reading.tell(urls[0], f"the time of {limits.site_seconds:g} s was over; {len(reading.pages)} pages were read")
+    return reading
+
+
+class _Tour:
+    """Goes through a site, from one set of addresses to those that they lead to."""
+
+    def __init__(self, reading: SiteReading, visitor: Visitor, limits: ReadingLimits, most: int) -> None:
+        self._reading, self._visitor, self._limits, self._most = reading, visitor, limits, most
+
+    async def read(self, urls: Sequence[str], *, follow: bool) -> None:
+        start = urls[0]
+        listed = await self._listed(start) if follow else {}
+        if listed:
+            await self._read_all({start: listed.get(start), **_by_priority(listed)})
+            return
+        if follow:
+            self._reading.tell(start, "there is no sitemap that can be read, so its links were followed")
+        waiting: Mapping[str, float | None] = dict.fromkeys(urls)
+        below = _folder(start)
+        while waiting:
+            links = await self._read_all(waiting)
+            waiting = dict.fromkeys(link for link in links if _path(link).startswith(below)) if follow else {}
+
+    async def _read_all(self, urls: Mapping[str, float | None]) -> list[str]:
+        """Reads those that were never read; where they lead to."""
+        import anyio
+
+        new = [url for url in urls if self._reading.is_new(url)]
+        room = max(0, self._most - self._reading.asked)
+        if new[room:]:
+            self._reading.tell(
+                new[room], f"this page and {len(new) - room - 1} more were left out: {self._most} are read"
+            )
+        places = [(self._reading.number(), url) for url in new[:room]]
+        leads: dict[int, list[str]] = {}
+        limiter = anyio.CapacityLimiter(self._limits.concurrency)
+
+        async def one(number: int, url: str) -> None:
+            async with limiter:
+                leads[number] = await self._read_page(number, url, urls[url])
+
+        async with anyio.create_task_group() as group:
+            for number, url in places:
+                group.start_soon(one, number, url)
+        return [link for number in sorted(leads) for link in leads[number]]
+
+    async def _read_page(self, number: int, url: str, priority: float | None) -> list[str]:
+        try:
+            answer = await self._visitor.get(
+                url, self._limits.pdf_bytes if _kind_by_name(url) == "pdf" else self._text_bytes
+            )
+            document, note = await parsed(answer.content, _kind(answer), self._limits, answer.encoding)
+        except (FetchError, UnreadableError) as error:
+            self._reading.tell(url, error)
+            return []
+        if note:
+            self._reading.tell(answer.url, note)
+        if page_key(answer.url) != page_key(url) and not self._reading.is_new(answer.url):
+            return []
+        self._reading.put(number, FoundPage(answer.url, document, priority))
+        return [
+            link for each in document.links if (link := resolved(answer.url, each)) and self._reading.site.has(link)
+        ]
+
+    @property
+    def _text_bytes(self) -> int:
+        return self._limits.file_bytes + 1
+
+    async def _listed(self, start: str) -> dict[str, float]:
+        """The pages that the site's sitemaps list below the start page; empty where it has none."""
+        named = self._visitor.robots.sitemaps
+        waiting = [urljoin(start, each) for each in named] or [urljoin(start, "/sitemap.xml")]
+        seen: set[str] = set()
+        listed: dict[str, float] = {}
+        while waiting and len(seen) < _MOST_SITEMAPS:
+            url = waiting.pop(0)
+            if url in seen or not self._reading.site.has(url):
+                continue
+            seen.add(url)
+            try:
+                content = _unpacked((await self._visitor.get(url, _SITEMAP_BYTES)).content)
+                sitemap = read_sitemap(content)
+            except (FetchError, SitemapError) as error:
+                if named or len(seen) > 1 or not isinstance(error, FetchError):
+                    self._reading.tell(url, error)
+                continue
+            listed.update(sitemap.pages)
+            waiting += sitemap.sitemaps
+        return self._own(listed, start)
+
+    def _own(self, listed: Mapping[str, float], start: str) -> dict[str, float]:
+        """Those of the site, below the start page; of the others it is told how many there are."""
+        below = _folder(start)
+        pages = {page: each for url, each in listed.items() if (page := resolved(start, url))}
+        own = {url: each for url, each in pages.items() if self._reading.site.has(url)}
+        if foreign := len(pages) - len(own):
+            self._reading.tell(start, f"its sitemap lists {foreign} pages of other hosts, which were left out")
+        return {url: each for url, each in own.items() if _path(url).startswith(below)}
+
+
+def _by_priority(listed: Mapping[str, float]) -> dict[str, float]:
+    return dict(sorted(listed.items(), key=lambda entry: -entry[1]))
+
+
+def _path(url: str) -> str:
+    return urlsplit(url).path or "/"
+
+
+def _folder(start: str) -> str:
+    """What the paths of the pages below an address begin with."""
+    return _path(start).rpartition("/")[0] + "/"
+
+
+def _kind_by_name(url: str) -> Kind:
+    path = _path(url).lower()
+    return "pdf" if path.endswith(".pdf") else "markdown" if path.endswith((".md", ".markdown")) else ""
+
+
+def _kind(answer: Answer) -> Kind:
+    """What a page is, by its type, else by its name. Raises `FetchError` for what is not read."""
+    named = _kind_by_name(answer.url)
+    if answer.content_type in {"", "application/octet-stream"}:
+        return named or "html"
+    kind = _KINDS.get(answer.content_type)
+    if kind is None:
+        raise FetchError(f"it is {answer.content_type[:60]}, which is not read")
+    return named if kind == "text" and named == "markdown" else kind
+
+
+def _unpacked(content: bytes) -> bytes:
+    """A sitemap that is a packed file, unpacked as far as is allowed."""
+    if not content.startswith(b"\x1f\x8b"):
+        return content
+    try:
+        return zlib.decompressobj(zlib.MAX_WBITS | 32).decompress(content, _SITEMAP_BYTES)
+    except zlib.error as error:
+        raise SitemapError("is packed, and cannot be unpacked") from error
+
+
+def group_by_site(urls: Iterable[str]) -> dict[Site, list[str]]:
+    """Addresses by their site, in order. Raises `UsageError` where one is no address."""
+    grouped: dict[Site, list[str]] = {}
+    for url in urls:
+        grouped.setdefault(site_of(url), []).append(url)
+    return grouped
