@@ -1,0 +1,227 @@
+"""Sides against each other on one set of queries: providers, models or runs, by the differences query by query."""
+
+import math
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
+from itertools import combinations
+from typing import Any, Literal, Protocol, get_args
+
+from pydantic import BaseModel, Field
+
+from ralph_grounding.result import Scores
+
+__all__ = ["COMPARED", "Compared", "Comparison", "MetricDifference", "PairComparison", "Side", "compare"]
+
+Compared = Literal["accuracy", "completeness", "attribution", "combined"]
+COMPARED: tuple[Compared, ...] = get_args(Compared)
+
+_CONFIDENCE = 0.95
+_RESAMPLES = 9999
+_SEED = 20
+_TIE = 1e-9
+
+
+class Analysed(Protocol):
+    """What of an analysis is compared; an `AnalysisResult` is one."""
+
+    @property
+    def query_id(self) -> str: ...
+    @property
+    def scores(self) -> Scores: ...
+
+
+class Side(BaseModel, frozen=True):
+    """One side by itself.
+
+    Attributes:
+        queries: how many it answered.
+        means: of all its answers, for each metric that was measured.
+    """
+
+    name: str
+    queries: int
+    means: Mapping[Compared, float]
+
+
+class MetricDifference(BaseModel, frozen=True):
+    """The first side's scores less the second's, query by query.
+
+    Attributes:
+        pairs: the queries for which both have this score; all else is about these.
+        low, high: between them lies the mean difference of all such queries, with 95 % confidence, if the differences
+            are about normal (Student's t); None for fewer than two pairs.
+        wins, losses, ties: of the first side.
+        p_value: how often chance alone makes a mean difference as large as this, either way: a permutation test that
+            flips the signs of the differences, all ways for up to 13 pairs, else 9,999 random ones.
+        adjusted_p: the same after Holm's correction for all pairs of sides that were compared on this metric.
+        note: why there is no p value, or why it is 1.
+    """
+
+    metric: Compared
+    pairs: int = Field(ge=0)
+    mean: float | None = None
+    median: float | None = None
+    low: float | None = None
+    high: float | None = None
+    wins: int = 0
+    losses: int = 0
+    ties: int = 0
+    p_value: float | None = None
+    adjusted_p: float | None = None
+    note: str = ""
+
+
+class PairComparison(BaseModel, frozen=True):
+    """Two sides. Queries that only one of them answered are listed, and left out of everything else."""
+
+    first: str
+    second: str
+    metrics: tuple[MetricDifference, ...]
+    only_first: tuple[str, ...] = ()
+    only_second: tuple[str, ...] = ()
+
+
+class Comparison(BaseModel, frozen=True):
+    """All sides, and each pair of them in the order in which they were given."""
+
+    sides: tuple[Side, ...]
+    pairs: tuple[PairComparison, ...]
+
+
+_Row = tuple[float | None, ...]
+"""One query's scores, in the order of `COMPARED`."""
+
+
+def compare(sides: Mapping[str, Iterable[Analysed]]) -> Comparison:
+    """Compares the sides, given as each one's analyses by its name.
+
+    Of several answers of a side to the same query the mean is taken. In memory are four numbers a query and side.
+    """
+    tables = {name: _table(analyses) for name, analyses in sides.items()}
+    pairs = [_pair(first, second, tables[first], tables[second]) for first, second in combinations(tables, 2)]
+    return Comparison(
+        sides=tuple(Side(name=name, queries=len(table), means=_means(table)) for name, table in tables.items()),
+        pairs=tuple(_corrected(pairs)),
+    )
+
+
+def _table(analyses: Iterable[Analysed]) -> dict[str, _Row]:
+    sums: dict[str, list[tuple[float, int]]] = {}
+    for analysis in analyses:
+        row = sums.setdefault(analysis.query_id, [(0.0, 0)] * len(COMPARED))
+        for place, score in enumerate(_scores(analysis.scores)):
+            if score is not None:
+                row[place] = (row[place][0] + score, row[place][1] + 1)
+    return {query: tuple(sum_ / count if count else None for sum_, count in row) for query, row in sums.items()}
+
+
+def _scores(scores: Scores) -> _Row:
+    return (
+        scores.accuracy and scores.accuracy.score,
+        scores.completeness and scores.completeness.score,
+        scores.attribution and scores.attribution.score,
+        scores.combined,
+    )
+
+
+def _means(table: Mapping[str, _Row]) -> dict[Compared, float]:
+    means: dict[Compared, float] = {}
+    for place, metric in enumerate(COMPARED):
+        measured = [score for row in table.values() if (score := row[place]) is not None]
+        if measured:
+            means[metric] = math.fsum(measured) / len(measured)
+    return means
+
+
+def _pair(first: str, second: str, one: Mapping[str, _Row], other: Mapping[str, _Row]) -> PairComparison:
+    both = [query for query in one if query in other]
+    return PairComparison(
+        first=first,
+        second=second,
+        metrics=tuple(
+            _difference(metric, [(one[query][place], other[query][place]) for query in both])
+            for place, metric in enumerate(COMPARED)
+        ),
+        only_first=tuple(query for query in one if query not in other),
+        only_second=tuple(query for query in other if query not in one),
+    )
+
+
+def _difference(metric: Compared, scores: Sequence[tuple[float | None, float | None]]) -> MetricDifference:
+    exact = [one - other for one, other in scores if one is not None and other is not None]
+    differences = [0.0 if abs(difference) <= _TIE else difference for difference in exact]
+    if not differences:
+        return MetricDifference(metric=metric, pairs=0, note="no query has this score on both sides")
+    low, high = _interval(differences)
+    p_value, note = _significance(differences)
+    return MetricDifference(
+        metric=metric,
+        pairs=len(differences),
+        mean=math.fsum(differences) / len(differences),
+        median=statistics.median(differences),
+        low=low,
+        high=high,
+        wins=sum(difference > 0 for difference in differences),
+        losses=sum(difference < 0 for difference in differences),
+        ties=sum(difference == 0 for difference in differences),
+        p_value=p_value,
+        note=note,
+    )
+
+
+def _interval(differences: Sequence[float]) -> tuple[float | None, float | None]:
+    if len(differences) < 2:
+        return None, None
+    mean, deviation = statistics.fmean(differences), statistics.stdev(differences)
+    stats: Any = import_module("scipy.stats")
+    reach = float(stats.t.ppf((1 + _CONFIDENCE) / 2, len(differences) - 1)) * deviation / math.sqrt(len(differences))
+    return max(-100.0, mean - reach), min(100.0, mean + reach)
+
+
+def _significance(differences: Sequence[float]) -> tuple[float | None, str]:
+    """The p value, and what there is to say of it."""
+    if len(differences) < 2:
+        return None, "a single query says nothing about others"
+    if not any(differences):
+        return 1.0, "both sides have the same score in every query"
+    stats: Any = import_module("scipy.stats")
+    numpy: Any = import_module("numpy")
+    test = stats.permutation_test(
+        (numpy.asarray(differences),),
+        numpy.mean,
+        permutation_type="samples",
+        vectorized=True,
+        n_resamples=_RESAMPLES,
+        batch=1000,
+        random_state=numpy.random.default_rng(_SEED),
+    )
+    return min(1.0, float(test.pvalue)), ""
+
+
+def _corrected(pairs: Sequence[PairComparison]) -> list[PairComparison]:
+    by_metric = zip(
+        *(_holm([pair.metrics[place].p_value for pair in pairs]) for place in range(len(COMPARED))), strict=True
+    )
+    return [
+        pair.model_copy(
+            update={
+                "metrics": tuple(
+                    difference.model_copy(update={"adjusted_p": adjusted})
+                    for difference, adjusted in zip(pair.metrics, row, strict=True)
+                )
+            }
+        )
+        for pair, row in zip(pairs, by_metric, strict=True)
+    ]
+
+
+def _holm(p_values: Sequence[float | None]) -> list[float | None]:
+    """Holm's correction: the smallest p times the number of tests, the next times one less, never descending."""
+    adjusted: list[float | None] = [None] * len(p_values)
+    tested = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
+    highest = 0.0
+    for rank, (p, place) in enumerate(tested):
+        highest = max(highest, min(1.0, p * (len(tested) - rank)))
+        adjusted[place] = highest
+    return adjusted
