@@ -177,7 +177,7 @@ def _rows(path: Path | None, kind: type[_Row]) -> Iterator[_Row]:
     try:
         with path.open("rb") as file:
             for line in file:
-                number += 1  # noqa: SIM113 - it is told where a line is wrong
+                number += 1
                 if line.strip():
                     yield kind.model_validate_json(line)
     except OSError as error:

@@ -11,14 +11,12 @@ from pathlib import Path
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from ralph.errors import UsageError
+from ralph_grounding.similarity.calibration import DECISION, calibrated
 from ralph_grounding.similarity.embeddings import Calibrations
 
-__all__ = ["DECISION", "UNFITTED", "UNFITTED_HYBRID", "DecisionPoints", "calibrations", "read_decision_points"]
+__all__ = ["UNFITTED", "UNFITTED_HYBRID", "DecisionPoints", "calibrations", "read_decision_points"]
 
 _REMEDY = "Write it with `python -m ralph_grounding.similarity.fit`."
-
-DECISION = 0.75
-"""The calibrated similarity of the decision point, whatever the model."""
 
 
 class DecisionPoints(BaseModel, frozen=True, extra="forbid"):
@@ -72,12 +70,4 @@ def read_decision_points(path: Path) -> Mapping[str, DecisionPoints]:
 
 
 def _bent(point: float) -> Callable[[float], float]:
-    return partial(_calibrated, point)
-
-
-def _calibrated(point: float, raw: float) -> float:
-    """0 at 0, 0.75 at the decision point, 1 at 1, and straight between them."""
-    raw = max(0.0, min(1.0, raw))
-    if raw <= point:
-        return DECISION * raw / point
-    return DECISION + (1 - DECISION) * (raw - point) / (1 - point)
+    return partial(calibrated, decision=point)

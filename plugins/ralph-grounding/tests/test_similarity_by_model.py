@@ -1,0 +1,466 @@
+"""Similarity by vectors: what is made of them, wherever they come from."""
+
+import math
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from zlib import crc32
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from ralph_grounding.similarity.lexical import LexicalProvider
+
+from ralph.errors import UsageError
+from ralph_grounding.errors import ProviderError
+from ralph_grounding.settings import ProviderSettings
+from ralph_grounding.similarity.base import NO_SIMILARITY, Nearest, Similarity, SimilarityProvider, Support
+from ralph_grounding.similarity.choose import provider_for
+from ralph_grounding.similarity.embeddings import Calibrations, EmbeddingProvider
+from ralph_grounding.similarity.fallback import Fallback
+from ralph_grounding.similarity.hybrid import HybridProvider
+from ralph_grounding.similarity.local import LocalProvider
+from ralph_grounding.similarity.model_calibration import UNFITTED, DecisionPoints, calibrations
+from ralph_grounding.similarity.vectors import Vector, VectorCache, cosine, unit_vectors
+
+GUESS = calibrations(UNFITTED)
+
+
+class Triples(EmbeddingProvider):
+    """Counts the letter triples of a text, so that texts that share words are alike.
+
+    Attributes:
+        calls: the texts of each call.
+    """
+
+    def __init__(self, calibrated: Calibrations = GUESS, *, batch: int = 64, kept: int = 4096) -> None:
+        super().__init__("local:triples", calibrated, batch=batch, kept=kept)
+        self.calls: list[list[str]] = []
+
+    async def embed(self, texts: Sequence[str]) -> Sequence[Vector]:
+        self.calls.append(list(texts))
+        return [self.vector(text) for text in texts]
+
+    def vector(self, text: str) -> Vector:
+        counts = [0.0] * 256
+        for word in text.lower().split():
+            padded = f" {word.strip('.,;:!?')} "
+            for place in range(len(padded) - 2):
+                counts[crc32(padded[place : place + 3].encode("utf-8", "replace")) % 256] += 1.0
+        return counts
+
+
+class Given(Triples):
+    """Gives what it is told to, whatever it is asked."""
+
+    def __init__(self, vectors: Sequence[Vector]) -> None:
+        super().__init__()
+        self.vectors = vectors
+
+    async def embed(self, texts: Sequence[str]) -> Sequence[Vector]:
+        return self.vectors
+
+
+# Cosines
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "alike"),
+    [
+        ([1, 0], [1, 0], 1.0),
+        ([1, 0], [0, 1], 0.0),
+        ([1, 0], [-1, 0], 0.0),
+        ([0, 0], [1, 0], 0.0),
+        ([0, 0], [0, 0], 0.0),
+        ([], [], 0.0),
+        ([3, 4], [6, 8], 1.0),
+        ([1e200, 0], [1e200, 1e200], math.sqrt(0.5)),
+        ([1e-200, 0], [1e-200, 1e-200], math.sqrt(0.5)),
+    ],
+)
+def test_a_cosine_is_clamped_and_that_of_a_zero_vector_is_none(  # covers: S3-19, K3-3
+    left: Vector, right: Vector, alike: float
+) -> None:
+    assert cosine(left, right) == pytest.approx(alike, abs=1e-6)
+
+
+def test_vectors_of_two_lengths_are_an_error_that_names_both() -> None:  # covers: K3-3
+    with pytest.raises(ProviderError, match="Vectors of 2 and of 3 numbers"):
+        cosine([1, 2], [1, 2, 3])
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf])
+def test_a_number_that_is_none_is_an_error(number: float) -> None:
+    with pytest.raises(ProviderError, match="not finite"):
+        cosine([number, 1], [1, 1])
+
+
+_numbers = st.floats(-1e150, 1e150)
+
+
+@given(st.lists(st.tuples(_numbers, _numbers), max_size=20))
+def test_every_cosine_is_from_0_to_1_and_the_same_both_ways(pairs: list[tuple[float, float]]) -> None:
+    left, right = [one for one, _ in pairs], [other for _, other in pairs]
+    assert 0 <= cosine(left, right) <= 1
+    assert cosine(left, right) == pytest.approx(cosine(right, left), abs=1e-6)
+
+
+# Calibrations
+
+_points = st.floats(0.001, 0.999)
+
+
+@given(_points, st.lists(st.floats(0, 1), min_size=2, max_size=2))
+def test_a_higher_similarity_never_gets_a_lower_value(point: float, raws: list[float]) -> None:  # covers: S3-23
+    calibrated = calibrations(DecisionPoints(claims=point, agreement=point)).claims
+    low, high = sorted(raws)
+    assert 0 <= calibrated(low) <= calibrated(high) <= 1
+
+
+@given(_points)
+def test_three_quarters_is_the_decision_point_of_every_model(point: float) -> None:
+    calibrated = calibrations(DecisionPoints(claims=point, agreement=0.5)).claims
+    assert [calibrated(raw) for raw in (0.0, point, 1.0)] == pytest.approx([0.0, 0.75, 1.0])
+    assert calibrated(-1) == 0.0
+    assert calibrated(2) == 1.0
+
+
+# Providers of vectors
+
+RESPONSE = "The museum opens at nine. Tickets cost twelve euros. Dogs have to wait outside."
+
+
+async def test_a_claim_is_found_where_the_response_makes_it() -> None:  # covers: S3-33, S3-34
+    claims = ["Tickets cost twelve euros", "Dogs wait outside", "The cafe serves lunch"]
+    tickets, dogs, lunch = await Triples().supports(claims, RESPONSE)
+    assert RESPONSE[tickets.start : tickets.end] == "Tickets cost twelve euros."
+    assert RESPONSE[dogs.start : dogs.end] == "Dogs have to wait outside."
+    assert tickets.similarity.raw == pytest.approx(1)
+    assert lunch.similarity.value < 0.75 < dogs.similarity.value
+
+
+async def test_a_claim_may_be_made_by_two_sentences_together() -> None:
+    (support,) = await Triples().supports(["The museum opens at nine and tickets cost twelve euros"], RESPONSE)
+    assert RESPONSE[support.start : support.end] == "The museum opens at nine. Tickets cost twelve euros."
+
+
+async def test_the_sentence_that_a_model_picks_is_held_against_the_claim() -> None:
+    (support,) = await Triples().supports(["Tickets cost 12 euros"], "Tickets cost 15 euros.")
+    assert [(one.kind, one.said) for one in support.conflicts] == [("number", "15")]
+
+
+async def test_responses_and_references_are_compared_as_wholes() -> None:  # covers: S3-17, S3-18
+    provider = Triples()
+    same = await provider.agreement(RESPONSE, RESPONSE, "When does it open?")
+    other = await provider.agreement("Bring an umbrella.", RESPONSE)
+    assert same.raw == pytest.approx(1)
+    assert other.value < 0.75 < same.value
+    assert not same.fallback
+
+
+async def test_a_segment_gets_the_passage_that_is_most_like_it() -> None:
+    passages = ["All dogs wait outside of the house.", "Tickets cost twelve euros, for children six."]
+    first, second, none = await Triples().nearest(["Tickets cost twelve euros.", "Dogs wait outside.", " "], passages)
+    assert (first.passage, second.passage, none) == (1, 0, Nearest(-1, NO_SIMILARITY))
+
+
+async def test_each_question_has_a_calibration_of_its_own() -> None:
+    points = DecisionPoints(claims=0.2, agreement=0.5, passages=0.8)
+    provider = Triples(calibrations(points))
+    (support,) = await provider.supports(["Dogs wait"], "Dogs wait.")
+    (nearest,) = await provider.nearest(["Dogs eat"], ["Dogs wait"])
+    agreement = await provider.agreement("Dogs eat", "Dogs wait")
+    assert support.similarity.value == pytest.approx(1)
+    assert nearest.similarity.raw == agreement.raw
+    assert nearest.similarity.value < agreement.value
+
+
+async def test_no_text_is_embedded_twice() -> None:
+    provider = Triples()
+    await provider.supports(["Dogs wait.", "Dogs wait."], "Dogs wait.")
+    await provider.agreement("Dogs wait.", "Cats wait.")
+    assert provider.calls == [["Dogs wait."], ["Cats wait."]]
+
+
+async def test_the_vectors_that_were_not_used_for_longest_are_forgotten() -> None:
+    provider = Triples(kept=2)
+    for one, other in (("a b", "c d"), ("a b", "e f"), ("c d", "a b")):
+        await provider.agreement(one, other)
+    assert provider.calls == [["a b", "c d"], ["e f"], ["c d"]]
+
+
+async def test_a_call_that_has_more_texts_than_are_kept_is_answered() -> None:
+    provider = Triples(kept=1, batch=2)
+    claims = [f"Claim number {number} is here." for number in range(7)]
+    supports = await provider.supports(claims, " ".join(claims))
+    assert all(support.similarity.raw > 0.99 for support in supports)
+    assert max(len(call) for call in provider.calls) == 2
+
+
+def test_kept_vectors_are_bounded() -> None:
+    cache = VectorCache(3)
+    for number in range(10):
+        cache.put(str(number), unit_vectors([[1.0, number]])[0])
+    assert len(cache) == 3
+    assert cache.get("0") is None
+    assert cache.get("9") is not None
+
+
+async def test_a_long_text_is_embedded_in_pieces() -> None:
+    provider = Triples()
+    long = "The museum opens at nine. " * 400
+    agreement = await provider.agreement(long, long)
+    assert agreement.raw == pytest.approx(1)
+    assert max(len(text) for call in provider.calls for text in call) <= 1500
+
+
+@pytest.mark.parametrize("blank", ["", " \n\t"])
+async def test_blank_texts_are_like_nothing(blank: str) -> None:  # covers: S3-160
+    provider = Triples()
+    assert await provider.supports(["Dogs wait.", blank], blank) == [Support(NO_SIMILARITY, 0, 0)] * 2
+    assert (await provider.supports([blank], "Dogs wait."))[0] == Support(NO_SIMILARITY, 0, 0)
+    assert await provider.agreement(blank, "Dogs wait.") == NO_SIMILARITY
+    assert await provider.agreement("Dogs wait.", blank) == NO_SIMILARITY
+    assert await provider.nearest([blank], ["Dogs wait."]) == [Nearest(-1, NO_SIMILARITY)]
+    assert await provider.nearest(["Dogs wait."], [blank]) == [Nearest(-1, NO_SIMILARITY)]
+    assert await provider.nearest(["Dogs wait."], []) == [Nearest(-1, NO_SIMILARITY)]
+    assert await provider.supports([], "Dogs wait.") == []
+
+
+HOSTILE = {
+    "one long word": "a" * 300_000,
+    "no sentence": "word " * 60_000,
+    "many sentences": "A. " * 100_000,
+    "lone surrogates": "\ud800 is \udfff" * 1000,
+    "zeros": "\0 \0" * 1000,
+    "both ways": "\u202eabc\u202c. " * 1000,
+    "Japanese": "犬は外で待ちます。" * 3000,
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
+async def test_hostile_texts_are_measured_like_all_others(text: str) -> None:
+    provider = Triples()
+    (support,) = await provider.supports(["Dogs wait outside"], text)
+    assert 0 <= support.start <= support.end <= len(text)
+    assert sum(len(call) for call in provider.calls) < 5_000
+    await provider.agreement(text, text)
+    await provider.nearest([text], [text])
+
+
+@given(st.text(max_size=400), st.text(max_size=40))
+@settings(max_examples=50)
+async def test_whatever_the_texts_a_support_is_a_stretch_of_the_response(response: str, claim: str) -> None:
+    (support,) = await Triples().supports([claim], response)
+    similarity = support.similarity
+    assert 0 <= support.start <= support.end <= len(response)
+    assert 0 <= similarity.raw <= 1
+    assert 0 <= similarity.value <= 1
+    assert response[support.start : support.end].strip() == response[support.start : support.end]
+
+
+@pytest.mark.parametrize(
+    ("vectors", "problem"),
+    [
+        ([[1.0, 0.0]], "gave 1 vectors for 2 texts"),
+        ([[1.0, 0.0], [1.0]], "of 2 and of 1 numbers"),
+        ([[1.0, 0.0], [math.nan, 0.0]], "not finite"),
+    ],
+)
+async def test_vectors_that_cannot_be_used_are_an_error(vectors: Sequence[Vector], problem: str) -> None:
+    with pytest.raises(ProviderError, match=problem):
+        await Given(vectors).agreement("one", "other")
+
+
+# Words and a model together
+
+
+async def test_a_hybrid_is_between_words_and_model() -> None:
+    words, model = LexicalProvider(), Triples()
+    hybrid = HybridProvider(words, model, calibrations(DecisionPoints(claims=0.75, agreement=0.75)))
+    async with hybrid:
+        for claim in ("Tickets cost twelve euros.", "Dogs have to sit outside.", "The cafe serves lunch."):
+            (both,), (one,), (other,) = [await asked.supports([claim], RESPONSE) for asked in (hybrid, words, model)]
+            assert both.similarity.raw == pytest.approx((one.similarity.value + other.similarity.value) / 2)
+            assert (both.start, both.end) in {(one.start, one.end), (other.start, other.end)}
+        agreement = await hybrid.agreement("Tickets cost twelve euros.", "Tickets cost twelve euros.")
+    assert agreement.value > 0.9
+    assert hybrid.name == "hybrid:triples"
+
+
+async def test_a_hybrid_takes_the_better_of_two_passages() -> None:
+    hybrid = HybridProvider(LexicalProvider(), Triples(), GUESS)
+    passages = ["Nothing of that kind.", "Tickets cost twelve euros, for children six.", "Dogs wait outside."]
+    nearest = await hybrid.nearest(["Tickets cost twelve euros.", "Dogs wait outside.", " "], passages)
+    assert [one.passage for one in nearest] == [1, 2, -1]
+
+
+async def test_a_claim_that_nothing_is_like_has_no_stretch_in_a_hybrid() -> None:
+    hybrid = HybridProvider(LexicalProvider(), Triples(), GUESS)
+    assert await hybrid.supports([" "], RESPONSE) == [Support(NO_SIMILARITY, 0, 0)]
+
+
+# Falling back
+
+
+class Failing(SimilarityProvider):
+    """Fails as often as it is told, and then finds everything alike."""
+
+    name = "endpoint:failing"
+
+    def __init__(self, *errors: ProviderError) -> None:
+        self.errors = list(errors)
+        self.calls = 0
+
+    async def supports(self, claims: Sequence[str], response: str) -> list[Support]:
+        self._fail()
+        return [Support(Similarity(1, 1), 0, len(response)) for _ in claims]
+
+    async def agreement(self, reference: str, response: str, question: str = "") -> Similarity:
+        self._fail()
+        return Similarity(1, 1)
+
+    async def nearest(self, segments: Sequence[str], passages: Sequence[str]) -> list[Nearest]:
+        self._fail()
+        return [Nearest(0, Similarity(1, 1)) for _ in segments]
+
+    def _fail(self) -> None:
+        self.calls += 1
+        if self.errors:
+            raise self.errors.pop(0)
+
+
+class Waits:
+    def __init__(self) -> None:
+        self.seconds: list[float] = []
+
+    async def __call__(self, seconds: float) -> None:
+        self.seconds.append(seconds)
+
+
+def down() -> ProviderError:
+    return ProviderError("The endpoint is down.", kind="server", again=True)
+
+
+def falling_back(first: SimilarityProvider, waits: Waits, clock: Callable[[], float] = lambda: 0.0) -> Fallback:
+    return Fallback(first, LexicalProvider(), sleep=waits, clock=clock)
+
+
+async def test_a_failure_that_passes_is_waited_for() -> None:  # covers: S3-162
+    failing, waits = Failing(down(), down()), Waits()
+    assert await falling_back(failing, waits).agreement("Yes.", "No.") == Similarity(1, 1)
+    assert (failing.calls, len(waits.seconds)) == (3, 2)
+
+
+async def test_after_the_last_try_words_are_compared_and_the_result_says_so() -> None:  # covers: S3-163, K3-17
+    failing, waits = Failing(*(down() for _ in range(12))), Waits()
+    async with falling_back(failing, waits) as provider:
+        agreement = await provider.agreement("Dogs wait outside.", "Dogs wait outside.")
+        (support,) = await provider.supports(["Dogs wait outside."], "Dogs wait outside.")
+        (nearest,) = await provider.nearest(["Dogs wait outside."], ["Dogs wait outside."])
+    assert failing.calls == 12
+    assert [agreement.fallback, support.similarity.fallback, nearest.similarity.fallback] == [True] * 3
+    assert (agreement.value > 0.75, support.similarity.value > 0.75, nearest.passage) == (True, True, 0)
+    assert provider.trouble == "The endpoint is down."
+    assert provider.name == "endpoint:failing"
+
+
+async def test_after_three_failures_nobody_waits_until_the_cool_down_is_over() -> None:
+    now = [0.0]
+    failing, waits = Failing(*(down() for _ in range(13))), Waits()
+    provider = falling_back(failing, waits, lambda: now[0])
+    for _ in range(10):
+        assert (await provider.agreement("Yes.", "Yes.")).fallback
+    assert (failing.calls, len(waits.seconds)) == (12, 9)
+
+    now[0] = 61.0  # one try decides, and fails
+    for _ in range(3):
+        assert (await provider.agreement("Yes.", "Yes.")).fallback
+    assert (failing.calls, len(waits.seconds)) == (13, 9)
+
+    now[0] = 122.0  # and now passes
+    for _ in range(3):
+        assert not (await provider.agreement("Yes.", "Yes.")).fallback
+    assert failing.calls == 16
+
+
+async def test_a_text_that_the_model_does_not_take_is_compared_by_words_at_once() -> None:
+    waits = Waits()
+    failing = Failing(*(ProviderError("Too long.", kind="too_long") for _ in range(5)))
+    provider = falling_back(failing, waits)
+    fallbacks = [(await provider.agreement("Yes.", "Yes.")).fallback for _ in range(6)]
+    assert (fallbacks, failing.calls, waits.seconds) == ([True] * 5 + [False], 6, [])
+
+
+@pytest.mark.parametrize("kind", ["key", "model"])
+async def test_what_a_person_has_to_mend_is_raised(kind: str) -> None:
+    failing = Failing(ProviderError("Mend me.", kind=kind))  # pyright: ignore[reportArgumentType]
+    with pytest.raises(ProviderError, match="Mend me"):
+        await falling_back(failing, Waits()).agreement("Yes.", "Yes.")
+
+
+# Choosing
+
+
+def chosen(**given: object) -> SimilarityProvider:
+    return provider_for(ProviderSettings.model_validate(given))
+
+
+def test_the_settings_name_the_provider(tmp_path: Path) -> None:  # covers: S3-146, S3-147
+    model = {"embedding_model": "m", "url": "http://127.0.0.1:1/v1"}
+    assert isinstance(chosen(), LexicalProvider)
+    assert chosen(similarity="local", **model).name == "local:m"
+    assert chosen(similarity="endpoint", **model).name == "endpoint:m"
+    assert chosen(similarity="hybrid", embedding="endpoint", **model).name == "hybrid:m"
+    assert chosen(similarity="hybrid", **model).name == "hybrid:m"
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({"similarity": "local"}, r"providers\.embedding_model is empty"),
+        ({"similarity": "hybrid"}, r"providers\.embedding_model is empty"),
+        ({"similarity": "endpoint", "url": "http://127.0.0.1/v1"}, r"providers\.embedding_model is empty"),
+        ({"similarity": "endpoint", "embedding_model": "m"}, r"providers\.url is empty"),
+        ({"similarity": "endpoint", "embedding_model": "m", "url": "no"}, r"providers\.url is no URL"),
+    ],
+)
+def test_a_setting_that_is_missing_is_named(given: dict[str, object], problem: str) -> None:
+    with pytest.raises(UsageError, match=problem):
+        chosen(**given)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (None, "cannot be read"),
+        ("{", "is no calibration"),
+        ('{"local:m": {"claims": 2, "agreement": 0.5}}', "local:m.claims"),
+        ('{"local:other": {"claims": 0.5, "agreement": 0.5}}', "is for local:other, and not for local:m"),
+    ],
+)
+def test_a_calibration_that_does_not_fit_is_refused(tmp_path: Path, text: str | None, problem: str) -> None:
+    file = tmp_path / "calibration.json"
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises(UsageError, match=problem):
+        chosen(similarity="local", embedding_model="m", calibration=str(file))
+
+
+@pytest.mark.skipif(find_spec("fastembed") is not None, reason="fastembed is installed")
+@pytest.mark.skipif(find_spec("sentence_transformers") is not None, reason="sentence-transformers is installed")
+async def test_without_a_package_the_command_that_installs_one_is_told() -> None:
+    with pytest.raises(ProviderError) as raised:
+        async with chosen(similarity="local", embedding_model="m"):
+            pass
+    assert 'pip install "ralph-grounding[local]"' in str(raised.value)
+    assert raised.value.kind == "model"
+
+
+@pytest.mark.skipif(find_spec("fastembed") is None, reason="fastembed is not installed")
+async def test_a_model_that_is_not_here_is_not_downloaded_unasked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FASTEMBED_CACHE_PATH", str(tmp_path))
+    with pytest.raises(ProviderError, match=r"not on this machine.*providers\.download"):
+        await LocalProvider("BAAI/bge-small-en-v1.5", GUESS).__aenter__()
