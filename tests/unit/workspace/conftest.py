@@ -55,3 +55,13 @@ def repo(empty: Repo) -> Repo:
     empty.write("src/b.txt", "b\n")
     empty.commit("first")
     return empty
+
+
+@pytest.fixture
+def submodule(repo: Repo, tmp_path: Path) -> Path:
+    """The folder of a submodule, which is a clone of the repository itself."""
+    other = tmp_path / "other"
+    subprocess.run(["git", "clone", "--quiet", str(repo.path), str(other)], check=True)
+    repo.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(other), "sub")
+    repo.commit("submodule")
+    return repo.path / "sub"
