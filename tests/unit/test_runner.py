@@ -1,22 +1,19 @@
 """The loop over a scripted executor: what ends a run, what does not, and what is kept."""
 
 import subprocess
-from datetime import timedelta
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
 
 from ralph.breaker import BreakerSettings, CircuitBreaker
-from ralph.decision import Complete, Continue, Halt, Pause
-from ralph.errors import UnmeasurableLimitError, UsageError, VerifierError
+from ralph.decision import Complete, Continue, Halt
+from ralph.errors import UsageError, VerifierError
 from ralph.events import Event
 from ralph.executors.base import Executor, Turn
 from ralph.hooks import Hooks
-from ralph.limits import Limits, Price
-from ralph.output import Completed, Failed, Interrupted, Output, TimedOut, ToolCall, Usage
+from ralph.limits import Limits
+from ralph.output import Completed, Failed, Output, TimedOut, ToolCall
 from ralph.prompt import Prompt
 from ralph.record import IterationRecord
 from ralph.runner import Runner
@@ -205,22 +202,6 @@ async def test_breaker_survives_a_restart_and_cools_down(repository: Path, tmp_p
     assert numbers == [1, 2, 3, 4, 5]
 
 
-# covers: D-7
-async def test_rate_limit_is_a_pause_that_counts_against_nothing(workspace: Workspace) -> None:
-    clock, seen = FakeClock(), Seen()
-    limited = Failed(failure="rate_limited", message="slow down", retry_after=2.0)
-    executor = ScriptedExecutor([limited, limited, limited, limited, writes("a", "1", DONE)])
-    started = clock.now()
-    async with Runner(
-        executor=executor, workspace=workspace, limits=Limits(max_iterations=1), clock=clock, hooks=[seen]
-    ) as runner:
-        record = await runner.run("write a")
-    assert record.stop_reason == "completed"
-    assert len(seen.of("paused")) == 4
-    assert clock.now() - started == timedelta(seconds=8)
-    assert seen.of("iteration_finished")[-1].breaker.state == "closed"
-
-
 async def test_a_login_that_fails_ends_the_run_at_once(workspace: Workspace) -> None:
     executor = ScriptedExecutor([Failed(failure="auth", status=401, message="bad key")])
     async with Runner(executor=executor, workspace=workspace) as runner:
@@ -270,98 +251,6 @@ async def test_timed_out_turn_is_told_to_the_agent(workspace: Workspace) -> None
         record = await runner.run("write a")
     assert record.stop_reason == "completed"
     assert "idle time-out" in executor.prompts[1].text
-
-
-async def test_iteration_limit(workspace: Workspace) -> None:
-    executor = ScriptedExecutor([writes("a", str(number), WORKING) for number in range(9)])
-    async with Runner(executor=executor, workspace=workspace, limits=Limits(max_iterations=2)) as runner:
-        record = await runner.run("write a")
-    assert (record.stop_reason, record.iterations) == ("limit_reached", 2)
-
-
-class Endless(Executor):
-    """Uses tokens for ever."""
-
-    name = "endless"
-    measures = frozenset({"tokens"})
-
-    def __init__(self) -> None:
-        self.ended = False
-
-    async def execute(self, prompt: Prompt, turn: Turn) -> Output:
-        try:
-            turn.transcript.message("I begin.")
-            while True:
-                turn.transcript.used(Usage(input_tokens=100, output_tokens=10, model_calls=1))
-                await anyio.sleep(0.001)
-        finally:
-            self.ended = True
-
-
-@pytest.mark.parametrize(
-    ("limits", "named"),
-    [
-        (Limits(max_tokens=1000), "max_tokens"),
-        (Limits(max_duration=0.05), "max_duration"),
-        (Limits(max_cost=0.001), "max_cost"),
-    ],
-)
-async def test_limits_act_within_a_turn(limits: Limits, named: str) -> None:
-    executor = Endless()
-    runner = Runner(executor=executor, limits=limits, model="m", prices={"m": Price(input=1, output=2)})
-    with anyio.fail_after(5):
-        async with runner:
-            record = await runner.run("go")
-    assert record.stop_reason == "limit_reached"
-    assert named in record.detail
-    assert executor.ended
-
-
-@pytest.mark.parametrize("limits", [Limits(max_tokens=5), Limits(max_cost=1.0), Limits(max_requests=3)])
-def test_a_limit_that_nothing_measures_is_refused(limits: Limits) -> None:
-    class Mute(Executor):
-        name = "mute"
-
-    with pytest.raises(UnmeasurableLimitError, match="not measured"):
-        Runner(executor=Mute(), limits=limits)
-
-
-async def test_calls_an_hour_pause_the_run(workspace: Workspace) -> None:
-    clock = FakeClock()
-    executor = ScriptedExecutor([writes("a", "1", WORKING), writes("a", "2", WORKING), writes("a", "3", DONE)])
-    async with Runner(executor=executor, workspace=workspace, limits=Limits(calls_per_hour=2), clock=clock) as runner:
-        record = await runner.run("write a")
-    assert record.stop_reason == "completed"
-    assert len(clock.waits) == 1
-
-
-async def test_cancelled_turn_keeps_what_there_was(workspace: Workspace) -> None:
-    class Canceller(Hooks):
-        async def on_message_received(self, event: Event) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
-            runner.cancel("SIGINT")
-
-    executor, store = Endless(), MemoryStore()
-    runner = Runner(executor=executor, workspace=workspace, store=store, hooks=[Canceller()])
-    async with runner:
-        record = await runner.run("go")
-        kept = [iteration async for iteration in store.iterations(record.id)]
-    assert record.stop_reason == "cancelled"
-    assert executor.ended
-    assert kept[0].text == "I begin."
-    assert isinstance(kept[0].outcome, Interrupted)
-
-
-async def test_cancelled_from_outside_stores_the_iteration(workspace: Workspace) -> None:
-    executor, store = Endless(), MemoryStore()
-    async with Runner(executor=executor, workspace=workspace, store=store) as runner:
-        with anyio.move_on_after(0.3) as scope:
-            await runner.run("go")
-    assert scope.cancelled_caught
-    async with store:
-        run = (await store.runs())[0]
-        kept = [iteration async for iteration in store.iterations(run.id)]
-    assert [iteration.text for iteration in kept] == ["I begin."]
-    assert (run.state, run.stop_reason) == ("finished", "cancelled")
 
 
 async def test_registered_status_fields_reach_prompt_record_event_and_strategy(workspace: Workspace) -> None:
@@ -498,51 +387,6 @@ async def test_stuck_is_a_pivot_first_and_a_halt_then(workspace: Workspace) -> N
     assert [bool(decision.pivot) for decision in decisions if isinstance(decision, Continue)][-1]
     assert isinstance(decisions[-1], Halt)
     assert len(decisions) < 6
-
-
-async def test_pause_decisions_name_their_moment(workspace: Workspace) -> None:
-    clock, seen = FakeClock(), Seen()
-    executor = ScriptedExecutor([Failed(failure="rate_limited")] * 3 + [writes("a", "1", DONE)])
-    async with Runner(executor=executor, workspace=workspace, clock=clock, hooks=[seen]) as runner:
-        await runner.run("write a")
-    waits = [event.decision.until for event in seen.of("iteration_finished") if isinstance(event.decision, Pause)]
-    assert [(after - before).total_seconds() for before, after in pairwise(waits)] == [120, 240]
-
-
-async def test_a_cancellation_ends_the_starting_of_an_executor() -> None:
-    class Downloading(ScriptedExecutor):
-        async def start(self) -> None:
-            runner.cancel("SIGINT")
-            await anyio.sleep_forever()
-
-    runner = Runner(executor=Downloading(["never"]))
-    with anyio.fail_after(5):
-        async with runner:
-            record = await runner.run("task")
-    assert (record.stop_reason, record.detail, record.iterations) == ("cancelled", "SIGINT", 0)
-
-
-async def test_a_turn_that_a_rate_limit_cut_short_is_told_to_the_next(workspace: Workspace) -> None:
-    limited = Output(
-        outcome=Failed(failure="rate_limited", retry_after=1), tool_calls=(ToolCall(id="1", name="bash", success=True),)
-    )
-    executor = ScriptedExecutor([limited, writes("a", "1", DONE)])
-    async with Runner(executor=executor, workspace=workspace, clock=FakeClock()) as runner:
-        record = await runner.run("write a")
-    assert record.stop_reason == "completed"
-    assert "half-changed" in executor.prompts[1].text
-
-
-async def test_a_limit_on_the_duration_is_one_of_wall_time(workspace: Workspace) -> None:
-    clock, seen = FakeClock(), Seen()
-    executor = ScriptedExecutor([Failed(failure="rate_limited", retry_after=600)] * 9)
-    runner = Runner(executor=executor, workspace=workspace, limits=Limits(max_duration=1000), clock=clock, hooks=[seen])
-    async with runner:
-        started = clock.now()
-        record = await runner.run("write a")
-    assert (record.stop_reason, len(seen.of("paused"))) == ("limit_reached", 2)
-    assert clock.now() - started <= timedelta(seconds=1000)
-    assert "max_duration" in record.detail
 
 
 async def test_a_program_that_is_named_wrongly_means_that_the_executor_cannot_work(workspace: Workspace) -> None:
