@@ -18,7 +18,8 @@ async def as_done(
     """What comes of the items, in the order in which it is there; together what is there together.
 
     An item is only taken when there is room for it, so at most `limit` are under way; while nobody takes what came of
-    them, no more begin. What an item or the work raises ends it all. However it ends, nothing is left running.
+    them, no more begin. Where the items break off with an error, those under way are finished before it is raised; an
+    error of the work is raised at once. However it ends, nothing is left running.
 
     No task group may be open where a generator yields, since that may be left from another task: so these are tasks
     of the event loop's own, all of them ended here.
@@ -26,10 +27,10 @@ async def as_done(
     source = _each(items)
     running: set[asyncio.Task[_R]] = set()
     pull: asyncio.Task[_T] | None = None
-    ended = False
+    end: Exception | None = None
     try:
-        while not ended or running:
-            if not ended and pull is None and len(running) < limit:
+        while end is None or running:
+            if end is None and pull is None and len(running) < limit:
                 pull = asyncio.ensure_future(_coroutine(anext(source)))
             waited: set[asyncio.Task[Any]] = {*running, pull} if pull else {*running}
             done, _ = await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
@@ -39,10 +40,12 @@ async def as_done(
                 pulled, pull = pull, None
                 try:
                     running.add(asyncio.ensure_future(_coroutine(work(pulled.result()))))
-                except StopAsyncIteration:
-                    ended = True
+                except Exception as error:  # noqa: BLE001 - it is raised again when all is done
+                    end = error
             if finished:
                 yield [task.result() for task in finished]
+        if not isinstance(end, StopAsyncIteration):
+            raise end
     finally:
         await _end({*running, pull} if pull else running)
         with anyio.CancelScope(shield=True):
@@ -62,9 +65,14 @@ async def _coroutine(awaitable: Awaitable[_T]) -> _T:
 
 
 async def _each(items: Iterable[_T] | AsyncIterable[_T]) -> AsyncGenerator[_T]:
+    """The items. A generator among what may be given is closed in any case, so that it lets go of what it holds."""
     if isinstance(items, AsyncIterable):
-        async for item in items:
-            yield item
+        try:
+            async for item in items:
+                yield item
+        finally:
+            if isinstance(items, AsyncGenerator):
+                await items.aclose()
     else:
         for item in items:
             yield item

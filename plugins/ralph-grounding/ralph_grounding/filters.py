@@ -67,15 +67,13 @@ class _Reader:
 
     def conditions(self) -> tuple[Condition, ...]:
         self._take(_SPACE)
-        found: list[Condition] = []
-        while self._at < len(self._text.rstrip()) or found:
-            found.append(self._condition())
-            if not self._text[self._at :].strip():
-                break
+        if self._at == len(self._text):
+            return ()
+        found = [self._condition()]
+        while self._text[self._at :].strip():
             if not self._take(_JOINT):
-                raise self._wrong(
-                    self._at, "another condition does not begin", "Join conditions with `and` or a comma."
-                )
+                raise self._wrong(self._at, "no further condition begins", "Join conditions with `and` or a comma.")
+            found.append(self._condition())
         return tuple(found)
 
     def _condition(self) -> Condition:
