@@ -5,6 +5,7 @@ from functools import lru_cache
 from typing import Any
 
 from ralph_grounding.text.function_words import FUNCTION_WORDS
+from ralph_grounding.text.irregular import BASE_FORMS
 
 __all__ = ["ALGORITHMS", "guess_language", "stem"]
 
@@ -53,6 +54,8 @@ def stem(word: str, language: str) -> str:
     algorithm = ALGORITHMS.get(language)
     if algorithm is None:
         return _without_accents(word)
+    if language == "en":
+        word = BASE_FORMS.get(word.removesuffix("'s"), word)
     # A stemmer keeps the word it works on in itself, so that one cannot serve two threads; making one costs little.
     stemmer: Any = snowballstemmer.stemmer(algorithm)  # pyright: ignore[reportUnknownMemberType]
     return _without_accents(stemmer.stemWord(word)) or word

@@ -1,0 +1,92 @@
+"""Completeness: which of the expected claims a response makes."""
+
+from collections.abc import Sequence
+
+from ralph_grounding.materials import ExpectedClaim
+from ralph_grounding.result import ClaimJudgement, ClaimMatch, CompletenessResult, TextPosition
+from ralph_grounding.scoring.tiers import tier_of
+from ralph_grounding.settings import CompletenessSettings, TierSettings
+from ralph_grounding.similarity.base import SimilarityProvider, Support
+
+__all__ = ["NOTHING_TO_CHECK", "CompletenessScorer"]
+
+NOTHING_TO_CHECK = "nothing to check: no claim is required"
+
+_DIGITS = 6
+
+
+class CompletenessScorer:
+    """Looks for each expected claim in a response.
+
+    A claim is found where its calibrated similarity is above the threshold and nothing in the matched text goes against
+    it. Both are rounded to six decimals first, so that exactly the threshold is not found, whatever the last bit of a
+    floating point number says.
+
+    Args:
+        provider: measures similarity; entered by the caller.
+        settings: the defaults where none are given; so are the tiers.
+    """
+
+    def __init__(
+        self,
+        provider: SimilarityProvider,
+        settings: CompletenessSettings | None = None,
+        tiers: TierSettings | None = None,
+    ) -> None:
+        self._provider = provider
+        self._settings = settings or CompletenessSettings()
+        self._tiers = tiers or TierSettings()
+
+    async def score(self, response: str, claims: Sequence[ExpectedClaim]) -> CompletenessResult:
+        """The share of the required claims that are found, 0–100; other claims are judged, but do not count.
+
+        Without required claims the score is 100, and a note says that there was nothing to check. A blank response
+        makes no claim. Where `require_all_required` is set and one is missing, the result does not pass; the score is
+        the same.
+
+        Raises:
+            ProviderError: where the provider fails.
+        """
+        supports = await self._provider.supports([claim.statement for claim in claims], response)
+        matches = tuple(self._judge(claim, at, response) for claim, at in zip(claims, supports, strict=True))
+        required = [
+            (claim, match) for claim, match in zip(claims, matches, strict=True) if claim.importance == "required"
+        ]
+        found = tuple(_match(claim, match) for claim, match in required if match.found)
+        missing = tuple(claim for claim, match in required if not match.found)
+        score = 100 * len(found) / len(required) if required else 100.0
+        return CompletenessResult(
+            score=score,
+            tier=tier_of(score, self._tiers),
+            claims_found=found,
+            claims_missing=missing,
+            total_required=len(required),
+            total_found=len(found),
+            passed=not (missing and self._settings.require_all_required),
+            matches=matches,
+            note="" if required else NOTHING_TO_CHECK,
+            fallback=any(support.similarity.fallback for support in supports),
+        )
+
+    def _judge(self, claim: ExpectedClaim, support: Support, response: str) -> ClaimJudgement:
+        similar = round(support.similarity.value, _DIGITS) > round(self._settings.similarity_threshold, _DIGITS)
+        return ClaimJudgement(
+            claim=claim.statement,
+            importance=claim.importance,
+            similarity=support.similarity.value,
+            raw=support.similarity.raw,
+            found=similar and not support.conflicts,
+            matched_text=response[support.start : support.end],
+            position=TextPosition(start=support.start, end=support.end),
+            conflicts=support.conflicts,
+        )
+
+
+def _match(claim: ExpectedClaim, judgement: ClaimJudgement) -> ClaimMatch:
+    return ClaimMatch(
+        claim=claim,
+        matched_text=judgement.matched_text,
+        similarity=judgement.similarity,
+        raw=judgement.raw,
+        position=judgement.position,
+    )

@@ -1,0 +1,61 @@
+"""What the lexical provider's raw similarity means: the parameters that it measures with, and its decision points.
+
+They are in `lexical.json` beside this module. The plug-in's `tests/fit_lexical.py` fits them on claims that people
+judged, each with the response that it was looked for in.
+"""
+
+from functools import lru_cache
+from importlib import resources
+
+from pydantic import BaseModel, Field
+
+__all__ = ["DECISION", "LexicalParameters", "TokenWeights", "calibrated", "lexical_parameters"]
+
+DECISION = 0.75
+"""The calibrated similarity of every decision point."""
+
+
+class TokenWeights(BaseModel, frozen=True, extra="forbid"):
+    """What a token of a claim counts: e to the power of the sum of those that apply to it.
+
+    Attributes:
+        function: of a word that only holds the sentence together.
+        number: of a number.
+        last: of the last word with a meaning of its own, mostly what is new in a claim.
+        length: for every five characters, up to ten: long words are rare.
+        common: of an everyday word that has others beside it for the same.
+        shared: of a word that all the claims have that are asked for together; in proportion of one that some have.
+    """
+
+    function: float
+    number: float
+    last: float
+    length: float
+    common: float
+    shared: float
+
+
+class LexicalParameters(BaseModel, frozen=True, extra="forbid"):
+    """All that was fitted.
+
+    Attributes:
+        decision: the raw similarity at which a claim is as likely made as not.
+    """
+
+    weights: TokenWeights
+    decision: float = Field(gt=0, lt=1)
+
+
+def calibrated(raw: float, decision: float) -> float:
+    """A raw similarity on the common scale: 0 at 0, 0.75 at the decision point, 1 at 1, and straight in between."""
+    raw = max(0.0, min(1.0, raw))
+    if raw <= decision:
+        return DECISION * raw / decision
+    return DECISION + (1 - DECISION) * (raw - decision) / (1 - decision)
+
+
+@lru_cache(maxsize=1)
+def lexical_parameters() -> LexicalParameters:
+    """Those that are shipped."""
+    written = resources.files("ralph_grounding.similarity").joinpath("lexical.json").read_bytes()
+    return LexicalParameters.model_validate_json(written)

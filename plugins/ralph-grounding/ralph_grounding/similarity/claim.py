@@ -1,0 +1,70 @@
+"""Claims as they are looked for: the words of each, and what every word counts."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from math import exp
+from typing import NamedTuple
+
+from ralph_grounding.similarity.calibration import lexical_parameters
+from ralph_grounding.similarity.thesaurus import synonyms
+from ralph_grounding.text.function_words import FUNCTION_WORDS
+from ralph_grounding.text.tokens import Token, tokens
+
+__all__ = ["Claim", "ClaimToken", "prepared"]
+
+_LONG = 10
+_LOOKED_AT = 10_000
+"""Characters of a claim."""
+
+
+class ClaimToken(NamedTuple):
+    """A token of a claim.
+
+    Attributes:
+        content: whether it has a meaning of its own, unlike a function word.
+        weight: what it counts, above 0.
+    """
+
+    token: Token
+    content: bool
+    weight: float
+
+
+class Claim(NamedTuple):
+    """A claim, and the language whose rules its words were taken apart by."""
+
+    text: str
+    tokens: tuple[ClaimToken, ...]
+    language: str
+
+
+def prepared(claims: Sequence[str], language: str) -> list[Claim]:
+    """The claims that are asked for together, in their order.
+
+    What many of them have in common, such as the name of the thing that they all are about, tells least about each, so
+    that it counts less in each. A claim on its own has nothing in common with another.
+    """
+    found = [tokens(claim[:_LOOKED_AT], language) for claim in claims]
+    sharing = Counter(stem for words in found for stem in {word.stem for word in words})
+    others = max(1, len(claims) - 1)
+    shares = {stem: (count - 1) / others for stem, count in sharing.items()}
+    return [
+        Claim(claim, _weighed(words, shares, language), language) for claim, words in zip(claims, found, strict=True)
+    ]
+
+
+def _weighed(words: Sequence[Token], shares: Mapping[str, float], language: str) -> tuple[ClaimToken, ...]:
+    weights = lexical_parameters().weights
+    function_words = FUNCTION_WORDS.get(language, frozenset[str]())
+    content = [word.number or word.word not in function_words for word in words]
+    last = max((place for place, has_meaning in enumerate(content) if has_meaning), default=-1)
+    weighed: list[ClaimToken] = []
+    for place, (word, has_meaning) in enumerate(zip(words, content, strict=True)):
+        power = weights.length * min(len(word.word), _LONG) / 5 + weights.shared * shares[word.stem]
+        power += weights.number * word.number + weights.last * (place == last)
+        if not has_meaning:
+            power += weights.function
+        elif synonyms(word.stem, language):
+            power += weights.common
+        weighed.append(ClaimToken(word, has_meaning, exp(power)))
+    return tuple(weighed)

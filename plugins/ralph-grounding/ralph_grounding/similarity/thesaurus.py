@@ -1,0 +1,30 @@
+"""Which words say nearly the same, and which say the contrary."""
+
+from functools import lru_cache
+from importlib import resources
+
+from ralph_grounding.text.stems import stem
+
+__all__ = ["synonyms"]
+
+_NONE: frozenset[str] = frozenset()
+
+
+def synonyms(root: str, language: str) -> frozenset[str]:
+    """The stems of words that may stand for this one, itself among them; none for a word that is not listed.
+
+    English has a list; a claim in another language is held against its own words alone.
+    """
+    return _groups().get(root, _NONE) if language == "en" else _NONE
+
+
+@lru_cache(maxsize=1)
+def _groups() -> dict[str, frozenset[str]]:
+    written = resources.files("ralph_grounding.similarity").joinpath("english_words.txt").read_text("utf-8")
+    related: dict[str, set[str]] = {}
+    for line in written.splitlines():
+        if line and not line.startswith("#"):
+            group = {stem(word, "en") for word in line.split()}
+            for root in group:
+                related.setdefault(root, set()).update(group)
+    return {root: frozenset(group) for root, group in related.items()}

@@ -1,0 +1,127 @@
+"""Texts of any length, searched for the windows that may say what a claim says."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from heapq import nlargest
+from itertools import pairwise
+from typing import NamedTuple
+
+from ralph_grounding.similarity.claim import Claim
+from ralph_grounding.similarity.thesaurus import synonyms
+from ralph_grounding.similarity.window import Window
+from ralph_grounding.text.sentences import sentences
+from ralph_grounding.text.span import Span
+from ralph_grounding.text.tokens import Token, tokens
+
+__all__ = ["Place", "Windows"]
+
+_SENTENCE = 60
+"""Tokens after which a sentence is cut, for evidence that people can read."""
+
+
+class Place(NamedTuple):
+    """A stretch of one of the texts."""
+
+    text: str
+    span: Span
+
+
+class Windows:
+    """An index of the words of texts, by the windows that they stand in.
+
+    A text is cut into blocks of whole sentences; two blocks that follow each other are a window, so that a claim that
+    is made across the border of two is found as well. What is kept is a few times as large as the texts.
+
+    Args:
+        places: the texts, or stretches of them.
+        language: whose rules their words are taken apart by.
+        block: the tokens of a block, about; a text of up to two blocks is one window.
+    """
+
+    def __init__(self, places: Sequence[Place], language: str, block: int) -> None:
+        self._language = language
+        self._places = places
+        self._windows: list[Place] = []
+        self._first_windows: list[int] = []
+        self._by_stem: dict[str, list[int]] = {}
+        for place in places:
+            self._first_windows.append(len(self._windows))
+            self._add(place, block)
+
+    def _add(self, place: Place, block: int) -> None:
+        words = tokens(place.text, self._language, start=place.span.start, end=place.span.end)
+        blocks = list(_blocks(_pieces(place, words), block))
+        first, last = len(self._windows), len(self._windows) + max(0, len(blocks) - 2)
+        for number, (_, first_word, last_word) in enumerate(blocks, start=first):
+            windows = (max(number - 1, first), min(number, last))
+            for stem in {word.stem for word in words[first_word:last_word]}:
+                found = self._by_stem.setdefault(stem, [])
+                found.extend(window for window in dict.fromkeys(windows) if not found or found[-1] < window)
+        for one, next_one in pairwise(blocks) if len(blocks) > 1 else zip(blocks, blocks, strict=True):
+            self._windows.append(Place(place.text, Span(one.span.start, next_one.span.end)))
+
+    def candidates(self, claim: Claim, count: int) -> list[int]:
+        """The windows that have most of the claim's words, the best first; all of them where there are no more."""
+        if len(self._windows) <= count:
+            return list(range(len(self._windows)))
+        words = [word for word in claim.tokens if word.content] or claim.tokens
+        weights = {word.token.stem: word.weight for word in words}
+        found: dict[int, float] = {}
+        for stem, weight in weights.items():
+            for window in self._with_any({stem, *synonyms(stem, self._language)}):
+                found[window] = found.get(window, 0.0) + weight
+        return nlargest(count, found, key=lambda window: (found[window], -window))
+
+    def _with_any(self, stems: set[str]) -> Iterable[int]:
+        found = [self._by_stem[stem] for stem in stems if stem in self._by_stem]
+        return found[0] if len(found) == 1 else {window for windows in found for window in windows}
+
+    def window(self, number: int) -> Window:
+        """The window, to be read."""
+        return _window(self._windows[number], self._language)
+
+    def place_of(self, number: int) -> int:
+        """Which of the texts the window is of."""
+        return bisect_right(self._first_windows, number) - 1
+
+
+@lru_cache(maxsize=256)
+def _window(place: Place, language: str) -> Window:
+    words = tokens(place.text, language, start=place.span.start, end=place.span.end)
+    return Window(words, [piece.span for piece in _pieces(place, words)])
+
+
+class _Piece(NamedTuple):
+    """A stretch of a text, and which of its tokens are in it, the last not included."""
+
+    span: Span
+    first: int
+    last: int
+
+
+def _pieces(place: Place, words: Sequence[Token]) -> Iterator[_Piece]:
+    """The sentences, long ones cut. Together they are the place."""
+    start, first = place.span.start, 0
+    starts = [word.start for word in words]
+    for sentence in sentences(place.text, *place.span):
+        last = bisect_left(starts, sentence.end, first)
+        while last - first > _SENTENCE:
+            yield _Piece(Span(start, starts[first + _SENTENCE]), first, first + _SENTENCE)
+            start, first = starts[first + _SENTENCE], first + _SENTENCE
+        yield _Piece(Span(start, sentence.end), first, last)
+        start, first = sentence.end, last
+
+
+def _blocks(pieces: Iterable[_Piece], size: int) -> Iterator[_Piece]:
+    """The same, those that follow each other taken together while they have no more tokens than that."""
+    block: _Piece | None = None
+    for piece in pieces:
+        if block is None or piece.last - block.first > size:
+            if block is not None:
+                yield block
+            block = piece
+        else:
+            block = _Piece(Span(block.span.start, piece.span.end), block.first, piece.last)
+    if block is not None:
+        yield block
