@@ -39,8 +39,8 @@ class SourceClaim(BaseModel, frozen=True):
     """A statement of the ground truth.
 
     Attributes:
-        confidence: 0–1, that the text says so: 1 for what was given, 0.85 to 0.95 for structured data, 0.8 for what an agent
-            quotes, 0.5 for a sentence.
+        confidence: 0–1, that the text says so: 1 for what was given, 0.85–0.95 for structured data, 0.8 for what an
+            agent quotes, 0.5 for a sentence.
         source: who found it: "given", "rules", "structured" or "agent".
     """
 

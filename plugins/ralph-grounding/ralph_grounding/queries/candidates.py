@@ -1,0 +1,166 @@
+"""What may be asked of the ground truth."""
+
+import re
+from collections.abc import Iterator
+from itertools import combinations, islice
+from typing import NamedTuple
+
+from ralph_grounding.ground_truth.pages import Chunk, GroundTruth, Page, SourceClaim
+from ralph_grounding.materials import QueryKind
+from ralph_grounding.queries.identity import stems_of
+from ralph_grounding.queries.wordings import Form, Language, kind_of_heading, language_of
+from ralph_grounding.text.sentences import sentences
+
+__all__ = ["Candidate", "candidates_of", "on_topic"]
+
+_MOST = 3_000
+_MOST_PRODUCTS = 8
+_ANSWER = 1_200
+_ASKS = re.compile(r"[?？؟]\s*$")
+_LENGTHS = range(2, 121)
+
+
+class Candidate(NamedTuple):
+    """A question that could be asked.
+
+    Attributes:
+        wordings: the question, then its variations.
+        answer: what the ground truth says.
+        depth: how many headings stand above it, its own included.
+        wanted: a person asked for its topic.
+    """
+
+    wordings: tuple[str, ...]
+    kind: QueryKind
+    topic: str
+    answer: str
+    claims: tuple[SourceClaim, ...]
+    pages: tuple[Page, ...]
+    depth: int = 1
+    wanted: bool = False
+
+
+def candidates_of(ground_truth: GroundTruth) -> list[Candidate]:
+    """All questions, in the order of the pages, 3,000 at most; each has a claim to be found in its answer."""
+    brand = next(iter(ground_truth.brand_names), "") or ground_truth.domain
+    found = (each for page in ground_truth.pages for each in _of_page(page, brand))
+    return list(islice((each for each in (*_of_products(ground_truth), *islice(found, _MOST)) if each.claims), _MOST))
+
+
+def on_topic(topic: str, ground_truth: GroundTruth) -> Candidate | None:
+    """The question about a topic that a person named, with the claims that have all of its words; None for no words."""
+    topic = " ".join(topic.split())[:200]
+    stems = stems_of(topic)
+    if not stems:
+        return None
+    brand = next(iter(ground_truth.brand_names), "") or ground_truth.domain
+    language = ground_truth.pages[0].language
+    telling = [
+        (page, claim)
+        for page in ground_truth.pages
+        for claim in page.claims
+        if stems <= stems_of(claim.statement, language)
+    ]
+    words = language_of(language)
+    return Candidate(
+        wordings=(topic,) if _ASKS.search(topic) else _worded(words, "of" if brand else "about", topic, brand),
+        kind=kind_of_heading(topic, words),
+        topic=topic,
+        answer=" ".join(claim.statement for _, claim in telling[:5]),
+        claims=tuple(claim for _, claim in telling),
+        pages=tuple(page for page, _ in telling),
+        wanted=True,
+    )
+
+
+def _of_page(page: Page, brand: str) -> Iterator[Candidate]:
+    language = language_of(page.language)
+    claims: dict[str, list[SourceClaim]] = {}
+    for claim in page.claims:
+        claims.setdefault(claim.chunk_id, []).append(claim)
+    yield from _of_questions(page, language)
+    for chunk in page.chunks:
+        own = tuple(claims.get(chunk.id, ()))
+        if own:
+            yield from _of_heading(page, chunk, own, brand, language)
+            yield from _of_definitions(page, chunk, own, language)
+
+
+def _of_questions(page: Page, language: Language) -> Iterator[Candidate]:
+    """What the structured data of an FAQ asks."""
+    questions: list[dict[str, str]] = page.metadata.get("questions", [])
+    for asked in questions:
+        question, answer = asked["question"], asked["answer"]
+        own = tuple(claim for claim in page.claims if claim.source == "structured" and claim.statement in answer)
+        kind = kind_of_heading(question, language)
+        yield Candidate((question,), kind, page.title, answer[:_ANSWER], own, (page,))
+
+
+def _of_heading(
+    page: Page, chunk: Chunk, claims: tuple[SourceClaim, ...], brand: str, language: Language
+) -> Iterator[Candidate]:
+    heading = chunk.heading.rpartition(" › ")[2].strip()
+    if len(heading) not in _LENGTHS or heading.casefold() in language.generic:
+        return
+    kind = kind_of_heading(heading, language)
+    if _ASKS.search(heading):
+        wordings: tuple[str, ...] = (heading,)
+    elif how_to := language.how_to.fullmatch(heading):
+        wordings = (f"How do I {how_to[1]}?", f"What do I have to do to {how_to[1]}?", f"Explain how to {how_to[1]}.")
+    elif brand and kind in {"navigational", "transactional"}:
+        form: Form = "navigational" if kind == "navigational" else "transactional"
+        wordings = _worded(language, form, heading, brand)
+    else:
+        wordings = _worded(language, "of" if brand else "about", heading, brand)
+    yield Candidate(wordings, kind, heading, _answer(chunk.text), claims, (page,), chunk.depth)
+
+
+def _of_definitions(
+    page: Page, chunk: Chunk, claims: tuple[SourceClaim, ...], language: Language
+) -> Iterator[Candidate]:
+    for claim in claims:
+        defined = language.defines.match(claim.statement)
+        if defined and len(defined[1].split()) <= 6:
+            wordings = _worded(language, "definition", defined[1])
+            depth = max(1, chunk.depth)
+            yield Candidate(wordings, "informational", defined[1], claim.statement, (claim,), (page,), depth)
+
+
+def _of_products(ground_truth: GroundTruth) -> Iterator[Candidate]:
+    """What each product is, and how each two of them differ."""
+    named = {entity.name: page for page in ground_truth.pages for entity in page.entities if entity.kind == "product"}
+    known: list[tuple[str, list[tuple[Page, SourceClaim]]]] = []
+    for name in islice(named, _MOST_PRODUCTS):
+        whole = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)", re.IGNORECASE)
+        told = [(page, claim) for page in ground_truth.pages for claim in page.claims if whole.search(claim.statement)]
+        known.append((name, told))
+        yield _told(("definition", name), told, named[name])
+    for (name, told), (other, others) in combinations([each for each in known if each[1]], 2):
+        yield _told(("comparison", name, other), [*told[:3], *others[:3]], named[name])
+
+
+def _told(
+    asked: tuple[Form, str] | tuple[Form, str, str], told: list[tuple[Page, SourceClaim]], page: Page
+) -> Candidate:
+    form, name, *other = asked
+    claims = tuple({claim.statement: claim for _, claim in told}.values())
+    return Candidate(
+        wordings=_worded(language_of(page.language), form, name, *other),
+        kind="comparison" if form == "comparison" else "informational",
+        topic=name,
+        answer=" ".join(claim.statement for claim in claims[:6])[:_ANSWER],
+        claims=claims,
+        pages=tuple({page.url: page for page, _ in told}.values()),
+    )
+
+
+def _worded(language: Language, form: Form, *names: str) -> tuple[str, ...]:
+    return tuple(wording.format(*names) for wording in language.wordings[form])
+
+
+def _answer(text: str) -> str:
+    """The beginning of a passage, in whole sentences."""
+    if len(text) <= _ANSWER:
+        return text
+    ends = [span.end for span in sentences(text, 0, _ANSWER)]
+    return text[: ends[-2] if len(ends) > 1 else _ANSWER].rstrip()

@@ -1,0 +1,139 @@
+"""Queries that a person wrote down: a list in YAML or JSON, the same under the name `queries`, or lines of JSON.
+
+A query is a question, or an object: `text` (or `query`, `question`) and, as wanted, `id`, `expected` (or `reference`),
+`claims`, `domain`, `kind`, `topic`, `variations`, `difficulty`, `priority`, `source_urls`. What is expected is the
+answer's text, or an object of `text` and `claims`.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from pydantic import AliasChoices, BaseModel, Field, field_validator
+
+from ralph.errors import UsageError
+from ralph_grounding.ground_truth.given_claims import GivenClaims, claims_at
+from ralph_grounding.ground_truth.located import Located, read_located
+from ralph_grounding.materials import ExpectedAnswer, ExpectedClaim, Query, QueryKind
+from ralph_grounding.queries.identity import query_id
+
+__all__ = ["read_queries", "with_claims"]
+
+_FORM = (
+    'Write a list of questions, or of objects such as {"id": "pricing", "text": "What does it cost?", '
+    '"expected": "It costs 9 euros.", "claims": ["It costs 9 euros."]}.'
+)
+_MOST = 100_000
+
+
+class _Entry(BaseModel, frozen=True, extra="forbid", coerce_numbers_to_str=True):
+    id: str = Field(default="", max_length=200)
+    text: str = Field(min_length=1, max_length=20_000, validation_alias=AliasChoices("text", "query", "question"))
+    domain: str = ""
+    kind: QueryKind = "informational"
+    topic: str = ""
+    variations: tuple[str, ...] = ()
+    difficulty: float = Field(default=0.5, ge=0, le=1)
+    priority: float = Field(default=0.0, allow_inf_nan=False)
+    source_urls: tuple[str, ...] = ()
+    ground_truth_version: str = ""
+
+    @field_validator("text")
+    @classmethod
+    def _asks(cls, text: str) -> str:
+        if not text.strip():
+            raise ValueError("it is empty")
+        return text.strip()
+
+
+def read_queries(path: Path | str) -> tuple[Query, ...]:
+    """The queries of a file, in its order.
+
+    Raises:
+        UsageError: the file cannot be read or has none; an entry is not in one of the forms; two have the same id. It
+            names the file, the line or the entry, and what to do.
+    """
+    located = read_located(path)
+    entries, place = _entries(located)
+    queries: dict[str, Query] = {}
+    where: dict[str, str] = {}
+    for number, entry in enumerate(entries):
+        query = _query(located, entry, *place, number)
+        if query.id in queries:
+            located.refuse(
+                f"the query {query.id[:80]!r} stands there for a second time; the first is in {where[query.id]}.",
+                "Leave one out, or give it another id.",
+                *place,
+                number,
+            )
+        queries[query.id], where[query.id] = query, located.at(*place, number)
+    return tuple(queries.values())
+
+
+def with_claims(queries: Sequence[Query], given: GivenClaims) -> tuple[Query, ...]:
+    """The queries with the claims of another file, found by a query's id or its text; they replace the query's own.
+
+    Raises:
+        UsageError: there are claims for a query that is not there; it names where.
+    """
+    names = {name for query in queries for name in (query.id, query.text)}
+    if orphans := [name for name in given.by_query if name not in names]:
+        raise UsageError(
+            f"{given.places[orphans[0]]}: there are claims for {orphans[0][:80]!r}, and no query has that id or text"
+            f"{f'; nor for {len(orphans) - 1} others' if orphans[1:] else ''}.",
+            "Name the queries as they are, or leave the claims out.",
+        )
+    return tuple(_claimed(query, given) for query in queries)
+
+
+def _claimed(query: Query, given: GivenClaims) -> Query:
+    claims = given.by_query.get(query.id, given.by_query.get(query.text))
+    if claims is None:
+        return query
+    return query.model_copy(update={"expected": query.expected.model_copy(update={"claims": claims})})
+
+
+def _entries(located: Located) -> tuple[list[Any], tuple[str, ...]]:
+    data, place = located.data, ()
+    if isinstance(data, dict):
+        named = cast("dict[str, Any]", data)
+        if named.keys() != {"queries"}:
+            located.refuse("it is an object without a list named queries, or with more than that.", _FORM)
+        data, place = named["queries"], ("queries",)
+    if not isinstance(data, list) or not data:
+        located.refuse("it has no queries.", _FORM, *place)
+    entries = cast("list[Any]", data)
+    if len(entries) > _MOST:
+        located.refuse(f"it has {len(entries)} queries, and at most {_MOST} are read.", "Divide the file.", *place)
+    return entries, place
+
+
+def _query(located: Located, entry: object, *place: int | str) -> Query:
+    if not isinstance(entry, str | dict):
+        located.refuse("a query is a question or an object.", _FORM, *place)
+    held: dict[str, Any] = {"text": entry} if isinstance(entry, str) else dict(cast("dict[str, Any]", entry))
+    expected = _expected(located, held, *place)
+    checked = located.check(_Entry, held, _FORM, *place)
+    return Query(**{**checked.model_dump(), "id": checked.id or query_id(checked.text)}, expected=expected)
+
+
+def _expected(located: Located, held: dict[str, Any], *place: int | str) -> ExpectedAnswer:
+    """Takes what is expected out of an entry."""
+    name = "expected" if "expected" in held else "reference"
+    said: Any = held.pop(name, None)
+    claims: tuple[ExpectedClaim, ...] | None = None
+    if isinstance(said, dict):
+        inner = cast("dict[str, Any]", said)
+        if not inner.keys() <= {"text", "claims"}:
+            located.refuse("what is expected has a text and claims, and nothing else.", _FORM, *place, name)
+        if inner.get("claims") is not None:
+            claims = claims_at(located, inner["claims"], *place, name, "claims")
+        said = inner.get("text")
+    if not isinstance(said, str | None):
+        located.refuse("what is expected is a text, or an object of text and claims.", _FORM, *place, name)
+    own: Any = held.pop("claims", None)
+    if own is not None:
+        if claims is not None:
+            located.refuse("it has claims twice: of its own, and in what is expected.", "Leave one out.", *place)
+        claims = claims_at(located, own, *place, "claims")
+    return ExpectedAnswer(text=said or "", claims=claims)

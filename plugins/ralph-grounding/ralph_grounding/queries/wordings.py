@@ -1,0 +1,137 @@
+"""How questions are worded, by language. The first wording is the question, the others are its variations.
+
+`{0}` is what is asked about, `{1}` what it is compared with, or whose it is.
+"""
+
+import re
+from typing import Literal, NamedTuple
+
+from ralph_grounding.materials import QueryKind
+
+__all__ = ["Form", "Language", "kind_of_heading", "language_of"]
+
+Form = Literal["definition", "about", "of", "comparison", "navigational", "transactional"]
+
+
+class Language(NamedTuple):
+    """The wordings of a language, and the words that tell what a heading is about.
+
+    Attributes:
+        defines: a sentence that says what something is; the group is the thing.
+        generic: headings that say nothing, in lower case.
+    """
+
+    wordings: dict[Form, tuple[str, ...]]
+    kinds: dict[QueryKind, re.Pattern[str]]
+    defines: re.Pattern[str]
+    how_to: re.Pattern[str]
+    generic: frozenset[str]
+
+
+_GENERIC_ENGLISH = (
+    "about|about us|contents|table of contents|examples|example|faq|frequently asked questions|getting started|home|"
+    "introduction|menu|more|next steps|notes|overview|references|related|see also|summary|welcome|conclusion|links"
+)
+_ENGLISH = Language(
+    wordings={
+        "definition": ("What is {0}?", "Explain {0}.", "What does {0} mean?", "Tell me about {0}."),
+        "about": ("What should one know about {0}?", "Explain {0}.", "How is it with {0}?", "Tell me about {0}."),
+        "of": ("What does {1} say about {0}?", "How is it with {0} at {1}?", "{1}: {0}?", "Tell me about {0} of {1}."),
+        "comparison": (
+            "What is the difference between {0} and {1}?",
+            "How does {0} compare with {1}?",
+            "{0} or {1}: which one is right for me?",
+            "Compare {0} and {1}.",
+        ),
+        "navigational": (
+            "Where can I find {0} of {1}?",
+            "How do I get to {0} of {1}?",
+            "Where does {1} have {0}?",
+            "I am looking for {0} of {1}.",
+        ),
+        "transactional": (
+            "What does {1} charge: {0}?",
+            "How much does {1} cost? ({0})",
+            "What are the prices of {1}? ({0})",
+            "{1}: {0}?",
+        ),
+    },
+    kinds={
+        "comparison": re.compile(r"\b(?:vs\.?|versus|compar\w{1,10}|differences?|alternatives?)\b", re.IGNORECASE),
+        "transactional": re.compile(
+            r"\b(?:pric\w{1,5}|costs?|fees?|plans?|buy|order\w{0,3}|subscri\w{2,8}|billing|checkout|trial)\b",
+            re.IGNORECASE,
+        ),
+        "navigational": re.compile(
+            r"\b(?:contact|log ?in|sign ?in|download\w{0,3}|address|office|offices|location\w?)\b", re.I
+        ),
+    },
+    defines=re.compile(r"(?:The |An? )?([A-Z][^.!?,;:()]{1,60}?) (?:is|are|was) (?:an?|the|one) ", re.ASCII),
+    how_to=re.compile(r"How to (\S.{0,200})", re.IGNORECASE),
+    generic=frozenset(_GENERIC_ENGLISH.split("|")),
+)
+_GERMAN = Language(
+    wordings={
+        "definition": ("Was ist {0}?", "Erkläre {0}.", "Was bedeutet {0}?", "Was weißt du über {0}?"),
+        "about": ("Was sollte man über {0} wissen?", "Erkläre {0}.", "Was gilt bei: {0}?", "Was weißt du über {0}?"),
+        "of": ("Was sagt {1} über {0}?", "Was gilt bei {1}: {0}?", "{1}: {0}?", "Was weißt du über {0} bei {1}?"),
+        "comparison": (
+            "Was ist der Unterschied zwischen {0} und {1}?",
+            "{0} oder {1}: Was passt besser?",
+            "Vergleiche {0} und {1}.",
+            "Worin unterscheiden sich {0} und {1}?",
+        ),
+        "navigational": ("Wo finde ich {0} von {1}?", "Wie komme ich zu {0} von {1}?", "Wo hat {1} {0}?", "{1}: {0}?"),
+        "transactional": (
+            "Was verlangt {1}: {0}?",
+            "Was kostet {1}? ({0})",
+            "Welche Preise hat {1}? ({0})",
+            "{1}: {0}?",
+        ),
+    },
+    kinds={
+        "comparison": re.compile(r"\b(?:vs\.?|vergleich\w{0,5}|unterschied\w{0,3}|alternativen?)\b", re.IGNORECASE),
+        "transactional": re.compile(
+            r"\b(?:preise?|kosten|tarife?|kaufen|bestell\w{1,5}|gebühr\w{0,3}|abo\w{0,8})\b", re.I
+        ),
+        "navigational": re.compile(
+            r"\b(?:kontakt|anmeld\w{1,4}|adresse|standorte?|anfahrt|download\w?)\b", re.IGNORECASE
+        ),
+    },
+    defines=re.compile(
+        r"(?:(?:Der|Die|Das|Ein|Eine) )?([A-ZÄÖÜ][^.!?,;:()]{1,60}?) (?:ist|sind|war) (?:ein\w{0,2}|der|die|das) "
+    ),
+    how_to=re.compile(r"(?!)"),
+    generic=frozenset(
+        "einleitung|einführung|inhalt|inhaltsverzeichnis|überblick|übersicht|startseite|über uns".split("|")
+    ),
+)
+_CHINESE = Language(
+    wordings={
+        "definition": ("{0}是什么？", "什么是{0}？", "请介绍一下{0}。", "{0}是什么意思？"),
+        "about": ("关于{0}，应该知道什么？", "请介绍一下{0}。", "{0}是怎样的？", "请说明{0}。"),
+        "of": ("关于{0}，{1}是怎么说的？", "{1}的{0}是怎样的？", "请介绍一下{1}的{0}。", "{1}：{0}？"),
+        "comparison": ("{0}和{1}有什么区别？", "{0}与{1}相比如何？", "{0}和{1}应该选哪个？", "请比较{0}和{1}。"),
+        "navigational": ("在哪里可以找到{1}的{0}？", "怎样找到{1}的{0}？", "{1}的{0}在哪里？", "{1}：{0}？"),
+        "transactional": ("{1}的{0}是怎样的？", "{1}怎么收费？（{0}）", "{1}多少钱？（{0}）", "{1}：{0}？"),
+    },
+    kinds={
+        "comparison": re.compile("对比|比较|区别|差异|對比|比較|區別"),
+        "transactional": re.compile("价格|價格|费用|費用|收费|套餐|购买|購買|订购|定价|付款"),
+        "navigational": re.compile("联系|聯繫|聯絡|登录|登入|下载|下載|地址|门店"),
+    },
+    defines=re.compile("([^，。！？、：；\\s]{2,20}?)(?:是|为)(?:一)"),
+    how_to=re.compile(r"(?!)"),
+    generic=frozenset("简介|概述|首页|目录|更多|关于我们|介绍|前言|总结|常见问题".split("|")),
+)
+_LANGUAGES = {"en": _ENGLISH, "de": _GERMAN, "zh": _CHINESE}
+
+
+def language_of(code: str) -> Language:
+    """The wordings of a language; English ones for a language that has none here."""
+    return _LANGUAGES.get(code, _ENGLISH)
+
+
+def kind_of_heading(heading: str, language: Language) -> QueryKind:
+    """What a person who asks about a heading wants."""
+    return next((kind for kind, words in language.kinds.items() if words.search(heading)), "informational")
