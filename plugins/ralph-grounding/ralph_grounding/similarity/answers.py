@@ -5,89 +5,113 @@ in words of its own is not. Four things are put together: how much of the refere
 is in the reference, whether the response declines to answer, and whether it has other numbers.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
+from functools import lru_cache
+from importlib import resources
+from statistics import fmean
+
+from pydantic import BaseModel, Field
 
 from ralph_grounding.similarity.alternatives import alternatives
-from ralph_grounding.similarity.base import NO_SIMILARITY, Similarity
+from ralph_grounding.similarity.base import Similarity
+from ralph_grounding.similarity.calibration import calibrated
 from ralph_grounding.similarity.refusals import refuses
 from ralph_grounding.similarity.spelling import Vocabulary
 from ralph_grounding.text import Token, guess_language, tokens
 from ralph_grounding.text.function_words import FUNCTION_WORDS
 
-__all__ = ["agreement"]
+__all__ = ["AnswerParameters", "agreement", "answer_parameters", "likeness"]
 
 _LOOKED_AT = 100_000
 _FOR_LANGUAGE = 400
 
-# Tuned by hand on answers that people judged: between .6 and .85 the first changes little, and so do the others.
-_SAID = 0.75
-_REFUSED = 0.5
-_OTHER_NUMBERS = 0.7
-_DECISION_POINT = 0.4
+
+class AnswerParameters(BaseModel, frozen=True, extra="forbid"):
+    """What the parts count. The plug-in's `tests/fit_answers.py` finds them on answers that people judged.
+
+    Attributes:
+        said: the share of the likeness that the reference's words make, found in the response; the rest is for the
+            response's words, found in the reference.
+        refused: what is left of the likeness where the response declines to answer.
+        other_numbers: what is left where a number of the reference is missing, and there are others.
+        decision: the raw similarity at which an answer is as likely right as wrong.
+    """
+
+    said: float = Field(ge=0, le=1)
+    refused: float = Field(ge=0, le=1)
+    other_numbers: float = Field(ge=0, le=1)
+    decision: float = Field(gt=0, lt=1)
+
+
+@lru_cache(maxsize=1)
+def answer_parameters() -> AnswerParameters:
+    """Those that are shipped."""
+    written = resources.files("ralph_grounding.similarity").joinpath("answers.json").read_bytes()
+    return AnswerParameters.model_validate_json(written)
 
 
 def agreement(reference: str, response: str, question: str = "") -> Similarity:
-    """How far the response says what the reference says, the best of its alternatives if it names several.
+    """How far the response says what the reference says, or one of the alternatives that it names.
 
-    The same text is 1, a short reference somewhere in a long response about 0.75 (raw), and words that the question
-    has already count half. Time grows with the texts' lengths, of which the first 100,000 characters are looked at.
+    A text is like itself by 1, and a short reference is like the long response that it stands in by a raw 0.75. Words
+    that the question has already tell less, so that the others are counted once more. Time grows with the lengths of
+    the texts, of which the first 100,000 characters are looked at.
     """
+    parameters = answer_parameters()
+    raw = likeness(reference, response, question, parameters)
+    return Similarity(calibrated(raw, parameters.decision), raw)
+
+
+def likeness(reference: str, response: str, question: str, parameters: AnswerParameters) -> float:
+    """The raw similarity, 0–1; 0 where one of them is blank."""
     reference, response = reference[:_LOOKED_AT], response[:_LOOKED_AT]
     if not reference.strip() or not response.strip():
-        return NO_SIMILARITY
+        return 0.0
     language = guess_language(f"{reference[:_FOR_LANGUAGE]} {response[:_FOR_LANGUAGE]}")
-    said = tokens(response, language)
-    asked = {token.stem for token in tokens(question[:_LOOKED_AT], language)}
-    vocabulary = Vocabulary(said)
-    content = _content(said, language)
-    raw = 0.0
-    for wording in alternatives(reference):
-        if wanted := tokens(wording, language):
-            raw = max(raw, _likeness(wanted, content, vocabulary, asked, language))
-        elif wording.strip() in response:
-            raw = 1.0
-    if refuses(response) and not refuses(reference):
-        raw *= _REFUSED
-    return Similarity(_calibrated(raw), raw)
+    said = _Said(response, question[:_LOOKED_AT], language)
+    highest = max(_likeness(wording, said, parameters) for wording in alternatives(reference))
+    return highest * parameters.refused if refuses(response) and not refuses(reference) else highest
 
 
-def _likeness(
-    wanted: Sequence[Token], said: Sequence[Token], vocabulary: Vocabulary, asked: Collection[str], language: str
-) -> float:
-    stems = {token.stem for token in wanted}
-    recall = _recall(wanted, vocabulary, asked, language)
-    precision = sum(token.stem in stems for token in said) / len(said) if said else 0.0
-    likeness = _SAID * recall + (1 - _SAID) * precision
-    return likeness * _OTHER_NUMBERS if _other_numbers(wanted, said, vocabulary, asked) else likeness
+class _Said:
+    """The words of a response, and those of the question that it answers."""
+
+    def __init__(self, response: str, question: str, language: str) -> None:
+        words = tokens(response, language)
+        self.text = response
+        self.language = language
+        self.vocabulary = Vocabulary(words)
+        self.content = _content(words, language)
+        self.asked = {word.stem for word in tokens(question, language)}
 
 
-def _recall(wanted: Sequence[Token], vocabulary: Vocabulary, asked: Collection[str], language: str) -> float:
-    words = ["", *(token.word for token in wanted), ""]
-    shares = {token: vocabulary.share(token, words[place], words[place + 2]) for place, token in enumerate(wanted)}
-    content = _content(wanted, language)
-    recall = sum(shares[token] for token in content) / len(content)
-    new = [token for token in content if token.stem not in asked]
-    if not new:
-        return recall
-    return (recall + sum(shares[token] for token in new) / len(new)) / 2
+def _likeness(wording: str, said: _Said, parameters: AnswerParameters) -> float:
+    wanted = tokens(wording, said.language)
+    if not wanted:  # symbols alone
+        return float(wording.strip() in said.text)
+    stems = {word.stem for word in wanted}
+    precision = sum(word.stem in stems for word in said.content) / len(said.content) if said.content else 0.0
+    together = parameters.said * _recall(wanted, said) + (1 - parameters.said) * precision
+    return together * parameters.other_numbers if _other_numbers(wanted, said) else together
 
 
-def _other_numbers(
-    wanted: Sequence[Token], said: Sequence[Token], vocabulary: Vocabulary, asked: Collection[str]
-) -> bool:
-    numbers = {token.stem for token in wanted if token.number}
-    if all(number in vocabulary for number in numbers):
+def _recall(wanted: Sequence[Token], said: _Said) -> float:
+    words = ["", *(word.word for word in wanted), ""]
+    shares = {word: said.vocabulary.share(word, words[place], words[place + 2]) for place, word in enumerate(wanted)}
+    content = _content(wanted, said.language)
+    new = [word for word in content if word.stem not in said.asked] or content
+    return (fmean(shares[word] for word in content) + fmean(shares[word] for word in new)) / 2
+
+
+def _other_numbers(wanted: Sequence[Token], said: _Said) -> bool:
+    numbers = {word.stem for word in wanted if word.number}
+    if all(number in said.vocabulary for number in numbers):
         return False
-    return any(token.number and token.stem not in numbers and token.stem not in asked for token in said)
+    known = numbers | said.asked
+    return any(word.number and word.stem not in known for word in said.content)
 
 
 def _content(words: Sequence[Token], language: str) -> Sequence[Token]:
     """Without function words, unless there are no others."""
-    function_words = FUNCTION_WORDS.get(language, frozenset())
-    return [token for token in words if token.number or token.word not in function_words] or words
-
-
-def _calibrated(raw: float) -> float:
-    if raw <= _DECISION_POINT:
-        return 0.75 * raw / _DECISION_POINT
-    return 0.75 + 0.25 * (raw - _DECISION_POINT) / (1 - _DECISION_POINT)
+    function_words = FUNCTION_WORDS.get(language, frozenset[str]())
+    return [word for word in words if word.number or word.word not in function_words] or words

@@ -1,0 +1,235 @@
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ralph_grounding.similarity.alternatives import alternatives
+from ralph_grounding.similarity.answers import agreement
+from ralph_grounding.similarity.refusals import refuses
+from ralph_grounding.similarity.spelling import Vocabulary
+from ralph_grounding.text import tokens
+
+REFERENCE = "Refunds are paid within 30 days of the return."
+
+
+def raw(reference: str, response: str, question: str = "") -> float:
+    return agreement(reference, response, question).raw
+
+
+def share(word: str, text: str) -> float:
+    (token,) = tokens(word, "en")
+    return Vocabulary(tokens(text, "en")).share(token)
+
+
+# covers: S3-19
+@given(st.text(min_size=1), st.text(), st.text())
+def test_lies_between_nothing_and_all(reference: str, response: str, question: str) -> None:
+    value, found, fallback = agreement(reference, response, question)
+
+    assert 0 <= value <= 1
+    assert 0 <= found <= 1
+    assert not fallback
+
+
+@given(st.text(min_size=1).filter(str.strip))
+def test_text_is_all_like_itself(text: str) -> None:
+    assert agreement(text, text) == (1.0, 1.0, False)
+
+
+@pytest.mark.parametrize(("reference", "response"), [("", "x"), ("x", ""), (" \n", "x"), ("", ""), ("x", "\t")])
+def test_nothing_is_like_a_blank_text(reference: str, response: str) -> None:
+    assert agreement(reference, response) == (0.0, 0.0, False)
+
+
+@pytest.mark.parametrize(
+    ("better", "worse"),
+    [
+        ("Refunds are paid within 30 days.", "Refunds are paid at once."),
+        ("You get your money back: we pay refunds within 30 days.", "You get your money back in cash."),
+        ("Refunds are paid within 30 days of the return.", "Refunds are paid within 45 days of the return."),
+        ("Refunds: 30 days after the return", "Sorry? Refunds! " + "There is much to say about shopping with us. " * 5),
+        ("refunds are payed within 30 days", "refunds are within"),
+    ],
+)
+def test_better_answer_is_more_alike(better: str, worse: str) -> None:
+    assert raw(REFERENCE, better) > raw(REFERENCE, worse)
+
+
+def test_short_reference_in_a_long_response_is_found() -> None:
+    response = (
+        "The opera house that you ask about stands in Lisbon. " + "It was built long ago and looks out on the sea. " * 9
+    )
+
+    similarity = agreement("Lisbon", response)
+
+    assert similarity.value > 0.85
+    assert agreement("Porto", response).value < 0.1
+
+
+def test_scale_is_the_same_for_a_word_and_a_paragraph() -> None:
+    paragraph = (
+        "A lease ends when the tenant hands back the keys, pays what is owed and signs the protocol. "
+        "The landlord then returns the deposit, less the cost of repairs, before the third month is over."
+    )
+
+    assert agreement(paragraph, paragraph + " I hope this helps you with your question about renting.").value > 0.85
+    assert agreement("the deposit", "Keys, and the deposit too, if I am not mistaken.").value > 0.85
+
+
+@pytest.mark.parametrize(
+    ("reference", "response"),
+    [
+        ("Lisbon/Lisboa/City of Lisbon", "It is Lisboa."),
+        ("Lisbon; Lisboa", "It is Lisboa."),
+        ("Lisbon | Lisboa", "It is Lisboa."),
+        ("Maria Silva (the singer)", "That was Maria Silva."),
+        ("12,500", "There are twelve thousand... I mean 12500 of them."),
+        ("seven", "It has 7 of them."),
+        ("5th", "It was the fifth."),
+        ("the notebook", "It is a note book."),
+        ("note book", "It is a notebook."),
+        ("by certificate", "by cerificate"),
+        ("Zoë Müller", "It was Zoe Muller."),
+    ],
+)
+def test_other_spellings_and_alternatives_are_as_good(reference: str, response: str) -> None:
+    assert agreement(reference, response).value > 0.85
+
+
+def test_words_of_the_question_tell_less() -> None:
+    reference, response = "The shop opens at noon", "The shop opens when it likes to"
+
+    assert raw(reference, response, "When does the shop open?") < raw(reference, response)
+    assert raw(reference, reference, "When does the shop open?") == 1
+
+
+def test_question_that_has_all_the_words_changes_nothing() -> None:
+    assert raw("red or blue", "It is red", "Is it red or blue?") == raw("red or blue", "It is red")
+
+
+def test_declining_is_not_answering() -> None:
+    declined = "I'm sorry, but I couldn't find who it was. Candidates would be Maria Silva or Ana Costa."
+    answered = "Several come to mind, but it was Maria Silva, who won before Ana Costa and many others did."
+
+    assert agreement("Maria Silva", declined).value < 0.5 < agreement("Maria Silva", answered).value
+
+
+def test_declining_is_right_where_the_reference_declines() -> None:
+    assert raw("I have no information about that", "I have no information about that.") == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'm sorry, but I can't help with that.",
+        "Unfortunately I could not find anything.",
+        "As an AI language model, I have no opinions.",
+        "Not answered.",
+        "Das weiß ich nicht.",
+        "Je ne sais pas.",
+        "Lo siento, no tengo información.",
+        "抱歉,我无法回答。",
+        "申し訳ありませんが、わかりません。",
+    ],
+)
+def test_refusals_are_known(text: str) -> None:
+    assert refuses(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "The unknown soldier lies here.",
+        "He said he was sorry.",
+        "It cannot be found in shops.",
+        "x " * 200 + "I don't know",
+    ],
+)
+def test_answers_are_no_refusals(text: str) -> None:
+    assert not refuses(text)
+
+
+@pytest.mark.parametrize(
+    ("reference", "expected"),
+    [
+        ("Lisbon", ["Lisbon"]),
+        ("a cat/a dog", ["a cat/a dog", "a cat", "a dog"]),
+        ("120 km/h", ["120 km/h"]),
+        ("12/05/2020", ["12/05/2020"]),
+        ("https://example.com/a/b", ["https://example.com/a/b"]),
+        ("Ana (a poet)", ["Ana (a poet)", "Ana"]),
+        ("(all of it)", ["(all of it)"]),
+        ("/", ["/"]),
+    ],
+)
+def test_alternatives(reference: str, expected: list[str]) -> None:
+    assert alternatives(reference) == expected
+
+
+def test_sentences_are_no_alternatives() -> None:
+    reference = "Push the new element on top of the old ones; pop takes the element that was pushed last"
+
+    assert alternatives(reference) == [reference]
+
+
+def test_alternatives_are_bounded() -> None:
+    assert len(alternatives("/".join(f"name {number}" for number in range(5_000)))) <= 65
+
+
+def test_likely_misspellings_are_partly_there() -> None:
+    assert share("kangaroo", "a kangaro jumps") > 0.8
+    assert share("kangaroo", "a canoe sinks") == 0
+    assert share("2024", "in 2025") == 0
+
+
+@pytest.mark.parametrize(
+    ("reference", "right", "wrong"),
+    [
+        ("三十天内退款", "我们会在三十天内退款给您。", "我们不接受任何退货。"),
+        ("東京タワー", "それは東京タワーです。", "それは大阪城です。"),
+        ("서울 타워", "그것은 서울 타워입니다.", "그것은 부산항입니다."),
+        ("Возврат в течение тридцати дней", "Возвраты принимаются в течение тридцати дней", "Магазин закрыт"),
+        (
+            "Rückgabe innerhalb von dreißig Tagen",
+            "Die Rückgaben sind innerhalb dreißig Tagen möglich.",
+            "Wir haben zu.",
+        ),
+    ],
+)
+def test_any_language(reference: str, right: str, wrong: str) -> None:
+    assert agreement(reference, right).value > 0.75 > agreement(reference, wrong).value
+
+
+def test_symbols_are_looked_for_as_they_are() -> None:
+    assert raw("++", "The operator is ++, of course.") == 1
+    assert raw("++", "The operator is --, of course.") == 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a" * 10_000_000,
+        "\ud800" * 100_000,
+        "\0" * 100_000,
+        "a/" * 1_000_000,
+        "(" * 1_000_000,
+        "(a) " * 200_000,
+        "\u202e" * 100_000,
+        "退货" * 1_000_000,
+        "1 " * 1_000_000,
+        "i am " + "very " * 200_000,
+        "\n" * 1_000_000,
+        " ".join(f"a{number:x}" for number in range(200_000)),
+    ],
+    ids=lambda text: repr(text[:8]),
+)
+def test_hostile_texts_are_bounded(text: str) -> None:
+    started = time.perf_counter()
+
+    agreement(text, "Lisbon", text)
+    agreement("Lisbon/Porto", text)
+    agreement(text, text)
+
+    assert time.perf_counter() - started < 10
