@@ -14,7 +14,7 @@ from ralph_grounding.ground_truth.linked_data import facts_in, questions_in
 from ralph_grounding.ground_truth.pages import Chunk, SourceClaim
 from ralph_grounding.text.sentences import sentences
 
-__all__ = ["MOST_CLAIMS", "claim_id", "claims_of", "is_claim", "statements_in"]
+__all__ = ["MOST_CLAIMS", "ORDERS", "claim_id", "claims_of", "is_claim", "statements_in"]
 
 MOST_CLAIMS = 300
 """Of one page."""
@@ -50,7 +50,9 @@ _ORDERS_WORDS = (
     "switch take talk tap tell try turn type unsubscribe update upgrade upload use verify view visit wait watch "
     "write bitte klicken lesen veuillez cliquez haga"
 )
-_ORDERS = frozenset(_ORDERS_WORDS.split())
+ORDERS = frozenset(_ORDERS_WORDS.split())
+"""Verbs that a sentence to the reader begins with, in lower case."""
+
 _LEANS_WORDS = (
     "it this that these those they he she its their his her here there such both either neither and but or so then "
     "however therefore thus also instead otherwise moreover furthermore because dies diese dieser er sie es ce "
@@ -162,7 +164,7 @@ def is_claim(sentence: str, *, item: bool = False) -> bool:
     if sentence[0].islower() and words[0].islower():
         return False  # the rest of a sentence, or a name of code
     first = words[0].lower().replace("’", "'")
-    if first in _ORDERS or first in _LEANS or (first in _ASKING and _STATES.match(words[1])):
+    if first in ORDERS or first in _LEANS or (first in _ASKING and _STATES.match(words[1])):
         return False
     return _has_number(sentence) or _DEFINES.search(sentence) is not None or _has_name(words)
 

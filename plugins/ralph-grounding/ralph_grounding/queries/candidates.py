@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from itertools import combinations, islice
 from typing import NamedTuple
 
+from ralph_grounding.ground_truth.claims import ORDERS
 from ralph_grounding.ground_truth.pages import Chunk, GroundTruth, Page, SourceClaim
 from ralph_grounding.materials import QueryKind
 from ralph_grounding.queries.identity import stems_of
@@ -105,8 +106,8 @@ def _of_heading(
     kind = kind_of_heading(heading, language)
     if _ASKS.search(heading):
         wordings: tuple[str, ...] = (heading,)
-    elif how_to := language.how_to.fullmatch(heading):
-        wordings = (f"How do I {how_to[1]}?", f"What do I have to do to {how_to[1]}?", f"Explain how to {how_to[1]}.")
+    elif (task := _task(heading)) and "how_to" in language.wordings:
+        wordings = _worded(language, "how_to", task)
     elif brand and kind in {"navigational", "transactional"}:
         form: Form = "navigational" if kind == "navigational" else "transactional"
         wordings = _worded(language, form, heading, brand)
@@ -115,15 +116,23 @@ def _of_heading(
     yield Candidate(wordings, kind, heading, _answer(chunk.text), claims, (page,), chunk.depth)
 
 
+def _task(heading: str) -> str:
+    """What a heading such as "How to install it" or "Install it" tells how to do; empty for any other."""
+    task = re.sub(r"^how to ", "", heading, flags=re.IGNORECASE)
+    first = task.partition(" ")[0]
+    is_task = task != heading or (first.lower() in ORDERS and " " in task)
+    return task[:1].lower() + task[1:] if is_task else ""
+
+
 def _of_definitions(
     page: Page, chunk: Chunk, claims: tuple[SourceClaim, ...], language: Language
 ) -> Iterator[Candidate]:
     for claim in claims:
         defined = language.defines.match(claim.statement)
         if defined and len(defined[1].split()) <= 6:
-            wordings = _worded(language, "definition", defined[1])
-            depth = max(1, chunk.depth)
-            yield Candidate(wordings, "informational", defined[1], claim.statement, (claim,), (page,), depth)
+            thing = re.sub(r"^An? (?=[a-z])", lambda article: article[0].lower(), defined[1])
+            wordings = _worded(language, "definition", thing)
+            yield Candidate(wordings, "informational", thing, claim.statement, (claim,), (page,), max(1, chunk.depth))
 
 
 def _of_products(ground_truth: GroundTruth) -> Iterator[Candidate]:

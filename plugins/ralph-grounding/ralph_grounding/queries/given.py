@@ -114,7 +114,8 @@ def _query(located: Located, entry: object, *place: int | str) -> Query:
     held: dict[str, Any] = {"text": entry} if isinstance(entry, str) else dict(cast("dict[str, Any]", entry))
     expected = _expected(located, held, *place)
     checked = located.check(_Entry, held, _FORM, *place)
-    return Query(**{**checked.model_dump(), "id": checked.id or query_id(checked.text)}, expected=expected)
+    said = {**checked.model_dump(), "id": checked.id or query_id(checked.text), "expected": expected}
+    return Query.model_validate(said)
 
 
 def _expected(located: Located, held: dict[str, Any], *place: int | str) -> ExpectedAnswer:

@@ -32,8 +32,8 @@ def make_queries(
 
     The priority is 0.4 × the page's in its sitemap (0.5 where it has none) + 0.2 × that of the kind (transactional and
     comparison 1, informational 0.7, navigational 0.4) + 0.2 × that of the topic (1 for one that was asked for, else 1
-    by the depth of its heading) + 0.2 where the topic was asked for. The difficulty is 1 for a comparison, 0.7 where more
-    than two claims are expected, else 0.4. The same ground truth always makes the same queries with the same ids.
+    by the depth of its heading) + 0.2 where the topic was asked for. The difficulty is 1 for a comparison, 0.7 where
+    more than two claims are expected, else 0.4. The same ground truth always makes the same queries with the same ids.
 
     Args:
         limit: how many; of those that share 85 % of their words only the first is taken.

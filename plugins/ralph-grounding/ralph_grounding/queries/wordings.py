@@ -10,7 +10,7 @@ from ralph_grounding.materials import QueryKind
 
 __all__ = ["Form", "Language", "kind_of_heading", "language_of"]
 
-Form = Literal["definition", "about", "of", "comparison", "navigational", "transactional"]
+Form = Literal["definition", "about", "of", "how_to", "comparison", "navigational", "transactional"]
 
 
 class Language(NamedTuple):
@@ -24,7 +24,6 @@ class Language(NamedTuple):
     wordings: dict[Form, tuple[str, ...]]
     kinds: dict[QueryKind, re.Pattern[str]]
     defines: re.Pattern[str]
-    how_to: re.Pattern[str]
     generic: frozenset[str]
 
 
@@ -32,11 +31,24 @@ _GENERIC_ENGLISH = (
     "about|about us|contents|table of contents|examples|example|faq|frequently asked questions|getting started|home|"
     "introduction|menu|more|next steps|notes|overview|references|related|see also|summary|welcome|conclusion|links"
 )
+_GENERIC_GERMAN = "einleitung|einführung|inhalt|inhaltsverzeichnis|überblick|übersicht|startseite|über uns"
+_GENERIC_CHINESE = "简介|概述|首页|目录|更多|关于我们|介绍|前言|总结|常见问题"
 _ENGLISH = Language(
     wordings={
         "definition": ("What is {0}?", "Explain {0}.", "What does {0} mean?", "Tell me about {0}."),
-        "about": ("What should one know about {0}?", "Explain {0}.", "How is it with {0}?", "Tell me about {0}."),
-        "of": ("What does {1} say about {0}?", "How is it with {0} at {1}?", "{1}: {0}?", "Tell me about {0} of {1}."),
+        "about": (
+            "What should one know about {0}?",
+            "Can you explain {0}?",
+            "What are the facts about {0}?",
+            "Tell me about {0}.",
+        ),
+        "of": (
+            "What does {1} say about {0}?",
+            "What should one know about {0} at {1}?",
+            "What are the facts about {0} at {1}?",
+            "Tell me about {0} at {1}.",
+        ),
+        "how_to": ("How do I {0}?", "How can I {0}?", "What are the steps to {0}?", "Show me how to {0}."),
         "comparison": (
             "What is the difference between {0} and {1}?",
             "How does {0} compare with {1}?",
@@ -50,10 +62,10 @@ _ENGLISH = Language(
             "I am looking for {0} of {1}.",
         ),
         "transactional": (
-            "What does {1} charge: {0}?",
+            "What does one pay at {1}: {0}?",
             "How much does {1} cost? ({0})",
             "What are the prices of {1}? ({0})",
-            "{1}: {0}?",
+            "What does {1} charge? ({0})",
         ),
     },
     kinds={
@@ -63,11 +75,13 @@ _ENGLISH = Language(
             re.IGNORECASE,
         ),
         "navigational": re.compile(
-            r"\b(?:contact|log ?in|sign ?in|download\w{0,3}|address|office|offices|location\w?)\b", re.I
+            r"\b(?:contact|log ?in|sign ?in|download\w{0,3}|address|office|offices|location\w?)\b", re.IGNORECASE
         ),
     },
-    defines=re.compile(r"(?:The |An? )?([A-Z][^.!?,;:()]{1,60}?) (?:is|are|was) (?:an?|the|one) ", re.ASCII),
-    how_to=re.compile(r"How to (\S.{0,200})", re.IGNORECASE),
+    defines=re.compile(
+        r"(?:The (?=[A-Z]))?((?:An? [a-z]|(?!(?:The|An?|All|Any|Each|Every|Most|No|One|Our|Some|What|Which|Your)\b)[A-Z])"
+        r"[^.!?,;:()]{1,60}?) (?:is|are|was) (?:an?|the|one) "
+    ),
     generic=frozenset(_GENERIC_ENGLISH.split("|")),
 )
 _GERMAN = Language(
@@ -92,7 +106,7 @@ _GERMAN = Language(
     kinds={
         "comparison": re.compile(r"\b(?:vs\.?|vergleich\w{0,5}|unterschied\w{0,3}|alternativen?)\b", re.IGNORECASE),
         "transactional": re.compile(
-            r"\b(?:preise?|kosten|tarife?|kaufen|bestell\w{1,5}|gebühr\w{0,3}|abo\w{0,8})\b", re.I
+            r"\b(?:preise?|kosten|tarife?|kaufen|bestell\w{1,5}|gebühr\w{0,3}|abo\w{0,8})\b", re.IGNORECASE
         ),
         "navigational": re.compile(
             r"\b(?:kontakt|anmeld\w{1,4}|adresse|standorte?|anfahrt|download\w?)\b", re.IGNORECASE
@@ -101,10 +115,7 @@ _GERMAN = Language(
     defines=re.compile(
         r"(?:(?:Der|Die|Das|Ein|Eine) )?([A-ZÄÖÜ][^.!?,;:()]{1,60}?) (?:ist|sind|war) (?:ein\w{0,2}|der|die|das) "
     ),
-    how_to=re.compile(r"(?!)"),
-    generic=frozenset(
-        "einleitung|einführung|inhalt|inhaltsverzeichnis|überblick|übersicht|startseite|über uns".split("|")
-    ),
+    generic=frozenset(_GENERIC_GERMAN.split("|")),
 )
 _CHINESE = Language(
     wordings={
@@ -121,8 +132,7 @@ _CHINESE = Language(
         "navigational": re.compile("联系|聯繫|聯絡|登录|登入|下载|下載|地址|门店"),
     },
     defines=re.compile("([^，。！？、：；\\s]{2,20}?)(?:是|为)(?:一)"),
-    how_to=re.compile(r"(?!)"),
-    generic=frozenset("简介|概述|首页|目录|更多|关于我们|介绍|前言|总结|常见问题".split("|")),
+    generic=frozenset(_GENERIC_CHINESE.split("|")),
 )
 _LANGUAGES = {"en": _ENGLISH, "de": _GERMAN, "zh": _CHINESE}
 
@@ -134,4 +144,5 @@ def language_of(code: str) -> Language:
 
 def kind_of_heading(heading: str, language: Language) -> QueryKind:
     """What a person who asks about a heading wants."""
-    return next((kind for kind, words in language.kinds.items() if words.search(heading)), "informational")
+    usual: QueryKind = "informational"
+    return next((kind for kind, words in language.kinds.items() if words.search(heading)), usual)
