@@ -1,29 +1,29 @@
 """Similarity by vectors: what is made of them, wherever they come from."""
 
 import math
+import sys
 from collections.abc import Callable, Sequence
-from importlib.util import find_spec
 from pathlib import Path
+from textwrap import dedent
 from zlib import crc32
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ralph_grounding.similarity.lexical import LexicalProvider
 
 from ralph.errors import UsageError
 from ralph_grounding.errors import ProviderError
 from ralph_grounding.settings import ProviderSettings
+from ralph_grounding.similarity import local
 from ralph_grounding.similarity.base import NO_SIMILARITY, Nearest, Similarity, SimilarityProvider, Support
 from ralph_grounding.similarity.choose import provider_for
-from ralph_grounding.similarity.embeddings import Calibrations, EmbeddingProvider
+from ralph_grounding.similarity.decision_points import UNFITTED, DecisionPoints
+from ralph_grounding.similarity.embeddings import EmbeddingProvider
 from ralph_grounding.similarity.fallback import Fallback
 from ralph_grounding.similarity.hybrid import HybridProvider
+from ralph_grounding.similarity.lexical import LexicalProvider
 from ralph_grounding.similarity.local import LocalProvider
-from ralph_grounding.similarity.model_calibration import UNFITTED, DecisionPoints, calibrations
 from ralph_grounding.similarity.vectors import Vector, VectorCache, cosine, unit_vectors
-
-GUESS = calibrations(UNFITTED)
 
 
 class Triples(EmbeddingProvider):
@@ -33,8 +33,8 @@ class Triples(EmbeddingProvider):
         calls: the texts of each call.
     """
 
-    def __init__(self, calibrated: Calibrations = GUESS, *, batch: int = 64, kept: int = 4096) -> None:
-        super().__init__("local:triples", calibrated, batch=batch, kept=kept)
+    def __init__(self, points: DecisionPoints = UNFITTED, *, batch: int = 64, kept: int = 4096) -> None:
+        super().__init__("local:triples", points, batch=batch, kept=kept)
         self.calls: list[list[str]] = []
 
     async def embed(self, texts: Sequence[str]) -> Sequence[Vector]:
@@ -53,8 +53,8 @@ class Triples(EmbeddingProvider):
 class Given(Triples):
     """Gives what it is told to, whatever it is asked."""
 
-    def __init__(self, vectors: Sequence[Vector]) -> None:
-        super().__init__()
+    def __init__(self, vectors: Sequence[Vector], points: DecisionPoints = UNFITTED) -> None:
+        super().__init__(points)
         self.vectors = vectors
 
     async def embed(self, texts: Sequence[str]) -> Sequence[Vector]:
@@ -105,27 +105,30 @@ def test_every_cosine_is_from_0_to_1_and_the_same_both_ways(pairs: list[tuple[fl
     assert cosine(left, right) == pytest.approx(cosine(right, left), abs=1e-6)
 
 
-# Calibrations
+# Providers of vectors
 
 _points = st.floats(0.001, 0.999)
 
 
-@given(_points, st.lists(st.floats(0, 1), min_size=2, max_size=2))
-def test_a_higher_similarity_never_gets_a_lower_value(point: float, raws: list[float]) -> None:  # covers: S3-23
-    calibrated = calibrations(DecisionPoints(claims=point, agreement=point)).claims
-    low, high = sorted(raws)
-    assert 0 <= calibrated(low) <= calibrated(high) <= 1
+@given(_points, _points, _points)
+async def test_a_higher_similarity_never_gets_a_lower_value(point: float, one: float, other: float) -> None:
+    # covers: S3-23
+    values: list[Similarity] = []
+    for share in sorted([one, other]):
+        vectors = [[1.0, 0.0], [share, math.sqrt(1 - share * share)]]
+        values.append(await Given(vectors, DecisionPoints(claims=0.5, agreement=point)).agreement("one", "other"))
+    low, high = values
+    assert low.raw <= high.raw + 1e-6
+    assert low.value <= high.value + 1e-3
 
 
 @given(_points)
-def test_three_quarters_is_the_decision_point_of_every_model(point: float) -> None:
-    calibrated = calibrations(DecisionPoints(claims=point, agreement=0.5)).claims
-    assert [calibrated(raw) for raw in (0.0, point, 1.0)] == pytest.approx([0.0, 0.75, 1.0])
-    assert calibrated(-1) == 0.0
-    assert calibrated(2) == 1.0
+async def test_three_quarters_is_the_decision_point_of_every_model(point: float) -> None:
+    vectors = [[1.0, 0.0], [point, math.sqrt(1 - point * point)]]
+    agreement = await Given(vectors, DecisionPoints(claims=0.5, agreement=point)).agreement("one", "other")
+    assert agreement.raw == pytest.approx(point, abs=1e-5)
+    assert agreement.value == pytest.approx(0.75, abs=0.01)
 
-
-# Providers of vectors
 
 RESPONSE = "The museum opens at nine. Tickets cost twelve euros. Dogs have to wait outside."
 
@@ -147,6 +150,8 @@ async def test_a_claim_may_be_made_by_two_sentences_together() -> None:
 async def test_the_sentence_that_a_model_picks_is_held_against_the_claim() -> None:
     (support,) = await Triples().supports(["Tickets cost 12 euros"], "Tickets cost 15 euros.")
     assert [(one.kind, one.said) for one in support.conflicts] == [("number", "15")]
+    assert support.similarity.raw < UNFITTED.claims
+    assert support.similarity.value < 0.75
 
 
 async def test_responses_and_references_are_compared_as_wholes() -> None:  # covers: S3-17, S3-18
@@ -166,7 +171,7 @@ async def test_a_segment_gets_the_passage_that_is_most_like_it() -> None:
 
 async def test_each_question_has_a_calibration_of_its_own() -> None:
     points = DecisionPoints(claims=0.2, agreement=0.5, passages=0.8)
-    provider = Triples(calibrations(points))
+    provider = Triples(points)
     (support,) = await provider.supports(["Dogs wait"], "Dogs wait.")
     (nearest,) = await provider.nearest(["Dogs eat"], ["Dogs wait"])
     agreement = await provider.agreement("Dogs eat", "Dogs wait")
@@ -272,12 +277,20 @@ async def test_vectors_that_cannot_be_used_are_an_error(vectors: Sequence[Vector
         await Given(vectors).agreement("one", "other")
 
 
+async def test_a_model_that_changes_its_mind_about_lengths_is_an_error() -> None:
+    provider = Given([[1.0, 0.0], [0.0, 1.0]])
+    await provider.agreement("one", "other")
+    provider.vectors = [[1.0, 0.0, 0.0]]
+    with pytest.raises(ProviderError, match="of 2 and of 3 numbers"):
+        await provider.agreement("one", "third")
+
+
 # Words and a model together
 
 
 async def test_a_hybrid_is_between_words_and_model() -> None:
     words, model = LexicalProvider(), Triples()
-    hybrid = HybridProvider(words, model, calibrations(DecisionPoints(claims=0.75, agreement=0.75)))
+    hybrid = HybridProvider(words, model, DecisionPoints(claims=0.75, agreement=0.75))
     async with hybrid:
         for claim in ("Tickets cost twelve euros.", "Dogs have to sit outside.", "The cafe serves lunch."):
             (both,), (one,), (other,) = [await asked.supports([claim], RESPONSE) for asked in (hybrid, words, model)]
@@ -289,14 +302,14 @@ async def test_a_hybrid_is_between_words_and_model() -> None:
 
 
 async def test_a_hybrid_takes_the_better_of_two_passages() -> None:
-    hybrid = HybridProvider(LexicalProvider(), Triples(), GUESS)
+    hybrid = HybridProvider(LexicalProvider(), Triples(), UNFITTED)
     passages = ["Nothing of that kind.", "Tickets cost twelve euros, for children six.", "Dogs wait outside."]
     nearest = await hybrid.nearest(["Tickets cost twelve euros.", "Dogs wait outside.", " "], passages)
     assert [one.passage for one in nearest] == [1, 2, -1]
 
 
 async def test_a_claim_that_nothing_is_like_has_no_stretch_in_a_hybrid() -> None:
-    hybrid = HybridProvider(LexicalProvider(), Triples(), GUESS)
+    hybrid = HybridProvider(LexicalProvider(), Triples(), UNFITTED)
     assert await hybrid.supports([" "], RESPONSE) == [Support(NO_SIMILARITY, 0, 0)]
 
 
@@ -447,20 +460,87 @@ def test_a_calibration_that_does_not_fit_is_refused(tmp_path: Path, text: str | 
         chosen(similarity="local", embedding_model="m", calibration=str(file))
 
 
-@pytest.mark.skipif(find_spec("fastembed") is not None, reason="fastembed is installed")
-@pytest.mark.skipif(find_spec("sentence_transformers") is not None, reason="sentence-transformers is installed")
-async def test_without_a_package_the_command_that_installs_one_is_told() -> None:
+LIBRARIES = {
+    "fastembed": """
+        import numpy
+
+        class TextEmbedding:
+            def __init__(self, model_name, **options):
+                if model_name == "broken":
+                    raise ValueError("the file is torn.\\nAnd more.")
+                if model_name != "here" and not (model_name == "there" and options != {"local_files_only": True}):
+                    raise ValueError(f"{model_name} is not in the cache")
+
+            def embed(self, texts):
+                return (numpy.array([len(text), 1.0]) for text in texts)
+    """,
+    "sentence_transformers": """
+        import numpy
+
+        class SentenceTransformer:
+            def __init__(self, model_name, local_files_only):
+                if model_name != "here" and (model_name != "there" or local_files_only):
+                    raise OSError(f"{model_name} is not in the cache")
+
+            def encode(self, texts, show_progress_bar):
+                assert not show_progress_bar
+                if "Never." in texts:
+                    raise RuntimeError("out of memory")
+                return numpy.array([[len(text), 1.0] for text in texts])
+    """,
+}
+"""The libraries as far as they are used; the real ones weigh hundreds of megabytes, and models are not in packages."""
+
+
+@pytest.fixture(params=LIBRARIES)
+def library(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """One of the libraries is installed, and the other is not."""
+    name: str = request.param
+    for other in LIBRARIES:
+        monkeypatch.delitem(sys.modules, other, raising=False)
+        if other != name:
+            monkeypatch.setattr(local, "find_spec", {name: True}.get)
+    (tmp_path / f"{name}.py").write_text(dedent(LIBRARIES[name]))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return name
+
+
+async def test_a_model_on_this_machine_embeds(library: str) -> None:
+    async with LocalProvider("here", UNFITTED) as provider:
+        assert (await provider.agreement("Dogs wait.", "Cats wait.")).raw == pytest.approx(1)
+
+
+async def test_a_model_that_is_not_here_is_downloaded_only_if_asked(library: str) -> None:
+    with pytest.raises(ProviderError, match=r"there is not on this machine.*providers\.download") as raised:
+        await LocalProvider("there", UNFITTED).__aenter__()
+    assert raised.value.kind == "model"
+    async with LocalProvider("there", UNFITTED, download=True) as provider:
+        assert (await provider.agreement("Dogs wait.", "Cats wait.")).raw > 0
+
+
+async def test_a_model_that_cannot_be_downloaded_is_told(library: str) -> None:
+    with pytest.raises(ProviderError, match=r"nowhere could be neither found nor downloaded: nowhere is not in the ca"):
+        await LocalProvider("nowhere", UNFITTED, download=True).__aenter__()
+
+
+@pytest.mark.parametrize("library", ["fastembed"], indirect=True)
+async def test_only_the_first_line_of_what_a_library_says_is_told(library: str) -> None:
     with pytest.raises(ProviderError) as raised:
-        async with chosen(similarity="local", embedding_model="m"):
-            pass
+        await LocalProvider("broken", UNFITTED).__aenter__()
+    assert "(the file is torn)" in str(raised.value)
+    assert "And more" not in str(raised.value)
+
+
+@pytest.mark.parametrize("library", ["sentence_transformers"], indirect=True)
+async def test_a_model_that_fails_at_a_text_is_replaced_by_words(library: str) -> None:
+    async with chosen(similarity="local", embedding_model="here") as provider:
+        assert (await provider.agreement("Never.", "Never.")).fallback
+        assert not (await provider.agreement("Ever.", "Ever.")).fallback
+
+
+async def test_without_a_package_the_command_that_installs_one_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local, "find_spec", dict[str, bool]().get)
+    with pytest.raises(ProviderError) as raised:
+        await chosen(similarity="local", embedding_model="m").__aenter__()
     assert 'pip install "ralph-grounding[local]"' in str(raised.value)
     assert raised.value.kind == "model"
-
-
-@pytest.mark.skipif(find_spec("fastembed") is None, reason="fastembed is not installed")
-async def test_a_model_that_is_not_here_is_not_downloaded_unasked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("FASTEMBED_CACHE_PATH", str(tmp_path))
-    with pytest.raises(ProviderError, match=r"not on this machine.*providers\.download"):
-        await LocalProvider("BAAI/bge-small-en-v1.5", GUESS).__aenter__()

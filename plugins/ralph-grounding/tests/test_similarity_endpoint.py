@@ -13,15 +13,15 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 import pytest
-from ralph_grounding.similarity.lexical import LexicalProvider
 
 from ralph_grounding.errors import ProviderError
 from ralph_grounding.settings import ProviderSettings
 from ralph_grounding.similarity.choose import provider_for
+from ralph_grounding.similarity.decision_points import UNFITTED
 from ralph_grounding.similarity.endpoint import EndpointProvider
 from ralph_grounding.similarity.fallback import Fallback
 from ralph_grounding.similarity.fit import best_f1, best_split
-from ralph_grounding.similarity.model_calibration import UNFITTED, calibrations
+from ralph_grounding.similarity.lexical import LexicalProvider
 
 KEY = "sk-hunter2hunter2hunter2"
 RESPONSE = "The museum opens at nine. Tickets cost twelve euros. Dogs have to wait outside."
@@ -117,7 +117,7 @@ def embedding_endpoint() -> Iterator[EmbeddingEndpoint]:
 
 
 def provider(endpoint: EmbeddingEndpoint, **given: Any) -> EndpointProvider:
-    return EndpointProvider(endpoint.url, "m", calibrations(UNFITTED), key=KEY, **given)
+    return EndpointProvider(endpoint.url, "m", UNFITTED, key=KEY, **given)
 
 
 async def test_claims_are_found_by_the_vectors_of_an_endpoint(
@@ -146,7 +146,7 @@ async def test_texts_go_in_batches_and_tokens_are_counted(
 
 
 async def test_without_a_key_none_is_sent(embedding_endpoint: EmbeddingEndpoint) -> None:
-    async with EndpointProvider(embedding_endpoint.url, "m", calibrations(UNFITTED)) as asked:
+    async with EndpointProvider(embedding_endpoint.url, "m", UNFITTED) as asked:
         await asked.agreement("Yes.", "No.")
     assert embedding_endpoint.keys == [""]
 

@@ -6,19 +6,18 @@ from pathlib import Path
 from ralph.errors import UsageError
 from ralph_grounding.settings import ProviderSettings
 from ralph_grounding.similarity.base import SimilarityProvider
+from ralph_grounding.similarity.decision_points import (
+    UNFITTED,
+    UNFITTED_HYBRID,
+    DecisionPoints,
+    read_decision_points,
+)
 from ralph_grounding.similarity.embeddings import EmbeddingProvider
 from ralph_grounding.similarity.endpoint import EndpointProvider
 from ralph_grounding.similarity.fallback import Fallback
 from ralph_grounding.similarity.hybrid import HybridProvider
 from ralph_grounding.similarity.lexical import LexicalProvider
 from ralph_grounding.similarity.local import LocalProvider
-from ralph_grounding.similarity.model_calibration import (
-    UNFITTED,
-    UNFITTED_HYBRID,
-    DecisionPoints,
-    calibrations,
-    read_decision_points,
-)
 
 __all__ = ["measuring", "provider_for"]
 
@@ -55,13 +54,13 @@ def measuring(settings: ProviderSettings, points: Mapping[str, DecisionPoints]) 
         return _by_model(settings, settings.similarity, points)
     model = _by_model(settings, settings.embedding, points)
     mean = points.get(HybridProvider.name_with(model), UNFITTED_HYBRID)
-    return HybridProvider(LexicalProvider(), model, calibrations(mean))
+    return HybridProvider(LexicalProvider(), model, mean)
 
 
 def _by_model(settings: ProviderSettings, where: str, points: Mapping[str, DecisionPoints]) -> EmbeddingProvider:
     model = settings.embedding_model.strip()
-    calibrated = calibrations(points.get(f"{where}:{model}", UNFITTED))
+    of_model = points.get(f"{where}:{model}", UNFITTED)
     if where == "local":
-        return LocalProvider(model, calibrated, download=settings.download)
+        return LocalProvider(model, of_model, download=settings.download)
     key = settings.api_key.get_secret_value()
-    return EndpointProvider(settings.url, model, calibrated, key=key, timeout=settings.timeout)
+    return EndpointProvider(settings.url, model, of_model, key=key, timeout=settings.timeout)

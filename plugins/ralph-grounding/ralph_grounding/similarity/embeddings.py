@@ -1,40 +1,28 @@
 """Similarity by a model that turns texts into vectors, whichever it is and wherever it runs."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ralph_grounding.errors import ProviderError
 from ralph_grounding.similarity.base import NO_SIMILARITY, Nearest, Similarity, SimilarityProvider, Support
+from ralph_grounding.similarity.calibration import calibrated
 from ralph_grounding.similarity.conflicts import find_conflicts
-from ralph_grounding.similarity.vectors import Vector, VectorCache, cosines, unit_vectors
+from ralph_grounding.similarity.decision_points import DecisionPoints
+from ralph_grounding.similarity.vectors import Vector, VectorCache, common_length, cosines, unit_vectors
 from ralph_grounding.text.sentences import sentences
 from ralph_grounding.text.span import Span, trimmed
 
 if TYPE_CHECKING:
     from ralph_grounding.similarity.vectors import Matrix
 
-__all__ = ["Calibrations", "EmbeddingProvider"]
+__all__ = ["EmbeddingProvider"]
 
 _LONGEST = 1_500
 """Characters of a text that a model is given at once: most cut off silently what is much longer."""
 
 _MOST_WINDOWS = 2_000
 """Where a response has more sentences, neighbours are taken together."""
-
-
-class Calibrations(NamedTuple):
-    """What each question makes of a cosine: never a lower value of a higher one, and 0.75 at the decision point.
-
-    Attributes:
-        claims: of a claim and a stretch of a response.
-        agreement: of the expected answer and a response.
-        passages: of a stretch of a response and a passage of the ground truth.
-    """
-
-    claims: Callable[[float], float]
-    agreement: Callable[[float], float]
-    passages: Callable[[float], float]
 
 
 class EmbeddingProvider(SimilarityProvider):
@@ -44,18 +32,19 @@ class EmbeddingProvider(SimilarityProvider):
     model reads is embedded in pieces, whose vectors are joined by their lengths. No text is embedded twice in one call,
     nor again while its vector is among those kept.
 
-    A model hardly sees numbers and negation, so the sentence it picks is held against the claim for conflicts.
+    A model hardly sees numbers and negation, so the sentence that it picks is held against the claim for conflicts.
+    Where there is one, the raw similarity is brought down below the decision point, in proportion.
 
     Args:
         name: see `SimilarityProvider`.
-        calibrations: of this model: its cosines say nothing about those of another.
+        points: the decision points of this model: its cosines say nothing about those of another.
         batch: how many texts `embed` is given at once, at most.
         kept: how many vectors are kept.
     """
 
-    def __init__(self, name: str, calibrations: Calibrations, *, batch: int = 64, kept: int = 4096) -> None:
+    def __init__(self, name: str, points: DecisionPoints, *, batch: int = 64, kept: int = 4096) -> None:
         self.name = name
-        self._calibrations = calibrations
+        self._points = points
         self._batch = batch
         self._kept = VectorCache(kept)
 
@@ -86,7 +75,7 @@ class EmbeddingProvider(SimilarityProvider):
             return NO_SIMILARITY
         vectors = await self._vectors([reference, response])
         raw = float(cosines(vectors[:1], vectors[1:])[0, 0])
-        return Similarity(self._calibrations.agreement(raw), raw)
+        return _similarity(raw, self._points.agreement)
 
     async def nearest(self, segments: Sequence[str], passages: Sequence[str]) -> list[Nearest]:
         if not segments or not passages:
@@ -98,13 +87,12 @@ class EmbeddingProvider(SimilarityProvider):
     def _support(self, claim: str, response: str, window: Span, raw: float) -> Support:
         if raw <= 0:
             return Support(NO_SIMILARITY, 0, 0)
+        point = self._points.claims
         conflicts = find_conflicts(claim, response[window.start : window.end], window.start)
-        return Support(Similarity(self._calibrations.claims(raw), raw), window.start, window.end, conflicts)
+        return Support(_similarity(raw * point if conflicts else raw, point), window.start, window.end, conflicts)
 
     def _nearest(self, place: int, raw: float) -> Nearest:
-        if raw <= 0:
-            return Nearest(-1, NO_SIMILARITY)
-        return Nearest(place, Similarity(self._calibrations.passages(raw), raw))
+        return Nearest(place, _similarity(raw, self._points.for_passages)) if raw > 0 else Nearest(-1, NO_SIMILARITY)
 
     async def _vectors(self, texts: Sequence[str]) -> "Matrix":
         """A unit vector for each text; zero for a blank one."""
@@ -112,13 +100,10 @@ class EmbeddingProvider(SimilarityProvider):
 
         pieces = {text: _pieces(text) for text in texts}
         known = await self._known([piece for cut in pieces.values() for piece in cut])
-        if not known:
-            return np.zeros((len(texts), 1), dtype=np.float32)
-        width = len(next(iter(known.values())))
-        joined = np.zeros((len(texts), width), dtype=np.float32)
-        for row, text in zip(joined, texts, strict=True):
+        joined = np.zeros((len(texts), common_length(known.values())), dtype=np.float32)
+        for place, text in enumerate(texts):
             for piece in pieces[text]:
-                row += known[piece] * len(piece)
+                joined[place] += known[piece] * len(piece)
         return unit_vectors(joined)
 
     async def _known(self, texts: Sequence[str]) -> "dict[str, Matrix]":
@@ -144,6 +129,10 @@ class EmbeddingProvider(SimilarityProvider):
             problem = f"{self.name} gave {len(vectors)} vectors for {len(texts)} texts."
             raise ProviderError(problem, "Try another model.", kind="protocol")
         return unit_vectors(vectors)
+
+
+def _similarity(raw: float, point: float) -> Similarity:
+    return Similarity(calibrated(raw, point), raw)
 
 
 def _windows(text: str) -> Iterator[Span]:

@@ -8,7 +8,8 @@ from typing import Any, Self, cast
 from ralph.errors import UsageError
 from ralph_grounding.endpoint import Endpoint, fields, sendable
 from ralph_grounding.measures import count_embedding_tokens
-from ralph_grounding.similarity.embeddings import Calibrations, EmbeddingProvider
+from ralph_grounding.similarity.decision_points import DecisionPoints
+from ralph_grounding.similarity.embeddings import EmbeddingProvider
 from ralph_grounding.similarity.vectors import Vector
 
 __all__ = ["EndpointProvider"]
@@ -35,7 +36,7 @@ class EndpointProvider(EmbeddingProvider):
         self,
         url: str,
         model: str,
-        calibrations: Calibrations,
+        points: DecisionPoints,
         *,
         key: str = "",
         timeout: float = 30.0,
@@ -46,7 +47,7 @@ class EndpointProvider(EmbeddingProvider):
                 "plugins.grounding.providers.embedding_model is empty.",
                 'Name a model that the endpoint has, such as "text-embedding-3-small".',
             )
-        super().__init__(f"endpoint:{model}", calibrations, batch=batch)
+        super().__init__(f"endpoint:{model}", points, batch=batch)
         self._endpoint = Endpoint(url, key=key, timeout=timeout, setting="plugins.grounding.providers.url")
         self._model = model
         self.tokens = 0

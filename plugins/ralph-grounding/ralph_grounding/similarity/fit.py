@@ -19,7 +19,7 @@ from ralph.errors import RalphError, UsageError
 from ralph_grounding.settings import ProviderSettings
 from ralph_grounding.similarity.base import SimilarityProvider
 from ralph_grounding.similarity.choose import measuring
-from ralph_grounding.similarity.model_calibration import UNFITTED, DecisionPoints, read_decision_points
+from ralph_grounding.similarity.decision_points import UNFITTED, DecisionPoints, read_decision_points
 
 __all__ = ["Fitted", "LabelledAnswer", "LabelledClaims", "best_f1", "best_split", "fitted", "main"]
 

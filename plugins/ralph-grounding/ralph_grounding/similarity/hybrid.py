@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import Self
 
 from ralph_grounding.similarity.base import NO_SIMILARITY, Nearest, Similarity, SimilarityProvider, Support
-from ralph_grounding.similarity.embeddings import Calibrations
+from ralph_grounding.similarity.calibration import calibrated
+from ralph_grounding.similarity.decision_points import DecisionPoints
 
 __all__ = ["HybridProvider"]
 
@@ -17,12 +18,12 @@ class HybridProvider(SimilarityProvider):
     Args:
         words: the one that measures by words.
         model: the other one.
-        calibrations: of the mean, for each question.
+        points: the decision points of the mean.
     """
 
-    def __init__(self, words: SimilarityProvider, model: SimilarityProvider, calibrations: Calibrations) -> None:
+    def __init__(self, words: SimilarityProvider, model: SimilarityProvider, points: DecisionPoints) -> None:
         self.name = self.name_with(model)
-        self._words, self._model, self._calibrations = words, model, calibrations
+        self._words, self._model, self._points = words, model, points
 
     @staticmethod
     def name_with(model: SimilarityProvider) -> str:
@@ -53,7 +54,7 @@ class HybridProvider(SimilarityProvider):
         by_words = await self._words.agreement(reference, response, question)
         by_model = await self._model.agreement(reference, response, question)
         raw = (by_words.value + by_model.value) / 2
-        return Similarity(self._calibrations.agreement(raw), raw)
+        return Similarity(calibrated(raw, self._points.agreement), raw)
 
     async def nearest(self, segments: Sequence[str], passages: Sequence[str]) -> list[Nearest]:
         by_words = await self._words.nearest(segments, passages)
@@ -68,7 +69,7 @@ class HybridProvider(SimilarityProvider):
         if raw <= 0:
             return Support(NO_SIMILARITY, 0, 0)
         surer = other if other.similarity.value > one.similarity.value else one
-        return surer._replace(similarity=Similarity(self._calibrations.claims(raw), raw))
+        return surer._replace(similarity=Similarity(calibrated(raw, self._points.claims), raw))
 
     async def _nearest(self, segment: str, passages: Sequence[str], candidates: set[int]) -> Nearest:
         """The better of the passages that one of the two finds most alike, as both together see it."""
@@ -78,5 +79,5 @@ class HybridProvider(SimilarityProvider):
             (other,) = await self._model.nearest([segment], [passages[place]])
             raw = (one.similarity.value + other.similarity.value) / 2
             if raw > best.similarity.raw:
-                best = Nearest(place, Similarity(self._calibrations.passages(raw), raw))
+                best = Nearest(place, Similarity(calibrated(raw, self._points.for_passages), raw))
         return best

@@ -9,7 +9,8 @@ from typing import Any, Self
 from ralph.errors import UsageError
 from ralph_grounding.endpoint import sendable
 from ralph_grounding.errors import ProviderError
-from ralph_grounding.similarity.embeddings import Calibrations, EmbeddingProvider
+from ralph_grounding.similarity.decision_points import DecisionPoints
+from ralph_grounding.similarity.embeddings import EmbeddingProvider
 from ralph_grounding.similarity.vectors import Vector
 
 __all__ = ["LocalProvider"]
@@ -34,12 +35,12 @@ class LocalProvider(EmbeddingProvider):
         ProviderError: on entering, of the kind "model": a package or the model is missing.
     """
 
-    def __init__(self, model: str, calibrations: Calibrations, *, download: bool = False, batch: int = 64) -> None:
+    def __init__(self, model: str, points: DecisionPoints, *, download: bool = False, batch: int = 64) -> None:
         if not model.strip():
             raise UsageError(
                 f"{_SETTING} is empty.", 'Name a model, such as "BAAI/bge-small-en-v1.5", or a folder that holds one.'
             )
-        super().__init__(f"local:{model}", calibrations, batch=batch)
+        super().__init__(f"local:{model}", points, batch=batch)
         self._model, self._download = model, download
         self._encode: _Encode | None = None
 
@@ -100,6 +101,8 @@ def _missing(model: str, reasons: Sequence[str], *, download: bool) -> ProviderE
 
 def _by_fastembed(model: str, *, download: bool) -> _Encode:
     fastembed: Any = import_module("fastembed")
+    if find_spec("loguru"):
+        import_module("loguru").logger.disable("fastembed")  # what it cannot do, it says in an exception, too
     options: dict[str, Any] = {} if download else {"local_files_only": True}
     if Path(model).is_dir():
         _make_known(fastembed, Path(model))

@@ -1,7 +1,7 @@
 """Vectors of texts: how alike two are, and those that are kept so that no text is embedded twice."""
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     Matrix = npt.NDArray[np.float32]
 
-__all__ = ["Vector", "VectorCache", "cosine", "cosines", "unit_vectors"]
+__all__ = ["Vector", "VectorCache", "common_length", "cosine", "cosines", "unit_vectors"]
 
 Vector = Sequence[float]
 
@@ -41,14 +41,7 @@ def unit_vectors(vectors: "Sequence[Vector] | Matrix") -> "Matrix":
     """
     import numpy as np
 
-    lengths = dict.fromkeys(len(vector) for vector in vectors)
-    if len(lengths) > 1:
-        first, second, *_ = lengths
-        raise ProviderError(
-            f"Vectors of {first} and of {second} numbers cannot be compared.",
-            "Check that one model gave them both.",
-            kind="protocol",
-        )
+    common_length(vectors)
     rows = np.asarray(vectors, dtype=np.float64).reshape(len(vectors), -1)
     if not np.isfinite(rows).all():
         raise ProviderError("A vector holds a number that is not finite.", "Try another model.", kind="protocol")
@@ -58,6 +51,23 @@ def unit_vectors(vectors: "Sequence[Vector] | Matrix") -> "Matrix":
     rows = np.divide(rows, largest, out=np.zeros_like(rows), where=largest > 0)  # so that no square overflows
     length = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.divide(rows, length, out=rows, where=length > 0).astype(np.float32)
+
+
+def common_length(vectors: "Iterable[Vector | Matrix]") -> int:
+    """The length of all the vectors; 0 where there is none.
+
+    Raises:
+        ProviderError: where their lengths differ.
+    """
+    lengths = dict.fromkeys(len(vector) for vector in vectors)
+    if len(lengths) > 1:
+        first, second, *_ = lengths
+        raise ProviderError(
+            f"Vectors of {first} and of {second} numbers cannot be compared.",
+            "Check that one model gave them both.",
+            kind="protocol",
+        )
+    return next(iter(lengths), 0)
 
 
 class VectorCache:

@@ -4,17 +4,15 @@ No two models agree in that, and none is fitted here: what a model is given with
 finds too much or too little. `python -m ralph_grounding.similarity.fit` finds the decision points on data of yours.
 """
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from pathlib import Path
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from ralph.errors import UsageError
-from ralph_grounding.similarity.calibration import DECISION, calibrated
-from ralph_grounding.similarity.embeddings import Calibrations
+from ralph_grounding.similarity.calibration import DECISION
 
-__all__ = ["UNFITTED", "UNFITTED_HYBRID", "DecisionPoints", "calibrations", "read_decision_points"]
+__all__ = ["UNFITTED", "UNFITTED_HYBRID", "DecisionPoints", "read_decision_points"]
 
 _REMEDY = "Write it with `python -m ralph_grounding.similarity.fit`."
 
@@ -34,6 +32,11 @@ class DecisionPoints(BaseModel, frozen=True, extra="forbid"):
     passages: float | None = Field(default=None, gt=0, lt=1)
     rows: int = Field(default=0, ge=0)
 
+    @property
+    def for_passages(self) -> float:
+        """Of passages; where nothing is said of them, that of claims."""
+        return self.claims if self.passages is None else self.passages
+
 
 _FILE = TypeAdapter(dict[str, DecisionPoints])
 
@@ -42,15 +45,6 @@ UNFITTED = DecisionPoints(claims=0.6, agreement=0.6)
 
 UNFITTED_HYBRID = DecisionPoints(claims=DECISION, agreement=DECISION)
 """For the mean of two calibrated similarities: the point at which both decide."""
-
-
-def calibrations(points: DecisionPoints) -> Calibrations:
-    """From raw similarities to calibrated ones: two straight lines, which meet at the decision point."""
-    return Calibrations(
-        claims=_bent(points.claims),
-        agreement=_bent(points.agreement),
-        passages=_bent(points.passages or points.claims),
-    )
 
 
 def read_decision_points(path: Path) -> Mapping[str, DecisionPoints]:
@@ -67,7 +61,3 @@ def read_decision_points(path: Path) -> Mapping[str, DecisionPoints]:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         place = ".".join(str(part) for part in first["loc"]) or "the file"
         raise UsageError(f"{path} is no calibration: {place[:200]}: {first['msg'][:200]}.", _REMEDY) from None
-
-
-def _bent(point: float) -> Callable[[float], float]:
-    return partial(calibrated, decision=point)
