@@ -48,15 +48,27 @@ class Noise:
 
 def matching(globs: Iterable[str]) -> Callable[[str], bool]:
     """Says of a path whether one of the globs means it, as `Noise` describes them; there must be one."""
-    pattern = re.compile("|".join(_expression(glob) for glob in globs if glob.strip("/")))
+    pattern = re.compile("|".join(_expression(glob) for glob in globs if glob.strip("/")), re.DOTALL)
     return lambda path: pattern.search(path) is not None
 
 
 def _expression(glob: str) -> str:
-    body = glob.strip("/")
+    """The regular expression of a glob. It takes no wildcard back: the first place where there is what follows one, up
+    to the next, does as well as any later place. So no glob takes long, whatever the path.
+    """
     start = "^" if "/" in glob.rstrip("/") else "(?:^|/)"
-    parts = (_WILD.get(part) or re.escape(part) for part in re.split(r"(\*\*|\*|\?)", body))
-    return f"{start}{''.join(parts)}{'/' if glob.endswith('/') else '(?:/|$)'}"
+    end = "/" if glob.endswith("/") else r"(?:/|\Z)"
+    *first, last = glob.strip("/").split("**")
+    if not first:
+        return f"{start}{_between_stars(last)}{end}"
+    before, *rest = map(_between_stars, first)
+    return f"{start}{before}{''.join(f'(?>.*?{part})' for part in rest)}.*?{_between_stars(last)}{end}"
 
 
-_WILD = {"**": ".*", "*": "[^/]*", "?": "[^/]"}
+def _between_stars(part: str) -> str:
+    """The expression of a part of a glob without `**`."""
+    first, *rest = (re.escape(text).replace(r"\?", "[^/]") for text in part.split("*"))
+    if not rest:
+        return first
+    *inner, last = rest
+    return f"{first}{''.join(f'(?>[^/]*?{text})' for text in inner)}[^/]*?{last}"
