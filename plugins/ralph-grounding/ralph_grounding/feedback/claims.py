@@ -1,0 +1,107 @@
+"""The claims as a check-list: found, missing, perhaps contradicted, and what the ground truth does not know."""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+
+from ralph_grounding.feedback.matching import Match, match
+from ralph_grounding.feedback.pieces import is_statement
+from ralph_grounding.ground_truth.pages import GroundTruth
+from ralph_grounding.result import (
+    ClaimEvidence,
+    ClaimFeedback,
+    ClaimJudgement,
+    CompletenessResult,
+    Contradiction,
+    MissingClaim,
+    Segment,
+    TextPosition,
+)
+from ralph_grounding.similarity.base import SimilarityProvider
+from ralph_grounding.text.span import Span
+
+__all__ = ["check_list", "claim_feedback"]
+
+
+async def claim_feedback(
+    completeness: CompletenessResult | None,
+    response: str,
+    ground_truth: GroundTruth,
+    provider: SimilarityProvider,
+    threshold: float,
+) -> ClaimFeedback:
+    """What became of the claims, of all levels of importance, and of the response's own statements.
+
+    Args:
+        completeness: None where no claims were expected.
+        threshold: a statement that is more alike than this to a passage is in the ground truth.
+
+    Raises:
+        ProviderError: where the provider does not answer.
+    """
+    matches = await match(response, ground_truth, provider)
+    return check_list(completeness, response, matches if ground_truth.chunks else (), threshold)
+
+
+def check_list(
+    completeness: CompletenessResult | None, response: str, matches: Sequence[Match], threshold: float
+) -> ClaimFeedback:
+    """The same from what was matched already.
+
+    A statement that may contradict something is not listed as unknown.
+
+    Args:
+        matches: empty without ground truth: there is nothing then that could know a statement.
+    """
+    judgements = completeness.matches if completeness else ()
+    contradicted = [_against_claim(judged) for judged in judgements if judged.conflicts]
+    told = sorted(conflict.position.start for one in contradicted for conflict in one.conflicts)
+    others = [found for found in matches if not _has_any(found.span, told)]
+    contradicted += [_against_source(response, found) for found in others if found.conflicts]
+    unknown = [
+        found.stated
+        for found in others
+        if not found.conflicts
+        and not found.is_borne_out(threshold)
+        and is_statement(response[found.stated.start : found.stated.end])
+    ]
+    return ClaimFeedback(
+        found=tuple(
+            ClaimEvidence(claim=judged.claim, evidence=judged.matched_text, confidence=judged.similarity)
+            for judged in judgements
+            if judged.found
+        ),
+        missing=tuple(
+            MissingClaim(claim=judged.claim, importance=judged.importance) for judged in judgements if not judged.found
+        ),
+        contradicts=tuple(sorted(contradicted, key=lambda one: one.position.start)),
+        not_in_ground_truth=tuple(
+            Segment(text=response[stated.start : stated.end], position=_position(stated)) for stated in unknown
+        ),
+    )
+
+
+def _against_claim(judged: ClaimJudgement) -> Contradiction:
+    return Contradiction(
+        claim=judged.claim, statement=judged.matched_text, position=judged.position, conflicts=judged.conflicts
+    )
+
+
+def _against_source(response: str, found: Match) -> Contradiction:
+    assert found.source
+    return Contradiction(
+        claim=found.source.text,
+        statement=response[found.stated.start : found.stated.end],
+        position=_position(found.stated),
+        conflicts=found.conflicts,
+        source=found.source.chunk.id,
+    )
+
+
+def _has_any(span: Span, starts: Sequence[int]) -> bool:
+    """Whether one of the conflicts begins in the piece: what goes against an expected claim is told of once."""
+    place = bisect_left(starts, span.start)
+    return place < len(starts) and starts[place] < span.end
+
+
+def _position(span: Span) -> TextPosition:
+    return TextPosition(start=span.start, end=span.end)

@@ -1,0 +1,79 @@
+"""Each piece of a response with the passage of the ground truth that is most like it."""
+
+from typing import NamedTuple
+
+from ralph_grounding.feedback.evidence import evidence
+from ralph_grounding.feedback.pieces import pieces
+from ralph_grounding.ground_truth.pages import Chunk, GroundTruth, Page
+from ralph_grounding.result import Conflict
+from ralph_grounding.similarity.base import Nearest, SimilarityProvider
+from ralph_grounding.similarity.conflicts import find_conflicts
+from ralph_grounding.text.span import Span, trimmed
+
+__all__ = ["Match", "Source", "match"]
+
+_RELATED = 0.5
+"""The calibrated similarity, and the share of common words, from which a statement is taken to be about the same."""
+
+
+class Source(NamedTuple):
+    """Where in the ground truth a piece has its like. `text` is the sentence that it has most in common with."""
+
+    chunk: Chunk
+    page: Page
+    text: str
+
+
+class Match(NamedTuple):
+    """What was found for a piece.
+
+    Attributes:
+        span: the piece; those of all matches together are the response.
+        stated: the same without white space at its ends.
+        source: None where nothing is alike.
+        similarity: calibrated.
+        conflicts: in what the piece goes against its source, with positions in the response.
+    """
+
+    span: Span
+    stated: Span
+    source: Source | None = None
+    similarity: float = 0.0
+    conflicts: tuple[Conflict, ...] = ()
+
+    def is_borne_out(self, threshold: float) -> bool:
+        """Whether the ground truth says so: it is more alike than the threshold, and there is no conflict."""
+        return self.source is not None and self.similarity > threshold and not self.conflicts
+
+
+async def match(response: str, ground_truth: GroundTruth, provider: SimilarityProvider) -> list[Match]:
+    """The pieces in their order, each with its source.
+
+    Raises:
+        ProviderError: where the provider does not answer.
+    """
+    cut = [(piece, trimmed(response, piece)) for piece in pieces(response)]
+    chunks = ground_truth.chunks
+    said = [stated for _, stated in cut if stated.start < stated.end]
+    if not chunks or not said:
+        return [Match(*spans) for spans in cut]
+    segments = [response[stated.start : stated.end] for stated in said]
+    nearest = await provider.nearest(segments, [chunk.text for chunk, _ in chunks])
+    found = dict(zip(said, nearest, strict=True))
+    return [
+        _matched(response, piece, stated, found[stated], chunks) if stated in found else Match(piece, stated)
+        for piece, stated in cut
+    ]
+
+
+def _matched(
+    response: str, piece: Span, stated: Span, nearest: Nearest, chunks: tuple[tuple[Chunk, Page], ...]
+) -> Match:
+    if nearest.passage < 0:
+        return Match(piece, stated)
+    chunk, page = chunks[nearest.passage]
+    text = response[stated.start : stated.end]
+    found = evidence(chunk.text, text)
+    related = nearest.similarity.value >= _RELATED and found.shared >= _RELATED
+    conflicts = find_conflicts(found.text, text, stated.start) if related else ()
+    return Match(piece, stated, Source(chunk, page, found.text), nearest.similarity.value, conflicts)

@@ -1,0 +1,48 @@
+"""The pieces of a response that are looked up in the ground truth: sentences, as a rule."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from ralph_grounding.text.sentences import sentences
+from ralph_grounding.text.span import Span
+from ralph_grounding.text.tokens import tokens
+
+__all__ = ["is_statement", "pieces"]
+
+_LONGEST = 1000
+_MOST = 2000
+_FEWEST_WORDS = 3
+_HEADING = re.compile(r"\s{0,8}#{1,6}\s")
+_CLOSING = " \t\r\n\"'”’»)]*_`"
+_LOOKED_AT = 400
+
+
+def pieces(response: str) -> list[Span]:
+    """Stretches that together are the response, each with the white space after it.
+
+    A sentence of more than 1,000 characters is cut at white space; of more than 2,000 pieces neighbours are joined.
+    """
+    cut = [piece for sentence in sentences(response) for piece in _cut(response, sentence)]
+    return list(_joined(cut, -(-len(cut) // _MOST)))
+
+
+def is_statement(text: str) -> bool:
+    """Whether a piece states something: it has three words or more, and is no question, heading or announcement."""
+    if _HEADING.match(text) or text.rstrip(_CLOSING).endswith(("?", "？", ":", "：")):
+        return False
+    return len(tokens(text[:_LOOKED_AT])) >= _FEWEST_WORDS
+
+
+def _cut(text: str, span: Span) -> Iterator[Span]:
+    start = span.start
+    while span.end - start > _LONGEST:
+        space = max(text.rfind(" ", start, start + _LONGEST), text.rfind("\n", start, start + _LONGEST))
+        end = space + 1 if space > start else start + _LONGEST
+        yield Span(start, end)
+        start = end
+    yield Span(start, span.end)
+
+
+def _joined(spans: Sequence[Span], size: int) -> Iterator[Span]:
+    for first in range(0, len(spans), max(size, 1)):
+        yield Span(spans[first].start, spans[min(first + size, len(spans)) - 1].end)
