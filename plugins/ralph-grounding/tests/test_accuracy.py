@@ -15,6 +15,7 @@ from ralph_grounding.similarity.base import NO_SIMILARITY, Nearest, Similarity, 
 pytestmark = pytest.mark.anyio
 
 NO_TRUTH = GroundTruth()
+SAID = ("the deposit", "is paid back", "in March", "in May", "not", "5", "6", "\n\n", "to whom it belongs", "Sorry.")
 Strategy = Literal["none", "sentences", "paragraphs"]
 Aggregation = Literal["max", "mean"]
 
@@ -170,29 +171,7 @@ async def test_higher_similarity_never_scores_lower(data: st.DataObject, cut: St
 
 
 # covers: S3-23
-@given(
-    st.lists(
-        st.sampled_from([
-            "the",
-            "deposit",
-            "is",
-            "paid",
-            "back",
-            "in",
-            "March",
-            "not",
-            "May",
-            "to",
-            "whom",
-            "it",
-            "belongs",
-            "5",
-            "6",
-            "\n\n",
-        ]),
-        min_size=1,
-    )
-)
+@given(st.lists(st.sampled_from(SAID), min_size=1))
 async def test_score_grows_with_the_similarity_of_any_response(words: list[str]) -> None:
     reference = "The deposit is paid back in March, all 5 of it."
     results = [await scorer().score(" ".join(words[:length]), reference, NO_TRUTH) for length in range(len(words) + 1)]

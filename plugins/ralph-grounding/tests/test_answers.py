@@ -161,6 +161,7 @@ def test_answers_are_no_refusals(text: str) -> None:
         ("https://example.com/a/b", ["https://example.com/a/b"]),
         ("Ana (a poet)", ["Ana (a poet)", "Ana"]),
         ("(all of it)", ["(all of it)"]),
+        ("f(x) or g(y)", ["f(x) or g(y)"]),
         ("/", ["/"]),
     ],
 )

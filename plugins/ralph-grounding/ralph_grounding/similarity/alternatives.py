@@ -10,7 +10,7 @@ _WORDS = 8
 _SEPARATOR = re.compile(r"[/|;]")
 # Dates, fractions and addresses have slashes of their own.
 _NO_SEPARATOR = re.compile(r"\d[ \t]?/[ \t]?\d|://|/[ \t]*$|^[ \t]*/|[\r\n]")
-_ASIDE = re.compile(r"[ \t]?\([^()]{0,200}\)")
+_ASIDE = re.compile(r"(?:^|[ \t])\([^()]{0,200}\)")
 
 
 def alternatives(reference: str) -> list[str]:
