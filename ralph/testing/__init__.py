@@ -2,8 +2,8 @@
 
 `ModelServer` is a scripted model endpoint on loopback for real agents, `ScriptedExecutor` an executor without an
 agent, `FakeClock` a clock that a test moves. `ExecutorConformance`, `DetectorConformance`, `AnalyzerConformance`,
-`VerifierConformance` and `StoreConformance` are the tests that all of a kind pass. The other names are what a server's
-script is made of. Nothing is loaded before it is used.
+`VerifierConformance` and `StoreConformance` are the tests that all of a kind pass. `until` and its like wait for files
+and processes. The other names are what a server's script is made of. Nothing is loaded before it is used.
 """
 
 from importlib import import_module
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     )
     from ralph.testing.store_conformance import StoreConformance
     from ralph.testing.verifier_conformance import VerifierConformance
+    from ralph.testing.watching import lives, living, until, wait_until
 
 __all__ = [
     "AnalyzerConformance",
@@ -59,6 +60,10 @@ __all__ = [
     "Use",
     "VerifierConformance",
     "WriteFile",
+    "lives",
+    "living",
+    "until",
+    "wait_until",
 ]
 
 _ELSEWHERE = {
@@ -72,6 +77,7 @@ _ELSEWHERE = {
     "ScriptedExecutor": "scripted",
     "StoreConformance": "store_conformance",
     "VerifierConformance": "verifier_conformance",
+    **dict.fromkeys(("lives", "living", "until", "wait_until"), "watching"),
 }
 
 

@@ -25,7 +25,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import anyio
-import psutil
 
 import ralph.journal
 import ralph.process
@@ -40,7 +39,7 @@ from ralph.prompt import Prompt
 from ralph.record import RunState
 from ralph.runner import Runner
 from ralph.store import Store, open_store
-from ralph.testing import ScriptedExecutor
+from ralph.testing import ScriptedExecutor, lives
 from ralph.verifiers import CommandVerifier
 from ralph.workspace import open_workspace
 
@@ -186,13 +185,6 @@ def alive(folder: Path) -> list[int]:
     """The agents that still live, of all that were ever started."""
     started = (folder / "agents").read_text().split() if (folder / "agents").exists() else []
     return [int(pid) for pid in started if lives(int(pid))]
-
-
-def lives(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
 
 
 def watched_store(url: str, points: Points) -> Store:

@@ -6,7 +6,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,32 +14,13 @@ from typing import Any
 import psutil
 import pytest
 
-from ralph.testing import ModelServer, Say, Shell, Step, Use, WriteFile
+from ralph.testing import ModelServer, Say, Shell, Step, Use, WriteFile, living, wait_until
 from ralph.testing.request import ModelRequest
 
 REVIEWED = Say("It is there.\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: I read it\n---END_RALPH_STATUS---")
 DONE = "All done.\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: written\n---END_RALPH_STATUS---"
 
 pytestmark = pytest.mark.timeout(90)
-
-
-def living(text: str) -> list[psutil.Process]:
-    """Processes, dead ones left out, that have a text as a word of their command line."""
-    found: list[psutil.Process] = []
-    for process in psutil.process_iter():
-        try:
-            if text in process.cmdline() and process.status() != psutil.STATUS_ZOMBIE:
-                found.append(process)
-        except psutil.Error:
-            continue
-    return found
-
-
-def until(condition: Callable[[], object], patience: float = 30) -> None:
-    deadline = time.monotonic() + patience
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come about"
-        time.sleep(0.02)
 
 
 def belongs_to_nobody(process: psutil.Process) -> bool:
@@ -97,7 +77,7 @@ def test_a_closed_terminal_ends_the_run_and_its_agent_but_not_under_nohup(
         ModelServer([Shell(f"sleep {seconds}"), WriteFile("hello.txt", "hello"), Say(DONE), REVIEWED]) as server,
         begun(environment, "Wait", "--executor", "copilot-cli", *against(server, workspace), before=before) as process,
     ):
-        until(lambda: living(seconds))
+        wait_until(lambda: living(seconds))
         process.send_signal(signal.SIGHUP)
         if before:
             living(seconds)[0].kill()
@@ -114,11 +94,11 @@ def test_a_second_ctrl_c_leaves_nothing_of_a_shell_that_heeds_none(
         ModelServer([stubborn]) as server,
         begun(environment, "Sleep", "--executor", "copilot-sdk", *against(server, workspace)) as process,
     ):
-        until(lambda: living(seconds))
+        wait_until(lambda: living(seconds))
         shell = living(seconds)[0].parent()
         assert shell
         os.killpg(process.pid, signal.SIGINT)  # the runtime gets it, too, and leaves its shell to nobody
-        until(lambda: belongs_to_nobody(shell))
+        wait_until(lambda: belongs_to_nobody(shell))
         os.killpg(process.pid, signal.SIGINT)
         assert process.wait(10) == 130
     assert living(seconds) == []

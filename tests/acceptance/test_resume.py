@@ -15,7 +15,7 @@ from typing import Any
 import psutil
 import pytest
 
-from ralph.testing import ModelServer, Say, Shell, Step, WriteFile
+from ralph.testing import ModelServer, Say, Shell, Step, WriteFile, living, wait_until
 from ralph.testing.request import ModelRequest
 
 DONE = "All done.\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: written\n---END_RALPH_STATUS---"
@@ -24,26 +24,6 @@ WORKING = "More to do.\n---RALPH_STATUS---\nEXIT_SIGNAL: false\nREASON: not yet\
 pytestmark = pytest.mark.timeout(120)
 
 Ralph = Callable[..., Any]
-
-
-def living(text: str) -> list[psutil.Process]:
-    """Processes, dead ones left out, that have a text as a word of their command line."""
-    found: list[psutil.Process] = []
-    for process in psutil.process_iter():
-        try:
-            if text in process.cmdline() and process.status() != psutil.STATUS_ZOMBIE:
-                found.append(process)
-        except psutil.Error:
-            continue
-    return found
-
-
-def until(condition: Callable[[], Any], patience: float = 30) -> Any:
-    deadline = time.monotonic() + patience
-    while not (found := condition()):
-        assert time.monotonic() < deadline, "it did not come about"
-        time.sleep(0.02)
-    return found
 
 
 @contextmanager
@@ -115,7 +95,7 @@ def test_after_a_kill_the_agent_is_ended_and_nothing_that_was_finished_is_lost(
     with ModelServer(script) as server:
         words = (*against(server, workspace, executor), *where)
         with under_way(environment, "run", "Write two files", *words, output=output) as process:
-            until(lambda: living(seconds) or process.poll() is not None)
+            wait_until(lambda: living(seconds) or process.poll() is not None)
             assert process.returncode is None, output.read_text()
             process.kill()
             process.wait(10)
@@ -144,7 +124,7 @@ def test_another_run_in_the_folder_does_not_meet_the_agent_of_one_that_was_kille
     with ModelServer([Shell(f"sleep {seconds}"), WriteFile("two.txt", "2"), Say(DONE)]) as server:
         words = against(server, workspace)
         with under_way(environment, "run", "Wait", *words, output=output) as process:
-            until(lambda: living(seconds) or process.poll() is not None)
+            wait_until(lambda: living(seconds) or process.poll() is not None)
         assert living(seconds)
         ran = ralph("run", "Write", *words)
     assert ran.code == 0, ran.stderr
@@ -170,14 +150,14 @@ def test_a_run_waits_for_a_person_in_another_terminal_and_hears_what_is_said(
     with ModelServer(script) as server:
         words = ("run", "Go on", "--max-iterations", "2", *against(server, workspace))
         with under_way(environment, *words, output=output) as process:
-            until((workspace / "file-1").exists)
+            wait_until((workspace / "file-1").exists)
             run = only_run(ralph)["id"]
             refused = ralph("resume", run)
             paused = ralph("pause", run)
             assert ralph("tell", run, "Mind the gap.").code == 0
             assert ralph("extend", run, "--max-iterations", "+1").code == 0
             gate.touch()
-            until(lambda: told(output, "paused"))
+            wait_until(lambda: told(output, "paused"))
             state = only_run(ralph)["state"]
             gone_on = ralph("resume", run)
             assert process.wait(40) == 0
@@ -209,7 +189,7 @@ def test_a_worktree_is_discarded_after_a_kill_and_what_was_done_in_it_can_be_bro
     with ModelServer([*steps, Say(DONE)]) as server:
         words = (*against(server, workspace), "--worktree", "--worktree-end", "discard")
         with under_way(environment, "run", "Write", *words, output=output) as process:
-            until(lambda: living(seconds) or process.poll() is not None)
+            wait_until(lambda: living(seconds) or process.poll() is not None)
         tree = Path(told(output, "run_started")[0]["workspace"])
         assert (tree / "half.txt").exists()
         resumed = ralph("resume", "-C", str(workspace), "--display", "json")
@@ -234,7 +214,7 @@ def test_a_stopped_run_ends_its_agent_and_can_be_resumed(
     script = [WriteFile("one.txt", "1"), Shell(f"sleep {seconds}"), WriteFile("two.txt", "2"), Say(DONE)]
     with ModelServer(script) as server:
         with under_way(environment, "run", "Write", *against(server, workspace), output=output) as process:
-            until(lambda: living(seconds))
+            wait_until(lambda: living(seconds))
             run = only_run(ralph)["id"]
             asked = time.monotonic()
             stopped = ralph("stop", run)
@@ -295,7 +275,7 @@ def test_a_store_that_cannot_be_written_holds_the_run_up_and_loses_nothing(
 
     with ModelServer(script) as server:
         with under_way(environment, "run", "Write", *against(server, workspace), output=output) as process:
-            until(lambda: told(output, "paused") or process.poll() is not None)
+            wait_until(lambda: told(output, "paused") or process.poll() is not None)
             if interrupted:
                 process.send_signal(signal.SIGINT)
                 process.wait(5)

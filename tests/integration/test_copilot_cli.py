@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from ralph.executors.copilot_cli import CopilotCLIExecutor
 from ralph.executors.permissions import PermissionPolicy
 from ralph.output import Completed, Output, TimedOut
 from ralph.prompt import Prompt
-from ralph.testing import Call, Cut, Empty, Fail, Garbage, Hang, ModelServer, Say, Shell, Stall, WriteFile
+from ralph.testing import Call, Cut, Empty, Fail, Garbage, Hang, ModelServer, Say, Shell, Stall, WriteFile, lives, until
 
 PROMPT = Prompt(text="Do the work, é.", task="work")
 
@@ -32,19 +31,6 @@ async def executed(cli: Path, workspace: Path, steps: Any, *, base_url: str = ""
         CopilotCLIExecutor(cli, model="m", base_url=base_url or server.base_url) as executor,
     ):
         return await executor.execute(PROMPT, Turn(workspace=workspace, **arguments))
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    with anyio.fail_after(30):
-        while not condition():  # noqa: ASYNC110 (nothing tells)
-            await anyio.sleep(0.02)
-
-
-def lives(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
 
 
 def content(path: Path) -> str:

@@ -33,6 +33,7 @@ from ralph.testing import (
     Step,
     Use,
     WriteFile,
+    until,
 )
 
 PATIENT = Timeouts(idle=20, iteration=40, tool=20)
@@ -78,12 +79,6 @@ def scene(copilot_runtime: Path, work: Path) -> Callable[..., Any]:
             yield Scene(server, executor, work)
 
     return stage
-
-
-async def until(condition: Callable[[], object]) -> None:
-    with anyio.fail_after(15):
-        while not condition():  # noqa: ASYNC110 - processes and files tell nobody
-            await anyio.sleep(0.02)
 
 
 def sleepers(mark: str) -> list[psutil.Process]:

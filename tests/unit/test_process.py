@@ -1,7 +1,6 @@
 import asyncio
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
 
@@ -21,6 +20,7 @@ from ralph.process import (
     started_here,
     survivors,
 )
+from ralph.testing import lives, until
 
 # A child that left its parent's session, as an agent's shells do, and the parent that started it.
 DETACHED = """
@@ -37,19 +37,6 @@ def python(code: str) -> list[str]:
 
 def detached(then: str, out: str = "subprocess.DEVNULL") -> list[str]:
     return python(DETACHED.format(then=then, out=out))
-
-
-def lives(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    with anyio.fail_after(20):
-        while not condition():  # noqa: ASYNC110 (nothing tells)
-            await anyio.sleep(0.01)
 
 
 async def first_line(stream: ByteStream) -> bytes:

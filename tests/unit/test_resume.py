@@ -361,21 +361,8 @@ class TestFromElsewhere:
         async with Runner(executor=ScriptedExecutor([DONE, DONE]), store=store) as runner:
             assert (await runner.resume(record.id)).stop_reason == "completed"
 
-    async def test_a_stop_ends_a_pause(self) -> None:
-        store, seen = MemoryStore(), Seen()
-        executor = ScriptedExecutor([Failed(failure="rate_limited", retry_after=3600)])
-        ended: list[RunRecord] = []
-        async with Runner(executor=executor, store=store, hooks=[seen]) as runner, anyio.create_task_group() as group:
-
-            async def run() -> None:
-                ended.append(await runner.run("task"))
-
-            group.start_soon(run)
-            await seen.until("paused")
-            await ask(store, (await only(store)).id, "stop")
-        assert ended[0].stop_reason == "cancelled"
-
-    async def test_a_person_can_end_a_wait_for_a_rate_limit(self) -> None:
+    @pytest.mark.parametrize(("wish", "end"), [("stop", "cancelled"), ("resume", "completed")])
+    async def test_a_person_can_end_a_wait_for_a_rate_limit(self, wish: Kind, end: str) -> None:
         store, seen = MemoryStore(), Seen()
         executor = ScriptedExecutor([Failed(failure="rate_limited", retry_after=3600), DONE, DONE])
         ended: list[RunRecord] = []
@@ -386,8 +373,8 @@ class TestFromElsewhere:
 
             group.start_soon(run)
             await seen.until("paused")
-            await ask(store, (await only(store)).id, "resume")
-        assert ended[0].stop_reason == "completed"
+            await ask(store, (await only(store)).id, wish)
+        assert ended[0].stop_reason == end
 
     async def test_a_limit_that_is_about_to_end_the_run_can_be_extended(self) -> None:
         store, seen = MemoryStore(), Seen()

@@ -17,14 +17,8 @@ import pytest
 from ralph import Completed, Failed, Output, TimedOut
 from ralph.errors import ExecutorUnavailableError
 from ralph.executors import Timeouts
-from ralph.testing import Cut, Empty, Fail, Garbage, ModelServer, Say, Shell, Step
+from ralph.testing import Cut, Empty, Fail, Garbage, ModelServer, Say, Shell, Step, until
 from ralph_claude import ClaudeExecutor
-
-
-async def until(condition: Callable[[], object]) -> None:
-    with anyio.fail_after(15):
-        while not condition():  # noqa: ASYNC110 - processes and files tell nobody
-            await anyio.sleep(0.02)
 
 
 async def beside(meanwhile: Callable[[], Coroutine[Any, Any, None]], turn: Awaitable[Output]) -> Output:

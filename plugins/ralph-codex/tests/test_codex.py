@@ -25,6 +25,7 @@ from ralph.testing import (
     Stall,
     Step,
     WriteFile,
+    until,
 )
 from ralph_codex import CodexExecutor
 
@@ -38,19 +39,6 @@ def names(folder: Path) -> list[str]:
 
 def content(path: Path) -> str:
     return path.read_text() if path.exists() else ""
-
-
-def lives(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
-
-
-async def until(condition: Callable[[], Any]) -> None:
-    with anyio.fail_after(20):
-        while not condition():  # noqa: ASYNC110 (nothing tells)
-            await anyio.sleep(0.02)
 
 
 async def test_a_turn_with_tools(made: Made, run: Run, workspace: Path):

@@ -3,13 +3,10 @@ import json
 import os
 import sys
 import tracemalloc
-from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
 from typing import Any
 
-import anyio
-import psutil
 import pytest
 
 from ralph.errors import ExecutorUnavailableError, UsageError
@@ -19,6 +16,7 @@ from ralph.executors.permissions import PermissionPolicy
 from ralph.executors.provision import Found
 from ralph.output import Completed, Failed, Output, TimedOut
 from ralph.prompt import Prompt
+from ralph.testing import lives, until
 
 PROMPT = Prompt(text="Do the é work.", task="work")
 
@@ -78,19 +76,6 @@ def turn(workspace: Path, **arguments: Any) -> Turn:
 async def executed(program: Path, workspace: Path, prompt: Prompt = PROMPT, **arguments: Any) -> Output:
     async with CopilotCLIExecutor(program) as executor:
         return await executor.execute(prompt, turn(workspace, **arguments))
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    with anyio.fail_after(20):
-        while not condition():  # noqa: ASYNC110 (nothing tells)
-            await anyio.sleep(0.01)
-
-
-def lives(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
 
 
 def lies_there(path: str) -> bool:
