@@ -9,9 +9,9 @@ from typing import Any, Literal, Protocol, get_args
 
 from pydantic import BaseModel, Field
 
-from ralph_grounding.result import Scores
+from ralph_grounding.result import AnalysisResult
 
-__all__ = ["COMPARED", "Compared", "Comparison", "MetricDifference", "PairComparison", "Side", "compare"]
+__all__ = ["COMPARED", "Compared", "Comparison", "MetricDifference", "PairComparison", "Scored", "Side", "compare"]
 
 Compared = Literal["accuracy", "completeness", "attribution", "combined"]
 COMPARED: tuple[Compared, ...] = get_args(Compared)
@@ -22,13 +22,19 @@ _SEED = 20
 _TIE = 1e-9
 
 
-class Analysed(Protocol):
-    """What of an analysis is compared; an `AnalysisResult` is one."""
+class Scored(Protocol):
+    """What of an analysis is compared; a row of the store is one."""
 
     @property
     def query_id(self) -> str: ...
     @property
-    def scores(self) -> Scores: ...
+    def accuracy(self) -> float | None: ...
+    @property
+    def completeness(self) -> float | None: ...
+    @property
+    def attribution(self) -> float | None: ...
+    @property
+    def combined(self) -> float | None: ...
 
 
 class Side(BaseModel, frozen=True):
@@ -93,7 +99,7 @@ _Row = tuple[float | None, ...]
 """One query's scores, in the order of `COMPARED`."""
 
 
-def compare(sides: Mapping[str, Iterable[Analysed]]) -> Comparison:
+def compare(sides: Mapping[str, Iterable[AnalysisResult | Scored]]) -> Comparison:
     """Compares the sides, given as each one's analyses by its name.
 
     Of several answers of a side to the same query the mean is taken. In memory are four numbers a query and side.
@@ -106,17 +112,20 @@ def compare(sides: Mapping[str, Iterable[Analysed]]) -> Comparison:
     )
 
 
-def _table(analyses: Iterable[Analysed]) -> dict[str, _Row]:
+def _table(analyses: Iterable[AnalysisResult | Scored]) -> dict[str, _Row]:
     sums: dict[str, list[tuple[float, int]]] = {}
     for analysis in analyses:
         row = sums.setdefault(analysis.query_id, [(0.0, 0)] * len(COMPARED))
-        for place, score in enumerate(_scores(analysis.scores)):
+        for place, score in enumerate(_scores(analysis)):
             if score is not None:
                 row[place] = (row[place][0] + score, row[place][1] + 1)
     return {query: tuple(sum_ / count if count else None for sum_, count in row) for query, row in sums.items()}
 
 
-def _scores(scores: Scores) -> _Row:
+def _scores(analysis: AnalysisResult | Scored) -> _Row:
+    if not isinstance(analysis, AnalysisResult):
+        return analysis.accuracy, analysis.completeness, analysis.attribution, analysis.combined
+    scores = analysis.scores
     return (
         scores.accuracy and scores.accuracy.score,
         scores.completeness and scores.completeness.score,

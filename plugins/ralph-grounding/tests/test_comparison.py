@@ -1,33 +1,27 @@
 """Providers against each other, on worked numbers."""
 
 import warnings
+from datetime import UTC, datetime
+from typing import NamedTuple
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import BaseModel
 
 from ralph_grounding.comparison import COMPARED, Comparison, MetricDifference, compare
-from ralph_grounding.result import AccuracyResult, AttributionResult, CompletenessResult, Scores
+from ralph_grounding.result import AccuracyResult, AnalysisResult, AttributionResult, CompletenessResult, Scores
 
 
-class _Analysed(BaseModel, frozen=True):
+class _Analysed(NamedTuple):
     query_id: str
-    scores: Scores
+    accuracy: float | None = None
+    completeness: float | None = None
+    attribution: float | None = None
+    combined: float | None = None
 
 
 def _analysed(query: str, accuracy: float | None, completeness: float | None = None) -> _Analysed:
-    return _Analysed(
-        query_id=query,
-        scores=Scores(
-            accuracy=None
-            if accuracy is None
-            else AccuracyResult(score=accuracy, tier="poor", similarity=0, calibrated=0),
-            completeness=None
-            if completeness is None
-            else CompletenessResult(score=completeness, tier="poor", total_required=0, total_found=0),
-        ),
-    )
+    return _Analysed(query, accuracy, completeness)
 
 
 def _side(*scores: float | None) -> list[_Analysed]:
@@ -114,18 +108,25 @@ def test_what_one_side_was_not_measured_for_counts_nowhere() -> None:
     assert by_name["attribution"].note
 
 
-def test_all_four_scores_are_compared() -> None:
-    def analysed(score: float) -> _Analysed:
-        scores = _analysed("q", score, score).scores
-        return _Analysed(
+def test_all_four_scores_of_a_result_are_compared() -> None:
+    def analysed(score: float) -> AnalysisResult:
+        return AnalysisResult(
+            id="1",
             query_id="q",
-            scores=scores.model_copy(
-                update={"attribution": AttributionResult(score=score, tier="poor"), "combined": score}
+            response="",
+            scores=Scores(
+                accuracy=AccuracyResult(score=score, tier="poor", similarity=0, calibrated=0),
+                completeness=CompletenessResult(score=score + 1, tier="poor", total_required=0, total_found=0),
+                attribution=AttributionResult(score=score + 2, tier="poor"),
+                combined=score + 3,
             ),
+            analyzed_at=datetime(2026, 1, 1, tzinfo=UTC),
+            analyzer_version="1",
         )
 
     comparison = compare({"a": [analysed(60)], "b": [analysed(40)]})
     assert {found.metric: found.mean for found in comparison.pairs[0].metrics} == dict.fromkeys(COMPARED, 20)
+    assert comparison.sides[1].means == {"accuracy": 40, "completeness": 41, "attribution": 42, "combined": 43}
 
 
 def test_several_answers_to_a_query_count_as_their_mean() -> None:
