@@ -26,30 +26,39 @@ async def as_done(
     """
     source = _each(items)
     running: set[asyncio.Task[_R]] = set()
+    ready: list[_R] = []
     pull: asyncio.Task[_T] | None = None
     end: Exception | None = None
     try:
-        while end is None or running:
-            if end is None and pull is None and len(running) < limit:
+        while end is None or running or ready:
+            if end is None and pull is None and len(running) + len(ready) < limit:
                 pull = asyncio.ensure_future(_coroutine(anext(source)))
-            waited: set[asyncio.Task[Any]] = {*running, pull} if pull else {*running}
-            done, _ = await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
-            finished = running & done
-            running -= finished
+            done = await _some_done({*running, pull} if pull else running, wait=not ready)
+            ready += [task.result() for task in running & done]
+            running -= done
             if pull in done:
                 pulled, pull = pull, None
                 try:
                     running.add(asyncio.ensure_future(_coroutine(work(pulled.result()))))
                 except Exception as error:  # noqa: BLE001 - it is raised again when all is done
                     end = error
-            if finished:
-                yield [task.result() for task in finished]
+            elif ready:
+                yield ready
+                ready = []
         if not isinstance(end, StopAsyncIteration):
             raise end
     finally:
         await _end({*running, pull} if pull else running)
         with anyio.CancelScope(shield=True):
             await source.aclose()
+
+
+async def _some_done(tasks: set[asyncio.Task[Any]], *, wait: bool) -> set[asyncio.Task[Any]]:
+    """Those that are done; where none is, the first that will be, or after a moment none."""
+    if not tasks:
+        return set()
+    done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED, timeout=None if wait else 0)
+    return done
 
 
 async def _end(tasks: Iterable[asyncio.Task[Any]]) -> None:

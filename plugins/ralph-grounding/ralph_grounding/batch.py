@@ -9,6 +9,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
+import anyio
 from pydantic import BaseModel, Field, model_validator
 
 from ralph.errors import RalphError, StoreError, UsageError
@@ -23,6 +24,8 @@ from ralph_grounding.store.records import BatchError, GroundingRun, QuerySet, Ru
 from ralph_grounding.summary import DomainScoreSummary, ScoreTally, points_of
 
 if TYPE_CHECKING:
+    from tenacity import AsyncRetrying
+
     from ralph_grounding.store.grounding import GroundingStore
 
 __all__ = ["Analyze", "BatchError", "BatchResult", "run_batch"]
@@ -30,10 +33,17 @@ __all__ = ["Analyze", "BatchError", "BatchResult", "run_batch"]
 Analyze = Callable[[AIResponse, Query], Awaitable[AnalysisResult]]
 """Analyses a response to a query. The result has the response's query id, provider and model."""
 
+Sleep = Callable[[float], Awaitable[None]]
+"""Waits so many seconds."""
+
 _FIRST_WAIT = 0.25
-"""Seconds before the second try; a provider that is out of breath has waited for longer by itself before."""
+"""Seconds before the second try, doubled before each further one. A provider has waited for longer by itself before."""
 
 _LONGEST_WAIT = 5.0
+
+_STORE_RETRIES = 7
+"""A store that is locked, or whose server starts anew, is waited for for about twenty seconds."""
+
 _LONGEST_ERROR = 1000
 
 
@@ -78,7 +88,7 @@ async def run_batch(
     domain: str | None = None,
     options: Mapping[str, Any] | None = None,
     keep_results: bool = True,
-    sleep: Callable[[float], Awaitable[None]] | None = None,
+    sleep: Sleep | None = None,
 ) -> AsyncGenerator[AnalysisResult | BatchError | BatchResult]:
     """Yields results and errors as they come, and last the `BatchResult`.
 
@@ -119,10 +129,8 @@ async def run_batch(
             for seen in await batch.take(list(batch.pairing.unanswered())):
                 yield seen
         await groups.aclose()
-        status: RunStatus = (
-            "failed" if batch.errors and not (settings.continue_on_error and batch.succeeded) else "completed"
-        )
-        await batch.end(status)
+        going_on = settings.continue_on_error and batch.succeeded
+        await batch.end("failed" if batch.errors and not going_on else "completed")
     except BaseException as error:
         await groups.aclose()
         await batch.give_up("failed" if isinstance(error, Exception) else "cancelled")
@@ -148,13 +156,15 @@ class _Batch:
         store: "GroundingStore | None",
         *,
         keep_results: bool,
-        sleep: Callable[[float], Awaitable[None]] | None,
+        sleep: Sleep | None,
     ) -> None:
         self.pairing = Pairing(queries)
         self.errors: list[BatchError] = []
         self.succeeded = 0
         self._queries = queries
-        self._analyze = _tried_again(analyze, settings, sleep)
+        self._analyze = analyze
+        self._retried = _again(_may_help, settings.max_retries if settings.retry_on_failure else 0, sleep)
+        self._waited_for = _again(_passes, _STORE_RETRIES, sleep)
         self._store = store
         self._results: list[AnalysisResult] | None = [] if keep_results else None
         self._tally = ScoreTally()
@@ -192,7 +202,7 @@ class _Batch:
         if not isinstance(pair, Pair):
             return pair
         try:
-            result = await self._analyze(*pair)
+            result: AnalysisResult = await self._retried()(self._analyze, *pair)
             return _Done(result, self._store.row(self._run, result) if self._store else None)
         except Exception as error:  # noqa: BLE001 - one response must not stop the others
             response = pair.response
@@ -209,7 +219,8 @@ class _Batch:
         done = [each for each in group if isinstance(each, _Done)]
         failed = [each for each in group if isinstance(each, BatchError)]
         if self._store is not None and (done or failed):
-            await self._store.keep_rows(self._run.id, [each.row for each in done if each.row is not None], failed)
+            made = [each.row for each in done if each.row is not None]
+            await self._waited_for()(self._store.keep_rows, self._run.id, made, failed)
         for each in done:
             self._tally.add(*points_of(each.result.scores))
             if self._results is not None:
@@ -250,8 +261,6 @@ class _Batch:
 
     async def give_up(self, status: RunStatus) -> None:
         """Says in the store that the run is not at work any more, as far as that can be said."""
-        import anyio
-
         if self._store is not None:
             with anyio.CancelScope(shield=True), suppress(StoreError):
                 await self._store.end_run(self._run.id, status, datetime.now(UTC))
@@ -261,29 +270,24 @@ class _Batch:
         return self._result
 
 
-def _tried_again(
-    analyze: Analyze, settings: BatchSettings, sleep: Callable[[float], Awaitable[None]] | None
-) -> Analyze:
-    if not settings.retry_on_failure or not settings.max_retries:
-        return analyze
-    import anyio
-    from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, wait_random_exponential
+def _again(helps: Callable[[BaseException], bool], retries: int, sleep: Sleep | None) -> Callable[[], "AsyncRetrying"]:
+    """What calls something again after errors that are likely to pass; a new one for each call."""
+    from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, wait_exponential
 
-    attempts = AsyncRetrying(
-        retry=retry_if_exception(_may_help),
-        stop=stop_after_attempt(settings.max_retries + 1),
-        wait=wait_random_exponential(multiplier=_FIRST_WAIT, max=_LONGEST_WAIT),
+    return AsyncRetrying(
+        retry=retry_if_exception(helps),
+        stop=stop_after_attempt(retries + 1),
+        wait=wait_exponential(multiplier=_FIRST_WAIT, max=_LONGEST_WAIT),
         sleep=sleep or anyio.sleep,
         reraise=True,
-    )
-
-    async def tried(response: AIResponse, query: Query) -> AnalysisResult:
-        return await attempts.copy()(analyze, response, query)
-
-    return tried
+    ).copy
 
 
 def _may_help(error: BaseException) -> bool:
     if isinstance(error, ProviderError):
         return error.again
     return isinstance(error, Exception) and not isinstance(error, UsageError)
+
+
+def _passes(error: BaseException) -> bool:
+    return isinstance(error, StoreError) and error.passing

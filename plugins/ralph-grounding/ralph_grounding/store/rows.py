@@ -127,7 +127,7 @@ def analysis_row(run_id: str, query_set_id: str, result: AnalysisResult, at: dat
 
 
 def failure_row(run_id: str, failure_id: str, error: BatchError, at: datetime) -> dict[str, Any]:
-    texts = {name: storable(text) for name, text in error.model_dump().items()}
+    texts = {name: storable(getattr(error, name)) for name in BatchError.model_fields}
     return {"id": failure_id, "run_id": storable(run_id), "created_at": moment(at), **texts}
 
 
