@@ -9,7 +9,7 @@ import pytest
 from ralph import Completed, Executor, Failed, Output, Prompt, RalphError, TimedOut, Turn
 from ralph.errors import ExecutorUnavailableError, UsageError
 from ralph.output import Usage
-from ralph.testing import Fail, Garbage, Hang, ModelServer, Say, ScriptedExecutor
+from ralph.testing import Fail, Garbage, Hang, ModelRequest, ModelServer, Say, ScriptedExecutor, Step
 from ralph_grounding.errors import ProviderError
 from ralph_grounding.materials import AIResponse, Query
 from ralph_grounding.responses import (
@@ -216,6 +216,18 @@ async def test_messages_of_other_shapes_are_read(message: object, said: str) -> 
     with ModelServer([Garbage(body)]) as server:
         got, _ = await asked(source(server), queries(1))
     assert [(one.response, one.metadata) for one in got] == [(said, {"finish_reason": "length"})]
+
+
+async def test_models_that_want_the_newer_name_of_the_limit_get_it() -> None:
+    def reply(request: ModelRequest) -> Step:
+        wants = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
+        return Fail(400, wants, "unsupported_parameter") if "max_tokens" in request.body else Say("Yes.")
+
+    with ModelServer(reply) as server:
+        got, failed = await asked(source(server, concurrency=1), queries(3))
+        bodies = [request.body for request in server.requests]
+    assert (len(got), failed) == (3, [])
+    assert [body.get("max_completion_tokens") for body in bodies] == [None, 1024, 1024, 1024]
 
 
 async def test_an_answer_that_the_provider_withholds_is_listed() -> None:

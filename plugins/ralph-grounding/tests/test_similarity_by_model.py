@@ -202,6 +202,15 @@ async def test_a_call_that_has_more_texts_than_are_kept_is_answered() -> None:
     assert max(len(call) for call in provider.calls) == 2
 
 
+async def test_passages_are_embedded_once_for_all_responses_however_many_there_are() -> None:
+    provider = Triples(kept=2)
+    passages = [f"Passage number {number} is here." for number in range(300)]
+    for number in range(3):
+        (nearest,) = await provider.nearest([f"Passage number {number} is here"], passages)
+        assert (nearest.passage, nearest.similarity.raw) == (number, pytest.approx(1))
+    assert sum(text in passages for call in provider.calls for text in call) == 300
+
+
 def test_kept_vectors_are_bounded() -> None:
     cache = VectorCache(3)
     for number in range(10):

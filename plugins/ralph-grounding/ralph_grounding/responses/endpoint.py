@@ -15,6 +15,9 @@ from ralph_grounding.settings import AnswerSettings
 
 __all__ = ["EndpointSource"]
 
+_NEWER_LIMIT = "max_completion_tokens"
+"""What some models want to be told instead of "max_tokens"; they say so."""
+
 
 class EndpointSource(ResponseSource):
     """Asks `POST {url}/chat/completions`, a conversation of its own for each query.
@@ -36,8 +39,8 @@ class EndpointSource(ResponseSource):
             timeout=settings.timeout,
             setting="plugins.grounding.answers.url",
         )
-        self._settings = settings
         self.provider, self.model = provider or urlsplit(self._endpoint.shown).hostname or "", settings.model
+        self._settings, self._limit = settings, "max_tokens"
         self.concurrency, self.retries = settings.concurrency, settings.retries
 
     async def __aenter__(self) -> Self:
@@ -48,14 +51,8 @@ class EndpointSource(ResponseSource):
         await self._endpoint.__aexit__(*raised)
 
     async def answer(self, query: Query) -> AIResponse:
-        body = {
-            "model": self.model,
-            "messages": [{"role": "user", "content": sendable(query.text)}],
-            "temperature": self._settings.temperature,
-            "max_tokens": self._settings.max_tokens,
-        }
         began = time.monotonic()
-        said = await self._endpoint.post("/chat/completions", body)
+        said = await self._asked(sendable(query.text))
         reason, text = self._read(said)
         if reason == "content_filter":
             problem = f"{self._endpoint.shown} withholds its answer to {query.id!r}, by its rules on content."
@@ -71,6 +68,24 @@ class EndpointSource(ResponseSource):
             latency=time.monotonic() - began,
             metadata={"finish_reason": reason} if reason else {},
         )
+
+    async def _asked(self, text: str) -> Mapping[str, Any]:
+        limit = self._limit
+        try:
+            return await self._endpoint.post("/chat/completions", self._body(text, limit))
+        except ProviderError as error:
+            if error.kind != "refused" or limit == _NEWER_LIMIT or _NEWER_LIMIT not in error.problem:
+                raise
+        self._limit = _NEWER_LIMIT
+        return await self._asked(text)
+
+    def _body(self, text: str, limit: str) -> dict[str, Any]:
+        return {
+            "model": self.model,
+            "messages": [{"role": "user", "content": text}],
+            "temperature": self._settings.temperature,
+            limit: self._settings.max_tokens,
+        }
 
     def _read(self, said: Mapping[str, Any]) -> tuple[str, str]:
         """Why the answer ended, and what it says."""

@@ -4,12 +4,14 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import anyio
+
 from ralph_grounding.errors import ProviderError
 from ralph_grounding.similarity.base import NO_SIMILARITY, Nearest, Similarity, SimilarityProvider, Support
 from ralph_grounding.similarity.calibration import calibrated
 from ralph_grounding.similarity.conflicts import find_conflicts
 from ralph_grounding.similarity.decision_points import DecisionPoints
-from ralph_grounding.similarity.vectors import Vector, VectorCache, common_length, cosines, unit_vectors
+from ralph_grounding.similarity.vectors import Vector, VectorCache, common_length, cosines, most_alike, unit_vectors
 from ralph_grounding.text.sentences import sentences
 from ralph_grounding.text.span import Span, trimmed
 
@@ -20,6 +22,8 @@ __all__ = ["EmbeddingProvider"]
 
 _LONGEST = 1_500
 """Characters of a text that a model is given at once: most cut off silently what is much longer."""
+
+_LISTS = 3
 
 _MOST_WINDOWS = 2_000
 """Where a response has more sentences, neighbours are taken together."""
@@ -47,6 +51,8 @@ class EmbeddingProvider(SimilarityProvider):
         self._points = points
         self._batch = batch
         self._kept = VectorCache(kept)
+        self._lists: dict[tuple[str, ...], Matrix] = {}
+        self._one_at_a_time = anyio.Lock()
 
     async def embed(self, texts: Sequence[str]) -> Sequence[Vector]:
         """The vectors of the texts, as many as texts and in their order, all of one length. No text is blank.
@@ -62,11 +68,10 @@ class EmbeddingProvider(SimilarityProvider):
         if not said or not claims:
             return [Support(NO_SIMILARITY, 0, 0) for _ in claims]
         vectors = await self._vectors([*claims, *said])
-        alike = cosines(vectors[: len(claims)], vectors[len(claims) :])
-        best = alike.argmax(axis=1)
+        found = most_alike(vectors[: len(claims)], vectors[len(claims) :])
         return [
-            self._support(claim, response, windows[int(place)], float(row[place]))
-            for claim, row, place in zip(claims, alike, best, strict=True)
+            self._support(claim, response, windows[place], raw)
+            for claim, (place, raw) in zip(claims, found, strict=True)
         ]
 
     async def agreement(self, reference: str, response: str, question: str = "") -> Similarity:
@@ -80,9 +85,11 @@ class EmbeddingProvider(SimilarityProvider):
     async def nearest(self, segments: Sequence[str], passages: Sequence[str]) -> list[Nearest]:
         if not segments or not passages:
             return [Nearest(-1, NO_SIMILARITY) for _ in segments]
-        vectors = await self._vectors([*segments, *passages])
-        alike = cosines(vectors[: len(segments)], vectors[len(segments) :])
-        return [self._nearest(int(place), float(row[place])) for row, place in zip(alike, alike.argmax(1), strict=True)]
+        known = await self._of_passages(tuple(passages))
+        vectors = await self._vectors(segments)
+        if not known.size or not vectors.size:
+            return [Nearest(-1, NO_SIMILARITY) for _ in segments]
+        return [self._nearest(place, raw) for place, raw in most_alike(vectors, known)]
 
     def _support(self, claim: str, response: str, window: Span, raw: float) -> Support:
         if raw <= 0:
@@ -93,6 +100,17 @@ class EmbeddingProvider(SimilarityProvider):
 
     def _nearest(self, place: int, raw: float) -> Nearest:
         return Nearest(place, _similarity(raw, self._points.for_passages)) if raw > 0 else Nearest(-1, NO_SIMILARITY)
+
+    async def _of_passages(self, passages: tuple[str, ...]) -> "Matrix":
+        """The vectors of the passages. Those of the last few lists are kept, however long they are: each response is
+        held against the same ground truth.
+        """
+        async with self._one_at_a_time:
+            kept = self._lists.pop(passages, None)
+            self._lists[passages] = vectors = await self._vectors(passages) if kept is None else kept
+            while len(self._lists) > _LISTS:
+                self._lists.pop(next(iter(self._lists)))
+            return vectors
 
     async def _vectors(self, texts: Sequence[str]) -> "Matrix":
         """A unit vector for each text; zero for a blank one."""

@@ -6,6 +6,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Self
 
+import anyio
+from anyio import to_thread
+
 from ralph.errors import UsageError
 from ralph_grounding.endpoint import sendable
 from ralph_grounding.errors import ProviderError
@@ -43,12 +46,9 @@ class LocalProvider(EmbeddingProvider):
         super().__init__(f"local:{model}", points, batch=batch)
         self._model, self._download = model, download
         self._encode: _Encode | None = None
+        self._busy = anyio.Lock()
 
     async def __aenter__(self) -> Self:
-        import anyio
-        from anyio import to_thread
-
-        self._one_at_a_time = anyio.Lock()
         self._encode = await to_thread.run_sync(_loaded, self._model, self._download)
         return self
 
@@ -56,11 +56,9 @@ class LocalProvider(EmbeddingProvider):
         self._encode = None
 
     async def embed(self, texts: Sequence[str]) -> Sequence[Vector]:
-        from anyio import to_thread
-
         if self._encode is None:
             raise RuntimeError("The provider is not open: use it in `async with`.")
-        async with self._one_at_a_time:
+        async with self._busy:
             try:
                 return await to_thread.run_sync(self._encode, [sendable(text) for text in texts])
             except Exception as error:  # each library has errors of its own

@@ -1,7 +1,7 @@
 """Vectors of texts: how alike two are, and those that are kept so that no text is embedded twice."""
 
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -13,9 +13,12 @@ if TYPE_CHECKING:
 
     Matrix = npt.NDArray[np.float32]
 
-__all__ = ["Vector", "VectorCache", "common_length", "cosine", "cosines", "unit_vectors"]
+__all__ = ["Vector", "VectorCache", "common_length", "cosine", "cosines", "most_alike", "unit_vectors"]
 
 Vector = Sequence[float]
+
+_ROWS = 256
+"""That are compared with all others at once, which bounds the memory."""
 
 
 def cosine(left: Vector, right: Vector) -> float:
@@ -31,6 +34,14 @@ def cosine(left: Vector, right: Vector) -> float:
 def cosines(left: "Matrix", right: "Matrix") -> "Matrix":
     """The cosines of unit vectors, clamped to 0–1: a row for each row of `left`, a column for each row of `right`."""
     return (left @ right.T).clip(0.0, 1.0)
+
+
+def most_alike(left: "Matrix", right: "Matrix") -> "Iterator[tuple[int, float]]":
+    """For each row of `left` the row of `right` with the highest cosine, the first of them, and that cosine."""
+    for first in range(0, len(left), _ROWS):
+        for row in cosines(left[first : first + _ROWS], right):
+            place = int(row.argmax())
+            yield place, float(row[place])
 
 
 def unit_vectors(vectors: "Sequence[Vector] | Matrix") -> "Matrix":
