@@ -1,9 +1,249 @@
-"""In what a statement goes against a claim that it is like."""
+"""In what a statement goes against a claim that it is like: numbers, dates, negations, contraries, names."""
 
-from ralph_grounding.result import Conflict
+from collections.abc import Container, Iterator
+
+from ralph_grounding.result import Conflict, ConflictKind, TextPosition
+from ralph_grounding.similarity.quantities import Quantity, dates, quantities
+from ralph_grounding.similarity.statement import Statement, statement
+from ralph_grounding.similarity.thesaurus import opposites
+from ralph_grounding.text.negations import DENYING_MARKS
+from ralph_grounding.text.stems import guess_language
 
 __all__ = ["find_conflicts"]
 
+_ALIKE = 0.6
+"""The share of the claim's other words that the statement must have: else it is about something else."""
+_REACH = 1
+"""Words with a meaning, on each side, of which two words must have one in common to stand in the same place."""
+_APPROXIMATELY = (
+    "about almost nearly around approximately roughly over more than under less up least most some circa ca etwa rund "
+    "fast über unter mehr weniger environ près plus moins unos casi más menos"
+)
+_ABOUT = frozenset(_APPROXIMATELY.split())
+_ROUNDED = 0.05
+_PREFIXES = ("un", "in", "im", "ir", "il", "dis", "non")
+_SHORTEST = 4
 
-def find_conflicts(claim: str, statement: str, start: int = 0) -> tuple[Conflict, ...]:
-    return ()
+
+def find_conflicts(
+    claim: str, statement_text: str, start: int = 0, language: str | None = None
+) -> tuple[Conflict, ...]:
+    """In what the statement goes against the claim; nothing where it is about something else, as far as words tell.
+
+    It is better to miss a conflict than to see one that is none, so that each kind asks for the rest of the claim to be
+    there, and for the two things to stand in the same place.
+
+    Args:
+        statement_text: what is said, mostly a sentence; the first 4,000 characters of both are looked at.
+        start: where the statement begins in its text, added to the positions.
+        language: an ISO code; guessed where it is None.
+    """
+    if language is None:
+        language = guess_language(f"{statement_text} {claim}")
+    ours, theirs = statement(claim, language), statement(statement_text, language)
+    found = [
+        *_dates(ours, theirs),
+        *_numbers(ours, theirs),
+        *_negations(ours, theirs),
+        *_denied_characters(ours, theirs),
+        *_contraries(ours, theirs),
+        *_names(ours, theirs),
+    ]
+    return tuple(
+        conflict.model_copy(
+            update={"position": TextPosition(start=conflict.position.start + start, end=conflict.position.end + start)}
+        )
+        for conflict in found
+    )
+
+
+def _conflict(kind: ConflictKind, expected: str, said: Statement, start: int, end: int) -> Conflict:
+    return Conflict(
+        kind=kind, expected=expected, said=said.text[start:end], position=TextPosition(start=start, end=end)
+    )
+
+
+def _alike(ours: Statement, theirs: Statement, without: Container[int] = ()) -> bool:
+    """Whether the statement has most of the claim's words with a meaning, and at least one; apart from some places."""
+    rest = [word.stem for place, word in enumerate(ours.words) if ours.content[place] and place not in without]
+    shared = sum(theirs.has(root) for root in rest)
+    return shared > 0 and shared >= _ALIKE * len(rest)
+
+
+def _dates(ours: Statement, theirs: Statement) -> Iterator[Conflict]:
+    expected, said = dates(ours), dates(theirs)
+    if not said or not _alike(ours, theirs, without=_in_dates(ours)):
+        return
+    for date in expected:
+        others = [other for other in said if date.comparable(other)]
+        if others and not any(date.agrees(other) for other in others):
+            yield _conflict("date", ours.text[date.start : date.end], theirs, others[0].start, others[0].end)
+
+
+def _in_dates(said: Statement) -> set[int]:
+    """The places of words that are parts of dates."""
+    spans = dates(said)
+    return {
+        place for place, word in enumerate(said.words) if any(date.start <= word.start < date.end for date in spans)
+    }
+
+
+def _numbers(ours: Statement, theirs: Statement) -> Iterator[Conflict]:
+    expected = quantities(ours, dates(ours))
+    places = {place for place, word in enumerate(ours.words) if word.number}
+    if not expected or not _alike(ours, theirs, without=places):
+        return
+    said = quantities(theirs, dates(theirs))
+    values = {number.value for number in expected}
+    taken: set[int] = set()
+    for number in expected:
+        if any(_same(number, other, theirs) for other in said):
+            continue
+        for other in said:
+            if other.value not in values and other.start not in taken and _same_thing(number, other, ours, theirs):
+                taken.add(other.start)
+                yield _conflict("number", ours.text[number.start : number.end], theirs, other.start, other.end)
+                break
+
+
+def _same(number: Quantity, other: Quantity, theirs: Statement) -> bool:
+    """Whether they are the same number, also where one is rounded and says so."""
+    if number.value == other.value:
+        return True
+    if isinstance(number.value, str) or isinstance(other.value, str):
+        return False
+    close = abs(number.value - other.value) <= _ROUNDED * abs(number.value)
+    before = theirs.text[max(0, other.start - 24) : other.start].casefold().split()
+    return close and any(word in _ABOUT for word in before)
+
+
+def _same_thing(number: Quantity, other: Quantity, ours: Statement, theirs: Statement) -> bool:
+    """Whether both count the same: the word after them is, or the one before, or the sign beside them."""
+    if number.unit != other.unit:
+        return False
+    if number.after and number.after == other.after:
+        return True
+    if number.before and number.before == other.before:
+        return not number.after or not other.after or not ours.text[number.end : number.end + 1].isalpha()
+    return False
+
+
+def _negations(ours: Statement, theirs: Statement) -> Iterator[Conflict]:
+    if theirs.text.rstrip().endswith("?") or not _alike(ours, theirs):
+        return
+    for place in range(len(ours.words)):
+        if not ours.content[place]:
+            continue
+        places = theirs.places(ours.words[place].stem)
+        denied = [other for other in places if other in theirs.denied_by]
+        if place in ours.denied_by:
+            if (
+                places
+                and not any(other in theirs.doubtful for other in places)
+                and len(theirs.denied_by) < len(ours.denied_by)
+            ):
+                negation = ours.words[ours.denied_by[place]].start
+                word = theirs.words[places[0]]
+                yield _conflict("negation", ours.text[negation : ours.words[place].end], theirs, word.start, word.end)
+        elif (
+            place not in ours.doubtful
+            and denied
+            and len(denied) == len(places)
+            and len(ours.denied_by) < len(theirs.denied_by)
+        ):
+            negation = theirs.words[theirs.denied_by[denied[0]]].start
+            yield _conflict(
+                "negation",
+                ours.text[ours.words[place].start : ours.words[place].end],
+                theirs,
+                negation,
+                theirs.words[denied[0]].end,
+            )
+
+
+def _denied_characters(ours: Statement, theirs: Statement) -> Iterator[Conflict]:
+    """The same in Chinese, where the negation is the character before."""
+    for root, places in ours.at.items():
+        others = theirs.at.get(root, ())
+        if not others or root[0] in DENYING_MARKS or root.isascii():
+            continue
+        ours_denied = {_denied(ours, place) for place in places}
+        theirs_denied = {_denied(theirs, place) for place in others}
+        if len(ours_denied) == len(theirs_denied) == 1 and ours_denied != theirs_denied:
+            if not _alike(ours, theirs):
+                return
+            word, other = ours.words[places[0]], theirs.words[others[0]]
+            yield _conflict(
+                "negation",
+                ours.text[word.start - (True in ours_denied) : word.end],
+                theirs,
+                other.start - (True in theirs_denied),
+                other.end,
+            )
+            return
+
+
+def _denied(said: Statement, place: int) -> bool:
+    start = said.words[place].start
+    return said.text[start - 1 : start] in DENYING_MARKS if start else False
+
+
+def _contraries(ours: Statement, theirs: Statement) -> Iterator[Conflict]:
+    for place, word in enumerate(ours.words):
+        if theirs.has(word.stem) or word.number:
+            continue
+        for other in _contrary_places(ours, theirs, place):
+            agree = (place in ours.doubtful) == (other in theirs.doubtful)
+            if agree and _same_place(ours, place, theirs, other) and _alike(ours, theirs, without={place}):
+                said = theirs.words[other]
+                yield _conflict("antonym", ours.text[word.start : word.end], theirs, said.start, said.end)
+                break
+
+
+def _contrary_places(ours: Statement, theirs: Statement, place: int) -> Iterator[int]:
+    word = ours.words[place]
+    for root in opposites(word.stem, ours.language):
+        if root not in ours.at:
+            yield from theirs.at.get(root, ())
+    for other, said in enumerate(theirs.words):
+        if said.stem not in ours.at and _prefixed(word.stem, said.stem):
+            yield other
+
+
+def _prefixed(root: str, other: str) -> bool:
+    """Whether one is the other with a prefix that turns it round, as in "available" and "unavailable"."""
+    shorter, longer = sorted((root, other), key=len)
+    return len(shorter) >= _SHORTEST and longer.endswith(shorter) and longer[: -len(shorter)] in _PREFIXES
+
+
+def _same_place(ours: Statement, place: int, theirs: Statement, other: int) -> bool:
+    """Whether two words have one of their neighbours in common."""
+    beside = {theirs.words[at].stem for at in theirs.beside(other, _REACH)}
+    return any(ours.words[at].stem in beside for at in ours.beside(place, _REACH))
+
+
+def _names(ours: Statement, theirs: Statement) -> Iterator[Conflict]:
+    names = {place for place in range(len(ours.words)) if _is_name(ours, place)} - _in_dates(ours)
+    if not names or not _alike(ours, theirs, without=names):
+        return
+    for place in sorted(names):
+        word = ours.words[place]
+        if theirs.has(word.stem):
+            continue
+        for other, said in enumerate(theirs.words):
+            if _is_name(theirs, other) and said.stem not in ours.at and _same_words_before(ours, place, theirs, other):
+                yield _conflict("entity", ours.text[word.start : word.end], theirs, said.start, said.end)
+                break
+
+
+def _is_name(said: Statement, place: int) -> bool:
+    """Whether a word is written like a name, and not only since a sentence begins with it."""
+    word = said.words[place]
+    return place > 0 and said.content[place] and not word.number and said.text[word.start].isupper()
+
+
+def _same_words_before(ours: Statement, place: int, theirs: Statement, other: int) -> bool:
+    if place < 2 or other < 2:
+        return False
+    before = [word.stem for word in ours.words[place - 2 : place]]
+    return before == [word.stem for word in theirs.words[other - 2 : other]]

@@ -20,6 +20,8 @@ _BLOCK = 80
 """Tokens: about the length of the answers that the parameters were fitted on is that of two."""
 _READ = 4
 """Windows that are read for a claim: those that have most of its words."""
+_CONTESTABLE = 0.3
+"""The recall below which the text is about something else, and nothing in it goes against the claim."""
 _FOR_LANGUAGE = 2_000
 _INDEXES = 4
 
@@ -103,7 +105,8 @@ def _support(claim: Claim, windows: Windows, response: str, stretch: Span) -> Su
     if not reading.recall:
         return Support(NO_SIMILARITY, 0, 0)
     start, end = trimmed(response, Span(reading.start, reading.end))
-    conflicts = find_conflicts(claim.text, response[start:end], start)
+    same_thing = reading.recall >= _CONTESTABLE
+    conflicts = find_conflicts(claim.text, response[start:end], start, claim.language) if same_thing else ()
     return Support(_similarity(reading.recall, contested=bool(conflicts)), start, end, conflicts)
 
 

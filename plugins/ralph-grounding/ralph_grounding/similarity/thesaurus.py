@@ -5,7 +5,7 @@ from importlib import resources
 
 from ralph_grounding.text.stems import stem
 
-__all__ = ["synonyms"]
+__all__ = ["opposites", "synonyms"]
 
 _NONE: frozenset[str] = frozenset()
 
@@ -20,11 +20,30 @@ def synonyms(root: str, language: str) -> frozenset[str]:
 
 @lru_cache(maxsize=1)
 def _groups() -> dict[str, frozenset[str]]:
-    written = resources.files("ralph_grounding.similarity").joinpath("english_words.txt").read_text("utf-8")
     related: dict[str, set[str]] = {}
-    for line in written.splitlines():
-        if line and not line.startswith("#"):
-            group = {stem(word, "en") for word in line.split()}
-            for root in group:
-                related.setdefault(root, set()).update(group)
+    for line in _lines("english_words.txt"):
+        group = {stem(word, "en") for word in line.split()}
+        for root in group:
+            related.setdefault(root, set()).update(group)
     return {root: frozenset(group) for root, group in related.items()}
+
+
+def opposites(root: str, language: str) -> frozenset[str]:
+    """The stems of words that say the contrary of this one, in English."""
+    return _contraries().get(root, _NONE) if language == "en" else _NONE
+
+
+@lru_cache(maxsize=1)
+def _contraries() -> dict[str, frozenset[str]]:
+    contraries: dict[str, set[str]] = {}
+    for line in _lines("english_opposites.txt"):
+        left, right = ({stem(word, "en") for word in side.split()} for side in line.split("|"))
+        for ones, others in ((left, right), (right, left)):
+            for root in ones:
+                contraries.setdefault(root, set()).update(others)
+    return {root: frozenset(others) for root, others in contraries.items()}
+
+
+def _lines(name: str) -> list[str]:
+    written = resources.files("ralph_grounding.similarity").joinpath(name).read_text("utf-8")
+    return [line for line in written.splitlines() if line and not line.startswith("#")]

@@ -1,6 +1,6 @@
 """Numbers as people write them, and what they are worth."""
 
-__all__ = ["SCALES", "number_of_digits", "number_of_word"]
+__all__ = ["number_of_digits", "number_of_word", "with_zeros", "zeros_of_word"]
 
 # A comma that is followed by something else than three digits can only be a decimal one; of "1.000" only the language
 # says what it is.
@@ -46,14 +46,37 @@ _BY_LANGUAGE = {
 }
 _BY_LANGUAGE["en"] |= _ENGLISH
 
-SCALES = {
-    "hundred": 100, "thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000, "trillion": 1_000_000_000_000,
-    "k": 1_000, "m": 1_000_000, "mn": 1_000_000, "bn": 1_000_000_000,
-    "hundert": 100, "tausend": 1_000, "millionen": 1_000_000, "milliarde": 1_000_000_000, "milliarden": 1_000_000_000,
-    "cent": 100, "mille": 1_000, "millions": 1_000_000, "milliard": 1_000_000_000, "milliards": 1_000_000_000,
-    "cien": 100, "mil": 1_000, "millón": 1_000_000, "millones": 1_000_000,
-}  # fmt: skip
-"""Words that multiply the number before them."""
+_SCALES = {
+    "en": {"hundred": 2, "thousand": 3, "million": 6, "mn": 6, "billion": 9, "bn": 9, "trillion": 12},
+    "de": {
+        "hundert": 2,
+        "tausend": 3,
+        "million": 6,
+        "millionen": 6,
+        "mio": 6,
+        "milliarde": 9,
+        "milliarden": 9,
+        "mrd": 9,
+    },
+    "fr": {"cents": 2, "mille": 3, "million": 6, "millions": 6, "milliard": 9, "milliards": 9},
+    "es": {"mil": 3, "millón": 6, "millones": 6},
+    "it": {"mila": 3, "milione": 6, "milioni": 6, "miliardo": 9, "miliardi": 9},
+    "pt": {"mil": 3, "milhão": 6, "milhões": 6},
+    "nl": {"duizend": 3, "miljoen": 6, "miljard": 9},
+}
+
+
+def zeros_of_word(word: str, language: str) -> int:
+    """How many zeros a lower-case word gives to the number before it, as "million" gives six; 0 for any other word."""
+    return _SCALES.get(language, {}).get(word, 0)
+
+
+def with_zeros(digits: str, zeros: int) -> str:
+    """Plain digits, times ten to that power: "1.5" with six is "1500000"."""
+    whole, _, fraction = digits.partition(".")
+    moved = whole + fraction[:zeros].ljust(zeros, "0")
+    rest = fraction[zeros:]
+    return f"{moved.lstrip('0') or '0'}.{rest}" if rest else moved.lstrip("0") or "0"
 
 
 def number_of_word(word: str, language: str) -> str:

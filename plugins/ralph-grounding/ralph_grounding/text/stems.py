@@ -6,6 +6,7 @@ from typing import Any
 
 from ralph_grounding.text.function_words import FUNCTION_WORDS
 from ralph_grounding.text.irregular import BASE_FORMS
+from ralph_grounding.text.negations import NEGATIONS
 
 __all__ = ["ALGORITHMS", "guess_language", "stem"]
 
@@ -35,7 +36,10 @@ def guess_language(text: str) -> str:
     """
     beginning = text[:_LOOKED_AT]
     words = beginning.casefold().replace("'", " ").replace("’", " ").split()
-    counts = {language: sum(word in known for word in words) for language, known in FUNCTION_WORDS.items()}
+    counts = {
+        language: sum(word in known or word in NEGATIONS[language] for word in words)
+        for language, known in FUNCTION_WORDS.items()
+    }
     best = max(counts, key=lambda language: (counts[language], language == "en"))
     if counts[best]:
         return best

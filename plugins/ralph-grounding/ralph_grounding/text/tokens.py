@@ -5,8 +5,9 @@ import unicodedata
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ralph_grounding.text.numerals import number_of_digits, number_of_word
-from ralph_grounding.text.stems import guess_language, stem
+from ralph_grounding.text.numerals import number_of_digits, number_of_word, with_zeros, zeros_of_word
+from ralph_grounding.text.stems import guess_language
+from ralph_grounding.text.stems import stem as stem_of
 
 __all__ = ["Token", "tokens"]
 
@@ -63,10 +64,11 @@ def tokens(text: str, language: str | None = None, *, start: int = 0, end: int |
         language = guess_language(text)
     found: list[Token] = []
     for token in _tokens(text, language, start, len(text) if end is None else end):
-        if token.number and found and found[-1].end + 1 == token.start and _adds(found[-1], token):
-            found[-1] = _sum(found[-1], token)
-        else:
+        joined = _joined(found[-1], token, language) if found and found[-1].number else None
+        if joined is None:
             found.append(token)
+        else:
+            found[-1] = joined
     return found
 
 
@@ -82,13 +84,19 @@ def _tokens(text: str, language: str, start: int, end: int) -> Iterator[Token]:
                 yield _number(match["number"], first, last, language)
 
 
-def _adds(tens: Token, units: Token) -> bool:
-    """Whether two words are one number, as "twenty-five" is."""
-    return tens.stem in _TENS and units.stem in _UNITS and tens.word.isalpha() and units.word.isalpha()
-
-
-def _sum(tens: Token, units: Token) -> Token:
-    return Token(tens.stem[0] + units.stem, f"{tens.word}-{units.word}", tens.start, units.end, number=True)
+def _joined(number: Token, token: Token, language: str) -> Token | None:
+    """The one number that two neighbours are, as "twenty-five" and "1.5 million" are; None of others."""
+    if token.start > number.end + 1 or number.stem.count(".") > 1:
+        return None
+    if token.number:
+        if not (number.stem in _TENS and token.stem in _UNITS and number.word.isalpha() and token.word.isalpha()):
+            return None
+        stem = number.stem[0] + token.stem
+    elif zeros := zeros_of_word(token.word, language):
+        stem = with_zeros(number.stem, zeros)
+    else:
+        return None
+    return Token(stem, f"{number.word} {token.word}", number.start, token.end, number=True)
 
 
 def _pairs(text: str, start: int, end: int) -> Iterator[Token]:
@@ -98,7 +106,9 @@ def _pairs(text: str, start: int, end: int) -> Iterator[Token]:
 
 
 def _number(written: str, start: int, end: int, language: str) -> Token:
-    digits = written if written.isascii() else unicodedata.normalize("NFKC", written)
+    digits = written
+    if not written.isascii():
+        digits = "".join(str(unicodedata.decimal(sign, sign)) for sign in unicodedata.normalize("NFKC", written))
     return Token(number_of_digits(digits, language), written, start, end, number=True)
 
 
@@ -111,4 +121,4 @@ def _word(text: str, start: int, end: int, language: str) -> Token:
         start, word = start + elided.end(), word[elided.end() :]
     if number := number_of_word(word, language):
         return Token(number, word, start, end, number=True)
-    return Token(stem(word, language), word, start, end)
+    return Token(stem_of(word, language), word, start, end)

@@ -1,0 +1,208 @@
+"""Numbers and dates as claims have them: with what they count, and in parts."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ralph_grounding.similarity.statement import Statement
+
+__all__ = ["Date", "Quantity", "dates", "quantities"]
+
+_MONTHS = {
+    name: number
+    for number, names in enumerate(
+        (
+            "january jan januar janvier enero",
+            "february feb februar février febrero",
+            "march mar märz mars marzo",
+            "april apr avril abril",
+            "may mai mayo",
+            "june jun juni juin junio",
+            "july jul juli juillet julio",
+            "august aug août agosto",
+            "september sep sept septembre septiembre",
+            "october oct oktober octobre octubre",
+            "november nov novembre noviembre",
+            "december dec dezember décembre diciembre",
+        ),
+        start=1,
+    )
+    for name in names.split()
+}
+_DAYS = {
+    name: number
+    for number, names in enumerate(
+        (
+            "monday montag lundi lunes",
+            "tuesday dienstag mardi martes",
+            "wednesday mittwoch mercredi miércoles",
+            "thursday donnerstag jeudi jueves",
+            "friday freitag vendredi viernes",
+            "saturday samstag sonnabend samedi sábado",
+            "sunday sonntag dimanche domingo",
+        ),
+        start=1,
+    )
+    for name in names.split()
+}
+_AMBIGUOUS = frozenset({"may", "march", "mar", "mars", "sept", "sep", "dec", "nov", "jan"})
+"""Months that are other words, too: a number or a capital letter must tell."""
+_ISO = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b")
+_DOTTED = re.compile(r"\b(\d{1,2})\.(\d{1,2})\.(\d{4})\b")
+_BEFORE_YEARS = frozenset([
+    "in",
+    "since",
+    "until",
+    "till",
+    "by",
+    "from",
+    "during",
+    "after",
+    "before",
+    "of",
+    "early",
+    "late",
+    "year",
+    "between",
+    "mid",
+    "im",
+    "seit",
+    "bis",
+    "ab",
+    "vor",
+    "nach",
+    "en",
+    "depuis",
+    "avant",
+    "après",
+    "desde",
+    "hasta",
+    "nel",
+    "dal",
+])
+
+
+class Date(NamedTuple):
+    """A date or a part of one; what is not said is 0.
+
+    Attributes:
+        weekday: 1 is Monday.
+    """
+
+    year: int
+    month: int
+    day: int
+    weekday: int
+    start: int
+    end: int
+
+    def agrees(self, other: "Date") -> bool:
+        """Whether both may be the same day: no part that both have differs."""
+        return all(one == two for one, two in zip(self[:4], other[:4], strict=True) if one and two)
+
+    def comparable(self, other: "Date") -> bool:
+        """Whether there is a part that both have."""
+        return any(one and two for one, two in zip(self[:4], other[:4], strict=True))
+
+
+class Quantity(NamedTuple):
+    """A number, and the words by which it is known what it is a number of.
+
+    Attributes:
+        value: with its scale: of "1.5 million" it is 1500000. As written of what is no number, such as a version.
+        unit: a sign that stands with it, as "%" or "$"; or "".
+        before, after: the stems of the words with a meaning beside it; or "".
+    """
+
+    value: float | str
+    unit: str
+    before: str
+    after: str
+    start: int
+    end: int
+
+
+def dates(said: Statement) -> list[Date]:
+    """The dates of a statement, days of the week among them."""
+    return sorted([*_written(said.text), *_named(said)], key=lambda date: date.start)
+
+
+def _written(text: str) -> Iterator[Date]:
+    for match in _ISO.finditer(text):
+        yield Date(int(match[1]), int(match[2]), int(match[3]), 0, *match.span())
+    for match in _DOTTED.finditer(text):
+        yield Date(int(match[3]), int(match[2]), int(match[1]), 0, *match.span())
+
+
+def _named(said: Statement) -> Iterator[Date]:
+    taken = -1
+    for place, word in enumerate(said.words):
+        if place <= taken:
+            continue
+        if weekday := _DAYS.get(word.word):
+            yield Date(0, 0, 0, weekday, word.start, word.end)
+        elif month := _month(said, place):
+            first, last, year, day = place, place, 0, 0
+            if place and _is_day(said, place - 1):
+                first, day = place - 1, int(said.words[place - 1].stem)
+            if not day and _is_day(said, place + 1):
+                last, day = place + 1, int(said.words[place + 1].stem)
+            if _is_year(said, last + 1):
+                last, year = last + 1, int(said.words[last + 1].stem)
+            taken = last
+            yield Date(year, month, day, 0, said.words[first].start, said.words[last].end)
+        elif _is_year(said, place) and place and said.words[place - 1].word in _BEFORE_YEARS:
+            yield Date(int(word.stem), 0, 0, 0, word.start, word.end)
+
+
+def _month(said: Statement, place: int) -> int:
+    word = said.words[place]
+    month = _MONTHS.get(word.word, 0)
+    if not month or word.word not in _AMBIGUOUS:
+        return month
+    beside = _is_day(said, place - 1) or _is_day(said, place + 1) or _is_year(said, place + 1)
+    return month if beside and said.text[word.start].isupper() else 0
+
+
+def _is_day(said: Statement, place: int) -> bool:
+    return 0 <= place < len(said.words) and said.words[place].number and said.words[place].stem in _MONTH_DAYS
+
+
+def _is_year(said: Statement, place: int) -> bool:
+    if not 0 <= place < len(said.words):
+        return False
+    word = said.words[place]
+    return word.number and len(word.word) == 4 and word.word.isdecimal() and word.word[:2] in _CENTURIES
+
+
+_MONTH_DAYS = frozenset(str(day) for day in range(1, 32))
+_CENTURIES = frozenset(str(century) for century in range(10, 21))
+
+
+def quantities(said: Statement, apart_from: list[Date]) -> list[Quantity]:
+    """The numbers of a statement that are no part of those dates."""
+    return [
+        _quantity(said, place)
+        for place, word in enumerate(said.words)
+        if word.number and not any(date.start <= word.start < date.end for date in apart_from)
+    ]
+
+
+def _quantity(said: Statement, place: int) -> Quantity:
+    word = said.words[place]
+    value: float | str = word.stem if word.stem.count(".") > 1 else float(word.stem)
+    start, end, after = word.start, word.end, place + 1
+    sign_before, sign_after = said.text[start - 1 : start], said.text[end : end + 2].strip()[:1]
+    unit = sign_before if sign_before in "$€£¥#" else sign_after if sign_after in "%€£$°" else ""
+    if unit == "" and after < len(said.words) and said.words[after].word in {"percent", "prozent"}:
+        unit = "%"
+    before = next((other for other in range(place - 1, -1, -1) if said.content[other]), -1)
+    following = next((other for other in range(after, len(said.words)) if said.content[other]), -1)
+    return Quantity(
+        value,
+        unit,
+        said.words[before].stem if before >= 0 else "",
+        said.words[following].stem if following >= 0 else "",
+        start,
+        end,
+    )

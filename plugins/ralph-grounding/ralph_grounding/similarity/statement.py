@@ -1,0 +1,125 @@
+"""A claim or a sentence, taken apart as far as it takes to see where two of them disagree."""
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from ralph_grounding.similarity.thesaurus import synonyms
+from ralph_grounding.text.function_words import FUNCTION_WORDS
+from ralph_grounding.text.negations import DOUBTING, is_negation
+from ralph_grounding.text.tokens import Token, tokens
+
+__all__ = ["Statement", "statement"]
+
+_LOOKED_AT = 4_000
+_BREAK = re.compile(r"[.,;:!?()\[\]{}\n—–。，；：！？、]")
+_BREAKING = frozenset({"but", "while", "although", "though", "whereas", "because", "aber", "mais", "pero", "obwohl"})
+_REACH = 6
+"""Words with a meaning, after a negation, that it may be about."""
+_ADDING = frozenset({"only", "just", "merely", "simply", "nur", "solo", "seulement", "until", "doubt", "matter"})
+"""After a negation: it does not negate, as in "not only"."""
+
+
+class Statement(NamedTuple):
+    """A statement's words.
+
+    Attributes:
+        text: what was looked at of it.
+        words: its tokens, in order.
+        content: of each word whether it has a meaning of its own; negations have none.
+        denied_by: for the place of a word the place of the negation directly before it.
+        doubtful: places of words that a negation before them may be about, or that are said to fail, to lack …
+        at: the places of each stem.
+    """
+
+    text: str
+    words: tuple[Token, ...]
+    content: tuple[bool, ...]
+    denied_by: dict[int, int]
+    doubtful: frozenset[int]
+    at: dict[str, tuple[int, ...]]
+    language: str
+
+    def has(self, root: str) -> bool:
+        """Whether the stem is there, or a synonym of it."""
+        return root in self.at or any(other in self.at for other in synonyms(root, self.language))
+
+    def places(self, root: str) -> tuple[int, ...]:
+        """Where the stem stands, or else its synonyms."""
+        if root in self.at:
+            return self.at[root]
+        return tuple(place for other in synonyms(root, self.language) for place in self.at.get(other, ()))
+
+    def beside(self, place: int, reach: int) -> list[int]:
+        """The places of up to so many words with a meaning before and after, the nearest first on each side."""
+        before = [other for other in range(place - 1, -1, -1) if self.content[other]][:reach]
+        after = [other for other in range(place + 1, len(self.words)) if self.content[other]][:reach]
+        return before + after
+
+
+@lru_cache(maxsize=1024)
+def statement(text: str, language: str) -> Statement:
+    """The first 4,000 characters of a text, taken apart."""
+    text = text[:_LOOKED_AT]
+    words = tuple(tokens(text, language))
+    function_words = FUNCTION_WORDS.get(language, frozenset[str]())
+    negations = [is_negation(word.word, language) for word in words]
+    content = tuple(
+        word.number or (word.word not in function_words and not negated)
+        for word, negated in zip(words, negations, strict=True)
+    )
+    clauses = _clauses(text, words)
+    denied_by, doubtful = _denied(words, content, negations, clauses)
+    at: dict[str, list[int]] = {}
+    for place, word in enumerate(words):
+        at.setdefault(word.stem, []).append(place)
+    return Statement(
+        text,
+        words,
+        content,
+        denied_by,
+        frozenset(doubtful),
+        {root: tuple(found) for root, found in at.items()},
+        language,
+    )
+
+
+def _clauses(text: str, words: Sequence[Token]) -> list[int]:
+    """For each word the number of its clause."""
+    clauses: list[int] = []
+    clause, end = 0, 0
+    for word in words:
+        if word.word in _BREAKING or (word.start > end and _BREAK.search(text, end, word.start)):
+            clause += 1
+        clauses.append(clause)
+        end = word.end
+    return clauses
+
+
+def _denied(
+    words: Sequence[Token], content: Sequence[bool], negations: Sequence[bool], clauses: Sequence[int]
+) -> tuple[dict[int, int], set[int]]:
+    denied_by: dict[int, int] = {}
+    doubtful: set[int] = set()
+    for place, word in enumerate(words):
+        doubts = word.stem in DOUBTING and content[place]
+        if not negations[place] and not doubts:
+            continue
+        adds = place + 1 < len(words) and words[place + 1].word in _ADDING
+        about = list(_about(place, content, clauses))
+        doubtful.update(about)
+        if about and negations[place] and not adds:
+            denied_by[about[0]] = place
+    return denied_by, doubtful
+
+
+def _about(place: int, content: Sequence[bool], clauses: Sequence[int]) -> Iterable[int]:
+    """The next words with a meaning in the same clause."""
+    found = 0
+    for other in range(place + 1, len(content)):
+        if clauses[other] != clauses[place] or found == _REACH:
+            return
+        if content[other]:
+            found += 1
+            yield other

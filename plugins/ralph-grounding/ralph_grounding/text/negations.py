@@ -1,0 +1,55 @@
+"""Words that turn what follows them into its contrary, by language."""
+
+__all__ = ["DENYING_MARKS", "DOUBTING", "NEGATIONS", "is_negation"]
+
+_LISTS = {
+    "en": "not no never without cannot neither nor none nobody nothing nowhere cant dont doesnt isnt wont",
+    "de": "nicht kein keine keinen keinem keiner keines nie niemals ohne weder niemand nichts",
+    "fr": "pas jamais sans aucun aucune rien ni",
+    "es": "no nunca jamás sin ningún ninguna ninguno nada tampoco ni",
+    "it": "non mai senza nessun nessuno nessuna niente nulla né",
+    "pt": "não nunca jamais sem nenhum nenhuma nada nem",
+    "nl": "niet geen nooit zonder niemand niets noch",
+    "sv": "inte ej aldrig utan ingen inget inga",
+    "da": "ikke aldrig uden ingen intet",
+    "no": "ikke aldri uten ingen intet",
+    "ru": "не нет никогда без никто ничего ни",
+    "pl": "nie nigdy bez nikt nic ani żaden żadna żadne",
+}
+
+NEGATIONS = {language: frozenset(words.split()) for language, words in _LISTS.items()}
+
+DOUBTING = frozenset([
+    "fail",
+    "refus",
+    "unabl",
+    "lack",
+    "prevent",
+    "stop",
+    "ban",
+    "forbid",
+    "reject",
+    "deni",
+    "without",
+    "unlik",
+    "avoid",
+    "hard",
+    "bare",
+    "rare",
+    "seldom",
+    "longer",
+    "cancel",
+    "impossibl",
+    "end",
+    "former",
+    "only",
+])
+"""Stems of English words after which it is not certain that something is so; nor that it is not."""
+
+DENYING_MARKS = frozenset("不没沒未無无非")
+"""Chinese characters that turn the one after them into its contrary."""
+
+
+def is_negation(word: str, language: str) -> bool:
+    """Whether a lower-case word negates what follows it."""
+    return word in NEGATIONS.get(language, frozenset()) or (language == "en" and word.endswith(("n't", "n’t")))
