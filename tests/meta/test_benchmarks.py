@@ -87,6 +87,16 @@ PROMISES: dict[str, tuple[tuple[str, ...], dict[str, Kept]]] = {
             "show_200mb_peak_mb": lambda found: found["show_200mb_peak_mb"] < 150,
         },
     ),
+    "grounding_store": (
+        ("3000",),
+        {
+            "memory_growth_mb": lambda found: found["memory_growth_mb"] < 20,
+            "batch_per_s": lambda found: found["batch_per_s"] > 100,
+            "scores_per_s": lambda found: found["scores_per_s"] > 5000,
+            "analyses_per_s": lambda found: found["analyses_per_s"] > 500,
+            "csv_per_s": lambda found: found["csv_per_s"] > 5000,
+        },
+    ),
 }
 
 

@@ -194,6 +194,7 @@ async def test_runs_are_listed_and_found_by_the_beginning_of_their_id(store_url)
         assert await store.run("run-") is None
         assert await store.run("run_0") is None
         assert await store.run("%") is None
+        assert await store.run("") is None
 
 
 FILTERED = [
@@ -347,6 +348,19 @@ async def test_what_cannot_be_a_store_is_told_in_a_sentence(tmp_path):
         with pytest.raises(UsageError) as raised:
             open_grounding_store(name)
         assert "secret" not in str(raised.value)
+
+
+async def test_a_file_that_is_taken_away_takes_nothing_more(tmp_path):
+    path = tmp_path / "g.db"
+    async with open_grounding_store(str(path)) as store:
+        begun = await store.begin_run(run(), queries())
+        await store.keep(begun, [result("q1")])
+        path.rename(tmp_path / "elsewhere.db")
+        with pytest.raises(StoreError, match="taken away or replaced"):
+            await store.keep(begun, [result("q2")])
+        (tmp_path / "elsewhere.db").rename(path)
+        await store.keep(begun, [result("q2")])
+        assert len(await ids(store.scores())) == 2
 
 
 async def test_a_server_that_cannot_be_reached_is_named_without_its_password():

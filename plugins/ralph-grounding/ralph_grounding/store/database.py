@@ -49,6 +49,10 @@ class Database:
     def keep_others_out(self, connection: Connection) -> None:
         """Within a transaction: nobody else makes the tables until it is over."""
 
+    def identity(self) -> object:
+        """What stays the same as long as what is written can be found again under the same name."""
+        return None
+
     def is_lost(self, error: Exception) -> bool:
         """Whether the connection is of no use any more, and another one may be."""
         return False
@@ -131,6 +135,14 @@ class SqliteFile(Database):
     def begin(self, connection: Connection) -> None:
         """Takes the write lock at once, so that a transaction that has begun cannot find itself locked out."""
         connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+    def identity(self) -> tuple[int, int] | None:
+        """Which file has the name now; None where none has."""
+        try:
+            found = self.path.stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
 
     def explain(self, error: Exception) -> StoreError:
         code = _sqlite_code(error)

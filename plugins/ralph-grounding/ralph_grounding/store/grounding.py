@@ -40,6 +40,10 @@ __all__ = ["GroundingStore"]
 _T = TypeVar("_T")
 _By = Metric | Literal["combined"]
 
+_GONE = (
+    "its file was taken away or replaced while it was in use",
+    "Leave it in its place, with the -wal and -shm files beside it, while a run goes on.",
+)
 _PAGE_ROWS = 500
 _PAGE_CHARACTERS = 2_000_000
 
@@ -59,6 +63,7 @@ class GroundingStore:
         self._database = database
         self._shared_as = shared_as
         self._connection: Connection | None = None
+        self._identity: object = None
         self._turn = anyio.Lock()
 
     @property
@@ -234,6 +239,8 @@ class GroundingStore:
 
     async def _write(self, work: Callable[[Connection], _T]) -> _T:
         def transaction(connection: Connection) -> _T:
+            if self._database.identity() != self._identity:
+                raise self._database.unusable(*_GONE)
             with connection.begin():
                 self._database.begin(connection)
                 return work(connection)
@@ -279,6 +286,7 @@ class GroundingStore:
     def _once(self, work: Callable[[Connection], _T]) -> _T:
         if self._connection is None:
             self._connection = self._database.connect()
+            self._identity = self._database.identity()
         try:
             return work(self._connection)
         except self._database.errors as error:
@@ -313,4 +321,6 @@ def _page(result: Result[Any]) -> list[Row[Any]]:
 
 
 def _only(name: str, found: Sequence[Row[Any]]) -> Row[Any] | None:
+    if not name:
+        return None
     return found[0] if len(found) == 1 or (found and found[0].id == rows.storable(name)) else None
