@@ -1,11 +1,13 @@
 """What the lexical provider's raw similarity means: the parameters that it measures with, and its decision points.
 
-They are in `lexical.json` beside this module. The plug-in's `tests/fit_lexical.py` fits them on claims that people
-judged, each with the response that it was looked for in.
+They are in `lexical.json` beside this module. `tests/fit_lexical.py` of the plug-in's sources fits them on claims that
+people looked for in responses.
 """
 
+from collections.abc import Sequence
 from functools import lru_cache
 from importlib import resources
+from math import exp
 
 from pydantic import BaseModel, Field
 
@@ -33,6 +35,11 @@ class TokenWeights(BaseModel, frozen=True, extra="forbid"):
     length: float
     common: float
     shared: float
+
+    def of(self, features: Sequence[float]) -> float:
+        """What a token counts of which this is known, in the order of the attributes. Above 0."""
+        weights = (self.function, self.number, self.last, self.length, self.common, self.shared)
+        return exp(sum(weight * feature for weight, feature in zip(weights, features, strict=True)))
 
 
 class LexicalParameters(BaseModel, frozen=True, extra="forbid"):

@@ -1,8 +1,7 @@
 """Claims as they are looked for: the words of each, and what every word counts."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from math import exp
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ralph_grounding.similarity.calibration import lexical_parameters
@@ -10,11 +9,22 @@ from ralph_grounding.similarity.thesaurus import synonyms
 from ralph_grounding.text.function_words import FUNCTION_WORDS
 from ralph_grounding.text.tokens import Token, tokens
 
-__all__ = ["Claim", "ClaimToken", "prepared"]
+__all__ = ["Claim", "ClaimToken", "Features", "prepared"]
 
 _LONG = 10
 _LOOKED_AT = 10_000
 """Characters of a claim."""
+
+
+class Features(NamedTuple):
+    """What is known of a token of a claim, by the names and in the order of `TokenWeights`; 0–1, the length 0–2."""
+
+    function: float
+    number: float
+    last: float
+    length: float
+    common: float
+    shared: float
 
 
 class ClaimToken(NamedTuple):
@@ -22,11 +32,12 @@ class ClaimToken(NamedTuple):
 
     Attributes:
         content: whether it has a meaning of its own, unlike a function word.
-        weight: what it counts, above 0.
+        weight: what it counts, above 0: what its features come to by the parameters that are shipped.
     """
 
     token: Token
     content: bool
+    features: Features
     weight: float
 
 
@@ -49,22 +60,23 @@ def prepared(claims: Sequence[str], language: str) -> list[Claim]:
     others = max(1, len(claims) - 1)
     shares = {stem: (count - 1) / others for stem, count in sharing.items()}
     return [
-        Claim(claim, _weighed(words, shares, language), language) for claim, words in zip(claims, found, strict=True)
+        Claim(claim, tuple(_weighed(words, shares, language)), language)
+        for claim, words in zip(claims, found, strict=True)
     ]
 
 
-def _weighed(words: Sequence[Token], shares: Mapping[str, float], language: str) -> tuple[ClaimToken, ...]:
+def _weighed(words: Sequence[Token], shares: Mapping[str, float], language: str) -> Iterator[ClaimToken]:
     weights = lexical_parameters().weights
     function_words = FUNCTION_WORDS.get(language, frozenset[str]())
     content = [word.number or word.word not in function_words for word in words]
     last = max((place for place, has_meaning in enumerate(content) if has_meaning), default=-1)
-    weighed: list[ClaimToken] = []
     for place, (word, has_meaning) in enumerate(zip(words, content, strict=True)):
-        power = weights.length * min(len(word.word), _LONG) / 5 + weights.shared * shares[word.stem]
-        power += weights.number * word.number + weights.last * (place == last)
-        if not has_meaning:
-            power += weights.function
-        elif synonyms(word.stem, language):
-            power += weights.common
-        weighed.append(ClaimToken(word, has_meaning, exp(power)))
-    return tuple(weighed)
+        features = Features(
+            function=not has_meaning,
+            number=word.number,
+            last=place == last,
+            length=min(len(word.word), _LONG) / 5,
+            common=has_meaning and bool(synonyms(word.stem, language)),
+            shared=shares[word.stem],
+        )
+        yield ClaimToken(word, has_meaning, features, weights.of(features))
