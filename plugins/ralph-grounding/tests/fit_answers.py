@@ -19,10 +19,8 @@ from ralph_grounding.similarity.answers import AnswerParameters, likeness
 from ralph_grounding.similarity.fit import best_split
 
 _GRID = [
-    AnswerParameters(said=said, refused=refused, other_numbers=other_numbers, decision=0.5)
-    for said, refused, other_numbers in product(
-        (0.65, 0.7, 0.75, 0.8, 0.85), (0.3, 0.5, 0.7, 1.0), (0.5, 0.7, 0.9, 1.0)
-    )
+    AnswerParameters(said=said, refused=refused, contested=contested, decision=0.5)
+    for said, refused, contested in product((0.65, 0.7, 0.75, 0.8, 0.85), (0.1, 0.3, 0.5, 1.0), (0.1, 0.3, 0.5, 1.0))
 ]
 _FOLDS = 5
 

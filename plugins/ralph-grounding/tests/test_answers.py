@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from ralph_grounding.similarity.alternatives import alternatives
 from ralph_grounding.similarity.answers import agreement
+from ralph_grounding.similarity.contradiction import contradicted
 from ralph_grounding.similarity.refusals import refuses
 from ralph_grounding.similarity.spelling import Vocabulary
 from ralph_grounding.text import tokens
@@ -120,6 +121,34 @@ def test_declining_is_right_where_the_reference_declines() -> None:
 
 
 @pytest.mark.parametrize(
+    ("reference", "agreeing", "contrary"),
+    [
+        (
+            "The plan includes priority support.",
+            "Yes, the plan includes priority support.",
+            "The plan does not include priority support.",
+        ),
+        ("Refunds are paid within 30 days.", "We pay refunds within 30 days.", "We pay refunds within 60 days."),
+        ("The shop opened on 3 May 2019.", "It opened on May 3, 2019.", "The shop opened on 9 June 2021."),
+        ("30", "It takes 30 days.", "It takes 60 days."),
+    ],
+)
+def test_contrary_answer_is_not_alike(reference: str, agreeing: str, contrary: str) -> None:
+    assert agreement(reference, agreeing).value > 0.75 > 0.6 > agreement(reference, contrary).value
+
+
+def test_what_is_contested_of_a_long_reference_counts_in_proportion() -> None:
+    reference = (
+        "The plan includes priority support. It costs 20 euros a month. It can be cancelled at any time by mail."
+    )
+    contrary = reference.replace("includes", "does not include")
+
+    assert 0.75 < agreement(reference, contrary).value < 0.95
+    assert contradicted(reference, contrary, tokens(contrary, "en"), "en") == pytest.approx(0.34, abs=0.05)
+    assert contradicted(reference, reference, tokens(reference, "en"), "en") == 0
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "I'm sorry, but I can't help with that.",
@@ -176,7 +205,8 @@ def test_sentences_are_no_alternatives() -> None:
 
 
 def test_alternatives_are_bounded() -> None:
-    assert len(alternatives("/".join(f"name {number}" for number in range(5_000)))) <= 65
+    assert len(alternatives("/".join(f"name {number}" for number in range(500)))) <= 65
+    assert len(alternatives("/".join(f"name {number}" for number in range(5_000)))) == 1
 
 
 def test_likely_misspellings_are_partly_there() -> None:

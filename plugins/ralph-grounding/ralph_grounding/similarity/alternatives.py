@@ -7,6 +7,7 @@ __all__ = ["alternatives"]
 
 _MOST = 64
 _WORDS = 8
+_LONGEST = 10_000
 _SEPARATOR = re.compile(r"[/|;]")
 # Dates, fractions and addresses have slashes of their own.
 _NO_SEPARATOR = re.compile(r"\d[ \t]?/[ \t]?\d|://|/[ \t]*$|^[ \t]*/|[\r\n]")
@@ -19,6 +20,8 @@ def alternatives(reference: str) -> list[str]:
     Only short parts are answers of their own: two sentences with a semicolon between them belong together, and so do
     the halves of "km/h". At most 64.
     """
+    if len(reference) > _LONGEST:
+        return [reference]
     found: dict[str, None] = {reference: None}
     for part in _parts(reference):
         found[part] = None
@@ -30,8 +33,8 @@ def alternatives(reference: str) -> list[str]:
 
 
 def _parts(reference: str) -> Iterator[str]:
-    if len(reference) > _MOST * 100 or _NO_SEPARATOR.search(reference):
-        yield reference[: _MOST * 100]
+    if _NO_SEPARATOR.search(reference):
+        yield reference
         return
     parts = [part for piece in _SEPARATOR.split(reference) if (part := piece.strip())]
     together = len(parts) == 2 and any(len(part) <= 2 for part in parts)

@@ -2,7 +2,7 @@
 
 It sees words, not truth: a false answer in the words of the right one is as like it as a true one, and a right answer
 in words of its own is not. Four things are put together: how much of the reference is said, how much of what is said
-is in the reference, whether the response declines to answer, and whether it has other numbers.
+is in the reference, whether the response declines to answer, and whether it goes against the reference.
 """
 
 from collections.abc import Sequence
@@ -15,6 +15,7 @@ from pydantic import BaseModel, Field
 from ralph_grounding.similarity.alternatives import alternatives
 from ralph_grounding.similarity.base import Similarity
 from ralph_grounding.similarity.calibration import calibrated
+from ralph_grounding.similarity.contradiction import contradicted
 from ralph_grounding.similarity.refusals import refuses
 from ralph_grounding.similarity.spelling import Vocabulary
 from ralph_grounding.text import Token, guess_language, tokens
@@ -33,13 +34,13 @@ class AnswerParameters(BaseModel, frozen=True, extra="forbid"):
         said: the share of the likeness that the reference's words make, found in the response; the rest is for the
             response's words, found in the reference.
         refused: what is left of the likeness where the response declines to answer.
-        other_numbers: what is left where a number of the reference is missing, and there are others.
+        contested: what is left where the response goes against all of the reference, or has other numbers in its place.
         decision: the raw similarity at which an answer is as likely right as wrong.
     """
 
     said: float = Field(ge=0, le=1)
     refused: float = Field(ge=0, le=1)
-    other_numbers: float = Field(ge=0, le=1)
+    contested: float = Field(ge=0, le=1)
     decision: float = Field(gt=0, lt=1)
 
 
@@ -69,19 +70,24 @@ def likeness(reference: str, response: str, question: str, parameters: AnswerPar
         return 0.0
     language = guess_language(f"{reference[:_FOR_LANGUAGE]} {response[:_FOR_LANGUAGE]}")
     said = _Said(response, question[:_LOOKED_AT], language)
-    highest = max(_likeness(wording, said, parameters) for wording in alternatives(reference))
-    return highest * parameters.refused if refuses(response) and not refuses(reference) else highest
+    wordings = alternatives(reference)
+    highest = max(_likeness(wording, said, parameters) for wording in wordings)
+    if refuses(response) and not refuses(reference):
+        return highest * parameters.refused
+    if not highest or len(wordings) > 1:
+        return highest
+    return highest * (1 - (1 - parameters.contested) * contradicted(reference, response, said.words, language))
 
 
 class _Said:
     """The words of a response, and those of the question that it answers."""
 
     def __init__(self, response: str, question: str, language: str) -> None:
-        words = tokens(response, language)
         self.text = response
         self.language = language
-        self.vocabulary = Vocabulary(words)
-        self.content = _content(words, language)
+        self.words = tokens(response, language)
+        self.vocabulary = Vocabulary(self.words)
+        self.content = _content(self.words, language)
         self.asked = {word.stem for word in tokens(question, language)}
 
 
@@ -92,7 +98,7 @@ def _likeness(wording: str, said: _Said, parameters: AnswerParameters) -> float:
     stems = {word.stem for word in wanted}
     precision = sum(word.stem in stems for word in said.content) / len(said.content) if said.content else 0.0
     together = parameters.said * _recall(wanted, said) + (1 - parameters.said) * precision
-    return together * parameters.other_numbers if _other_numbers(wanted, said) else together
+    return together * (1 - (1 - parameters.contested) * _other_numbers(wanted, said))
 
 
 def _recall(wanted: Sequence[Token], said: _Said) -> float:
@@ -103,12 +109,14 @@ def _recall(wanted: Sequence[Token], said: _Said) -> float:
     return (fmean(shares[word] for word in content) + fmean(shares[word] for word in new)) / 2
 
 
-def _other_numbers(wanted: Sequence[Token], said: _Said) -> bool:
+def _other_numbers(wanted: Sequence[Token], said: _Said) -> float:
+    """The share of the words that are numbers which the response does not have, where it has others; else 0."""
     numbers = {word.stem for word in wanted if word.number}
-    if all(number in said.vocabulary for number in numbers):
-        return False
+    missing = sum(number not in said.vocabulary for number in numbers)
     known = numbers | said.asked
-    return any(word.number and word.stem not in known for word in said.content)
+    if not missing or not any(word.number and word.stem not in known for word in said.content):
+        return 0.0
+    return missing / len(_content(wanted, said.language))
 
 
 def _content(words: Sequence[Token], language: str) -> Sequence[Token]:

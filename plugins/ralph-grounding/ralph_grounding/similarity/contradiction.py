@@ -1,0 +1,63 @@
+"""How much of a reference a response goes against."""
+
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+
+from ralph_grounding.similarity.conflicts import find_conflicts
+from ralph_grounding.text import Token, sentences, tokens, trimmed
+
+__all__ = ["contradicted"]
+
+_MOST_SENTENCES = 32
+_LONGEST = 1_000
+"""Characters of a sentence that is compared: what is longer is hardly one."""
+_FEW = 32
+"""Sentences with a word in common, beyond which the word says nothing about which of them is meant."""
+
+
+def contradicted(reference: str, response: str, words: Sequence[Token], language: str) -> float:
+    """The share of the reference, 0–1, whose sentences the most similar one of the response goes against.
+
+    Names are left out, since one thing may have several. Of a long reference the first sentences are looked at.
+
+    Args:
+        words: the response's.
+    """
+    said = _Sentences(response, words)
+    total = against = 0
+    for span in sentences(reference)[:_MOST_SENTENCES]:
+        start, end = trimmed(reference, span)
+        claim = reference[start : min(end, start + _LONGEST)]
+        total += len(claim)
+        statement = said.most_similar({word.stem for word in tokens(claim, language)})
+        if claim in response or not statement:
+            continue
+        if any(conflict.kind != "entity" for conflict in find_conflicts(claim, statement, language=language)):
+            against += len(claim)
+    return against / total if total else 0.0
+
+
+class _Sentences:
+    """The sentences of a text, to be found by their words."""
+
+    def __init__(self, text: str, words: Sequence[Token]) -> None:
+        self._text = text
+        self._spans = sentences(text)
+        starts = [span.start for span in self._spans]
+        self._having: dict[str, list[int]] = defaultdict(list)
+        for word in words:
+            sentence = bisect_right(starts, word.start) - 1
+            having = self._having[word.stem]
+            if not having or having[-1] != sentence:
+                having.append(sentence)
+
+    def most_similar(self, stems: set[str]) -> str:
+        """The one that has most of the stems, the first of several; "" where none has any that is rare enough."""
+        counts = Counter(
+            sentence for stem in stems if len(having := self._having.get(stem, ())) <= _FEW for sentence in having
+        )
+        if not counts:
+            return ""
+        span = self._spans[min(counts, key=lambda sentence: (-counts[sentence], sentence))]
+        return self._text[span.start : min(span.end, span.start + _LONGEST)].strip()
