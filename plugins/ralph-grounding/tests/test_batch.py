@@ -15,6 +15,7 @@ from ralph_grounding.batch import BatchError, BatchResult, run_batch
 from ralph_grounding.errors import NoGroundTruthError, ProviderError
 from ralph_grounding.filters import parse_filter
 from ralph_grounding.materials import AIResponse, Query
+from ralph_grounding.responses.answers import ResponseFailure
 from ralph_grounding.result import AccuracyResult, AnalysisResult, Scores
 from ralph_grounding.settings import BatchSettings
 from ralph_grounding.store import open_grounding_store
@@ -316,6 +317,17 @@ async def test_what_failed_is_tried_again_when_the_run_is_continued(store_url):
         with pytest.raises(UsageError, match="other options"):
             await outcome(responses(8), queries(8), analyze, store=store, run_id=first.run_id)
     assert len(tried) == 8
+
+
+async def test_failures_that_a_source_tells_of_are_kept_and_asked_for_again(store_url):
+    failed = ResponseFailure(query_id="q1", provider="p", error="503", kind="server")
+    async with open_grounding_store(store_url) as store:
+        _, first = await outcome([responses(1)[0], failed], queries(2), analyze, store=store, run_id="r")
+        assert (first.succeeded, first.failed) == (1, 1)
+        kept = await store.failures("r")
+        assert [(error.query_id, error.provider, error.error) for error in kept] == [("q1", "p", "503")]
+        _, second = await outcome(responses(2)[1:], queries(2), analyze, store=store, run_id="r")
+        assert (second.total, second.succeeded, second.failed) == (2, 2, 0)
 
 
 async def test_a_result_is_in_the_store_before_it_is_seen_and_need_not_stay_in_memory(store_url):
