@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
 from ralph import Completed, Executor, Failed, Output, Prompt, RalphError, TimedOut, Turn
 from ralph.errors import ExecutorUnavailableError, UsageError
@@ -261,6 +262,13 @@ def test_a_url_that_cannot_be_asked_is_refused(url: str, problem: str) -> None:
         EndpointSource(AnswerSettings(url=url, model="m"))
 
 
+@pytest.mark.parametrize("key", ["sk-hunter\n2", "sk-hünter2"])
+def test_a_key_that_cannot_be_one_is_refused_and_not_shown(key: str) -> None:
+    with pytest.raises(UsageError, match="holds characters that no key has") as raised:
+        EndpointSource(AnswerSettings(url="http://127.0.0.1/v1", model="m", api_key=SecretStr(key)))
+    assert "nter" not in str(raised.value)
+
+
 def test_a_missing_model_is_named() -> None:
     with pytest.raises(UsageError, match=r"answers\.model is empty"):
         EndpointSource(AnswerSettings(url="http://127.0.0.1/v1"))
@@ -387,6 +395,17 @@ async def test_an_executor_that_cannot_work_at_all_stops_everything(tmp_path: Pa
     with pytest.raises(ProviderError, match=r"There is no agent\. Install one\."):
         await asked(ExecutorSource(executor, tmp_path), queries(5))
     assert executor.turns == 1
+
+
+class Unstartable(Raising):
+    async def start(self) -> None:
+        raise self.error
+
+
+async def test_an_executor_that_cannot_be_started_says_so(tmp_path: Path) -> None:
+    executor = Unstartable(ExecutorUnavailableError("There is no agent.", "Install one."))
+    with pytest.raises(ExecutorUnavailableError, match="There is no agent"):
+        await asked(ExecutorSource(executor, tmp_path), queries(5))
 
 
 class Endless(Executor):

@@ -208,6 +208,7 @@ async def test_passages_are_embedded_once_for_all_responses_however_many_there_a
     for number in range(3):
         (nearest,) = await provider.nearest([f"Passage number {number} is here"], passages)
         assert (nearest.passage, nearest.similarity.raw) == (number, pytest.approx(1))
+        await provider.nearest(["Dogs wait."], [passages[number]])
     assert sum(text in passages for call in provider.calls for text in call) == 300
 
 
@@ -292,6 +293,8 @@ async def test_a_model_that_changes_its_mind_about_lengths_is_an_error() -> None
     provider.vectors = [[1.0, 0.0, 0.0]]
     with pytest.raises(ProviderError, match="of 2 and of 3 numbers"):
         await provider.agreement("one", "third")
+    with pytest.raises(ProviderError, match="of 3 and of 2 numbers"):
+        await provider.nearest(["one"], ["fourth"])
 
 
 # Words and a model together

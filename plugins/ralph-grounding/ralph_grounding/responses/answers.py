@@ -77,13 +77,14 @@ async def answers(
     Raises:
         ProviderError: out of the stream, where asking on is no use: the key is not accepted, the model is not there,
             the agent cannot work at all. What came before has been streamed.
+        ExecutorUnavailableError: where the agent of an `ExecutorSource` cannot even be started.
     """
     import anyio
 
     send, receive = anyio.create_memory_object_stream[AIResponse | ResponseFailure | ProviderError]()
     asking = _Asking(iter(sorted(queries, key=lambda query: -query.priority)), source, send, sleep)
     failure: Exception | None = None
-    async with source, send, receive, anyio.create_task_group() as group:
+    async with send, receive, source, anyio.create_task_group() as group:
         group.start_soon(asking.ask_all)
         try:
             yield _streamed(receive)

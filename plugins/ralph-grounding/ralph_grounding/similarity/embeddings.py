@@ -1,8 +1,8 @@
 """Similarity by a model that turns texts into vectors, whichever it is and wherever it runs."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import anyio
 
@@ -24,9 +24,17 @@ _LONGEST = 1_500
 """Characters of a text that a model is given at once: most cut off silently what is much longer."""
 
 _LISTS = 3
+_SHORT_LIST = 64
 
 _MOST_WINDOWS = 2_000
 """Where a response has more sentences, neighbours are taken together."""
+
+
+class _Listed(NamedTuple):
+    """The vectors of a list of passages, in its order and by their texts."""
+
+    vectors: "Matrix"
+    by_text: "Mapping[str, Matrix]"
 
 
 class EmbeddingProvider(SimilarityProvider):
@@ -43,7 +51,7 @@ class EmbeddingProvider(SimilarityProvider):
         name: see `SimilarityProvider`.
         points: the decision points of this model: its cosines say nothing about those of another.
         batch: how many texts `embed` is given at once, at most.
-        kept: how many vectors are kept.
+        kept: how many vectors are kept, beside those of the last few lists of passages.
     """
 
     def __init__(self, name: str, points: DecisionPoints, *, batch: int = 64, kept: int = 4096) -> None:
@@ -51,7 +59,7 @@ class EmbeddingProvider(SimilarityProvider):
         self._points = points
         self._batch = batch
         self._kept = VectorCache(kept)
-        self._lists: dict[tuple[str, ...], Matrix] = {}
+        self._lists: dict[tuple[str, ...], _Listed] = {}
         self._one_at_a_time = anyio.Lock()
 
     async def embed(self, texts: Sequence[str]) -> Sequence[Vector]:
@@ -89,6 +97,7 @@ class EmbeddingProvider(SimilarityProvider):
         vectors = await self._vectors(segments)
         if not known.size or not vectors.size:
             return [Nearest(-1, NO_SIMILARITY) for _ in segments]
+        common_length([known[0], vectors[0]])
         return [self._nearest(place, raw) for place, raw in most_alike(vectors, known)]
 
     def _support(self, claim: str, response: str, window: Span, raw: float) -> Support:
@@ -102,25 +111,33 @@ class EmbeddingProvider(SimilarityProvider):
         return Nearest(place, _similarity(raw, self._points.for_passages)) if raw > 0 else Nearest(-1, NO_SIMILARITY)
 
     async def _of_passages(self, passages: tuple[str, ...]) -> "Matrix":
-        """The vectors of the passages. Those of the last few lists are kept, however long they are: each response is
-        held against the same ground truth.
+        """The vectors of the passages. Those of the last few long lists are kept, however long they are: each response
+        is held against the same ground truth.
         """
+        if len(passages) <= _SHORT_LIST:
+            return await self._vectors(passages)
         async with self._one_at_a_time:
             kept = self._lists.pop(passages, None)
-            self._lists[passages] = vectors = await self._vectors(passages) if kept is None else kept
+            if kept is None:
+                vectors = await self._vectors(passages)
+                kept = _Listed(vectors, dict(zip(passages, vectors, strict=True)))
+            self._lists[passages] = kept
             while len(self._lists) > _LISTS:
                 self._lists.pop(next(iter(self._lists)))
-            return vectors
+            return kept.vectors
 
     async def _vectors(self, texts: Sequence[str]) -> "Matrix":
         """A unit vector for each text; zero for a blank one."""
         import numpy as np
 
-        pieces = {text: _pieces(text) for text in texts}
+        listed = {text: kept.by_text[text] for kept in self._lists.values() for text in texts if text in kept.by_text}
+        pieces = {text: _pieces(text) for text in texts if text not in listed}
         known = await self._known([piece for cut in pieces.values() for piece in cut])
-        joined = np.zeros((len(texts), common_length(known.values())), dtype=np.float32)
+        joined = np.zeros((len(texts), common_length([*listed.values(), *known.values()])), dtype=np.float32)
         for place, text in enumerate(texts):
-            for piece in pieces[text]:
+            if text in listed:
+                joined[place] = listed[text]
+            for piece in pieces.get(text, ()):
                 joined[place] += known[piece] * len(piece)
         return unit_vectors(joined)
 
