@@ -12,6 +12,8 @@ __all__ = ["contradicted"]
 _MOST_SENTENCES = 32
 _LONGEST = 1_000
 """Characters of a sentence that is compared: what is longer is hardly one."""
+_PART = 0.4
+"""Of a sentence's words, what another one must have more of to be about the same."""
 _FEW = 32
 """Sentences with a word in common, beyond which the word says nothing about which of them is meant."""
 
@@ -30,10 +32,12 @@ def contradicted(reference: str, response: str, words: Sequence[Token], language
         start, end = trimmed(reference, span)
         claim = reference[start : min(end, start + _LONGEST)]
         total += len(claim)
-        statement = said.most_similar({word.stem for word in tokens(claim, language)})
-        if claim in response or not statement:
+        if claim in response:
             continue
-        if any(conflict.kind != "entity" for conflict in find_conflicts(claim, statement, language=language)):
+        statement = said.most_similar({word.stem for word in tokens(claim, language)})
+        if statement and any(
+            conflict.kind != "entity" for conflict in find_conflicts(claim, statement, language=language)
+        ):
             against += len(claim)
     return against / total if total else 0.0
 
@@ -53,11 +57,12 @@ class _Sentences:
                 having.append(sentence)
 
     def most_similar(self, stems: set[str]) -> str:
-        """The one that has most of the stems, the first of several; "" where none has any that is rare enough."""
+        """The one that has most of the stems, the first of several; "" where none has a good part of them."""
         counts = Counter(
             sentence for stem in stems if len(having := self._having.get(stem, ())) <= _FEW for sentence in having
         )
-        if not counts:
+        best = min(counts, key=lambda sentence: (-counts[sentence], sentence), default=-1)
+        if counts[best] <= _PART * len(stems):
             return ""
-        span = self._spans[min(counts, key=lambda sentence: (-counts[sentence], sentence))]
+        span = self._spans[best]
         return self._text[span.start : min(span.end, span.start + _LONGEST)].strip()
