@@ -1,1 +1,89 @@
-"""Scores answers against ground truth: accuracy, completeness, attribution, each with its evidence."""
+"""Scores answers against ground truth: accuracy, completeness, attribution, each with its evidence.
+
+Each name is imported when it is first used: the plug-in is looked at whenever Ralph starts.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ralph_grounding.analyzer import GroundingAnalyzer
+    from ralph_grounding.batch import BatchResult, run_batch
+    from ralph_grounding.comparison import compare
+    from ralph_grounding.errors import NoGroundTruthError, ProviderError
+    from ralph_grounding.ground_truth import GroundTruth, Page, read_claims, read_ground_truth
+    from ralph_grounding.materials import AIResponse, ExpectedAnswer, ExpectedClaim, Query
+    from ralph_grounding.queries import make_queries, read_queries
+    from ralph_grounding.report import ReportData, render_report
+    from ralph_grounding.result import AnalysisResult
+    from ralph_grounding.settings import GroundingSettings
+    from ralph_grounding.similarity.base import Similarity, SimilarityProvider
+    from ralph_grounding.similarity.lexical import LexicalProvider
+    from ralph_grounding.store import open_grounding_store
+    from ralph_grounding.verifier import GroundingVerifier
+
+_HOMES = {
+    "AIResponse": "materials",
+    "AnalysisResult": "result",
+    "BatchResult": "batch",
+    "ExpectedAnswer": "materials",
+    "ExpectedClaim": "materials",
+    "GroundTruth": "ground_truth",
+    "GroundingAnalyzer": "analyzer",
+    "GroundingSettings": "settings",
+    "GroundingVerifier": "verifier",
+    "LexicalProvider": "similarity.lexical",
+    "NoGroundTruthError": "errors",
+    "Page": "ground_truth",
+    "ProviderError": "errors",
+    "Query": "materials",
+    "ReportData": "report",
+    "Similarity": "similarity.base",
+    "SimilarityProvider": "similarity.base",
+    "compare": "comparison",
+    "make_queries": "queries",
+    "open_grounding_store": "store",
+    "read_claims": "ground_truth",
+    "read_ground_truth": "ground_truth",
+    "read_queries": "queries",
+    "render_report": "report",
+    "run_batch": "batch",
+}
+
+__all__ = [
+    "AIResponse",
+    "AnalysisResult",
+    "BatchResult",
+    "ExpectedAnswer",
+    "ExpectedClaim",
+    "GroundTruth",
+    "GroundingAnalyzer",
+    "GroundingSettings",
+    "GroundingVerifier",
+    "LexicalProvider",
+    "NoGroundTruthError",
+    "Page",
+    "ProviderError",
+    "Query",
+    "ReportData",
+    "Similarity",
+    "SimilarityProvider",
+    "compare",
+    "make_queries",
+    "open_grounding_store",
+    "read_claims",
+    "read_ground_truth",
+    "read_queries",
+    "render_report",
+    "run_batch",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -64,6 +64,7 @@ class AIResponse(BaseModel, frozen=True):
     """What a provider answered to a query.
 
     Attributes:
+        response: mostly a text; what is none is made the best of.
         provider: who was asked, such as "openai"; "" where that is not known.
         responded_at: with a time zone; None where that is not known.
         tokens: that the provider says it used; None where it does not say.
@@ -71,7 +72,7 @@ class AIResponse(BaseModel, frozen=True):
     """
 
     query_id: str = Field(min_length=1)
-    response: str
+    response: Any
     provider: str = ""
     model: str = ""
     responded_at: datetime | None = None

@@ -1,13 +1,18 @@
 """The plug-in: what Ralph is told of it. Nothing heavy is loaded before it is asked for."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ralph.plugins import hookimpl
+from ralph.plugins import AnalyzerKind, Command, VerifierKind, hookimpl
 
 if TYPE_CHECKING:
+    import typer
     from pydantic import BaseModel
 
-__all__ = ["ralph_settings"]
+    from ralph.analysis import Analyzer
+    from ralph_grounding.settings import GroundingSettings
+
+__all__ = ["ralph_analyzers", "ralph_commands", "ralph_settings", "ralph_verifiers"]
 
 
 @hookimpl
@@ -15,3 +20,37 @@ def ralph_settings() -> "type[BaseModel]":
     from ralph_grounding.settings import GroundingSettings
 
     return GroundingSettings
+
+
+@hookimpl
+def ralph_commands(settings: "BaseModel | None") -> Iterator[Command]:
+    def app() -> "typer.Typer":
+        from ralph_grounding.cli.app import app_for
+
+        return app_for(_own(settings))
+
+    yield Command("score", "Score answers against ground truth.", app)
+
+
+@hookimpl
+def ralph_verifiers() -> Iterator[VerifierKind]:
+    from ralph_grounding.verifier_keys import GroundingKeys, build
+
+    about = "what the agent wrote must make the expected claims, and agree with the expected text"
+    yield VerifierKind("grounding", about, GroundingKeys, build)
+
+
+@hookimpl
+def ralph_analyzers() -> Iterator[AnalyzerKind]:
+    def build(settings: "BaseModel | None") -> "Analyzer":
+        from ralph_grounding.loop_analyzer import LoopAnalyzer
+
+        return LoopAnalyzer(_own(settings))
+
+    yield AnalyzerKind("grounding", "scores each reply against ground truth", build)
+
+
+def _own(settings: "BaseModel | None") -> "GroundingSettings":
+    from ralph_grounding.settings import GroundingSettings
+
+    return settings if isinstance(settings, GroundingSettings) else GroundingSettings()

@@ -1,0 +1,274 @@
+"""The analyzer: one answer, judged by three scorers that know nothing of each other, with feedback for people."""
+
+import time
+from collections import Counter
+from collections.abc import AsyncGenerator, Iterable
+from datetime import UTC, datetime
+from typing import Any, NamedTuple, Self
+from uuid import uuid4
+
+from ralph_grounding import measures
+from ralph_grounding.batch import BatchError, BatchResult, run_batch
+from ralph_grounding.errors import NoGroundTruthError
+from ralph_grounding.feedback import give_feedback
+from ralph_grounding.ground_truth.pages import GroundTruth
+from ralph_grounding.intake import Intake, take_in
+from ralph_grounding.materials import AIResponse, Query
+from ralph_grounding.result import (
+    AccuracyResult,
+    AnalysisResult,
+    AttributionResult,
+    CompletenessResult,
+    Feedback,
+    Scores,
+)
+from ralph_grounding.scoring.accuracy import AccuracyScorer
+from ralph_grounding.scoring.attribution import AttributionScorer
+from ralph_grounding.scoring.combined import combined_score
+from ralph_grounding.scoring.completeness import CompletenessScorer
+from ralph_grounding.scoring.tiers import tier_of
+from ralph_grounding.settings import GroundingSettings
+from ralph_grounding.similarity.base import SimilarityProvider
+from ralph_grounding.similarity.choose import provider_for
+from ralph_grounding.text.language import detect_language
+
+__all__ = ["ANALYZER_VERSION", "GroundingAnalyzer"]
+
+ANALYZER_VERSION = "1"
+"""Another one whenever the same answer may get another score."""
+
+_EXPECTED = "expected answer"
+
+
+class _Case(NamedTuple):
+    """What is judged, and against what."""
+
+    text: str
+    query: Query
+    ground: GroundTruth
+    sources: GroundTruth
+    """What statements are looked up in: the pages, or without any the expected answer."""
+
+
+class _Notes(NamedTuple):
+    """Flags for programs, and the same in sentences for people."""
+
+    flags: dict[str, None]
+    sentences: list[str]
+
+    def add(self, flag: str, *sentences: str) -> None:
+        self.flags[flag] = None
+        self.sentences.extend(sentences)
+
+
+class GroundingAnalyzer:
+    """Scores answers against ground truth. Used in `async with`, which opens the provider of similarity.
+
+    Args:
+        settings: the defaults where none are given.
+        provider: what measures similarity; without one it is made from the settings, and replaced by words where it
+            does not answer.
+    """
+
+    def __init__(
+        self, settings: GroundingSettings | None = None, *, provider: SimilarityProvider | None = None
+    ) -> None:
+        self.settings = settings or GroundingSettings()
+        self._provider = provider or provider_for(self.settings.providers)
+        self._accuracy = AccuracyScorer(self._provider, self.settings.accuracy, self.settings.tiers)
+        self._completeness = CompletenessScorer(self._provider, self.settings.completeness, self.settings.tiers)
+        self._attribution = AttributionScorer(self.settings.attribution, self.settings.tiers)
+
+    async def __aenter__(self) -> Self:
+        await self._provider.__aenter__()
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self._provider.__aexit__(*error)
+
+    async def analyze(
+        self,
+        response: AIResponse,
+        query: Query,
+        ground_truth: GroundTruth,
+        *,
+        previous_id: str = "",
+        run_id: str = "",
+    ) -> AnalysisResult:
+        """Judges one answer. What it is not held against is not measured: accuracy needs an expected text, completeness
+        expected claims, attribution a domain or brands.
+
+        Args:
+            previous_id: of the analysis that this one makes again.
+            run_id: of the run that it is part of, for what is counted.
+
+        Raises:
+            NoGroundTruthError: there is nothing at all to hold the answer against.
+            ProviderError: the provider of similarity does not answer, and words may not take its place.
+        """
+        _require_something(query, ground_truth)
+        began = time.perf_counter()
+        taken = take_in(response.response, self.settings.max_response)
+        case = _Case(taken.text, query, ground_truth, ground_truth if ground_truth.pages else _of_expected(query))
+        judged = await (self._judged(case) if taken.text.strip() else self._empty(case))
+        result = self._assembled(response, case, taken, judged, previous_id)
+        measures.record_analysis(result, seconds=time.perf_counter() - began, run_id=run_id)
+        return result
+
+    def analyze_batch(
+        self, responses: Iterable[AIResponse], queries: Iterable[Query], ground_truth: GroundTruth
+    ) -> AsyncGenerator[AnalysisResult | BatchError | BatchResult]:
+        """Judges many answers, each paired with its query by the query's id. It gives results and errors as they come,
+        and last the `BatchResult`, with all of them and the summary.
+        """
+
+        async def analyze(response: AIResponse, query: Query) -> AnalysisResult:
+            return await self.analyze(response, query, ground_truth)
+
+        return run_batch(responses, queries, analyze, settings=self.settings.batch, domain=ground_truth.domain)
+
+    async def reanalyze(self, previous: AnalysisResult, ground_truth: GroundTruth) -> AnalysisResult:
+        """Judges the same answer to the same query against other ground truth; the new analysis names the old one."""
+        query = Query(id=previous.query_id, text=previous.query, domain=previous.domain, expected=previous.expected)
+        response = AIResponse(
+            query_id=previous.query_id,
+            response=previous.response,
+            provider=previous.ai_provider,
+            model=previous.model,
+            responded_at=previous.response_at,
+            metadata=previous.metadata,
+        )
+        return await self.analyze(response, query, ground_truth, previous_id=previous.id)
+
+    async def _judged(self, case: _Case) -> tuple[Scores, Feedback]:
+        expected, text = case.query.expected, case.text
+        accuracy = completeness = None
+        if expected.text.strip():
+            accuracy = await self._accuracy.score(text, expected.text, case.sources, case.query.text)
+        if expected.claims is not None:
+            completeness = await self._completeness.score(text, expected.claims)
+        return self._scores(accuracy, completeness, self._attributed(case)), await self._told(completeness, case)
+
+    def _attributed(self, case: _Case) -> AttributionResult | None:
+        domain = case.query.domain or case.ground.domain
+        brands = case.ground.brand_names
+        if not domain and not brands:
+            return None
+        urls = [page.url for page in case.ground.pages]
+        return self._attribution.score(case.text, domain, brands, urls)
+
+    async def _empty(self, case: _Case) -> tuple[Scores, Feedback]:
+        """An empty answer has nothing on all three metrics, whether or not there is something to measure it by."""
+        tier = tier_of(0, self.settings.tiers)
+        completeness = await self._completeness.score("", case.query.expected.claims or ())
+        scores = self._scores(
+            AccuracyResult(score=0, tier=tier, similarity=0, calibrated=0),
+            completeness.model_copy(update={"score": 0.0, "tier": tier, "note": ""}),
+            AttributionResult(score=0, tier=tier),
+        )
+        return scores, await self._told(completeness, case)
+
+    async def _told(self, completeness: CompletenessResult | None, case: _Case) -> Feedback:
+        threshold = self.settings.completeness.similarity_threshold
+        return await give_feedback(completeness, case.text, case.sources, self._provider, threshold)
+
+    def _scores(
+        self,
+        accuracy: AccuracyResult | None,
+        completeness: CompletenessResult | None,
+        attribution: AttributionResult | None,
+    ) -> Scores:
+        return Scores(
+            accuracy=accuracy,
+            completeness=completeness,
+            attribution=attribution,
+            combined=combined_score(accuracy, completeness, attribution, self.settings.weights),
+        )
+
+    def _assembled(
+        self,
+        response: AIResponse,
+        case: _Case,
+        taken: Intake,
+        judged: tuple[Scores, Feedback],
+        previous_id: str,
+    ) -> AnalysisResult:
+        scores, told = judged
+        notes = _noted(case, taken, scores)
+        return AnalysisResult(
+            id=uuid4().hex[:16],
+            query_id=case.query.id,
+            query=case.query.text,
+            domain=case.query.domain or case.ground.domain,
+            ai_provider=response.provider,
+            model=response.model,
+            response=case.text,
+            response_at=response.responded_at,
+            expected=case.query.expected,
+            scores=scores,
+            feedback=told,
+            flags=tuple(notes.flags),
+            notes=tuple(notes.sentences),
+            provider=self._provider.name,
+            analyzed_at=datetime.now(UTC),
+            analyzer_version=ANALYZER_VERSION,
+            ground_truth_version=case.ground.version if case.ground.pages else "",
+            previous_id=previous_id,
+            metadata=_metadata(response, taken),
+        )
+
+
+def _require_something(query: Query, ground: GroundTruth) -> None:
+    expected = query.expected
+    if ground.pages or expected.text.strip() or expected.claims is not None or query.domain or ground.domain:
+        return
+    if ground.brand_names:
+        return
+    raise NoGroundTruthError(
+        f"There is nothing to hold the answer to {query.id!r} against.",
+        "Give ground truth, an expected answer, claims, or the domain or brands that it should name.",
+    )
+
+
+def _of_expected(query: Query) -> GroundTruth:
+    from ralph_grounding.ground_truth.chunks import page_of_text
+
+    text = query.expected.text
+    return GroundTruth(pages=(page_of_text(text, url=_EXPECTED),) if text.strip() else ())
+
+
+def _metadata(response: AIResponse, taken: Intake) -> dict[str, Any]:
+    measured = {"tokens": response.tokens, "latency": response.latency, "truncated_from": taken.cut_from or None}
+    return {**response.metadata, **{name: value for name, value in measured.items() if value is not None}}
+
+
+def _noted(case: _Case, taken: Intake, scores: Scores) -> _Notes:
+    """What a person should look at."""
+    notes = _Notes({}, [])
+    if not case.text.strip():
+        notes.add("empty_response", "The answer is empty: all three scores are 0.")
+        notes.add("needs_review")
+    if taken.oddities:
+        notes.add("malformed", *taken.oddities)
+    if taken.cut_from:
+        looked = f"The first {len(case.text):,} of {taken.cut_from:,} characters were looked at."
+        notes.add("truncated", looked)
+    if any(part is not None and part.fallback for part in (scores.accuracy, scores.completeness)):
+        notes.add("keyword_fallback", "The provider of similarity did not answer: words were compared in its place.")
+        notes.add("needs_review")
+    if scores.completeness and scores.completeness.note:
+        notes.add("nothing_to_check", scores.completeness.note)
+    if (said := detect_language(case.text)) and (ours := _language(case)) and said != ours:
+        notes.add(
+            "other_language", f"The answer is in {said!r}, and what it is held against in {ours!r}: scores are low."
+        )
+        notes.add("needs_review")
+    return notes
+
+
+def _language(case: _Case) -> str:
+    """The language of most pages, else of the expected answer; empty where that cannot be told."""
+    known = Counter(page.language for page in case.ground.pages if page.language)
+    if known:
+        return known.most_common(1)[0][0]
+    return detect_language(case.query.expected.text)

@@ -1,0 +1,1 @@
+"""`ralph score`: answers held against ground truth. One module a command, imported when that command is called."""

@@ -1,0 +1,90 @@
+"""`ralph score again`: the same answers, held against what is true now."""
+
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ralph_grounding.cli.options import AsJson, Brands, Domain, Places, Similarity, Store
+
+if TYPE_CHECKING:
+    from ralph_grounding.materials import AIResponse, Query
+    from ralph_grounding.result import AnalysisResult
+    from ralph_grounding.store.grounding import GroundingStore
+    from ralph_grounding.store.records import GroundingRun
+
+__all__ = ["again"]
+
+RunId = Annotated[str, typer.Argument(metavar="RUN", help="The run whose answers are scored again: its id, or last.")]
+
+
+def again(
+    context: typer.Context,
+    *,
+    run: RunId,
+    ground_truth: Places = None,
+    domain: Domain = "",
+    brand: Brands = None,
+    similarity: Similarity = None,
+    store: Store = None,
+    as_json: AsJson = False,
+) -> None:
+    """Score the answers of a run again, against other ground truth or by other settings: a new run, beside the old one.
+
+    Each new analysis names the one that it was made again from.
+    """
+    import anyio
+
+    from ralph_grounding.cli.batch_run import score_all
+    from ralph_grounding.cli.keeping import opened_store, run_named
+    from ralph_grounding.cli.situation import ground_truth_of, situation_of
+
+    async def score() -> bool:
+        from ralph_grounding.analyzer import GroundingAnalyzer
+        from ralph_grounding.batch import run_batch
+
+        settings = situation_of(context).measured_by(similarity)
+        async with opened_store(context, store) as kept, GroundingAnalyzer(settings) as analyzer:
+            old = await run_named(kept, run)
+            asked = await kept.query_set(old.query_set_id)
+            ground = await ground_truth_of(ground_truth or (), domain or old.domain, brand or ())
+            before: dict[tuple[str, str, str], str] = {}
+
+            async def analyze(response: "AIResponse", query: "Query") -> "AnalysisResult":
+                previous = before[response.query_id, response.provider, response.model]
+                return await analyzer.analyze(response, query, ground, previous_id=previous)
+
+            events = run_batch(
+                _answers(kept, old, before),
+                asked.queries if asked else (),
+                analyze,
+                settings=settings.batch,
+                store=kept,
+                domain=ground.domain,
+                options={"again": old.id, "ground_truth": ground.version if ground.pages else ""},
+                keep_results=False,
+            )
+            return await score_all(events, old.succeeded, "", "json" if as_json else "people")
+
+    if not anyio.run(score):
+        raise typer.Exit(1)
+
+
+async def _answers(
+    store: "GroundingStore", run: "GroundingRun", before: dict[tuple[str, str, str], str]
+) -> "AsyncIterator[AIResponse]":
+    """The answers of a run; whose analysis each had is noted down."""
+    from ralph_grounding.filters import Condition
+    from ralph_grounding.materials import AIResponse
+
+    async for kept in store.analyses([Condition("run", "=", run.id)], order="oldest"):
+        result = kept.result
+        before[result.query_id, result.ai_provider, result.model] = result.id
+        yield AIResponse(
+            query_id=result.query_id,
+            response=result.response,
+            provider=result.ai_provider,
+            model=result.model,
+            responded_at=result.response_at,
+            metadata=result.metadata,
+        )

@@ -1,0 +1,47 @@
+"""The commands together."""
+
+from collections.abc import Callable
+from typing import Any
+
+import typer
+import typer.core
+
+from ralph_grounding.cli.again import again
+from ralph_grounding.cli.answer import answer
+from ralph_grounding.cli.batch import batch
+from ralph_grounding.cli.compare import compare
+from ralph_grounding.cli.history import history
+from ralph_grounding.cli.queries import queries
+from ralph_grounding.cli.report import report
+from ralph_grounding.cli.show import show
+from ralph_grounding.cli.situation import Situation
+from ralph_grounding.settings import GroundingSettings
+
+__all__ = ["app_for"]
+
+_ABOUT = (
+    "Score answers against ground truth: how right they are, what they leave out, whether they credit their source.\n\n"
+    "What is no command is the file of an answer: `ralph score FILE` is `ralph score answer FILE`."
+)
+
+
+class _Scoring(typer.core.TyperGroup):
+    """A group whose first command is meant where none is named."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        named = args[:1] and (args[0] in self.commands or args[0] == "--help")
+        return super().parse_args(ctx, args if named else ["answer", *args])
+
+
+def app_for(settings: GroundingSettings) -> typer.Typer:
+    """`ralph score` under some settings."""
+    app = typer.Typer(cls=_Scoring, add_completion=False, help=_ABOUT)
+
+    @app.callback()
+    def prepare(context: typer.Context) -> None:  # pyright: ignore[reportUnusedFunction]
+        context.obj = Situation(settings, context.obj)
+
+    commands: tuple[Callable[..., None], ...] = (answer, batch, queries, compare, history, show, again, report)
+    for command in commands:
+        app.command()(command)
+    return app

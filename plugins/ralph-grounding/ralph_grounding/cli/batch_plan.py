@@ -1,0 +1,79 @@
+"""What a batch is to do, as it was asked for: it is kept with the run, so that the run can be continued."""
+
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import BaseModel, ValidationError
+
+from ralph.errors import UsageError
+from ralph_grounding.ground_truth.pages import GroundTruth
+from ralph_grounding.materials import Query
+from ralph_grounding.settings import GroundingSettings
+from ralph_grounding.store.records import GroundingRun
+
+__all__ = ["Plan"]
+
+_SCORING = {"accuracy", "completeness", "attribution", "tiers", "weights", "max_response"}
+
+
+class Plan(BaseModel, frozen=True):
+    """The options of a batch; paths are absolute.
+
+    Attributes:
+        responses: a file of answers; without one they are asked for.
+        ask: of the endpoint of the settings.
+        executor: whose agent is asked; None: none.
+    """
+
+    queries: str | None = None
+    claims: str | None = None
+    responses: str | None = None
+    ask: bool = False
+    executor: str | None = None
+    ground_truth: tuple[str, ...] = ()
+    domain: str = ""
+    brands: tuple[str, ...] = ()
+    limit: int = 50
+    similarity: str | None = None
+
+    @classmethod
+    def of_run(cls, run: GroundingRun) -> Self:
+        """The plan that a run was begun with. Raises `UsageError` where it was not begun by this command."""
+        try:
+            return cls.model_validate(run.options.get("plan"))
+        except ValidationError:
+            raise UsageError(
+                f"The run {run.id} was not begun by `ralph score batch`, so it cannot be continued by it.",
+                "Continue it in the program that began it, or begin a new run.",
+            ) from None
+
+    def require_sound(self) -> None:
+        """Raises `UsageError` where it is not clear where the answers come from."""
+        sources = {"--responses": self.responses, "--ask": self.ask, "--executor": self.executor}
+        named = [name for name, value in sources.items() if value]
+        if len(named) == 1:
+            return
+        problem = "Where the answers come from is not said." if not named else f"{' and '.join(named)} are given."
+        raise UsageError(problem, "Give one of --responses FILE, --ask, and --executor NAME.")
+
+    def read_queries(self, ground: GroundTruth) -> tuple[Query, ...]:
+        """The queries of the file, or those that rules make from the ground truth, with the claims of the other file.
+
+        Raises:
+            UsageError: a file is not as it should be, or nothing can be asked.
+        """
+        from ralph_grounding.ground_truth import read_claims_by_query
+        from ralph_grounding.queries import make_queries, read_queries, with_claims
+
+        found = read_queries(Path(self.queries)) if self.queries else make_queries(ground, limit=self.limit)
+        return with_claims(found, read_claims_by_query(Path(self.claims))) if self.claims else found
+
+    def options(self, settings: GroundingSettings, ground: GroundTruth) -> dict[str, Any]:
+        """What the scores hang on: the plan, how is scored, and what is true."""
+        providers = settings.providers
+        return {
+            "plan": self.model_dump(mode="json"),
+            "scoring": settings.model_dump(mode="json", include=_SCORING),
+            "similarity": [providers.similarity, providers.embedding, providers.embedding_model],
+            "ground_truth": ground.version if ground.pages else "",
+        }

@@ -1,0 +1,210 @@
+"""Carrying out a batch, and telling how it goes."""
+
+import sys
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import AsyncExitStack, aclosing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import anyio
+import typer
+
+from ralph_grounding.analyzer import GroundingAnalyzer
+from ralph_grounding.batch import BatchError, BatchResult, run_batch
+from ralph_grounding.cli.batch_plan import Plan
+from ralph_grounding.cli.keeping import opened_store, run_named
+from ralph_grounding.cli.printing import console, one_line, print_json, print_line, print_rows
+from ralph_grounding.cli.situation import executor_named, ground_truth_of, situation_of
+from ralph_grounding.filters import Condition
+from ralph_grounding.lines import answer_to
+from ralph_grounding.materials import AIResponse, Query
+from ralph_grounding.result import AnalysisResult
+from ralph_grounding.store.grounding import GroundingStore
+
+if TYPE_CHECKING:
+    from ralph_grounding.ground_truth.pages import GroundTruth
+    from ralph_grounding.responses import ResponseSource
+
+__all__ = ["Showing", "carry_out", "score_all"]
+
+Showing = Literal["people", "json", "lines"]
+_MOST_ERRORS = 20
+
+
+async def carry_out(
+    context: typer.Context, given: Plan, continued: str | None, store: str | None, showing: Showing
+) -> bool:
+    """Scores the answers that a plan names; whether none failed.
+
+    Args:
+        continued: the run that is gone on with, whose own plan counts then.
+
+    Raises:
+        UsageError: the plan cannot be carried out as it is.
+    """
+    async with opened_store(context, store) as kept:
+        run = await run_named(kept, continued) if continued else None
+        if run and given != Plan():
+            from ralph.errors import UsageError
+
+            raise UsageError(
+                "--continue goes on as the run was begun, and takes no other options.", "Leave the others out."
+            )
+        plan = Plan.of_run(run) if run else given
+        plan.require_sound()
+        settings = situation_of(context).measured_by(plan.similarity)
+        ground = await ground_truth_of(plan.ground_truth, plan.domain, plan.brands)
+        queries = plan.read_queries(ground)
+        run_id = run.id if run else _new_id()
+        _tell(ground, len(queries), run_id, showing)
+
+        async with AsyncExitStack() as stack:
+            analyzer = await stack.enter_async_context(GroundingAnalyzer(settings))
+
+            async def analyze(response: AIResponse, query: Query) -> AnalysisResult:
+                return await analyzer.analyze(response, query, ground, run_id=run_id)
+
+            asked = await _unanswered(kept, run_id, queries) if run and not plan.responses else queries
+            responses = await _responses(context, stack, plan, asked)
+            events = run_batch(
+                responses,
+                queries,
+                analyze,
+                settings=settings.batch,
+                store=kept,
+                run_id=run_id,
+                domain=plan.domain or ground.domain,
+                options=plan.options(settings, ground),
+                keep_results=False,
+            )
+            return await score_all(events, len(queries), run_id, showing)
+
+
+def _new_id() -> str:
+    import secrets
+    from datetime import UTC, datetime
+
+    return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
+
+
+def _tell(ground: "GroundTruth", queries: int, run_id: str, showing: Showing) -> None:
+    """What is about to happen, on standard error."""
+    for problem in ground.problems[:_MOST_ERRORS]:
+        typer.echo(f"note: {one_line(problem, 400)}", err=True)
+    if showing == "people":
+        pages = f" against {len(ground.pages)} pages" if ground.pages else ""
+        typer.echo(f"run {run_id}: {queries} queries{pages}", err=True)
+
+
+async def _unanswered(store: GroundingStore, run_id: str, queries: Sequence[Query]) -> list[Query]:
+    """The queries that the run has no answer to yet."""
+    answered = {row.query_id async for row in store.scores([Condition("run", "=", run_id)])}
+    return [query for query in queries if query.id not in answered]
+
+
+async def _responses(context: typer.Context, stack: AsyncExitStack, plan: Plan, queries: Sequence[Query]) -> Any:
+    """The answers, as they come."""
+    from ralph_grounding.responses import answers, read_responses
+
+    if plan.responses:
+        return read_responses(Path(plan.responses))
+    source = await _source(context, stack, plan)
+    return await stack.enter_async_context(answers(queries, source))
+
+
+async def _source(context: typer.Context, stack: AsyncExitStack, plan: Plan) -> "ResponseSource":
+    from tempfile import TemporaryDirectory
+
+    from ralph_grounding.responses import EndpointSource, ExecutorSource
+
+    settings = situation_of(context).settings.answers
+    if plan.ask:
+        return EndpointSource(settings)
+    empty = stack.enter_context(TemporaryDirectory(prefix="ralph-score-"))
+    return ExecutorSource(executor_named(context, plan.executor or "default"), Path(empty), retries=settings.retries)
+
+
+async def score_all(
+    events: AsyncGenerator[AnalysisResult | BatchError | BatchResult], total: int, run_id: str, showing: Showing
+) -> bool:
+    """Tells of results and errors as they come, and of the whole at the end; whether none failed."""
+    try:
+        ended = await _followed(events, total, showing)
+    except anyio.get_cancelled_exc_class():
+        typer.echo(f"The run is cut off. Go on with it: ralph score batch --continue {run_id}", err=True)
+        raise
+    if showing == "json":
+        print_json(ended.model_dump(mode="json"))
+    elif showing == "lines":
+        print_line({"batch": ended.model_dump(mode="json", exclude={"results"})})
+    else:
+        _print(ended)
+    return not ended.failed
+
+
+async def _followed(
+    events: AsyncGenerator[AnalysisResult | BatchError | BatchResult], total: int, showing: Showing
+) -> BatchResult:
+    """Tells of what comes until the end, which is returned."""
+    with _Progress(total, shown=showing == "people") as progress:
+        async with aclosing(events):
+            async for event in events:
+                if isinstance(event, BatchResult):
+                    return event
+                progress.step()
+                if showing == "lines":
+                    print_line(_line(event))
+    raise AssertionError("a batch ends with its result")
+
+
+def _line(event: AnalysisResult | BatchError) -> dict[str, Any]:
+    if isinstance(event, BatchError):
+        return event.model_dump(mode="json")
+    return {
+        "id": event.id,
+        "query_id": event.query_id,
+        "provider": event.ai_provider,
+        "model": event.model,
+        **answer_to(event),
+    }
+
+
+class _Progress:
+    """A line on a terminal that says how far it is; nothing anywhere else."""
+
+    def __init__(self, total: int, *, shown: bool) -> None:
+        self._total, self._shown, self._count = total, shown and sys.stderr.isatty(), 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._shown and self._count:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+    def step(self) -> None:
+        self._count += 1
+        if self._shown:
+            sys.stderr.write(f"\r\x1b[K{self._count} of {max(self._total, self._count)} scored")
+            sys.stderr.flush()
+
+
+def _print(ended: BatchResult) -> None:
+    """The summary, what failed, and where to look further."""
+    from ralph_grounding.cli.summaries import summary_rows
+
+    print_rows(("", "mean", "median", "lowest", "highest", "tiers", ""), summary_rows(ended.summary))
+    out = console()
+    for alert in ended.summary.alerts:
+        out.print(f"alert: {alert}")
+    if ended.summary.trend and ended.summary.trend.note:
+        out.print(f"note: {ended.summary.trend.note}")
+    out.print(f"\n{ended.succeeded} of {ended.total} were scored, {ended.failed} failed.")
+    for error in ended.errors[:_MOST_ERRORS]:
+        out.print(f"  {one_line(error.query_id, 60)}: {one_line(error.error, 300)}", soft_wrap=True)
+    if (more := len(ended.errors) - _MOST_ERRORS) > 0:
+        out.print(f"  and {more} more")
+    if ended.failed:
+        out.print(f"Try them again: ralph score batch --continue {ended.run_id}")
+    out.print(f"The page: ralph score report {ended.run_id}")

@@ -1,0 +1,108 @@
+"""`ralph score compare`: providers, models or runs side by side, query by query."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ralph_grounding.cli.options import AsJson, Store
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from ralph_grounding.comparison import Comparison, MetricDifference
+    from ralph_grounding.store.grounding import GroundingStore
+    from ralph_grounding.store.records import GroundingRun, ScoreRow
+
+__all__ = ["compare", "compared", "sides_of"]
+
+Runs = Annotated[list[str], typer.Argument(metavar="RUN...", help="One run or several, by id, or last.")]
+
+_SURE = 0.05
+
+
+def compare(context: typer.Context, *, runs: Runs, store: Store = None, as_json: AsJson = False) -> None:
+    """Compare the providers and models of a run, or several runs, on the queries that both sides answered."""
+    import anyio
+
+    from ralph_grounding.cli.keeping import opened_store
+    from ralph_grounding.cli.printing import print_json
+
+    async def look() -> "Comparison":
+        async with opened_store(context, store) as kept:
+            return await compared(kept, runs)
+
+    found = anyio.run(look)
+    if as_json:
+        print_json(found.model_dump(mode="json"))
+    else:
+        _print(found)
+
+
+async def compared(store: "GroundingStore", names: list[str]) -> "Comparison":
+    """The comparison of the sides of some runs. Raises `UsageError` where there are fewer than two."""
+    from ralph.errors import UsageError
+    from ralph_grounding.cli.keeping import run_named
+    from ralph_grounding.comparison import compare as by_query
+
+    runs = {run.id: run for run in [await run_named(store, name) for name in names]}
+    sides = await sides_of(store, runs)
+    if len(sides) < 2:
+        raise UsageError(
+            f"There is only one side in {' and '.join(runs)}: {next(iter(sides), 'no answer at all')}.",
+            "Name another run, or one with the answers of several providers or models.",
+        )
+    return by_query(sides)
+
+
+async def sides_of(store: "GroundingStore", runs: "Mapping[str, GroundingRun]") -> "dict[str, list[ScoreRow]]":
+    """The scores by side: of one run its providers and models, of several the runs, and within each those of it."""
+    from ralph_grounding.filters import Condition
+
+    sides: dict[str, list[ScoreRow]] = {}
+    for run in runs.values():
+        async for row in store.scores([Condition("run", "=", run.id)], order="oldest"):
+            who = " ".join(part for part in (row.ai_provider, row.model) if part)
+            parts = (run.id, who) if len(runs) > 1 else (who or run.id,)
+            sides.setdefault(": ".join(part for part in parts if part), []).append(row)
+    return sides
+
+
+def _print(found: "Comparison") -> None:
+    from ralph_grounding.cli.printing import console, one_line, print_rows
+    from ralph_grounding.comparison import COMPARED
+
+    print_rows(
+        ("side", "queries", *COMPARED),
+        [
+            (
+                one_line(side.name, 60),
+                str(side.queries),
+                *(f"{side.means[metric]:.1f}" if metric in side.means else "-" for metric in COMPARED),
+            )
+            for side in found.sides
+        ],
+    )
+    for pair in found.pairs:
+        console().print(f"\n{one_line(pair.first, 60)} against {one_line(pair.second, 60)}")
+        measured = [difference for difference in pair.metrics if difference.pairs]
+        columns = ("metric", "queries", "difference", "95 %", "better/worse/same", "p", "")
+        print_rows(columns, [_row(difference) for difference in measured])
+        for side, only in ((pair.first, pair.only_first), (pair.second, pair.only_second)):
+            if only:
+                console().print(f"only {one_line(side, 60)} answered {len(only)} queries, which are left out")
+
+
+def _row(difference: "MetricDifference") -> "tuple[str | Text, ...]":
+    interval = "" if difference.low is None else f"{difference.low:+.1f} to {difference.high:+.1f}"
+    p_value = difference.adjusted_p
+    sure = p_value is not None and p_value < _SURE
+    return (
+        difference.metric,
+        str(difference.pairs),
+        "-" if difference.mean is None else f"{difference.mean:+.1f}",
+        interval,
+        f"{difference.wins}/{difference.losses}/{difference.ties}",
+        "-" if p_value is None else f"{p_value:.3f}",
+        difference.note or ("hardly by chance" if sure else "may be chance"),
+    )

@@ -1,0 +1,152 @@
+"""`ralph score history`: what is kept: runs over time, and single answers by a filter."""
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+
+import typer
+
+from ralph_grounding.cli.options import AsJson, Domain, Limit, Store
+
+if TYPE_CHECKING:
+    from ralph_grounding.filters import Condition
+    from ralph_grounding.store.grounding import GroundingStore
+    from ralph_grounding.store.records import GroundingRun, ScoreRow
+
+__all__ = ["history"]
+
+_Metric = Literal["accuracy", "completeness", "attribution", "combined"]
+_METRICS: tuple[_Metric, ...] = ("accuracy", "completeness", "attribution", "combined")
+_FORMS = ("csv", "json", "jsonl")
+
+Filter = Annotated[
+    str | None,
+    typer.Option("--filter", metavar="TEXT", help="List answers, such as accuracy<50 or flag=truncated."),
+]
+Worst = Annotated[
+    str | None, typer.Option("--worst", metavar="METRIC", help="List answers, the lowest of this score first.")
+]
+OfRun = Annotated[str | None, typer.Option("--run", metavar="RUN", help="Only that run: its id, or last.")]
+Export = Annotated[
+    str | None, typer.Option("--export", metavar="FORM", help="Write all answers as csv, json or jsonl.")
+]
+
+
+def history(
+    context: typer.Context,
+    *,
+    filters: Filter = None,
+    worst: Worst = None,
+    run: OfRun = None,
+    domain: Domain = "",
+    export: Export = None,
+    limit: Limit = 20,
+    as_json: AsJson = False,
+    store: Store = None,
+) -> None:
+    """List the runs, the newest first; with --filter or --worst single answers; with --export all of them in full."""
+    import anyio
+
+    from ralph_grounding.cli.keeping import opened_store, run_named
+    from ralph_grounding.filters import Condition, parse_filter
+
+    by = _checked("metric", worst, _METRICS)
+    form = _checked("form", export, _FORMS)
+    conditions = list(parse_filter(filters or ""))
+    conditions += [Condition("domain", "=", domain)] if domain else []
+
+    async def look() -> None:
+        async with opened_store(context, store) as kept:
+            if run:
+                conditions.append(Condition("run", "=", (await run_named(kept, run)).id))
+            if form:
+                await _export(kept, form, conditions)
+            elif filters or by or run:
+                await _list_answers(kept, conditions, cast("_Metric | None", by), limit, as_json=as_json)
+            else:
+                _print_runs(await kept.runs(domain=domain or None, limit=limit), as_json=as_json)
+
+    anyio.run(look)
+
+
+def _checked(kind: str, name: str | None, known: tuple[str, ...]) -> str | None:
+    from ralph.errors import UnknownNameError
+
+    if name is not None and name not in known:
+        raise UnknownNameError(kind, name, known)
+    return name
+
+
+async def _export(store: "GroundingStore", form: str, conditions: "list[Condition]") -> None:
+    """Writes every answer, one after another: no more than a page of them is in memory."""
+    from ralph_grounding.export import csv_lines, json_array, json_lines
+
+    if form == "csv":
+        pieces = csv_lines(store.scores(conditions, order="oldest"))
+    else:
+        pieces = (json_array if form == "json" else json_lines)(store.analyses(conditions, order="oldest"))
+    async for piece in pieces:
+        sys.stdout.write(piece)
+
+
+async def _list_answers(
+    store: "GroundingStore", conditions: "list[Condition]", by: _Metric | None, limit: int, *, as_json: bool
+) -> None:
+    from ralph_grounding.cli.printing import console, print_json, print_rows
+
+    found = store.scores(conditions, order="worst" if by else "newest", by=by or "accuracy", limit=limit)
+    rows = [row async for row in found]
+    if as_json:
+        print_json([_as_json(row) for row in rows])
+    elif rows:
+        columns = ("id", *_METRICS, "provider", "model", "flags", "query")
+        print_rows(columns, map(_cells, rows))
+    else:
+        console().print("No answer is like that.")
+
+
+def _cells(row: "ScoreRow") -> tuple[Any, ...]:
+    from ralph_grounding.cli.printing import one_line
+    from ralph_grounding.cli.shown import score_cell
+
+    return (
+        row.id,
+        score_cell(row.accuracy, row.accuracy_tier or ""),
+        score_cell(row.completeness, row.completeness_tier or ""),
+        score_cell(row.attribution, row.attribution_tier or ""),
+        score_cell(row.combined),
+        one_line(row.ai_provider, 30),
+        one_line(row.model, 30),
+        one_line(" ".join(row.flags), 60),
+        one_line(row.query or row.query_id, 100),
+    )
+
+
+def _as_json(row: "ScoreRow") -> dict[str, Any]:
+    return {**row._asdict(), "created_at": row.created_at.isoformat()}
+
+
+def _print_runs(runs: "list[GroundingRun]", *, as_json: bool) -> None:
+    from ralph_grounding.cli.printing import console, one_line, print_json, print_rows
+
+    if as_json:
+        print_json([run.model_dump(mode="json") for run in runs])
+        return
+    if not runs:
+        console().print("No run yet. `ralph score batch` makes one.")
+        return
+    rows: list[tuple[str, ...]] = []
+    for run in runs:
+        summary = run.summary
+        means = [summary.metric(name).mean if summary else None for name in ("accuracy", "completeness", "attribution")]
+        rows.append((
+            run.id,
+            f"{run.started_at.astimezone():%Y-%m-%d %H:%M}",
+            run.status,
+            f"{run.succeeded}/{run.total}",
+            str(run.failed or ""),
+            *("-" if mean is None else f"{mean:.0f}" for mean in means),
+            one_line(run.domain, 60),
+        ))
+    print_rows(
+        ("run", "began", "state", "analysed", "failed", "accuracy", "completeness", "attribution", "domain"), rows
+    )

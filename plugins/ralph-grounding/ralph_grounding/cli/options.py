@@ -1,0 +1,25 @@
+"""Options that several commands have in common."""
+
+from typing import Annotated
+
+import typer
+
+__all__ = ["AsJson", "Brands", "Domain", "Limit", "Places", "Similarity", "Store"]
+
+AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
+Brands = Annotated[
+    list[str] | None, typer.Option("--brand", metavar="NAME", help="A brand that credits the source; repeatable.")
+]
+Domain = Annotated[str, typer.Option("--domain", metavar="HOST", help="The site that the answer should credit.")]
+Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="How many.")]
+Places = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--ground-truth", "-g", metavar="PLACE", help="What is true: a file, a folder or an address; repeatable."
+    ),
+]
+Similarity = Annotated[
+    str | None,
+    typer.Option("--similarity", metavar="NAME", help="What measures likeness: lexical, local, endpoint or hybrid."),
+]
+Store = Annotated[str | None, typer.Option("--store", metavar="URL", help="Where analyses are kept.")]

@@ -1,0 +1,71 @@
+"""`ralph score queries`: questions that the ground truth answers, for a person to look through."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ralph_grounding.cli.options import Brands, Domain, Limit, Places
+
+if TYPE_CHECKING:
+    from ralph_grounding.ground_truth.pages import GroundTruth
+    from ralph_grounding.materials import Query
+
+__all__ = ["queries"]
+
+Topics = Annotated[
+    list[str] | None, typer.Option("--topic", metavar="TEXT", help="What should be asked about; repeatable.")
+]
+Agent = Annotated[
+    str | None,
+    typer.Option("--agent", metavar="NAME", help="An executor whose agent finds the claims; rules do so by default."),
+]
+
+
+def queries(
+    context: typer.Context,
+    *,
+    ground_truth: Places = None,
+    domain: Domain = "",
+    brand: Brands = None,
+    topic: Topics = None,
+    agent: Agent = None,
+    limit: Limit = 50,
+) -> None:
+    """Make queries from the ground truth, each with the answer and the claims that are expected, as YAML."""
+    import anyio
+
+    from ralph_grounding.cli.situation import executor_named, ground_truth_of, required_places
+
+    async def make() -> "tuple[Query, ...]":
+        from ralph_grounding.queries import make_queries
+
+        ground = await ground_truth_of(required_places(ground_truth), domain, brand or ())
+        if agent is not None:
+            ground = await _asked(ground, executor_named(context, agent))
+        _tell_problems(ground)
+        return make_queries(ground, limit=limit, topics=topic or ())
+
+    _print(anyio.run(make))
+
+
+async def _asked(ground: "GroundTruth", executor: Any) -> "GroundTruth":
+    from ralph_grounding.ground_truth import with_agent_claims
+
+    async with executor:
+        return await with_agent_claims(ground, executor)
+
+
+def _tell_problems(ground: "GroundTruth") -> None:
+    from ralph_grounding.cli.printing import one_line
+
+    for problem in ground.problems:
+        typer.echo(f"note: {one_line(problem, 400)}", err=True)
+
+
+def _print(made: "tuple[Query, ...]") -> None:
+    import sys
+
+    import yaml
+
+    entries = [query.model_dump(mode="json", exclude_defaults=True) for query in made]
+    sys.stdout.write(yaml.safe_dump(entries, allow_unicode=True, sort_keys=False, width=100))

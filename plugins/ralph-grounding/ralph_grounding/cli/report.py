@@ -1,0 +1,88 @@
+"""`ralph score report`: one page of HTML that stands by itself."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ralph_grounding.cli.options import Domain, Store
+
+if TYPE_CHECKING:
+    from ralph_grounding.report import ReportData
+    from ralph_grounding.settings import GroundingSettings
+    from ralph_grounding.store.grounding import GroundingStore
+
+__all__ = ["report"]
+
+RunId = Annotated[str, typer.Argument(metavar="RUN", help="The run that it tells of most: its id, or last.")]
+Output = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where the page is written.")]
+Shown = Annotated[int, typer.Option("--worst", min=1, max=50, help="How many answers are shown, the worst first.")]
+
+_MOST_RUNS = 60
+
+
+def report(
+    context: typer.Context,
+    *,
+    run: RunId = "last",
+    output: Output = Path("ralph-score.html"),
+    worst: Shown = 20,
+    domain: Domain = "",
+    store: Store = None,
+) -> None:
+    """Write a page of HTML: scores over time, the worst answers with their evidence, providers side by side."""
+    import anyio
+
+    from ralph_grounding.cli.keeping import opened_store
+    from ralph_grounding.cli.situation import situation_of
+    from ralph_grounding.report import render_report
+
+    async def gather() -> "ReportData":
+        async with opened_store(context, store) as kept:
+            return await _gathered(kept, run, domain, worst, situation_of(context).settings)
+
+    page = render_report(anyio.run(gather))
+    _write(output, page)
+    typer.echo(f"Written: {output}")
+
+
+async def _gathered(
+    store: "GroundingStore", name: str, domain: str, worst: int, settings: "GroundingSettings"
+) -> "ReportData":
+    from datetime import UTC, datetime
+
+    from ralph_grounding.cli.compare import sides_of
+    from ralph_grounding.cli.keeping import run_named
+    from ralph_grounding.comparison import compare
+    from ralph_grounding.filters import Condition
+    from ralph_grounding.report import ReportData
+
+    run = await run_named(store, name)
+    before = await store.runs(domain=domain or run.domain or None, limit=10 * _MOST_RUNS)
+    summaries = [each.summary for each in reversed(before) if each.summary and each.started_at <= run.started_at]
+    sides = await sides_of(store, {run.id: run})
+    lowest = store.analyses([Condition("run", "=", run.id)], order="worst", by="combined", limit=worst)
+    return ReportData(
+        generated_at=datetime.now(UTC),
+        runs=tuple(summaries[-_MOST_RUNS:]),
+        analyses=tuple([kept.result async for kept in lowest]),
+        comparison=compare(sides) if len(sides) > 1 else None,
+        tiers=settings.tiers,
+    )
+
+
+def _write(path: Path, page: str) -> None:
+    """Writes the page as a whole or not at all. Raises `UsageError`."""
+    import os
+    from tempfile import NamedTemporaryFile
+
+    from ralph.errors import UsageError
+
+    try:
+        with NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+            file.write(page)
+        os.replace(file.name, path)  # noqa: PTH105 - a name, not a path
+        path.chmod(0o644)
+    except OSError as error:
+        problem = f"The page cannot be written to {path}: {error.strerror or error}."
+        raise UsageError(problem, "Name another file with --output.") from error

@@ -1,0 +1,108 @@
+"""The documents of a workspace, as an agent left them: bounded, never through a link, never from outside."""
+
+import os
+import re
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+__all__ = ["Documents", "changed", "matching"]
+
+_KINDS = {".md", ".markdown", ".rst", ".txt", ".adoc", ".html", ".htm", ".mdx"}
+_MOST_FILES = 200
+_MOST_SEEN = 50_000
+_MOST_BYTES = 2_000_000
+_CHANGED = re.compile(r'^--- [^\n]*\n\+\+\+ ("?)b/([^\n"]{1,1000})\1\t?$', re.MULTILINE)
+
+
+class Documents(NamedTuple):
+    """What is judged.
+
+    Attributes:
+        names: relative to the workspace.
+        text: of all of them, one after another.
+        problems: what could not be read, a sentence each.
+    """
+
+    names: tuple[str, ...]
+    text: str
+    problems: tuple[str, ...] = ()
+
+
+def matching(workspace: Path, patterns: Sequence[str], kept_out: Iterable[str]) -> Documents:
+    """The files that patterns such as "docs/**/*.md" match, in the order of their names."""
+    found: dict[str, None] = {}
+    for pattern in patterns:
+        try:
+            for path in islice(workspace.glob(pattern), _MOST_SEEN):
+                found[str(path.relative_to(workspace))] = None
+        except (ValueError, NotImplementedError, OSError) as error:
+            return Documents((), "", (f"The pattern {pattern!r} cannot be looked for: {error}.",))
+    return _read(workspace, sorted(found), set(map(os.path.normpath, kept_out)))
+
+
+def changed(workspace: Path, difference: str | None, kept_out: Iterable[str]) -> Documents:
+    """The documents that a unified diff changes; without one all that are there, hidden folders left out."""
+    if difference is None:
+        names = sorted(islice(_all(workspace), _MOST_SEEN))
+    else:
+        names = sorted({_unquoted(quote, name) for quote, name in _CHANGED.findall(difference)})
+    documents = (name for name in names if Path(name).suffix.lower() in _KINDS)
+    return _read(workspace, documents, set(map(os.path.normpath, kept_out)))
+
+
+def _unquoted(quote: str, name: str) -> str:
+    """A name as it is: git writes what is not ASCII as octal numbers, within quotes."""
+    if not quote:
+        return name
+    try:
+        return name.encode("ascii").decode("unicode_escape").encode("latin-1").decode("utf-8", "replace")
+    except UnicodeError:
+        return name
+
+
+def _all(workspace: Path) -> Iterator[str]:
+    for folder, folders, files in os.walk(workspace):
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "node_modules")
+        for name in files:
+            yield os.path.relpath(Path(folder, name), workspace)
+
+
+def _read(workspace: Path, names: Iterable[str], kept_out: set[str]) -> Documents:
+    read: list[str] = []
+    texts: list[str] = []
+    problems: list[str] = []
+    left, root = _MOST_BYTES, workspace.resolve()
+    for name in names:
+        path = workspace / name
+        if os.path.normpath(name) in kept_out or not _is_within(path, root):
+            continue
+        if len(read) == _MOST_FILES or left <= 0:
+            problems.append(f"Only the first {len(read)} documents were judged.")
+            break
+        try:
+            content = _content(path, left)
+        except OSError:
+            continue
+        left -= len(content)
+        read.append(name)
+        texts.append(content.decode("utf-8", "replace"))
+    return Documents(tuple(read), "\n\n".join(texts), tuple(problems))
+
+
+def _is_within(path: Path, root: Path) -> bool:
+    try:
+        return path.resolve().is_relative_to(root)
+    except (OSError, RuntimeError):  # links that lead in a circle
+        return False
+
+
+def _content(path: Path, most: int) -> bytes:
+    """At most so many bytes of a regular file; a link or a pipe raises `OSError`, and nothing is waited for."""
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    with os.fdopen(handle, "rb") as stream:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise OSError("it is no regular file")
+        return stream.read(most)

@@ -1,0 +1,105 @@
+"""What an answer is before it is judged: a text that can be stored and shown, and what was odd about it."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, cast
+
+__all__ = ["Intake", "take_in"]
+
+_UNSHOWN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+_FENCE = re.compile(r"^[ \t]{0,3}(`{3,}|~{3,})", re.MULTILINE)
+_NAMES = ("response", "answer", "content", "text", "output", "message", "result")
+_DEPTH = 6
+_MOST_WRAPPED = 1_000_000
+
+
+class Intake(NamedTuple):
+    """An answer, ready to be judged.
+
+    Attributes:
+        text: without characters that no store or terminal has, at most as long as was asked.
+        oddities: what was mended, a sentence each; empty for an ordinary answer.
+        cut_from: how long it was, where it was cut; 0 where it is whole.
+    """
+
+    text: str
+    oddities: tuple[str, ...] = ()
+    cut_from: int = 0
+
+
+def take_in(said: object, most: int) -> Intake:
+    """Makes the best of what a provider gave: a text, or something that has one within, such as a provider's own JSON.
+
+    Args:
+        most: characters that are kept.
+    """
+    oddities: list[str] = []
+    text = _unwrapped(said, oddities)
+    length = len(text)
+    text = text[:most]
+    mended = _UNSHOWN.sub("\N{REPLACEMENT CHARACTER}", text)
+    if mended != text:
+        oddities.append("It holds characters that cannot be shown; each is replaced.")
+    if _is_left_open(mended):
+        oddities.append("It ends within a block of code, as if it were cut off.")
+    return Intake(mended, tuple(oddities), length if length > most else 0)
+
+
+def _unwrapped(said: object, oddities: list[str]) -> str:
+    """The text itself: of a string that is nothing but a JSON object, the text within."""
+    if isinstance(said, str):
+        stripped = said.strip() if len(said) <= _MOST_WRAPPED else ""
+        if not (stripped.startswith("{") and stripped.endswith("}")):
+            return said
+        try:
+            inner = _text_in(json.loads(stripped), _DEPTH)
+        except (ValueError, RecursionError):
+            return said
+        if inner is None:
+            return said
+        oddities.append("It is JSON; the text within is judged.")
+        return inner
+    inner = _text_in(said, _DEPTH)
+    if inner is None:
+        oddities.append(f"It is no text but {_kind(said)}; it is judged as an empty answer.")
+        return ""
+    oddities.append(f"It is no text but {_kind(said)}; the text within is judged.")
+    return inner
+
+
+def _text_in(value: Any, depth: int) -> str | None:
+    """The text of an object such as endpoints give; None where there is none."""
+    if isinstance(value, str):
+        return value
+    if depth == 0:
+        return None
+    if isinstance(value, Mapping):
+        held = cast("Mapping[str, Any]", value)
+        if isinstance(choices := held.get("choices"), list) and choices:
+            return _text_in(cast("list[Any]", choices)[0], depth - 1)
+        named = (_text_in(held[name], depth - 1) for name in _NAMES if name in held)
+        return next((text for text in named if text is not None), None)
+    if isinstance(value, Sequence):
+        parts = (_text_in(part, depth - 1) for part in cast("Sequence[Any]", value))
+        return "\n".join(part for part in parts if part is not None) or None
+    return None
+
+
+def _kind(value: object) -> str:
+    if value is None:
+        return "nothing"
+    if isinstance(value, Mapping):
+        return "an object"
+    return "a list" if isinstance(value, Sequence) else "a number or a truth value"
+
+
+def _is_left_open(text: str) -> bool:
+    """Whether a fence of code is opened and never closed."""
+    opened = ""
+    for fence in _FENCE.finditer(text):
+        if not opened:
+            opened = fence[1]
+        elif fence[1][0] == opened[0] and len(fence[1]) >= len(opened):
+            opened = ""
+    return bool(opened)

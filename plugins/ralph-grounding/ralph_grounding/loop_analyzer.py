@@ -1,0 +1,121 @@
+"""`--analyzer grounding`: the scores of each reply, beside what the built-in analyzer finds.
+
+A reply is judged at once, in the loop's own thread, so it is always compared by words.
+"""
+
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import anyio
+
+from ralph import Analysis, Output
+from ralph.analysis import AnalysisContext, Opinion
+from ralph.errors import UsageError
+from ralph_grounding.analyzer import GroundingAnalyzer
+from ralph_grounding.ground_truth import read_claims, read_ground_truth, read_text
+from ralph_grounding.ground_truth.pages import GroundTruth
+from ralph_grounding.materials import AIResponse, ExpectedAnswer, Query
+from ralph_grounding.result import AnalysisResult
+from ralph_grounding.settings import GroundingSettings, LoopSettings
+from ralph_grounding.shortfalls import Minimums, shortfalls
+from ralph_grounding.similarity.lexical import LexicalProvider
+
+__all__ = ["GroundedAnalysis", "LoopAnalyzer"]
+
+_T = TypeVar("_T")
+
+
+class GroundedAnalysis(Analysis, frozen=True):
+    """The scores of one reply, 0–100 each; None where the settings name nothing to hold it against.
+
+    Attributes:
+        missing: the required claims that it does not make.
+        flags: as in `AnalysisResult`.
+    """
+
+    accuracy: float | None = None
+    completeness: float | None = None
+    attribution: float | None = None
+    combined: float | None = None
+    missing: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+
+
+class _Held(NamedTuple):
+    """What replies are held against."""
+
+    query: Query
+    ground: GroundTruth
+
+
+class LoopAnalyzer:
+    """Scores the agent's replies by `[plugins.grounding.loop]`.
+
+    Raises:
+        UsageError: a file that the settings name cannot be read, or they name nothing to hold a reply against.
+    """
+
+    def __init__(self, settings: GroundingSettings) -> None:
+        if settings.loop.names_nothing:
+            raise UsageError(
+                "The analyzer 'grounding' has nothing to hold a reply against.",
+                "Set claims, reference, ground_truth or domain under [plugins.grounding.loop].",
+            )
+        self._analyzer = GroundingAnalyzer(settings, provider=LexicalProvider())
+        self._minimums = Minimums.of(settings.loop)
+        self._held = _held(settings.loop)
+
+    def analyze(self, output: Output, status: object, context: AnalysisContext) -> GroundedAnalysis:
+        """The scores of a reply, and by the minimums an opinion on completing the run."""
+        del status, context
+        response = AIResponse(query_id=self._held.query.id, response=output.text)
+        result = _at_once(self._analyzer.analyze(response, self._held.query, self._held.ground))
+        short = shortfalls(result, self._minimums)
+        opinion = Opinion(on_completion="holds_back", reason="; ".join(short)[:500]) if short else Opinion()
+        return _analysis(result, opinion)
+
+
+def _analysis(result: AnalysisResult, opinion: Opinion) -> GroundedAnalysis:
+    scores = result.scores
+    return GroundedAnalysis(
+        accuracy=scores.accuracy.score if scores.accuracy else None,
+        completeness=scores.completeness.score if scores.completeness else None,
+        attribution=scores.attribution.score if scores.attribution else None,
+        combined=scores.combined,
+        missing=tuple(claim.statement for claim in scores.completeness.claims_missing) if scores.completeness else (),
+        flags=result.flags,
+        opinion=opinion,
+    )
+
+
+def _held(loop: LoopSettings) -> _Held:
+    expected = ExpectedAnswer(
+        text=read_text(Path(loop.reference)) if loop.reference else "",
+        claims=read_claims(Path(loop.claims)) if loop.claims else None,
+    )
+    ground = GroundTruth(domain=loop.domain, brands=loop.brands)
+    if loop.ground_truth:
+        ground = _elsewhere(read_ground_truth(loop.ground_truth, domain=loop.domain, brands=loop.brands))
+    return _Held(Query(id="reply", text="", expected=expected), ground)
+
+
+def _elsewhere(work: Coroutine[Any, Any, _T]) -> _T:
+    """What a coroutine gives, run to its end in a thread of its own: an event loop may be at work in this one."""
+
+    async def run() -> _T:
+        return await work
+
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(anyio.run, run).result()
+
+
+def _at_once(work: Coroutine[Any, Any, _T]) -> _T:
+    """What a coroutine gives that waits for nothing, as all that compares words does."""
+    try:
+        work.send(None)
+    except StopIteration as end:
+        return end.value
+    work.close()
+    raise RuntimeError("a comparison of words waits for something")

@@ -1,0 +1,66 @@
+"""Where an answer stays below what is asked of it, in sentences for an agent."""
+
+from typing import NamedTuple, Protocol, Self
+
+from ralph_grounding.result import AnalysisResult, CompletenessResult
+
+__all__ = ["Minimums", "shortfalls"]
+
+_MOST = 20
+_LONG = 300
+
+
+class _Asking(Protocol):
+    @property
+    def min_accuracy(self) -> float | None: ...
+    @property
+    def min_completeness(self) -> float | None: ...
+    @property
+    def min_attribution(self) -> float | None: ...
+
+
+class Minimums(NamedTuple):
+    """The lowest scores that will do; None where any does."""
+
+    accuracy: float | None = None
+    completeness: float | None = None
+    attribution: float | None = None
+
+    @classmethod
+    def of(cls, asking: _Asking) -> Self:
+        return cls(asking.min_accuracy, asking.min_completeness, asking.min_attribution)
+
+
+def shortfalls(result: AnalysisResult, minimums: Minimums) -> list[str]:
+    """A sentence or more for each score that is too low, or was not measured although a minimum is asked for."""
+    said: list[str] = []
+    for name, part, least in (
+        ("completeness", result.scores.completeness, minimums.completeness),
+        ("accuracy", result.scores.accuracy, minimums.accuracy),
+        ("attribution", result.scores.attribution, minimums.attribution),
+    ):
+        if least is None or (part is not None and part.score >= least):
+            continue
+        if part is None:
+            said.append(f"{name} was not measured, since nothing is known to measure it by")
+            continue
+        said.append(f"{name} is {part.score:.0f}, and at least {least:g} is asked for")
+        if isinstance(part, CompletenessResult):
+            said += _of_claims(part)
+    return said
+
+
+def _of_claims(part: CompletenessResult) -> list[str]:
+    """The required claims that are not there, and what stands there against them."""
+    lacking = [judged for judged in part.matches if judged.importance == "required" and not judged.found]
+    said: list[str] = []
+    for judged in lacking[:_MOST]:
+        claim = " ".join(judged.claim.split())[:_LONG]
+        if judged.conflicts:
+            there = " ".join(judged.matched_text.split())[:_LONG]
+            said.append(f"contradicted: {claim} (it says: {there})")
+        else:
+            said.append(f"missing: {claim}")
+    if len(lacking) > _MOST:
+        said.append(f"and {len(lacking) - _MOST} more claims are missing")
+    return said

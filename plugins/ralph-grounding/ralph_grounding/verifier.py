@@ -1,0 +1,122 @@
+"""`--verifier grounding`: a run is not over before its documents make the expected claims."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from anyio import to_thread
+
+from ralph.errors import RalphError, VerifierError
+from ralph.verification import Verdict
+from ralph.verifiers import Subject, Verifier
+from ralph_grounding.analyzer import GroundingAnalyzer
+from ralph_grounding.documents import Documents, changed, matching
+from ralph_grounding.ground_truth import read_claims, read_ground_truth, read_text
+from ralph_grounding.ground_truth.pages import GroundTruth
+from ralph_grounding.materials import AIResponse, ExpectedAnswer, Query
+from ralph_grounding.settings import GroundingSettings
+from ralph_grounding.shortfalls import Minimums, shortfalls
+from ralph_grounding.verifier_keys import GroundingKeys
+
+__all__ = ["GroundingVerifier"]
+
+_MOST_TOLD = 4_000
+_MOST_JUDGED = 2_000_000
+_LEAST = Minimums(accuracy=70, completeness=100, attribution=50)
+"""Of what is named without a minimum."""
+
+
+class _Held(NamedTuple):
+    """What documents are held against."""
+
+    query: Query
+    ground: GroundTruth
+
+
+class GroundingVerifier(Verifier):
+    """Passes when the documents of a workspace reach the lowest scores that will do.
+
+    What they are held against is read before the first iteration and kept: an agent that changes it in the course of
+    the run changes nothing.
+
+    Args:
+        keys: what it is to hold against what; a minimum that is missing is 100 for claims, 70 for a reference, and 50
+            for a domain or brand.
+    """
+
+    name = "grounding"
+
+    def __init__(self, keys: GroundingKeys, settings: GroundingSettings, *, timeout: float = 600.0) -> None:
+        self.timeout = timeout
+        self._keys = keys
+        self._settings = settings.model_copy(update={"max_response": max(settings.max_response, _MOST_JUDGED)})
+        self._minimums = _minimums(keys)
+        self._held: _Held | None = None
+
+    @property
+    def condition(self) -> str:
+        asked = ", ".join(
+            f"{name} at least {least:g} of 100" for name, least in self._minimums._asdict().items() if least is not None
+        )
+        return f"{self._keys.file or 'the documents that you change'} must be in line with the facts: {asked}"
+
+    async def verify(self, subject: Subject) -> Verdict:
+        if self._held is None:
+            self._held = await _read(self._keys, subject.workspace)
+        documents = await self._documents(subject)
+        if not documents.text.strip():
+            where = f"matches {self._keys.file}" if self._keys.file else "has been changed"
+            said = f"There is no document to judge: none with words in it {where}."
+            return Verdict(verifier=self.name, passed=False, output=said, signature="grounding: no document")
+        response = AIResponse(query_id=self._held.query.id, response=documents.text)
+        async with GroundingAnalyzer(self._settings) as analyzer:
+            result = await analyzer.analyze(response, self._held.query, self._held.ground)
+        short = shortfalls(result, self._minimums)
+        notes = [*short, *(result.notes if short else ()), *documents.problems]
+        output = "\n".join([f"Judged: {', '.join(documents.names)}", *(f"- {note}" for note in notes)])
+        return Verdict(
+            verifier=self.name,
+            passed=not short,
+            output=output[:_MOST_TOLD],
+            signature="" if not short else "; ".join(said for said in short if " is " not in said)[:300] or "grounding",
+        )
+
+    async def _documents(self, subject: Subject) -> Documents:
+        kept_out = [self._keys.claims, self._keys.reference, *_several(self._keys.ground_truth)]
+        if self._keys.file:
+            patterns = _several(self._keys.file)
+            return await to_thread.run_sync(matching, subject.workspace, patterns, kept_out)
+        difference = await subject.diff(_MOST_JUDGED) if subject.difference else None
+        return await to_thread.run_sync(changed, subject.workspace, difference, kept_out)
+
+
+def _minimums(keys: GroundingKeys) -> Minimums:
+    """Those that are asked for, and those that follow from what is named."""
+    named = Minimums(
+        accuracy=_LEAST.accuracy if keys.reference else None,
+        completeness=_LEAST.completeness if keys.claims else None,
+        attribution=_LEAST.attribution if keys.domain or keys.brand else None,
+    )
+    asked = Minimums.of(keys)
+    return Minimums(*(own if own is not None else default for own, default in zip(asked, named, strict=True)))
+
+
+async def _read(keys: GroundingKeys, workspace: Path) -> _Held:
+    """What the keys name. Raises `VerifierError` where it cannot be read."""
+    brands = _several(keys.brand)
+    try:
+        expected = ExpectedAnswer(
+            text=read_text(workspace / keys.reference) if keys.reference else "",
+            claims=read_claims(workspace / keys.claims) if keys.claims else None,
+        )
+        ground = GroundTruth(domain=keys.domain, brands=brands)
+        if keys.ground_truth:
+            places = [str(workspace / place) for place in _several(keys.ground_truth)]
+            ground = await read_ground_truth(places, domain=keys.domain, brands=brands)
+    except RalphError as error:
+        raise VerifierError(f"The verifier 'grounding' cannot begin: {error.problem}", error.remedy) from error
+    return _Held(Query(id="documents", text="", expected=expected), ground)
+
+
+def _several(key: str) -> tuple[str, ...]:
+    """What stands in a key, between commas."""
+    return tuple(part.strip() for part in key.split(",") if part.strip())
