@@ -9,7 +9,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -19,7 +19,7 @@ from ralph.errors import RalphError, UsageError
 from ralph_grounding.settings import ProviderSettings
 from ralph_grounding.similarity.base import SimilarityProvider
 from ralph_grounding.similarity.choose import measuring
-from ralph_grounding.similarity.decision_points import UNFITTED, DecisionPoints, read_decision_points
+from ralph_grounding.similarity.decision_points import UNFITTED, UNFITTED_HYBRID, DecisionPoints, read_decision_points
 
 __all__ = ["Fitted", "LabelledAnswer", "LabelledClaims", "best_f1", "best_split", "fitted", "main"]
 
@@ -154,20 +154,27 @@ async def _fit(given: argparse.Namespace) -> dict[str, Any]:
     by_claims, by_answers = await fitted(provider, claims, answers)
     if by_claims is None and by_answers is None:
         raise UsageError("There is nothing to fit to.", "Give --claims or --answers, with labels of both kinds.")
-    unfitted = known.get(provider.name, UNFITTED)
+    unfitted = known.get(provider.name, UNFITTED_HYBRID if given.similarity == "hybrid" else UNFITTED)
     known[provider.name] = points = DecisionPoints(
         claims=by_claims.point if by_claims else unfitted.claims,
         agreement=by_answers.point if by_answers else unfitted.agreement,
         rows=sum(found.rows for found in (by_claims, by_answers) if found),
     )
-    text = json.dumps({name: entry.model_dump(exclude_none=True) for name, entry in known.items()}, indent=2)
-    given.out.write_text(text + "\n", encoding="utf-8")
+    _keep(known, given.out)
     return {
         "provider": provider.name,
         **points.model_dump(exclude_none=True),
         "claims_f1": by_claims and round(by_claims.quality, 4),
         "answers_balanced": by_answers and round(by_answers.quality, 4),
     }
+
+
+def _keep(points: Mapping[str, DecisionPoints], out: Path) -> None:
+    text = json.dumps({name: entry.model_dump(exclude_none=True) for name, entry in points.items()}, indent=2)
+    try:
+        out.write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{out} cannot be written: {error.strerror or error}.", "Name another file.") from None
 
 
 def _rows(path: Path | None, kind: type[_Row]) -> Iterator[_Row]:
