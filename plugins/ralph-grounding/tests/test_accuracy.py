@@ -2,7 +2,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ralph_grounding.ground_truth.pages import Chunk, GroundTruth, Page
@@ -154,6 +154,7 @@ async def test_empty_reference_scores_nothing() -> None:
 
 
 # covers: S3-23
+@settings(deadline=None)
 @given(data=st.data(), cut=st.sampled_from(["none", "sentences", "paragraphs"]), by=st.sampled_from(["max", "mean"]))
 async def test_higher_similarity_never_scores_lower(data: st.DataObject, cut: Strategy, by: Aggregation) -> None:
     unit = st.floats(0, 1)
@@ -171,6 +172,7 @@ async def test_higher_similarity_never_scores_lower(data: st.DataObject, cut: St
 
 
 # covers: S3-23
+@settings(deadline=None)
 @given(st.lists(st.sampled_from(SAID), min_size=1))
 async def test_score_grows_with_the_similarity_of_any_response(words: list[str]) -> None:
     reference = "The deposit is paid back in March, all 5 of it."

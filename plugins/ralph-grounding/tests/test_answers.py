@@ -1,7 +1,7 @@
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ralph_grounding.similarity.alternatives import alternatives
@@ -24,6 +24,7 @@ def share(word: str, text: str) -> float:
 
 
 # covers: S3-19
+@settings(deadline=None)
 @given(st.text(min_size=1), st.text(), st.text())
 def test_lies_between_nothing_and_all(reference: str, response: str, question: str) -> None:
     value, found, fallback = agreement(reference, response, question)
@@ -33,6 +34,7 @@ def test_lies_between_nothing_and_all(reference: str, response: str, question: s
     assert not fallback
 
 
+@settings(deadline=None)
 @given(st.text(min_size=1).filter(str.strip))
 def test_text_is_all_like_itself(text: str) -> None:
     assert agreement(text, text) == (1.0, 1.0, False)

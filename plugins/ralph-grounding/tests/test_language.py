@@ -2,7 +2,7 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ralph_grounding.text.language import detect_language
@@ -62,6 +62,7 @@ def test_a_name_in_another_script_does_not_decide() -> None:
     assert detect_language("这家公司的名字是 OpenAPI Tools,它在网上很有名。") == "zh"
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_no_text_raises(text: str) -> None:
     language = detect_language(text)

@@ -30,8 +30,8 @@ _FOR_LANGUAGE = 400
 class AnswerParameters(BaseModel, frozen=True, extra="forbid"):
     """What the parts count.
 
-    The plug-in's `tests/fit_answers.py` tries them on answers that people judged. None of them matters much: of all that
-    it tries the best tell right from wrong hardly better than the worst, and of those at the top the mild are taken.
+    The plug-in's `tests/fit_answers.py` tries them on answers that people judged. None of them matters much: of all
+    that it tries the best tell right from wrong hardly better than the worst, and of good ones the mild are taken.
 
     Attributes:
         said: the share of the likeness that the reference's words make, found in the response; the rest is for the
