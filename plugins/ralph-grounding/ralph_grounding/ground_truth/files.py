@@ -106,10 +106,13 @@ def read_bytes(path: Path, most: int, *, follow: bool = False) -> bytes:
     """The beginning of a regular file. Anything else, such as a pipe, raises `OSError`; it never waits."""
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     handle = os.open(path, flags if follow else flags | getattr(os, "O_NOFOLLOW", 0))
-    with os.fdopen(handle, "rb") as file:
+    try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise OSError(None, "it is not a regular file")
-        return file.read(most)
+        with os.fdopen(handle, "rb", closefd=False) as file:
+            return file.read(most)
+    finally:
+        os.close(handle)
 
 
 def read_text(path: Path | str) -> str:

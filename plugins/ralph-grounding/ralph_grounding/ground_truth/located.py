@@ -21,7 +21,7 @@ _LARGEST = 20_000_000
 _LARGEST_YAML = 5_000_000
 _MOST_ALIASES = 100
 _DEEPEST = 20
-_MOST_NODES = 1_000_000
+_MOST_COPIED = 100_000
 _NOTED = 3
 
 _Model = TypeVar("_Model", bound=BaseModel)
@@ -52,10 +52,13 @@ class Located(NamedTuple):
         try:
             return model.model_validate(held)
         except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            inner = ".".join(str(part) for part in first["loc"])
-            said = first["msg"].removeprefix("Value error, ")
-            self.refuse(f"{inner[:100]}: {said[:300]}." if inner else f"{said[:300]}.", remedy, *place, *first["loc"])
+            wrong = error.errors(include_url=False, include_input=False)
+            # A name that is not known is mostly a misspelled one, and tells more than that the right one is missing.
+            first = next((each for each in wrong if each["type"] == "extra_forbidden"), wrong[0])
+            inner = ".".join(str(part) for part in first["loc"])[:100]
+            said = first["msg"].removeprefix("Value error, ")[:300]
+            problem = f"{inner!r} is not known there." if first["type"] == "extra_forbidden" else f"{inner}: {said}."
+            self.refuse(problem, remedy, *place, *first["loc"])
 
 
 def read_located(path: Path | str) -> Located:
@@ -121,23 +124,24 @@ def _yaml_file(file: str, text: str) -> Located:
     reader: Any = yaml  # its functions have no types
     loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
     try:
-        _bound(file, reader.parse(text, Loader=loader))
+        nodes = _bounded(file, reader.parse(text, Loader=loader))
         root: Any = reader.compose(text, Loader=loader)
     except yaml.YAMLError as error:
         mark: Any = getattr(error, "problem_mark", None)
         where = f"{file}, line {mark.line + 1}" if mark else file
         problem = str(getattr(error, "problem", None) or "a character that may not stand there")
         raise UsageError(f"{where}: it is no YAML: {problem[:200]}.", "Mend it there.") from error
-    composed = _Composed(file)
+    composed = _Composed(file, nodes + _MOST_COPIED)
     return Located(file, composed.value(root, ()), composed.lines)
 
 
-def _bound(file: str, events: Iterator[Any]) -> None:
-    """Goes through a file before it is put together. Raises `UsageError` where that would be unwise."""
+def _bounded(file: str, events: Iterator[Any]) -> int:
+    """Goes through a file before it is put together; how much there is. Raises `UsageError` where that is unwise."""
     import yaml
 
-    depth = aliases = 0
+    depth = aliases = count = 0
     for event in events:
+        count += 1
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         aliases += isinstance(event, yaml.AliasEvent)
         if depth > _DEEPEST or aliases > _MOST_ALIASES:
@@ -147,14 +151,14 @@ def _bound(file: str, events: Iterator[Any]) -> None:
                 else f"made of more than {_MOST_ALIASES} aliases"
             )
             raise UsageError(f"{file}, line {event.start_mark.line + 1}: it is {what}.", "Write it out.")
+    return count
 
 
 class _Composed:
     """Makes data of a file's nodes. The lines of entries are noted to the third level: no error names a deeper one."""
 
-    def __init__(self, file: str) -> None:
-        self._file = file
-        self._left = _MOST_NODES
+    def __init__(self, file: str, most: int) -> None:
+        self._file, self._left = file, most
         self.lines: dict[_Place, int] = {}
 
     def value(self, node: Any, place: _Place) -> Any:

@@ -43,7 +43,7 @@ def decoded(content: bytes, declared: str = "") -> Decoded | None:
             return Decoded(cleaned(text))
     if declared and _is_encoding(declared):
         return Decoded(cleaned(content.decode(declared, "replace")))
-    if content.decode("utf-8", "ignore").encode() and _mostly_utf8(content):
+    if _mostly_utf8(content):
         return Decoded(cleaned(content.decode("utf-8-sig", "replace")))
     return Decoded(cleaned(content.decode("cp1252", "replace")), guessed="Windows-1252")
 
@@ -71,7 +71,7 @@ def _is_encoding(name: str) -> bool:
 
 
 def _mostly_utf8(content: bytes) -> bool:
-    """Whether the bytes are UTF-8 but for a few, as where a text was cut within a character."""
+    """Whether the bytes are UTF-8 but for a few, or but for the last, as where a text was cut within a character."""
     kept = content.decode("utf-8", "ignore").encode()
     wrong = len(content) - len(kept)
-    return wrong <= 3 or wrong * 20 < sum(byte > 127 for byte in kept)
+    return wrong * 20 < sum(byte > 127 for byte in kept) or _strictly(content[:-wrong], "utf-8") is not None

@@ -79,7 +79,8 @@ _ENGLISH = Language(
         ),
     },
     defines=re.compile(
-        r"(?:The (?=[A-Z]))?((?:An? [a-z]|(?!(?:The|An?|All|Any|Each|Every|Most|No|One|Our|Some|What|Which|Your)\b)[A-Z])"
+        r"(?:The (?=[A-Z]))?"
+        r"((?:An? [a-z]|(?!(?:The|An?|All|Any|Each|Every|Most|No|One|Our|Some|What|Which|Your)\b)[A-Z])"
         r"[^.!?,;:()]{1,60}?) (?:is|are|was) (?:an?|the|one) "
     ),
     generic=frozenset(_GENERIC_ENGLISH.split("|")),
@@ -144,5 +145,7 @@ def language_of(code: str) -> Language:
 
 def kind_of_heading(heading: str, language: Language) -> QueryKind:
     """What a person who asks about a heading wants."""
-    usual: QueryKind = "informational"
-    return next((kind for kind, words in language.kinds.items() if words.search(heading)), usual)
+    for kind, words in language.kinds.items():
+        if words.search(heading):
+            return kind
+    return "informational"

@@ -1,0 +1,250 @@
+"""Queries: those that a person wrote down, and those that rules make of the ground truth."""
+
+import json
+from pathlib import Path
+from time import perf_counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ralph.errors import UsageError
+from ralph_grounding.errors import NoGroundTruthError
+from ralph_grounding.ground_truth import GroundTruth, Page, read_claims_by_query, read_ground_truth
+from ralph_grounding.materials import ExpectedClaim
+from ralph_grounding.queries import make_queries, read_queries, with_claims
+
+
+def write(folder: Path, name: str, text: str) -> Path:
+    (folder / name).write_text(text)
+    return folder / name
+
+
+ENTRY = {
+    "id": "pricing",
+    "text": "What does it cost?",
+    "expected": "It costs 12 euros.",
+    "claims": ["It costs 12 euros.", {"statement": "Tax is included.", "importance": "expected"}],
+    "domain": "tallow.test",
+    "kind": "transactional",
+    "difficulty": 0.3,
+    "variations": ["How much is it?"],
+}
+
+YAML = """
+- id: pricing
+  question: What does it cost?
+  expected:
+    text: It costs 12 euros.
+    claims:
+      - It costs 12 euros.
+      - {statement: Tax is included., importance: expected}
+  domain: tallow.test
+  kind: transactional
+  difficulty: 0.3
+  variations: [How much is it?]
+- Who makes it?
+"""
+
+
+# covers: S3-148
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.json", json.dumps([ENTRY, "Who makes it?"])),
+        ("a.json", json.dumps({"queries": [ENTRY, {"query": "Who makes it?"}]})),
+        ("a.jsonl", f'{json.dumps(ENTRY)}\n"Who makes it?"\n'),
+        ("a.yaml", YAML),
+    ],
+)
+def test_queries_are_read_in_each_of_the_forms(tmp_path: Path, name: str, text: str) -> None:
+    first, second = read_queries(write(tmp_path, name, text))
+    assert (first.id, first.text, first.domain) == ("pricing", "What does it cost?", "tallow.test")
+    assert (first.kind, first.difficulty, first.variations) == ("transactional", 0.3, ("How much is it?",))
+    assert first.expected.text == "It costs 12 euros."
+    assert first.expected.claims == (
+        ExpectedClaim(statement="It costs 12 euros."),
+        ExpectedClaim(statement="Tax is included.", importance="expected"),
+    )
+    assert second.text == "Who makes it?"
+    assert second.id.startswith("q-")
+    assert second.expected.claims is None
+
+
+def test_no_claims_and_an_empty_list_of_them_are_not_the_same(tmp_path: Path) -> None:
+    path = write(tmp_path, "a.json", '[{"id": 1, "text": "A?", "claims": []}, {"id": 2, "text": "B?", "claims": null}]')
+    first, second = read_queries(path)
+    assert (first.id, first.expected.claims) == ("1", ())
+    assert (second.id, second.expected.claims) == ("2", None)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        (
+            "a.yaml",
+            "- id: a\n  text: One?\n- id: a\n  text: Two?\n",
+            "line 3: the query 'a' .* the first is in .*line 1",
+        ),
+        ("a.json", '["One?", "One?"]', "entry 2: .* second time; the first is in .*entry 1"),
+        ("a.yaml", "- text: One?\n  expcted: x\n", "line 2: 'expcted' is not known there"),
+        ("a.yaml", "- id: a\n", "line 1: text: Field required"),
+        ("a.yaml", "- text: One?\n  difficulty: hard\n", "line 2: difficulty: Input should be a valid number"),
+        ("a.yaml", "- text: One?\n  kind: other\n", "line 2: kind: Input should be 'informational'"),
+        ("a.yaml", "- text: One?\n  claims: It costs.\n", "line 2: claims are a list"),
+        ("a.yaml", "- text: One?\n  expected: [x]\n", "line 2: what is expected is a text"),
+        ("a.yaml", "- text: One?\n  expected: {claim: x}\n", "line 2: what is expected has a text and claims"),
+        ("a.jsonl", '{"text": "One?", "claims": ["x"], "expected": {"claims": ["y"]}}', "line 1: it has claims twice"),
+        ("a.jsonl", '"One?"\n[1]\n', "line 2: a query is a question or an object"),
+        ("a.json", "[]", "it has no queries"),
+        ("a.json", '{"questions": []}', "without a list named queries"),
+        ("a.yaml", "", "it has no queries"),
+        ("a.yaml", "- ' '\n", "line 1: text: it is empty"),
+    ],
+)
+def test_a_file_that_is_wrong_is_refused_with_its_place(tmp_path: Path, name: str, text: str, said: str) -> None:
+    path = write(tmp_path, name, text)
+    with pytest.raises(UsageError, match=said) as raised:
+        read_queries(path)
+    assert str(path) in str(raised.value)
+    assert raised.value.remedy
+
+
+def test_claims_of_another_file_go_to_their_queries(tmp_path: Path) -> None:
+    queries = read_queries(write(tmp_path, "q.yaml", "- {id: a, text: One?}\n- {id: b, text: Two?, claims: [Old.]}\n"))
+    claims = read_claims_by_query(write(tmp_path, "c.yaml", "a: [First.]\nTwo?: [Second.]\n"))
+    first, second = with_claims(queries, claims)
+    assert first.expected.claims == (ExpectedClaim(statement="First."),)
+    assert second.expected.claims == (ExpectedClaim(statement="Second."),)
+    orphans = read_claims_by_query(write(tmp_path, "c.yaml", "a: [First.]\nc: [Third.]\nd: [Fourth.]\n"))
+    with pytest.raises(UsageError, match=r"c\.yaml, line 2: there are claims for 'c'.*; nor for 1 others"):
+        with_claims(queries, orphans)
+
+
+PRODUCTS = json.dumps([
+    {"@type": "Organization", "name": "Tallow GmbH", "foundingDate": "2011"},
+    {"@type": "Product", "name": "Ember", "offers": {"price": "12", "priceCurrency": "EUR"}},
+    {"@type": "Product", "name": "Glow", "offers": {"price": "19", "priceCurrency": "EUR"}},
+    {
+        "@type": "Question",
+        "name": "How long does an Ember burn?",
+        "acceptedAnswer": {"text": "An Ember burns for 40 hours."},
+    },
+])
+SITE = f"""<title>Candles | Tallow</title><script type="application/ld+json">{PRODUCTS}</script><main>
+<h1>Candles</h1><p>Ember is a candle of beeswax from Ghent.</p>
+<h2>Prices</h2><p>The Ember costs 12 euros, and the Glow costs 19 euros.</p>
+<h2>How to clean the glass</h2><p>The glass of a Glow takes water of 60 degrees.</p>
+<h2>Can I return it?</h2><p>Tallow takes candles back within 30 days.</p>
+<h2>Contact</h2><p>The workshop in Ghent answers within 2 days.</p>
+<h2>Overview</h2><p>Tallow has 2 products.</p>
+<h2>Thanks</h2><p>We like our guests.</p></main>"""
+
+
+async def site(tmp_path: Path) -> GroundTruth:
+    write(tmp_path, "candles.html", SITE)
+    return await read_ground_truth([str(tmp_path)], domain="tallow.test", brands=("Tallow",))
+
+
+async def test_queries_are_made_of_what_the_pages_say(tmp_path: Path) -> None:
+    ground = await site(tmp_path)
+    queries = {query.text: query for query in make_queries(ground)}
+    faq = queries["How long does an Ember burn?"]
+    assert faq.expected.text == "An Ember burns for 40 hours."
+    assert [claim.statement for claim in faq.expected.claims or ()] == ["An Ember burns for 40 hours."]
+    assert queries["What is the difference between Ember and Glow?"].kind == "comparison"
+    assert queries["What is the difference between Ember and Glow?"].difficulty == 1.0
+    prices = queries["What does one pay at Tallow: Prices?"]
+    assert (prices.kind, prices.topic) == ("transactional", "Prices")
+    assert prices.expected.text == "The Ember costs 12 euros, and the Glow costs 19 euros."
+    assert len(prices.variations) == 3
+    assert queries["Where can I find Contact of Tallow?"].kind == "navigational"
+    assert "How do I clean the glass?" in queries
+    returns = queries["Can I return it?"]
+    assert [claim.statement for claim in returns.expected.claims or ()] == ["Tallow takes candles back within 30 days."]
+    assert returns.source_urls == ("candles.html",)
+    assert returns.ground_truth_version == ground.version
+    assert not any("Overview" in text or "Thanks" in text for text in queries)
+    known = {claim.id for page in ground.pages for claim in page.claims}
+    assert all(claim.source_claim_id in known for query in queries.values() for claim in query.expected.claims or ())
+
+
+async def test_queries_stay_the_same_and_their_number_is_bounded(tmp_path: Path) -> None:
+    ground = await site(tmp_path)
+    first = make_queries(ground)
+    assert first == make_queries(ground)
+    assert len({query.id for query in first}) == len(first)
+    assert [query.priority for query in first] == sorted((query.priority for query in first), reverse=True)
+    assert make_queries(ground, limit=3) == first[:3]
+    assert all(len(query.variations) == 1 for query in make_queries(ground, variations=1) if query.topic == "Prices")
+
+
+async def test_what_was_asked_for_and_what_the_sitemap_prefers_goes_first(tmp_path: Path) -> None:
+    ground = await site(tmp_path)
+    wanted = make_queries(ground, topics=["glass"])[0]
+    assert wanted.text == "What does Tallow say about glass?"
+    assert [claim.statement for claim in wanted.expected.claims or ()] == [
+        "The glass of a Glow takes water of 60 degrees."
+    ]
+    assert wanted.priority == pytest.approx(0.4 * 0.5 + 0.2 * 0.7 + 0.2 + 0.2)
+    (page,) = ground.pages
+    preferred = ground.model_copy(update={"pages": (page.model_copy(update={"metadata": {"priority": 1.0}}),)})
+    by_text = {query.text: query.priority for query in make_queries(preferred)}
+    usual = {query.text: query.priority for query in make_queries(ground)}
+    assert by_text["Can I return it?"] == pytest.approx(usual["Can I return it?"] + 0.2)
+
+
+async def test_questions_that_are_nearly_the_same_are_asked_once(tmp_path: Path) -> None:
+    write(
+        tmp_path, "a.md", "# Is the kiln safe?\n\nThe kiln has 2 locks.\n\n# Is a kiln safe?\n\nThe kiln has 3 doors.\n"
+    )
+    queries = make_queries(await read_ground_truth([str(tmp_path)]))
+    assert len([query for query in queries if "safe" in query.text]) == 1
+
+
+async def test_chinese_pages_are_asked_about_in_chinese(tmp_path: Path) -> None:
+    text = "# 价格\n\n青瓷工坊的茶杯每只售价38元。\n\n# 历史\n\n青瓷工坊是一家成立于1998年的茶具公司。\n"
+    write(tmp_path, "a.md", text)
+    queries = {
+        query.text: query for query in make_queries(await read_ground_truth([str(tmp_path)], brands=("青瓷工坊",)))
+    }
+    assert queries["青瓷工坊的价格是怎样的？"].kind == "transactional"
+    assert "青瓷工坊是什么？" in queries
+
+
+# covers: S3-166
+async def test_where_nothing_can_be_asked_it_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(NoGroundTruthError):
+        make_queries(GroundTruth())
+    ground = await read_ground_truth([str(write(tmp_path, "a.md", "# Kilns\n\nWe like them.\n"))])
+    with pytest.raises(UsageError, match="no claims that rules can find"):
+        make_queries(ground)
+    (query,) = make_queries(ground, topics=["kilns", " "])
+    assert query.text == "What should one know about kilns?"
+    assert query.expected.claims is None
+
+
+@given(st.lists(st.text(max_size=60), max_size=4), st.text(max_size=30))
+def test_no_page_and_no_topic_raises(texts: list[str], topic: str) -> None:
+    from ralph_grounding.ground_truth.markdown_document import markdown_document
+    from ralph_grounding.ground_truth.paging import page_of
+
+    pages = [
+        page_of(markdown_document(f"# {text}\n\n{text} is the 1 Thing.\n"), url=str(n)) for n, text in enumerate(texts)
+    ]
+    ground = GroundTruth(pages=(*pages, Page(url="x", text="")), brands=(topic,))
+    try:
+        queries = make_queries(ground, topics=[topic])
+    except UsageError:
+        return
+    assert len({query.id for query in queries}) == len(queries)
+
+
+async def test_many_pages_take_little_time(tmp_path: Path) -> None:
+    sections = "".join(
+        f"## Part {number}\n\nThe kiln number {number} has {number} doors.\n\n" for number in range(3_000)
+    )
+    ground = await read_ground_truth([str(write(tmp_path, "a.md", sections))])
+    began = perf_counter()
+    assert len(make_queries(ground, limit=100, topics=["kiln"])) <= 100
+    assert perf_counter() - began < 5
