@@ -225,7 +225,7 @@ def _require_something(query: Query, ground: GroundTruth) -> None:
     if ground.brand_names:
         return
     raise NoGroundTruthError(
-        f"There is nothing to hold the answer to {query.id!r} against.",
+        "There is nothing to hold the answer against.",
         "Give ground truth, an expected answer, claims, or the domain or brands that it should name.",
     )
 
