@@ -145,9 +145,16 @@ async def test_a_run_has_one_analysis_of_a_query_provider_and_model(store_url):
         found = await store.run("run-1")
         assert found is not None
         assert (found.progress, found.total, found.status) == (2, 4, "running")
+        more = [result("q2", ai_provider=name) for name in "abc"]
+        await store.keep(begun, more, [BatchError(query_id="q3", error="no answer")])
+        found = await store.run("run-1")
+        assert found is not None
+        assert (found.progress, found.total) == (6, 6)
+        again = await store.begin_run(run(total=3), queries())
+        assert (again.progress, again.total) == (5, 6)
         other = await store.begin_run(run("run-2"), queries())
         await store.keep(other, [result(ai_provider="a", identity="in another run")])
-        assert len(await ids(store.scores())) == 3
+        assert len(await ids(store.scores())) == 6
         with pytest.raises(StoreError, match="another analysis of the id"):
             await store.keep(other, [result("q2", identity=first.id)])
 

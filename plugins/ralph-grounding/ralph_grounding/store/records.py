@@ -78,7 +78,7 @@ class GroundingRun(BaseModel, frozen=True):
 
     Attributes:
         status: a run that was killed stays "running"; it can be continued as one that was cancelled can.
-        total: how many responses there are, as far as that is known.
+        total: how many responses there are, as far as that is known; never less than `progress`.
         options: what it was begun with; continuing it with others is refused.
     """
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, Table, delete, insert, select, update
+from sqlalchemy import Connection, Table, case, delete, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.dialects.postgresql import psycopg
 
@@ -35,7 +35,13 @@ def begin_run(connection: Connection, run: GroundingRun, queries: QuerySet) -> G
     if kept.options != row["options"]:
         raise _begun_otherwise(run.id, "other options")
     connection.execute(delete(tables.failures).where(tables.failures.c.run_id == row["id"]))
-    again = {"status": "running", "failed": 0, "total": run.total, "completed_at": None, "summary": None}
+    again = {
+        "status": "running",
+        "failed": 0,
+        "total": max(kept.total, run.total),
+        "completed_at": None,
+        "summary": None,
+    }
     connection.execute(update(tables.runs).where(tables.runs.c.id == row["id"]).values(again))
     return rows.read_run(connection.execute(select(tables.runs).where(tables.runs.c.id == row["id"])).one())
 
@@ -50,10 +56,12 @@ def keep(
     added = sum(_is_added(connection, row) for row in analyses)
     failed = sum(_is_new(connection, tables.failures, row) for row in failures)
     run = tables.runs.c
+    progress = run.succeeded + run.failed + added + failed
+    total = case((run.total < progress, progress), else_=run.total)
     changed = connection.execute(
         update(tables.runs)
         .where(run.id == rows.storable(run_id))
-        .values(succeeded=run.succeeded + added, failed=run.failed + failed)
+        .values(succeeded=run.succeeded + added, failed=run.failed + failed, total=total)
     )
     if not changed.rowcount:
         raise StoreError(f"The store holds no run {run_id!r} any more.", "Begin it anew.")
