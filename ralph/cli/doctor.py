@@ -20,7 +20,9 @@ app = typer.Typer(add_completion=False)
 
 
 _OF_EXECUTOR = {"copilot", "endpoint", "executor"}
-_NEEDED = {"store", "workspace", "settings", "sandbox"}
+_NEEDED = {"store", "workspace", "settings", "sandbox", "conflict"}
+_OF_COPILOT = {"copilot", "copilot-runtime", "github-copilot-sdk", "login"}
+_PATIENCE = 20.0
 _ENDPOINT_REMEDY = "Start the model's server, or correct executor.base_url: `ralph config show` tells where it is set."
 _STORE_REMEDY = "Save what can be read with `ralph export`, then move the store away: a new one begins in its place."
 _UNSEEN_LOGIN = "A run can work here if the Copilot CLI is logged in by itself, which cannot be seen from here."
@@ -68,12 +70,14 @@ async def _all_findings(folder: Path, store: str | None) -> "list[Finding]":
     own = settings.executor
     named = Path(own.cli_path) if own.cli_path and own.cli_mode == "prompt" else None
     seen = await findings(named)
+    if own.name in _plugged(plugins):
+        seen = [finding for finding in seen if finding.name not in _OF_COPILOT]
     if own.base_url:
         seen = [finding for finding in seen if finding.name != "login"]  # an endpoint of one's own needs none
         seen.append(await _endpoint(own.base_url))
     return [
         *seen,
-        *_executor(settings, plugins),
+        *await _executors(settings, plugins),
         *_plugins(plugins),
         *await _sandbox(settings, folder),
         *await _store(settings, plugins),
@@ -95,17 +99,45 @@ async def _endpoint(url: str) -> "Finding":
     return Finding("endpoint", ok=True, detail=Redactor()(url))
 
 
-def _executor(settings: "Settings", plugins: "Plugins") -> "list[Finding]":
-    """Whether the executor that the settings name can be put together from them."""
+def _plugged(plugins: "Plugins") -> list[str]:
+    """The names of the executors that plug-ins bring."""
+    from ralph.plugins.offers import name_of
+
+    offers = plugins.offers("ralph_executors")
+    return list(dict.fromkeys(name_of(offer.thing) for offer in offers if not offer.plugin.built_in))
+
+
+async def _executors(settings: "Settings", plugins: "Plugins") -> "list[Finding]":
+    """What the executor that the settings name finds here, which must be able to work, and what those of plug-ins do,
+    which need not.
+    """
+    named = settings.executor.name
+    found = [await _executor("executor", named, settings, plugins)]
+    found += [await _executor(name, name, settings, plugins) for name in _plugged(plugins) if name != named]
+    return [finding for finding in found if finding.detail]
+
+
+async def _executor(title: str, name: str, settings: "Settings", plugins: "Plugins") -> "Finding":
+    """Whether an executor can be put together from the settings, and what it says of itself; without a detail where it
+    says nothing.
+    """
+    import anyio
+
     from ralph.cli.assemble import executor_for
-    from ralph.errors import RalphError
+    from ralph.errors import RalphError, in_words
     from ralph.executors.findings import Finding
 
     try:
-        executor_for(settings.executor, plugins=plugins)
+        executor = executor_for(settings.executor.model_copy(update={"name": name}), plugins=plugins)
+        with anyio.fail_after(_PATIENCE):
+            said = await executor.check()
     except RalphError as error:
-        return [Finding("executor", ok=False, detail=error.problem, remedy=error.remedy)]
-    return []
+        return Finding(title, ok=False, detail=error.problem, remedy=error.remedy)
+    except TimeoutError:
+        return Finding(title, ok=False, detail=f"{name} did not answer within {_PATIENCE:g} s", remedy="Try it again.")
+    except Exception as error:  # noqa: BLE001 - anything may come from foreign code
+        return Finding(title, ok=False, detail=f"the check of {name} failed: {in_words(error)}", remedy="Mend it.")
+    return Finding(title, ok=True, detail=f"{name}: {said}" if said and title != name else str(said))
 
 
 def _plugins(plugins: "Plugins") -> "list[Finding]":
@@ -113,8 +145,8 @@ def _plugins(plugins: "Plugins") -> "list[Finding]":
     from ralph.executors.findings import Finding
 
     remedy = "`ralph plugins` lists them; RALPH_PLUGINS=off leaves them all out."
-    told = [*map(str, plugins.conflicts()), *plugins.problems]
-    return [Finding("plugins", ok=False, detail=text, remedy=remedy) for text in told]
+    found = [Finding("conflict", ok=False, detail=each.problem, remedy=each.remedy) for each in plugins.conflicts()]
+    return [*found, *(Finding("plugins", ok=False, detail=text, remedy=remedy) for text in plugins.problems)]
 
 
 async def _sandbox(settings: "Settings", folder: Path) -> "list[Finding]":

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         PermissionPolicy,
         PermissionRequest,
     )
-    from ralph.executors.provision import provide_cli
+    from ralph.executors.provision import present_cli, provide_cli
     from ralph.executors.provision_fetch import Progress
     from ralph.process import ByteStream, ProgramMissingError, Running, spawn
     from ralph.redact import Redactor
@@ -56,6 +56,7 @@ __all__ = [
     "Unreadable",
     "how_it_ended",
     "kind_of_status",
+    "present_cli",
     "provide_cli",
     "spawn",
     "watchdog",
@@ -73,7 +74,7 @@ _HOMES = {
         *("CREDENTIALS", "DENIED_COMMANDS"),
         *("Allowed", "Denied", "PermissionPolicy", "PermissionRequest"),
     ),
-    "ralph.executors.provision": ("provide_cli",),
+    "ralph.executors.provision": ("present_cli", "provide_cli"),
     "ralph.executors.provision_fetch": ("Progress",),
     "ralph.process": ("ByteStream", "ProgramMissingError", "Running", "spawn"),
     "ralph.redact": ("Redactor",),

@@ -303,6 +303,15 @@ class Executor:
     measures: frozenset[Quantity] = frozenset()
     account: str = ""
 
+    async def check(self) -> str:
+        """What it would work with here, such as its program, in a few words for `ralph doctor`; empty where it cannot
+        tell. Nothing is made ready by that: nothing is fetched, and no model is asked.
+
+        Raises:
+            RalphError: it cannot work here; why, and what to do.
+        """
+        return ""
+
     async def start(self) -> None:
         """Makes ready. Raises `ExecutorUnavailableError` where the executor cannot work at all."""
 

@@ -72,6 +72,10 @@ class ExecutorConformance:
         assert executor.name.isprintable()
         assert len(executor.name) <= _NAMED
 
+    async def test_what_it_finds_here_is_told_in_a_line(self, executor: Executor) -> None:
+        found = await executor.check()
+        assert found == "" or found.isprintable()
+
     async def test_what_it_measures_is_something_that_can_be_limited(self, executor: Executor) -> None:
         assert set(executor.measures) <= set(get_args(Quantity))
 

@@ -97,6 +97,10 @@ class Agent:
             return [path, *self.arguments]
         raise ExecutorUnavailableError(f"There is no {self.program!r} on PATH to run {self.name} with.", self.install)
 
+    async def present(self) -> str:
+        """Where the program is, or how it comes there, in a few words; nothing is fetched. Raises what `found` does."""
+        return (await self.found())[0]
+
 
 class Copilot(Agent):
     """The Copilot CLI. It ends a failed turn as if it had succeeded, says so in a message, and then tells no usage."""
@@ -114,6 +118,12 @@ class Copilot(Agent):
 
         cli = await provide_cli(progress=progress)
         return [str(cli.path), *self.arguments]
+
+    async def present(self) -> str:
+        from ralph.executors import present_cli
+
+        cli = await present_cli()
+        return str(cli.path) if cli else "not here yet; the first run fetches it"
 
     def command(self, endpoint: Endpoint, home: Path | None, *, read_only: bool) -> list[str]:
         logs = ("--log-level", "warning", "--log-dir", str(home / "logs")) if home else ()

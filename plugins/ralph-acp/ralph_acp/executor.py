@@ -4,6 +4,7 @@ A process of its own makes each turn start afresh and leaves nothing running beh
 `session/load`, where the agent can do that.
 """
 
+import shutil
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -11,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, ClassVar
 
 from ralph import Prompt
-from ralph.errors import UsageError
+from ralph.errors import ExecutorUnavailableError, UsageError
 from ralph.executors import (
     Confinement,
     Executor,
@@ -101,6 +102,14 @@ class AcpExecutor(Executor):
                 "The agent of plugins.acp.command is not told of the endpoint.",
                 "Put {base_url} into its command or into plugins.acp.env, or take executor.base_url out.",
             )
+
+    async def check(self) -> str:
+        if not self._command:
+            return f"{self.agent.name}, {await self.agent.present()}"
+        program = filled(self._command, self.endpoint)[0]
+        if found := shutil.which(program):
+            return found
+        raise ExecutorUnavailableError(f"There is no program {program!r}.", "Correct the setting plugins.acp.command.")
 
     async def start(self) -> None:
         await self.confinement.require()

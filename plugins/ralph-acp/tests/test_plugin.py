@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from ralph.config import ExecutorSettings
-from ralph.errors import UsageError
+from ralph.errors import ExecutorUnavailableError, UsageError
 from ralph.plugins import ExecutorMaterials
-from ralph_acp import AcpSettings
+from ralph_acp import AcpExecutor, AcpSettings
+from ralph_acp.agents import Copilot, OpenCode
 from ralph_acp.plugin import build
 
 
@@ -79,3 +81,16 @@ def test_the_settings_reach_the_executor():
 def test_no_agent_is_named():
     with pytest.raises(UsageError, match="which agent"):
         build(ExecutorMaterials(ExecutorSettings(name="acp")))
+
+
+async def test_the_doctor_is_told_of_the_program_or_that_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    assert await AcpExecutor(command=["sh", "-c", "true"]).check() == shutil.which("sh")
+    with pytest.raises(ExecutorUnavailableError, match="'no-such-agent'"):
+        await AcpExecutor(command=["no-such-agent"]).check()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ExecutorUnavailableError, match="no 'opencode' on PATH"):
+        await AcpExecutor(OpenCode()).check()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("COPILOT_CLI_PATH", raising=False)
+    assert await AcpExecutor(Copilot()).check() == "Copilot, not here yet; the first run fetches it"
+    assert not (tmp_path / "cache").exists()

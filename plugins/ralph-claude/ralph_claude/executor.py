@@ -137,15 +137,15 @@ class ClaudeExecutor(Executor):
             env["ANTHROPIC_API_KEY"] = self._api_key or _NO_KEY
         return env | self._endpoint()
 
+    async def check(self) -> str:
+        program = _runnable(self._program or _found())
+        seen = not self._logs_in or any(os.environ.get(name) for name in _LOGINS)
+        return str(program) if seen else f"{program}; a login that it keeps by itself cannot be seen from here"
+
     async def start(self) -> None:
         await self.confinement.require()
         self._own = self._own or TemporaryDirectory(prefix="ralph-claude-", ignore_cleanup_errors=True)
-        self._program = self._program or _found()
-        if not os.access(self._program, os.X_OK):
-            raise ExecutorUnavailableError(
-                f"There is no Claude Code that can be run at {str(self._program)!r}.",
-                "Correct or remove the setting plugins.claude.program.",
-            )
+        self._program = _runnable(self._program or _found())
         await anyio.to_thread.run_sync(import_module, "claude_agent_sdk")
         if not (logger := logging.getLogger("claude_agent_sdk")).handlers:
             # Without one Python would print what the SDK logs over any display.
@@ -223,6 +223,15 @@ def _tools(turn: Turn) -> list[str]:
     if turn.read_only:
         return ["--tools", ",".join(LOOKING)]
     return ["--disallowedTools", ",".join(NOT_HERE), f"--add-dir={turn.workspace}"]
+
+
+def _runnable(program: Path) -> Path:
+    if os.access(program, os.X_OK):
+        return program
+    raise ExecutorUnavailableError(
+        f"There is no Claude Code that can be run at {str(program)!r}.",
+        "Correct or remove the setting plugins.claude.program.",
+    )
 
 
 def _found() -> Path:

@@ -8,10 +8,10 @@ import pytest
 from pydantic import ValidationError
 
 from ralph.config import ExecutorSettings
-from ralph.errors import UnknownNameError
+from ralph.errors import ExecutorUnavailableError, UnknownNameError
 from ralph.executors import Confinement
 from ralph.plugins import ExecutorMaterials
-from ralph_claude import ClaudeSettings
+from ralph_claude import ClaudeExecutor, ClaudeSettings
 from ralph_claude.plugin import build, ralph_executors, ralph_settings
 
 
@@ -62,3 +62,14 @@ def test_to_be_looked_at_costs_next_to_nothing() -> None:
     code = "import ralph_claude.plugin, sys; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"claude_agent_sdk", "mcp", "anyio"} & set(loaded)
+
+
+async def test_the_doctor_is_told_of_the_program_and_of_a_login_that_cannot_be_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "a login that it keeps by itself cannot be seen" in await ClaudeExecutor().check()
+    assert "login" not in await ClaudeExecutor(base_url="http://127.0.0.1:1").check()
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k" * 20)
+    assert "login" not in await ClaudeExecutor().check()
+    with pytest.raises(ExecutorUnavailableError, match="nowhere"):
+        await ClaudeExecutor(tmp_path / "nowhere").check()

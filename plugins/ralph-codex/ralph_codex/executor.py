@@ -27,7 +27,7 @@ from ralph.executors import Confinement, PermissionPolicy, how_it_ended, spawn, 
 from ralph_codex.flags import quoted, require_keepable, rules, sandbox_settings
 from ralph_codex.home import OwnHome, has_provider
 from ralph_codex.listener import LOGGED, Ending, Listener
-from ralph_codex.provision import ask, provide_codex, require_version
+from ralph_codex.provision import PINNED, ask, present_codex, provide_codex, require_version
 from ralph_codex.session_log import SessionLog, find_log
 
 if TYPE_CHECKING:
@@ -95,6 +95,16 @@ class CodexExecutor(Executor):
         self.measures = frozenset({"tokens"})
         require_keepable(self.permissions, ruled=not self._users_home, network=network)
 
+    async def check(self) -> str:
+        if self._named:
+            await require_version(self._named)
+        program = self._named or present_codex()
+        if program is None:
+            return f"not here yet; the first run fetches version {PINNED} with npm"
+        if not (self.base_url or self._api_key):
+            await self._require_login(program)
+        return str(program)
+
     async def start(self) -> None:
         await self.confinement.require()
         if self._named:
@@ -102,8 +112,8 @@ class CodexExecutor(Executor):
         else:
             self._program = await provide_codex(progress=self._progress)
         self._make_home()
-        if not (self.base_url or self._api_key):
-            await self._require_login()
+        if self._program and not (self.base_url or self._api_key):
+            await self._require_login(self._program)
 
     async def stop(self) -> None:
         if self._own_home:
@@ -206,15 +216,15 @@ class CodexExecutor(Executor):
                 "Name another folder in the setting plugins.codex.home.",
             )
 
-    async def _require_login(self) -> None:
+    async def _require_login(self, program: Path) -> None:
         if any(os.environ.get(name) for name in _LOGINS) or has_provider(self.home):
             return
         env = {**self.confinement.environment(), "CODEX_HOME": str(self.home)}
-        answer = await ask([str(self._program), "login", "status"], cwd=self.home, env=env, limit=30)
+        answer = await ask([str(program), "login", "status"], cwd=Path.home(), env=env, limit=30)
         if answer.code != 0:
             raise ExecutorUnavailableError(
                 f"Codex is not logged in ({' '.join(answer.said.split())[:200] or 'it does not answer'}).",
-                f"Run `{self._program} login`, give a key with executor.api_key, or an endpoint with --base-url.",
+                f"Run `{program} login`, give a key with executor.api_key, or an endpoint with --base-url.",
             )
 
     def _common(self) -> list[str]:

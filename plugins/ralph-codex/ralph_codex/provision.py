@@ -28,7 +28,7 @@ from ralph.executors import spawn
 if TYPE_CHECKING:
     from ralph.executors import Progress
 
-__all__ = ["PINNED", "Answer", "ask", "cache_folder", "provide_codex", "require_version"]
+__all__ = ["PINNED", "Answer", "ask", "cache_folder", "present_codex", "provide_codex", "require_version"]
 
 PINNED = "0.169.0"
 """The version that is fetched, and the one that the tests run."""
@@ -118,6 +118,20 @@ async def require_version(program: Path) -> None:
         raise UsageError(f"{named}, which is {found[0]}; the plug-in works with 0.169 to below 1.0.", remedy)
 
 
+def present_codex(cache: Path | None = None) -> Path | None:
+    """The pinned Codex out of the cache; None where it is not there yet.
+
+    Raises:
+        ProvisionError: there is no npm to fetch it with, or no Codex for this machine.
+    """
+    program = _folder(cache or cache_folder()) / "bin" / "codex"
+    if program.is_file():
+        return program
+    if not shutil.which("npm"):
+        raise ProvisionError("Codex is not here, and there is no npm to fetch it with.", _REMEDY)
+    return None
+
+
 async def provide_codex(*, progress: "Progress | None" = None, cache: Path | None = None, limit: float = 900.0) -> Path:
     """The pinned Codex out of the cache, or fetched into it.
 
@@ -130,7 +144,7 @@ async def provide_codex(*, progress: "Progress | None" = None, cache: Path | Non
         ProvisionError: it is not there and cannot be fetched.
     """
     name, home = _platform_name(), cache or cache_folder()
-    folder = home / f"{PINNED}-{name}"
+    folder = _folder(home)
     program = folder / "bin" / "codex"
     if program.is_file():
         return program
@@ -145,6 +159,10 @@ async def provide_codex(*, progress: "Progress | None" = None, cache: Path | Non
     except OSError as error:
         raise ProvisionError(f"Codex cannot be put into {folder}: {error}.", _REMEDY) from error
     return program
+
+
+def _folder(home: Path) -> Path:
+    return home / f"{PINNED}-{_platform_name()}"
 
 
 async def _fetch(name: str, home: Path, folder: Path, report: "Progress") -> None:

@@ -195,8 +195,22 @@ async def test_the_key_and_the_headers_are_seen_by_nobody_but_the_endpoint(
 @pytest.mark.usefixtures("codex")
 async def test_a_login_is_needed_without_an_endpoint(home: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("CODEX_HOME", str(home))
-    with pytest.raises(ExecutorUnavailableError, match="not logged in"):
-        await CodexExecutor().start()
+    for looked_for in (CodexExecutor().start, CodexExecutor().check):
+        with pytest.raises(ExecutorUnavailableError, match="not logged in"):
+            await looked_for()
+
+
+async def test_what_it_would_work_with_is_told_and_nothing_is_fetched(
+    codex: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    executor = CodexExecutor(base_url="http://127.0.0.1:1/v1", model="m")
+    assert await executor.check() == str(codex)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert "the first run fetches version" in await executor.check()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ExecutorUnavailableError, match="no npm"):
+        await executor.check()
+    assert not (tmp_path / "cache").exists()
 
 
 async def test_a_persons_login_and_configuration_hold_and_are_out_of_the_agents_reach(

@@ -106,6 +106,73 @@ class TestDoctor:
         assert ended.code == 0, ended.out
         assert said in ended.out
 
+    PICKY = """
+        from ralph import Executor
+        from ralph.errors import ExecutorUnavailableError
+        from ralph.plugins import ExecutorKind, hookimpl
+
+
+        class Picky(Executor):
+            name = "picky"
+
+            async def check(self):
+                raise ExecutorUnavailableError("The moon is not up.", "Wait for it.")
+
+
+        class Ready(Executor):
+            name = "ready"
+
+            async def check(self):
+                return "version 7"
+
+
+        class Broken(Executor):
+            name = "broken"
+
+            async def check(self):
+                return 1 / 0
+
+
+        @hookimpl
+        def ralph_executors():
+            yield ExecutorKind("picky", "waits", lambda materials: Picky())
+            yield ExecutorKind("ready", "works", lambda materials: Ready())
+            yield ExecutorKind("broken", "fails", lambda materials: Broken())
+    """
+
+    @pytest.mark.parametrize(("name", "code"), [("ready", 0), ("picky", 6), ("broken", 6)])
+    def test_executors_of_plugins_are_asked_and_the_one_in_the_settings_must_work(
+        self,
+        ralph: Callable[..., Any],
+        install: Callable[..., None],
+        monkeypatch: pytest.MonkeyPatch,
+        name: str,
+        code: int,
+    ) -> None:
+        install("picky", self.PICKY)
+        monkeypatch.setenv("RALPH_EXECUTOR__NAME", name)
+        monkeypatch.setenv("COPILOT_CLI_PATH", "/nowhere/copilot")
+        ended = ralph("doctor", "--json")
+        assert ended.code == code
+        found = {finding["name"]: finding for finding in json.loads(ended.out)["findings"]}
+        assert "copilot" not in found
+        said = {"ready": "version 7", "picky": "The moon is not up.", "broken": "ZeroDivisionError: division by zero"}
+        for each, words in said.items():
+            finding = found["executor" if each == name else each]
+            assert words in finding["detail"]
+            assert finding["ok"] is (each == "ready")
+            assert bool(finding["remedy"]) is not finding["ok"]
+
+    def test_two_plugins_that_are_at_odds_let_no_run_begin(
+        self, ralph: Callable[..., Any], install: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        install("picky", self.PICKY)
+        install("other", self.PICKY)
+        monkeypatch.setenv("RALPH_EXECUTOR__NAME", "ready")
+        ended = ralph("doctor")
+        assert ended.code != 0
+        assert "There are two of the executor 'picky'" in ended.out
+
     def test_a_store_that_cannot_be_used(
         self, ralph: Callable[..., Any], home: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
