@@ -1,0 +1,148 @@
+"""From the settings to a provider of similarity, and to a model on this machine."""
+
+import sys
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from ralph.errors import UsageError
+from ralph_grounding.errors import ProviderError
+from ralph_grounding.settings import ProviderSettings
+from ralph_grounding.similarity import local
+from ralph_grounding.similarity.base import SimilarityProvider
+from ralph_grounding.similarity.choose import provider_for
+from ralph_grounding.similarity.decision_points import UNFITTED
+from ralph_grounding.similarity.lexical import LexicalProvider
+from ralph_grounding.similarity.local import LocalProvider
+
+
+def chosen(**given: object) -> SimilarityProvider:
+    return provider_for(ProviderSettings.model_validate(given))
+
+
+def test_the_settings_name_the_provider(tmp_path: Path) -> None:  # covers: S3-146, S3-147
+    model = {"embedding_model": "m", "url": "http://127.0.0.1:1/v1"}
+    assert isinstance(chosen(), LexicalProvider)
+    assert chosen(similarity="local", **model).name == "local:m"
+    assert chosen(similarity="endpoint", **model).name == "endpoint:m"
+    assert chosen(similarity="hybrid", embedding="endpoint", **model).name == "hybrid:m"
+    assert chosen(similarity="hybrid", **model).name == "hybrid:m"
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({"similarity": "local"}, r"providers\.embedding_model is empty"),
+        ({"similarity": "hybrid"}, r"providers\.embedding_model is empty"),
+        ({"similarity": "endpoint", "url": "http://127.0.0.1/v1"}, r"providers\.embedding_model is empty"),
+        ({"similarity": "endpoint", "embedding_model": "m"}, r"providers\.url is empty"),
+        ({"similarity": "endpoint", "embedding_model": "m", "url": "no"}, r"providers\.url is no URL"),
+    ],
+)
+def test_a_setting_that_is_missing_is_named(given: dict[str, object], problem: str) -> None:
+    with pytest.raises(UsageError, match=problem):
+        chosen(**given)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (None, "cannot be read"),
+        ("{", "is no calibration"),
+        ('{"local:m": {"claims": 2, "agreement": 0.5}}', "local:m.claims"),
+        ('{"local:other": {"claims": 0.5, "agreement": 0.5}}', "is for local:other, and not for local:m"),
+    ],
+)
+def test_a_calibration_that_does_not_fit_is_refused(tmp_path: Path, text: str | None, problem: str) -> None:
+    file = tmp_path / "calibration.json"
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises(UsageError, match=problem):
+        chosen(similarity="local", embedding_model="m", calibration=str(file))
+
+
+LIBRARIES = {
+    "fastembed": """
+        import numpy
+
+        class TextEmbedding:
+            def __init__(self, model_name, **options):
+                if model_name == "broken":
+                    raise ValueError("the file is torn.\\nAnd more.")
+                if model_name != "here" and not (model_name == "there" and options != {"local_files_only": True}):
+                    raise ValueError(f"{model_name} is not in the cache")
+
+            def embed(self, texts):
+                return (numpy.array([len(text), 1.0]) for text in texts)
+    """,
+    "sentence_transformers": """
+        import numpy
+
+        class SentenceTransformer:
+            def __init__(self, model_name, local_files_only):
+                if model_name != "here" and (model_name != "there" or local_files_only):
+                    raise OSError(f"{model_name} is not in the cache")
+
+            def encode(self, texts, show_progress_bar):
+                assert not show_progress_bar
+                if "Never." in texts:
+                    raise RuntimeError("out of memory")
+                return numpy.array([[len(text), 1.0] for text in texts])
+    """,
+}
+"""The libraries as far as they are used; the real ones weigh hundreds of megabytes, and models are not in packages."""
+
+
+@pytest.fixture(params=LIBRARIES)
+def library(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """One of the libraries is installed, and the other is not."""
+    name: str = request.param
+    for other in LIBRARIES:
+        monkeypatch.delitem(sys.modules, other, raising=False)
+        if other != name:
+            monkeypatch.setattr(local, "find_spec", {name: True}.get)
+    (tmp_path / f"{name}.py").write_text(dedent(LIBRARIES[name]))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return name
+
+
+async def test_a_model_on_this_machine_embeds(library: str) -> None:
+    async with LocalProvider("here", UNFITTED) as provider:
+        assert (await provider.agreement("Dogs wait.", "Cats wait.")).raw == pytest.approx(1)
+
+
+async def test_a_model_that_is_not_here_is_downloaded_only_if_asked(library: str) -> None:
+    with pytest.raises(ProviderError, match=r"there is not on this machine.*providers\.download") as raised:
+        await LocalProvider("there", UNFITTED).__aenter__()
+    assert raised.value.kind == "model"
+    async with LocalProvider("there", UNFITTED, download=True) as provider:
+        assert (await provider.agreement("Dogs wait.", "Cats wait.")).raw > 0
+
+
+async def test_a_model_that_cannot_be_downloaded_is_told(library: str) -> None:
+    with pytest.raises(ProviderError, match=r"nowhere could be neither found nor downloaded: nowhere is not in the ca"):
+        await LocalProvider("nowhere", UNFITTED, download=True).__aenter__()
+
+
+@pytest.mark.parametrize("library", ["fastembed"], indirect=True)
+async def test_only_the_first_line_of_what_a_library_says_is_told(library: str) -> None:
+    with pytest.raises(ProviderError) as raised:
+        await LocalProvider("broken", UNFITTED).__aenter__()
+    assert "(the file is torn)" in str(raised.value)
+    assert "And more" not in str(raised.value)
+
+
+@pytest.mark.parametrize("library", ["sentence_transformers"], indirect=True)
+async def test_a_model_that_fails_at_a_text_is_replaced_by_words(library: str) -> None:
+    async with chosen(similarity="local", embedding_model="here") as provider:
+        assert (await provider.agreement("Never.", "Never.")).fallback
+        assert not (await provider.agreement("Ever.", "Ever.")).fallback
+
+
+async def test_without_a_package_the_command_that_installs_one_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local, "find_spec", dict[str, bool]().get)
+    with pytest.raises(ProviderError) as raised:
+        await chosen(similarity="local", embedding_model="m").__aenter__()
+    assert 'pip install "ralph-grounding[local]"' in str(raised.value)
+    assert raised.value.kind == "model"
