@@ -11,6 +11,7 @@ __all__ = [
     "BatchSettings",
     "CompletenessSettings",
     "GroundingSettings",
+    "LoopSettings",
     "ProviderSettings",
     "TierSettings",
     "WeightSettings",
@@ -24,7 +25,7 @@ class AccuracySettings(BaseModel, frozen=True, extra="forbid"):
         default="paragraphs", description="What a response is cut into before it is compared."
     )
     aggregation: Literal["max", "mean"] = Field(
-        default="mean", description="What the pieces' likenesses become: the highest, or the mean weighted by length."
+        default="max", description="What the pieces' likenesses become: the highest, or the mean weighted by length."
     )
 
 
@@ -97,7 +98,8 @@ class ProviderSettings(BaseModel, frozen=True, extra="forbid"):
     timeout: float = Field(default=30, gt=0, le=3600, description="Of a call, in seconds.")
     retries: int = Field(default=3, ge=0, le=10, description="After a call that failed and may be tried again.")
     calibration: str = Field(
-        default="", description="A file with the calibration of the model, as the fitting script writes it."
+        default="",
+        description="Models' decision points, in a file of the fitting script; without it they are a guess.",
     )
 
 
@@ -123,6 +125,33 @@ class BatchSettings(BaseModel, frozen=True, extra="forbid"):
     continue_on_error: bool = Field(default=True, description="One failure does not stop the batch.")
 
 
+class LoopSettings(BaseModel, frozen=True, extra="forbid"):
+    """What `--analyzer grounding` holds each reply of the agent against. Paths are relative to where Ralph is called.
+
+    A minimum that a reply does not reach holds a completion back; without one the scores only stand beside the others.
+    """
+
+    claims: str = Field(default="", description="A file of claims, as YAML or JSON.")
+    reference: str = Field(default="", description="A file with the expected text.")
+    ground_truth: tuple[str, ...] = Field(default=(), description="Files and folders that are true.")
+    domain: str = Field(default="", description="The site that a reply should credit.")
+    brands: tuple[str, ...] = Field(default=(), description="Brands that credit it as well.")
+    min_accuracy: float | None = Field(default=None, ge=0, le=100)
+    min_completeness: float | None = Field(default=None, ge=0, le=100)
+    min_attribution: float | None = Field(default=None, ge=0, le=100)
+
+    @property
+    def names_nothing(self) -> bool:
+        """Whether there is nothing to hold a reply against."""
+        return not (self.claims or self.reference or self.ground_truth or self.domain or self.brands)
+
+    @model_validator(mode="after")
+    def _stay_here(self) -> Self:
+        if far := [place for place in self.ground_truth if "://" in place]:
+            raise ValueError(f"{far[0]!r} is an address, and a loop's ground truth is files: save the page first")
+        return self
+
+
 class GroundingSettings(BaseModel, frozen=True, extra="forbid"):
     """The table `[plugins.grounding]`."""
 
@@ -134,6 +163,7 @@ class GroundingSettings(BaseModel, frozen=True, extra="forbid"):
     providers: ProviderSettings = ProviderSettings()
     answers: AnswerSettings = AnswerSettings()
     batch: BatchSettings = BatchSettings()
+    loop: LoopSettings = LoopSettings()
     max_response: int = Field(
         default=100_000, ge=100, le=10_000_000, description="Characters of a response that are looked at."
     )
