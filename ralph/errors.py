@@ -51,19 +51,16 @@ __all__ = [
     "WorkspaceError",
 ]
 
-_PLAIN = tuple(
-    (re.compile(pattern), words)
-    for pattern, words in (
-        (r"^Value error, ", ""),
-        (r"\bInput should\b", "it should"),
-        (r"\ba valid integer, (?:unable|got)[^.]*", "a whole number"),
-        (r"\ba valid number, unable[^.]*", "a number"),
-        (r"\ba valid boolean, unable[^.]*", "true or false"),
-        (r"\bgreater than or equal to\b", "at least"),
-        (r"\bless than or equal to\b", "at most"),
-    )
+_PLAIN = (
+    (r"^Value error, ", ""),
+    (r"\bInput should\b", "it should"),
+    (r"\ba valid integer, (?:unable|got)[^.]*", "a whole number"),
+    (r"\ba valid number, unable[^.]*", "a number"),
+    (r"\ba valid boolean, unable[^.]*", "true or false"),
+    (r"\bgreater than or equal to\b", "at least"),
+    (r"\bless than or equal to\b", "at most"),
 )
-
+"""What pydantic says, by patterns, and what a person is told; compiled when there is something to tell."""
 
 _OF_A_STORE = re.compile(
     r"`ralph (?:run|resume|pause|stop|tell|extend|runs(?: prune)?|show|logs|diff|rollback|export|breaker reset)(?=[ `])"
@@ -255,7 +252,7 @@ def in_words(error: BaseException) -> str:
 def plainly(said: str) -> str:
     """What pydantic says of a value, in words for people who do not know it; no full stop behind."""
     for pattern, words in _PLAIN:
-        said = pattern.sub(words, said)
+        said = re.sub(pattern, words, said)
     return said
 
 
