@@ -132,6 +132,21 @@ def observers() -> str:
     return _table(rows)
 
 
+def scoring() -> str:
+    """The commands, the settings and the names of the plug-in that scores answers."""
+    import ralph_grounding
+    from ralph_grounding.cli.app import app_for
+    from ralph_grounding.settings import GroundingSettings
+
+    group = typer.main.get_command(app_for(GroundingSettings()))
+    commands = [_command(f"ralph score {name}", each) for name, each in getattr(group, "commands", {}).items()]
+    table = "plugins.grounding"
+    inner = ((heading.strip("[]"), model) for heading, model in _sections(GroundingSettings))
+    settings = [_section(f"[{table}.{name}]", model, {}) for name, model in inner]
+    own = _section("", GroundingSettings, {}).replace("## At the top", f"## `[{table}]`")
+    return "\n".join([*commands, own, *settings, _package(ralph_grounding.__name__)])
+
+
 PARTS: dict[str, Callable[[], str]] = {
     "consent": consent,
     "settings": settings,
@@ -140,6 +155,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "names": names,
     "hooks": hooks,
     "observers": observers,
+    "scoring": scoring,
 }
 
 
@@ -189,7 +205,7 @@ def _default(field: FieldInfo) -> str:
     value = field.get_default(call_default_factory=True)
     if value is None:
         return "unset"
-    if value in ((), {}, ""):
+    if value in ((), {}, "") or str(value) == "":
         return "none"
     if _kind(field.annotation, field.metadata) == "duration":
         return f"{value / 60:g} min" if value >= 60 else f"{value:g} s"
