@@ -17,6 +17,7 @@ from ralph_grounding.as_done import as_done
 from ralph_grounding.errors import ProviderError
 from ralph_grounding.filters import Condition
 from ralph_grounding.materials import AIResponse, Query
+from ralph_grounding.measures import count_error
 from ralph_grounding.pairing import Pair, Pairing
 from ralph_grounding.result import AnalysisResult
 from ralph_grounding.settings import BatchSettings
@@ -206,6 +207,7 @@ class _Batch:
             return _Done(result, self._store.row(self._run, result) if self._store else None)
         except Exception as error:  # noqa: BLE001 - one response must not stop the others
             response = pair.response
+            count_error(error.kind if isinstance(error, ProviderError) else type(error).__name__)
             said = str(error) if isinstance(error, RalphError) else f"{type(error).__name__}: {error}"
             return BatchError(
                 query_id=response.query_id,
