@@ -1,9 +1,9 @@
 """In what a statement goes against a claim that it is like: numbers, dates, negations, contraries, names."""
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Sequence
 
 from ralph_grounding.result import Conflict, ConflictKind, TextPosition
-from ralph_grounding.similarity.quantities import Quantity, dates, quantities
+from ralph_grounding.similarity.quantities import Date, Quantity, dates, quantities
 from ralph_grounding.similarity.statement import Statement, statement
 from ralph_grounding.similarity.thesaurus import opposites
 from ralph_grounding.text.negations import DENYING_MARKS
@@ -41,13 +41,14 @@ def find_conflicts(
     if language is None:
         language = guess_language(f"{statement_text} {claim}")
     ours, theirs = statement(claim, language), statement(statement_text, language)
+    our_dates, their_dates = dates(ours), dates(theirs)
     found = [
-        *_dates(ours, theirs),
-        *_numbers(ours, theirs),
+        *_dates(ours, theirs, our_dates, their_dates),
+        *_numbers(ours, theirs, our_dates, their_dates),
         *_negations(ours, theirs),
         *_denied_characters(ours, theirs),
         *_contraries(ours, theirs),
-        *_names(ours, theirs),
+        *_names(ours, theirs, our_dates),
     ]
     return tuple(
         conflict.model_copy(
@@ -70,9 +71,8 @@ def _alike(ours: Statement, theirs: Statement, without: Container[int] = ()) -> 
     return shared > 0 and shared >= _ALIKE * len(rest)
 
 
-def _dates(ours: Statement, theirs: Statement) -> Iterator[Conflict]:
-    expected, said = dates(ours), dates(theirs)
-    if not said or not _alike(ours, theirs, without=_in_dates(ours)):
+def _dates(ours: Statement, theirs: Statement, expected: Sequence[Date], said: Sequence[Date]) -> Iterator[Conflict]:
+    if not expected or not said or not _alike(ours, theirs, without=_parts(ours, expected)):
         return
     for date in expected:
         others = [other for other in said if date.comparable(other)]
@@ -80,20 +80,21 @@ def _dates(ours: Statement, theirs: Statement) -> Iterator[Conflict]:
             yield _conflict("date", ours.text[date.start : date.end], theirs, others[0].start, others[0].end)
 
 
-def _in_dates(said: Statement) -> set[int]:
+def _parts(said: Statement, dates: Sequence[Date]) -> set[int]:
     """The places of words that are parts of dates."""
-    spans = dates(said)
     return {
-        place for place, word in enumerate(said.words) if any(date.start <= word.start < date.end for date in spans)
+        place for place, word in enumerate(said.words) if any(date.start <= word.start < date.end for date in dates)
     }
 
 
-def _numbers(ours: Statement, theirs: Statement) -> Iterator[Conflict]:
-    expected = quantities(ours, dates(ours))
+def _numbers(
+    ours: Statement, theirs: Statement, our_dates: Sequence[Date], their_dates: Sequence[Date]
+) -> Iterator[Conflict]:
+    expected = quantities(ours, our_dates)
     places = {place for place, word in enumerate(ours.words) if word.number}
     if not expected or not _alike(ours, theirs, without=places):
         return
-    said = quantities(theirs, dates(theirs))
+    said = quantities(theirs, their_dates)
     values = {number.value for number in expected}
     taken: set[int] = set()
     for number in expected:
@@ -205,15 +206,17 @@ def _contrary_places(ours: Statement, theirs: Statement, place: int) -> Iterator
     for root in opposites(word.stem, ours.language):
         if root not in ours.at:
             yield from theirs.at.get(root, ())
-    for other, said in enumerate(theirs.words):
-        if said.stem not in ours.at and _prefixed(word.stem, said.stem):
-            yield other
+    for root in _turned_round(word.stem):
+        if root not in ours.at:
+            yield from theirs.at.get(root, ())
 
 
-def _prefixed(root: str, other: str) -> bool:
-    """Whether one is the other with a prefix that turns it round, as in "available" and "unavailable"."""
-    shorter, longer = sorted((root, other), key=len)
-    return len(shorter) >= _SHORTEST and longer.endswith(shorter) and longer[: -len(shorter)] in _PREFIXES
+def _turned_round(root: str) -> Iterator[str]:
+    """The root with, or without, a prefix that makes it its contrary, as in "available" and "unavailable"."""
+    for prefix in _PREFIXES if len(root) >= _SHORTEST else ():
+        yield prefix + root
+        if root.startswith(prefix) and len(root) >= _SHORTEST + len(prefix):
+            yield root.removeprefix(prefix)
 
 
 def _same_place(ours: Statement, place: int, theirs: Statement, other: int) -> bool:
@@ -222,8 +225,8 @@ def _same_place(ours: Statement, place: int, theirs: Statement, other: int) -> b
     return any(ours.words[at].stem in beside for at in ours.beside(place, _REACH))
 
 
-def _names(ours: Statement, theirs: Statement) -> Iterator[Conflict]:
-    names = {place for place in range(len(ours.words)) if _is_name(ours, place)} - _in_dates(ours)
+def _names(ours: Statement, theirs: Statement, our_dates: Sequence[Date]) -> Iterator[Conflict]:
+    names = {place for place in range(len(ours.words)) if _is_name(ours, place)} - _parts(ours, our_dates)
     if not names or not _alike(ours, theirs, without=names):
         return
     for place in sorted(names):

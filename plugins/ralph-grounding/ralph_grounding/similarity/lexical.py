@@ -23,7 +23,7 @@ _READ = 4
 _CONTESTABLE = 0.3
 """The recall below which the text is about something else, and nothing in it goes against the claim."""
 _FOR_LANGUAGE = 2_000
-_INDEXES = 4
+_INDEXES = 2
 
 
 class LexicalProvider(SimilarityProvider):

@@ -1,7 +1,7 @@
 """Numbers and dates as claims have them: with what they count, and in parts."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ralph_grounding.similarity.statement import Statement
@@ -179,7 +179,7 @@ _MONTH_DAYS = frozenset(str(day) for day in range(1, 32))
 _CENTURIES = frozenset(str(century) for century in range(10, 21))
 
 
-def quantities(said: Statement, apart_from: list[Date]) -> list[Quantity]:
+def quantities(said: Statement, apart_from: Sequence[Date]) -> list[Quantity]:
     """The numbers of a statement that are no part of those dates."""
     return [
         _quantity(said, place)

@@ -58,7 +58,7 @@ class Statement(NamedTuple):
         return before + after
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def statement(text: str, language: str) -> Statement:
     """The first 4,000 characters of a text, taken apart."""
     text = text[:_LOOKED_AT]

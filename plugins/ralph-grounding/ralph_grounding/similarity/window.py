@@ -141,7 +141,7 @@ def _near(some: Sequence[int], others: Sequence[int]) -> bool:
     return any(bisect_left(others, place - _NEAR) < bisect_right(others, place + _NEAR) for place in some)
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=16_384)
 def _triples(word: str) -> frozenset[str]:
     """Three letters in a row, wherever in the word they are; its ends count as letters."""
     ended = f"^{word}$"

@@ -86,7 +86,7 @@ class Windows:
         return bisect_right(self._first_windows, number) - 1
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def _window(place: Place, language: str) -> Window:
     words = tokens(place.text, language, start=place.span.start, end=place.span.end)
     return Window(words, [piece.span for piece in _pieces(place, words)])

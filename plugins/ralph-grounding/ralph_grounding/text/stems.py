@@ -1,7 +1,7 @@
 """The stem of a word, by the rules of its language."""
 
 import unicodedata
-from functools import lru_cache
+from collections import Counter
 from typing import Any
 
 from ralph_grounding.text.function_words import FUNCTION_WORDS
@@ -20,6 +20,7 @@ ALGORITHMS = {
 }  # fmt: skip
 """The stemming algorithm of a language, by its ISO code."""
 
+_TELLING = {language: known | NEGATIONS[language] for language, known in FUNCTION_WORDS.items()}
 _LOOKED_AT = 4_000
 _BY_ALPHABET = (
     ("\u0370", "\u03ff", "el"),
@@ -36,10 +37,8 @@ def guess_language(text: str) -> str:
     """
     beginning = text[:_LOOKED_AT]
     words = beginning.casefold().replace("'", " ").replace("’", " ").split()
-    counts = {
-        language: sum(word in known or word in NEGATIONS[language] for word in words)
-        for language, known in FUNCTION_WORDS.items()
-    }
+    said = Counter(words)
+    counts = {language: sum(said[word] for word in said.keys() & known) for language, known in _TELLING.items()}
     best = max(counts, key=lambda language: (counts[language], language == "en"))
     if counts[best]:
         return best
@@ -50,7 +49,6 @@ def guess_language(text: str) -> str:
     return "en"
 
 
-@lru_cache(maxsize=65_536)
 def stem(word: str, language: str) -> str:
     """The stem of a lower-case word, without accents; the word itself in a language without rules."""
     import snowballstemmer  # pyright: ignore[reportMissingTypeStubs]

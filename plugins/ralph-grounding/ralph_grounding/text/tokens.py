@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from ralph_grounding.text.numerals import number_of_digits, number_of_word, with_zeros, zeros_of_word
@@ -119,6 +120,12 @@ def _word(text: str, start: int, end: int, language: str) -> Token:
     word = word.casefold()
     if language in _ELIDING and (elided := _ELIDED.match(word)):
         start, word = start + elided.end(), word[elided.end() :]
-    if number := number_of_word(word, language):
-        return Token(number, word, start, end, number=True)
-    return Token(stem_of(word, language), word, start, end)
+    stem, number = _unit(word, language)
+    return Token(stem, word, start, end, number)
+
+
+@lru_cache(maxsize=32_768)
+def _unit(word: str, language: str) -> tuple[str, bool]:
+    """What a word is compared by, and whether it is a number."""
+    number = number_of_word(word, language)
+    return number or stem_of(word, language), bool(number)
