@@ -47,6 +47,14 @@ def test_what_repeats_without_end_is_read_in_linear_time(read: Reader, piece: st
     assert took(40_000) < max(12 * small, 1.0)
 
 
+@pytest.mark.parametrize(("read", "piece"), [(html_document, "<b>x"), (markdown_document, "a\n\n")])
+def test_what_is_far_too_much_is_not_all_parsed(read: Reader, piece: str) -> None:
+    began = perf_counter()
+    text = text_of(read(piece * (3_000_000 // len(piece))).blocks)
+    assert perf_counter() - began < 20
+    assert text.count(piece.strip()[-1]) == 3_000_000 // len(piece)
+
+
 def test_a_line_of_ten_megabytes_is_cut_into_passages() -> None:
     began = perf_counter()
     page = page_of_text("a" * 10_000_000, url="x")

@@ -51,7 +51,7 @@ class Server:
                 self.end_headers()
                 self.wfile.write(sent.body)
 
-            def log_message(self, *_: object) -> None:
+            def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - it is called by this name
                 """Nothing is printed."""
 
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -261,6 +261,16 @@ async def test_a_server_that_is_not_there_is_told_of(server: Server) -> None:
     server.close()
     with pytest.raises(NoGroundTruthError, match="the site cannot be reached"):
         await read(f"{server.url}/")
+
+
+async def test_a_sitemap_that_is_nowhere_or_elsewhere_is_passed_over(server: Server) -> None:
+    server.text(
+        "/robots.txt", "Sitemap: http://[\nSitemap: http://elsewhere.test/s.xml\nCrawl-delay: nan\nSitemap: a b"
+    )
+    server.page("/", "Start")
+    ground = await read(f"{server.url}/")
+    assert paths(ground, server) == ["/"]
+    assert "its links were followed" in ground.problems[-1]
 
 
 @pytest.mark.parametrize("address", ["http://user:secret@site.test/", "http://", "https://[::1/"])

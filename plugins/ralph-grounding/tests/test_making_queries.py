@@ -5,6 +5,7 @@ from pathlib import Path
 from time import perf_counter
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -167,6 +168,13 @@ async def test_queries_are_made_of_what_the_pages_say(tmp_path: Path) -> None:
     assert not any("Overview" in text or "Thanks" in text for text in queries)
     known = {claim.id for page in ground.pages for claim in page.claims}
     assert all(claim.source_claim_id in known for query in queries.values() for claim in query.expected.claims or ())
+
+
+async def test_what_was_made_can_be_written_down_and_read_again(tmp_path: Path) -> None:
+    made = make_queries(await site(tmp_path))
+    entries = [query.model_dump(mode="json", exclude_defaults=True) for query in made]
+    assert read_queries(write(tmp_path, "a.json", json.dumps(entries))) == made
+    assert read_queries(write(tmp_path, "a.yaml", yaml.safe_dump(entries, allow_unicode=True))) == made
 
 
 async def test_queries_stay_the_same_and_their_number_is_bounded(tmp_path: Path) -> None:

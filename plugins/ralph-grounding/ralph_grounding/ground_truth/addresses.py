@@ -5,7 +5,7 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 
 from ralph.errors import UsageError
 
-__all__ = ["Site", "is_address", "page_key", "resolved", "site_of", "without_www"]
+__all__ = ["Site", "is_address", "joined", "page_key", "resolved", "site_of", "without_www"]
 
 _PORTS = {"http": 80, "https": 443}
 _LONGEST = 2_000
@@ -50,8 +50,8 @@ def without_www(host: str) -> str:
     return host.lower().strip(".").removeprefix("www.")
 
 
-def resolved(base: str, link: str) -> str | None:
-    """Where a link of a page leads to, without its fragment; None for what is no page: mail, pictures, programs."""
+def joined(base: str, link: str) -> str | None:
+    """Where a link leads to, without its fragment; None for what cannot be asked for, such as mail."""
     try:
         url = urljoin(base, link.strip())
     except ValueError:
@@ -59,10 +59,16 @@ def resolved(base: str, link: str) -> str | None:
     parts = _split(url)
     if parts is None or parts.username or parts.password or not parts.hostname or not url.isprintable():
         return None
-    last = parts.path.rsplit("/", 1)[-1].lower()
-    if "." in last and last.rsplit(".", 1)[-1] in _NO_PAGES:
-        return None
     return parts._replace(path=parts.path or "/", fragment="").geturl()
+
+
+def resolved(base: str, link: str) -> str | None:
+    """Where a link of a page leads to, without its fragment; None for what is no page: mail, pictures, programs."""
+    url = joined(base, link)
+    if url is None:
+        return None
+    last = urlsplit(url).path.rsplit("/", 1)[-1].lower()
+    return None if "." in last and last.rsplit(".", 1)[-1] in _NO_PAGES else url
 
 
 def page_key(url: str) -> str:

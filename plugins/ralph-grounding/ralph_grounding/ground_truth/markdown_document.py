@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from ralph_grounding.ground_truth.documents import Block, BlockKind, Document
 from ralph_grounding.ground_truth.html_document import html_document
 from ralph_grounding.ground_truth.readable import one_line
+from ralph_grounding.ground_truth.text_document import text_document
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -15,7 +16,10 @@ __all__ = ["markdown_document"]
 _FRONT = re.compile(r"---[ \t]*\n(.{0,20000}?)\n(?:---|\.\.\.)[ \t]*(?:\n|$)", re.DOTALL)
 _ENTRY = re.compile(r"^([A-Za-z][\w-]{0,40}):[ \t]*(\S.{0,500})$", re.MULTILINE)
 _LONGEST_INLINE = 20_000
-"""Characters of a paragraph whose marks are still looked at; what is longer was not written by a person."""
+_MOST_INLINE = 1_000_000
+_MOST_LINES = 100_000
+"""What is longer was not written by a person: a paragraph of so many characters keeps its marks, and so do the paragraphs
+after so many; after so many lines the rest is plain text."""
 
 
 def markdown_document(text: str) -> Document:
@@ -25,7 +29,9 @@ def markdown_document(text: str) -> Document:
         name.lower(): one_line(said.strip(" \"'"), 300) for name, said in _ENTRY.findall(front[1] if front else "")
     }
     reader = _Reader()
-    reader.read(text[front.end() :] if front else text)
+    lines = text[front.end() if front else 0 :].split("\n")
+    reader.read("\n".join(lines[:_MOST_LINES]))
+    reader.blocks += text_document("\n".join(lines[_MOST_LINES:])).blocks
     metadata = {"front_matter": entries} if entries else {}
     language = entries.get("lang", entries.get("language", ""))[:2].lower()
     return Document(tuple(reader.blocks), title=entries.get("title", ""), language=language, metadata=metadata)
@@ -44,6 +50,7 @@ class _Reader:
         self._named: dict[str, Any] = {}
         self._kinds: list[tuple[BlockKind, int]] = [("paragraph", 0)]
         self._cells: list[str] = []
+        self._left = _MOST_INLINE
 
     def read(self, text: str) -> None:
         for token in self._parser.parse(text, self._named):
@@ -85,7 +92,8 @@ class _Reader:
 
     def _shown(self, content: str) -> str:
         """A paragraph as readers see it: the words, without marks and addresses."""
-        if len(content) > _LONGEST_INLINE:
+        self._left -= len(content)
+        if len(content) > _LONGEST_INLINE or self._left < 0:
             return content
         tokens: list[Token] = []
         self._parser.inline.parse(content, self._parser, self._named, tokens)

@@ -3,9 +3,9 @@
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlsplit
 
-from ralph_grounding.ground_truth.addresses import Site, page_key, resolved, site_of
+from ralph_grounding.ground_truth.addresses import Site, joined, page_key, resolved, site_of
 from ralph_grounding.ground_truth.documents import Document
 from ralph_grounding.ground_truth.fetching import Answer, FetchError, Visitor, visiting
 from ralph_grounding.ground_truth.files import Kind, parsed
@@ -172,12 +172,12 @@ class _Tour:
     async def _listed(self, start: str) -> dict[str, float]:
         """The pages that the site's sitemaps list below the start page; empty where it has none."""
         named = self._visitor.robots.sitemaps
-        waiting = [urljoin(start, each) for each in named] or [urljoin(start, "/sitemap.xml")]
+        waiting = list(named) or ["/sitemap.xml"]
         seen: set[str] = set()
         listed: dict[str, float] = {}
         while waiting and len(seen) < _MOST_SITEMAPS:
-            url = waiting.pop(0)
-            if url in seen or not self._reading.site.has(url):
+            url = joined(start, waiting.pop(0))
+            if url is None or url in seen or not self._reading.site.has(url):
                 continue
             seen.add(url)
             try:
