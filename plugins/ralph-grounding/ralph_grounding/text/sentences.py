@@ -53,12 +53,17 @@ def _sentence_ends(text: str, paragraph: Span) -> Iterator[int]:
 
 
 def _abbreviates(text: str, point: int) -> bool:
-    """Whether the point belongs to an abbreviation or an initial, so that the sentence goes on."""
+    """Whether the point belongs to an abbreviation, an initial or an item's number, so that the sentence goes on."""
     word = _LAST_WORD.search(text, max(0, point - 32), point)
     if word is None:
         return False
     written = word.group()
-    return written.lower() in _ABBREVIATED or (written.isupper() and _INITIALS.fullmatch(written) is not None)
+    if written.isdecimal():
+        before = text[max(0, word.start() - 64) : word.start()].rstrip(" \t")
+        return len(written) <= 4 and (before.endswith("\n") or (not before and word.start() <= 64))
+    if _INITIALS.fullmatch(written) and (written.isupper() or "." in written):
+        return True
+    return written.lower() in _ABBREVIATED
 
 
 def _spans(text: str, start: int, end: int, ends: Iterator[int]) -> list[Span]:
