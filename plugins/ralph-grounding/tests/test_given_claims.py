@@ -91,6 +91,7 @@ def test_yaml_is_read_as_it_is_written(tmp_path: Path) -> None:
         ("a.yaml", "- One.\n--- \n- Two.\n", "line 2: it is no YAML: but found another document"),
         ("a.yaml", "? [a]\n: [One.]\n", "line 1: a name is a list"),
         ("a.json", '["One.",\n 5]', "entry 2: a claim .* and this is a number"),
+        ("a.json", '{"a": ["One."], "a": ["Two."]}', "'a' stands twice in one object"),
         ("a.json", '["One.",\n', "line 2: it is no JSON"),
         ("a.json", "[" * 100_000, "nested too deeply"),
         ("a.json", "[1" + "0" * 5_000 + "]", "a number without end"),

@@ -15,7 +15,20 @@ _LEGAL_FORMS_WORDS = (
     "limited incorporated pty kk"
 )
 _LEGAL_FORMS = frozenset(_LEGAL_FORMS_WORDS.split())
-_SUFFIX = re.compile(r"\s[|–—·»:-]\s")
+_DIVIDES = re.compile(r"\s[|–—·»:-]\s")
+_GENERIC = frozenset({
+    "docs",
+    "documentation",
+    "reference",
+    "api reference",
+    "guide",
+    "user guide",
+    "manual",
+    "blog",
+    "help",
+    "home",
+    "faq",
+})
 _MOST_NAMES = 200
 _SHORTEST_LABEL = 4
 
@@ -46,13 +59,17 @@ def aliases_of(name: str) -> tuple[str, ...]:
 def brands_of(pages: Sequence[Page], domain: str) -> tuple[str, ...]:
     """The brands of a site: what its titles end with, and the name of its domain where nothing else names it.
 
-    A title's end is a brand where it is the same as the domain's label, or where most of several titles have it.
+    A part of a title is a brand where it is the same as the domain's label, or where most of several titles end so.
     """
     label = domain_label(domain)
     known = [name for page in pages for entity in page.entities for name in (entity.name, *entity.aliases)]
-    ends = Counter(end for page in pages for end in _title_ends(page.title))
-    found = [
-        end for end, count in ends.most_common(20) if _squeezed(end) == label or (count >= 3 and count * 2 > len(pages))
+    parts = [_divided(page.title) for page in pages]
+    last = Counter(divided[-1] for divided in parts if len(divided) > 1)
+    found = [part for divided in parts for part in reversed(divided) if label and _squeezed(part) == label][:1]
+    found += [
+        end
+        for end, count in last.most_common(3)
+        if count >= 3 and count * 2 > len(pages) and 2 <= len(end) <= 40 and end.casefold() not in _GENERIC
     ]
     if label and len(label) >= _SHORTEST_LABEL and not _is_named(label, [*known, *found]):
         found.append(label)
@@ -63,11 +80,9 @@ def _is_named(label: str, names: Iterable[str]) -> bool:
     return any(label in _squeezed(name) or _squeezed(name) in label for name in names if _squeezed(name))
 
 
-def _title_ends(title: str) -> tuple[str, ...]:
-    """What stands before the first and after the last mark that divides a title."""
-    parts = [part.strip() for part in _SUFFIX.split(title[:300])]
-    ends = (parts[0], parts[-1]) if len(parts) > 1 else ()
-    return tuple(dict.fromkeys(end for end in ends if 2 <= len(end) <= 40))
+def _divided(title: str) -> list[str]:
+    """The parts of a title."""
+    return [part.strip() for part in _DIVIDES.split(title[:300])]
 
 
 def domain_label(domain: str) -> str:

@@ -98,13 +98,29 @@ def _json_lines(file: str, text: str) -> Located:
 
 def _json(file: str, text: str, line: int) -> Any:
     try:
-        return _shown(json.loads(text))
+        return _shown(json.loads(text, object_pairs_hook=_once))
     except json.JSONDecodeError as error:
         where = line or error.lineno
         raise UsageError(f"{file}, line {where}: it is no JSON: {error.msg}.", "Mend it there.") from error
+    except _TwiceError as twice:
+        where = f"{file}, line {line}" if line else file
+        name = str(twice)[:80]
+        raise UsageError(f"{where}: {name!r} stands twice in one object.", "Leave one of them out.") from twice
     except (RecursionError, ValueError) as error:
         where = f"{file}, line {line}" if line else file
         raise UsageError(f"{where}: it is nested too deeply, or holds a number without end.", "Mend it.") from error
+
+
+class _TwiceError(Exception):
+    """A name that an object has twice."""
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    held = dict(pairs)
+    if len(held) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise _TwiceError(next(name for name in names if names.count(name) > 1))
+    return held
 
 
 def _shown(data: Any) -> Any:

@@ -18,8 +18,8 @@ _ENTRY = re.compile(r"^([A-Za-z][\w-]{0,40}):[ \t]*(\S.{0,500})$", re.MULTILINE)
 _LONGEST_INLINE = 20_000
 _MOST_INLINE = 1_000_000
 _MOST_LINES = 100_000
-"""What is longer was not written by a person: a paragraph of so many characters keeps its marks, and so do the paragraphs
-after so many; after so many lines the rest is plain text."""
+"""What is longer was not written by a person: a paragraph of so many characters keeps its marks, and so do those after
+so many; after so many lines the rest is plain text."""
 
 
 def markdown_document(text: str) -> Document:

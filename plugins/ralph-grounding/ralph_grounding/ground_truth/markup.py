@@ -2,7 +2,7 @@
 
 Python's parser takes more than linear time for tags and comments that are opened and never closed. So comments,
 scripts and styles are cut out beforehand, and an angle bracket that opens nothing is made a character. Of more than
-200,000 tags only those are kept: each takes a kilobyte of memory.
+100,000 tags only those are kept: each takes a kilobyte of memory.
 """
 
 import re
@@ -11,7 +11,7 @@ from typing import NamedTuple
 __all__ = ["Sifted", "sift"]
 
 _LONGEST_TAG = 10_000
-_MOST_TAGS = 200_000
+_MOST_TAGS = 100_000
 _RAW = re.compile(r"<(script|style|textarea|title|xmp|iframe|noembed|noframes|plaintext)(?=[\s/>])", re.IGNORECASE)
 _ENDS = {
     name: re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE)

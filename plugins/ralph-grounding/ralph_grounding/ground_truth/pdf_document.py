@@ -2,6 +2,8 @@
 
 import json
 import sys
+from subprocess import DEVNULL
+from tempfile import TemporaryFile
 from typing import Any, cast
 
 from ralph_grounding.ground_truth.documents import Document
@@ -28,11 +30,15 @@ async def pdf_document(content: bytes, *, timeout: float = 30.0) -> Document:
     import anyio
 
     command = [sys.executable, "-P", "-W", "ignore", "-m", __name__]
-    try:
-        with anyio.fail_after(timeout):
-            done = await anyio.run_process(command, input=content, check=False)
-    except TimeoutError:
-        raise UnreadableError(f"could not be read within {timeout:g} s") from None
+    # It comes from a file rather than through a pipe, which breaks where the process ends before it has read all.
+    with TemporaryFile() as file:
+        await anyio.to_thread.run_sync(file.write, content)
+        file.seek(0)
+        try:
+            with anyio.fail_after(timeout):
+                done = await anyio.run_process(command, stdin=file, stderr=DEVNULL, check=False)
+        except TimeoutError:
+            raise UnreadableError(f"could not be read within {timeout:g} s") from None
     try:
         said: Any = json.loads(done.stdout)
     except ValueError:

@@ -6,7 +6,7 @@ from ralph_grounding.ground_truth.documents import Block, Document
 
 __all__ = ["text_document"]
 
-_GAP = re.compile(r"\n[ \t]*\n\s*")
+_GAP = re.compile(r"\n[ \t\r]*\n\s*")
 _UNDERLINE = re.compile(r"([=\-~^])\1{2,}")
 _BULLET = re.compile(r"\s*[-*•]\s+")
 _LEVELS = {"=": 1, "-": 2, "~": 3, "^": 4}

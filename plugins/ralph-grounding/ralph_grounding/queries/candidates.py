@@ -1,7 +1,7 @@
 """What may be asked of the ground truth."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import combinations, islice
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from ralph_grounding.queries.identity import stems_of
 from ralph_grounding.queries.wordings import Form, Language, kind_of_heading, language_of
 from ralph_grounding.text.sentences import sentences
 
-__all__ = ["Candidate", "candidates_of", "on_topic"]
+__all__ = ["Candidate", "candidates_of", "on_topics"]
 
 _MOST = 3_000
 _MOST_PRODUCTS = 8
@@ -43,35 +43,39 @@ class Candidate(NamedTuple):
 
 def candidates_of(ground_truth: GroundTruth) -> list[Candidate]:
     """All questions, in the order of the pages, 3,000 at most; each has a claim to be found in its answer."""
-    brand = next(iter(ground_truth.brand_names), "") or ground_truth.domain
+    brand = _brand(ground_truth)
     found = (each for page in ground_truth.pages for each in _of_page(page, brand))
     return list(islice((each for each in (*_of_products(ground_truth), *islice(found, _MOST)) if each.claims), _MOST))
 
 
-def on_topic(topic: str, ground_truth: GroundTruth) -> Candidate | None:
-    """The question about a topic that a person named, with the claims that have all of its words; None for no words."""
-    topic = " ".join(topic.split())[:200]
-    stems = stems_of(topic)
-    if not stems:
-        return None
-    brand = next(iter(ground_truth.brand_names), "") or ground_truth.domain
+def on_topics(topics: Sequence[str], ground_truth: GroundTruth) -> list[Candidate]:
+    """The questions about topics that a person named, each with the claims that have all of its words."""
+    if not topics:
+        return []
     language = ground_truth.pages[0].language
-    telling = [
-        (page, claim)
-        for page in ground_truth.pages
-        for claim in page.claims
-        if stems <= stems_of(claim.statement, language)
-    ]
-    words = language_of(language)
+    told = [(page, claim, stems_of(claim.statement, language)) for page in ground_truth.pages for claim in page.claims]
+    found: list[Candidate] = []
+    for topic in (" ".join(topic.split())[:200] for topic in topics):
+        if stems := stems_of(topic, language):
+            telling = [(page, claim) for page, claim, said in told if stems <= said]
+            found.append(_wanted(topic, telling, _brand(ground_truth), language_of(language)))
+    return found
+
+
+def _wanted(topic: str, telling: Sequence[tuple[Page, SourceClaim]], brand: str, language: Language) -> Candidate:
     return Candidate(
-        wordings=(topic,) if _ASKS.search(topic) else _worded(words, "of" if brand else "about", topic, brand),
-        kind=kind_of_heading(topic, words),
+        wordings=(topic,) if _ASKS.search(topic) else _worded(language, "of" if brand else "about", topic, brand),
+        kind=kind_of_heading(topic, language),
         topic=topic,
         answer=" ".join(claim.statement for _, claim in telling[:5]),
         claims=tuple(claim for _, claim in telling),
-        pages=tuple(page for page, _ in telling),
+        pages=tuple(page for page, _ in telling[:5]),
         wanted=True,
     )
+
+
+def _brand(ground_truth: GroundTruth) -> str:
+    return next(iter(ground_truth.brand_names), "") or ground_truth.domain
 
 
 def _of_page(page: Page, brand: str) -> Iterator[Candidate]:

@@ -9,7 +9,7 @@ from ralph.errors import UsageError
 from ralph_grounding.errors import NoGroundTruthError
 from ralph_grounding.ground_truth.pages import GroundTruth
 from ralph_grounding.materials import ExpectedAnswer, ExpectedClaim, Query, QueryKind
-from ralph_grounding.queries.candidates import Candidate, candidates_of, on_topic
+from ralph_grounding.queries.candidates import Candidate, candidates_of, on_topics
 from ralph_grounding.queries.identity import is_near, query_id, stems_of
 
 __all__ = ["VARIATIONS", "make_queries"]
@@ -46,7 +46,7 @@ def make_queries(
     """
     if not ground_truth.pages:
         raise NoGroundTruthError("There is no ground truth to make queries from.", "Name files, a folder or a site.")
-    wanted = [candidate for topic in topics if (candidate := on_topic(topic, ground_truth))]
+    wanted = on_topics(topics, ground_truth)
     has_claims = any(page.claims for page in ground_truth.pages)
     found = [*wanted, *(candidates_of(ground_truth) if has_claims else ())]
     queries = _distinct(sorted((_query(each, ground_truth, variations) for each in found), key=_rank), limit)
