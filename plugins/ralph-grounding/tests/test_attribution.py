@@ -102,7 +102,7 @@ _PIECES = st.sampled_from(
         "example.com", "www.", "docs.", "https://", "http://", "//", "/", "/docs/pricing", "docs/pricing", "?a=1", "#b",
         ":80", "@", "user", "Acme", "acme", "ACME Cloud", "'s", "not", "evil.io", ".", ",", " ", "\n", "(", ")", "[",
         "]", "<", ">", '"', "`", "*", "_", "-", "xn--", "xn--mnchen-3ya.de", "%2e", "%", "\\", "|", "云", "アクメ",
-        "가람", "\u200b", "\u0301", "\u0435", "\u202e", "\ud800", "\x00", "．", "，", "İ", "ß", "😀",
+        "가람", "\u200b", "\u0301", "\u0435", "\u202e", "\ud800", "\x00", "．", "。", "，", "İ", "ß", "😀",
     ]
 )  # fmt: skip
 _HOSTILE = st.lists(_PIECES | st.text(max_size=3), max_size=25).map("".join)
@@ -180,6 +180,9 @@ _LONG = {
     "underscores": "_Acme_",
     "hyphens": "a-",
     "hyphened domains": "example.com-",
+    "East Asian full stops": "a。b.",
+    "full-width full stops": "a．",
+    "East Asian full stops in addresses": "https://a。b。",
 }
 
 

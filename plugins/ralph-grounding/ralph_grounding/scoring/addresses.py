@@ -18,6 +18,9 @@ _STOP = (
 )
 """What no address goes on through: white space, quotation marks, brackets, East Asian punctuation."""
 
+_DOT = "[.．]|[。｡](?=[0-9A-Za-z-]{1,63}[.．。｡][0-9A-Za-z])"
+"""What parts labels: also East Asian full stops, as browsers read them, but only where no sentence could begin."""
+
 _LETTER = f"(?:[^\\W{GAPLESS}]|[{JOINED}-])"
 _EDGES = "_-" + "".join(map(chr, (0xAD, 0x200B, 0x200C, 0x200D, 0x200E, 0x200F, 0x2060, 0xFEFF, 0xFE0F)))
 _TRAILING = ".,;:!?*_~…&"
@@ -131,14 +134,15 @@ def _rest() -> str:
     A letter of a script without spaces right behind a Latin one or a digit ends it, too.
     """
     plain = f"[^{_STOP}(),;{GAPLESS}]++"
-    return f"(?:{plain}|[,;](?!https?://)|(?<![0-9A-Za-z])[{GAPLESS}]++|\\([^{_STOP}()]*+\\))*+"
+    dot = f"(?:．(?=\\w)|{_DOT})"
+    return f"(?:{plain}|{dot}|[,;](?!https?://)|(?<![0-9A-Za-z])[{GAPLESS}]++|\\([^{_STOP}()]*+\\))*+"
 
 
 @cache
 def _pattern(gapless: bool, dotless: bool) -> re.Pattern[str]:  # noqa: FBT001 - cached by its arguments
     letter = f"[\\w{JOINED}-]" if gapless else _LETTER
     label = f"(?:{letter}++|[{GAPLESS}][\\w{JOINED}-]*+)"
-    host = f"{letter}++(?:[.．]{label}){'*+' if dotless else '++'}"
+    host = f"{letter}++(?:(?:{_DOT}){label}){'*+' if dotless else '++'}"
     return re.compile(
         rf"""
         (?<![0-9A-Za-z]) (?P<scheme>[A-Za-z][0-9A-Za-z+.-]{{0,15}}+) :// (?P<rest>{_rest()})

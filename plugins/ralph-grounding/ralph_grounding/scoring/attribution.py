@@ -14,6 +14,7 @@ read as the text that they are.
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from ralph_grounding.result import AttributionMention, AttributionResult, TextPosition
@@ -61,7 +62,7 @@ class AttributionScorer:
             domain: a host, or an address on it; empty where there is none.
             known_urls: of the ground truth's pages: addresses, or paths.
         """
-        candidates = list(_Source(domain, brand_names, known_urls).candidates(response))
+        candidates = list(_source(domain, tuple(brand_names), tuple(known_urls)).candidates(response))
         kept, dropped = _longest(candidates, len(response))
         implied = _implied(kept, dropped)
         found = [(candidate, implied.get(place, set())) for place, candidate in enumerate(kept)]
@@ -138,6 +139,12 @@ class _Source:
             self._pages.setdefault((Domain.of(host).labels, path), url)
         if path.count("/") > 1:
             self._paths.setdefault(path, url)
+
+
+@lru_cache(maxsize=8)
+def _source(domain: str, brands: tuple[str, ...], known_urls: tuple[str, ...]) -> _Source:
+    """Kept, since many responses are held against the same ground truth."""
+    return _Source(domain, brands, known_urls)
 
 
 def _without_www(labels: tuple[str, ...]) -> tuple[str, ...]:

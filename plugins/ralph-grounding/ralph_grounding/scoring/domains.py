@@ -24,7 +24,7 @@ def host_labels(host: str) -> tuple[str, ...]:
     if not 0 < len(host) <= _LONGEST_HOST:
         return ()
     host = _decoded(host)
-    host = unicodedata.normalize("NFKC", host).lower().strip(".")
+    host = unicodedata.normalize("NFKC", host).replace("。", ".").lower().strip(".")
     labels = tuple(_readable(label) for label in host.split("."))
     return labels if all(labels) else ()
 
