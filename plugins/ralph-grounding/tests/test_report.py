@@ -241,7 +241,7 @@ def test_sides_are_compared() -> None:
     assert "combined 8 16.5" in page
     assert "8 · 0 · 0 0.008 alpha is better" in page
     assert "both sides have the same score in every query" in page
-    assert "0 queries of the first, 1 of the second: 8" in page
+    assert "0 by the first, 1 by the second: 8" in page
 
 
 def test_nothing_at_all_is_a_page_too() -> None:
