@@ -35,7 +35,7 @@ def again(
     """
     import anyio
 
-    from ralph_grounding.cli.batch_run import score_all
+    from ralph_grounding.cli.batch_run import new_id, score_all
     from ralph_grounding.cli.keeping import opened_store, run_named
     from ralph_grounding.cli.situation import ground_truth_of, situation_of
 
@@ -49,10 +49,11 @@ def again(
             asked = await kept.query_set(old.query_set_id)
             ground = await ground_truth_of(ground_truth or (), domain or old.domain, brand or ())
             before: dict[tuple[str, str, str], str] = {}
+            run_id = new_id()
 
             async def analyze(response: "AIResponse", query: "Query") -> "AnalysisResult":
                 previous = before[response.query_id, response.provider, response.model]
-                return await analyzer.analyze(response, query, ground, previous_id=previous)
+                return await analyzer.analyze(response, query, ground, previous_id=previous, run_id=run_id)
 
             events = run_batch(
                 _answers(kept, old, before),
@@ -60,6 +61,7 @@ def again(
                 analyze,
                 settings=settings.batch,
                 store=kept,
+                run_id=run_id,
                 domain=ground.domain,
                 options={"again": old.id, "ground_truth": ground.version if ground.pages else ""},
                 keep_results=False,

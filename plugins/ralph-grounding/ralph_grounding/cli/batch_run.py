@@ -3,6 +3,7 @@
 import sys
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, aclosing
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -13,7 +14,7 @@ from ralph_grounding.analyzer import GroundingAnalyzer
 from ralph_grounding.batch import BatchError, BatchResult, run_batch
 from ralph_grounding.cli.batch_plan import Plan
 from ralph_grounding.cli.keeping import opened_store, run_named
-from ralph_grounding.cli.printing import console, one_line, print_json, print_line, print_rows
+from ralph_grounding.cli.printing import console, counted, one_line, print_json, print_line, print_rows
 from ralph_grounding.cli.situation import executor_named, ground_truth_of, situation_of
 from ralph_grounding.filters import Condition
 from ralph_grounding.lines import answer_to
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from ralph_grounding.ground_truth.pages import GroundTruth
     from ralph_grounding.responses import ResponseSource
 
-__all__ = ["Showing", "carry_out", "score_all"]
+__all__ = ["Showing", "carry_out", "new_id", "score_all"]
 
 Showing = Literal["people", "json", "lines"]
 _MOST_ERRORS = 20
@@ -55,8 +56,7 @@ async def carry_out(
         settings = situation_of(context).measured_by(plan.similarity)
         ground = await ground_truth_of(plan.ground_truth, plan.domain, plan.brands)
         queries = plan.read_queries(ground)
-        run_id = run.id if run else _new_id()
-        _tell(ground, len(queries), run_id, showing)
+        run_id = run.id if run else new_id()
 
         async with AsyncExitStack() as stack:
             analyzer = await stack.enter_async_context(GroundingAnalyzer(settings))
@@ -66,6 +66,7 @@ async def carry_out(
 
             asked = await _unanswered(kept, run_id, queries) if run and not plan.responses else queries
             responses = await _responses(context, stack, plan, asked)
+            _tell(ground, len(queries), run_id, showing)
             events = run_batch(
                 responses,
                 queries,
@@ -80,7 +81,8 @@ async def carry_out(
             return await score_all(events, len(queries), run_id, showing)
 
 
-def _new_id() -> str:
+def new_id() -> str:
+    """Of a run that begins now."""
     import secrets
     from datetime import UTC, datetime
 
@@ -92,8 +94,8 @@ def _tell(ground: "GroundTruth", queries: int, run_id: str, showing: Showing) ->
     for problem in ground.problems[:_MOST_ERRORS]:
         typer.echo(f"note: {one_line(problem, 400)}", err=True)
     if showing == "people":
-        pages = f" against {len(ground.pages)} pages" if ground.pages else ""
-        typer.echo(f"run {run_id}: {queries} queries{pages}", err=True)
+        against = f" against {counted(len(ground.pages), 'page')}" if ground.pages else ""
+        typer.echo(f"run {run_id}: {counted(queries, 'query', 'queries')}{against}", err=True)
 
 
 async def _unanswered(store: GroundingStore, run_id: str, queries: Sequence[Query]) -> list[Query]:
@@ -107,7 +109,9 @@ async def _responses(context: typer.Context, stack: AsyncExitStack, plan: Plan, 
     from ralph_grounding.responses import answers, read_responses
 
     if plan.responses:
-        return read_responses(Path(plan.responses))
+        given = read_responses(Path(plan.responses))
+        first = next(given, None)  # a file that cannot be read is told of before a run begins
+        return given if first is None else chain([first], given)
     source = await _source(context, stack, plan)
     return await stack.enter_async_context(answers(queries, source))
 
@@ -127,11 +131,17 @@ async def _source(context: typer.Context, stack: AsyncExitStack, plan: Plan) -> 
 async def score_all(
     events: AsyncGenerator[AnalysisResult | BatchError | BatchResult], total: int, run_id: str, showing: Showing
 ) -> bool:
-    """Tells of results and errors as they come, and of the whole at the end; whether none failed."""
+    """Tells of results and errors as they come, and of the whole at the end; whether none failed.
+
+    Args:
+        run_id: of a run that `--continue` can go on with; empty: it cannot.
+    """
+    progress = _Progress(total, shown=showing == "people")
     try:
-        ended = await _followed(events, total, showing)
-    except anyio.get_cancelled_exc_class():
-        typer.echo(f"The run is cut off. Go on with it: ralph score batch --continue {run_id}", err=True)
+        ended = await _followed(events, progress, showing)
+    except (Exception, anyio.get_cancelled_exc_class()):
+        if progress.count and run_id:
+            typer.echo(f"The run is cut off. Go on with it: ralph score batch --continue {run_id}", err=True)
         raise
     if showing == "json":
         print_json(ended.model_dump(mode="json"))
@@ -143,10 +153,10 @@ async def score_all(
 
 
 async def _followed(
-    events: AsyncGenerator[AnalysisResult | BatchError | BatchResult], total: int, showing: Showing
+    events: AsyncGenerator[AnalysisResult | BatchError | BatchResult], progress: "_Progress", showing: Showing
 ) -> BatchResult:
     """Tells of what comes until the end, which is returned."""
-    with _Progress(total, shown=showing == "people") as progress:
+    with progress:
         async with aclosing(events):
             async for event in events:
                 if isinstance(event, BatchResult):
@@ -173,20 +183,20 @@ class _Progress:
     """A line on a terminal that says how far it is; nothing anywhere else."""
 
     def __init__(self, total: int, *, shown: bool) -> None:
-        self._total, self._shown, self._count = total, shown and sys.stderr.isatty(), 0
+        self.count, self._total, self._shown = 0, total, shown and sys.stderr.isatty()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._shown and self._count:
+        if self._shown and self.count:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
 
     def step(self) -> None:
-        self._count += 1
+        self.count += 1
         if self._shown:
-            sys.stderr.write(f"\r\x1b[K{self._count} of {max(self._total, self._count)} scored")
+            sys.stderr.write(f"\r\x1b[K{self.count} of {max(self._total, self.count)} scored")
             sys.stderr.flush()
 
 
@@ -194,12 +204,12 @@ def _print(ended: BatchResult) -> None:
     """The summary, what failed, and where to look further."""
     from ralph_grounding.cli.summaries import summary_rows
 
-    print_rows(("", "mean", "median", "lowest", "highest", "tiers", ""), summary_rows(ended.summary))
-    out = console()
+    out, trend = console(), ended.summary.trend
+    print_rows(("", "mean", "median", "lowest", "highest", "change", "tiers"), summary_rows(ended.summary))
     for alert in ended.summary.alerts:
         out.print(f"alert: {alert}")
-    if ended.summary.trend and ended.summary.trend.note:
-        out.print(f"note: {ended.summary.trend.note}")
+    if trend:
+        out.print(f"The change is since run {trend.previous_run_id}.{f' {trend.note}' if trend.note else ''}")
     out.print(f"\n{ended.succeeded} of {ended.total} were scored, {ended.failed} failed.")
     for error in ended.errors[:_MOST_ERRORS]:
         out.print(f"  {one_line(error.query_id, 60)}: {one_line(error.error, 300)}", soft_wrap=True)

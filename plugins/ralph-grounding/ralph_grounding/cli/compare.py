@@ -69,7 +69,7 @@ async def sides_of(store: "GroundingStore", runs: "Mapping[str, GroundingRun]") 
 
 
 def _print(found: "Comparison") -> None:
-    from ralph_grounding.cli.printing import console, one_line, print_rows
+    from ralph_grounding.cli.printing import console, counted, one_line, print_rows
     from ralph_grounding.comparison import COMPARED
 
     print_rows(
@@ -84,13 +84,16 @@ def _print(found: "Comparison") -> None:
         ],
     )
     for pair in found.pairs:
-        console().print(f"\n{one_line(pair.first, 60)} against {one_line(pair.second, 60)}")
-        measured = [difference for difference in pair.metrics if difference.pairs]
-        columns = ("metric", "queries", "difference", "95 %", "better/worse/same", "p", "")
-        print_rows(columns, [_row(difference) for difference in measured])
+        console().print(f"\n{one_line(pair.first, 60)} against {one_line(pair.second, 60)}", style="bold")
+        if measured := [difference for difference in pair.metrics if difference.pairs]:
+            columns = ("metric", "queries", "difference", "95 %", "+/-/=", "p", "")
+            print_rows(columns, [_row(difference) for difference in measured])
+        else:
+            console().print("no query was answered by both")
         for side, only in ((pair.first, pair.only_first), (pair.second, pair.only_second)):
             if only:
-                console().print(f"only {one_line(side, 60)} answered {len(only)} queries, which are left out")
+                left_out = counted(len(only), "query", "queries")
+                console().print(f"left out: {left_out} that only {one_line(side, 60)} answered")
 
 
 def _row(difference: "MetricDifference") -> "tuple[str | Text, ...]":

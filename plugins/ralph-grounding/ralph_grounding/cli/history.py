@@ -17,6 +17,8 @@ __all__ = ["history"]
 _Metric = Literal["accuracy", "completeness", "attribution", "combined"]
 _METRICS: tuple[_Metric, ...] = ("accuracy", "completeness", "attribution", "combined")
 _FORMS = ("csv", "json", "jsonl")
+_SHORT_ID = 8
+"""Characters of an id that tell answers apart well enough for `ralph score show`."""
 
 Filter = Annotated[
     str | None,
@@ -98,8 +100,7 @@ async def _list_answers(
     if as_json:
         print_json([_as_json(row) for row in rows])
     elif rows:
-        columns = ("id", *_METRICS, "provider", "model", "flags", "query")
-        print_rows(columns, map(_cells, rows))
+        print_rows(("id", "acc", "compl", "attr", "all", "answer of", "query"), map(_cells, rows))
     else:
         console().print("No answer is like that.")
 
@@ -108,16 +109,15 @@ def _cells(row: "ScoreRow") -> tuple[Any, ...]:
     from ralph_grounding.cli.printing import one_line
     from ralph_grounding.cli.shown import score_cell
 
+    flags = f" ({one_line(', '.join(row.flags), 60)})" if row.flags else ""
     return (
-        row.id,
+        row.id[:_SHORT_ID],
         score_cell(row.accuracy, row.accuracy_tier or ""),
         score_cell(row.completeness, row.completeness_tier or ""),
         score_cell(row.attribution, row.attribution_tier or ""),
         score_cell(row.combined),
-        one_line(row.ai_provider, 30),
-        one_line(row.model, 30),
-        one_line(" ".join(row.flags), 60),
-        one_line(row.query or row.query_id, 100),
+        one_line(f"{row.ai_provider} {row.model}", 26),
+        f"{one_line(row.query or row.query_id, 100)}{flags}",
     )
 
 
@@ -134,6 +134,7 @@ def _print_runs(runs: "list[GroundingRun]", *, as_json: bool) -> None:
     if not runs:
         console().print("No run yet. `ralph score batch` makes one.")
         return
+    several = len({run.domain for run in runs}) > 1
     rows: list[tuple[str, ...]] = []
     for run in runs:
         summary = run.summary
@@ -143,10 +144,7 @@ def _print_runs(runs: "list[GroundingRun]", *, as_json: bool) -> None:
             f"{run.started_at.astimezone():%Y-%m-%d %H:%M}",
             run.status,
             f"{run.succeeded}/{run.total}",
-            str(run.failed or ""),
-            *("-" if mean is None else f"{mean:.0f}" for mean in means),
-            one_line(run.domain, 60),
+            *("-" if mean is None else f"{mean:3.0f}" for mean in means),
+            *((one_line(run.domain, 60),) if several else ()),
         ))
-    print_rows(
-        ("run", "began", "state", "analysed", "failed", "accuracy", "completeness", "attribution", "domain"), rows
-    )
+    print_rows(("run", "began", "state", "scored", "acc", "compl", "attr", *(("domain",) if several else ())), rows)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-__all__ = ["TIER_STYLES", "console", "one_line", "print_json", "print_line", "print_rows"]
+__all__ = ["TIER_STYLES", "console", "counted", "one_line", "print_json", "print_line", "print_rows"]
 
 TIER_STYLES = {"excellent": "green", "good": "cyan", "fair": "yellow", "poor": "red"}
 
@@ -32,6 +32,11 @@ def one_line(text: str, most: int = 200) -> str:
     """A hostile text in one line: what would act on a terminal is left out, and what is too long is cut."""
     flat = " ".join(_ACTING.sub(" ", text[: 4 * most]).split())
     return flat if len(flat) <= most and len(text) <= 4 * most else f"{flat[: most - 1]}…"
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """A number of things, as in "1 page" and "2 pages"."""
+    return f"{number} {one if number == 1 else many or f'{one}s'}"
 
 
 def print_json(value: Any) -> None:

@@ -11,7 +11,7 @@ __all__ = ["summary_rows"]
 
 
 def summary_rows(summary: DomainScoreSummary) -> "list[tuple[str | Text, ...]]":
-    """A row for each metric that was measured: mean, median, lowest, highest, tiers, and how it changed."""
+    """A row for each metric that was measured: mean, median, lowest, highest, how the mean changed, and tiers."""
     rows: list[tuple[str | Text, ...]] = []
     for name in METRICS:
         metric = summary.metric(name)
@@ -21,12 +21,12 @@ def summary_rows(summary: DomainScoreSummary) -> "list[tuple[str | Text, ...]]":
             f"{number:.1f}" for number in (metric.mean, metric.median, metric.min, metric.max) if number is not None
         ]
         tiers = ", ".join(f"{count} {tier}" for tier, count in metric.distribution.items() if count)
-        rows.append((name, *(f"{number:.1f}" for number in numbers), tiers, _change(summary, name)))
+        rows.append((name, *numbers, _change(summary, name), tiers))
     return rows
 
 
 def _change(summary: DomainScoreSummary, name: Metric) -> str:
-    """Against the run before: an arrow and by how much."""
+    """Of the mean against the run before: an arrow and by how much."""
     trend = summary.trend
     if trend is None:
         return ""
@@ -38,4 +38,4 @@ def _change(summary: DomainScoreSummary, name: Metric) -> str:
     if delta is None:
         return ""
     arrow = "→" if abs(delta) < 0.05 else "↑" if delta > 0 else "↓"
-    return f"{arrow} {delta:+.1f} since {trend.previous_run_id}"
+    return f"{arrow} {abs(delta):.1f}"
