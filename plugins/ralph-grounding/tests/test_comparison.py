@@ -62,14 +62,21 @@ def test_swapping_the_sides_turns_the_signs() -> None:
     assert back.low == pytest.approx(-(there.high or 0))
 
 
-def test_many_queries_are_tested_by_random_patterns_that_are_the_same_each_time() -> None:
-    sides = {"a": _side(*([60, 50] * 20)), "b": _side(*([50, 50] * 20))}
-    found = _accuracy(compare(sides))
+def test_many_queries_are_tested_by_their_signed_ranks() -> None:
+    # Fourteen differences of one sign and no two alike: one of the 2¹⁴ sign patterns, and the opposite one.
+    found = _accuracy(compare({"a": _side(*(50.0 + place for place in range(1, 15))), "b": _side(*[50.0] * 14)}))
+    assert found.p_value == pytest.approx(2 / 2**14)
+    found = _accuracy(compare({"a": _side(*([60, 50] * 20)), "b": _side(*([50, 50] * 20))}))
     assert found.p_value is not None
     assert found.p_value < 0.001
-    assert found == _accuracy(compare(sides))
     even = _accuracy(compare({"a": _side(*([60, 50] * 20)), "b": _side(*([50, 60] * 20))}))
-    assert even.p_value == 1
+    assert even.p_value == pytest.approx(1)
+
+
+def test_one_query_that_differs_shows_nothing() -> None:
+    found = _accuracy(compare({"a": _side(50, 60, 90), "b": _side(50, 60, 70)}))
+    assert (found.p_value, found.ties) == (1, 2)
+    assert "only one query" in found.note
 
 
 def test_no_difference_is_p_1_with_a_reason() -> None:
@@ -160,7 +167,7 @@ def test_nothing_to_compare_is_no_error(sides: dict[str, list[_Analysed]]) -> No
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(st.sampled_from([0.0, 25, 50, 75, 100]), st.floats(0, 100)), max_size=16))
+@given(st.lists(st.tuples(st.sampled_from([0.0, 25, 50, 75, 100]), st.floats(0, 100)), max_size=24))
 def test_any_scores_compare_without_a_warning(scores: list[tuple[float, float]]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
