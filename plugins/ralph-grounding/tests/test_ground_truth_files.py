@@ -134,6 +134,19 @@ async def test_a_pdf_that_is_broken_or_has_no_text_is_a_problem_and_no_more(tmp_
     assert any(problem.startswith("empty.pdf: it has no text") for problem in ground.problems)
 
 
+async def test_of_a_pdf_with_a_broken_page_the_others_are_read(tmp_path: Path) -> None:
+    sound = pdf("The kiln reaches 1280 degrees.")
+    broken = b"6 0 obj\n<< /Type /Page /Parent 2 0 R /Contents 7 0 R /Resources << /Font 5 >> >>\nendobj\n"
+    broken += b"7 0 obj\n<< /Length 4 /Filter /FlateDecode /DecodeParms [[[ >>\nstream\nxxxx\nendstream\nendobj\n"
+    content = sound.replace(b"/Kids [3 0 R] /Count 1", b"/Kids [3 0 R 6 0 R] /Count 2").replace(
+        b"xref\n0", broken + b"xref\n0"
+    )
+    (tmp_path / "kiln.pdf").write_bytes(content)
+    ground = await read(tmp_path)
+    assert "1280 degrees" in ground.pages[0].text
+    assert ground.pages[0].metadata["pages"] == 2
+
+
 async def test_a_pdf_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
     (tmp_path / "kiln.pdf").write_bytes(pdf("The kiln reaches 1280 degrees."))
     with pytest.raises(NoGroundTruthError, match=r"kiln\.pdf: it could not be read within 0\.01 s"):

@@ -210,6 +210,19 @@ async def test_questions_that_are_nearly_the_same_are_asked_once(tmp_path: Path)
     assert len([query for query in queries if "safe" in query.text]) == 1
 
 
+async def test_only_things_are_asked_what_they_are(tmp_path: Path) -> None:
+    text = """The Ember Lamp is a lamp of glass. A kiln is an oven for clay. Working with clay is a craft of Ghent.
+
+When Ghent is the venue, 40 guests come. Regardless of whether you like it Ghent is a town.
+"""
+    write(tmp_path, "a.md", text)
+    queries = make_queries(await read_ground_truth([str(tmp_path)]))
+    assert {query.text for query in queries if query.text.startswith("What is")} == {
+        "What is Ember Lamp?",
+        "What is a kiln?",
+    }
+
+
 async def test_chinese_pages_are_asked_about_in_chinese(tmp_path: Path) -> None:
     text = "# 价格\n\n青瓷工坊的茶杯每只售价38元。\n\n# 历史\n\n青瓷工坊是一家成立于1998年的茶具公司。\n"
     write(tmp_path, "a.md", text)

@@ -2,7 +2,8 @@
 
 A claim is a declarative sentence that stands by itself and states something that can be checked: a number, a name or
 what something is. Questions, menus, orders to the reader, code, and sentences that say "it" of something named before
-are none. Structured data is surer than prose.
+are none; nor is what is said of the text itself, or in the first person without a number. Structured data is surer than
+prose.
 """
 
 import re
@@ -26,6 +27,12 @@ _LENGTHS = range(15, 401)
 _SHORT_LENGTHS = range(8, 201)
 _BULLET = re.compile(r"^(?:[-*•]|\d{1,3}[.)])\s+")
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
+_OF_THE_TEXT = re.compile(
+    r"\b(?:above|below|(?:this|next|last|previous|following) (?:chapter|section|page|article|post|example|paragraph)|"
+    r"(?:listing|figure|chapter|section|appendix) \d|mentioned|discussed|as follows)\b",
+    re.IGNORECASE,
+)
+_FIRST_PERSON = re.compile(r"\b(?:we|our|us|i|my|let['’]?s)\b", re.IGNORECASE)
 _WIDE = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _END = re.compile(r"[.!。！]['\"”’»)」』]{0,3}$")
 _ASKS = re.compile(r"[?？؟]|[吗呢][。.]?$")
@@ -165,6 +172,8 @@ def is_claim(sentence: str, *, item: bool = False) -> bool:
         return False  # the rest of a sentence, or a name of code
     first = words[0].lower().replace("’", "'")
     if first in ORDERS or first in _LEANS or (first in _ASKING and _STATES.match(words[1])):
+        return False
+    if _OF_THE_TEXT.search(sentence) or (_FIRST_PERSON.search(sentence) and not _has_number(sentence)):
         return False
     return _has_number(sentence) or _DEFINES.search(sentence) is not None or _has_name(words)
 

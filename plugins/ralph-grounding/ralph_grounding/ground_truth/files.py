@@ -90,7 +90,9 @@ async def parsed(content: bytes, kind: Kind, limits: ReadingLimits, declared: st
     if kind == "pdf":
         if len(content) > limits.pdf_bytes:
             raise UnreadableError(f"is larger than {limits.pdf_bytes} bytes")
-        return await pdf_document(content, timeout=limits.pdf_seconds), ""
+        document = await pdf_document(content, timeout=limits.pdf_seconds)
+        unread = document.metadata["unread_pages"]
+        return document, f"has {unread} of {document.metadata['pages']} pages that were not read" if unread else ""
     text = decoded(content[: limits.file_bytes], declared)
     if text is None:
         raise UnreadableError("is no text, whatever its name says")

@@ -22,7 +22,7 @@ class UnreadableError(Exception):
 
 
 async def pdf_document(content: bytes, *, timeout: float = 30.0) -> Document:
-    """The text of a PDF, at most 500 pages of it.
+    """The text of a PDF, at most 500 pages of it; its metadata tell how many `pages` and `unread_pages` it has.
 
     Raises:
         UnreadableError: it is broken, encrypted, has no text, or takes longer than `timeout` seconds.
@@ -49,7 +49,9 @@ async def pdf_document(content: bytes, *, timeout: float = 30.0) -> Document:
     document = text_document(cleaned(str(told["text"])))
     if not document.blocks:
         raise UnreadableError("has no text; its pages may be pictures")
-    return document._replace(title=one_line(str(told["title"]), 300), metadata={"pages": told["pages"]})
+    return document._replace(
+        title=one_line(str(told["title"]), 300), metadata={"pages": told["pages"], "unread_pages": told["unread"]}
+    )
 
 
 def _read(content: bytes) -> dict[str, Any]:
@@ -62,15 +64,21 @@ def _read(content: bytes) -> dict[str, Any]:
     if reader.is_encrypted and not reader.decrypt(""):
         return {"problem": "is encrypted with a password"}
     texts: list[str] = []
-    length = 0
+    length = unread = 0
     for page in reader.pages[:_MOST_PAGES]:
-        texts.append(page.extract_text())
+        try:
+            texts.append(page.extract_text())
+        except Exception:  # noqa: BLE001 - as below; the other pages may be sound
+            unread += 1
+            continue
         length += len(texts[-1])
         if length > _MOST_CHARACTERS:
             break
+    if unread and not length:
+        return {"problem": "has no page that can be read"}
     title = reader.metadata.title if reader.metadata else ""
     text = "\n\n".join(texts)[:_MOST_CHARACTERS]
-    return {"text": text, "title": title or "", "pages": len(reader.pages)}
+    return {"text": text, "title": title or "", "pages": len(reader.pages), "unread": len(reader.pages) - len(texts)}
 
 
 def _main() -> None:

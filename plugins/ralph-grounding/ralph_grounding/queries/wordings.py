@@ -31,6 +31,11 @@ _GENERIC_ENGLISH = (
     "about|about us|contents|table of contents|examples|example|faq|frequently asked questions|getting started|home|"
     "introduction|menu|more|next steps|notes|overview|references|related|see also|summary|welcome|conclusion|links"
 )
+_NO_THINGS = (
+    "The|An?|All|Any|Another|Each|Every|Most|No|None|One|Our|Some|What|Which|Your|My|This|That|These|Those|It|They|We|You|I|"
+    "When|Where|While|If|As|Because|Since|Although|Though|Regardless|After|Before|In|On|At|For|From|With|Without|To|By|Of|"
+    "Here|There|Also|Both|Other|[A-Z][a-z]+ing"
+)
 _GENERIC_GERMAN = "einleitung|einführung|inhalt|inhaltsverzeichnis|überblick|übersicht|startseite|über uns"
 _GENERIC_CHINESE = "简介|概述|首页|目录|更多|关于我们|介绍|前言|总结|常见问题"
 _ENGLISH = Language(
@@ -79,9 +84,8 @@ _ENGLISH = Language(
         ),
     },
     defines=re.compile(
-        r"(?:The (?=[A-Z]))?"
-        r"((?:An? [a-z]|(?!(?:The|An?|All|Any|Each|Every|Most|No|One|Our|Some|What|Which|Your)\b)[A-Z])"
-        r"[^.!?,;:()]{1,60}?) (?:is|are|was) (?:an?|the|one) "
+        rf"(?:The (?=[A-Z]))?((?:An? [a-z]|(?!(?:{_NO_THINGS})\b)[A-Z])[^.!?,;:()]{{1,60}}?)"
+        r" (?:is|are|was) (?:an?|the) "
     ),
     generic=frozenset(_GENERIC_ENGLISH.split("|")),
 )
