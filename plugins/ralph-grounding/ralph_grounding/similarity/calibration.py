@@ -57,8 +57,8 @@ def calibrated(raw: float, decision: float) -> float:
     """A raw similarity on the common scale: 0 at 0, 0.75 at the decision point, 1 at 1, and straight in between."""
     raw = max(0.0, min(1.0, raw))
     if raw <= decision:
-        return DECISION * raw / decision
-    return DECISION + (1 - DECISION) * (raw - decision) / (1 - decision)
+        return DECISION * (raw / decision)
+    return DECISION + (1 - DECISION) * ((raw - decision) / (1 - decision))
 
 
 @lru_cache(maxsize=1)

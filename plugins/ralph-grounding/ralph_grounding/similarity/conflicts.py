@@ -5,7 +5,7 @@ from collections.abc import Container, Iterator, Sequence
 from ralph_grounding.result import Conflict, ConflictKind, TextPosition
 from ralph_grounding.similarity.quantities import Date, Quantity, dates, quantities
 from ralph_grounding.similarity.statement import Statement, statement
-from ralph_grounding.similarity.thesaurus import opposites
+from ralph_grounding.similarity.thesaurus import opposites, synonyms
 from ralph_grounding.text.negations import DENYING_MARKS
 from ralph_grounding.text.stems import guess_language
 
@@ -13,6 +13,8 @@ __all__ = ["find_conflicts"]
 
 _ALIKE = 0.6
 """The share of the claim's other words that the statement must have: else it is about something else."""
+_LESS_ALIKE = 0.4
+"""The same, where a number stands between the same two words in both."""
 _REACH = 1
 """Words with a meaning, on each side, of which two words must have one in common to stand in the same place."""
 _APPROXIMATELY = (
@@ -64,11 +66,11 @@ def _conflict(kind: ConflictKind, expected: str, said: Statement, start: int, en
     )
 
 
-def _alike(ours: Statement, theirs: Statement, without: Container[int] = ()) -> bool:
+def _alike(ours: Statement, theirs: Statement, without: Container[int] = (), least: float = _ALIKE) -> bool:
     """Whether the statement has most of the claim's words with a meaning, and at least one; apart from some places."""
     rest = [word.stem for place, word in enumerate(ours.words) if ours.content[place] and place not in without]
     shared = sum(theirs.has(root) for root in rest)
-    return shared > 0 and shared >= _ALIKE * len(rest)
+    return shared > 0 and shared >= least * len(rest)
 
 
 def _dates(ours: Statement, theirs: Statement, expected: Sequence[Date], said: Sequence[Date]) -> Iterator[Conflict]:
@@ -92,8 +94,9 @@ def _numbers(
 ) -> Iterator[Conflict]:
     expected = quantities(ours, our_dates)
     places = {place for place, word in enumerate(ours.words) if word.number}
-    if not expected or not _alike(ours, theirs, without=places):
+    if not expected or not _alike(ours, theirs, without=places, least=_LESS_ALIKE):
         return
+    alike = _alike(ours, theirs, without=places)
     said = quantities(theirs, their_dates)
     values = {number.value for number in expected}
     taken: set[int] = set()
@@ -101,7 +104,8 @@ def _numbers(
         if any(_same(number, other, theirs) for other in said):
             continue
         for other in said:
-            if other.value not in values and other.start not in taken and _same_thing(number, other, ours, theirs):
+            same_thing = _same_thing(number, other, ours.language, alike=alike)
+            if same_thing and other.value not in values and other.start not in taken:
                 taken.add(other.start)
                 yield _conflict("number", ours.text[number.start : number.end], theirs, other.start, other.end)
                 break
@@ -118,15 +122,19 @@ def _same(number: Quantity, other: Quantity, theirs: Statement) -> bool:
     return close and any(word in _ABOUT for word in before)
 
 
-def _same_thing(number: Quantity, other: Quantity, ours: Statement, theirs: Statement) -> bool:
-    """Whether both count the same: the word after them is, or the one before, or the sign beside them."""
+def _same_thing(number: Quantity, other: Quantity, language: str, *, alike: bool) -> bool:
+    """Whether both count the same: the word after them is, or the name or sign before.
+
+    Args:
+        alike: whether the rest of the two statements is alike; if not, the words on both sides must be.
+    """
     if number.unit != other.unit:
         return False
-    if number.after and number.after == other.after:
-        return True
-    if number.before and number.before == other.before:
-        return not number.after or not other.after or not ours.text[number.end : number.end + 1].isalpha()
-    return False
+    after = number.after and (number.after == other.after or other.after in synonyms(number.after, language))
+    before = number.before and (number.before == other.before or other.before in synonyms(number.before, language))
+    if not alike:
+        return bool(after and before)
+    return bool(after or (before and (number.named or number.unit or not number.after or not other.after)))
 
 
 def _negations(ours: Statement, theirs: Statement) -> Iterator[Conflict]:

@@ -112,12 +112,14 @@ class Quantity(NamedTuple):
         value: with its scale: of "1.5 million" it is 1500000. As written of what is no number, such as a version.
         unit: a sign that stands with it, as "%" or "$"; or "".
         before, after: the stems of the words with a meaning beside it; or "".
+        named: whether the word before has a capital letter, as in "Python 3".
     """
 
     value: float | str
     unit: str
     before: str
     after: str
+    named: bool
     start: int
     end: int
 
@@ -203,6 +205,7 @@ def _quantity(said: Statement, place: int) -> Quantity:
         unit,
         said.words[before].stem if before >= 0 else "",
         said.words[following].stem if following >= 0 else "",
+        before >= 0 and said.text[said.words[before].start].isupper(),
         start,
         end,
     )

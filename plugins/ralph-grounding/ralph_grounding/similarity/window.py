@@ -23,7 +23,7 @@ _LEAST_ALIKE = 0.15
 _ALIKE = 1.8
 """How much of a word is taken to be there for the letters that it shares with another: none up to the least share of
 three letters in a row, and in proportion from there on, at most all."""
-_LONGER = 0.08
+_LONGER = 0.25
 """What a further sentence must add to be part of the stretch that makes the claim."""
 _MOST_SENTENCES = 3
 
