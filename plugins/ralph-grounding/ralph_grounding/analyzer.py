@@ -2,9 +2,9 @@
 
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from datetime import UTC, datetime
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, cast
 from uuid import uuid4
 
 from ralph_grounding import measures
@@ -30,6 +30,7 @@ from ralph_grounding.scoring.tiers import tier_of
 from ralph_grounding.settings import GroundingSettings
 from ralph_grounding.similarity.base import SimilarityProvider
 from ralph_grounding.similarity.choose import provider_for
+from ralph_grounding.similarity.fallback import Fallback
 from ralph_grounding.text.language import detect_language
 
 __all__ = ["ANALYZER_VERSION", "GroundingAnalyzer"]
@@ -108,7 +109,9 @@ class GroundingAnalyzer:
         """
         _require_something(query, ground_truth)
         began = time.perf_counter()
-        taken = take_in(response.response, self.settings.max_response)
+        taken = take_in(response.response, self.settings.max_response, unwrap=not previous_id)
+        if previous_id:
+            taken = _as_first_taken(taken, response.metadata)
         case = _Case(taken.text, query, ground_truth, ground_truth if ground_truth.pages else _of_expected(query))
         judged = await (self._judged(case) if taken.text.strip() else self._empty(case))
         result = self._assembled(response, case, taken, judged, previous_id)
@@ -139,6 +142,11 @@ class GroundingAnalyzer:
             metadata=previous.metadata,
         )
         return await self.analyze(response, query, ground_truth, previous_id=previous.id)
+
+    @property
+    def _trouble(self) -> str:
+        """Why words took the provider's place, as far as that is known."""
+        return self._provider.trouble if isinstance(self._provider, Fallback) else "It did not answer."
 
     async def _judged(self, case: _Case) -> tuple[Scores, Feedback]:
         expected, text = case.query.expected, case.text
@@ -194,7 +202,11 @@ class GroundingAnalyzer:
         previous_id: str,
     ) -> AnalysisResult:
         scores, told = judged
-        notes = _noted(case, taken, scores)
+        metadata = _metadata(response, taken)
+        notes = _noted(case, taken, scores, metadata)
+        if any(part is not None and part.fallback for part in (scores.accuracy, scores.completeness, told.highlights)):
+            notes.add("keyword_fallback", f"Words were compared in place of {self._provider.name}. {self._trouble}")
+            notes.add("needs_review")
         return AnalysisResult(
             id=uuid4().hex[:16],
             query_id=case.query.id,
@@ -214,7 +226,7 @@ class GroundingAnalyzer:
             analyzer_version=ANALYZER_VERSION,
             ground_truth_version=case.ground.version if case.ground.pages else "",
             previous_id=previous_id,
-            metadata=_metadata(response, taken),
+            metadata=metadata,
         )
 
 
@@ -238,11 +250,27 @@ def _of_expected(query: Query) -> GroundTruth:
 
 
 def _metadata(response: AIResponse, taken: Intake) -> dict[str, Any]:
-    measured = {"tokens": response.tokens, "latency": response.latency, "truncated_from": taken.cut_from or None}
+    measured = {
+        "tokens": response.tokens,
+        "latency": response.latency,
+        "truncated_from": taken.cut_from or None,
+        "malformed": list(taken.oddities) or None,
+    }
     return {**response.metadata, **{name: value for name, value in measured.items() if value is not None}}
 
 
-def _noted(case: _Case, taken: Intake, scores: Scores) -> _Notes:
+def _as_first_taken(taken: Intake, metadata: Mapping[str, Any]) -> Intake:
+    """An answer that is judged again, with what was odd when it came: what is kept is the text that was made of it."""
+    length, oddities = metadata.get("truncated_from"), metadata.get("malformed")
+    said = cast("list[object]", oddities) if isinstance(oddities, list | tuple) else []
+    before = (each for each in said if isinstance(each, str))
+    return taken._replace(
+        oddities=tuple(dict.fromkeys((*before, *taken.oddities))),
+        cut_from=max(length if isinstance(length, int) else 0, taken.cut_from),
+    )
+
+
+def _noted(case: _Case, taken: Intake, scores: Scores, metadata: Mapping[str, Any]) -> _Notes:
     """What a person should look at."""
     notes = _Notes({}, [])
     if not case.text.strip():
@@ -253,9 +281,8 @@ def _noted(case: _Case, taken: Intake, scores: Scores) -> _Notes:
     if taken.cut_from:
         looked = f"The first {len(case.text):,} of {taken.cut_from:,} characters were looked at."
         notes.add("truncated", looked)
-    if any(part is not None and part.fallback for part in (scores.accuracy, scores.completeness)):
-        notes.add("keyword_fallback", "The provider of similarity did not answer: words were compared in its place.")
-        notes.add("needs_review")
+    if metadata.get("finish_reason") == "length":
+        notes.add("truncated", "Its provider ended it at the limit of tokens: it may lack what would have come.")
     if scores.completeness and scores.completeness.note:
         notes.add("nothing_to_check", scores.completeness.note)
     if (said := detect_language(case.text)) and (ours := _language(case)) and said != ours:

@@ -28,14 +28,15 @@ class Intake(NamedTuple):
     cut_from: int = 0
 
 
-def take_in(said: object, most: int) -> Intake:
+def take_in(said: object, most: int, *, unwrap: bool = True) -> Intake:
     """Makes the best of what a provider gave: a text, or something that has one within, such as a provider's own JSON.
 
     Args:
         most: characters that are kept.
+        unwrap: False for a text that was taken in before.
     """
     oddities: list[str] = []
-    text = _unwrapped(said, oddities)
+    text = said if isinstance(said, str) and not unwrap else _unwrapped(said, oddities)
     length = len(text)
     text = text[:most]
     mended = _UNSHOWN.sub("\N{REPLACEMENT CHARACTER}", text)
@@ -48,6 +49,8 @@ def take_in(said: object, most: int) -> Intake:
 
 def _unwrapped(said: object, oddities: list[str]) -> str:
     """The text itself: of a string that is nothing but a JSON object, the text within."""
+    if isinstance(said, bytes | bytearray):
+        said = said.decode("utf-8", "replace")
     if isinstance(said, str):
         stripped = said.strip() if len(said) <= _MOST_WRAPPED else ""
         if not (stripped.startswith("{") and stripped.endswith("}")):

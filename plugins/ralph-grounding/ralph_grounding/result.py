@@ -255,11 +255,13 @@ class HighlightFeedback(BaseModel, frozen=True):
 
     Attributes:
         coverage_percent: the highlights' share of the characters that are not white space, 0–100.
+        fallback: measured by words, since the provider of similarity did not answer.
     """
 
     highlights: tuple[Highlight, ...] = ()
     coverage_percent: float = _Score
     unmatched_segments: tuple[Segment, ...] = ()
+    fallback: bool = False
 
 
 class Scores(BaseModel, frozen=True):

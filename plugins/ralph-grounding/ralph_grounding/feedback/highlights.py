@@ -35,6 +35,7 @@ def highlighted(response: str, matches: Sequence[Match], threshold: float) -> Hi
             Segment(text=response[span.start : span.end], position=TextPosition(start=span.start, end=span.end))
             for span in others
         ),
+        fallback=any(found.fallback for found in matches),
     )
 
 

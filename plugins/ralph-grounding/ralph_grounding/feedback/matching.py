@@ -33,6 +33,7 @@ class Match(NamedTuple):
         source: None where nothing is alike.
         similarity: calibrated.
         conflicts: in what the piece goes against its source, with positions in the response.
+        fallback: measured by words, since the provider of similarity did not answer.
     """
 
     span: Span
@@ -40,6 +41,7 @@ class Match(NamedTuple):
     source: Source | None = None
     similarity: float = 0.0
     conflicts: tuple[Conflict, ...] = ()
+    fallback: bool = False
 
     def is_borne_out(self, threshold: float) -> bool:
         """Whether the ground truth says so: it is more alike than the threshold, and there is no conflict."""
@@ -70,10 +72,11 @@ def _matched(
     response: str, piece: Span, stated: Span, nearest: Nearest, chunks: tuple[tuple[Chunk, Page], ...]
 ) -> Match:
     if nearest.passage < 0:
-        return Match(piece, stated)
+        return Match(piece, stated, fallback=nearest.similarity.fallback)
     chunk, page = chunks[nearest.passage]
     text = response[stated.start : stated.end]
     found = evidence(chunk.text, text)
     related = nearest.similarity.value >= _RELATED and found.shared >= _RELATED
     conflicts = find_conflicts(found.text, text, stated.start) if related else ()
-    return Match(piece, stated, Source(chunk, page, found.text), nearest.similarity.value, conflicts)
+    source = Source(chunk, page, found.text)
+    return Match(piece, stated, source, nearest.similarity.value, conflicts, nearest.similarity.fallback)
