@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from time import monotonic
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -32,12 +33,14 @@ class Server:
         self.pages: dict[str, Sent | Callable[[int], Sent]] = {}
         self.asked: list[str] = []
         self.agents: set[str] = set()
+        self.times: list[float] = []
         self.hang = threading.Event()
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 outer.asked.append(self.path)
+                outer.times.append(monotonic())
                 outer.agents.add(self.headers["User-Agent"])
                 page = outer.pages.get(self.path, Sent(b"not here", 404))
                 sent = page(outer.asked.count(self.path)) if callable(page) else page
@@ -111,7 +114,7 @@ async def test_an_index_of_packed_sitemaps_named_by_robots_is_read(server: Serve
     server.pages["/one.xml.gz"] = Sent(packed, kind="application/gzip")
     server.page("/a", "Alpha")
     server.page("/", "Start")
-    assert paths(await read(server.url), server) == ["", "/a"]
+    assert paths(await read(server.url), server) == ["/", "/a"]
 
 
 async def test_without_a_sitemap_links_are_followed_below_the_start(server: Server) -> None:
@@ -122,9 +125,7 @@ async def test_without_a_sitemap_links_are_followed_below_the_start(server: Serv
     server.page("/blog/", "Blog")
     ground = await read(f"{server.url}/docs/")
     assert paths(ground, server) == ["/docs/", "/docs/a", "/docs/b", "/docs/c"]
-    assert ground.problems == (
-        f"{server.url}/docs/: there is no sitemap that can be read, so its links were followed.",
-    )
+    assert ground.problems == (f"{server.url}/docs/: no sitemap lists the pages below it, so its links were followed.",)
     assert server.asked.count("/docs/b") == 1
     assert "/blog/" not in server.asked
 
@@ -156,6 +157,15 @@ async def test_what_robots_forbids_is_not_asked_for(server: Server) -> None:
     assert "/private/a" not in server.asked
     assert f"{server.url}/private/a: its robots.txt forbids to read it." in ground.problems
     assert f"{server.url}/open: its robots.txt forbids to read it." in ground.problems
+
+
+async def test_the_pace_that_robots_asks_for_is_kept(server: Server) -> None:
+    server.text("/robots.txt", "User-agent: ralph-grounding\nCrawl-delay: 0.2")
+    server.page("/", "Start", "/a", "/b", "/c")
+    for path in ("/a", "/b", "/c"):
+        server.page(path, f"Page {path}")
+    await read(f"{server.url}/")
+    assert server.times[-1] - server.times[1] > 0.7
 
 
 async def test_a_site_whose_rules_cannot_be_had_is_left_alone(server: Server) -> None:

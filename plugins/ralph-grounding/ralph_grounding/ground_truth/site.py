@@ -90,6 +90,7 @@ async def read_site(urls: Sequence[str], limits: ReadingLimits, *, most: int, fo
     import anyio
 
     site = site_of(urls[0])
+    urls = [joined(url, "") or url for url in urls]
     reading = SiteReading(site)
     with anyio.move_on_after(limits.site_seconds) as scope:
         async with visiting(site, limits) as visitor:
@@ -117,7 +118,7 @@ class _Tour:
             await self._read_all({start: listed.get(start), **_by_priority(listed)})
             return
         if follow:
-            self._reading.tell(start, "there is no sitemap that can be read, so its links were followed")
+            self._reading.tell(start, "no sitemap lists the pages below it, so its links were followed")
         waiting: Mapping[str, float | None] = dict.fromkeys(urls)
         below = _folder(start)
         while waiting:
