@@ -5,7 +5,8 @@ The labelled data is no part of the project: the argument names the folder that 
 - `claims.jsonl`: `response`, `claims`, `labels` (whether the response makes each claim)
 - `accuracy.jsonl`: `response`, `reference`, `correct`, `question`, `source`
 
-Prints one JSON object. Of claims: F1 of "found", precision, recall, and the area under the curve of their similarity.
+Prints one JSON object. Of claims: F1 of "found", precision, recall, the area under the curve of their similarity, and
+how many the response is said to contradict, and does so though people say that it makes them.
 Of answers: the area under the curve of the score and of the raw similarity, all collections together and each alone,
 also with the question given; what each way to cut and to join comes to; and how many of the answers above and below the
 decision point are right.
@@ -22,9 +23,11 @@ import anyio
 from scipy.stats import rankdata  # pyright: ignore[reportMissingTypeStubs]
 
 from ralph_grounding.ground_truth.pages import GroundTruth
-from ralph_grounding.result import AccuracyResult
+from ralph_grounding.materials import ExpectedClaim
+from ralph_grounding.result import AccuracyResult, ClaimJudgement
 from ralph_grounding.scoring.accuracy import AccuracyScorer
-from ralph_grounding.settings import AccuracySettings, CompletenessSettings, ProviderSettings
+from ralph_grounding.scoring.completeness import CompletenessScorer
+from ralph_grounding.settings import AccuracySettings, ProviderSettings
 from ralph_grounding.similarity.base import SimilarityProvider
 from ralph_grounding.similarity.choose import provider_for
 
@@ -49,19 +52,24 @@ async def measured(folder: Path) -> dict[str, Any]:
 
 
 async def claims(provider: SimilarityProvider, judged: Sequence[Row]) -> dict[str, Any]:
-    threshold = CompletenessSettings().similarity_threshold
-    found: list[tuple[bool, float]] = []
+    scorer = CompletenessScorer(provider)
+    labels: list[bool] = []
+    judgements: list[ClaimJudgement] = []
     for row in judged:
-        supports = await provider.supports(row["claims"], row["response"])
-        found += zip(row["labels"], (support.similarity.value for support in supports), strict=True)
-    right = sum(label and value > threshold for label, value in found)
-    positive, made = sum(value > threshold for _, value in found), sum(label for label, _ in found)
+        expected = [ExpectedClaim(statement=claim) for claim in row["claims"]]
+        labels += map(bool, row["labels"])
+        judgements += (await scorer.score(row["response"], expected)).matches
+    right = sum(label and one.found for label, one in zip(labels, judgements, strict=True))
+    found, made = sum(one.found for one in judgements), sum(labels)
+    contested = [label for label, one in zip(labels, judgements, strict=True) if one.conflicts]
     return {
-        "f1": round(2 * right / (positive + made), 4),
-        "precision": round(right / positive, 4),
+        "f1": round(2 * right / (found + made), 4),
+        "precision": round(right / found, 4),
         "recall": round(right / made, 4),
-        "auc": area(*zip(*found, strict=True)),
-        "claims": len(found),
+        "auc": area(labels, [one.similarity for one in judgements]),
+        "claims": len(labels),
+        "contradicted": len(contested),
+        "contradicted_though_made": sum(contested),
     }
 
 
