@@ -191,6 +191,18 @@ def test_any_number_of_runs_can_be_drawn(count: int) -> None:
     assert len(circles) <= 120
 
 
+def test_runs_of_one_day_are_told_apart_by_the_hour() -> None:
+    first, second, _ = _runs(3)
+    later = second.model_copy(update={"run_at": NOW + timedelta(hours=3)})
+
+    def labels(*runs: DomainScoreSummary) -> list[str]:
+        chart = _soup(ReportData(generated_at=NOW, runs=runs)).select("svg.wide > text[text-anchor=middle]")
+        return [_words(label) for label in chart]
+
+    assert labels(first, later) == ["12:00", "15:00"]
+    assert labels(first, second) == ["21 Nov", "22 Nov"]
+
+
 def test_the_worst_answers_come_first() -> None:
     scores = {"b": 70.0, "a": 20.0, "c": None, "d": 20.0}
     found = worst(_analysis(query, combined) for query, combined in scores.items())

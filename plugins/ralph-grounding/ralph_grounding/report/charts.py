@@ -98,6 +98,8 @@ def _line_chart(frame: _Frame, runs: Sequence[DomainScoreSummary]) -> LineChart:
     step = (right - _LEFT - 12) / max(1, len(runs) - 1)
     xs = [round(_LEFT + 6 + place * step, 1) if len(runs) > 1 else (_LEFT + right) / 2 for place in range(len(runs))]
 
+    label = "%H:%M" if runs[0].run_at.date() == runs[-1].run_at.date() else "%d %b"
+
     def y(score: float) -> float:
         return round(bottom - (bottom - _TOP) * score / 100, 1)
 
@@ -109,7 +111,7 @@ def _line_chart(frame: _Frame, runs: Sequence[DomainScoreSummary]) -> LineChart:
         left=_LEFT,
         right=right,
         levels=tuple(Tick(y(level), str(level)) for level in (0, 25, 50, 75, 100)),
-        dates=tuple(Tick(xs[place], f"{runs[place].run_at:%d %b}") for place in _spread(len(runs), frame.dates)),
+        dates=tuple(Tick(xs[place], runs[place].run_at.strftime(label)) for place in _spread(len(runs), frame.dates)),
         series=_labelled([one for one in series if one.dots], right + 10),
     )
 

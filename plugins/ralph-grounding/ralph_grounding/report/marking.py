@@ -10,7 +10,7 @@ from ralph_grounding.result import AnalysisResult, TextPosition
 __all__ = ["LONGEST_RESPONSE", "Stretch", "stretches"]
 
 LONGEST_RESPONSE = 20_000
-_NOTES = 240
+_MOST_NOTES, _LONGEST_NOTE = 5, 240
 
 
 class Stretch(NamedTuple):
@@ -45,18 +45,18 @@ def stretches(analysis: AnalysisResult) -> Iterator[Stretch]:
             open_.append(waiting.pop())
         text = clipped(analysis.response[start:stop], LONGEST_RESPONSE)
         names = dict.fromkeys(mark.name for mark in open_)
-        yield Stretch(text, " ".join(names), "\n".join(mark.note for mark in open_ if mark.note))
+        yield Stretch(text, " ".join(names), "\n".join(mark.note for mark in open_[:_MOST_NOTES]))
 
 
 def _marks(analysis: AnalysisResult) -> Iterator[_Mark]:
     feedback = analysis.feedback
     for highlight in feedback.highlights.highlights:
         source = highlight.ground_truth_source
-        note = f"{clipped(source.page_url, 120)}: {clipped(source.matched_text, _NOTES)}"
+        note = f"{clipped(source.page_url, 120)}: {clipped(source.matched_text, _LONGEST_NOTE)}"
         start = highlight.response_range.start
         yield _Mark(TextPosition(start=start, end=start + len(highlight.response_text.rstrip())), "borne-out", note)
     for one in feedback.claims.contradicts:
-        yield _Mark(one.position, "doubtful", f"may contradict: {clipped(one.claim, _NOTES)}")
+        yield _Mark(one.position, "doubtful", f"may contradict: {clipped(one.claim, _LONGEST_NOTE)}")
         for conflict in one.conflicts:
             yield _Mark(conflict.position, "conflict", f"{conflict.kind}: expected {clipped(conflict.expected, 60)}")
     for segment in feedback.claims.not_in_ground_truth:
