@@ -1,6 +1,7 @@
 """Ground truth from files and folders."""
 
 import os
+import zlib
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -132,6 +133,15 @@ async def test_a_pdf_that_is_broken_or_has_no_text_is_a_problem_and_no_more(tmp_
     assert [page.url for page in ground.pages] == ["page.md"]
     assert len(ground.problems) == 3
     assert any(problem.startswith("empty.pdf: it has no text") for problem in ground.problems)
+
+
+async def test_a_pdf_that_would_grow_is_given_up(tmp_path: Path) -> None:
+    stream = zlib.compress(b"BT (x) Tj ET\n" * 8_000_000, 9)
+    content = pdf("x").replace(b"/Length", b"/Filter /FlateDecode /Length %d /Was" % len(stream))
+    begin, end = content.index(b"stream\n") + len(b"stream\n"), content.index(b"\nendstream")
+    (tmp_path / "bomb.pdf").write_bytes(content[:begin] + stream + content[end:])
+    with pytest.raises(NoGroundTruthError, match=r"bomb\.pdf: it (?:has no page that|is no PDF that) can be read"):
+        await read(tmp_path)
 
 
 async def test_of_a_pdf_with_a_broken_page_the_others_are_read(tmp_path: Path) -> None:

@@ -100,6 +100,16 @@ def test_no_structured_data_raises(data: object) -> None:
     claims_of(Document(items=items), (), "x")
 
 
+@pytest.mark.parametrize("piece", ["[],", "{},", '{"@type": 5},', '{"@type": "Product", "name": "x"},', '"x",'])
+def test_structured_data_without_end_takes_little_time(piece: str) -> None:
+    script = f"[{piece * (190_000 // len(piece))}0]"
+    began = perf_counter()
+    document = Document(items=items_in([script] * 50))
+    assert len(document.items) <= 200
+    page_of(document, url="x")
+    assert perf_counter() - began < 8
+
+
 def test_what_cannot_be_shown_is_replaced() -> None:
     assert cleaned("a\0b\ud800c\r\nd") == "a\N{REPLACEMENT CHARACTER}b\N{REPLACEMENT CHARACTER}c\nd"
 

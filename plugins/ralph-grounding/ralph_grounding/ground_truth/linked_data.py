@@ -3,6 +3,7 @@
 import html
 import json
 import re
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
@@ -13,7 +14,7 @@ __all__ = ["Fact", "Item", "facts_in", "items_in", "questions_in", "things_in", 
 
 Item = Mapping[str, Any]
 
-_LONGEST_SCRIPT = 200_000
+_MOST_CHARACTERS = 1_000_000
 _MOST_ITEMS = 200
 _TAG = re.compile(r"<[a-zA-Z/][^<>]{0,1000}>")
 _ORGANISATIONS = frozenset({"Corporation", "NGO", "Airline", "Consortium", "Store", "Hotel", "Restaurant", "WebSite"})
@@ -29,15 +30,19 @@ class Fact(NamedTuple):
 
 
 def items_in(scripts: Sequence[str]) -> tuple[Item, ...]:
-    """The things that a page's JSON-LD scripts describe, the ones within others included, 200 at most."""
+    """The things that a page's JSON-LD scripts describe, the ones within others included; 200 at most, of 1 MB."""
     items: list[Item] = []
-    for script in scripts[:50]:
+    left = _MOST_CHARACTERS
+    for script in scripts:
+        left -= len(script)
+        if left < 0:
+            break
         try:
-            waiting: list[Any] = [json.loads(script[:_LONGEST_SCRIPT])]
+            waiting: deque[Any] = deque([json.loads(script)])
         except (ValueError, RecursionError):
             continue  # broken scripts are common, and the page's text is still there
         while waiting and len(items) < _MOST_ITEMS:
-            held = waiting.pop(0)
+            held = waiting.popleft()
             if isinstance(held, Mapping):
                 item = cast("Item", held)
                 if "@type" in item:

@@ -1,6 +1,7 @@
 """The pages of a site: those that its sitemap lists, else those that its start page leads to."""
 
 import zlib
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -173,11 +174,11 @@ class _Tour:
     async def _listed(self, start: str) -> dict[str, float]:
         """The pages that the site's sitemaps list below the start page; empty where it has none."""
         named = self._visitor.robots.sitemaps
-        waiting = list(named) or ["/sitemap.xml"]
+        waiting = deque(named or ["/sitemap.xml"])
         seen: set[str] = set()
         listed: dict[str, float] = {}
         while waiting and len(seen) < _MOST_SITEMAPS:
-            url = joined(start, waiting.pop(0))
+            url = joined(start, waiting.popleft())
             if url is None or url in seen or not self._reading.site.has(url):
                 continue
             seen.add(url)
