@@ -48,7 +48,7 @@ class _Case(NamedTuple):
     query: Query
     ground: GroundTruth
     sources: GroundTruth
-    """What statements are looked up in: the pages, or without any the expected answer."""
+    """What statements are looked up in: the pages, or without any the expected answer; empty where none are."""
 
 
 class _Notes(NamedTuple):
@@ -95,6 +95,7 @@ class GroundingAnalyzer:
         *,
         previous_id: str = "",
         run_id: str = "",
+        evidence: bool = True,
     ) -> AnalysisResult:
         """Judges one answer. What it is not held against is not measured: accuracy needs an expected text, completeness
         expected claims, attribution a domain or brands.
@@ -102,6 +103,8 @@ class GroundingAnalyzer:
         Args:
             previous_id: of the analysis that this one makes again.
             run_id: of the run that it is part of, for what is counted.
+            evidence: False: nothing is looked up in the ground truth, which takes most of the time; the scores are the
+                same, but there are no matched chunks, no highlights and no statements that contradict it.
 
         Raises:
             NoGroundTruthError: there is nothing at all to hold the answer against.
@@ -112,7 +115,8 @@ class GroundingAnalyzer:
         taken = take_in(response.response, self.settings.max_response, unwrap=not previous_id)
         if previous_id:
             taken = _as_first_taken(taken, response.metadata)
-        case = _Case(taken.text, query, ground_truth, ground_truth if ground_truth.pages else _of_expected(query))
+        sources = ground_truth if ground_truth.pages else _of_expected(query)
+        case = _Case(taken.text, query, ground_truth, sources if evidence else GroundTruth())
         judged = await (self._judged(case) if taken.text.strip() else self._empty(case))
         result = self._assembled(response, case, taken, judged, previous_id)
         measures.record_analysis(result, seconds=time.perf_counter() - began, run_id=run_id)

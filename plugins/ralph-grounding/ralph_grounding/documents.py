@@ -8,13 +8,16 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from ralph.errors import VerifierError
+
 __all__ = ["Documents", "changed", "matching"]
 
 _KINDS = {".md", ".markdown", ".rst", ".txt", ".adoc", ".html", ".htm", ".mdx"}
 _MOST_FILES = 200
 _MOST_SEEN = 50_000
+_MOST_PROBLEMS = 10
 _MOST_BYTES = 2_000_000
-_CHANGED = re.compile(r'^--- [^\n]*\n\+\+\+ ("?)b/([^\n"]{1,1000})\1\t?$', re.MULTILINE)
+_CHANGED = re.compile(r'^--- [^\n]*\n\+\+\+ ("?)b/([^\n]{1,1000}?)\1\t?$', re.MULTILINE)
 
 
 class Documents(NamedTuple):
@@ -32,14 +35,21 @@ class Documents(NamedTuple):
 
 
 def matching(workspace: Path, patterns: Sequence[str], kept_out: Iterable[str]) -> Documents:
-    """The files that patterns such as "docs/**/*.md" match, in the order of their names."""
+    """The files that patterns such as "docs/**/*.md" match, in the order of their names.
+
+    Raises:
+        VerifierError: a pattern is none, or leads elsewhere.
+    """
     found: dict[str, None] = {}
     for pattern in patterns:
         try:
             for path in islice(workspace.glob(pattern), _MOST_SEEN):
                 found[str(path.relative_to(workspace))] = None
         except (ValueError, NotImplementedError, OSError) as error:
-            return Documents((), "", (f"The pattern {pattern!r} cannot be looked for: {error}.",))
+            raise VerifierError(
+                f"The pattern {pattern!r} cannot be looked for: {error}.",
+                "Give one that is relative to the workspace, such as docs/**/*.md.",
+            ) from error
     return _read(workspace, sorted(found), set(map(os.path.normpath, kept_out)))
 
 
@@ -77,16 +87,24 @@ def _read(workspace: Path, names: Iterable[str], kept_out: set[str]) -> Document
     left, root = _MOST_BYTES, workspace.resolve()
     for name in names:
         path = workspace / name
-        if os.path.normpath(name) in kept_out or not _is_within(path, root):
+        if os.path.normpath(name) in kept_out:
             continue
-        if len(read) == _MOST_FILES or left <= 0:
+        if left <= 0:
+            break
+        if len(read) == _MOST_FILES:
             problems.append(f"Only the first {len(read)} documents were judged.")
             break
         try:
-            content = _content(path, left)
+            content = _content(path, left) if _is_within(path, root) else None
         except OSError:
+            content = None
+        if content is None:
+            if not path.is_dir() and len(problems) < _MOST_PROBLEMS:
+                problems.append(f"{name} was not judged: it is a link, or cannot be read.")
             continue
         left -= len(content)
+        if left <= 0:
+            problems.append(f"Only the first {_MOST_BYTES:,} bytes were judged: those up to within {name}.")
         read.append(name)
         texts.append(content.decode("utf-8", "replace"))
     return Documents(tuple(read), "\n\n".join(texts), tuple(problems))

@@ -17,7 +17,7 @@ from ralph_grounding.analyzer import GroundingAnalyzer
 from ralph_grounding.ground_truth import read_claims, read_ground_truth, read_text
 from ralph_grounding.ground_truth.pages import GroundTruth
 from ralph_grounding.materials import AIResponse, ExpectedAnswer, Query
-from ralph_grounding.result import AnalysisResult
+from ralph_grounding.result import AnalysisResult, CompletenessResult
 from ralph_grounding.settings import GroundingSettings, LoopSettings
 from ralph_grounding.shortfalls import Minimums, shortfalls
 from ralph_grounding.similarity.lexical import LexicalProvider
@@ -26,12 +26,15 @@ __all__ = ["GroundedAnalysis", "LoopAnalyzer"]
 
 _T = TypeVar("_T")
 
+_MOST_MISSING = 50
+_LONGEST = 300
+
 
 class GroundedAnalysis(Analysis, frozen=True):
     """The scores of one reply, 0–100 each; None where the settings name nothing to hold it against.
 
     Attributes:
-        missing: the required claims that it does not make.
+        missing: the required claims that it does not make, the first fifty.
         flags: as in `AnalysisResult`.
     """
 
@@ -71,7 +74,7 @@ class LoopAnalyzer:
         """The scores of a reply, and by the minimums an opinion on completing the run."""
         del status, context
         response = AIResponse(query_id=self._held.query.id, response=output.text)
-        result = _at_once(self._analyzer.analyze(response, self._held.query, self._held.ground))
+        result = _at_once(self._analyzer.analyze(response, self._held.query, self._held.ground, evidence=False))
         short = shortfalls(result, self._minimums)
         opinion = Opinion(on_completion="holds_back", reason="; ".join(short)[:500]) if short else Opinion()
         return _analysis(result, opinion)
@@ -84,10 +87,15 @@ def _analysis(result: AnalysisResult, opinion: Opinion) -> GroundedAnalysis:
         completeness=scores.completeness.score if scores.completeness else None,
         attribution=scores.attribution.score if scores.attribution else None,
         combined=scores.combined,
-        missing=tuple(claim.statement for claim in scores.completeness.claims_missing) if scores.completeness else (),
+        missing=_missing(scores.completeness) if scores.completeness else (),
         flags=result.flags,
         opinion=opinion,
     )
+
+
+def _missing(completeness: CompletenessResult) -> tuple[str, ...]:
+    lacking = completeness.claims_missing[:_MOST_MISSING]
+    return tuple(" ".join(claim.statement.split())[:_LONGEST] for claim in lacking)
 
 
 def _held(loop: LoopSettings) -> _Held:

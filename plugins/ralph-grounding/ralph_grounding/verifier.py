@@ -1,8 +1,10 @@
 """`--verifier grounding`: a run is not over before its documents make the expected claims."""
 
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+import anyio
 from anyio import to_thread
 
 from ralph.errors import RalphError, VerifierError
@@ -13,6 +15,7 @@ from ralph_grounding.documents import Documents, changed, matching
 from ralph_grounding.ground_truth import read_claims, read_ground_truth, read_text
 from ralph_grounding.ground_truth.pages import GroundTruth
 from ralph_grounding.materials import AIResponse, ExpectedAnswer, Query
+from ralph_grounding.result import AnalysisResult
 from ralph_grounding.settings import GroundingSettings
 from ralph_grounding.shortfalls import Minimums, shortfalls
 from ralph_grounding.verifier_keys import GroundingKeys
@@ -66,10 +69,11 @@ class GroundingVerifier(Verifier):
         if not documents.text.strip():
             where = f"matches {self._keys.file}" if self._keys.file else "has been changed"
             said = f"There is no document to judge: none with words in it {where}."
+            said = "\n".join([said, *(f"- {problem}" for problem in documents.problems)])[:_MOST_TOLD]
             return Verdict(verifier=self.name, passed=False, output=said, signature="grounding: no document")
-        response = AIResponse(query_id=self._held.query.id, response=documents.text)
-        async with GroundingAnalyzer(self._settings) as analyzer:
-            result = await analyzer.analyze(response, self._held.query, self._held.ground)
+        # A thread with a loop of its own: to compare many words takes the processor for a while.
+        judge = partial(_judged, documents.text, self._held, self._settings)
+        result = await to_thread.run_sync(anyio.run, judge, abandon_on_cancel=True)
         short = shortfalls(result, self._minimums)
         notes = [*short, *(result.notes if short else ()), *documents.problems]
         output = "\n".join([f"Judged: {', '.join(documents.names)}", *(f"- {note}" for note in notes)])
@@ -87,6 +91,12 @@ class GroundingVerifier(Verifier):
             return await to_thread.run_sync(matching, subject.workspace, patterns, kept_out)
         difference = await subject.diff(_MOST_JUDGED) if subject.difference else None
         return await to_thread.run_sync(changed, subject.workspace, difference, kept_out)
+
+
+async def _judged(text: str, held: _Held, settings: GroundingSettings) -> AnalysisResult:
+    response = AIResponse(query_id=held.query.id, response=text)
+    async with GroundingAnalyzer(settings) as analyzer:
+        return await analyzer.analyze(response, held.query, held.ground, evidence=False)
 
 
 def _minimums(keys: GroundingKeys) -> Minimums:
