@@ -155,7 +155,7 @@ async def test_queries_are_made_of_what_the_pages_say(tmp_path: Path) -> None:
     assert [claim.statement for claim in faq.expected.claims or ()] == ["An Ember burns for 40 hours."]
     assert queries["What is the difference between Ember and Glow?"].kind == "comparison"
     assert queries["What is the difference between Ember and Glow?"].difficulty == 1.0
-    prices = queries["What does one pay at Tallow: Prices?"]
+    prices = queries["How much does Tallow cost?"]
     assert (prices.kind, prices.topic) == ("transactional", "Prices")
     assert prices.expected.text == "The Ember costs 12 euros, and the Glow costs 19 euros."
     assert len(prices.variations) == 3
@@ -229,7 +229,7 @@ async def test_chinese_pages_are_asked_about_in_chinese(tmp_path: Path) -> None:
     queries = {
         query.text: query for query in make_queries(await read_ground_truth([str(tmp_path)], brands=("青瓷工坊",)))
     }
-    assert queries["青瓷工坊的价格是怎样的？"].kind == "transactional"
+    assert queries["青瓷工坊的价格是多少？"].kind == "transactional"
     assert "青瓷工坊是什么？" in queries
 
 

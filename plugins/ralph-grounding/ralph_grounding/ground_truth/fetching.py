@@ -83,12 +83,12 @@ class Visitor:
 
     async def get(self, url: str, most: int) -> Answer:
         """A page, or its first `most` bytes. Raises `FetchError`."""
-        wait = _FIRST_WAIT
+        usual = _FIRST_WAIT
         for attempt in range(1, self._limits.tries + 1):
             try:
                 return await self._follow(url, most)
             except _BusyError as busy:
-                wait = busy.wait if busy.wait is not None else wait * 2
+                wait, usual = usual if busy.wait is None else busy.wait, 2 * usual
                 if attempt == self._limits.tries or wait > self._limits.wait_seconds:
                     raise FetchError(f"the site is too busy ({busy.status})", busy.status) from busy
                 self._pace.hold(wait)

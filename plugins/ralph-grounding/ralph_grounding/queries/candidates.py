@@ -112,9 +112,10 @@ def _of_heading(
         wordings: tuple[str, ...] = (heading,)
     elif (task := _task(heading)) and "how_to" in language.wordings:
         wordings = _worded(language, "how_to", task)
-    elif brand and kind in {"navigational", "transactional"}:
-        form: Form = "navigational" if kind == "navigational" else "transactional"
-        wordings = _worded(language, form, heading, brand)
+    elif brand and heading.casefold() in language.prices:
+        wordings = _worded(language, "price", heading, brand)
+    elif brand and kind == "navigational":
+        wordings = _worded(language, "navigational", heading, brand)
     else:
         wordings = _worded(language, "of" if brand else "about", heading, brand)
     yield Candidate(wordings, kind, heading, _answer(chunk.text), claims, (page,), chunk.depth)

@@ -8,7 +8,7 @@ from ralph_grounding.text.tokens import tokens
 
 __all__ = ["is_near", "query_id", "stems_of"]
 
-NEAR = 0.85
+_NEAR = 0.85
 _FUNCTION_WORDS = frozenset(word for words in FUNCTION_WORDS.values() for word in words)
 
 
@@ -26,4 +26,4 @@ def stems_of(text: str, language: str = "") -> frozenset[str]:
 
 def is_near(stems: frozenset[str], others: Iterable[frozenset[str]]) -> bool:
     """Whether one of the others shares at least 85 % of all their stems."""
-    return any(len(stems & other) >= NEAR * len(stems | other) for other in others)
+    return any(len(stems & other) >= _NEAR * len(stems | other) for other in others)

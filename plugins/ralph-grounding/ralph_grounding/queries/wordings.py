@@ -10,7 +10,7 @@ from ralph_grounding.materials import QueryKind
 
 __all__ = ["Form", "Language", "kind_of_heading", "language_of"]
 
-Form = Literal["definition", "about", "of", "how_to", "comparison", "navigational", "transactional"]
+Form = Literal["definition", "about", "of", "how_to", "comparison", "navigational", "price"]
 
 
 class Language(NamedTuple):
@@ -18,12 +18,14 @@ class Language(NamedTuple):
 
     Attributes:
         defines: a sentence that says what something is; the group is the thing.
+        prices: headings that say nothing but that prices are below, in lower case.
         generic: headings that say nothing, in lower case.
     """
 
     wordings: dict[Form, tuple[str, ...]]
     kinds: dict[QueryKind, re.Pattern[str]]
     defines: re.Pattern[str]
+    prices: frozenset[str]
     generic: frozenset[str]
 
 
@@ -66,11 +68,11 @@ _ENGLISH = Language(
             "Where does {1} have {0}?",
             "I am looking for {0} of {1}.",
         ),
-        "transactional": (
-            "What does one pay at {1}: {0}?",
-            "How much does {1} cost? ({0})",
-            "What are the prices of {1}? ({0})",
-            "What does {1} charge? ({0})",
+        "price": (
+            "How much does {1} cost?",
+            "What are the prices of {1}?",
+            "What does {1} charge?",
+            "What does one pay at {1}?",
         ),
     },
     kinds={
@@ -87,6 +89,7 @@ _ENGLISH = Language(
         rf"(?:The (?=[A-Z]))?((?:An? [a-z]|(?!(?:{_NO_THINGS})\b)[A-Z])[^.!?,;:()]{{1,60}}?)"
         r" (?:is|are|was) (?:an?|the) "
     ),
+    prices=frozenset({"prices", "price", "pricing", "costs", "fees", "plans", "our prices", "plans and pricing"}),
     generic=frozenset(_GENERIC_ENGLISH.split("|")),
 )
 _GERMAN = Language(
@@ -101,12 +104,7 @@ _GERMAN = Language(
             "Worin unterscheiden sich {0} und {1}?",
         ),
         "navigational": ("Wo finde ich {0} von {1}?", "Wie komme ich zu {0} von {1}?", "Wo hat {1} {0}?", "{1}: {0}?"),
-        "transactional": (
-            "Was verlangt {1}: {0}?",
-            "Was kostet {1}? ({0})",
-            "Welche Preise hat {1}? ({0})",
-            "{1}: {0}?",
-        ),
+        "price": ("Was kostet {1}?", "Welche Preise hat {1}?", "Was verlangt {1}?", "Was bezahlt man bei {1}?"),
     },
     kinds={
         "comparison": re.compile(r"\b(?:vs\.?|vergleich\w{0,5}|unterschied\w{0,3}|alternativen?)\b", re.IGNORECASE),
@@ -120,6 +118,7 @@ _GERMAN = Language(
     defines=re.compile(
         r"(?:(?:Der|Die|Das|Ein|Eine) )?([A-ZÄÖÜ][^.!?,;:()]{1,60}?) (?:ist|sind|war) (?:ein\w{0,2}|der|die|das) "
     ),
+    prices=frozenset({"preise", "kosten", "tarife", "gebühren", "preisliste", "unsere preise"}),
     generic=frozenset(_GENERIC_GERMAN.split("|")),
 )
 _CHINESE = Language(
@@ -129,7 +128,7 @@ _CHINESE = Language(
         "of": ("关于{0}，{1}是怎么说的？", "{1}的{0}是怎样的？", "请介绍一下{1}的{0}。", "{1}：{0}？"),
         "comparison": ("{0}和{1}有什么区别？", "{0}与{1}相比如何？", "{0}和{1}应该选哪个？", "请比较{0}和{1}。"),
         "navigational": ("在哪里可以找到{1}的{0}？", "怎样找到{1}的{0}？", "{1}的{0}在哪里？", "{1}：{0}？"),
-        "transactional": ("{1}的{0}是怎样的？", "{1}怎么收费？（{0}）", "{1}多少钱？（{0}）", "{1}：{0}？"),
+        "price": ("{1}的价格是多少？", "{1}怎么收费？", "{1}多少钱？", "请介绍一下{1}的价格。"),
     },
     kinds={
         "comparison": re.compile("对比|比较|区别|差异|對比|比較|區別"),
@@ -137,6 +136,7 @@ _CHINESE = Language(
         "navigational": re.compile("联系|聯繫|聯絡|登录|登入|下载|下載|地址|门店"),
     },
     defines=re.compile("([^，。！？、：；\\s]{2,20}?)(?:是|为)(?:一)"),
+    prices=frozenset({"价格", "價格", "费用", "費用", "收费", "定价"}),
     generic=frozenset(_GENERIC_CHINESE.split("|")),
 )
 _LANGUAGES = {"en": _ENGLISH, "de": _GERMAN, "zh": _CHINESE}
