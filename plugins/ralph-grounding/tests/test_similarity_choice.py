@@ -3,13 +3,14 @@
 import sys
 from pathlib import Path
 from textwrap import dedent
+from types import ModuleType
 
 import pytest
 
 from ralph.errors import UsageError
 from ralph_grounding.errors import ProviderError
 from ralph_grounding.settings import ProviderSettings
-from ralph_grounding.similarity import local
+from ralph_grounding.similarity import local_models
 from ralph_grounding.similarity.base import SimilarityProvider
 from ralph_grounding.similarity.choose import provider_for
 from ralph_grounding.similarity.decision_points import UNFITTED
@@ -67,43 +68,55 @@ LIBRARIES = {
         import numpy
 
         class TextEmbedding:
-            def __init__(self, model_name, **options):
+            model = None
+
+            @classmethod
+            def list_supported_models(cls):
+                return [{"model": name} for name in ("here", "there", "nowhere", "broken")]
+
+            def __init__(self, model_name, cache_dir, local_files_only):
                 if model_name == "broken":
                     raise ValueError("the file is torn.\\nAnd more.")
-                if model_name != "here" and not (model_name == "there" and options != {"local_files_only": True}):
+                if model_name != "here" and (model_name != "there" or local_files_only):
                     raise ValueError(f"{model_name} is not in the cache")
 
-            def embed(self, texts):
+            def embed(self, texts, batch_size):
                 return (numpy.array([len(text), 1.0]) for text in texts)
     """,
     "sentence_transformers": """
         import numpy
 
         class SentenceTransformer:
-            def __init__(self, model_name, local_files_only):
+            max_seq_length = None
+
+            def __init__(self, model_name, local_files_only, trust_remote_code, model_kwargs):
+                assert (trust_remote_code, model_kwargs) == (False, {"use_safetensors": True})
                 if model_name != "here" and (model_name != "there" or local_files_only):
                     raise OSError(f"{model_name} is not in the cache")
 
-            def encode(self, texts, show_progress_bar):
+            def encode(self, texts, batch_size, show_progress_bar):
                 assert not show_progress_bar
                 if "Never." in texts:
                     raise RuntimeError("out of memory")
                 return numpy.array([[len(text), 1.0] for text in texts])
     """,
 }
-"""The libraries as far as they are used; the real ones weigh hundreds of megabytes, and models are not in packages."""
+"""The libraries as far as they are used. The real fastembed embeds by a real model in `test_similarity_local_model.py`:
+here it only stands for one that has the network. The real sentence-transformers wants torch, which is gigabytes, and so
+is tried by nothing but this stand-in.
+"""
 
 
 @pytest.fixture(params=LIBRARIES)
 def library(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """One of the libraries is installed, and the other is not."""
     name: str = request.param
-    for other in LIBRARIES:
-        monkeypatch.delitem(sys.modules, other, raising=False)
-        if other != name:
-            monkeypatch.setattr(local, "find_spec", {name: True}.get)
-    (tmp_path / f"{name}.py").write_text(dedent(LIBRARIES[name]))
-    monkeypatch.syspath_prepend(str(tmp_path))
+    module = ModuleType(name)
+    exec(dedent(LIBRARIES[name]), module.__dict__)
+    monkeypatch.setitem(sys.modules, name, module)
+    monkeypatch.setattr(local_models, "find_spec", {name: True}.get)
+    monkeypatch.setenv("FASTEMBED_CACHE_PATH", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
     return name
 
 
@@ -140,8 +153,20 @@ async def test_a_model_that_fails_at_a_text_is_replaced_by_words(library: str) -
         assert not (await provider.agreement("Ever.", "Ever.")).fallback
 
 
+@pytest.mark.parametrize("library", ["sentence_transformers"], indirect=True)
+@pytest.mark.parametrize("form", ["{}", "here"])
+async def test_a_library_that_may_run_what_a_folder_holds_is_given_none(
+    library: str, tmp_path: Path, form: str
+) -> None:
+    (tmp_path / "here").mkdir()
+    with pytest.raises(
+        ProviderError, match="holds no model that can be used: sentence-transformers is given no folders"
+    ):
+        await LocalProvider(form.format(tmp_path / "here"), UNFITTED).__aenter__()
+
+
 async def test_without_a_package_the_command_that_installs_one_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local, "find_spec", dict[str, bool]().get)
+    monkeypatch.setattr(local_models, "find_spec", dict[str, bool]().get)
     with pytest.raises(ProviderError) as raised:
         await chosen(similarity="local", embedding_model="m").__aenter__()
     assert 'pip install "ralph-grounding[local]"' in str(raised.value)

@@ -1,7 +1,6 @@
 """Similarity by a model that turns texts into vectors, whichever it is and wherever it runs."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import anyio
@@ -11,23 +10,17 @@ from ralph_grounding.similarity.base import NO_SIMILARITY, Nearest, Similarity, 
 from ralph_grounding.similarity.calibration import calibrated
 from ralph_grounding.similarity.conflicts import find_conflicts
 from ralph_grounding.similarity.decision_points import DecisionPoints
+from ralph_grounding.similarity.portions import portions, windows
 from ralph_grounding.similarity.vectors import Vector, VectorCache, common_length, cosines, most_alike, unit_vectors
-from ralph_grounding.text.sentences import sentences
-from ralph_grounding.text.span import Span, trimmed
+from ralph_grounding.text.span import Span
 
 if TYPE_CHECKING:
     from ralph_grounding.similarity.vectors import Matrix
 
 __all__ = ["EmbeddingProvider"]
 
-_LONGEST = 1_500
-"""Characters of a text that a model is given at once: most cut off silently what is much longer."""
-
 _LISTS = 3
 _SHORT_LIST = 64
-
-_MOST_WINDOWS = 2_000
-"""Where a response has more sentences, neighbours are taken together."""
 
 
 class _Listed(NamedTuple):
@@ -50,13 +43,17 @@ class EmbeddingProvider(SimilarityProvider):
     Args:
         name: see `SimilarityProvider`.
         points: the decision points of this model: its cosines say nothing about those of another.
+        tokens: how many of a text `embed` is given at once, as guessed by its script.
         batch: how many texts `embed` is given at once, at most.
         kept: how many vectors are kept, beside those of the last few lists of passages.
     """
 
-    def __init__(self, name: str, points: DecisionPoints, *, batch: int = 64, kept: int = 4096) -> None:
+    def __init__(
+        self, name: str, points: DecisionPoints, *, tokens: int = 500, batch: int = 64, kept: int = 4096
+    ) -> None:
         self.name = name
         self._points = points
+        self._tokens = tokens
         self._batch = batch
         self._kept = VectorCache(kept)
         self._lists: dict[tuple[str, ...], _Listed] = {}
@@ -71,15 +68,14 @@ class EmbeddingProvider(SimilarityProvider):
         raise NotImplementedError
 
     async def supports(self, claims: Sequence[str], response: str) -> list[Support]:
-        windows = list(_windows(response))
-        said = [response[window.start : window.end] for window in windows]
+        spans = list(windows(response, self._tokens))
+        said = [response[span.start : span.end] for span in spans]
         if not said or not claims:
             return [Support(NO_SIMILARITY, 0, 0) for _ in claims]
         vectors = await self._vectors([*claims, *said])
         found = most_alike(vectors[: len(claims)], vectors[len(claims) :])
         return [
-            self._support(claim, response, windows[place], raw)
-            for claim, (place, raw) in zip(claims, found, strict=True)
+            self._support(claim, response, spans[place], raw) for claim, (place, raw) in zip(claims, found, strict=True)
         ]
 
     async def agreement(self, reference: str, response: str, question: str = "") -> Similarity:
@@ -131,7 +127,7 @@ class EmbeddingProvider(SimilarityProvider):
         import numpy as np
 
         listed = {text: kept.by_text[text] for kept in self._lists.values() for text in texts if text in kept.by_text}
-        pieces = {text: _pieces(text) for text in texts if text not in listed}
+        pieces = {text: self._pieces(text) for text in texts if text not in listed}
         known = await self._known([piece for cut in pieces.values() for piece in cut])
         joined = np.zeros((len(texts), common_length([*listed.values(), *known.values()])), dtype=np.float32)
         for place, text in enumerate(texts):
@@ -140,6 +136,10 @@ class EmbeddingProvider(SimilarityProvider):
             for piece in pieces.get(text, ()):
                 joined[place] += known[piece] * len(piece)
         return unit_vectors(joined)
+
+    def _pieces(self, text: str) -> list[str]:
+        cut = portions(text, Span(0, len(text)), self._tokens)
+        return [text[span.start : span.end] for span in cut if span.start < span.end]
 
     async def _known(self, texts: Sequence[str]) -> "dict[str, Matrix]":
         """The unit vectors of the texts, each embedded once."""
@@ -168,32 +168,3 @@ class EmbeddingProvider(SimilarityProvider):
 
 def _similarity(raw: float, point: float) -> Similarity:
     return Similarity(calibrated(raw, point), raw)
-
-
-def _windows(text: str) -> Iterator[Span]:
-    """The sentences, and then each two neighbours, without the white space at their ends."""
-    spans = [span for sentence in _grouped(sentences(text)) for span in _cut(text, sentence) if span.start < span.end]
-    yield from spans
-    yield from (Span(one.start, other.end) for one, other in pairwise(spans) if other.end - one.start <= _LONGEST)
-
-
-def _grouped(spans: Sequence[Span]) -> Iterator[Span]:
-    size = -(-len(spans) // _MOST_WINDOWS) or 1
-    for first in range(0, len(spans), size):
-        yield Span(spans[first].start, spans[min(first + size, len(spans)) - 1].end)
-
-
-def _cut(text: str, span: Span) -> Iterator[Span]:
-    """The span in stretches that a model reads at once, parted at white space where there is some."""
-    start = span.start
-    while span.end - start > _LONGEST:
-        space = max(text.rfind(" ", start, start + _LONGEST), text.rfind("\n", start, start + _LONGEST))
-        end = space + 1 if space > start else start + _LONGEST
-        yield trimmed(text, Span(start, end))
-        start = end
-    yield trimmed(text, Span(start, span.end))
-
-
-def _pieces(text: str) -> list[str]:
-    cut = (text[span.start : span.end] for span in _cut(text, Span(0, len(text))))
-    return [piece for piece in cut if piece]

@@ -1,0 +1,210 @@
+"""Models on this machine, loaded by fastembed or sentence-transformers. All that is here blocks.
+
+A model is weights, never code. A folder is read as ONNX only, and of what goes by a name safetensors, not pickles. A
+name that fastembed knows is a name, even where the folder that Ralph works in holds one that is called so.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ralph_grounding.endpoint import fields
+from ralph_grounding.errors import ProviderError
+from ralph_grounding.similarity.vectors import Vector
+
+__all__ = ["MODEL_SETTING", "LocalModel", "first_line", "load_model"]
+
+MODEL_SETTING = "plugins.grounding.providers.embedding_model"
+
+_TOGETHER = 16
+"""Texts that are embedded at once: memory grows with their number times the square of the longest."""
+
+_LONGEST = 512
+"""Tokens of a text that are embedded at once, though a model may read more: memory again."""
+
+_SPECIAL = 2
+"""Tokens that most models add to each text, at its beginning and end."""
+
+_POOLINGS = {"mean_tokens": "MEAN", "cls_token": "CLS", "lasttoken": "LAST_TOKEN"}
+"""What fastembed calls the ways in which sentence-transformers makes one vector of those of the tokens."""
+
+
+class LocalModel(NamedTuple):
+    """A model that is loaded.
+
+    Attributes:
+        encode: the vectors of texts, in their order; it blocks, and raises what the library raises.
+        tokens: of a text that the model reads at once.
+    """
+
+    encode: Callable[[Sequence[str]], Sequence[Vector]]
+    tokens: int
+
+
+def load_model(name: str, download: bool) -> LocalModel:  # noqa: FBT001 - a thread is handed no keywords
+    """The model of that name, or in that folder. It is fetched only if asked, and not where HF_HUB_OFFLINE forbids it.
+
+    Raises:
+        ProviderError: of the kind "model": a package or the model is missing, or the model cannot be used.
+    """
+    loaders = {"fastembed": _by_fastembed, "sentence_transformers": _by_sentence_transformers}
+    installed = [load for package, load in loaders.items() if find_spec(package)]
+    if not installed:
+        raise ProviderError(
+            f"The model {name} cannot be used: neither fastembed nor sentence-transformers is installed.",
+            'Run `pip install "ralph-grounding[local]"`.',
+            kind="model",
+        )
+    reasons: list[str] = []
+    for load in installed:
+        try:
+            return load(name, download and not _offline())
+        except Exception as error:  # noqa: BLE001 - each library has errors of its own
+            reasons.append(first_line(error))
+    raise _missing(name, "; ".join(dict.fromkeys(filter(None, reasons))), download=download)
+
+
+def first_line(error: BaseException) -> str:
+    """What a library says, in one line of at most 200 characters and without its point."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return "".join(filter(str.isprintable, lines[0]))[:200].rstrip(".")
+
+
+def _missing(name: str, said: str, *, download: bool) -> ProviderError:
+    if _place(name):
+        problem = f"The folder {name} holds no model that can be used: {said}."
+        remedy = "A model for ONNX is needed, with its tokenizer.json and tokenizer_config.json."
+    elif not download:
+        problem = f"The model {name} is not on this machine, and a download was not asked for ({said})."
+        remedy = "Set plugins.grounding.providers.download to true for one run, or give the model's folder as its name."
+    elif _offline():
+        problem = f"The model {name} is not on this machine, and HF_HUB_OFFLINE forbids to download it ({said})."
+        remedy = "Unset HF_HUB_OFFLINE for one run, or give the model's folder as its name."
+    else:
+        problem = f"The model {name} could be neither found nor downloaded: {said}."
+        remedy = f"Check the name in {MODEL_SETTING}, and the network."
+    return ProviderError(problem, remedy, kind="model")
+
+
+def _offline() -> bool:
+    """Whether the environment forbids downloads, as the tools of Hugging Face read it."""
+    names = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
+    return any(os.environ.get(name, "").strip().upper() in {"1", "ON", "TRUE", "YES"} for name in names)
+
+
+def _place(name: str) -> Path | None:
+    """What stands on the disk under this name, if anything does."""
+    try:
+        path = Path(name).expanduser()
+        return path if path.exists() else None
+    except (OSError, RuntimeError):  # a name too long for a file's, a home that nobody has
+        return None
+
+
+def _by_fastembed(name: str, download: bool) -> LocalModel:  # noqa: FBT001
+    fastembed: Any = import_module("fastembed")
+    if find_spec("loguru"):
+        import_module("loguru").logger.disable("fastembed")  # what it cannot do, it says in an exception, too
+    if any(entry["model"].lower() == name.lower() for entry in fastembed.TextEmbedding.list_supported_models()):
+        embedder = fastembed.TextEmbedding(name, cache_dir=str(_cache(download)), local_files_only=not download)
+    elif folder := _place(name):
+        known = _made_known(fastembed, folder.absolute())
+        options = {"specific_model_path": str(folder), "cache_dir": str(folder), "local_files_only": True}
+        embedder = fastembed.TextEmbedding(known, **options)
+    else:
+        raise ValueError("fastembed knows no model of this name")
+
+    def encode(texts: Sequence[str]) -> Sequence[Vector]:
+        shortest_first = sorted(range(len(texts)), key=lambda place: len(texts[place]))  # so that little is padded
+        vectors = embedder.embed([texts[place] for place in shortest_first], batch_size=_TOGETHER)
+        found = dict(zip(shortest_first, vectors, strict=True))
+        return [found[place].tolist() for place in range(len(texts))]
+
+    encode(["."])  # what cannot embed this is no model, and is better told of now
+    truncation = fields(getattr(getattr(embedder.model, "tokenizer", None), "truncation", None))
+    return LocalModel(encode, _readable(truncation.get("max_length")))
+
+
+def _cache(download: bool) -> Path:  # noqa: FBT001
+    """Where the models are that were fetched: FASTEMBED_CACHE_PATH, or what the tools of Hugging Face share.
+
+    fastembed's own default is in a folder where every user of the machine may put models.
+
+    Raises:
+        FileNotFoundError: the folder is not there, and nothing is to be fetched: fastembed would make it.
+    """
+    given = os.environ.get("FASTEMBED_CACHE_PATH") or import_module("huggingface_hub.constants").HF_HUB_CACHE
+    cache = Path(given)
+    if not download and not cache.is_dir():
+        raise FileNotFoundError(f"there is no folder {cache}")
+    return cache
+
+
+def _made_known(fastembed: Any, folder: Path) -> str:
+    """Tells fastembed of a model in a folder of the user's: the name that it goes by from now on.
+
+    Raises:
+        ValueError: where none is in it, or one that fastembed cannot use.
+    """
+    files = [*sorted(folder.glob("*.onnx")), *sorted(folder.glob("onnx/*.onnx"))]
+    if not files:
+        raise ValueError("no file that ends in .onnx is in it")
+    file, pooling = files[0].relative_to(folder).as_posix(), _pooling(folder)
+    described: Any = import_module("fastembed.common.model_description")
+    if not hasattr(described.PoolingType, pooling):
+        raise ValueError(f"the installed fastembed does not do its kind of pooling, {pooling}")
+    name = hashlib.sha256("\0".join((str(folder), file, pooling)).encode("utf-8", "surrogateescape")).hexdigest()
+    if all(entry["model"] != name for entry in fastembed.TextEmbedding.list_supported_models()):
+        fastembed.TextEmbedding.add_custom_model(
+            model=name,
+            pooling=described.PoolingType[pooling],
+            normalization=True,
+            sources=described.ModelSource(hf=name),
+            dim=0,
+            model_file=file,
+        )
+    return name
+
+
+def _pooling(folder: Path) -> str:
+    """How the model makes one vector of those of the tokens, by its description; their mean where it has none.
+
+    Raises:
+        ValueError: where it does so in another way than fastembed can.
+    """
+    try:
+        told = fields(json.loads((folder / "1_Pooling" / "config.json").read_bytes()))
+    except FileNotFoundError:
+        return "MEAN"
+    asked = [
+        mode.removeprefix("pooling_mode_") for mode, on in told.items() if mode.startswith("pooling") and on is True
+    ]
+    if not asked:
+        return "MEAN"
+    if len(asked) > 1 or asked[0] not in _POOLINGS:
+        raise ValueError(f"fastembed does not do its kind of pooling, {', '.join(asked)[:80]}")
+    return _POOLINGS[asked[0]]
+
+
+def _by_sentence_transformers(name: str, download: bool) -> LocalModel:  # noqa: FBT001
+    if _place(name):
+        raise ValueError("sentence-transformers is given no folders, since it may run the code in them")
+    library: Any = import_module("sentence_transformers")
+    embedder = library.SentenceTransformer(
+        name, local_files_only=not download, trust_remote_code=False, model_kwargs={"use_safetensors": True}
+    )
+
+    def encode(texts: Sequence[str]) -> Sequence[Vector]:
+        return embedder.encode(list(texts), batch_size=_TOGETHER, show_progress_bar=False).tolist()
+
+    return LocalModel(encode, _readable(embedder.max_seq_length))
+
+
+def _readable(longest: object) -> int:
+    """The tokens of a text that are embedded at once, by how many the model says that it reads."""
+    return max(min(longest if isinstance(longest, int) else _LONGEST, _LONGEST) - _SPECIAL, 1)
