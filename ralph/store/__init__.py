@@ -1,6 +1,11 @@
-"""Where runs are kept: `open_store` finds the store that a name means."""
+"""Where runs are kept: `open_store` finds the store that a name means.
+
+A plug-in keeps tables of its own in the same places: `database_named` finds the `Database`, whose `open` makes what a
+`Migration` says.
+"""
 
 import re
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -8,9 +13,14 @@ from ralph.errors import UsageError
 
 if TYPE_CHECKING:
     from ralph.store.base import Store
+    from ralph.store.database import Database
+    from ralph.store.migration import Migration
     from ralph.store.postgres import PostgresDatabase
 
-__all__ = ["Store", "default_path", "file_of", "open_store"]
+__all__ = ["Database", "Migration", "Store", "database_named", "default_path", "file_of", "open_store"]
+
+_ELSEWHERE = {"Database": "database", "Migration": "migration", "Store": "base"}
+"""What much else hangs on."""
 
 _SERVER = re.compile(r"postgres(ql)?://")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
@@ -30,14 +40,29 @@ def open_store(url: str | None = None) -> "Store":
         from ralph.store.memory import MemoryStore
 
         return MemoryStore()
-    path = file_of(url)
+    database = database_named(url)
     from ralph.store.sql import SqlStore
 
+    return SqlStore(database)
+
+
+def database_named(url: str | None = None) -> "Database":
+    """The database of the store that a name means, for tables beside those of runs; nothing is read or written.
+
+    Args:
+        url: what `open_store` takes, but for "memory:".
+
+    Raises:
+        UsageError: it means no database.
+    """
+    if url == "memory:":
+        raise UsageError("memory: is no database.", "Give the path of a file, or postgresql://USER@HOST/DATABASE.")
+    path = file_of(url)
     if path is None:
-        return SqlStore(_server(str(url)))
+        return _server(str(url))
     from ralph.store.sqlite import SqliteFile
 
-    return SqlStore(SqliteFile(path))
+    return SqliteFile(path)
 
 
 def file_of(url: str | None) -> Path | None:
@@ -88,8 +113,6 @@ def _not_a_store(name: str) -> UsageError:
 
 
 def __getattr__(name: str) -> object:
-    if name == "Store":  # which much else hangs on
-        from ralph.store.base import Store
-
-        return Store
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _ELSEWHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_ELSEWHERE[name]}"), name)

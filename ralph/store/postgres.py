@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from time import monotonic
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import psycopg
 from sqlalchemy import URL, Connection, NullPool, create_engine, make_url, text
@@ -12,7 +12,7 @@ from sqlalchemy.engine.interfaces import DBAPICursor
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from ralph.errors import StoreError, UsageError
-from ralph.store.database import Database
+from ralph.store.database import Database, cause
 
 __all__ = ["PostgresDatabase"]
 
@@ -36,7 +36,7 @@ _POLL = 0.05
 
 _MIGRATION = 0x52414C50
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
-_PATIENT = "It may pass: then resume the run; everything up to the last iteration is kept."
+_PATIENT = "It may pass: then resume the run; everything up to there is kept."
 _FAULTS = {
     "25006": ("it takes no changes at present", _PATIENT),
     "28": ("the server does not let this user in", "Check the user and the password in its URL."),
@@ -95,21 +95,22 @@ class PostgresDatabase(Database):
         shown = URL.create("postgresql", url.username, None, url.host, url.port, url.database, query)
         return shown.render_as_string() + (f" (schema {self.schema})" if self.schema != SCHEMA else "")
 
-    def connect(self) -> Connection:
+    def reach(self) -> Connection:
         own = {key: value for key, value in _REACHED.items() if key not in self.url.query}
         engine = create_engine(self.url, poolclass=NullPool, connect_args=own, hide_parameters=True)
-        connection = engine.connect()
-        with connection.begin():
-            for setting in (f"search_path = {self.schema}", "synchronous_commit = on", f"lock_timeout = '{PATIENCE}s'"):
-                connection.execute(text(f"SET {setting}"))
-            self._require_unicode(connection)
-        return connection
+        return engine.connect()
+
+    def set_up(self, connection: Connection) -> None:
+        for setting in (f"search_path = {self.schema}", "synchronous_commit = on"):
+            connection.execute(text(f"SET {setting}"))
+        self.wait_for_others(connection, PATIENCE)
+        self._require_unicode(connection)
 
     def _require_unicode(self, connection: Connection) -> None:
         encoding = connection.scalar(text("SELECT current_setting('server_encoding')"))
         if encoding != "UTF8":
             remedy = "Make a database for it with `createdb --encoding=UTF8 --template=template0`."
-            raise self._unusable(f"its encoding is {encoding}", remedy)
+            raise self.unusable(f"its encoding is {encoding}", remedy)
 
     def tables(self, connection: Connection) -> Collection[str]:
         found = text("SELECT tablename::text FROM pg_tables WHERE schemaname = :schema").bindparams(schema=self.schema)
@@ -130,9 +131,12 @@ class PostgresDatabase(Database):
         deadline = monotonic() + PATIENCE
         while (found := connection.scalar(status)) == "in progress":
             if monotonic() > deadline:
-                raise self._unusable("it is still busy with what was given to it before", _PATIENT, passing=True)
+                raise self.unusable("it is still busy with what was given to it before", _PATIENT, passing=True)
             connection.execute(text(f"SELECT pg_sleep({_POLL})"))
         return found == "committed"
+
+    def wait_for_others(self, connection: Connection, seconds: float) -> None:
+        connection.execute(text(f"SET lock_timeout = '{seconds}s'"))
 
     def is_busy(self, error: Exception) -> bool:
         return _state(error) == "55P03"
@@ -141,40 +145,28 @@ class PostgresDatabase(Database):
         if isinstance(error, DBAPIError) and error.connection_invalidated:
             return True
         state = _state(error)
-        return state.startswith(_LOST) if state else isinstance(_cause(error), psycopg.OperationalError)
+        return state.startswith(_LOST) if state else isinstance(cause(error), psycopg.OperationalError)
 
     def explain(self, error: Exception) -> StoreError:
         state = _state(error)
-        if state == "23503":
-            return StoreError(f"The store {self.place} holds no such run.", "`ralph runs` lists those that it holds.")
         if state.startswith("23"):
-            return StoreError(
-                f"The store {self.place} already holds what was to be added to it.",
-                "Another process seems to be at work on the same run: end one of the two.",
-            )
+            return self.homeless() if state == "23503" else self.taken()
         lost = self.is_lost(error)
         known = next((_FAULTS[prefix] for prefix in (state, state[:2]) if prefix in _FAULTS), None)
         remedy = "Check that its server runs and can be reached." if lost else "Ask who looks after the server."
         problem, remedy = known or (self._said(error), remedy)
         passing = lost or (bool(state) and state.startswith(_PASSING))
-        return self._unusable(problem, remedy, passing=passing)
-
-    def _unusable(self, problem: str, remedy: str, *, passing: bool = False) -> StoreError:
-        return StoreError(f"The store {self.place} cannot be used: {problem}.", remedy, passing=passing)
+        return self.unusable(problem, remedy, passing=passing)
 
     def _said(self, error: Exception) -> str:
         """The database's own words in one line, without the password and the hints, which begin with a tab."""
-        lines = [line.strip() for line in str(_cause(error)).splitlines() if line.strip() and line[0] != "\t"]
+        lines = [line.strip() for line in str(cause(error)).splitlines() if line.strip() and line[0] != "\t"]
         said = " ".join(line if line[-1] in ".:,;?!" else f"{line}." for line in lines)
         said = " ".join(said.split())[:400].rstrip(".?")
         password = self.url.password
         return said.replace(str(password), "***") if password else said
 
 
-def _cause(error: Exception) -> Any:
-    return error.orig if isinstance(error, DBAPIError) else error
-
-
 def _state(error: Exception) -> str:
     """The code that the standard gives the error; empty where it came from elsewhere than the server."""
-    return getattr(_cause(error), "sqlstate", None) or ""
+    return getattr(cause(error), "sqlstate", None) or ""

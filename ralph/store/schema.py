@@ -4,8 +4,6 @@ Records and events are JSON in text columns; what is looked up or sorted by has 
 in ISO format, which sorts as text. What resuming needs of iterations is in `traces`, apart from their records.
 """
 
-from collections.abc import Callable, Collection
-
 from sqlalchemy import (
     Column,
     ColumnElement,
@@ -23,9 +21,9 @@ from sqlalchemy import (
     select,
 )
 
-from ralph.errors import StoreError
+from ralph.store.migration import Migration
 
-__all__ = ["STEPS", "events", "is_current", "iterations", "migrate", "nobodys", "owners", "requests", "runs", "traces"]
+__all__ = ["MIGRATION", "events", "iterations", "nobodys", "owners", "requests", "runs", "traces"]
 
 _METADATA = MetaData()
 _Text = Text().with_variant(Text(collation="C"), "postgresql")
@@ -90,13 +88,9 @@ requests = Table(
     sqlite_with_rowid=False,
 )
 
-_schema_version = Table("schema_version", MetaData(), Column("version", Integer, nullable=False))
-
 
 def _create(connection: Connection) -> None:
     _METADATA.create_all(connection, tables=[runs, iterations, events])
-    _schema_version.create(connection)
-    connection.execute(_schema_version.insert().values(version=1))
 
 
 def _add_owners(connection: Connection) -> None:
@@ -104,12 +98,7 @@ def _add_owners(connection: Connection) -> None:
     connection.execute(nobodys())
 
 
-STEPS: tuple[Callable[[Connection], None], ...] = (_create, _add_owners)
-"""Step n makes a store of version n + 1 from one of version n; version 0 is an empty database.
-
-A step that was released does not change: one that alters a table is added, and the earlier ones then spell out what
-they created.
-"""
+MIGRATION = Migration("Ralph", "schema_version", (_create, _add_owners))
 
 
 def nobodys(*which: ColumnElement[bool]) -> Insert:
@@ -117,36 +106,3 @@ def nobodys(*which: ColumnElement[bool]) -> Insert:
     return insert(owners).from_select(
         ["run_id", "token", "until"], select(runs.c.id, literal("", _Text), literal(0.0)).where(*which)
     )
-
-
-def is_current(connection: Connection, place: str, tables: Collection[str]) -> bool:
-    """Whether nothing needs to be migrated. Raises `StoreError` for what no step leads on from; writes nothing.
-
-    Args:
-        place: what a person knows the store by.
-        tables: the names of those that are there.
-    """
-    return _version(connection, place, tables) == len(STEPS)
-
-
-def migrate(connection: Connection, place: str, tables: Collection[str]) -> None:
-    """Takes the steps that are missing, within the caller's transaction."""
-    for step in STEPS[_version(connection, place, tables) :]:
-        step(connection)
-    connection.execute(_schema_version.update().values(version=len(STEPS)))
-
-
-def _version(connection: Connection, place: str, tables: Collection[str]) -> int:
-    if not tables:
-        return 0
-    version = connection.scalar(select(_schema_version.c.version)) if _schema_version.name in tables else None
-    if version is None:
-        raise StoreError(
-            f"{place} is a database, but not one that Ralph made.", "Name another place for the store, or a new file."
-        )
-    if version > len(STEPS):
-        raise StoreError(
-            f"{place} was written by a newer Ralph (its schema has version {version}, this Ralph knows {len(STEPS)}).",
-            "Upgrade Ralph, or name another place for the store.",
-        )
-    return version

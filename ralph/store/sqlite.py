@@ -12,7 +12,7 @@ from sqlalchemy.engine.interfaces import DBAPICursor
 from sqlalchemy.exc import DBAPIError
 
 from ralph.errors import StoreError
-from ralph.store.database import Database
+from ralph.store.database import Database, cause
 
 __all__ = ["SqliteFile"]
 
@@ -30,7 +30,7 @@ _BETWEEN_TRIES = 0.005
 _FAULTS_SHOWN = 5
 
 _ELSEWHERE = "Check the file and its folder, or name another place for the store."
-_DISK_FULL = ("the disk is full", "Make room, then resume the run: everything up to the last iteration is kept.")
+_DISK_FULL = ("the disk is full", "Make room, then resume the run: everything up to there is kept.")
 _READ_ONLY = ("it cannot be written", "Check who owns the file and its folder and their permissions.")
 _BUSY = (
     "another process keeps it locked",
@@ -60,7 +60,7 @@ _FAULTS = {
     sqlite3.SQLITE_NOTADB: ("the file is no SQLite database", "Name another file, or move this one away."),
     sqlite3.SQLITE_CANTOPEN: ("it cannot be opened", _ELSEWHERE),
     sqlite3.SQLITE_IOERR: ("the disk reports an error", "Check the disk: it may be full, over quota or failing."),
-    sqlite3.SQLITE_TOOBIG: ("a text is larger than SQLite takes", "Have the agent print less."),
+    sqlite3.SQLITE_TOOBIG: ("a text is larger than SQLite takes", "Have shorter texts kept."),
 }
 
 
@@ -78,25 +78,25 @@ class SqliteFile(Database):
     def place(self) -> str:
         return str(self.path)
 
-    def connect(self) -> Connection:
+    def reach(self) -> Connection:
         try:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             irregular = self.path.exists() and not self.path.is_file()
         except OSError as error:
-            raise self._unusable(f"{error.filename}: {error.strerror}", _ELSEWHERE) from error
+            raise self.unusable(f"{error.filename}: {error.strerror}", _ELSEWHERE) from error
         if irregular:
-            raise self._unusable("it is no file", _ELSEWHERE)
+            raise self.unusable("it is no file", _ELSEWHERE)
         engine = create_engine(
             URL.create("sqlite", database=self.place),
             poolclass=NullPool,
             connect_args={"timeout": BUSY_TIMEOUT, "isolation_level": None, "check_same_thread": False},
             hide_parameters=True,
         )
-        connection = engine.connect()
-        with connection.begin():
-            for pragma in ("foreign_keys = ON", "synchronous = FULL"):
-                connection.exec_driver_sql(f"PRAGMA {pragma}")
-        return connection
+        return engine.connect()
+
+    def set_up(self, connection: Connection) -> None:
+        for pragma in ("foreign_keys = ON", "synchronous = FULL"):
+            connection.exec_driver_sql(f"PRAGMA {pragma}")
 
     def prepare(self, connection: Connection) -> None:
         """Puts a new file into write-ahead mode; one that is in it stays as it is.
@@ -120,10 +120,13 @@ class SqliteFile(Database):
         cursor.execute("BEGIN IMMEDIATE")
 
     def be_patient(self, connection: Connection, *, patient: bool) -> None:
-        connection.exec_driver_sql(f"PRAGMA busy_timeout = {PATIENCE * 1000 * patient:.0f}")
+        self.wait_for_others(connection, PATIENCE * patient)
+
+    def wait_for_others(self, connection: Connection, seconds: float) -> None:
+        connection.exec_driver_sql(f"PRAGMA busy_timeout = {seconds * 1000:.0f}")
 
     def is_busy(self, error: Exception) -> bool:
-        code: int | None = getattr(_cause(error), "sqlite_errorcode", None)
+        code: int | None = getattr(cause(error), "sqlite_errorcode", None)
         return (code or 0) & 0xFF in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 
     def identity(self) -> tuple[int, int] | None:
@@ -135,17 +138,17 @@ class SqliteFile(Database):
         return found.st_dev, found.st_ino
 
     def gone(self) -> StoreError:
-        return self._unusable(*_GONE)
+        return self.unusable(*_GONE)
 
     def explain(self, error: Exception) -> StoreError:
-        cause = _cause(error)
-        if not isinstance(cause, sqlite3.Error):
-            return self._unusable(str(error), _ELSEWHERE)
-        code: int | None = getattr(cause, "sqlite_errorcode", None)
-        if code is not None and code & 0xFF == sqlite3.SQLITE_CONSTRAINT:
-            return self._refused(code)
-        kind = (code or 0) & 0xFF
-        return self._unusable(*_FAULTS.get(kind, (str(cause), _ELSEWHERE)), passing=kind in _PASSING)
+        said = cause(error)
+        if not isinstance(said, sqlite3.Error):
+            return self.unusable(str(error), _ELSEWHERE)
+        code: int = getattr(said, "sqlite_errorcode", None) or 0
+        kind = code & 0xFF
+        if kind == sqlite3.SQLITE_CONSTRAINT:
+            return self.homeless() if code == sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY else self.taken()
+        return self.unusable(*_FAULTS.get(kind, (str(said), _ELSEWHERE)), passing=kind in _PASSING)
 
     def faults(self, connection: Connection) -> list[str]:
         found = [str(row[0]) for row in connection.exec_driver_sql(f"PRAGMA quick_check({_FAULTS_SHOWN})")]
@@ -154,18 +157,3 @@ class SqliteFile(Database):
     def compact(self, connection: Connection) -> None:
         connection.exec_driver_sql("VACUUM")
         connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
-
-    def _refused(self, code: int) -> StoreError:
-        if code == sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY:
-            return StoreError(f"The store {self.place} holds no such run.", "`ralph runs` lists those that it holds.")
-        return StoreError(
-            f"The store {self.place} already holds what was to be added to it.",
-            "Another process seems to be at work on the same run: end one of the two.",
-        )
-
-    def _unusable(self, problem: str, remedy: str, *, passing: bool = False) -> StoreError:
-        return StoreError(f"The store {self.place} cannot be used: {problem}.", remedy, passing=passing)
-
-
-def _cause(error: Exception) -> BaseException | None:
-    return error.orig if isinstance(error, DBAPIError) else error

@@ -1,7 +1,6 @@
 """What a SQL store does, synchronously, over its one connection: every change is one transaction."""
 
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from typing import Any, TypeVar
 
 from sqlalchemy import (
@@ -79,22 +78,7 @@ class Tables:
     @classmethod
     def open(cls, database: Database) -> "Tables":
         """Connects, and makes or migrates the tables where needed."""
-        connection = database.connect()
-        try:
-            with connection.begin():
-                current = schema.is_current(connection, database.place, database.tables(connection))
-                database.prepare(connection)
-            tables = cls(database, connection)
-            if not current:
-                tables.transact(tables._migrate, repeatable=True)
-            return tables
-        except BaseException:
-            connection.close()
-            raise
-
-    def _migrate(self, cursor: DBAPICursor) -> None:
-        self.database.keep_others_out(cursor)
-        schema.migrate(self.connection, self.database.place, self.database.tables(self.connection))
+        return cls(database, database.open(schema.MIGRATION))
 
     def close(self) -> None:
         self.connection.close()
@@ -104,18 +88,16 @@ class Tables:
 
         Raises `InDoubtError` where that is unknown, but for what comes to the same when it is simply done again.
         """
-        with self.connection.begin() as transaction, closing(self.connection.connection.cursor()) as cursor:
-            self.database.begin(cursor)
-            result = work(cursor)
-            mark = "" if repeatable else self.database.mark(cursor)
-            try:
-                transaction.commit()
-            except self.database.errors as error:
-                if not self.database.is_lost(error):
-                    transaction.rollback()
-                elif mark:
-                    raise InDoubtError(mark, result, error) from error
-                raise
+        mark = ""
+        result: Any = None
+        try:
+            with self.database.transaction(self.connection) as cursor:
+                result = work(cursor)
+                mark = "" if repeatable else self.database.mark(cursor)
+        except self.database.errors as error:
+            if mark and self.database.is_lost(error):
+                raise InDoubtError(mark, result, error) from error
+            raise
         return result
 
     def was_committed(self, mark: str) -> bool:

@@ -347,7 +347,7 @@ async def test_a_damaged_result_is_told_of_and_does_not_hide_the_others(tmp_path
 
 async def test_what_cannot_be_a_store_is_told_in_a_sentence(tmp_path):
     (tmp_path / "text").write_text("no database " * 1000)
-    for name, problem in (("text", "no SQLite database"), (".", "it is no file"), ("text/x", "Name another place")):
+    for name, problem in (("text", "no SQLite database"), (".", "it is no file"), ("text/x", "name another place")):
         with pytest.raises(StoreUnusableError, match=problem):
             async with open_grounding_store(str(tmp_path / name)):
                 pass

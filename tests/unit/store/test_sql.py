@@ -41,11 +41,12 @@ async def test_a_store_of_an_older_version_is_taken_along(path, monkeypatch):
     def add_notes(connection):
         connection.execute(text("CREATE TABLE notes (run_id TEXT, note TEXT)"))
 
-    monkeypatch.setattr(schema, "STEPS", (*schema.STEPS, add_notes))
+    longer = schema.MIGRATION._replace(steps=(*schema.MIGRATION.steps, add_notes))
+    monkeypatch.setattr(schema, "MIGRATION", longer)
     for _ in range(2):
         async with open_store(str(path)) as store:
             assert await store.run("run-1") == sample_run()
-    assert ask(path, "SELECT version FROM schema_version") == [(len(schema.STEPS),)]
+    assert ask(path, "SELECT version FROM schema_version") == [(len(schema.MIGRATION.steps),)]
     assert ask(path, "SELECT count(*) FROM notes") == [(0,)]
 
 
@@ -58,10 +59,10 @@ async def test_a_step_that_fails_leaves_the_older_version_whole(path, monkeypatc
         connection.execute(text("CREATE TABLE runs (run_id TEXT)"))
 
     with monkeypatch.context() as patched:
-        patched.setattr(schema, "STEPS", (*schema.STEPS, fail))
+        patched.setattr(schema, "MIGRATION", schema.MIGRATION._replace(steps=(*schema.MIGRATION.steps, fail)))
         with pytest.raises(StoreError, match="already exists"):
             await open_store(str(path)).__aenter__()
-    assert ask(path, "SELECT version FROM schema_version") == [(len(schema.STEPS),)]
+    assert ask(path, "SELECT version FROM schema_version") == [(len(schema.MIGRATION.steps),)]
     assert ask(path, "SELECT name FROM sqlite_master WHERE name = 'notes'") == []
     async with open_store(str(path)):
         pass

@@ -2,8 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ralph.errors import UsageError
-from ralph.store import default_path, file_of
+from ralph.store import database_named, default_path
 
 if TYPE_CHECKING:
     from ralph_grounding.store.grounding import GroundingStore
@@ -21,12 +20,8 @@ def open_grounding_store(url: str | None = None) -> "GroundingStore":
     Raises:
         UsageError: it means no store.
     """
-    from ralph_grounding.store.database import PostgresDatabase, SqliteFile
     from ralph_grounding.store.grounding import GroundingStore
 
     if url is None:
-        return GroundingStore(SqliteFile(default_path().with_name("grounding.db")))
-    if url == "memory:":
-        raise UsageError("memory: keeps no analyses.", "Give the path of a file, or postgresql://USER@HOST/DATABASE.")
-    path = file_of(url)
-    return GroundingStore(PostgresDatabase.named(url) if path is None else SqliteFile(path), shared_as=url)
+        return GroundingStore(database_named(str(default_path().with_name("grounding.db"))))
+    return GroundingStore(database_named(url), shared_as=url)

@@ -17,11 +17,10 @@ import anyio.to_thread
 from sqlalchemy import Connection, Result, Row, Select, select
 
 from ralph.errors import StoreError, StoreUnusableError
-from ralph.store import open_store
+from ralph.store import Database, open_store
 from ralph_grounding.filters import Condition
 from ralph_grounding.result import AnalysisResult
 from ralph_grounding.store import reading, rows, tables, writing
-from ralph_grounding.store.database import Database
 from ralph_grounding.store.reading import Order
 from ralph_grounding.store.records import (
     BatchError,
@@ -40,10 +39,9 @@ __all__ = ["GroundingStore"]
 _T = TypeVar("_T")
 _By = Metric | Literal["combined"]
 
-_GONE = (
-    "its file was taken away or replaced while it was in use",
-    "Leave it in its place, with the -wal and -shm files beside it, while a run goes on.",
-)
+_PATIENCE = 30.0
+"""Seconds to wait for another process's transaction; each of ours takes milliseconds."""
+
 _PAGE_ROWS = 500
 _PAGE_CHARACTERS = 2_000_000
 
@@ -73,10 +71,10 @@ class GroundingStore:
 
     async def __aenter__(self) -> Self:
         try:
-            if self._shared_as is not None and not await self._do(self._names):
+            if self._shared_as is not None and await anyio.to_thread.run_sync(self._explained, self._is_new):
                 async with open_store(self._shared_as):
                     pass
-            await self._do(self._make)
+            await self._do(_nothing)
         except StoreError as error:
             await self._close()
             raise StoreUnusableError(error.problem, error.remedy, passing=error.passing) from error
@@ -223,26 +221,15 @@ class GroundingStore:
         """The queries with the lowest mean score first."""
         return [rows.read_query_scores(row) for row in await self._rows(reading.query_scores(filters, by, limit))]
 
-    def _names(self, connection: Connection) -> list[str]:
-        with connection.begin():
-            return self._database.tables(connection)
-
-    def _make(self, connection: Connection) -> None:
-        """Makes or migrates the tables where needed."""
-        with connection.begin():
-            if tables.is_current(connection, self.place, self._database.tables(connection)):
-                return
-        with connection.begin():
-            self._database.begin(connection)
-            self._database.keep_others_out(connection)
-            tables.migrate(connection, self.place, self._database.tables(connection))
+    def _is_new(self) -> bool:
+        with closing(self._database.connect()) as connection, connection.begin():
+            return not self._database.tables(connection)
 
     async def _write(self, work: Callable[[Connection], _T]) -> _T:
         def transaction(connection: Connection) -> _T:
             if self._database.identity() != self._identity:
-                raise self._database.unusable(*_GONE)
-            with connection.begin():
-                self._database.begin(connection)
+                raise self._database.gone()
+            with self._database.transaction(connection):
                 return work(connection)
 
         return await self._do(transaction)
@@ -285,7 +272,7 @@ class GroundingStore:
 
     def _once(self, work: Callable[[Connection], _T]) -> _T:
         if self._connection is None:
-            self._connection = self._database.connect()
+            self._connection = self._database.open(tables.MIGRATION, patience=_PATIENCE)
             self._identity = self._database.identity()
         try:
             return work(self._connection)
@@ -308,6 +295,10 @@ class GroundingStore:
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
+
+
+def _nothing(_: Connection) -> None:
+    """That the connection is there is all that is asked for."""
 
 
 def _page(result: Result[Any]) -> list[Row[Any]]:

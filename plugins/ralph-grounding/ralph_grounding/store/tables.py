@@ -5,8 +5,6 @@ is JSON in text columns. Moments are UTC in ISO format, which sorts as text. The
 looking through scores reads little of it.
 """
 
-from collections.abc import Callable
-
 from sqlalchemy import (
     Column,
     Connection,
@@ -19,14 +17,11 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
-    insert,
-    select,
-    update,
 )
 
-from ralph.errors import StoreError
+from ralph.store import Migration
 
-__all__ = ["STEPS", "analyses", "failures", "is_current", "migrate", "queries", "query_sets", "runs"]
+__all__ = ["MIGRATION", "analyses", "failures", "queries", "query_sets", "runs"]
 
 _METADATA = MetaData()
 _Text = Text().with_variant(Text(collation="C"), "postgresql")
@@ -111,47 +106,9 @@ failures = Table(
 )
 """Of a run's last attempt: continuing it begins with none."""
 
-_schema_version = Table("grounding_schema_version", MetaData(), Column("version", Integer, nullable=False))
-
 
 def _create(connection: Connection) -> None:
     _METADATA.create_all(connection, checkfirst=False)
-    _schema_version.create(connection, checkfirst=False)
-    connection.execute(insert(_schema_version).values(version=1))
 
 
-STEPS: tuple[Callable[[Connection], None], ...] = (_create,)
-"""Step n makes version n + 1 of version n; version 0 has no tables. A step that was released does not change."""
-
-
-def is_current(connection: Connection, place: str, names: list[str]) -> bool:
-    """Whether nothing is to be done.
-
-    Args:
-        place: what a person knows the store by.
-        names: the tables that are there.
-
-    Raises:
-        StoreError: the tables are of a later version.
-    """
-    return _version(connection, place, names) == len(STEPS)
-
-
-def migrate(connection: Connection, place: str, names: list[str]) -> None:
-    """Takes the steps that are missing, within the caller's transaction."""
-    for step in STEPS[_version(connection, place, names) :]:
-        step(connection)
-    connection.execute(update(_schema_version).values(version=len(STEPS)))
-
-
-def _version(connection: Connection, place: str, names: list[str]) -> int:
-    if _schema_version.name not in names:
-        return 0
-    version = connection.scalar(select(_schema_version.c.version)) or 0
-    if version > len(STEPS):
-        raise StoreError(
-            f"The analyses in {place} were written by a newer ralph-grounding (its tables have version {version}, this "
-            f"one knows {len(STEPS)}).",
-            "Upgrade ralph-grounding, or name another place for the store.",
-        )
-    return version
+MIGRATION = Migration("ralph-grounding", "grounding_schema_version", (_create,), guest=True)
