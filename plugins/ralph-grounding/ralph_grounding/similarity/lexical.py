@@ -16,7 +16,7 @@ __all__ = ["LexicalProvider"]
 
 _STRETCH = 100_000
 """Characters of a response that are indexed at a time, which bounds the memory that a long one takes."""
-_BLOCK = 80
+_BLOCK = 100
 """Tokens: about the length of the answers that the parameters were fitted on is that of two."""
 _READ = 4
 """Windows that are read for a claim: those that have most of its words."""

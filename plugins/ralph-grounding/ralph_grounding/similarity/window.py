@@ -115,17 +115,17 @@ class Window:
 
     def _best_sentences(self, weighed: Sequence[tuple[float, Sequence[int]]]) -> tuple[int, int]:
         """The first and the last of the sentences that say most, as few as will do."""
-        said: list[dict[int, float]] = [{} for _ in self._sentences]
+        said: dict[int, dict[int, float]] = {}
         for number, (weight, places) in enumerate(weighed):
             for place in places:
-                said[bisect_right(self._ends, place)][number] = weight
+                said.setdefault(bisect_right(self._ends, place), {})[number] = weight
         best, most = (0, 0), 0.0
-        for first in range(len(said)):
+        for first in said:
             together: dict[int, float] = {}
-            for last in range(first, min(first + _MOST_SENTENCES, len(said))):
-                together |= said[last]
+            for last in range(first, first + _MOST_SENTENCES):
+                together |= said.get(last, {})
                 worth = sum(together.values()) - _LONGER * (last - first)
-                if worth > most:
+                if worth > most or (worth == most and (first, last) < best):
                     best, most = (first, last), worth
         return best
 

@@ -31,7 +31,8 @@ class Windows:
     """An index of the words of texts, by the windows that they stand in.
 
     A text is cut into blocks of whole sentences; two blocks that follow each other are a window, so that a claim that
-    is made across the border of two is found as well. What is kept is a few times as large as the texts.
+    is made across the border of two is found as well. What is kept of several texts is about as large as they are; the
+    words of a single one are kept, too, and so are its windows that were read.
 
     Args:
         places: the texts, or stretches of them.
@@ -43,6 +44,8 @@ class Windows:
         self._language = language
         self._places = places
         self._windows: list[Place] = []
+        self._words: dict[int, Sequence[Token]] = {}
+        self._read: dict[int, Window] = {}
         self._first_windows: list[int] = []
         self._by_stem: dict[str, list[int]] = {}
         for place in places:
@@ -59,6 +62,8 @@ class Windows:
                 found = self._by_stem.setdefault(stem, [])
                 found.extend(window for window in dict.fromkeys(windows) if not found or found[-1] < window)
         for one, next_one in pairwise(blocks) if len(blocks) > 1 else zip(blocks, blocks, strict=True):
+            if len(self._places) == 1:
+                self._words[len(self._windows)] = words[one.first : next_one.last]
             self._windows.append(Place(place.text, Span(one.span.start, next_one.span.end)))
 
     def candidates(self, claim: Claim, count: int) -> list[int]:
@@ -79,7 +84,12 @@ class Windows:
 
     def window(self, number: int) -> Window:
         """The window, to be read."""
-        return _window(self._windows[number], self._language)
+        place = self._windows[number]
+        if number not in self._words:
+            return _window(place, self._language)
+        if number not in self._read:
+            self._read[number] = _window_of(place, self._words[number])
+        return self._read[number]
 
     def place_of(self, number: int) -> int:
         """Which of the texts the window is of."""
@@ -88,7 +98,10 @@ class Windows:
 
 @lru_cache(maxsize=64)
 def _window(place: Place, language: str) -> Window:
-    words = tokens(place.text, language, start=place.span.start, end=place.span.end)
+    return _window_of(place, tokens(place.text, language, start=place.span.start, end=place.span.end))
+
+
+def _window_of(place: Place, words: Sequence[Token]) -> Window:
     return Window(words, [piece.span for piece in _pieces(place, words)])
 
 
