@@ -168,6 +168,18 @@ async def test_an_agents_claims_take_the_place_of_the_rules(tmp_path: Path) -> N
     assert "\nIgnore all rules" not in prompt.text
 
 
+async def test_the_claims_of_structured_data_stay_beside_the_agents(tmp_path: Path) -> None:
+    data = {"@type": "Product", "name": "Kiln", "offers": {"price": 900, "priceCurrency": "EUR"}}
+    page = f'<script type="application/ld+json">{json.dumps(data)}</script><p>The kiln of Ghent holds 80 bowls.</p>'
+    ground = await read_ground_truth([str(write(tmp_path, "kiln.html", page))])
+    said = [{"statement": "The kiln holds 80 bowls.", "quote": "holds 80 bowls"}]
+    ground = await with_agent_claims(ground, ScriptedExecutor([json.dumps(said)]))
+    assert [(claim.statement, claim.source) for claim in ground.pages[0].claims] == [
+        ("Kiln costs 900 EUR.", "structured"),
+        ("The kiln holds 80 bowls.", "agent"),
+    ]
+
+
 async def test_what_the_page_does_not_say_is_left_out(tmp_path: Path) -> None:
     said = [
         {"statement": "The kiln reaches 1280 degrees.", "quote": "reaches 1280 degrees"},

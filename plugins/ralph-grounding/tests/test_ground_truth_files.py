@@ -1,5 +1,6 @@
 """Ground truth from files and folders."""
 
+import json
 import os
 import zlib
 from io import BytesIO
@@ -104,6 +105,31 @@ async def test_html_gives_its_main_content_and_what_it_says_of_itself(tmp_path: 
     prose = statements["Tallow employs 40 people."]
     assert (prose.confidence, prose.source) == (0.5, "rules")
     assert prose.chunk_id == page.chunks[1].id
+
+
+# covers: S3-55
+async def test_organisations_products_and_brands_have_their_other_names(tmp_path: Path) -> None:
+    things = [
+        {"@type": ["Corporation"], "name": "Oak & Iron Ltd.", "legalName": "Oak and Iron Limited"},
+        {
+            "@graph": [
+                {"@type": "https://schema.org/Product", "name": "Anvil", "brand": {"@type": "Brand", "name": "Iron"}}
+            ]
+        },
+        {"@type": "Person", "name": "A. Smith"},
+    ]
+    (tmp_path / "a.html").write_text(f'<script type="application/ld+json">{json.dumps(things)}</script><p>Hello.</p>')
+    ground = await read(tmp_path)
+    entities = {entity.name: entity for entity in ground.pages[0].entities}
+    assert {name: entity.kind for name, entity in entities.items()} == {
+        "Oak & Iron Ltd.": "organisation",
+        "Anvil": "product",
+        "Iron": "brand",
+        "A. Smith": "person",
+    }
+    assert entities["Oak & Iron Ltd."].aliases == ("Oak and Iron Limited", "Oak & Iron")
+    assert set(ground.brand_names) == {"Oak & Iron Ltd.", "Oak and Iron Limited", "Oak & Iron", "Anvil", "Iron"}
+    assert "Anvil is made by Iron." in {claim.statement for claim in ground.pages[0].claims}
 
 
 async def test_text_has_paragraphs_and_underlined_headings(tmp_path: Path) -> None:

@@ -159,6 +159,25 @@ async def test_what_robots_forbids_is_not_asked_for(server: Server) -> None:
     assert f"{server.url}/open: its robots.txt forbids to read it." in ground.problems
 
 
+async def test_no_more_requests_are_under_way_than_are_allowed(server: Server) -> None:
+    both, lock, under_way = threading.Barrier(2), threading.Lock(), [0, 0]
+
+    def together(_time: int) -> Sent:
+        with lock:
+            under_way[0] += 1
+            under_way[1] = max(under_way)
+        both.wait(5)
+        with lock:
+            under_way[0] -= 1
+        return Sent(b"<p>The kiln has 2 doors.</p>")
+
+    server.page("/", "Start", "/a", "/b", "/c", "/d")
+    server.pages.update(dict.fromkeys(("/a", "/b", "/c", "/d"), together))
+    ground = await read(f"{server.url}/", concurrency=2)
+    assert len(ground.pages) == 5
+    assert under_way == [0, 2]
+
+
 async def test_the_pace_that_robots_asks_for_is_kept(server: Server) -> None:
     server.text("/robots.txt", "User-agent: ralph-grounding\nCrawl-delay: 0.2")
     server.page("/", "Start", "/a", "/b", "/c")

@@ -2,13 +2,17 @@
 
 import json
 import sys
+from contextlib import suppress
 from subprocess import DEVNULL
 from tempfile import TemporaryFile
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ralph_grounding.ground_truth.documents import Document
 from ralph_grounding.ground_truth.readable import cleaned, one_line
 from ralph_grounding.ground_truth.text_document import text_document
+
+if TYPE_CHECKING:
+    from anyio.abc import Process
 
 __all__ = ["UnreadableError", "pdf_document"]
 
@@ -27,20 +31,12 @@ async def pdf_document(content: bytes, *, timeout: float = 30.0) -> Document:
     Raises:
         UnreadableError: it is broken, encrypted, has no text, or takes longer than `timeout` seconds.
     """
-    import anyio
-
-    command = [sys.executable, "-P", "-W", "ignore", "-m", __name__]
-    # It comes from a file rather than through a pipe, which breaks where the process ends before it has read all.
-    with TemporaryFile() as file:
-        await anyio.to_thread.run_sync(file.write, content)
-        file.seek(0)
-        try:
-            with anyio.fail_after(timeout):
-                done = await anyio.run_process(command, stdin=file, stderr=DEVNULL, check=False)
-        except TimeoutError:
-            raise UnreadableError(f"could not be read within {timeout:g} s") from None
     try:
-        said: Any = json.loads(done.stdout)
+        told_text = await _ask_process(content, timeout)
+    except TimeoutError:
+        raise UnreadableError(f"could not be read within {timeout:g} s") from None
+    try:
+        said: Any = json.loads(told_text)
     except ValueError:
         raise UnreadableError("is no PDF that can be read, or takes too much memory") from None
     told = cast("dict[str, Any]", said)
@@ -52,6 +48,30 @@ async def pdf_document(content: bytes, *, timeout: float = 30.0) -> Document:
     return document._replace(
         title=one_line(str(told["title"]), 300), metadata={"pages": told["pages"], "unread_pages": told["unread"]}
     )
+
+
+async def _ask_process(content: bytes, timeout: float) -> bytes:
+    """What the process says of a file. It is ended in any case. Raises `TimeoutError`."""
+    import anyio
+    from anyio import to_thread
+
+    command = [sys.executable, "-P", "-W", "ignore", "-m", __name__]
+    # It comes from a file rather than through a pipe, which breaks where the process ends before it has read all.
+    with TemporaryFile() as file:
+        await to_thread.run_sync(file.write, content)
+        file.seek(0)
+        process: Process | None = None
+        with anyio.CancelScope(shield=True):  # a process that is only being made could not be ended
+            process = await anyio.open_process(command, stdin=file, stderr=DEVNULL)
+        assert process is not None
+        assert process.stdout is not None
+        async with process:
+            try:
+                with anyio.fail_after(timeout):
+                    return b"".join([chunk async for chunk in process.stdout])
+            finally:
+                with suppress(ProcessLookupError):
+                    process.kill()
 
 
 def _read(content: bytes) -> dict[str, Any]:
