@@ -96,7 +96,12 @@ class Endpoint:
         import httpx
 
         headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
-        self._client = httpx.AsyncClient(headers=headers, timeout=self._timeout)
+        try:
+            self._client = httpx.AsyncClient(headers=headers, timeout=self._timeout)
+        except (httpx.InvalidURL, ImportError, OSError, ValueError) as error:  # a proxy or certificates of no use
+            problem = f"{self.shown} cannot be asked as the environment says: {self._clean(str(error))}."
+            remedy = "Look at HTTPS_PROXY, ALL_PROXY and SSL_CERT_FILE."
+            raise ProviderError(problem, remedy, kind="unreachable") from None
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -157,7 +162,7 @@ class Endpoint:
 
     def _failure(self, status: int, headers: Mapping[str, str], said: Mapping[str, Any]) -> ProviderError:
         codes, message = _told(said)
-        kind = _kind(status, codes, message)
+        kind = _kind(_status(status, said), codes, message)
         what, remedy = _SAID[kind]
         quoted = self._clean(message)
         return ProviderError(
@@ -181,12 +186,12 @@ def fields(given: object) -> Mapping[str, Any]:
 
 
 def sendable(text: str) -> str:
-    """The text without what cannot be sent as UTF-8, or not be taken by many servers: lone surrogates and NULs."""
+    """The text without what cannot be written as UTF-8, or not be taken by many servers: lone surrogates and NULs."""
     return text.replace("\0", " ").encode("utf-8", "replace").decode()
 
 
 def _checked(url: str, setting: str) -> tuple[str, str]:
-    """The URL to append paths to, and the same as it may be shown: without a password and a query."""
+    """The URL to append paths to, and the same as it may be shown: without a password."""
     remedy = f'Set {setting} to a base URL such as "https://api.example.com/v1".'
     try:
         parts = urlsplit(url.strip())
@@ -195,6 +200,8 @@ def _checked(url: str, setting: str) -> tuple[str, str]:
         raise UsageError(f"{setting} is not a URL.", remedy) from None
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise UsageError(f"{setting} is empty." if not url.strip() else f"{setting} is no URL of HTTP.", remedy)
+    if parts.query or parts.fragment:
+        raise UsageError(f"{setting} has something behind its path, to which no further path can be added.", remedy)
     host = parts.netloc.rpartition("@")[2]
     path = parts.path.rstrip("/")
     return urlunsplit((parts.scheme, parts.netloc, path, "", "")), urlunsplit((parts.scheme, host, path, "", ""))
@@ -209,6 +216,12 @@ def _told(said: Mapping[str, Any]) -> tuple[Sequence[str], str]:
     message = told.get("message") or told.get("detail") or ""
     codes = [told[name] for name in ("code", "type") if isinstance(told.get(name), str)]
     return codes, message if isinstance(message, str) else json.dumps(message)
+
+
+def _status(status: int, said: Mapping[str, Any]) -> int:
+    """The status of an answer, or that which some servers write into the error of one that is said to be fine."""
+    code = fields(said.get("error")).get("code")
+    return code if 200 <= status < 300 and isinstance(code, int) and 400 <= code < 600 else status
 
 
 def _kind(status: int, codes: Sequence[str], message: str) -> Trouble:

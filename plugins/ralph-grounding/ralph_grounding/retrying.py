@@ -1,4 +1,4 @@
-"""Trying again, with waits that grow: 1 s, 2 s, 4 s … up to 60 s, each a little longer or shorter by chance."""
+"""Trying again, with waits that grow: 1 s, 2 s, 4 s … up to 60 s, each shorter by chance, by up to a quarter."""
 
 import random
 from collections.abc import Awaitable, Callable
@@ -19,9 +19,7 @@ MOST = 60.0
 _JITTER = 0.25
 
 
-async def tried(
-    call: Callable[[], Awaitable[_T]], *, retries: int, sleep: Sleep | None = None, first: float = 1.0
-) -> _T:
+async def tried(call: Callable[[], Awaitable[_T]], *, retries: int, sleep: Sleep | None = None) -> _T:
     """What the call returns, after at most so many further tries.
 
     It is tried again only where that may help, and not before the time that the provider named.
@@ -29,7 +27,6 @@ async def tried(
     Args:
         retries: after the first try.
         sleep: how to wait; None for real time.
-        first: seconds of the first wait; each further one is twice as long.
 
     Raises:
         ProviderError: that of the last try.
@@ -40,7 +37,7 @@ async def tried(
     def wait(state: RetryCallState) -> float:
         error = state.outcome and state.outcome.exception()
         named = error.retry_after if isinstance(error, ProviderError) else None
-        grown = min(first * 2 ** (state.attempt_number - 1), MOST)
+        grown = min(2.0 ** (state.attempt_number - 1), MOST)
         return max(grown * random.uniform(1 - _JITTER, 1), named or 0.0)  # noqa: S311 - no secret hangs on it
 
     async def once() -> _T:

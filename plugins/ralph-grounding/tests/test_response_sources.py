@@ -219,6 +219,14 @@ async def test_messages_of_other_shapes_are_read(message: object, said: str) -> 
     assert [(one.response, one.metadata) for one in got] == [(said, {"finish_reason": "length"})]
 
 
+async def test_an_answer_that_is_no_unicode_is_taken_as_far_as_it_can_be_written() -> None:
+    body = '{"model": "m\\ud800", "choices": [{"message": {"content": "Yes \\ud800."}, "finish_reason": "\\ud800"}]}'
+    with ModelServer([Garbage(body)]) as server:
+        got, failed = await asked(source(server), queries(1))
+    assert (len(got), failed) == (1, [])
+    assert json.loads(got[0].model_dump_json())["response"].startswith("Yes ")
+
+
 async def test_models_that_want_the_newer_name_of_the_limit_get_it() -> None:
     def reply(request: ModelRequest) -> Step:
         wants = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."

@@ -39,6 +39,7 @@ def test_the_settings_name_the_provider(tmp_path: Path) -> None:  # covers: S3-1
         ({"similarity": "endpoint", "url": "http://127.0.0.1/v1"}, r"providers\.embedding_model is empty"),
         ({"similarity": "endpoint", "embedding_model": "m"}, r"providers\.url is empty"),
         ({"similarity": "endpoint", "embedding_model": "m", "url": "no"}, r"providers\.url is no URL"),
+        ({"similarity": "endpoint", "embedding_model": "m", "url": "http://x/v1?key=sk-1"}, "has something behind its"),
     ],
 )
 def test_a_setting_that_is_missing_is_named(given: dict[str, object], problem: str) -> None:
@@ -61,6 +62,15 @@ def test_a_calibration_that_does_not_fit_is_refused(tmp_path: Path, text: str | 
         file.write_text(text)
     with pytest.raises(UsageError, match=problem):
         chosen(similarity="local", embedding_model="m", calibration=str(file))
+
+
+def test_a_calibration_of_the_same_model_elsewhere_is_not_taken_for_this_one(tmp_path: Path) -> None:
+    file = tmp_path / "calibration.json"
+    file.write_text('{"local:m": {"claims": 0.5, "agreement": 0.5}}')
+    model = {"embedding_model": "m", "url": "http://127.0.0.1:1/v1", "calibration": str(file)}
+    with pytest.raises(UsageError, match="is for local:m, and not for endpoint:m"):
+        chosen(similarity="endpoint", **model)
+    assert chosen(similarity="hybrid", **model).name == "hybrid:m"
 
 
 LIBRARIES = {

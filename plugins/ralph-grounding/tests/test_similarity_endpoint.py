@@ -165,6 +165,8 @@ async def test_without_a_key_none_is_sent(embedding_endpoint: EmbeddingEndpoint)
         (502, None, "server", True),
         (504, None, "timeout", True),
         (200, {"error": {"message": "oops", "code": "server_error"}}, "server", True),
+        (200, {"error": {"message": "oops", "code": 429}}, "rate_limit", True),
+        (200, {"error": {"message": "oops", "code": 7}}, "protocol", False),
         (302, None, "protocol", False),
     ],
 )
@@ -252,6 +254,15 @@ async def test_an_endpoint_that_is_not_there_is_said_to_be_out_of_reach(embeddin
     assert (raised.value.kind, raised.value.again) == ("unreachable", True)
 
 
+async def test_a_proxy_of_no_use_is_told(
+    embedding_endpoint: EmbeddingEndpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ALL_PROXY", "gopher://127.0.0.1:1")
+    with pytest.raises(ProviderError, match="cannot be asked as the environment says") as raised:
+        await provider(embedding_endpoint).__aenter__()
+    assert (raised.value.kind, raised.value.again) == ("unreachable", False)
+
+
 async def test_an_endpoint_that_fails_for_good_is_replaced_by_words(
     embedding_endpoint: EmbeddingEndpoint,
 ) -> None:  # covers: S3-163
@@ -287,6 +298,11 @@ def test_the_best_point_for_answers_tells_most_apart() -> None:
     assert fitted.quality == pytest.approx((1 + 3 / 4) / 2)
 
 
+def test_there_is_no_best_point_where_all_are_alike() -> None:
+    assert best_f1([(0.0, True), (0.0, False)]) is None
+    assert best_split([(0.0, True), (0.0, False)]) is None
+
+
 @pytest.mark.parametrize("labels", [(True, True), (False, False), ()])
 def test_there_is_no_best_point_without_labels_of_both_kinds(labels: tuple[bool, ...]) -> None:
     assert best_f1([(0.5, label) for label in labels]) is None
@@ -301,7 +317,8 @@ def test_fitted_points_are_kept_in_a_file_that_the_settings_name(
     pair = {"reference": "Dogs wait outside.", "response": "Dogs wait outside."}
     rows = [pair | {"correct": True}, pair | {"response": "Cats sing.", "correct": False}]
     answers.write_text("\n".join(map(json.dumps, rows)))
-    out.write_text('{"local:other": {"claims": 0.4, "agreement": 0.4}}')
+    guess = {"claims": 0.4, "agreement": 0.4}
+    out.write_text(json.dumps({"local:other": guess, "hybrid:m": guess, "endpoint:m": guess | {"passages": 0.3}}))
     code = "from ralph_grounding.similarity.fit import main; raise SystemExit(main())"
     where = ["--url", embedding_endpoint.url, "--claims", str(claims), "--answers", str(answers), "--out", str(out)]
     command = [sys.executable, "-c", code, "endpoint", "m", *where]
@@ -311,7 +328,8 @@ def test_fitted_points_are_kept_in_a_file_that_the_settings_name(
     assert (told["provider"], told["claims_f1"], told["answers_balanced"], told["rows"]) == ("endpoint:m", 1, 1, 4)
     points = json.loads(out.read_text())
     assert points["local:other"] == {"claims": 0.4, "agreement": 0.4, "rows": 0}
-    assert points["endpoint:m"]["claims"] == told["claims"]
+    assert (points["endpoint:m"]["claims"], points["endpoint:m"]["passages"]) == (told["claims"], 0.3)
+    assert "hybrid:m" not in points  # it was fitted with other points of the model
     given = {"similarity": "endpoint", "embedding_model": "m", "url": embedding_endpoint.url, "calibration": str(out)}
     assert provider_for(ProviderSettings.model_validate(given)).name == "endpoint:m"
 
@@ -335,3 +353,11 @@ def test_labels_that_cannot_be_used_are_told(
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1
     assert re.search(problem, done.stderr)
+
+
+def test_a_key_that_is_not_there_is_told(embedding_endpoint: EmbeddingEndpoint, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "ralph_grounding.similarity.fit", "endpoint", "m", "--url", embedding_endpoint.url]
+    command += ["--key-variable", "NO_SUCH_KEY", "--out", str(tmp_path / "points.json")]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=50)
+    assert (done.returncode, embedding_endpoint.asked) == (2, [])
+    assert "no variable NO_SUCH_KEY" in done.stderr

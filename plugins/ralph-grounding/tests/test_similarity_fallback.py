@@ -99,6 +99,27 @@ async def test_a_text_that_the_model_does_not_take_is_compared_by_words_at_once(
     assert (fallbacks, failing.calls, waits.seconds) == ([True] * 5 + [False], 6, [])
 
 
+@pytest.mark.parametrize("kind", ["rate_limit", "protocol"])
+async def test_what_no_text_gets_past_is_not_tried_with_each_of_them(kind: str) -> None:
+    failing = Failing(*(ProviderError("No.", kind=kind) for _ in range(9)))  # pyright: ignore[reportArgumentType]
+    waits = Waits()
+    provider = falling_back(failing, waits)
+    fallbacks = [(await provider.agreement("Yes.", "Yes.")).fallback for _ in range(9)]
+    assert (fallbacks, failing.calls, waits.seconds) == ([True] * 9, 3, [])
+
+
+async def test_a_provider_that_names_a_longer_time_is_left_alone_for_so_long() -> None:
+    now = [0.0]
+    error = ProviderError("Come back in an hour.", kind="rate_limit", again=True, retry_after=3600)
+    failing = Failing(error, error, error)
+    provider = falling_back(failing, Waits(), lambda: now[0])
+    for now[0] in (0.0, 0.0, 0.0, 61.0, 3599.0):
+        assert (await provider.agreement("Yes.", "Yes.")).fallback
+    assert failing.calls == 3
+    now[0] = 3601.0
+    assert not (await provider.agreement("Yes.", "Yes.")).fallback
+
+
 @pytest.mark.parametrize("kind", ["key", "model"])
 async def test_what_a_person_has_to_mend_is_raised(kind: str) -> None:
     failing = Failing(ProviderError("Mend me.", kind=kind))  # pyright: ignore[reportArgumentType]

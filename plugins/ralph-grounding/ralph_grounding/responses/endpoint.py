@@ -62,7 +62,7 @@ class EndpointSource(ResponseSource):
             query_id=query.id,
             response=text,
             provider=self.provider,
-            model=model if isinstance(model, str) and model else self.model,
+            model=sendable(model) if isinstance(model, str) and model else self.model,
             responded_at=datetime.now(UTC),
             tokens=tokens if isinstance(tokens, int) else None,
             latency=time.monotonic() - began,
@@ -96,7 +96,7 @@ class EndpointSource(ResponseSource):
         if not isinstance(message, dict):
             raise self._endpoint.protocol_error("its answer holds no message")
         reason: object = first.get("finish_reason")
-        return reason if isinstance(reason, str) else "", _text(fields(cast("object", message)))
+        return sendable(reason) if isinstance(reason, str) else "", _text(fields(cast("object", message)))
 
 
 def _text(message: Mapping[str, Any]) -> str:
@@ -106,4 +106,4 @@ def _text(message: Mapping[str, Any]) -> str:
         parts = [fields(part).get("text") for part in cast("list[object]", content)]
         content = "".join(part for part in parts if isinstance(part, str))
     said = content or message.get("refusal")
-    return said if isinstance(said, str) else ""
+    return sendable(said) if isinstance(said, str) else ""

@@ -7,6 +7,7 @@ from typing import Self
 from ralph import Completed, Executor, Failed, Output, Prompt, TimedOut, Turn
 from ralph.errors import ExecutorUnavailableError
 from ralph.executors import Timeouts
+from ralph_grounding.endpoint import sendable
 from ralph_grounding.errors import ProviderError, Trouble
 from ralph_grounding.materials import AIResponse, Query
 from ralph_grounding.responses.answers import ResponseSource
@@ -53,7 +54,7 @@ class ExecutorSource(ResponseSource):
             raise _error(self._executor.name, output)
         return AIResponse(
             query_id=query.id,
-            response=output.text,
+            response=sendable(output.text),
             provider=output.executor or self.provider,
             model=output.model or "",
             responded_at=datetime.now(UTC),

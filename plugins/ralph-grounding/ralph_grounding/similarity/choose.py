@@ -34,12 +34,18 @@ def provider_for(settings: ProviderSettings) -> SimilarityProvider:
     provider = measuring(settings, points)
     if isinstance(provider, LexicalProvider):
         return provider
-    if points and not points.keys() & {provider.name, f"{settings.embedding}:{settings.embedding_model.strip()}"}:
+    if points and points.keys().isdisjoint(_calibrated_names(settings, provider)):
         raise UsageError(
             f"The calibration {settings.calibration} is for {', '.join(sorted(points))}, and not for {provider.name}.",
             "Fit one with `python -m ralph_grounding.similarity.fit`, or leave the setting out.",
         )
     return Fallback(provider, LexicalProvider(), retries=settings.retries)
+
+
+def _calibrated_names(settings: ProviderSettings, provider: SimilarityProvider) -> list[str]:
+    """Whose decision points the provider uses: its own, and those of the model in a hybrid."""
+    of_model = [f"{settings.embedding}:{settings.embedding_model.strip()}"] if settings.similarity == "hybrid" else []
+    return [provider.name, *of_model]
 
 
 def measuring(settings: ProviderSettings, points: Mapping[str, DecisionPoints]) -> SimilarityProvider:

@@ -17,20 +17,23 @@ _T = TypeVar("_T")
 _MISTAKES: frozenset[Trouble] = frozenset({"key", "model"})
 """What a person has to mend: words instead would only hide it."""
 
+_LASTING: frozenset[Trouble] = frozenset({"protocol", "rate_limit"})
+"""What the next text meets as well, though another try does not help: no vectors in any answer, a quota used up."""
+
 
 class Fallback(SimilarityProvider):
     """Asks a provider, and where it fails for good another one, whose answers then say so (`Similarity.fallback`).
 
     A failure that may pass is waited for. After several in a row nobody waits any more: for a while the other provider
-    answers at once, and then a single try decides whether the first one is asked again. A key that is not accepted and
-    a model that is not there are raised.
+    answers at once, and then a single try decides whether the first one is asked again. A text that is not taken says
+    nothing of the next one. A key that is not accepted and a model that is not there are raised.
 
     Args:
         first: whom to ask.
         other: who answers instead; it has to be one that does not fail.
         retries: after the first try.
         patience: how many failures in a row.
-        cool_down: how long the first provider is left alone then, in seconds.
+        cool_down: how long the first provider is left alone then, in seconds; longer where it named a longer time.
         sleep: how to wait; None for real time.
         clock: seconds that only grow.
 
@@ -112,14 +115,14 @@ class Fallback(SimilarityProvider):
 
     def _failed(self, error: ProviderError) -> None:
         self.trouble = str(error)
-        if not error.again:
+        if not error.again and error.kind not in _LASTING:
             return  # it is the text that the provider does not take: the next one may pass
         self._failures += 1
         if self._failures >= self._patience:
-            self._leave_alone()
+            self._leave_alone(error.retry_after or 0.0)
 
-    def _leave_alone(self) -> None:
-        self._left_alone_until = self._clock() + self._cool_down
+    def _leave_alone(self, named: float = 0.0) -> None:
+        self._left_alone_until = self._clock() + max(self._cool_down, named)
 
 
 def _by_other(similarity: Similarity) -> Similarity:

@@ -20,6 +20,7 @@ from ralph_grounding.settings import ProviderSettings
 from ralph_grounding.similarity.base import SimilarityProvider
 from ralph_grounding.similarity.choose import measuring
 from ralph_grounding.similarity.decision_points import UNFITTED, UNFITTED_HYBRID, DecisionPoints, read_decision_points
+from ralph_grounding.similarity.hybrid import HybridProvider
 
 __all__ = ["Fitted", "LabelledAnswer", "LabelledClaims", "best_f1", "best_split", "fitted", "main"]
 
@@ -87,7 +88,9 @@ def best_split(measured: Sequence[tuple[float, bool]]) -> Fitted | None:
 
 
 def _best(measured: Sequence[tuple[float, bool]], quality: _Quality) -> Fitted | None:
-    """The best point between two neighbouring values, by the counts of true and false ones that are above it."""
+    """The best point between two neighbouring values, by the counts of true and false ones that are above it. None
+    where no point parts any.
+    """
     positives = sum(label for _, label in measured)
     negatives = len(measured) - positives
     if not positives or not negatives:
@@ -101,7 +104,7 @@ def _best(measured: Sequence[tuple[float, bool]], quality: _Quality) -> Fitted |
         reached = quality(true, false, positives, negatives)
         if below < raw and reached > best.quality:
             best = Fitted((raw + below) / 2, reached, len(measured))
-    return best
+    return best if best.point > 0 else None
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -134,21 +137,30 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--download", action="store_true", help="a local model that is not there may be downloaded")
     parser.add_argument("--claims", type=Path, metavar="FILE", help="labelled claims, as JSON lines")
     parser.add_argument("--answers", type=Path, metavar="FILE", help="labelled answers, as JSON lines")
-    parser.add_argument("--out", type=Path, metavar="FILE", required=True, help="other models' points in it stay")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="FILE",
+        required=True,
+        help="other models' points in it stay, but for those of a hybrid with this model: fit it after the model",
+    )
     return parser
 
 
-async def _fit(given: argparse.Namespace) -> dict[str, Any]:
-    settings = ProviderSettings(
+def _settings(given: argparse.Namespace) -> ProviderSettings:
+    return ProviderSettings(
         similarity=given.similarity,
         embedding=given.embedding,
         embedding_model=given.model,
         url=given.url,
         download=given.download,
-        api_key=SecretStr(os.environ.get(given.key_variable, "") if given.key_variable else ""),
+        api_key=SecretStr(_key(given.key_variable)),
     )
+
+
+async def _fit(given: argparse.Namespace) -> dict[str, Any]:
     known = dict(read_decision_points(given.out)) if given.out.exists() else {}
-    provider = measuring(settings, known)
+    provider = measuring(_settings(given), known)
     claims = list(_rows(given.claims, LabelledClaims))
     answers = list(_rows(given.answers, LabelledAnswer))
     by_claims, by_answers = await fitted(provider, claims, answers)
@@ -158,8 +170,11 @@ async def _fit(given: argparse.Namespace) -> dict[str, Any]:
     known[provider.name] = points = DecisionPoints(
         claims=by_claims.point if by_claims else unfitted.claims,
         agreement=by_answers.point if by_answers else unfitted.agreement,
+        passages=unfitted.passages,
         rows=sum(found.rows for found in (by_claims, by_answers) if found),
     )
+    if given.similarity != "hybrid":
+        known.pop(HybridProvider.name_with(provider), None)  # it rests on the points that were just replaced
     _keep(known, given.out)
     return {
         "provider": provider.name,
@@ -167,6 +182,12 @@ async def _fit(given: argparse.Namespace) -> dict[str, Any]:
         "claims_f1": by_claims and round(by_claims.quality, 4),
         "answers_balanced": by_answers and round(by_answers.quality, 4),
     }
+
+
+def _key(variable: str) -> str:
+    if variable and variable not in os.environ:
+        raise UsageError(f"The environment has no variable {variable}.", "Set it, or leave --key-variable out.")
+    return os.environ[variable] if variable else ""
 
 
 def _keep(points: Mapping[str, DecisionPoints], out: Path) -> None:
