@@ -166,7 +166,7 @@ class GroundingAnalyzer:
         brands = case.ground.brand_names
         if not domain and not brands:
             return None
-        urls = [page.url for page in case.ground.pages]
+        urls = [str(page.metadata.get("canonical") or page.url) for page in case.ground.pages]
         return self._attribution.score(case.text, domain, brands, urls)
 
     async def _empty(self, case: _Case) -> tuple[Scores, Feedback]:
