@@ -1,12 +1,13 @@
 """In what a statement goes against a claim that it is like: numbers, dates, negations, contraries, names."""
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 
 from ralph_grounding.result import Conflict, ConflictKind, TextPosition
 from ralph_grounding.similarity.quantities import Date, Quantity, dates, quantities
 from ralph_grounding.similarity.statement import Statement, statement
 from ralph_grounding.similarity.thesaurus import opposites, synonyms
-from ralph_grounding.text.negations import DENYING_MARKS
+from ralph_grounding.text.negations import DENYING_ENDINGS, DENYING_MARKS
+from ralph_grounding.text.sentences import sentences
 from ralph_grounding.text.stems import guess_language
 
 __all__ = ["find_conflicts"]
@@ -49,6 +50,7 @@ def find_conflicts(
         *_numbers(ours, theirs, our_dates, their_dates),
         *_negations(ours, theirs),
         *_denied_characters(ours, theirs),
+        *_denied_endings(ours, theirs),
         *_contraries(ours, theirs),
         *_names(ours, theirs, our_dates),
     ]
@@ -192,6 +194,17 @@ def _denied_characters(ours: Statement, theirs: Statement) -> Iterator[Conflict]
             return
 
 
+def _denied_endings(ours: Statement, theirs: Statement) -> Iterator[Conflict]:
+    """The same in Japanese and Korean, where the negation is at the end."""
+    our_denial, their_denial = DENYING_ENDINGS.search(ours.text), DENYING_ENDINGS.search(theirs.text)
+    if (our_denial is None) == (their_denial is None) or not _alike(ours, theirs):
+        return
+    if len(sentences(theirs.text)) > 1:
+        return
+    start, end = their_denial.span() if their_denial else (0, len(theirs.text))
+    yield _conflict("negation", our_denial.group() if our_denial else ours.text, theirs, start, end)
+
+
 def _denied(said: Statement, place: int) -> bool:
     start = said.words[place].start
     return said.text[start - 1 : start] in DENYING_MARKS if start else False
@@ -235,22 +248,33 @@ def _same_place(ours: Statement, place: int, theirs: Statement, other: int) -> b
 
 def _names(ours: Statement, theirs: Statement, our_dates: Sequence[Date]) -> Iterator[Conflict]:
     names = {place for place in range(len(ours.words)) if _is_name(ours, place)} - _parts(ours, our_dates)
-    if not names or not _alike(ours, theirs, without=names):
-        return
+    if names and _alike(ours, theirs, without=names):
+        yield from _other_names(ours, theirs, names)
+    if ours.words and theirs.words and _is_name(ours, 0) and _is_name(theirs, 0) and _other_subject(ours, theirs):
+        word, said = ours.words[0], theirs.words[0]
+        yield _conflict("entity", ours.text[word.start : word.end], theirs, said.start, said.end)
+
+
+def _other_names(ours: Statement, theirs: Statement, names: Iterable[int]) -> Iterator[Conflict]:
     for place in sorted(names):
         word = ours.words[place]
-        if theirs.has(word.stem):
+        if place == 0 or theirs.has(word.stem):
             continue
         for other, said in enumerate(theirs.words):
-            if _is_name(theirs, other) and said.stem not in ours.at and _same_words_before(ours, place, theirs, other):
+            if (
+                other
+                and _is_name(theirs, other)
+                and said.stem not in ours.at
+                and _same_words_before(ours, place, theirs, other)
+            ):
                 yield _conflict("entity", ours.text[word.start : word.end], theirs, said.start, said.end)
                 break
 
 
 def _is_name(said: Statement, place: int) -> bool:
-    """Whether a word is written like a name, and not only since a sentence begins with it."""
+    """Whether a word is written like a name."""
     word = said.words[place]
-    return place > 0 and said.content[place] and not word.number and said.text[word.start].isupper()
+    return said.content[place] and not word.number and said.text[word.start].isupper()
 
 
 def _same_words_before(ours: Statement, place: int, theirs: Statement, other: int) -> bool:
@@ -258,3 +282,18 @@ def _same_words_before(ours: Statement, place: int, theirs: Statement, other: in
         return False
     before = [word.stem for word in ours.words[place - 2 : place]]
     return before == [word.stem for word in theirs.words[other - 2 : other]]
+
+
+def _other_subject(ours: Statement, theirs: Statement) -> bool:
+    """Whether each begins with a word of its own, which no list has, and both go on alike."""
+    word, said = ours.words[0], theirs.words[0]
+    after = [word.stem for word in ours.words[1:3]]
+    return (
+        not theirs.has(word.stem)
+        and said.stem not in ours.at
+        and not synonyms(word.stem, ours.language)
+        and not synonyms(said.stem, ours.language)
+        and len(after) == 2
+        and after == [word.stem for word in theirs.words[1:3]]
+        and _alike(ours, theirs, without={0}, least=1.0)
+    )

@@ -49,6 +49,7 @@ _AMBIGUOUS = frozenset({"may", "march", "mar", "mars", "sept", "sep", "dec", "no
 """Months that are other words, too: a number or a capital letter must tell."""
 _ISO = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b")
 _DOTTED = re.compile(r"\b(\d{1,2})\.(\d{1,2})\.(\d{4})\b")
+_OF = frozenset({"of", "de"})
 _BEFORE_YEARS = frozenset([
     "in",
     "since",
@@ -145,8 +146,9 @@ def _named(said: Statement) -> Iterator[Date]:
             yield Date(0, 0, 0, weekday, word.start, word.end)
         elif month := _month(said, place):
             first, last, year, day = place, place, 0, 0
-            if place and _is_day(said, place - 1):
-                first, day = place - 1, int(said.words[place - 1].stem)
+            before = place - 2 if place > 1 and said.words[place - 1].word in _OF else place - 1
+            if _is_day(said, before):
+                first, day = before, int(said.words[before].stem)
             if not day and _is_day(said, place + 1):
                 last, day = place + 1, int(said.words[place + 1].stem)
             if _is_year(said, last + 1):

@@ -29,18 +29,22 @@ def _groups() -> dict[str, frozenset[str]]:
 
 
 def opposites(root: str, language: str) -> frozenset[str]:
-    """The stems of words that say the contrary of this one, in English."""
-    return _contraries().get(root, _NONE) if language == "en" else _NONE
+    """The stems of words that say the contrary of this one, in the languages that have a list."""
+    return _contraries().get((root, language), _NONE)
 
 
 @lru_cache(maxsize=1)
-def _contraries() -> dict[str, frozenset[str]]:
-    contraries: dict[str, set[str]] = {}
-    for line in _lines("english_opposites.txt"):
-        left, right = ({stem(word, "en") for word in side.split()} for side in line.split("|"))
+def _contraries() -> dict[tuple[str, str], frozenset[str]]:
+    contraries: dict[tuple[str, str], set[str]] = {}
+    language = ""
+    for line in _lines("opposites.txt"):
+        if line.startswith("["):
+            language = line.strip("[]")
+            continue
+        left, right = ({stem(word.lower(), language) for word in side.split()} for side in line.split("|"))
         for ones, others in ((left, right), (right, left)):
             for root in ones:
-                contraries.setdefault(root, set()).update(others)
+                contraries.setdefault((root, language), set()).update(others)
     return {root: frozenset(others) for root, others in contraries.items()}
 
 

@@ -1,9 +1,12 @@
 """Words that turn what follows them into its contrary, by language."""
 
-__all__ = ["DENYING_MARKS", "DOUBTING", "NEGATIONS", "is_negation"]
+import re
+
+__all__ = ["DENYING_ENDINGS", "DENYING_MARKS", "DOUBTING", "NEGATIONS", "is_negation"]
 
 _LISTS = {
-    "en": "not no never without cannot neither nor none nobody nothing nowhere cant dont doesnt isnt wont",
+    "en": "not no never without cannot neither nor none nobody nothing nowhere lack lacks lacked lacking "
+    "unable cant dont doesnt isnt wont",
     "de": "nicht kein keine keinen keinem keiner keines nie niemals ohne weder niemand nichts",
     "fr": "pas jamais sans aucun aucune rien ni",
     "es": "no nunca jamás sin ningún ninguna ninguno nada tampoco ni",
@@ -19,32 +22,17 @@ _LISTS = {
 
 NEGATIONS = {language: frozenset(words.split()) for language, words in _LISTS.items()}
 
-DOUBTING = frozenset([
-    "fail",
-    "refus",
-    "unabl",
-    "lack",
-    "prevent",
-    "stop",
-    "ban",
-    "forbid",
-    "reject",
-    "deni",
-    "without",
-    "unlik",
-    "avoid",
-    "hard",
-    "bare",
-    "rare",
-    "seldom",
-    "longer",
-    "cancel",
-    "impossibl",
-    "end",
-    "former",
-    "only",
-])
+_DOUBTING = (
+    "fail refus prevent stop ban forbid reject deni without unlik avoid hard bare rare seldom longer cancel impossibl "
+    "end former only"
+)
+DOUBTING = frozenset(_DOUBTING.split())
 """Stems of English words after which it is not certain that something is so; nor that it is not."""
+
+DENYING_ENDINGS = re.compile(
+    r"ではない|ではありません|じゃない|ません|なかった|(?<=[ぁ-ん])ない(?![ぁ-ん])|아닙니다|아니다|아니에요|아닌|않|없"
+)
+"""In Japanese and Korean, what turns the words before it into their contrary."""
 
 DENYING_MARKS = frozenset("不没沒未無无非")
 """Chinese characters that turn the one after them into its contrary."""
