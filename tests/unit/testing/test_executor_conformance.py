@@ -57,6 +57,11 @@ class Ambitious(Right):
     measures: Any = frozenset({"tokens", "happiness"})
 
 
+class Rambling(Right):
+    async def check(self) -> str:
+        return "scripted 1.0,\nand more of it"
+
+
 class Silent(Right):
     said = " "
 
@@ -197,6 +202,7 @@ class Announcing(Right):
 
 WRONG: list[tuple[str, type[Right]]] = [
     ("test_it_has_a_name_that_fits_a_line", TwoLines),
+    ("test_what_it_finds_here_is_told_in_a_line", Rambling),
     ("test_what_it_measures_is_something_that_can_be_limited", Ambitious),
     ("test_a_turn_gives_what_the_agent_said", Silent),
     ("test_a_turn_gives_what_the_agent_said", altered(outcome=Failed(failure="crashed"))),
