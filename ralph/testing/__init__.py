@@ -2,8 +2,9 @@
 
 `ModelServer` is a scripted model endpoint on loopback for real agents, `ScriptedExecutor` an executor without an
 agent, `FakeClock` a clock that a test moves. `ExecutorConformance`, `DetectorConformance`, `AnalyzerConformance`,
-`VerifierConformance` and `StoreConformance` are the tests that all of a kind pass. `until` and its like wait for files
-and processes. The other names are what a server's script is made of. Nothing is loaded before it is used.
+`VerifierConformance` and `StoreConformance` are the tests that all of a kind pass. `SeenEvents` keeps what a run tells,
+`Repository` is a real git repository. `until` and its like wait for files and processes. The other names are what a
+server's script is made of. Nothing is loaded before it is used.
 """
 
 from importlib import import_module
@@ -15,8 +16,10 @@ if TYPE_CHECKING:
     from ralph.testing.detector_conformance import DetectorConformance
     from ralph.testing.executor_conformance import ExecutorConformance
     from ralph.testing.model_server import ModelServer
+    from ralph.testing.repository import Repository
     from ralph.testing.request import ModelRequest
-    from ralph.testing.scripted import Reply, ScriptedExecutor
+    from ralph.testing.scripted import Reply, ScriptedExecutor, writes
+    from ralph.testing.seen import SeenEvents
     from ralph.testing.steps import (
         Call,
         Cut,
@@ -51,8 +54,10 @@ __all__ = [
     "ModelRequest",
     "ModelServer",
     "Reply",
+    "Repository",
     "Say",
     "ScriptedExecutor",
+    "SeenEvents",
     "Shell",
     "Stall",
     "Step",
@@ -64,6 +69,7 @@ __all__ = [
     "living",
     "until",
     "wait_until",
+    "writes",
 ]
 
 _ELSEWHERE = {
@@ -74,9 +80,12 @@ _ELSEWHERE = {
     "ModelRequest": "request",
     "ModelServer": "model_server",
     "Reply": "scripted",
+    "Repository": "repository",
     "ScriptedExecutor": "scripted",
+    "SeenEvents": "seen",
     "StoreConformance": "store_conformance",
     "VerifierConformance": "verifier_conformance",
+    "writes": "scripted",
     **dict.fromkeys(("lives", "living", "until", "wait_until"), "watching"),
 }
 

@@ -11,7 +11,7 @@ from ralph.executors.base import Executor, Quantity, Turn
 from ralph.output import Completed, Failed, Interrupted, Output, TimedOut, ToolCall, Usage
 from ralph.prompt import Prompt
 
-__all__ = ["Reply", "ScriptedExecutor"]
+__all__ = ["Reply", "ScriptedExecutor", "writes"]
 
 Answer = str | Output | Completed | TimedOut | Failed | Interrupted
 Reply = Answer | Callable[[Prompt, Turn], Answer | Awaitable[Answer]]
@@ -69,6 +69,16 @@ class ScriptedExecutor(Executor):
         if isinstance(answer, Output):
             return answer if answer.executor else answer.model_copy(update={"executor": self.name})
         return _replayed(answer, prompt, turn)
+
+
+def writes(path: str, text: str, answer: str) -> Reply:
+    """A reply that writes a file of the workspace first."""
+
+    def reply(_prompt: Prompt, turn: Turn) -> str:
+        (turn.workspace / path).write_text(text)
+        return answer
+
+    return reply
 
 
 def _replayed(answer: Answer, prompt: Prompt, turn: Turn) -> Output:

@@ -1,4 +1,4 @@
-"""Real distributions in a folder on the path: what `pip install` leaves behind, without pip."""
+"""A real repository to run in, and real distributions on the path: what `pip install` leaves behind, without pip."""
 
 import sys
 from collections.abc import Callable
@@ -7,7 +7,24 @@ from textwrap import dedent
 
 import pytest
 
+from ralph.testing import Repository
+from ralph.workspace import Workspace, open_workspace
+
 Install = Callable[..., None]
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Repository:
+    """A repository with one commit and no files."""
+    repository = Repository.begin(tmp_path / "repository")
+    repository.commit("start")
+    return repository
+
+
+@pytest.fixture
+def workspace(repository: Repository, tmp_path: Path) -> Workspace:
+    """The repository as Ralph sees it."""
+    return open_workspace(repository.path, state_dir=tmp_path / "state")
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from ralph.hooks import CompletionDue, Hooks, IterationDue, Veto
 from ralph.limits import Limits
 from ralph.runner import Runner
 from ralph.strategies import Claim
-from ralph.testing import ScriptedExecutor
+from ralph.testing import ScriptedExecutor, SeenEvents
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 DUE = IterationDue(run_id="r", iteration=3, at=AT, task="t", workspace="/w")
@@ -36,21 +36,13 @@ class Hangs(Hooks):
         self.calls += 1
 
 
-class Heard(Hooks):
-    def __init__(self) -> None:
-        self.events: list[Event] = []
-
-    async def on_event(self, event: Event) -> None:
-        self.events.append(event)
-
-
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ralph.audience, "_PATIENCE", 0.02)
 
 
 async def test_a_hanging_observer_delays_an_iteration_by_its_limit_and_no_more() -> None:
-    hangs, heard, told = Hangs(), Heard(), list[str]()
+    hangs, heard, told = Hangs(), SeenEvents(), list[str]()
     audience = Audience([hangs, heard], told.append)
     began = anyio.current_time()
     for _ in range(50):
@@ -121,7 +113,7 @@ class SaysNo(Hooks):
 
 async def test_a_veto_is_an_explicit_value_and_who_fails_to_give_it_has_none() -> None:
     told: list[str] = []
-    audience = Audience([Raises(), Sleeps(), Exits(), Unreadable(), SaysNo(), Heard(), Vetoes()], told.append)
+    audience = Audience([Raises(), Sleeps(), Exits(), Unreadable(), SaysNo(), SeenEvents(), Vetoes()], told.append)
     assert await audience.before_iteration(DUE) == [Objection("Vetoes", "not number 3")]
     assert audience.vetoes == {"Vetoes": 1}
     assert set(audience.failures) == {f"{name}.before_iteration" for name in ("Raises", "Sleeps", "Exits", "SaysNo")}
@@ -132,7 +124,7 @@ async def test_who_only_observes_has_no_say_and_is_not_asked() -> None:
     due = CompletionDue(
         run_id="r", iteration=1, at=AT, task="t", workspace=None, text="done", claim=Claim(reason="it says so")
     )
-    audience = Audience([Hangs(), Heard(), Vetoes()], print)
+    audience = Audience([Hangs(), SeenEvents(), Vetoes()], print)
     assert await audience.before_completion(due) == []
     assert not audience.failures
 

@@ -12,9 +12,8 @@ import pytest
 import ralph.tenure
 from ralph.control import Request
 from ralph.errors import OwnershipLostError, RecordError, RunOwnedError, StoreError, UsageError
-from ralph.events import Event, IterationStarted, RunFinished
+from ralph.events import IterationStarted, RunFinished
 from ralph.executors.base import Turn
-from ralph.hooks import Hooks
 from ralph.limits import Limits
 from ralph.output import Failed
 from ralph.ownership import this_process
@@ -22,7 +21,7 @@ from ralph.prompt import Prompt
 from ralph.record import RunRecord
 from ralph.runner import Runner
 from ralph.store.memory import MemoryStore
-from ralph.testing import FakeClock, ScriptedExecutor
+from ralph.testing import FakeClock, ScriptedExecutor, SeenEvents
 from ralph.workspace import open_workspace
 
 DONE = "All done.\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: finished\n---END_RALPH_STATUS---"
@@ -32,16 +31,7 @@ NO_PROCESS = 2**22 + 1
 Kind = Literal["pause", "resume", "stop", "tell", "extend"]
 
 
-class Seen(Hooks):
-    def __init__(self) -> None:
-        self.events: list[Event] = []
-
-    async def on_event(self, event: Event) -> None:
-        self.events.append(event)
-
-    def of(self, kind: str) -> list[Any]:
-        return [event for event in self.events if event.type == kind]
-
+class Seen(SeenEvents):
     async def until(self, kind: str, count: int = 1) -> None:
         with anyio.fail_after(10):
             while len(self.of(kind)) < count:  # noqa: ASYNC110 - it is the events that are tested

@@ -1,8 +1,6 @@
 """The loop over a scripted executor: what ends a run, what does not, and what is kept."""
 
-import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,7 +18,7 @@ from ralph.runner import Runner
 from ralph.status import StatusField, StatusReport
 from ralph.store.memory import MemoryStore
 from ralph.strategies import Case, Claim
-from ralph.testing import FakeClock, ScriptedExecutor
+from ralph.testing import FakeClock, Repository, ScriptedExecutor, SeenEvents, writes
 from ralph.verification import Verdict
 from ralph.verifiers.base import Subject, Verifier
 from ralph.workspace import open_workspace
@@ -28,20 +26,6 @@ from ralph.workspace.base import Workspace
 
 DONE = "All done.\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: finished\n---END_RALPH_STATUS---"
 WORKING = "More to do.\n---RALPH_STATUS---\nEXIT_SIGNAL: false\nREASON: not yet\n---END_RALPH_STATUS---"
-
-
-class Seen(Hooks):
-    def __init__(self) -> None:
-        self.events: list[Event] = []
-
-    async def on_event(self, event: Event) -> None:
-        self.events.append(event)
-
-    def kinds(self) -> list[str]:
-        return [event.type for event in self.events]
-
-    def of(self, kind: str) -> list[Any]:
-        return [event for event in self.events if event.type == kind]
 
 
 class Verdicts(Verifier):
@@ -55,34 +39,9 @@ class Verdicts(Verifier):
         return Verdict(verifier=self.name, passed=passed, output="" if passed else "1 failed", signature="failed")
 
 
-def writes(path: str, text: str, answer: str) -> Any:
-    """A reply that changes a file first."""
-
-    def reply(_prompt: Prompt, turn: Turn) -> str:
-        (turn.workspace / path).write_text(text)
-        return answer
-
-    return reply
-
-
-@pytest.fixture
-def repository(tmp_path: Path) -> Path:
-    folder = tmp_path / "repository"
-    folder.mkdir()
-    for argv in (["init", "-q"], ["add", "-A"], ["commit", "-q", "--allow-empty", "-m", "start"]):
-        identity = ["-c", "user.name=t", "-c", "user.email=t@localhost"]
-        subprocess.run(["git", *identity, *argv], cwd=folder, check=True)
-    return folder
-
-
-@pytest.fixture
-def workspace(repository: Path, tmp_path: Path) -> Workspace:
-    return open_workspace(repository, state_dir=tmp_path / "state")
-
-
 # covers: D-2, S4-33
 async def test_explicit_signal_with_changes_completes(workspace: Workspace) -> None:
-    seen = Seen()
+    seen = SeenEvents()
     executor = ScriptedExecutor([writes("a", "1", WORKING), writes("a", "2", DONE)])
     async with Runner(executor=executor, workspace=workspace, hooks=[seen]) as runner:
         record = await runner.run("write a")
@@ -120,7 +79,7 @@ async def test_open_boxes_hold_back_a_claim_until_they_are_ticked(workspace: Wor
 
 # covers: D-2, D-4, S0-119
 async def test_refuted_claim_goes_back_to_the_agent_and_reaches_the_breaker(workspace: Workspace) -> None:
-    seen = Seen()
+    seen = SeenEvents()
     executor = ScriptedExecutor([writes("a", "1", DONE), writes("a", "2", DONE)])
     verifier = Verdicts(False, False, True)
     async with Runner(executor=executor, workspace=workspace, verifiers=[verifier], hooks=[seen]) as runner:
@@ -140,7 +99,7 @@ async def test_the_same_refutation_five_times_opens_the_breaker(workspace: Works
 
 
 async def test_three_iterations_without_progress_open_the_breaker_after_a_warning(workspace: Workspace) -> None:
-    seen = Seen()
+    seen = SeenEvents()
     texts = [f"Looking at part {number} of the system from a new angle." for number in range(9)]
     executor = ScriptedExecutor(texts)
     async with Runner(executor=executor, workspace=workspace, hooks=[seen]) as runner:
@@ -163,7 +122,7 @@ async def test_edit_and_revert_is_no_progress(workspace: Workspace) -> None:
 
 # covers: D-7
 async def test_waiting_breaker_probes_and_gives_up_after_three(workspace: Workspace) -> None:
-    clock, seen = FakeClock(), Seen()
+    clock, seen = FakeClock(), SeenEvents()
     breaker = CircuitBreaker(BreakerSettings(when_open="wait", cool_down=600, max_probes=3))
     executor = ScriptedExecutor([f"Thought {number} about the matter." for number in range(20)])
     runner = Runner(executor=executor, workspace=workspace, breaker=breaker, clock=clock, hooks=[seen])
@@ -184,14 +143,14 @@ async def test_probe_with_progress_closes_the_breaker(workspace: Workspace) -> N
 
 
 # covers: D-7
-async def test_breaker_survives_a_restart_and_cools_down(repository: Path, tmp_path: Path) -> None:
+async def test_breaker_survives_a_restart_and_cools_down(repository: Repository, tmp_path: Path) -> None:
     store, clock = MemoryStore(), FakeClock()
     idle = [f"Thought {number} about the matter." for number in range(3)]
-    first = open_workspace(repository, state_dir=tmp_path / "state")
+    first = open_workspace(repository.path, state_dir=tmp_path / "state")
     async with Runner(executor=ScriptedExecutor(idle), workspace=first, store=store, clock=clock) as runner:
         stopped = await runner.run("write a")
     assert stopped.stop_reason == "circuit_open"
-    second = open_workspace(repository, state_dir=tmp_path / "state")
+    second = open_workspace(repository.path, state_dir=tmp_path / "state")
     executor = ScriptedExecutor([writes("a", "1", WORKING), writes("a", "2", DONE)])
     async with Runner(executor=executor, workspace=second, store=store, clock=clock) as runner:
         assert (await runner.resume(stopped.id)).stop_reason == "circuit_open", "the cool-down is not over"
@@ -228,7 +187,7 @@ async def test_an_executor_that_raises_reaches_the_breaker_and_not_the_caller() 
         async def execute(self, prompt: Prompt, turn: Turn) -> Output:
             raise ZeroDivisionError("a bug in a subclass")
 
-    seen = Seen()
+    seen = SeenEvents()
     async with Runner(executor=Broken(), hooks=[seen]) as runner:
         record = await runner.run("try")
     assert record.stop_reason == "circuit_open"
@@ -264,7 +223,7 @@ async def test_registered_status_fields_reach_prompt_record_event_and_strategy(w
 
     field = StatusField(name="TESTS", type=int, description="tests that pass", example=3)
     reply = "ok\n---RALPH_STATUS---\nEXIT_SIGNAL: false\nTESTS: 12\n---END_RALPH_STATUS---"
-    seen, executor = Seen(), ScriptedExecutor([writes("a", "1", reply)])
+    seen, executor = SeenEvents(), ScriptedExecutor([writes("a", "1", reply)])
     async with Runner(
         executor=executor, workspace=workspace, status_fields=[field], strategy=AllTests(), hooks=[seen]
     ) as runner:
@@ -279,7 +238,7 @@ async def test_a_failing_hook_breaks_nothing() -> None:
         async def on_iteration_finished(self, event: Event) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
             raise RuntimeError("observer")
 
-    seen = Seen()
+    seen = SeenEvents()
     async with Runner(executor=ScriptedExecutor([DONE]), hooks=[Bad(), seen]) as runner:
         record = await runner.run("go")
     assert record.stop_reason == "completed"
@@ -339,9 +298,9 @@ async def test_a_verifier_that_cannot_start_spends_nothing(workspace: Workspace)
     assert executor.prompts == ()
 
 
-async def test_iterate_is_one_step_and_resumable_from_the_store(repository: Path, tmp_path: Path) -> None:
+async def test_iterate_is_one_step_and_resumable_from_the_store(repository: Repository, tmp_path: Path) -> None:
     store = MemoryStore()
-    first = open_workspace(repository, state_dir=tmp_path / "state")
+    first = open_workspace(repository.path, state_dir=tmp_path / "state")
     runner = Runner(
         executor=ScriptedExecutor([writes("a", "1", WORKING)]),
         workspace=first,
@@ -350,7 +309,7 @@ async def test_iterate_is_one_step_and_resumable_from_the_store(repository: Path
     )
     async with runner:
         run = await runner.run("write a")
-    second = open_workspace(repository, state_dir=tmp_path / "state")
+    second = open_workspace(repository.path, state_dir=tmp_path / "state")
     async with Runner(executor=ScriptedExecutor([writes("a", "2", DONE)]), workspace=second, store=store) as runner:
         record: IterationRecord = await runner.iterate(run.id)
     assert record.number == 2
@@ -368,7 +327,7 @@ async def test_questions_are_answered_and_three_in_a_row_block(workspace: Worksp
     executor = ScriptedExecutor([
         writes("a", str(number), f"Attempt {number}. Which database should I use?") for number in range(5)
     ])
-    seen = Seen()
+    seen = SeenEvents()
     async with Runner(executor=executor, workspace=workspace, hooks=[seen]) as runner:
         record = await runner.run("choose")
     assert (record.stop_reason, record.iterations) == ("blocked", 3)
@@ -379,7 +338,7 @@ async def test_questions_are_answered_and_three_in_a_row_block(workspace: Worksp
 # covers: D-7, K1-11
 async def test_stuck_is_a_pivot_first_and_a_halt_then(workspace: Workspace) -> None:
     breaker = CircuitBreaker(BreakerSettings(no_progress=50, same_error=50))
-    seen, executor = Seen(), ScriptedExecutor(["I will look at the parser again and then decide what to do."] * 9)
+    seen, executor = SeenEvents(), ScriptedExecutor(["I will look at the parser again and then decide what to do."] * 9)
     async with Runner(executor=executor, workspace=workspace, breaker=breaker, hooks=[seen]) as runner:
         record = await runner.run("write a")
     decisions = [event.decision for event in seen.of("iteration_finished")]

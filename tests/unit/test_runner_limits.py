@@ -1,10 +1,7 @@
 """Limits, rate limits and cancellations: what ends or holds up a run between its turns, and within one."""
 
-import subprocess
 from datetime import timedelta
 from itertools import pairwise
-from pathlib import Path
-from typing import Any
 
 import anyio
 import pytest
@@ -19,48 +16,16 @@ from ralph.output import Failed, Interrupted, Output, ToolCall, Usage
 from ralph.prompt import Prompt
 from ralph.runner import Runner
 from ralph.store.memory import MemoryStore
-from ralph.testing import FakeClock, ScriptedExecutor
-from ralph.workspace import open_workspace
+from ralph.testing import FakeClock, ScriptedExecutor, SeenEvents, writes
 from ralph.workspace.base import Workspace
 
 DONE = "All done.\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: finished\n---END_RALPH_STATUS---"
 WORKING = "More to do.\n---RALPH_STATUS---\nEXIT_SIGNAL: false\nREASON: not yet\n---END_RALPH_STATUS---"
 
 
-class Seen(Hooks):
-    def __init__(self) -> None:
-        self.events: list[Event] = []
-
-    async def on_event(self, event: Event) -> None:
-        self.events.append(event)
-
-    def of(self, kind: str) -> list[Any]:
-        return [event for event in self.events if event.type == kind]
-
-
-def writes(path: str, text: str, answer: str) -> Any:
-    """A reply that changes a file first."""
-
-    def reply(_prompt: Prompt, turn: Turn) -> str:
-        (turn.workspace / path).write_text(text)
-        return answer
-
-    return reply
-
-
-@pytest.fixture
-def workspace(tmp_path: Path) -> Workspace:
-    folder = tmp_path / "repository"
-    folder.mkdir()
-    for argv in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "start"]):
-        identity = ["-c", "user.name=t", "-c", "user.email=t@localhost"]
-        subprocess.run(["git", *identity, *argv], cwd=folder, check=True)
-    return open_workspace(folder, state_dir=tmp_path / "state")
-
-
 # covers: D-7
 async def test_rate_limit_is_a_pause_that_counts_against_nothing(workspace: Workspace) -> None:
-    clock, seen = FakeClock(), Seen()
+    clock, seen = FakeClock(), SeenEvents()
     limited = Failed(failure="rate_limited", message="slow down", retry_after=2.0)
     executor = ScriptedExecutor([limited, limited, limited, limited, writes("a", "1", DONE)])
     started = clock.now()
@@ -167,7 +132,7 @@ async def test_cancelled_from_outside_stores_the_iteration(workspace: Workspace)
 
 
 async def test_pause_decisions_name_their_moment(workspace: Workspace) -> None:
-    clock, seen = FakeClock(), Seen()
+    clock, seen = FakeClock(), SeenEvents()
     executor = ScriptedExecutor([Failed(failure="rate_limited")] * 3 + [writes("a", "1", DONE)])
     async with Runner(executor=executor, workspace=workspace, clock=clock, hooks=[seen]) as runner:
         await runner.run("write a")
@@ -200,7 +165,7 @@ async def test_a_turn_that_a_rate_limit_cut_short_is_told_to_the_next(workspace:
 
 
 async def test_a_limit_on_the_duration_is_one_of_wall_time(workspace: Workspace) -> None:
-    clock, seen = FakeClock(), Seen()
+    clock, seen = FakeClock(), SeenEvents()
     executor = ScriptedExecutor([Failed(failure="rate_limited", retry_after=600)] * 9)
     runner = Runner(executor=executor, workspace=workspace, limits=Limits(max_duration=1000), clock=clock, hooks=[seen])
     async with runner:

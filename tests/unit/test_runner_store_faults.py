@@ -10,23 +10,14 @@ import pytest
 from ralph.errors import StoreError
 from ralph.events import Event, Paused, Resumed, RunFinished
 from ralph.executors.base import Turn
-from ralph.hooks import Hooks
 from ralph.prompt import Prompt
 from ralph.runner import Runner
 from ralph.store import open_store
 from ralph.store.memory import MemoryStore
-from ralph.testing import ScriptedExecutor
+from ralph.testing import ScriptedExecutor, SeenEvents
 from ralph.workspace import open_workspace
 
 DONE = "All done.\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: finished\n---END_RALPH_STATUS---"
-
-
-class Seen(Hooks):
-    def __init__(self) -> None:
-        self.events: list[Event] = []
-
-    async def on_event(self, event: Event) -> None:
-        self.events.append(event)
 
 
 class Failing(MemoryStore):
@@ -42,7 +33,7 @@ class Failing(MemoryStore):
 
 
 async def test_who_watches_is_told_of_the_end(tmp_path: Path) -> None:
-    seen, workspace = Seen(), open_workspace(tmp_path)
+    seen, workspace = SeenEvents(), open_workspace(tmp_path)
     with pytest.raises(StoreError, match="disk is full"):
         async with Runner(
             executor=ScriptedExecutor([DONE]), store=Failing(), workspace=workspace, hooks=[seen]
@@ -57,7 +48,7 @@ async def test_who_watches_is_told_of_the_end(tmp_path: Path) -> None:
 
 
 async def test_a_server_that_is_gone_for_a_while_holds_the_run_up_and_loses_nothing(own_postgres: Any) -> None:
-    class Restarts(Seen):
+    class Restarts(SeenEvents):
         async def on_event(self, event: Event) -> None:
             await super().on_event(event)
             if isinstance(event, Paused):

@@ -11,16 +11,14 @@ import pytest
 
 from ralph.breaker import CircuitBreaker
 from ralph.decision import Complete, Continue
-from ralph.events import Event
 from ralph.executors.base import Turn
-from ralph.hooks import Hooks
 from ralph.limits import Limits, Price
 from ralph.output import Usage
 from ralph.prompt import Prompt
 from ralph.record import IterationRecord, RunRecord
 from ralph.runner import Runner
 from ralph.store.memory import MemoryStore
-from ralph.testing import Reply, ScriptedExecutor
+from ralph.testing import Reply, ScriptedExecutor, SeenEvents
 from ralph.verification import Verdict
 from ralph.verifiers import CommandVerifier, ReviewVerifier, Subject, Verifier
 from ralph.workspace import open_workspace
@@ -33,17 +31,6 @@ def block(signal: str, reason: str) -> str:
 DONE = block("true", "all is written")
 HOLDS = block("true", "all is there")
 LACKS = block("false", "the second line is missing")
-
-
-class Seen(Hooks):
-    def __init__(self) -> None:
-        self.events: list[Event] = []
-
-    async def on_event(self, event: Event) -> None:
-        self.events.append(event)
-
-    def of(self, kind: str) -> list[Any]:
-        return [event for event in self.events if event.type == kind]
 
 
 class Agent:
@@ -67,7 +54,7 @@ class Agent:
         return reply(prompt, turn) if callable(reply) else reply
 
 
-Ran = tuple[RunRecord, list[IterationRecord], Seen]
+Ran = tuple[RunRecord, list[IterationRecord], SeenEvents]
 
 
 @pytest.fixture
@@ -77,7 +64,7 @@ def night(tmp_path: Path) -> Callable[..., Ran]:
     def run(agent: Agent, *verifiers: Verifier, **parts: Any) -> Ran:
         folder = tmp_path / "work"
         folder.mkdir(exist_ok=True)
-        store, seen = MemoryStore(), Seen()
+        store, seen = MemoryStore(), SeenEvents()
 
         async def whole() -> Ran:
             async with Runner(

@@ -396,8 +396,8 @@ class BreakingDown:
         raise StoreError("the disk is full")
 
 
-async def test_a_store_that_is_away_for_a_while_is_waited_for(own_grounding_postgres):
-    server = own_grounding_postgres
+async def test_a_store_that_is_away_for_a_while_is_waited_for(own_postgres):
+    server = own_postgres
     away, stopped = [], asyncio.Event()
 
     async def sleep(seconds):

@@ -379,9 +379,9 @@ async def test_a_server_that_cannot_be_reached_is_named_without_its_password():
     assert "geheim" not in str(raised.value)
 
 
-async def test_a_lost_connection_is_made_anew_without_doubling_anything(grounding_postgres):
-    url = f"{grounding_postgres.get_uri()}&schema=test_lost"
-    driver = make_url(grounding_postgres.get_uri().replace("postgresql://", "postgresql+psycopg://"))
+async def test_a_lost_connection_is_made_anew_without_doubling_anything(postgres_server):
+    url = f"{postgres_server.get_uri()}&schema=test_lost"
+    driver = make_url(postgres_server.get_uri().replace("postgresql://", "postgresql+psycopg://"))
     async with open_grounding_store(url) as store:
         begun = await store.begin_run(run(), queries())
         await store.keep(begun, [result("q1")])

@@ -6,27 +6,8 @@ from pathlib import Path
 
 import pytest
 
-
-class Repo:
-    """A repository and a shell in it."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def git(self, *arguments: str) -> str:
-        done = subprocess.run(["git", *arguments], cwd=self.path, capture_output=True, text=True, check=True)
-        return done.stdout.strip()
-
-    def write(self, name: str | bytes, text: str) -> Path:
-        path = self.path / os.fsdecode(name)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-        return path
-
-    def commit(self, message: str = "work") -> str:
-        self.git("add", "--all")
-        self.git("commit", "--quiet", "--allow-empty", "--message", message)
-        return self.git("rev-parse", "HEAD")
+from ralph.testing import Repository
+from ralph.workspace import Workspace, open_workspace
 
 
 @pytest.fixture(autouse=True)
@@ -39,17 +20,13 @@ def identity(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def empty(tmp_path: Path) -> Repo:
+def empty(tmp_path: Path) -> Repository:
     """A repository before its first commit."""
-    path = tmp_path / "repo"
-    path.mkdir()
-    repo = Repo(path)
-    repo.git("init", "--quiet", "--initial-branch", "main")
-    return repo
+    return Repository.begin(tmp_path / "repo")
 
 
 @pytest.fixture
-def repo(empty: Repo) -> Repo:
+def repo(empty: Repository) -> Repository:
     """A repository with two files in one commit."""
     empty.write("a.txt", "a\n")
     empty.write("src/b.txt", "b\n")
@@ -58,7 +35,13 @@ def repo(empty: Repo) -> Repo:
 
 
 @pytest.fixture
-def submodule(repo: Repo, tmp_path: Path) -> Path:
+def workspace(repo: Repository, tmp_path: Path) -> Workspace:
+    """The repository as Ralph sees it."""
+    return open_workspace(repo.path, state_dir=tmp_path / "state")
+
+
+@pytest.fixture
+def submodule(repo: Repository, tmp_path: Path) -> Path:
     """The folder of a submodule, which is a clone of the repository itself."""
     other = tmp_path / "other"
     subprocess.run(["git", "clone", "--quiet", str(repo.path), str(other)], check=True)

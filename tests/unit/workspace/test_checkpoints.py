@@ -2,33 +2,20 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Protocol
 
 import pytest
 
 from ralph.changes import Checkpoint
+from ralph.testing import Repository
 from ralph.workspace import Workspace, checkpoints, file_index, open_workspace
 from ralph.workspace.sorting import Sorted, sort
-
-
-class Repo(Protocol):
-    path: Path
-
-    def git(self, *arguments: str) -> str: ...
-    def write(self, name: str | bytes, text: str) -> Path: ...
-    def commit(self, message: str = "work") -> str: ...
-
-
-@pytest.fixture
-def workspace(repo: Repo, tmp_path: Path) -> Workspace:
-    return open_workspace(repo.path, state_dir=tmp_path / "state")
 
 
 async def checkpoint(workspace: Workspace, iteration: int = 1) -> Checkpoint:
     return await workspace.checkpoint("run-1", iteration, "after", seen=await workspace.snapshot())
 
 
-async def test_a_checkpoint_is_a_commit_on_a_private_ref(repo: Repo, workspace: Workspace) -> None:
+async def test_a_checkpoint_is_a_commit_on_a_private_ref(repo: Repository, workspace: Workspace) -> None:
     head = repo.git("rev-parse", "HEAD")
     repo.write("a.txt", "edited\n")
     repo.write("new.txt", "new\n")
@@ -41,7 +28,7 @@ async def test_a_checkpoint_is_a_commit_on_a_private_ref(repo: Repo, workspace: 
     assert repo.git("rev-parse", f"{found.commit}^") == head
 
 
-async def test_what_is_ignored_is_not_held(repo: Repo, workspace: Workspace) -> None:
+async def test_what_is_ignored_is_not_held(repo: Repository, workspace: Workspace) -> None:
     repo.write(".gitignore", "*.log\n")
     repo.write(".git/info/exclude", "secret.env\n")
     for name in ("build.log", "secret.env", "kept.txt"):
@@ -51,7 +38,7 @@ async def test_what_is_ignored_is_not_held(repo: Repo, workspace: Workspace) -> 
     assert held == [".gitignore", "a.txt", "kept.txt", "src/b.txt"]
 
 
-async def test_the_users_branch_index_and_stash_stay_as_they_are(repo: Repo, workspace: Workspace) -> None:
+async def test_the_users_branch_index_and_stash_stay_as_they_are(repo: Repository, workspace: Workspace) -> None:
     repo.write("a.txt", "staged\n")
     repo.git("add", "a.txt")
     repo.write("a.txt", "and then edited\n")
@@ -63,14 +50,14 @@ async def test_the_users_branch_index_and_stash_stay_as_they_are(repo: Repo, wor
     assert (repo.git("status", "--porcelain"), repo.git("for-each-ref", "refs/heads", "refs/stash")) == before
 
 
-async def test_nothing_changed_is_the_same_checkpoint(repo: Repo, workspace: Workspace) -> None:
+async def test_nothing_changed_is_the_same_checkpoint(repo: Repository, workspace: Workspace) -> None:
     first = await checkpoint(workspace, 1)
     assert await checkpoint(workspace, 2) == first
     repo.write("a.txt", "edited\n")
     assert await checkpoint(workspace, 3) != first
 
 
-async def test_the_difference_of_two_checkpoints(repo: Repo, workspace: Workspace) -> None:
+async def test_the_difference_of_two_checkpoints(repo: Repository, workspace: Workspace) -> None:
     first = await checkpoint(workspace, 1)
     repo.write("a.txt", "edited\n")
     second = await checkpoint(workspace, 2)
@@ -81,7 +68,7 @@ async def test_the_difference_of_two_checkpoints(repo: Repo, workspace: Workspac
     assert "new.txt" in await workspace.difference(str(first.commit))
 
 
-async def test_a_long_difference_is_cut(repo: Repo, workspace: Workspace) -> None:
+async def test_a_long_difference_is_cut(repo: Repository, workspace: Workspace) -> None:
     first = await checkpoint(workspace, 1)
     repo.write("new.txt", "line\n" * 1000)
     difference = await workspace.difference(str(first.commit), limit=200)
@@ -103,7 +90,7 @@ async def test_a_folder_without_git_has_checkpoints_of_its_own(tmp_path: Path) -
     assert sorted(path.name for path in folder.iterdir()) == ["a.txt", "node_modules"]
 
 
-async def test_no_hook_and_no_program_of_the_repository_is_run(repo: Repo, workspace: Workspace) -> None:
+async def test_no_hook_and_no_program_of_the_repository_is_run(repo: Repository, workspace: Workspace) -> None:
     for name in ("reference-transaction", "post-index-change", "pre-commit", "post-checkout", "pre-auto-gc"):
         repo.write(f".git/hooks/{name}", "#!/bin/sh\ntouch ran-hook\n").chmod(0o755)
     repo.write(".gitattributes", "* filter=f diff=d\n")
@@ -119,7 +106,7 @@ async def test_no_hook_and_no_program_of_the_repository_is_run(repo: Repo, works
     assert not list(repo.path.glob("ran-*"))
 
 
-async def test_what_is_tracked_is_held_even_where_it_is_ignored(repo: Repo, workspace: Workspace) -> None:
+async def test_what_is_tracked_is_held_even_where_it_is_ignored(repo: Repository, workspace: Workspace) -> None:
     repo.write(".gitignore", "*.log\n")
     repo.write("kept.log", "tracked all the same\n")
     repo.git("add", "--force", "kept.log")
@@ -127,7 +114,7 @@ async def test_what_is_tracked_is_held_even_where_it_is_ignored(repo: Repo, work
     assert repo.git("show", f"{found.commit}:kept.log") == "tracked all the same"
 
 
-async def test_a_change_that_the_users_index_hides_is_held(repo: Repo, workspace: Workspace) -> None:
+async def test_a_change_that_the_users_index_hides_is_held(repo: Repository, workspace: Workspace) -> None:
     await checkpoint(workspace, 1)
     repo.git("update-index", "--assume-unchanged", "a.txt")
     repo.write("a.txt", "hidden\n")
@@ -136,7 +123,7 @@ async def test_a_change_that_the_users_index_hides_is_held(repo: Repo, workspace
 
 
 async def test_what_is_broken_of_ralphs_own_folder_is_made_anew(
-    repo: Repo, workspace: Workspace, tmp_path: Path
+    repo: Repository, workspace: Workspace, tmp_path: Path
 ) -> None:
     await checkpoint(workspace, 1)
     (own,) = (tmp_path / "state/checkpoints").iterdir()
@@ -149,14 +136,14 @@ async def test_what_is_broken_of_ralphs_own_folder_is_made_anew(
         assert repo.git("show", f"{found.commit}:a.txt") == spoil
 
 
-async def test_a_lock_on_a_ref_that_a_killed_git_left_is_in_nobodys_way(repo: Repo, workspace: Workspace) -> None:
+async def test_a_lock_on_a_ref_that_a_killed_git_left_is_in_nobodys_way(repo: Repository, workspace: Workspace) -> None:
     repo.write(".git/refs/ralph/run-1/1/after.lock", "")
     found = await checkpoint(workspace, 1)
     assert found.commit is not None
     assert repo.git("for-each-ref", "--format=%(objectname)", "refs/ralph") == found.commit
 
 
-async def test_a_submodule_is_noted_by_its_commit(repo: Repo, workspace: Workspace, tmp_path: Path) -> None:
+async def test_a_submodule_is_noted_by_its_commit(repo: Repository, workspace: Workspace, tmp_path: Path) -> None:
     repo.git("init", "-q", str(tmp_path / "library"))
     repo.git("-C", str(tmp_path / "library"), "commit", "-q", "--allow-empty", "-m", "one")
     repo.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(tmp_path / "library"), "library")
@@ -169,7 +156,7 @@ async def test_a_submodule_is_noted_by_its_commit(repo: Repo, workspace: Workspa
     assert "+Subproject commit " in difference
 
 
-async def test_a_state_folder_in_the_workspace_is_not_held(repo: Repo) -> None:
+async def test_a_state_folder_in_the_workspace_is_not_held(repo: Repository) -> None:
     workspace = open_workspace(repo.path, state_dir=repo.path / "own")
     first = await checkpoint(workspace, 1)
     assert (await checkpoint(workspace, 2)) == first
@@ -177,7 +164,7 @@ async def test_a_state_folder_in_the_workspace_is_not_held(repo: Repo) -> None:
 
 
 async def test_the_checkpoint_before_an_iteration_is_the_last_one_only_for_a_moment(
-    repo: Repo, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+    repo: Repository, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     last = await checkpoint(workspace, 1)
     repo.write("a.txt", "a person's, while the run was paused\n")
@@ -187,7 +174,7 @@ async def test_the_checkpoint_before_an_iteration_is_the_last_one_only_for_a_mom
     assert repo.git("rev-parse", "refs/ralph/run-1/2/before") == found.commit
 
 
-async def test_a_name_that_is_none_for_a_ref_is_one_of_its_own(repo: Repo, workspace: Workspace) -> None:
+async def test_a_name_that_is_none_for_a_ref_is_one_of_its_own(repo: Repository, workspace: Workspace) -> None:
     found = await workspace.checkpoint("../heads/main", 1, "after")
     assert found.commit is not None
     assert repo.git("for-each-ref", "--format=%(refname)", "refs/heads") == "refs/heads/main"
@@ -196,7 +183,7 @@ async def test_a_name_that_is_none_for_a_ref_is_one_of_its_own(repo: Repo, works
 
 
 async def test_who_only_reads_leaves_the_lock_of_one_who_writes_alone(
-    repo: Repo, workspace: Workspace, tmp_path: Path
+    repo: Repository, workspace: Workspace, tmp_path: Path
 ) -> None:
     first = await checkpoint(workspace, 1)
     repo.write("a.txt", "edited\n")
@@ -210,7 +197,7 @@ async def test_who_only_reads_leaves_the_lock_of_one_who_writes_alone(
 
 
 async def test_a_file_that_cannot_be_read_after_all_keeps_no_other_one_out(
-    repo: Repo, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+    repo: Repository, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (repo.path / "link").symlink_to("src")
 

@@ -1,25 +1,12 @@
 """What a run has changed is committed, and nothing else; commits are taken off a branch and stay reachable."""
 
 from pathlib import Path
-from typing import Protocol
 
 import pytest
 
 from ralph.errors import WorkspaceError
+from ralph.testing import Repository
 from ralph.workspace import Workspace, open_workspace
-
-
-class Repo(Protocol):
-    path: Path
-
-    def git(self, *arguments: str) -> str: ...
-    def write(self, name: str | bytes, text: str) -> Path: ...
-    def commit(self, message: str = "work") -> str: ...
-
-
-@pytest.fixture
-def workspace(repo: Repo, tmp_path: Path) -> Workspace:
-    return open_workspace(repo.path, state_dir=tmp_path / "state")
 
 
 async def held(workspace: Workspace, iteration: int = 0) -> str:
@@ -28,7 +15,7 @@ async def held(workspace: Workspace, iteration: int = 0) -> str:
     return made.commit
 
 
-async def test_what_was_dirty_or_staged_before_stays_so(repo: Repo, workspace: Workspace) -> None:
+async def test_what_was_dirty_or_staged_before_stays_so(repo: Repository, workspace: Workspace) -> None:
     repo.write("dirty.txt", "mine\n")
     repo.write("staged.txt", "mine\n")
     repo.git("add", "staged.txt")
@@ -50,14 +37,14 @@ async def test_what_was_dirty_or_staged_before_stays_so(repo: Repo, workspace: W
     assert repo.git("status", "--porcelain").splitlines() == ["A  staged.txt", "?? dirty.txt"]
 
 
-async def test_nothing_changed_is_no_commit(repo: Repo, workspace: Workspace) -> None:
+async def test_nothing_changed_is_no_commit(repo: Repository, workspace: Workspace) -> None:
     repo.write("dirty.txt", "mine\n")
     since = await held(workspace)
     made = await workspace.commit(since, "x")
     assert (made.commit, made.told) == (None, "")
 
 
-async def test_what_the_agent_has_committed_itself_needs_no_commit(repo: Repo, workspace: Workspace) -> None:
+async def test_what_the_agent_has_committed_itself_needs_no_commit(repo: Repository, workspace: Workspace) -> None:
     since = await held(workspace)
     repo.write("a.txt", "the agent's\n")
     head = repo.commit("the agent's own")
@@ -65,14 +52,14 @@ async def test_what_the_agent_has_committed_itself_needs_no_commit(repo: Repo, w
     assert repo.git("rev-parse", "HEAD") == head
 
 
-async def test_the_first_commit_of_a_repository(empty: Repo, tmp_path: Path) -> None:
+async def test_the_first_commit_of_a_repository(empty: Repository, tmp_path: Path) -> None:
     workspace = open_workspace(empty.path, state_dir=tmp_path / "state")
     since = await held(workspace)
     empty.write("a.txt", "a\n")
     assert (await workspace.commit(since, "first")).commit == empty.git("rev-parse", "HEAD")
 
 
-async def test_a_hook_that_refuses_is_told_and_the_index_is_as_it_was(repo: Repo, workspace: Workspace) -> None:
+async def test_a_hook_that_refuses_is_told_and_the_index_is_as_it_was(repo: Repository, workspace: Workspace) -> None:
     repo.write(".git/hooks/pre-commit", "#!/bin/sh\necho no >&2\nexit 1\n").chmod(0o755)
     since = await held(workspace)
     repo.write("a.txt", "the agent's\n")
@@ -85,7 +72,7 @@ async def test_a_hook_that_refuses_is_told_and_the_index_is_as_it_was(repo: Repo
     assert repo.git("status", "--porcelain") == "M a.txt"
 
 
-async def test_what_git_itself_refuses_is_told_as_git_s(repo: Repo, workspace: Workspace) -> None:
+async def test_what_git_itself_refuses_is_told_as_git_s(repo: Repository, workspace: Workspace) -> None:
     repo.git("config", "gpg.program", "false")
     repo.git("config", "commit.gpgSign", "true")
     since = await held(workspace)
@@ -94,7 +81,7 @@ async def test_what_git_itself_refuses_is_told_as_git_s(repo: Repo, workspace: W
     assert told.startswith("What was changed is not committed: `git commit` refused: gpg failed to sign")
 
 
-async def test_hooks_in_the_workspace_are_the_agents_and_are_not_run(repo: Repo, workspace: Workspace) -> None:
+async def test_hooks_in_the_workspace_are_the_agents_and_are_not_run(repo: Repository, workspace: Workspace) -> None:
     repo.git("config", "core.hooksPath", "hooks")
     since = await held(workspace)
     repo.write("hooks/pre-commit", "#!/bin/sh\ntouch owned\n").chmod(0o755)
@@ -103,7 +90,7 @@ async def test_hooks_in_the_workspace_are_the_agents_and_are_not_run(repo: Repo,
     assert not (repo.path / "owned").exists()
 
 
-async def test_in_the_middle_of_a_merge_nothing_is_committed(repo: Repo, workspace: Workspace) -> None:
+async def test_in_the_middle_of_a_merge_nothing_is_committed(repo: Repository, workspace: Workspace) -> None:
     repo.git("checkout", "-q", "-b", "other")
     repo.write("a.txt", "theirs\n")
     other = repo.commit()
@@ -120,7 +107,7 @@ async def test_without_git_nothing_is_committed(tmp_path: Path) -> None:
     assert "not under git" in (await workspace.commit(since, "x")).told
 
 
-async def test_commits_are_taken_off_and_kept(repo: Repo, workspace: Workspace) -> None:
+async def test_commits_are_taken_off_and_kept(repo: Repository, workspace: Workspace) -> None:
     start = repo.git("rev-parse", "HEAD")
     then = await held(workspace)
     repo.write("a.txt", "1\n")
@@ -142,7 +129,7 @@ async def test_commits_are_taken_off_and_kept(repo: Repo, workspace: Workspace) 
     assert repo.git("for-each-ref", "refs/ralph") == ""
 
 
-async def test_a_branch_that_went_elsewhere_is_not_moved(repo: Repo, workspace: Workspace) -> None:
+async def test_a_branch_that_went_elsewhere_is_not_moved(repo: Repository, workspace: Workspace) -> None:
     repo.write("a.txt", "1\n")
     repo.commit()
     then = await held(workspace)

@@ -5,26 +5,13 @@ import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
 
 import pytest
 
 from ralph.changes import Changes
 from ralph.errors import WorkspaceError
+from ralph.testing import Repository
 from ralph.workspace import GitWorkspace, PlainWorkspace, Workspace, open_workspace
-
-
-class Repo(Protocol):
-    path: Path
-
-    def git(self, *arguments: str) -> str: ...
-    def write(self, name: str | bytes, text: str) -> Path: ...
-    def commit(self, message: str = "work") -> str: ...
-
-
-@pytest.fixture
-def workspace(repo: Repo, tmp_path: Path) -> Workspace:
-    return open_workspace(repo.path, state_dir=tmp_path / "state")
 
 
 async def after(workspace: Workspace, act: Callable[[], object]) -> Changes:
@@ -40,20 +27,20 @@ async def fingerprint(workspace: Workspace) -> str:
     return found
 
 
-def test_a_repository_is_read_with_git_and_a_folder_without(repo: Repo, tmp_path: Path) -> None:
+def test_a_repository_is_read_with_git_and_a_folder_without(repo: Repository, tmp_path: Path) -> None:
     plain = tmp_path / "plain"
     plain.mkdir()
     assert isinstance(open_workspace(repo.path), GitWorkspace)
     assert isinstance(open_workspace(plain), PlainWorkspace)
 
 
-async def test_nothing_done_is_nothing_changed(repo: Repo, workspace: Workspace) -> None:
+async def test_nothing_done_is_nothing_changed(repo: Repository, workspace: Workspace) -> None:
     changes = await after(workspace, lambda: None)
     assert changes == Changes(fingerprint=changes.fingerprint)
     assert changes.known
 
 
-async def test_edits_new_files_and_deletions_are_named(repo: Repo, workspace: Workspace) -> None:
+async def test_edits_new_files_and_deletions_are_named(repo: Repository, workspace: Workspace) -> None:
     def act() -> None:
         repo.write("a.txt", "other\n")
         repo.write("new/c.txt", "c\n")
@@ -64,19 +51,19 @@ async def test_edits_new_files_and_deletions_are_named(repo: Repo, workspace: Wo
     assert (changes.files_changed, changes.commits) == (3, 0)
 
 
-async def test_a_tree_that_was_dirty_before_is_no_change(repo: Repo, workspace: Workspace) -> None:
+async def test_a_tree_that_was_dirty_before_is_no_change(repo: Repository, workspace: Workspace) -> None:
     repo.write("a.txt", "dirty\n")
     repo.write("stray.txt", "stray\n")
     changes = await after(workspace, lambda: repo.write("src/b.txt", "mine\n"))
     assert changes.files == ("src/b.txt",)
 
 
-async def test_editing_a_dirty_file_again_is_a_change(repo: Repo, workspace: Workspace) -> None:
+async def test_editing_a_dirty_file_again_is_a_change(repo: Repository, workspace: Workspace) -> None:
     repo.write("a.txt", "dirty\n")
     assert (await after(workspace, lambda: repo.write("a.txt", "dirtY\n"))).files == ("a.txt",)
 
 
-async def test_editing_and_reverting_gives_the_same_fingerprint(repo: Repo, workspace: Workspace) -> None:
+async def test_editing_and_reverting_gives_the_same_fingerprint(repo: Repository, workspace: Workspace) -> None:
     start = await fingerprint(workspace)
     repo.write("a.txt", "other\n")
     edited = await fingerprint(workspace)
@@ -85,7 +72,7 @@ async def test_editing_and_reverting_gives_the_same_fingerprint(repo: Repo, work
     assert await fingerprint(workspace) == start
 
 
-async def test_touching_is_no_change(repo: Repo, workspace: Workspace) -> None:
+async def test_touching_is_no_change(repo: Repository, workspace: Workspace) -> None:
     repo.write("stray.txt", "stray\n")
     before = await workspace.snapshot()
     os.utime(repo.path / "a.txt", (1, 1))
@@ -93,7 +80,9 @@ async def test_touching_is_no_change(repo: Repo, workspace: Workspace) -> None:
     assert await workspace.snapshot() == before
 
 
-async def test_an_edit_within_the_same_instant_and_of_the_same_size_is_seen(repo: Repo, workspace: Workspace) -> None:
+async def test_an_edit_within_the_same_instant_and_of_the_same_size_is_seen(
+    repo: Repository, workspace: Workspace
+) -> None:
     path = repo.write("stray.txt", "one\n")
     os.utime(path, (1, 1))
     before = await fingerprint(workspace)
@@ -102,18 +91,18 @@ async def test_an_edit_within_the_same_instant_and_of_the_same_size_is_seen(repo
     assert await fingerprint(workspace) != before
 
 
-async def test_staging_alone_is_no_change(repo: Repo, workspace: Workspace) -> None:
+async def test_staging_alone_is_no_change(repo: Repository, workspace: Workspace) -> None:
     repo.write("a.txt", "other\n")
     repo.write("c.txt", "c\n")
     changes = await after(workspace, lambda: repo.git("add", "--all"))
     assert changes.files == ()
 
 
-async def test_making_a_file_executable_is_a_change(repo: Repo, workspace: Workspace) -> None:
+async def test_making_a_file_executable_is_a_change(repo: Repository, workspace: Workspace) -> None:
     assert (await after(workspace, lambda: (repo.path / "a.txt").chmod(0o755))).files == ("a.txt",)
 
 
-async def test_committed_files_are_named_and_commits_counted(repo: Repo, workspace: Workspace) -> None:
+async def test_committed_files_are_named_and_commits_counted(repo: Repository, workspace: Workspace) -> None:
     def act() -> None:
         repo.write("a.txt", "1\n")
         repo.commit()
@@ -124,7 +113,7 @@ async def test_committed_files_are_named_and_commits_counted(repo: Repo, workspa
     assert (changes.files, changes.commits) == (("a.txt", "c.txt"), 2)
 
 
-async def test_committing_what_was_dirty_changes_no_file(repo: Repo, workspace: Workspace) -> None:
+async def test_committing_what_was_dirty_changes_no_file(repo: Repository, workspace: Workspace) -> None:
     repo.write("a.txt", "dirty\n")
     repo.write("stray.txt", "stray\n")
     start = await fingerprint(workspace)
@@ -133,14 +122,14 @@ async def test_committing_what_was_dirty_changes_no_file(repo: Repo, workspace: 
     assert changes.fingerprint != start
 
 
-async def test_undoing_a_commit_but_not_its_files_changes_no_file(repo: Repo, workspace: Workspace) -> None:
+async def test_undoing_a_commit_but_not_its_files_changes_no_file(repo: Repository, workspace: Workspace) -> None:
     repo.write("a.txt", "1\n")
     repo.commit()
     changes = await after(workspace, lambda: repo.git("reset", "--soft", "HEAD~1"))
     assert (changes.files, changes.commits) == ((), 0)
 
 
-async def test_a_rewritten_history_is_counted_from_what_is_new(repo: Repo, workspace: Workspace) -> None:
+async def test_a_rewritten_history_is_counted_from_what_is_new(repo: Repository, workspace: Workspace) -> None:
     repo.write("a.txt", "1\n")
     repo.commit()
 
@@ -152,7 +141,7 @@ async def test_a_rewritten_history_is_counted_from_what_is_new(repo: Repo, works
     assert (changes.files, changes.commits) == (("a.txt",), 1)
 
 
-async def test_the_first_commit_of_all(empty: Repo) -> None:
+async def test_the_first_commit_of_all(empty: Repository) -> None:
     workspace = open_workspace(empty.path)
     assert (await workspace.snapshot()).head is None
     empty.write("a.txt", "a\n")
@@ -165,7 +154,7 @@ async def test_the_first_commit_of_all(empty: Repo) -> None:
     assert (changes.files, changes.commits) == (("b.txt",), 1)
 
 
-async def test_a_repository_with_longer_ids(empty: Repo) -> None:
+async def test_a_repository_with_longer_ids(empty: Repository) -> None:
     shutil.rmtree(empty.path / ".git")
     empty.git("init", "--quiet", "--object-format", "sha256")
     workspace = open_workspace(empty.path)
@@ -175,13 +164,13 @@ async def test_a_repository_with_longer_ids(empty: Repo) -> None:
     assert (await after(workspace, lambda: empty.write("a.txt", "1\n"))).files == ("a.txt",)
 
 
-async def test_a_detached_head(repo: Repo, workspace: Workspace) -> None:
+async def test_a_detached_head(repo: Repository, workspace: Workspace) -> None:
     repo.git("checkout", "--quiet", "--detach")
     changes = await after(workspace, lambda: (repo.write("a.txt", "1\n"), repo.commit()))
     assert (changes.files, changes.commits) == (("a.txt",), 1)
 
 
-async def test_a_conflict_is_read(repo: Repo, workspace: Workspace) -> None:
+async def test_a_conflict_is_read(repo: Repository, workspace: Workspace) -> None:
     repo.git("checkout", "--quiet", "-b", "other")
     repo.write("a.txt", "theirs\n")
     repo.commit()
@@ -195,7 +184,7 @@ async def test_a_conflict_is_read(repo: Repo, workspace: Workspace) -> None:
     assert (await after(workspace, act)).files == ("a.txt",)
 
 
-async def test_only_the_folder_below_counts(repo: Repo) -> None:
+async def test_only_the_folder_below_counts(repo: Repository) -> None:
     workspace = open_workspace(repo.path / "src")
 
     def act() -> None:
@@ -210,7 +199,7 @@ async def test_only_the_folder_below_counts(repo: Repo) -> None:
     assert (await after(workspace, lambda: repo.write("src/b.txt", "2\n"))).files == ("b.txt",)
 
 
-async def test_a_folder_that_its_repository_ignores_is_read_without_git(repo: Repo) -> None:
+async def test_a_folder_that_its_repository_ignores_is_read_without_git(repo: Repository) -> None:
     repo.write(".gitignore", "build/\n")
     (repo.path / "build/work").mkdir(parents=True)
     workspace = open_workspace(repo.path / "build/work")
@@ -218,14 +207,14 @@ async def test_a_folder_that_its_repository_ignores_is_read_without_git(repo: Re
     assert (await after(workspace, lambda: repo.write("build/work/x", "x"))).files == ("x",)
 
 
-async def test_a_linked_worktree(repo: Repo, tmp_path: Path) -> None:
+async def test_a_linked_worktree(repo: Repository, tmp_path: Path) -> None:
     repo.git("worktree", "add", "--quiet", str(tmp_path / "tree"))
     workspace = open_workspace(tmp_path / "tree")
     changes = await after(workspace, lambda: (tmp_path / "tree/a.txt").write_text("x"))
     assert (changes.files, changes.problem) == (("a.txt",), "")
 
 
-async def test_noise_and_ralphs_own_folder_do_not_count(repo: Repo) -> None:
+async def test_noise_and_ralphs_own_folder_do_not_count(repo: Repository) -> None:
     workspace = open_workspace(repo.path, noise=["*.log", "out/"])
     start = await fingerprint(workspace)
     for name in (
@@ -242,27 +231,27 @@ async def test_noise_and_ralphs_own_folder_do_not_count(repo: Repo) -> None:
     assert await fingerprint(workspace) != start
 
 
-async def test_what_git_ignores_does_not_count(repo: Repo, workspace: Workspace) -> None:
+async def test_what_git_ignores_does_not_count(repo: Repository, workspace: Workspace) -> None:
     repo.write(".gitignore", "*.tmp\n")
     assert (await after(workspace, lambda: repo.write("x.tmp", "x"))).files == ()
 
 
 @pytest.mark.parametrize("name", [b"new\nline", b"tab\there", b'quo"te', b"back\\slash", b" blanks ", "é→".encode()])
-async def test_strange_names(repo: Repo, workspace: Workspace, name: bytes) -> None:
+async def test_strange_names(repo: Repository, workspace: Workspace, name: bytes) -> None:
     assert (await after(workspace, lambda: repo.write(name, "1"))).files == (name.decode(),)
     assert (await after(workspace, lambda: repo.write(name, "2"))).files == (name.decode(),)
     repo.commit()
     assert (await after(workspace, lambda: (repo.write(name, "3"), repo.commit()))).files == (name.decode(),)
 
 
-async def test_names_that_are_not_utf_8_are_storable(repo: Repo, workspace: Workspace) -> None:
+async def test_names_that_are_not_utf_8_are_storable(repo: Repository, workspace: Workspace) -> None:
     repo.write(b"\xff\xfe.txt", "1")
     changes = await after(workspace, lambda: repo.write(b"\xff\xfe.txt", "2"))
     assert changes.files == ("\\xff\\xfe.txt",)
     assert Changes.model_validate_json(changes.model_dump_json()) == changes
 
 
-async def test_links_are_marked_and_not_followed(repo: Repo, workspace: Workspace, tmp_path: Path) -> None:
+async def test_links_are_marked_and_not_followed(repo: Repository, workspace: Workspace, tmp_path: Path) -> None:
     (tmp_path / "outside").write_text("1")
     link = repo.path / "link"
     link.symlink_to(tmp_path / "outside")
@@ -271,7 +260,7 @@ async def test_links_are_marked_and_not_followed(repo: Repo, workspace: Workspac
     assert (await after(workspace, repo.commit)).files == ()
 
 
-async def test_a_fifo_and_an_unreadable_file_do_not_stop_it(repo: Repo, workspace: Workspace) -> None:
+async def test_a_fifo_and_an_unreadable_file_do_not_stop_it(repo: Repository, workspace: Workspace) -> None:
     (repo.path / "src/b.txt").unlink()
     os.mkfifo(repo.path / "src/b.txt")
     repo.write("secret", "x").chmod(0)
@@ -297,17 +286,17 @@ async def test_work_in_a_submodule_counts(workspace: Workspace, submodule: Path)
     assert "sub" in (await after(workspace, commit)).files
 
 
-async def test_work_in_a_repository_inside_that_is_not_tracked_counts(repo: Repo, workspace: Workspace) -> None:
+async def test_work_in_a_repository_inside_that_is_not_tracked_counts(repo: Repository, workspace: Workspace) -> None:
     repo.git("clone", "--quiet", ".", "inner")
     assert (await after(workspace, lambda: repo.write("inner/a.txt", "1"))).files == ("inner/a.txt",)
 
 
-async def test_a_held_index_does_not_disturb(repo: Repo, workspace: Workspace) -> None:
+async def test_a_held_index_does_not_disturb(repo: Repository, workspace: Workspace) -> None:
     (repo.path / ".git/index.lock").touch()
     assert (await after(workspace, lambda: repo.write("a.txt", "1"))).files == ("a.txt",)
 
 
-async def test_thousands_of_new_files_are_counted_and_some_named(repo: Repo, workspace: Workspace) -> None:
+async def test_thousands_of_new_files_are_counted_and_some_named(repo: Repository, workspace: Workspace) -> None:
     def act() -> None:
         for number in range(3000):
             (repo.path / f"new{number:04}").write_text("x")
@@ -318,7 +307,7 @@ async def test_thousands_of_new_files_are_counted_and_some_named(repo: Repo, wor
 
 
 async def test_it_asks_git_once(
-    repo: Repo, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    repo: Repository, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = shutil.which("git")
     spy = tmp_path / "bin/git"
@@ -333,7 +322,7 @@ async def test_it_asks_git_once(
 
 
 @pytest.mark.parametrize("name", ["missing", "file", "bare", "inside", "loop"])
-def test_what_is_no_workspace_is_said(repo: Repo, tmp_path: Path, name: str) -> None:
+def test_what_is_no_workspace_is_said(repo: Repository, tmp_path: Path, name: str) -> None:
     (tmp_path / "file").touch()
     (tmp_path / "loop").symlink_to("loop")
     subprocess.run(["git", "init", "--quiet", "--bare", "bare"], cwd=tmp_path, check=True)
@@ -352,6 +341,8 @@ def test_an_unreadable_workspace_is_said(tmp_path: Path) -> None:
         open_workspace(tmp_path / "closed")
 
 
-async def test_without_git_on_the_machine_it_is_a_plain_folder(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_git_on_the_machine_it_is_a_plain_folder(
+    repo: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
     assert isinstance(open_workspace(repo.path), PlainWorkspace)

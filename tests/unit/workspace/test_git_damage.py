@@ -4,25 +4,12 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
 
 import pytest
 
 from ralph.changes import Changes
+from ralph.testing import Repository
 from ralph.workspace import GitWorkspace, Workspace, open_workspace
-
-
-class Repo(Protocol):
-    path: Path
-
-    def git(self, *arguments: str) -> str: ...
-    def write(self, name: str | bytes, text: str) -> Path: ...
-    def commit(self, message: str = "work") -> str: ...
-
-
-@pytest.fixture
-def workspace(repo: Repo, tmp_path: Path) -> Workspace:
-    return open_workspace(repo.path, state_dir=tmp_path / "state")
 
 
 async def after(workspace: Workspace, act: Callable[[], object]) -> Changes:
@@ -32,7 +19,7 @@ async def after(workspace: Workspace, act: Callable[[], object]) -> Changes:
     return await workspace.changes(before, await workspace.snapshot())
 
 
-async def test_deleting_git_leaves_a_comparison_without_it(repo: Repo, workspace: Workspace) -> None:
+async def test_deleting_git_leaves_a_comparison_without_it(repo: Repository, workspace: Workspace) -> None:
     before = await workspace.snapshot()
     shutil.rmtree(repo.path / ".git")
     first = await workspace.snapshot()
@@ -45,7 +32,7 @@ async def test_deleting_git_leaves_a_comparison_without_it(repo: Repo, workspace
     assert changes.files == ("a.txt",)
 
 
-async def test_a_repository_around_does_not_take_its_place(repo: Repo) -> None:
+async def test_a_repository_around_does_not_take_its_place(repo: Repository) -> None:
     inner = repo.path / "inner"
     repo.git("init", "--quiet", str(inner))
     workspace = open_workspace(inner)
@@ -54,7 +41,7 @@ async def test_a_repository_around_does_not_take_its_place(repo: Repo) -> None:
     assert (snapshot.seen_by, snapshot.head) == ("folder", None)
 
 
-async def test_a_repository_made_anew_is_read(repo: Repo, workspace: Workspace) -> None:
+async def test_a_repository_made_anew_is_read(repo: Repository, workspace: Workspace) -> None:
     before = await workspace.snapshot()
     shutil.rmtree(repo.path / ".git")
     repo.git("init", "--quiet")
@@ -69,7 +56,7 @@ async def test_a_repository_made_anew_is_read(repo: Repo, workspace: Workspace) 
 
 @pytest.mark.parametrize("damage", ["HEAD", "config", "index"])
 async def test_a_damaged_repository_is_a_problem_and_not_an_error(
-    repo: Repo, workspace: Workspace, damage: str
+    repo: Repository, workspace: Workspace, damage: str
 ) -> None:
     (repo.path / ".git" / damage).write_bytes(b"\0garbage[")
     snapshot = await workspace.snapshot()
@@ -82,7 +69,7 @@ async def test_a_damaged_repository_is_a_problem_and_not_an_error(
     assert (await workspace.snapshot()).fingerprint
 
 
-async def test_deleting_the_workspace_is_a_problem_and_not_an_error(repo: Repo, workspace: Workspace) -> None:
+async def test_deleting_the_workspace_is_a_problem_and_not_an_error(repo: Repository, workspace: Workspace) -> None:
     before = await workspace.snapshot()
     shutil.rmtree(repo.path)
     later = await workspace.snapshot()
@@ -92,7 +79,7 @@ async def test_deleting_the_workspace_is_a_problem_and_not_an_error(repo: Repo, 
     assert workspace.keep_response("text")
 
 
-async def test_git_clean_is_survived(repo: Repo, workspace: Workspace) -> None:
+async def test_git_clean_is_survived(repo: Repository, workspace: Workspace) -> None:
     workspace.keep_response("one")
     changes = await after(workspace, lambda: repo.git("clean", "--force", "--force", "-d", "-x", "--quiet"))
     assert changes.files == ()
@@ -115,7 +102,7 @@ def trap(tmp_path: Path) -> Callable[[], bool]:
 @pytest.mark.parametrize("hidden", [False, True], ids=["plain", "included"])
 @pytest.mark.parametrize("place", ["", "sub"])
 async def test_no_program_of_the_repositorys_settings_is_run(
-    repo: Repo, workspace: Workspace, tmp_path: Path, trap: Callable[[], bool], place: str, hidden: bool
+    repo: Repository, workspace: Workspace, tmp_path: Path, trap: Callable[[], bool], place: str, hidden: bool
 ) -> None:
     program = tmp_path / "trap.sh"
     where = repo.path / place
@@ -143,7 +130,7 @@ async def test_no_program_of_the_repositorys_settings_is_run(
     assert not trap()
 
 
-async def test_the_trap_works(repo: Repo, tmp_path: Path, trap: Callable[[], bool]) -> None:
+async def test_the_trap_works(repo: Repository, tmp_path: Path, trap: Callable[[], bool]) -> None:
     repo.git("config", "filter.evil.clean", str(tmp_path / "trap.sh"))
     (repo.path / ".git/info/attributes").write_text("* filter=evil\n")
     (repo.path / "a.txt").write_text("b\n")
@@ -151,13 +138,13 @@ async def test_the_trap_works(repo: Repo, tmp_path: Path, trap: Callable[[], boo
     assert trap()
 
 
-async def test_a_work_tree_elsewhere_is_not_believed(repo: Repo, workspace: Workspace, tmp_path: Path) -> None:
+async def test_a_work_tree_elsewhere_is_not_believed(repo: Repository, workspace: Workspace, tmp_path: Path) -> None:
     repo.git("config", "core.worktree", str(tmp_path))
     assert (await workspace.snapshot()).files == {}
 
 
 async def test_variables_of_git_around_do_not_lead_away(
-    repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    repo: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GIT_DIR", str(tmp_path / "elsewhere"))
     monkeypatch.setenv("GIT_INDEX_FILE", str(tmp_path / "index"))

@@ -6,26 +6,13 @@ import shutil
 import subprocess
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol
 
 import anyio
 import pytest
 
 from ralph.errors import WorkspaceError
+from ralph.testing import Repository
 from ralph.workspace import Workspace, open_workspace, sorting
-
-
-class Repo(Protocol):
-    path: Path
-
-    def git(self, *arguments: str) -> str: ...
-    def write(self, name: str | bytes, text: str) -> Path: ...
-    def commit(self, message: str = "work") -> str: ...
-
-
-@pytest.fixture
-def workspace(repo: Repo, tmp_path: Path) -> Workspace:
-    return open_workspace(repo.path, state_dir=tmp_path / "state")
 
 
 def files(folder: Path) -> dict[str, tuple[int, bytes]]:
@@ -46,7 +33,7 @@ async def held(workspace: Workspace, iteration: int = 1) -> str:
     return made.commit
 
 
-async def test_a_wrecked_tree_is_given_back_byte_for_byte(repo: Repo, workspace: Workspace) -> None:
+async def test_a_wrecked_tree_is_given_back_byte_for_byte(repo: Repository, workspace: Workspace) -> None:
     repo.write(".gitattributes", "* text=auto eol=crlf\n*.key filter=secret\n")
     repo.git("config", "core.autocrlf", "true")
     repo.git("config", "filter.secret.clean", "touch filtered; tr a-z A-Z")
@@ -77,7 +64,7 @@ async def test_a_wrecked_tree_is_given_back_byte_for_byte(repo: Repo, workspace:
     assert not (repo.path / "filtered").exists()
 
 
-async def test_work_that_no_checkpoint_holds_is_not_dropped(repo: Repo, workspace: Workspace) -> None:
+async def test_work_that_no_checkpoint_holds_is_not_dropped(repo: Repository, workspace: Workspace) -> None:
     commit = await held(workspace)
     repo.write("a.txt", "mine\n")
     repo.write("new.txt", "mine, too\n")
@@ -95,7 +82,7 @@ async def test_work_that_no_checkpoint_holds_is_not_dropped(repo: Repo, workspac
     assert (repo.path / "new.txt").read_text() == "mine, too\n"
 
 
-async def test_branch_commits_and_index_stay(repo: Repo, workspace: Workspace) -> None:
+async def test_branch_commits_and_index_stay(repo: Repository, workspace: Workspace) -> None:
     commit = await held(workspace)
     repo.write("a.txt", "the agent's\n")
     head = repo.commit("the agent's")
@@ -108,7 +95,7 @@ async def test_branch_commits_and_index_stay(repo: Repo, workspace: Workspace) -
     assert (repo.git("rev-parse", "HEAD"), repo.git("ls-files", "--stage")) == (head, index)
 
 
-async def test_what_is_ignored_now_and_was_held_then_is_not_overwritten(repo: Repo, workspace: Workspace) -> None:
+async def test_what_is_ignored_now_and_was_held_then_is_not_overwritten(repo: Repository, workspace: Workspace) -> None:
     repo.write("notes.txt", "then\n")
     commit = await held(workspace)
     (repo.path / "notes.txt").unlink()
@@ -124,7 +111,7 @@ async def test_what_is_ignored_now_and_was_held_then_is_not_overwritten(repo: Re
     assert (restored.aside / "notes.txt").read_text() == "now, and ignored\n"
 
 
-async def test_nothing_is_written_through_a_link(repo: Repo, workspace: Workspace, tmp_path: Path) -> None:
+async def test_nothing_is_written_through_a_link(repo: Repository, workspace: Workspace, tmp_path: Path) -> None:
     commit = await held(workspace)
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -140,7 +127,7 @@ async def test_nothing_is_written_through_a_link(repo: Repo, workspace: Workspac
 
 
 async def test_what_a_checkpoint_left_out_is_left_alone(
-    repo: Repo, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+    repo: Repository, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sorting, "LARGEST", 100)
     repo.write("model.bin", "x" * 101)
@@ -155,7 +142,7 @@ async def test_what_a_checkpoint_left_out_is_left_alone(
     assert (repo.path / "model.bin").read_text() == "small\n"
 
 
-async def test_a_repository_inside_is_noted_and_left_alone(repo: Repo, workspace: Workspace) -> None:
+async def test_a_repository_inside_is_noted_and_left_alone(repo: Repository, workspace: Workspace) -> None:
     inner = repo.path / "vendor"
     for name in ("vendor", "unborn"):
         repo.git("init", "-q", name)
@@ -172,7 +159,7 @@ async def test_a_repository_inside_is_noted_and_left_alone(repo: Repo, workspace
     assert (repo.path / "a.txt").read_text() == "a\n"
 
 
-async def test_a_workspace_below_the_top_is_all_that_is_touched(repo: Repo, tmp_path: Path) -> None:
+async def test_a_workspace_below_the_top_is_all_that_is_touched(repo: Repository, tmp_path: Path) -> None:
     repo.write("src/.gitignore", "")
     repo.write(".gitignore", "*.log\n")
     workspace = open_workspace(repo.path / "src", state_dir=tmp_path / "state")
@@ -189,7 +176,7 @@ async def test_a_workspace_below_the_top_is_all_that_is_touched(repo: Repo, tmp_
     assert (repo.path / "src/build.log").exists()
 
 
-async def test_before_the_first_commit(empty: Repo, tmp_path: Path) -> None:
+async def test_before_the_first_commit(empty: Repository, tmp_path: Path) -> None:
     workspace = open_workspace(empty.path, state_dir=tmp_path / "state")
     empty.write("a.txt", "a\n")
     commit = await held(workspace)
@@ -199,7 +186,9 @@ async def test_before_the_first_commit(empty: Repo, tmp_path: Path) -> None:
     assert (empty.path / "a.txt").read_text() == "a\n"
 
 
-async def test_a_detached_head_a_merge_in_progress_and_a_lock_left_behind(repo: Repo, workspace: Workspace) -> None:
+async def test_a_detached_head_a_merge_in_progress_and_a_lock_left_behind(
+    repo: Repository, workspace: Workspace
+) -> None:
     repo.git("checkout", "-q", "-b", "other")
     repo.write("a.txt", "theirs\n")
     repo.commit()
@@ -218,7 +207,7 @@ async def test_a_detached_head_a_merge_in_progress_and_a_lock_left_behind(repo: 
     assert (repo.path / ".git/MERGE_HEAD").exists()
 
 
-async def test_the_clean_up_of_git_takes_nothing_away(repo: Repo, workspace: Workspace) -> None:
+async def test_the_clean_up_of_git_takes_nothing_away(repo: Repository, workspace: Workspace) -> None:
     repo.write("new.txt", "new\n")
     commit = await held(workspace)
     (repo.path / "new.txt").unlink()
@@ -230,7 +219,7 @@ async def test_the_clean_up_of_git_takes_nothing_away(repo: Repo, workspace: Wor
 
 
 async def test_what_was_forgotten_can_be_cleaned_up_and_new_checkpoints_are_whole(
-    repo: Repo, workspace: Workspace, tmp_path: Path
+    repo: Repository, workspace: Workspace, tmp_path: Path
 ) -> None:
     repo.write("new.txt", "new\n")
     first = await held(workspace)
@@ -244,7 +233,9 @@ async def test_what_was_forgotten_can_be_cleaned_up_and_new_checkpoints_are_whol
     assert repo.git("show", f"{commit}:new.txt") == "new"
 
 
-async def test_a_repository_that_is_gone_gives_no_checkpoint_and_no_traceback(repo: Repo, workspace: Workspace) -> None:
+async def test_a_repository_that_is_gone_gives_no_checkpoint_and_no_traceback(
+    repo: Repository, workspace: Workspace
+) -> None:
     await held(workspace)
     (repo.path / ".git").rename(repo.path / "moved")
     made = await workspace.checkpoint("run-1", 2, "after", seen=await workspace.snapshot())
@@ -297,7 +288,7 @@ def wreck(chance: random.Random, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-async def test_any_tree_is_given_back_from_any_other(repo: Repo, workspace: Workspace, seed: int) -> None:
+async def test_any_tree_is_given_back_from_any_other(repo: Repository, workspace: Workspace, seed: int) -> None:
     chance = random.Random(seed)
     repo.write(".gitattributes", "* text=auto eol=crlf\n")
     states: list[tuple[str, dict[str, tuple[int, bytes]]]] = []

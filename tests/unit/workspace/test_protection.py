@@ -3,20 +3,12 @@
 import os
 import time
 from pathlib import Path
-from typing import Protocol
 
 import pytest
 
+from ralph.testing import Repository
 from ralph.workspace import Workspace, open_workspace, protection
 from ralph.workspace.protection import Mended
-
-
-class Repo(Protocol):
-    path: Path
-
-    def git(self, *arguments: str) -> str: ...
-    def write(self, name: str | bytes, text: str) -> Path: ...
-    def commit(self, message: str = "work") -> str: ...
 
 
 def opened(path: Path, tmp_path: Path, *protect: str) -> Workspace:
@@ -24,11 +16,11 @@ def opened(path: Path, tmp_path: Path, *protect: str) -> Workspace:
 
 
 @pytest.fixture
-def workspace(repo: Repo, tmp_path: Path) -> Workspace:
+def workspace(repo: Repository, tmp_path: Path) -> Workspace:
     return opened(repo.path, tmp_path)
 
 
-async def test_nothing_done_is_nothing_restored(repo: Repo, workspace: Workspace) -> None:
+async def test_nothing_done_is_nothing_restored(repo: Repository, workspace: Workspace) -> None:
     assert await workspace.guard("run-1") == ""
     repo.write("a.txt", "edited\n")
     repo.commit()
@@ -36,7 +28,7 @@ async def test_nothing_done_is_nothing_restored(repo: Repo, workspace: Workspace
     assert await workspace.mend("run-1") == Mended()
 
 
-async def test_hooks_settings_and_excludes_are_given_back(repo: Repo, workspace: Workspace) -> None:
+async def test_hooks_settings_and_excludes_are_given_back(repo: Repository, workspace: Workspace) -> None:
     hook = repo.write(".git/hooks/pre-commit", "#!/bin/sh\n")
     hook.chmod(0o755)
     config = (repo.path / ".git/config").read_text()
@@ -65,7 +57,7 @@ async def test_hooks_settings_and_excludes_are_given_back(repo: Repo, workspace:
     assert await workspace.mend("run-1") == Mended()
 
 
-async def test_head_index_and_objects_are_the_agents(repo: Repo, workspace: Workspace) -> None:
+async def test_head_index_and_objects_are_the_agents(repo: Repository, workspace: Workspace) -> None:
     await workspace.guard("run-1")
     repo.git("checkout", "-q", "-b", "other")
     repo.write("a.txt", "edited\n")
@@ -74,7 +66,7 @@ async def test_head_index_and_objects_are_the_agents(repo: Repo, workspace: Work
     assert await workspace.mend("run-1") == Mended()
 
 
-async def test_settings_of_ralph_that_were_not_there_are_taken_away(repo: Repo, workspace: Workspace) -> None:
+async def test_settings_of_ralph_that_were_not_there_are_taken_away(repo: Repository, workspace: Workspace) -> None:
     await workspace.guard("run-1")
     repo.write("ralph.toml", 'verify = ["true"]\n')
     mended = await workspace.mend("run-1")
@@ -84,7 +76,7 @@ async def test_settings_of_ralph_that_were_not_there_are_taken_away(repo: Repo, 
     assert (mended.aside / "ralph.toml").exists()
 
 
-async def test_what_the_user_adds_is_protected(repo: Repo, tmp_path: Path) -> None:
+async def test_what_the_user_adds_is_protected(repo: Repository, tmp_path: Path) -> None:
     workspace = opened(repo.path, tmp_path, "tests/", "*.lock")
     repo.write("tests/deep/test_a.py", "assert True\n")
     repo.write("sub/uv.lock", "1\n")
@@ -102,7 +94,7 @@ async def test_what_the_user_adds_is_protected(repo: Repo, tmp_path: Path) -> No
     assert (repo.path / "src/b.txt").read_text() == "free to change\n"
 
 
-async def test_nothing_is_written_through_a_link(repo: Repo, workspace: Workspace, tmp_path: Path) -> None:
+async def test_nothing_is_written_through_a_link(repo: Repository, workspace: Workspace, tmp_path: Path) -> None:
     repo.write(".git/hooks/pre-commit", "#!/bin/sh\n")
     await workspace.guard("run-1")
     outside = tmp_path / "outside"
@@ -119,7 +111,9 @@ async def test_nothing_is_written_through_a_link(repo: Repo, workspace: Workspac
     assert not (repo.path / ".git/config").is_symlink()
 
 
-async def test_after_a_crash_the_comparison_is_made_up_for(repo: Repo, workspace: Workspace, tmp_path: Path) -> None:
+async def test_after_a_crash_the_comparison_is_made_up_for(
+    repo: Repository, workspace: Workspace, tmp_path: Path
+) -> None:
     await workspace.guard("run-1")
     repo.write(".git/hooks/post-commit", "#!/bin/sh\n")
     later = opened(repo.path, tmp_path)
@@ -128,7 +122,7 @@ async def test_after_a_crash_the_comparison_is_made_up_for(repo: Repo, workspace
 
 
 async def test_what_a_person_changed_after_the_crash_is_left_alone(
-    repo: Repo, workspace: Workspace, tmp_path: Path
+    repo: Repository, workspace: Workspace, tmp_path: Path
 ) -> None:
     await workspace.guard("run-1")
     died = time.time() - 60
@@ -139,7 +133,7 @@ async def test_what_a_person_changed_after_the_crash_is_left_alone(
     assert (repo.path / "ralph.toml").exists()
 
 
-async def test_what_is_too_large_is_told(repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_is_too_large_is_told(repo: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(protection, "LARGEST", 100)
     workspace = opened(repo.path, tmp_path, "model.bin")
     repo.write("model.bin", "x" * 101)
@@ -148,7 +142,7 @@ async def test_what_is_too_large_is_told(repo: Repo, tmp_path: Path, monkeypatch
     assert (await workspace.mend("run-1")).left == ("model.bin",)
 
 
-async def test_a_worktree_has_the_hooks_of_its_repository(repo: Repo, tmp_path: Path) -> None:
+async def test_a_worktree_has_the_hooks_of_its_repository(repo: Repository, tmp_path: Path) -> None:
     tree = tmp_path / "tree"
     repo.git("worktree", "add", "-q", "-b", "side", str(tree))
     workspace = opened(tree, tmp_path)
@@ -171,14 +165,16 @@ async def test_a_folder_without_git_has_protected_paths_too(tmp_path: Path) -> N
     assert (folder / "ralph.toml").read_text() == ""
 
 
-async def test_a_memory_that_is_broken_is_none(repo: Repo, workspace: Workspace, tmp_path: Path) -> None:
+async def test_a_memory_that_is_broken_is_none(repo: Repository, workspace: Workspace, tmp_path: Path) -> None:
     await workspace.guard("run-1")
     (memory,) = (tmp_path / "state").rglob("protected.json")
     memory.write_text('{"run": "run-1", "paths": {"x": 1}}')
     assert await opened(repo.path, tmp_path).mend("run-1") == Mended()
 
 
-async def test_links_in_a_circle_and_a_folder_in_a_files_place_harm_nobody(repo: Repo, workspace: Workspace) -> None:
+async def test_links_in_a_circle_and_a_folder_in_a_files_place_harm_nobody(
+    repo: Repository, workspace: Workspace
+) -> None:
     repo.write(".git/hooks/pre-commit", "#!/bin/sh\n")
     await workspace.guard("run-1")
     (repo.path / ".git/hooks").rename(repo.path / "hooks-before")

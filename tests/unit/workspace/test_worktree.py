@@ -2,34 +2,26 @@
 
 import subprocess
 from pathlib import Path
-from typing import Protocol
 
 import pytest
 
 from ralph.errors import WorkspaceError
+from ralph.testing import Repository
 from ralph.workspace import open_workspace
 from ralph.workspace.worktree import Worktree, find_worktree, make_worktree
 
 
-class Repo(Protocol):
-    path: Path
-
-    def git(self, *arguments: str) -> str: ...
-    def write(self, name: str | bytes, text: str) -> Path: ...
-    def commit(self, message: str = "work") -> str: ...
-
-
-async def made(repo: Repo, tmp_path: Path, run_id: str = "run-1") -> Worktree:
+async def made(repo: Repository, tmp_path: Path, run_id: str = "run-1") -> Worktree:
     return await make_worktree(repo.path, run_id, state_dir=tmp_path / "state")
 
 
-def work(repo: Repo, worktree: Worktree, name: str, text: str) -> None:
+def work(repo: Repository, worktree: Worktree, name: str, text: str) -> None:
     (worktree.top / name).write_text(text)
     repo.git("-C", str(worktree.top), "add", "-A")
     repo.git("-C", str(worktree.top), "commit", "-q", "-m", "work")
 
 
-async def test_it_is_a_branch_of_its_own_beside_what_is_checked_out(repo: Repo, tmp_path: Path) -> None:
+async def test_it_is_a_branch_of_its_own_beside_what_is_checked_out(repo: Repository, tmp_path: Path) -> None:
     repo.write("a.txt", "edited\n")
     repo.write("notes.txt", "not committed\n")
     worktree = await made(repo, tmp_path)
@@ -40,13 +32,13 @@ async def test_it_is_a_branch_of_its_own_beside_what_is_checked_out(repo: Repo, 
     assert not worktree.path.is_relative_to(repo.path)
 
 
-async def test_a_folder_below_the_top_is_one_in_the_worktree(repo: Repo, tmp_path: Path) -> None:
+async def test_a_folder_below_the_top_is_one_in_the_worktree(repo: Repository, tmp_path: Path) -> None:
     worktree = await make_worktree(repo.path / "src", "run-1", state_dir=tmp_path / "state")
     assert worktree.path == worktree.top / "src"
     assert (worktree.path / "b.txt").exists()
 
 
-async def test_there_is_none_without_git_or_before_the_first_commit(empty: Repo, tmp_path: Path) -> None:
+async def test_there_is_none_without_git_or_before_the_first_commit(empty: Repository, tmp_path: Path) -> None:
     with pytest.raises(WorkspaceError, match="no commit yet"):
         await made(empty, tmp_path)
     (tmp_path / "plain").mkdir()
@@ -54,7 +46,7 @@ async def test_there_is_none_without_git_or_before_the_first_commit(empty: Repo,
         await make_worktree(tmp_path / "plain", "run-1", state_dir=tmp_path / "state")
 
 
-async def test_the_work_of_a_completed_run_is_merged_and_the_worktree_goes(repo: Repo, tmp_path: Path) -> None:
+async def test_the_work_of_a_completed_run_is_merged_and_the_worktree_goes(repo: Repository, tmp_path: Path) -> None:
     worktree = await made(repo, tmp_path)
     work(repo, worktree, "new.txt", "new\n")
     repo.write("a.txt", "dirty, and nothing to do with it\n")
@@ -65,7 +57,7 @@ async def test_the_work_of_a_completed_run_is_merged_and_the_worktree_goes(repo:
     assert repo.git("branch", "--format=%(refname:short)") == "main"
 
 
-async def test_a_conflict_leaves_all_as_it_is(repo: Repo, tmp_path: Path) -> None:
+async def test_a_conflict_leaves_all_as_it_is(repo: Repository, tmp_path: Path) -> None:
     worktree = await made(repo, tmp_path)
     work(repo, worktree, "a.txt", "theirs\n")
     repo.write("a.txt", "ours\n")
@@ -77,7 +69,7 @@ async def test_a_conflict_leaves_all_as_it_is(repo: Repo, tmp_path: Path) -> Non
     assert (worktree.top / "a.txt").read_text() == "theirs\n"
 
 
-async def test_a_merge_that_a_hook_refuses_leaves_all_as_it_is(repo: Repo, tmp_path: Path) -> None:
+async def test_a_merge_that_a_hook_refuses_leaves_all_as_it_is(repo: Repository, tmp_path: Path) -> None:
     worktree = await made(repo, tmp_path)
     work(repo, worktree, "new.txt", "theirs\n")
     repo.write("b.txt", "ours\n")
@@ -94,7 +86,7 @@ async def test_a_merge_that_a_hook_refuses_leaves_all_as_it_is(repo: Repo, tmp_p
 
 
 @pytest.mark.parametrize("why", ["not completed", "not committed", "another branch", "dirty in the same place"])
-async def test_what_cannot_be_merged_is_kept(repo: Repo, tmp_path: Path, why: str) -> None:
+async def test_what_cannot_be_merged_is_kept(repo: Repository, tmp_path: Path, why: str) -> None:
     worktree = await made(repo, tmp_path)
     work(repo, worktree, "a.txt", "theirs\n")
     match why:
@@ -113,7 +105,7 @@ async def test_what_cannot_be_merged_is_kept(repo: Repo, tmp_path: Path, why: st
     assert (worktree.top / "a.txt").read_text() == "theirs\n"
 
 
-async def test_the_commands_to_merge_what_is_kept_work_as_they_are_told(repo: Repo, tmp_path: Path) -> None:
+async def test_the_commands_to_merge_what_is_kept_work_as_they_are_told(repo: Repository, tmp_path: Path) -> None:
     worktree = await made(repo, tmp_path / "a folder")
     work(repo, worktree, "new.txt", "new\n")
     assert "commit it" not in await worktree.kept()
@@ -132,7 +124,7 @@ async def test_the_commands_to_merge_what_is_kept_work_as_they_are_told(repo: Re
     assert find_worktree(repo.path, worktree.path, "run-1") is None
 
 
-async def test_what_is_discarded_stays_in_the_checkpoints(repo: Repo, tmp_path: Path) -> None:
+async def test_what_is_discarded_stays_in_the_checkpoints(repo: Repository, tmp_path: Path) -> None:
     worktree = await made(repo, tmp_path)
     work(repo, worktree, "new.txt", "committed\n")
     (worktree.top / "left.txt").write_text("not committed\n")
@@ -147,14 +139,16 @@ async def test_what_is_discarded_stays_in_the_checkpoints(repo: Repo, tmp_path: 
     assert repo.git("log", "--format=%s", f"{commit}^", "-1") == "work"
 
 
-async def test_one_in_which_nothing_was_done_is_simply_discarded(repo: Repo, tmp_path: Path) -> None:
+async def test_one_in_which_nothing_was_done_is_simply_discarded(repo: Repository, tmp_path: Path) -> None:
     worktree = await made(repo, tmp_path)
     assert await worktree.discard(None) == "The worktree and ralph/run-1 are discarded."
     assert not worktree.top.exists()
 
 
 @pytest.mark.parametrize("branch", ["somebodys", ""])
-async def test_one_that_is_on_another_branch_by_now_is_left_alone(repo: Repo, tmp_path: Path, branch: str) -> None:
+async def test_one_that_is_on_another_branch_by_now_is_left_alone(
+    repo: Repository, tmp_path: Path, branch: str
+) -> None:
     begun = await made(repo, tmp_path)
     repo.git("worktree", "remove", str(begun.top))
     repo.git("worktree", "add", "-q", *(["-b", branch] if branch else ["--detach"]), str(begun.top))
@@ -169,7 +163,7 @@ async def test_one_that_is_on_another_branch_by_now_is_left_alone(repo: Repo, tm
     assert not (repo.path / "theirs.txt").exists()
 
 
-async def test_what_was_not_noted_as_the_branch_to_merge_into_is_not_guessed(repo: Repo, tmp_path: Path) -> None:
+async def test_what_was_not_noted_as_the_branch_to_merge_into_is_not_guessed(repo: Repository, tmp_path: Path) -> None:
     begun = await made(repo, tmp_path)
     work(repo, begun, "new.txt", "new\n")
     worktree = find_worktree(repo.path, begun.path, "run-1")
@@ -180,7 +174,7 @@ async def test_what_was_not_noted_as_the_branch_to_merge_into_is_not_guessed(rep
     assert not (repo.path / "new.txt").exists()
 
 
-async def test_two_runs_hold_a_worktree_each(repo: Repo, tmp_path: Path) -> None:
+async def test_two_runs_hold_a_worktree_each(repo: Repository, tmp_path: Path) -> None:
     for run_id in ("run-1", "run-2"):
         worktree = await made(repo, tmp_path, run_id)
         open_workspace(worktree.path, state_dir=tmp_path / "state").hold(run_id)
