@@ -22,7 +22,7 @@ _SHORT_ID = 8
 
 Filter = Annotated[
     str | None,
-    typer.Option("--filter", metavar="TEXT", help="List answers, such as accuracy<50 or flag=truncated."),
+    typer.Option("--filter", metavar="TEXT", help="List answers, such as `accuracy<50 and flag=truncated`."),
 ]
 Worst = Annotated[
     str | None, typer.Option("--worst", metavar="METRIC", help="List answers, the lowest of this score first.")
