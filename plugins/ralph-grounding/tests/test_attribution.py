@@ -97,6 +97,20 @@ def test_all_mentions_count_and_a_thousand_are_listed() -> None:
     assert result.score == pytest.approx(0.05 * 1499)
 
 
+def test_ten_thousand_brands_are_all_looked_for_in_little_time() -> None:
+    brands = [f"Acme Model{number} Deluxe" for number in range(10_000)]
+    response = "The Acme Model9999 Deluxe is one of Acme's. " + "Nothing more is to be said of it. " * 50
+    assert [mention.target for mention in SCORER.score(response, "", brands).mentions] == ["Acme Model9999 Deluxe"]
+    began = time.perf_counter()
+    SCORER.score(response, "", brands)
+    assert time.perf_counter() - began < 0.25
+
+
+@pytest.mark.parametrize(("length", "score"), [(200, 50), (201, 0)])
+def test_a_name_of_more_than_200_characters_is_no_brand(length: int, score: float) -> None:
+    assert SCORER.score("a" * length, "", ["a" * length]).score == score
+
+
 _PIECES = st.sampled_from(
     [
         "example.com", "www.", "docs.", "https://", "http://", "//", "/", "/docs/pricing", "docs/pricing", "?a=1", "#b",

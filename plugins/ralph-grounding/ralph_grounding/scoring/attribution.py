@@ -20,7 +20,7 @@ from typing import Literal, NamedTuple
 from ralph_grounding.result import AttributionMention, AttributionResult, TextPosition
 from ralph_grounding.scoring.addresses import Address, find_addresses, find_paths, path_of
 from ralph_grounding.scoring.boundaries import has_gapless
-from ralph_grounding.scoring.brands import find_brands
+from ralph_grounding.scoring.brands import Brands
 from ralph_grounding.scoring.domains import Domain, has_known_suffix, host_labels
 from ralph_grounding.scoring.tiers import tier_of
 from ralph_grounding.settings import AttributionSettings, TierSettings
@@ -93,16 +93,16 @@ class _Source:
 
     def __init__(self, domain: str, brands: Sequence[str], known_urls: Iterable[str]) -> None:
         self._domain = Domain.of(domain)
-        self._brands = brands
+        self._brands = Brands(brands)
         self._pages: dict[tuple[tuple[str, ...], str], str] = {}
         self._paths: dict[str, str] = {}
         for url in known_urls:
             self._add_page(url)
 
     def candidates(self, response: str) -> Iterator[_Candidate]:
-        brands = [
-            _Candidate(found.start, found.end, "brand", found.brand) for found in find_brands(response, self._brands)
-        ]
+        brands = sorted(
+            _Candidate(found.start, found.end, "brand", found.brand) for found in self._brands.find(response)
+        )
         yield from brands
         if self._domain.labels or self._pages or self._paths or brands:
             name = str(self._domain)

@@ -9,12 +9,13 @@ from typing import NamedTuple
 
 from ralph_grounding.scoring.boundaries import begins_word, ends_word
 
-__all__ = ["BrandMention", "find_brands"]
+__all__ = ["BrandMention", "Brands"]
 
-_MOST_BRANDS, _LONGEST_BRAND = 2000, 200
+_MOST_BRANDS, _LONGEST_BRAND = 20_000, 200
 _SHORT = 3
 _FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
 _ALIKE = {**_FULL_WIDTH, 0x2018: "'", 0x2019: "'", 0x02BC: "'", 0x2010: "-", 0x2011: "-", 0x0130: "i"}
+_LATIN = re.compile(r"[0-9a-z]+")
 
 
 class BrandMention(NamedTuple):
@@ -25,36 +26,73 @@ class BrandMention(NamedTuple):
     brand: str
 
 
-def find_brands(text: str, brands: Iterable[str]) -> Iterator[BrandMention]:
-    """All places where a brand stands as a word of its own; those of several brands may overlap.
+class _Sought(NamedTuple):
+    """A brand in one of the forms in which it may stand in a folded text.
 
-    Case matters only for a name that is an everyday word ("Apple") or has up to three letters ("HP"): it counts as it
-    is written, and in capitals. A name that was given in small letters is found in any case.
+    Attributes:
+        latin: its runs of Latin letters and digits. No word goes on beside it, so a text that names it has just these.
+        spellings: how it must be written; empty: in any way.
     """
-    folded = _fold(text)
-    for brand in list(dict.fromkeys(brands))[:_MOST_BRANDS]:
-        name = " ".join(brand.split())[:_LONGEST_BRAND]
-        if not _can_be_found(name):
-            continue
-        spellings = {name, name.upper()} if _is_everyday(name) else None
-        for start, end in _occurrences(folded, name):
-            if spellings and " ".join(text[start:end].split()) not in spellings:
-                continue
-            if begins_word(text, start) and ends_word(text, end):
-                yield BrandMention(start, end, brand)
+
+    brand: str
+    words: tuple[str, ...]
+    latin: frozenset[str]
+    spellings: frozenset[str]
 
 
-def _occurrences(folded: str, name: str) -> Iterator[tuple[int, int]]:
+class Brands:
+    """Brands to look for, made ready once for any number of texts: a text costs about the same however many they are.
+
+    Names of more than 200 characters are none, and of more than 20,000 names the first are looked for.
+    """
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._by_latin: dict[str, list[_Sought]] = {}
+        self._without_latin: list[_Sought] = []
+        for brand in list(dict.fromkeys(names))[:_MOST_BRANDS]:
+            for sought in _forms(brand):
+                if sought.latin:
+                    self._by_latin.setdefault(max(sought.latin, key=len), []).append(sought)
+                else:
+                    self._without_latin.append(sought)
+
+    def find(self, text: str) -> Iterator[BrandMention]:
+        """All places where a brand stands as a word of its own; those of several brands may overlap.
+
+        Case matters only for a name that is an everyday word ("Apple") or has up to three letters ("HP"): it counts as
+        it is written, and in capitals. A name that was given in small letters is found in any case.
+        """
+        folded = _fold(text)
+        latin = set(_LATIN.findall(folded)) if self._by_latin else set[str]()
+        possible = [sought for run in latin & self._by_latin.keys() for sought in self._by_latin[run]]
+        for sought in (*possible, *self._without_latin):
+            if sought.latin <= latin and all(word in folded for word in sought.words):
+                yield from _places(sought, text, folded)
+
+
+def _forms(brand: str) -> Iterator[_Sought]:
+    name = " ".join(brand.split())
+    if not _can_be_found(name):
+        return
+    spellings = frozenset({name, name.upper()} if _is_everyday(name) else ())
     for form in sorted({unicodedata.normalize(form, _fold(name)) for form in ("NFC", "NFD")}):
-        words = form.split()
-        if words[0] in folded:
-            pattern = r"\s{1,8}".join(re.escape(word) for word in words)
-            for found in re.finditer(pattern, folded):
-                yield found.span()
+        yield _Sought(brand, tuple(form.split()), frozenset(_LATIN.findall(form)), spellings)
+
+
+def _places(sought: _Sought, text: str, folded: str) -> Iterator[BrandMention]:
+    pattern = r"\s{1,8}".join(re.escape(word) for word in sought.words)
+    for found in re.finditer(pattern, folded):
+        start, end = found.span()
+        if sought.spellings and " ".join(text[start:end].split()) not in sought.spellings:
+            continue
+        if begins_word(text, start) and ends_word(text, end):
+            yield BrandMention(start, end, sought.brand)
 
 
 def _can_be_found(name: str) -> bool:
-    return any(character.isalnum() for character in name) and (len(name) > 1 or name.isascii())
+    if len(name) > _LONGEST_BRAND or not any(character.isalnum() for character in name):
+        return False
+    return len(name) > 1 or name.isascii()
 
 
 def _is_everyday(name: str) -> bool:
