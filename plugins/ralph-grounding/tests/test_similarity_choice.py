@@ -112,8 +112,8 @@ LIBRARIES = {
     """,
 }
 """The libraries as far as they are used. The real fastembed embeds by a real model in `test_similarity_local_model.py`:
-here it only stands for one that has the network. The real sentence-transformers wants torch, which is gigabytes, and so
-is tried by nothing but this stand-in.
+here it only stands for one whose downloads fail at once, where the real one tries for most of a minute. The real
+sentence-transformers wants torch, which is gigabytes, and so is tried by nothing but this stand-in.
 """
 
 

@@ -4,7 +4,9 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import numpy as np
@@ -329,24 +331,32 @@ sys.addaudithook(no_network)
 """
 
 
-def score(tmp_path: Path, model: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """`ralph score` in a process that has no network."""
-    (tmp_path / "sitecustomize.py").write_text(GUARD)
+def score(tmp_path: Path, model: str, *arguments: str, hub: str = "") -> subprocess.CompletedProcess[str]:
+    """`ralph score` in a process that has no network, unless it may download from a hub."""
+    (tmp_path / "sitecustomize.py").write_text("" if hub else GUARD)
     (tmp_path / "answer.md").write_text("Hounds stay outdoors. Admission price: 12 eur.\n")
     own = Path(os.environ["HOME"], ".config", "ralph")
     own.mkdir(parents=True, exist_ok=True)
-    (own / "ralph.toml").write_text(f"[plugins.grounding.providers]\nembedding_model = {json.dumps(model)}\n")
+    (own / "ralph.toml").write_text(
+        f"[plugins.grounding.providers]\nembedding_model = {json.dumps(model)}\n{'download = true' if hub else ''}\n"
+    )
     return subprocess.run(
         [sys.executable, "-m", "ralph", "score", "answer.md", "--reference", "reference.md", *arguments],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(tmp_path), "XDG_CONFIG_HOME": str(own.parent)},
+        env={
+            **os.environ,
+            "PYTHONPATH": str(tmp_path),
+            "XDG_CONFIG_HOME": str(own.parent),
+            "HF_ENDPOINT": hub or "http://127.0.0.1:1",
+        },
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=100,
         check=False,
     )
 
 
+@pytest.mark.timeout(240)
 def test_the_command_line_scores_by_a_real_model(model: Path, tmp_path: Path) -> None:
     (tmp_path / "reference.md").write_text("Dogs wait outside. Tickets cost twelve euros.\n")
     done = score(tmp_path, str(model), "--similarity", "local", "--json")
@@ -357,6 +367,7 @@ def test_the_command_line_scores_by_a_real_model(model: Path, tmp_path: Path) ->
     assert by_model["accuracy"]["score"] > by_words["accuracy"]["score"] + 20
 
 
+@pytest.mark.timeout(240)
 def test_the_command_line_refuses_a_model_that_is_not_here(home: Path, tmp_path: Path) -> None:
     (tmp_path / "reference.md").write_text("Dogs wait outside.\n")
     done = score(tmp_path, "BAAI/bge-small-en-v1.5", "--similarity", "local")
@@ -364,3 +375,54 @@ def test_the_command_line_refuses_a_model_that_is_not_here(home: Path, tmp_path:
     assert "is not on this machine" in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
     assert not (home / "models").exists()
+
+
+@pytest.fixture
+def hub(tmp_path: Path) -> Iterator[str]:
+    """A hub on loopback, as far as a download asks it, with the tiny model in the place of a known one."""
+    folder = write_model(tmp_path / "hub")
+    (folder / "model.onnx").rename(folder / "model_optimized.onnx")
+    (folder / "config.json").write_text("{}")
+    (folder / "special_tokens_map.json").write_text("{}")
+    files = {path.name: path.read_bytes() for path in folder.iterdir()}
+    tree = [{"type": "file", "path": name, "size": len(content), "oid": "0" * 40} for name, content in files.items()]
+    about = {"id": "hub/model", "sha": "c" * 40, "siblings": [{"rfilename": name} for name in files]}
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            place = self.path.partition("?")[0]
+            if "/resolve/" in place:
+                content = files.get(place.rpartition("/")[2])
+            else:
+                content = json.dumps(tree if "/tree/" in place else about).encode()
+            self.send_response(404 if content is None else 200)
+            self.send_header("Content-Length", str(len(content or b"")))
+            self.send_header("X-Repo-Commit", "c" * 40)
+            self.send_header("ETag", '"' + place.rpartition("/")[2] + '"')
+            self.end_headers()
+            if self.command == "GET":
+                self.wfile.write(content or b"")
+
+        def do_HEAD(self) -> None:
+            self.do_GET()
+
+        def log_message(self, format: str, *args: object) -> None: ...  # noqa: A002 - so it is called
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.mark.timeout(240)
+def test_a_model_is_fetched_once_where_that_is_asked_for(home: Path, tmp_path: Path, hub: str) -> None:
+    (tmp_path / "reference.md").write_text("Dogs wait outside.\n")
+    arguments = ("BAAI/bge-small-en-v1.5", "--similarity", "local", "--json")
+    fetched = score(tmp_path, *arguments, hub=hub)
+    assert fetched.returncode == 0, fetched.stderr
+    again = score(tmp_path, *arguments)
+    assert (again.returncode, again.stderr) == (0, "")
+    assert json.loads(again.stdout)["accuracy"] == json.loads(fetched.stdout)["accuracy"]
