@@ -1,7 +1,7 @@
 """Completeness: which claims count, what the score is made of, and where found begins."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ralph_grounding.materials import ExpectedClaim, Importance
@@ -169,6 +169,7 @@ CLAIMS = st.builds(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(CLAIMS, max_size=6), RESPONSES)
 async def test_the_numbers_agree_with_each_other(claims: list[ExpectedClaim], response: str) -> None:
     result = await score(*claims, response=response)

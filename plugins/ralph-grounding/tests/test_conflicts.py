@@ -1,7 +1,7 @@
 """Where a statement goes against a claim, and where it only seems to."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ralph_grounding.similarity.conflicts import find_conflicts
@@ -120,6 +120,7 @@ WORDS = (
 SENTENCES = st.lists(st.sampled_from(WORDS.split()), max_size=20).map(" ".join)
 
 
+@settings(deadline=None)
 @given(SENTENCES, SENTENCES, st.integers(0, 100))
 def test_whatever_is_said_positions_are_those_of_the_words(claim: str, said: str, start: int) -> None:
     for conflict in find_conflicts(claim, said, start):
@@ -127,6 +128,7 @@ def test_whatever_is_said_positions_are_those_of_the_words(claim: str, said: str
         assert conflict.expected in claim
 
 
+@settings(deadline=None)
 @given(st.text(max_size=80), st.text(max_size=80))
 def test_any_text_will_do(claim: str, said: str) -> None:
     find_conflicts(claim, said)

@@ -3,7 +3,7 @@
 from time import thread_time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ralph_grounding.similarity.base import NO_SIMILARITY, Support
@@ -165,6 +165,7 @@ WORDS = st.sampled_from([
 TEXTS = st.one_of(st.text(max_size=120), st.lists(WORDS, max_size=40).map(" ".join))
 
 
+@settings(deadline=None)
 @given(st.lists(TEXTS, max_size=4), TEXTS)
 async def test_the_evidence_is_part_of_the_response(claims: list[str], response: str) -> None:
     found = await LexicalProvider().supports(claims, response)
@@ -180,6 +181,7 @@ async def test_the_evidence_is_part_of_the_response(claims: list[str], response:
         )
 
 
+@settings(deadline=None)
 @given(st.lists(TEXTS, min_size=1, max_size=6), TEXTS)
 async def test_the_higher_raw_value_never_has_the_lower_calibrated_one(claims: list[str], response: str) -> None:
     found = sorted(support.similarity for support in await LexicalProvider().supports(claims, response))
@@ -253,6 +255,7 @@ async def test_a_segment_that_is_like_nothing_has_no_passage() -> None:
     assert await provider.nearest([], PASSAGES) == []
 
 
+@settings(deadline=None)
 @given(st.lists(TEXTS, max_size=3), st.lists(TEXTS, max_size=6))
 async def test_every_segment_has_one_answer(segments: list[str], passages: list[str]) -> None:
     found = await LexicalProvider().nearest(segments, passages)

@@ -3,7 +3,7 @@
 from time import thread_time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ralph_grounding.text import Span, guess_language, paragraphs, sentences, tokens, trimmed
@@ -56,6 +56,7 @@ def stems(text: str, language: str | None = None) -> list[str]:
     return [token.stem for token in tokens(text, language)]
 
 
+@settings(deadline=None)
 @given(TEXTS)
 def test_every_token_is_where_it_says(text: str) -> None:
     found = tokens(text)
@@ -65,16 +66,19 @@ def test_every_token_is_where_it_says(text: str) -> None:
     assert all(token.stem and token.word for token in found)
 
 
+@settings(deadline=None)
 @given(TEXTS)
 def test_sentences_cover_the_text_exactly_once(text: str) -> None:
     assert "".join(text[start:end] for start, end in sentences(text)) == text
 
 
+@settings(deadline=None)
 @given(TEXTS)
 def test_paragraphs_cover_the_text_exactly_once(text: str) -> None:
     assert "".join(text[start:end] for start, end in paragraphs(text)) == text
 
 
+@settings(deadline=None)
 @given(TEXTS, st.data())
 def test_a_part_of_a_text_is_covered_as_the_whole_is(text: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(text)))
@@ -84,6 +88,7 @@ def test_a_part_of_a_text_is_covered_as_the_whole_is(text: str, data: st.DataObj
     assert all(start <= token.start < token.end <= end for token in tokens(text, "en", start=start, end=end))
 
 
+@settings(deadline=None)
 @given(TEXTS, st.data())
 def test_what_is_trimmed_has_no_white_space_at_its_ends(text: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(text)))

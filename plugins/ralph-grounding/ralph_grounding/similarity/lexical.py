@@ -72,7 +72,7 @@ class LexicalProvider(SimilarityProvider):
         """
         if not passages:
             return [Nearest(-1, NO_SIMILARITY) for _ in segments]
-        language = guess_language(" ".join(passages[:20])[:_FOR_LANGUAGE])
+        language = guess_language(" ".join(passage[:200] for passage in passages[:20]))
         asked = [claim for segment in segments for claim in prepared([segment], language)]
         index = _index(tuple(passages), language, _block_for(asked))
         return [_nearest(claim, index) for claim in asked]

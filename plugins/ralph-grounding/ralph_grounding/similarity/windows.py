@@ -54,7 +54,7 @@ class Windows:
 
     def _add(self, place: Place, block: int) -> None:
         words = tokens(place.text, self._language, start=place.span.start, end=place.span.end)
-        blocks = list(_blocks(_pieces(place, words), block))
+        blocks = list(_blocks(_pieces(place, words), block)) if words else []
         first, last = len(self._windows), len(self._windows) + max(0, len(blocks) - 2)
         for number, (_, first_word, last_word) in enumerate(blocks, start=first):
             windows = (max(number - 1, first), min(number, last))
