@@ -15,11 +15,6 @@ __all__ = ["portions", "windows"]
 _LATIN = 3
 """Letters of the Latin alphabet in a token: less than on the average, since names and numbers have fewer."""
 
-_SHARES = ((0x250, 1 / _LATIN), (0x590, 1 / 2), (0x10000, 1.0))
-"""The tokens of a letter below that code point: Latin; Greek, Cyrillic, Armenian; all others but emoji and the like."""
-
-_RARE = 2.0
-
 _MOST_WINDOWS = 2_000
 """Where a response has more sentences, neighbours are taken together."""
 
@@ -61,7 +56,12 @@ def _reach(text: str, start: int, end: int, tokens: int) -> int:
 
 
 def _tokens(letter: str) -> float:
-    return next((share for bound, share in _SHARES if ord(letter) < bound), _RARE)
+    """How many tokens a letter makes, by its script."""
+    if letter < "\u0250":  # Latin
+        return 1 / _LATIN
+    if letter < "\u0590":  # Greek, Cyrillic, Armenian
+        return 0.5
+    return 1.0 if letter <= "\uffff" else 2.0  # emoji and rare signs are taken apart into bytes
 
 
 def _grouped(spans: Sequence[Span]) -> Iterator[Span]:
