@@ -18,7 +18,7 @@ from ralph_grounding.ground_truth import read_claims, read_ground_truth, read_te
 from ralph_grounding.ground_truth.pages import GroundTruth
 from ralph_grounding.materials import AIResponse, ExpectedAnswer, Query
 from ralph_grounding.result import AnalysisResult, CompletenessResult
-from ralph_grounding.settings import GroundingSettings, LoopSettings
+from ralph_grounding.settings import GroundingSettings
 from ralph_grounding.shortfalls import Minimums, shortfalls
 from ralph_grounding.similarity.lexical import LexicalProvider
 
@@ -68,7 +68,7 @@ class LoopAnalyzer:
             )
         self._analyzer = GroundingAnalyzer(settings, provider=LexicalProvider())
         self._minimums = Minimums.of(settings.loop)
-        self._held = _held(settings.loop)
+        self._held = _held(settings)
 
     def analyze(self, output: Output, status: object, context: AnalysisContext) -> GroundedAnalysis:
         """The scores of a reply, and by the minimums an opinion on completing the run."""
@@ -98,14 +98,16 @@ def _missing(completeness: CompletenessResult) -> tuple[str, ...]:
     return tuple(" ".join(claim.statement.split())[:_LONGEST] for claim in lacking)
 
 
-def _held(loop: LoopSettings) -> _Held:
+def _held(settings: GroundingSettings) -> _Held:
+    loop = settings.loop
     expected = ExpectedAnswer(
         text=read_text(Path(loop.reference)) if loop.reference else "",
         claims=read_claims(Path(loop.claims)) if loop.claims else None,
     )
     ground = GroundTruth(domain=loop.domain, brands=loop.brands)
     if loop.ground_truth:
-        ground = _elsewhere(read_ground_truth(loop.ground_truth, domain=loop.domain, brands=loop.brands))
+        reading = read_ground_truth(loop.ground_truth, domain=loop.domain, brands=loop.brands, limits=settings.reading)
+        ground = _elsewhere(reading)
     return _Held(Query(id="reply", text="", expected=expected), ground)
 
 

@@ -4,6 +4,8 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, Field, SecretStr, model_validator
 
+from ralph_grounding.ground_truth.limits import ReadingLimits
+
 __all__ = [
     "AccuracySettings",
     "AnswerSettings",
@@ -162,6 +164,7 @@ class GroundingSettings(BaseModel, frozen=True, extra="forbid"):
     weights: WeightSettings = WeightSettings()
     providers: ProviderSettings = ProviderSettings()
     answers: AnswerSettings = AnswerSettings()
+    reading: ReadingLimits = ReadingLimits()
     batch: BatchSettings = BatchSettings()
     loop: LoopSettings = LoopSettings()
     max_response: int = Field(

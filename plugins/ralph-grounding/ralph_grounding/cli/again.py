@@ -47,7 +47,7 @@ def again(
         async with opened_store(context, store) as kept, GroundingAnalyzer(settings) as analyzer:
             old = await run_named(kept, run)
             asked = await kept.query_set(old.query_set_id)
-            ground = await ground_truth_of(ground_truth or (), domain or old.domain, brand or ())
+            ground = await ground_truth_of(context, ground_truth or (), domain or old.domain, brand or ())
             before: dict[tuple[str, str, str], str] = {}
             run_id = new_id()
 

@@ -66,7 +66,7 @@ def answer(
     analyzer = GroundingAnalyzer(situation_of(context).measured_by(similarity))
 
     async def score() -> bool:
-        ground = await ground_truth_of(ground_truth or (), domain, brand or ())
+        ground = await ground_truth_of(context, ground_truth or (), domain, brand or ())
         async with analyzer:
             if as_lines:
                 _refuse_beside_lines(question, reference, claims)

@@ -54,7 +54,7 @@ async def carry_out(
         plan = Plan.of_run(run) if run else given
         plan.require_sound()
         settings = situation_of(context).measured_by(plan.similarity)
-        ground = await ground_truth_of(plan.ground_truth, plan.domain, plan.brands)
+        ground = await ground_truth_of(context, plan.ground_truth, plan.domain, plan.brands)
         queries = plan.read_queries(ground)
         run_id = run.id if run else new_id()
 

@@ -39,7 +39,7 @@ def queries(
     async def make() -> "tuple[Query, ...]":
         from ralph_grounding.queries import make_queries
 
-        ground = await ground_truth_of(required_places(ground_truth), domain, brand or ())
+        ground = await ground_truth_of(context, required_places(ground_truth), domain, brand or ())
         if agent is not None:
             ground = await _asked(ground, executor_named(context, agent))
         _tell_problems(ground)

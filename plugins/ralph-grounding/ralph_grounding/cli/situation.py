@@ -45,14 +45,17 @@ def situation_of(context: "typer.Context") -> Situation:
     return cast("Situation", context.obj)
 
 
-async def ground_truth_of(places: Sequence[str], domain: str, brands: Sequence[str]) -> "GroundTruth":
-    """The ground truth that the options name; empty where they name no place."""
+async def ground_truth_of(
+    context: "typer.Context", places: Sequence[str], domain: str, brands: Sequence[str]
+) -> "GroundTruth":
+    """The ground truth that the options name, read as far as the settings say; empty where they name no place."""
     from ralph_grounding.ground_truth import read_ground_truth
     from ralph_grounding.ground_truth.pages import GroundTruth
 
     if not places:
         return GroundTruth(domain=domain, brands=tuple(brands))
-    return await read_ground_truth(places, domain=domain, brands=tuple(brands))
+    limits = situation_of(context).settings.reading
+    return await read_ground_truth(places, domain=domain, brands=tuple(brands), limits=limits)
 
 
 def required_places(places: Sequence[str] | None) -> Sequence[str]:
