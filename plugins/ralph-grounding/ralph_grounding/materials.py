@@ -55,7 +55,7 @@ class Query(BaseModel, frozen=True):
     kind: QueryKind = "informational"
     topic: str = ""
     difficulty: float = Field(default=0.5, ge=0, le=1)
-    priority: float = 0.0
+    priority: float = Field(default=0.0, allow_inf_nan=False)
     source_urls: tuple[str, ...] = ()
     ground_truth_version: str = ""
 

@@ -11,6 +11,8 @@ from ralph_grounding.scoring.accuracy import AccuracyScorer
 from ralph_grounding.settings import AccuracySettings, TierSettings
 from ralph_grounding.similarity.answers import agreement
 from ralph_grounding.similarity.base import NO_SIMILARITY, Nearest, Similarity, SimilarityProvider
+from ralph_grounding.similarity.decision_points import UNFITTED
+from ralph_grounding.similarity.embeddings import EmbeddingProvider
 
 pytestmark = pytest.mark.anyio
 
@@ -77,7 +79,28 @@ async def test_tiers_are_those_of_the_settings() -> None:
     assert (await strict.score("x", "x", NO_TRUTH)).tier == "fair"
 
 
-# covers: S3-21, S3-22, S3-134, S3-135
+class Counting(EmbeddingProvider):
+    """Embeds by lengths, and counts how often it is called."""
+
+    calls = 0
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        self.calls += 1
+        return [[1.0, float(len(text))] for text in texts]
+
+
+async def test_a_response_of_many_pieces_costs_a_model_few_calls() -> None:
+    provider = Counting("local:lengths", UNFITTED)
+    response = "\n\n".join("word " * count for count in range(1, 21))
+    truth = GroundTruth(pages=(Page(url="a", text="A passage.", chunks=(Chunk(id="1", text="A passage."),)),))
+
+    result = await scorer(provider).score(response, "the expected text", truth)
+
+    assert len(result.matched_chunks) == 20
+    assert provider.calls <= 4
+
+
+# covers: S3-21, S3-22, S3-134, S3-135, K3-4
 @pytest.mark.parametrize(("by", "score", "raw"), [("max", 80, 0.6), ("mean", 50, 0.45)])
 async def test_pieces_are_joined_either_way_and_both_are_told(by: Aggregation, score: float, raw: float) -> None:
     provider = Given({"aaaaaa": Similarity(0.8, 0.6), "bbbbbb": Similarity(0.2, 0.3)})
@@ -183,7 +206,7 @@ async def test_score_grows_with_the_similarity_of_any_response(words: list[str])
     assert [result.score for result in ordered] == sorted(result.score for result in results)
 
 
-# covers: S3-28, S3-29, S3-30, S3-31
+# covers: S3-28, S3-29, S3-30, S3-31, K3-2
 async def test_ground_truth_is_further_evidence_and_changes_no_score() -> None:
     response = "  Deposits are paid back in March.\n\nNobody knows why.\n\nKeys go to the porter. "
     truth = GroundTruth(pages=(page("Keys: the porter", "Deposits: in March"), page("Keys again")))

@@ -65,7 +65,7 @@ async def outcome(*args, **kwargs):
     return seen[:-1], seen[-1]
 
 
-# covers: S3-106 S3-114 S3-155 S3-156 S3-157 S3-158 S3-159
+# covers: S3-106, S3-114, S3-155, S3-156, S3-157, S3-158, S3-159
 async def test_results_come_as_they_are_there_and_the_batch_last():
     seen, batch = await outcome(responses(7), queries(7), analyze)
     assert sorted(each.query_id for each in seen) == [f"q{number}" for number in range(7)]
@@ -103,7 +103,7 @@ async def test_a_provider_that_gave_no_answer_is_listed_with_its_words():
     assert (batch.summary.query_count, batch.summary.failed_count) == (190, 10)
 
 
-# covers: S3-152 S3-153
+# covers: S3-152, S3-153
 @pytest.mark.parametrize(
     ("settings", "tries"),
     [(BatchSettings(), 3), (BatchSettings(retry_on_failure=False), 1), (BatchSettings(max_retries=4), 5)],
@@ -356,6 +356,7 @@ async def test_a_result_that_cannot_be_kept_is_a_failure_of_its_own(tmp_path):
     assert (batch.succeeded, [error.query_id for error in batch.errors]) == (2, ["q1"])
 
 
+# covers: S3-133, K3-14
 async def test_a_trend_is_that_to_the_last_completed_run_of_the_domain(store_url):
     def scoring(score):
         async def analyze(response, query):

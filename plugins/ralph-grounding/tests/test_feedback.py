@@ -162,11 +162,13 @@ async def test_what_the_ground_truth_bears_out_is_highlighted_with_its_source() 
     assert told.coverage_percent == pytest.approx(100 * len("ThecompanywasfoundedinLisbon.") / visible)
 
 
-async def test_the_threshold_is_not_reached_by_being_equal() -> None:
+# covers: K3-5
+async def test_the_threshold_is_not_reached_by_being_equal_to_six_decimals() -> None:
     response = "The company was founded in Lisbon. "
     (found,) = await match(response, GROUND, PROVIDER)
     assert not (await highlight_feedback(response, GROUND, PROVIDER, found.similarity)).highlights
-    assert (await highlight_feedback(response, GROUND, PROVIDER, found.similarity - 1e-9)).highlights
+    assert not (await highlight_feedback(response, GROUND, PROVIDER, found.similarity - 1e-9)).highlights
+    assert (await highlight_feedback(response, GROUND, PROVIDER, found.similarity - 2e-6)).highlights
 
 
 async def test_both_together_are_the_same_as_each() -> None:

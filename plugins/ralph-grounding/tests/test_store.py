@@ -11,6 +11,7 @@ import anyio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 from sqlalchemy import create_engine, make_url, text
 
 from ralph.errors import StoreError, StoreUnusableError, UsageError
@@ -82,7 +83,7 @@ async def ids(found):
     return [each.id async for each in found]
 
 
-# covers: S3-115 S3-116 S3-117 S3-118 S3-119 S3-120 S3-121 S3-122 S3-123 S3-124 S3-125
+# covers: S3-12, S3-115, S3-116, S3-117, S3-118, S3-119, S3-120, S3-121, S3-122, S3-123, S3-124, S3-125
 async def test_an_analysis_is_kept_whole_and_found_by_what_stands_beside_it(store_url):
     before = datetime.now(UTC)
     given = result(domain="example.com", ai_provider="openai", model="gpt", flags=("needs_review",), notes=("look",))
@@ -180,6 +181,12 @@ async def test_a_run_is_continued_only_as_it_was_begun(store_url):
         assert again.started_at == T0
 
 
+@pytest.mark.parametrize("priority", [float("nan"), float("inf")])
+def test_a_query_that_could_not_be_read_back_is_refused(priority):
+    with pytest.raises(ValidationError, match="finite"):
+        Query(id="q", text="?", priority=priority)
+
+
 async def test_a_query_set_is_the_same_whatever_the_order_of_its_queries():
     assert queries("a", "b").id == queries("b", "a").id
     assert queries("a", "b").id != queries("a", "c").id
@@ -267,7 +274,7 @@ async def test_the_worst_come_first_and_the_unmeasured_last(store_url):
         assert [each.query_id for each in await store.worst_queries(parse_filter("provider=b"), limit=1)] == ["q1"]
 
 
-# covers: S3-149 S3-150 S3-170
+# covers: S3-149, S3-150, S3-170
 async def test_history_is_a_point_for_each_run_and_provider_in_the_order_of_time(store_url):
     async with open_grounding_store(store_url) as store:
         for day in (2, 0, 1):

@@ -28,7 +28,7 @@ def summary(*rows, run_id="run", failed=0):
     return tally.summary(domain="example.com", run_id=run_id, run_at=T0, failed=failed)
 
 
-# covers: S3-126 S3-127 S3-128 S3-129 S3-130
+# covers: S3-126, S3-127, S3-128, S3-129, S3-130
 def test_each_metric_has_its_five_numbers():
     found = summary((90, 50, 0), (70, 60, 100), (50, None, 75), failed=2)
     assert (found.domain, found.run_id, found.run_at) == ("example.com", "run", T0)
@@ -61,6 +61,7 @@ def test_a_distribution_has_all_tiers_and_sums_to_what_was_measured(rows):
             assert metric.min <= metric.mean <= metric.max
 
 
+# covers: K3-14
 def test_of_nothing_there_is_no_mean_and_json_says_null():
     found = summary()
     assert (found.accuracy.mean, found.accuracy.median, found.accuracy.min, found.accuracy.max) == (None,) * 4
@@ -70,7 +71,7 @@ def test_of_nothing_there_is_no_mean_and_json_says_null():
     assert found.against(summary(), same_queries=True).trend is not None
 
 
-# covers: S3-132 S3-133
+# covers: S3-132, S3-133
 def test_a_trend_is_the_difference_to_the_run_before():
     assert summary((1, 1, 1)).trend is None
     before = summary((80, 50, None), run_id="before")
@@ -81,6 +82,7 @@ def test_a_trend_is_the_difference_to_the_run_before():
     assert found.trend.attribution_delta is None
 
 
+# covers: K3-14
 def test_that_the_queries_were_others_is_noted():
     found = summary((90, 40, 10)).against(summary((80, 50, 10)), same_queries=False)
     assert found.trend is not None

@@ -6,6 +6,7 @@ from ralph_grounding.feedback.evidence import evidence
 from ralph_grounding.feedback.pieces import pieces
 from ralph_grounding.ground_truth.pages import Chunk, GroundTruth, Page
 from ralph_grounding.result import Conflict
+from ralph_grounding.scoring.threshold import is_above
 from ralph_grounding.similarity.base import Nearest, SimilarityProvider
 from ralph_grounding.similarity.conflicts import find_conflicts
 from ralph_grounding.text.span import Span, trimmed
@@ -45,7 +46,7 @@ class Match(NamedTuple):
 
     def is_borne_out(self, threshold: float) -> bool:
         """Whether the ground truth says so: it is more alike than the threshold, and there is no conflict."""
-        return self.source is not None and self.similarity > threshold and not self.conflicts
+        return self.source is not None and is_above(self.similarity, threshold) and not self.conflicts
 
 
 async def match(response: str, ground_truth: GroundTruth, provider: SimilarityProvider) -> list[Match]:

@@ -49,6 +49,7 @@ class AccuracyScorer:
         """
         pieces = _pieces(response, self._settings.chunking_strategy)
         texts = [response[piece.start : piece.end] for piece in pieces]
+        matched = await self._matched_chunks(response, pieces, ground_truth)  # first: a model embeds all pieces at once
         alike = [await self._provider.agreement(reference, text, question) for text in texts]
         mean = _mean(alike, [len(text) for text in texts])
         if len(texts) > 1:
@@ -62,7 +63,7 @@ class AccuracyScorer:
             similarity=chosen.raw,
             calibrated=chosen.value,
             aggregations={"max": highest.value, "mean": mean.value},
-            matched_chunks=await self._matched_chunks(response, pieces, ground_truth),
+            matched_chunks=matched,
             fallback=any(similarity.fallback for similarity in alike),
         )
 

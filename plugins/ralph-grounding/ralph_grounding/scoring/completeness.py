@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from ralph_grounding.materials import ExpectedClaim
 from ralph_grounding.result import ClaimJudgement, ClaimMatch, CompletenessResult, TextPosition
+from ralph_grounding.scoring.threshold import is_above
 from ralph_grounding.scoring.tiers import tier_of
 from ralph_grounding.settings import CompletenessSettings, TierSettings
 from ralph_grounding.similarity.base import SimilarityProvider, Support
@@ -12,15 +13,12 @@ __all__ = ["NOTHING_TO_CHECK", "CompletenessScorer"]
 
 NOTHING_TO_CHECK = "nothing to check: no claim is required"
 
-_DIGITS = 6
-
 
 class CompletenessScorer:
     """Looks for each expected claim in a response.
 
     A claim is found where its calibrated similarity is above the threshold and nothing in the matched text goes against
-    it. Both are rounded to six decimals first, so that exactly the threshold is not found, whatever the last bit of a
-    floating point number says.
+    it. Both are rounded to six decimals first, so that exactly the threshold is not found.
 
     Args:
         provider: measures similarity; entered by the caller.
@@ -69,7 +67,7 @@ class CompletenessScorer:
         )
 
     def _judge(self, claim: ExpectedClaim, support: Support, response: str) -> ClaimJudgement:
-        similar = round(support.similarity.value, _DIGITS) > round(self._settings.similarity_threshold, _DIGITS)
+        similar = is_above(support.similarity.value, self._settings.similarity_threshold)
         return ClaimJudgement(
             claim=claim.statement,
             importance=claim.importance,
