@@ -257,10 +257,11 @@ async def test_an_endpoint_that_is_not_there_is_said_to_be_out_of_reach(embeddin
 async def test_a_proxy_of_no_use_is_told(
     embedding_endpoint: EmbeddingEndpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("ALL_PROXY", "gopher://127.0.0.1:1")
+    monkeypatch.setenv("ALL_PROXY", "gopher://me:hunter2@127.0.0.1:1")
     with pytest.raises(ProviderError, match="cannot be asked as the environment says") as raised:
         await provider(embedding_endpoint).__aenter__()
     assert (raised.value.kind, raised.value.again) == ("unreachable", False)
+    assert "hunter2" not in str(raised.value)
 
 
 async def test_an_endpoint_that_fails_for_good_is_replaced_by_words(

@@ -5,10 +5,12 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import anyio
+import anyio.to_thread
 import numpy as np
 import pytest
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
@@ -22,6 +24,8 @@ from ralph_grounding.similarity.base import Nearest
 from ralph_grounding.similarity.choose import provider_for
 from ralph_grounding.similarity.decision_points import UNFITTED
 from ralph_grounding.similarity.local import LocalProvider
+from ralph_grounding.similarity.local_models import LocalModel
+from ralph_grounding.similarity.vectors import Vector
 
 MEANINGS = """\
 museum gallery|opens starts|nine 9|tickets entry admission|cost price charge|twelve 12|euros eur
@@ -80,6 +84,8 @@ def write_model(folder: Path) -> Path:
     folder.mkdir(parents=True)
     tokenizer.save(str(folder / "tokenizer.json"))
     (folder / "tokenizer_config.json").write_text(json.dumps({"model_max_length": READS, "pad_token": "[PAD]"}))
+    (folder / "config.json").write_text('{"pad_token_id": 0}')
+    (folder / "special_tokens_map.json").write_text("{}")
     (folder / "model.onnx").write_bytes(onnx_of(np.array(rows, dtype=np.float32)))
     return folder
 
@@ -158,6 +164,26 @@ async def test_no_end_of_a_text_is_cut_off_whatever_its_script(model: Path) -> N
             assert (await provider.agreement(beginning + end, end)).raw > 0.5
             (support,) = await provider.supports([end[:90]], beginning + end)
             assert support.similarity.raw > 0.9
+
+
+async def test_who_stops_waiting_for_a_model_does_not_wait_for_its_batch(model: Path) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+    async with LocalProvider(str(model), UNFITTED) as provider:
+        assert provider._model
+        encode, tokens = provider._model
+
+        def slowly(texts: Sequence[str]) -> Sequence[Vector]:
+            begun.set()
+            go_on.wait(30)
+            return encode(texts)
+
+        provider._model = LocalModel(slowly, tokens)
+        async with anyio.create_task_group() as group:
+            group.start_soon(provider.embed, ["dogs"])
+            await anyio.to_thread.run_sync(begun.wait)
+            group.cancel_scope.cancel()
+        assert not go_on.is_set()
+        go_on.set()
 
 
 @pytest.mark.parametrize("form", ["{}/", "{}/../tiny", "~/models"])
@@ -382,8 +408,6 @@ def hub(tmp_path: Path) -> Iterator[str]:
     """A hub on loopback, as far as a download asks it, with the tiny model in the place of a known one."""
     folder = write_model(tmp_path / "hub")
     (folder / "model.onnx").rename(folder / "model_optimized.onnx")
-    (folder / "config.json").write_text("{}")
-    (folder / "special_tokens_map.json").write_text("{}")
     files = {path.name: path.read_bytes() for path in folder.iterdir()}
     tree = [{"type": "file", "path": name, "size": len(content), "oid": "0" * 40} for name, content in files.items()]
     about = {"id": "hub/model", "sha": "c" * 40, "siblings": [{"rfilename": name} for name in files]}
