@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ralph_grounding.analyzer import GroundingAnalyzer
-    from ralph_grounding.batch import BatchResult, run_batch
+    from ralph_grounding.batch import BatchError, BatchResult, run_batch
     from ralph_grounding.comparison import compare
     from ralph_grounding.errors import NoGroundTruthError, ProviderError
+    from ralph_grounding.filters import parse_filter
     from ralph_grounding.ground_truth import GroundTruth, Page, read_claims, read_ground_truth
     from ralph_grounding.materials import AIResponse, ExpectedAnswer, ExpectedClaim, Query
     from ralph_grounding.queries import make_queries, read_queries
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "AIResponse": "materials",
     "AnalysisResult": "result",
+    "BatchError": "batch",
     "BatchResult": "batch",
     "ExpectedAnswer": "materials",
     "ExpectedClaim": "materials",
@@ -43,6 +45,7 @@ _HOMES = {
     "compare": "comparison",
     "make_queries": "queries",
     "open_grounding_store": "store",
+    "parse_filter": "filters",
     "read_claims": "ground_truth",
     "read_ground_truth": "ground_truth",
     "read_queries": "queries",
@@ -53,6 +56,7 @@ _HOMES = {
 __all__ = [
     "AIResponse",
     "AnalysisResult",
+    "BatchError",
     "BatchResult",
     "ExpectedAnswer",
     "ExpectedClaim",
@@ -71,6 +75,7 @@ __all__ = [
     "compare",
     "make_queries",
     "open_grounding_store",
+    "parse_filter",
     "read_claims",
     "read_ground_truth",
     "read_queries",

@@ -27,6 +27,8 @@ class Scored(Protocol):
     @property
     def query_id(self) -> str: ...
     @property
+    def query(self) -> str: ...
+    @property
     def accuracy(self) -> float | None: ...
     @property
     def completeness(self) -> float | None: ...
@@ -79,7 +81,10 @@ class MetricDifference(BaseModel, frozen=True):
 
 
 class PairComparison(BaseModel, frozen=True):
-    """Two sides. Queries that only one of them answered are listed, and left out of everything else."""
+    """Two sides. Queries that only one of them answered are listed, by their ids, and left out of everything else.
+
+    What asks something else under the same id is another query.
+    """
 
     first: str
     second: str
@@ -98,6 +103,9 @@ class Comparison(BaseModel, frozen=True):
 _Row = tuple[float | None, ...]
 """One query's scores, in the order of `COMPARED`."""
 
+_Table = Mapping[tuple[str, str], _Row]
+"""The rows of a side, each by its query's id and text."""
+
 
 def compare(sides: Mapping[str, Iterable[AnalysisResult | Scored]]) -> Comparison:
     """Compares the sides, given as each one's analyses by its name.
@@ -112,10 +120,10 @@ def compare(sides: Mapping[str, Iterable[AnalysisResult | Scored]]) -> Compariso
     )
 
 
-def _table(analyses: Iterable[AnalysisResult | Scored]) -> dict[str, _Row]:
-    sums: dict[str, list[tuple[float, int]]] = {}
+def _table(analyses: Iterable[AnalysisResult | Scored]) -> _Table:
+    sums: dict[tuple[str, str], list[tuple[float, int]]] = {}
     for analysis in analyses:
-        row = sums.setdefault(analysis.query_id, [(0.0, 0)] * len(COMPARED))
+        row = sums.setdefault((analysis.query_id, analysis.query), [(0.0, 0)] * len(COMPARED))
         for place, score in enumerate(_scores(analysis)):
             if score is not None:
                 row[place] = (row[place][0] + score, row[place][1] + 1)
@@ -134,7 +142,7 @@ def _scores(analysis: AnalysisResult | Scored) -> _Row:
     )
 
 
-def _means(table: Mapping[str, _Row]) -> dict[Compared, float]:
+def _means(table: _Table) -> dict[Compared, float]:
     means: dict[Compared, float] = {}
     for place, metric in enumerate(COMPARED):
         measured = [score for row in table.values() if (score := row[place]) is not None]
@@ -143,7 +151,7 @@ def _means(table: Mapping[str, _Row]) -> dict[Compared, float]:
     return means
 
 
-def _pair(first: str, second: str, one: Mapping[str, _Row], other: Mapping[str, _Row]) -> PairComparison:
+def _pair(first: str, second: str, one: _Table, other: _Table) -> PairComparison:
     both = [query for query in one if query in other]
     return PairComparison(
         first=first,
@@ -152,8 +160,8 @@ def _pair(first: str, second: str, one: Mapping[str, _Row], other: Mapping[str, 
             _difference(metric, [(one[query][place], other[query][place]) for query in both])
             for place, metric in enumerate(COMPARED)
         ),
-        only_first=tuple(query for query in one if query not in other),
-        only_second=tuple(query for query in other if query not in one),
+        only_first=tuple(query[0] for query in one if query not in other),
+        only_second=tuple(query[0] for query in other if query not in one),
     )
 
 

@@ -90,7 +90,8 @@ class DomainScoreSummary(BaseModel, frozen=True):
 
     Attributes:
         run_at: when the run began.
-        query_count: the responses that were analysed; those that failed are in `failed_count` and in no mean.
+        query_count: the responses that were analysed; those that failed are in `failed_count` and in no mean. Each
+            metric's distribution sums to this, less those that it was not measured for.
         trend: absent for a domain's first run.
     """
 

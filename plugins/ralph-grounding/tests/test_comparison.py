@@ -14,6 +14,7 @@ from ralph_grounding.result import AccuracyResult, AnalysisResult, AttributionRe
 
 class _Analysed(NamedTuple):
     query_id: str
+    query: str
     accuracy: float | None = None
     completeness: float | None = None
     attribution: float | None = None
@@ -21,7 +22,7 @@ class _Analysed(NamedTuple):
 
 
 def _analysed(query: str, accuracy: float | None, completeness: float | None = None) -> _Analysed:
-    return _Analysed(query, accuracy, completeness)
+    return _Analysed(query, f"what is {query}?", accuracy, completeness)
 
 
 def _side(*scores: float | None) -> list[_Analysed]:
@@ -101,6 +102,14 @@ def test_queries_that_only_one_side_answered_are_listed_and_left_out() -> None:
     assert (_accuracy(comparison).pairs, _accuracy(comparison).mean) == (1, 10)
     assert [(side.name, side.queries) for side in comparison.sides] == [("a", 3), ("b", 2)]
     assert comparison.sides[0].means == {"accuracy": 60}
+
+
+def test_an_id_under_which_something_else_was_asked_is_another_query() -> None:
+    one, other = _analysed("q", 80), _analysed("q", 20)._replace(query="something else")
+    comparison = compare({"a": [one, _analysed("r", 60)], "b": [other, _analysed("r", 50)]})
+    (pair,) = comparison.pairs
+    assert (pair.only_first, pair.only_second) == (("q",), ("q",))
+    assert (_accuracy(comparison).pairs, _accuracy(comparison).mean) == (1, 10)
 
 
 def test_what_one_side_was_not_measured_for_counts_nowhere() -> None:
