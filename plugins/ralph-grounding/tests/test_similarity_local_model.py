@@ -174,7 +174,7 @@ async def test_who_stops_waiting_for_a_model_does_not_wait_for_its_batch(model: 
 
         def slowly(texts: Sequence[str]) -> Sequence[Vector]:
             begun.set()
-            go_on.wait(30)
+            assert go_on.wait(20), "it was waited for"
             return encode(texts)
 
         provider._model = LocalModel(slowly, tokens)
