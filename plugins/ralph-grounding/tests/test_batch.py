@@ -103,6 +103,21 @@ async def test_a_provider_that_gave_no_answer_is_listed_with_its_words():
     assert (batch.summary.query_count, batch.summary.failed_count) == (190, 10)
 
 
+async def test_an_answer_that_failed_to_a_query_that_is_none_keeps_its_own_reason():
+    _, batch = await outcome([BatchError(query_id="nobody's", error="503 of the server")], [], analyze)
+    assert [error.error for error in batch.errors] == ["503 of the server"]
+
+
+async def test_a_very_long_reason_is_cut():
+    async def fail(response, query):
+        raise NoGroundTruthError("no luck " * 10_000)
+
+    _, batch = await outcome(responses(1), queries(1), fail)
+    [error] = batch.errors
+    assert error.error.startswith("no luck ")
+    assert len(error.error) == 1000
+
+
 # covers: S3-152, S3-153
 @pytest.mark.parametrize(
     ("settings", "tries"),

@@ -11,6 +11,7 @@ from opentelemetry import metrics
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
+from ralph_grounding import AIResponse, BatchResult, GroundingAnalyzer, GroundTruth, ProviderError, Query, run_batch
 from ralph_grounding.measures import (
     count_embedding_tokens,
     count_error,
@@ -18,6 +19,7 @@ from ralph_grounding.measures import (
     record_claim_precision,
 )
 from ralph_grounding.result import AccuracyResult, AnalysisResult, Scores
+from ralph_grounding.settings import BatchSettings
 
 
 @pytest.fixture(scope="module")
@@ -87,6 +89,40 @@ def test_tokens_and_errors_are_counted(reader: InMemoryMetricReader) -> None:  #
     (tokens,) = points(reader, "ralph.grounding.embedding.tokens", model="counted-model")
     (errors,) = points(reader, "ralph.grounding.errors", type="counted_kind")
     assert (tokens.value, errors.value) == (42, 1)
+
+
+async def test_an_analysis_is_counted_when_it_is_made(reader: InMemoryMetricReader) -> None:  # covers: S3-169, S3-171
+    query = Query(id="q", text="?", domain="made.example")
+    async with GroundingAnalyzer() as analyzer:
+        await analyzer.analyze(
+            AIResponse(query_id="q", response="See made.example."), query, GroundTruth(), run_id="r7"
+        )
+    (counted,) = points(reader, "ralph.grounding.analyses", domain="made.example")
+    assert (counted.value, counted.attributes["run_id"]) == (1, "r7")
+    (timed,) = points(reader, "ralph.grounding.analysis.duration", domain="made.example")
+    assert timed.count == 1
+    assert timed.sum > 0
+    (attribution,) = points(reader, "ralph.grounding.score", domain="made.example", metric="attribution")
+    assert attribution.sum == 75
+
+
+async def test_errors_of_a_batch_are_counted_by_their_type(reader: InMemoryMetricReader) -> None:  # covers: S3-173
+    async def analyze(response: AIResponse, query: Query) -> AnalysisResult:
+        raise ProviderError("Too long.", kind="too_long") if query.id != "q0" else KeyError("odd")
+
+    queries = [Query(id=f"q{number}", text="?") for number in range(3)]
+    responses = [AIResponse(query_id=query.id, response="?") for query in queries]
+    *_, batch = [
+        each async for each in run_batch(responses, queries, analyze, settings=BatchSettings(retry_on_failure=False))
+    ]
+    assert isinstance(batch, BatchResult)
+    assert batch.failed == 3
+    assert {
+        kind: points(reader, "ralph.grounding.errors", type=kind)[0].value for kind in ("too_long", "KeyError")
+    } == {
+        "too_long": 2,
+        "KeyError": 1,
+    }
 
 
 def test_the_precision_of_claims_is_that_of_those_found(reader: InMemoryMetricReader) -> None:  # covers: S3-174

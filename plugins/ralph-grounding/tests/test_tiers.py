@@ -78,6 +78,11 @@ def test_the_combined_score_weighs_each_metric() -> None:
     assert combined_score(*scores, WeightSettings(accuracy=0, completeness=1, attribution=3)) == pytest.approx(33.75)
 
 
+def test_the_best_of_all_scores_is_a_hundred_whatever_the_weights() -> None:
+    weights = WeightSettings(accuracy=0.7, completeness=0.2, attribution=0.9)  # whose mean, in floating point, is more
+    assert combined_score(_accuracy(100), _completeness(100), _attribution(100), weights) == 100
+
+
 def test_what_was_not_measured_weighs_nothing() -> None:
     assert combined_score(_accuracy(90), None, _attribution(30), WeightSettings()) == pytest.approx(70)
     assert combined_score(None, _completeness(61), None, WeightSettings()) == pytest.approx(61)
