@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from hashlib import sha256
 
 from ralph_grounding.ground_truth.documents import Document
-from ralph_grounding.ground_truth.linked_data import facts_in, questions_in
+from ralph_grounding.ground_truth.linked_data import facts_in, plain, questions_in
 from ralph_grounding.ground_truth.pages import Chunk, SourceClaim
 from ralph_grounding.text.sentences import sentences
 
@@ -28,11 +28,20 @@ _SHORT_LENGTHS = range(8, 201)
 _BULLET = re.compile(r"^(?:[-*•]|\d{1,3}[.)])\s+")
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
 _OF_THE_TEXT = re.compile(
-    r"\b(?:above|below|(?:this|next|last|previous|following) (?:chapter|section|page|article|post|example|paragraph)|"
-    r"(?:listing|figure|chapter|section|appendix) \d|mentioned|discussed|as follows)\b",
+    r"\b(?:(?:above|below)(?=[.,;:)]| (?:is|are|has|shows?|lists?|explains?)\b)|"
+    r"(?:this|next|last|previous|following) (?:chapter|section|page|article|post|example|paragraph)|"
+    r"(?:listing|figure|chapter|section|appendix) \d|mentioned|discussed|as follows|(?:like|as) (?:this|these))\b|"
+    r"\bthen[.;,]|[:;] -|^the (?:default|rest|latter|former|others?|same|call|result)\s(?:is|are|has|takes?)\b",
     re.IGNORECASE,
 )
-_FIRST_PERSON = re.compile(r"\b(?:we|our|us|i|my|let['’]?s)\b", re.IGNORECASE)
+_ONE_PERSON = re.compile(r"\b(?:I|my|My|me)\b")
+_FIRST_PERSON = re.compile(r"\b(?:we|our|us|let['’]?s)\b|我们|我們|您", re.IGNORECASE)
+_REPLIES = re.compile(r"^(?:yes|no|ja|nein|oui|non|sí)[,.!:;] +(?=\w)", re.IGNORECASE)
+_OF_SEVERAL = re.compile(
+    r"(?:each|one|some|others|most|another|none|neither|either) (?:that|which|who|of (?:\d|them|these|those))|"
+    r"(?:each|one|another|none|neither|either) \w{1,20}[^\Ws]s\b",
+    re.IGNORECASE,
+)
 _WIDE = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _END = re.compile(r"[.!。！]['\"”’»)」』]{0,3}$")
 _ASKS = re.compile(r"[?？؟]|[吗呢][。.]?$")
@@ -49,13 +58,16 @@ _STATES = re.compile(
     re.IGNORECASE,
 )
 _ORDERS_WORDS = (
-    "add ask avoid be browse build buy call change check choose click close compare complete configure consider "
-    "contact copy create delete discover do don't don’t download drag edit enable ensure enter explore fill find "
-    "follow get give go imagine import install join keep learn let let's let’s log look make meet move navigate "
-    "note open order paste pick please press read register remember remove replace request restart return review "
-    "run save scan schedule scroll search see select send set share shop sign start stay stop submit subscribe "
-    "switch take talk tap tell try turn type unsubscribe update upgrade upload use verify view visit wait watch "
-    "write bitte klicken lesen veuillez cliquez haga"
+    "add adjust apply ask assign avoid be browse build buy call cancel change check choose clear click close "
+    "combine compare complete configure connect consider contact convert copy create declare define delete "
+    "deploy discover do don't don’t download drag edit enable ensure enter exclude expect explore export extend "
+    "fill find follow get give go hold ignore imagine implement import increase inspect install join keep launch "
+    "learn leave let let's let’s log look make mark measure meet mount move name navigate note observe open "
+    "order override paste pick please prefer press protect provide put read reduce refer register remember "
+    "remove rename replace request reset restart resume retry return review run save say scan schedule scroll "
+    "search see select send set share shop sign skip specify start stay stop subclass submit subscribe switch "
+    "take talk tap tell treat try tune turn type uninstall unsubscribe update upgrade upload use verify view "
+    "visit wait watch wrap write bitte klicken lesen veuillez cliquez haga"
 )
 ORDERS = frozenset(_ORDERS_WORDS.split())
 """Verbs that a sentence to the reader begins with, in lower case."""
@@ -66,8 +78,7 @@ _LEANS_WORDS = (
     "cette ils elles il elle esto este esta"
 )
 _LEANS = frozenset(_LEANS_WORDS.split())
-_ASKING_WORDS = "who what when where why which whose how"
-_ASKING = frozenset(_ASKING_WORDS.split())
+_ASKING = frozenset(("who", "what", "why", "which", "whose", "how"))
 _ORDERS_WIDE = (
     "请",
     "點擊",
@@ -129,7 +140,7 @@ def _descriptions(document: Document) -> Iterator[str]:
     for item in document.items:
         described = item.get("description")
         if isinstance(described, str):
-            yield " ".join(described[:5_000].split())
+            yield plain(described[:5_000])
 
 
 def statements_in(text: str) -> Iterator[str]:
@@ -146,8 +157,11 @@ def _sentences(text: str) -> Iterator[str]:
 
 def _statement(sentence: str) -> str:
     """The claim that a sentence makes; empty where it makes none."""
-    statement = _BULLET.sub("", sentence)
-    return statement if is_claim(statement, item=statement != sentence) else ""
+    item = _BULLET.sub("", sentence)
+    statement = _REPLIES.sub("", item)
+    if statement != item:
+        statement = statement[0].upper() + statement[1:]
+    return statement if is_claim(statement, item=item != sentence) else ""
 
 
 def is_claim(sentence: str, *, item: bool = False) -> bool:
@@ -159,23 +173,36 @@ def is_claim(sentence: str, *, item: bool = False) -> bool:
     wide = _WIDE.search(sentence) is not None
     if len(sentence) not in (_SHORT_LENGTHS if wide else _LENGTHS) or _ASKS.search(sentence) or _CODE.search(sentence):
         return False
+    if not _is_whole(sentence) or _ONE_PERSON.search(sentence):
+        return False
+    if _FIRST_PERSON.search(sentence) and not _has_number(sentence):
+        return False
     ends = _END.search(sentence) is not None
     if wide:
         stated = _DEFINES_WIDE.search(sentence) is not None
-        return (
-            (ends or (item and stated)) and not sentence.startswith(_ORDERS_WIDE) and (stated or _has_number(sentence))
-        )
+        stands = (ends or (item and stated)) and not sentence.startswith(_ORDERS_WIDE)
+        return stands and (stated or _has_number(sentence))
     words = _WORD.findall(sentence)
-    if len(words) < 3 or not (ends or (item and _STATES.search(sentence))):
-        return False
-    if sentence[0].islower() and words[0].islower():
-        return False  # the rest of a sentence, or a name of code
-    first = words[0].lower().replace("’", "'")
-    if first in ORDERS or first in _LEANS or (first in _ASKING and _STATES.match(words[1])):
-        return False
-    if _OF_THE_TEXT.search(sentence) or (_FIRST_PERSON.search(sentence) and not _has_number(sentence)):
+    if len(words) < 3 or not (ends or (item and _STATES.search(sentence))) or _leans(sentence, words):
         return False
     return _has_number(sentence) or _DEFINES.search(sentence) is not None or _has_name(words)
+
+
+def _is_whole(sentence: str) -> bool:
+    """Whether every bracket that is opened is closed: a point within them may have been taken for the end."""
+    return all(sentence.count(opened) == sentence.count(closed) for opened, closed in ("()", "（）", "[]"))
+
+
+def _leans(sentence: str, words: Sequence[str]) -> bool:
+    """Whether a sentence is an order, a clause, or one that is understood only beside those around it."""
+    if sentence[0].islower() and words[0].islower():
+        return True  # the rest of a sentence, or a name of code
+    first = words[0].lower().replace("’", "'")
+    if first in ORDERS or first in _LEANS or first in _ASKING:
+        return True
+    if first in {"when", "where"} and _STATES.match(words[1]):
+        return True
+    return _OF_THE_TEXT.search(sentence) is not None or _OF_SEVERAL.match(sentence) is not None
 
 
 def _has_number(sentence: str) -> bool:

@@ -20,6 +20,33 @@ _TAG = re.compile(r"<[a-zA-Z/][^<>]{0,1000}>")
 _ORGANISATIONS = frozenset({"Corporation", "NGO", "Airline", "Consortium", "Store", "Hotel", "Restaurant", "WebSite"})
 _PRODUCTS = frozenset({"Product", "SoftwareApplication", "WebApplication", "MobileApplication", "Service", "Vehicle"})
 _PLACES = frozenset({"Place", "City", "Country"})
+_MOST_OFFERS = 5
+_WORDINGS = {
+    "en": {
+        "founded": "{} was founded in {}.",
+        "founder": "{} was founded by {}.",
+        "people": "{} has {} employees.",
+        "place": "{} is located in {}.",
+        "maker": "{} is made by {}.",
+        "price": "{} costs {}.",
+    },
+    "de": {
+        "founded": "{} wurde {} gegründet.",
+        "founder": "{} wurde von {} gegründet.",
+        "people": "{} hat {} Beschäftigte.",
+        "place": "{} hat den Sitz in {}.",
+        "maker": "{} ist von {}.",
+        "price": "{} kostet {}.",
+    },
+    "zh": {
+        "founded": "{}成立于{}年。",
+        "founder": "{}的创始人是{}。",
+        "people": "{}有{}名员工。",
+        "place": "{}位于{}。",
+        "maker": "{}的品牌是{}。",
+        "price": "{}的价格是{}。",
+    },
+}
 
 
 class Fact(NamedTuple):
@@ -38,7 +65,7 @@ def items_in(scripts: Sequence[str]) -> tuple[Item, ...]:
         if left < 0:
             break
         try:
-            waiting: deque[Any] = deque([json.loads(script)])
+            waiting: deque[Any] = deque([json.loads(script, parse_float=str)])  # 38.00 stays what it is
         except (ValueError, RecursionError):
             continue  # broken scripts are common, and the page's text is still there
         while waiting and len(items) < _MOST_ITEMS:
@@ -70,8 +97,8 @@ def value(item: Item, *names: str) -> str:
 
 
 def plain(text: str) -> str:
-    """A text of structured data, which may hold HTML, without it."""
-    return one_line(html.unescape(_TAG.sub(" ", text)), 5_000)
+    """A text of structured data, which may hold HTML, escaped or not, without it."""
+    return one_line(_TAG.sub(" ", html.unescape(_TAG.sub(" ", text))), 5_000)
 
 
 def things_in(items: Sequence[Item]) -> Iterator[Entity]:
@@ -124,38 +151,50 @@ def questions_in(items: Sequence[Item]) -> tuple[tuple[str, str], ...]:
 
 
 def facts_in(items: Sequence[Item], language: str = "") -> Iterator[Fact]:
-    """What the properties of organisations and products say, as statements: English ones, or "name: value"."""
+    """What the properties of organisations and products say: as sentences in English, German and Chinese; in any other
+    language as "name: value".
+    """
+    wordings = _WORDINGS.get(language or "en", {})
     for item in items:
         name = value(item, "name")[:120]
-        if not name:
-            continue
-        for wording, said, confidence in (*_of_organisation(item), *_of_product(item)):
-            if said:
-                statement = f"{name} {wording} {said}." if language in {"", "en"} else f"{name}: {said}"
-                yield Fact(statement[:500], confidence)
+        if name:
+            for kind, thing, said, confidence in (*_of_organisation(item, name), *_of_product(item, name)):
+                if said:
+                    yield Fact(wordings.get(kind, "{}: {}").format(thing, said)[:500], confidence)
 
 
-def _of_organisation(item: Item) -> Iterator[tuple[str, str, float]]:
+def _of_organisation(item: Item, name: str) -> Iterator[tuple[str, str, str, float]]:
     if _kind(item) != "organisation":
         return
-    yield "was founded in", value(item, "foundingDate"), 0.9
-    yield "was founded by", value(item, "founder", "founders"), 0.9
-    yield "employs this many people:", value(item, "numberOfEmployees"), 0.85
+    yield "founded", name, value(item, "foundingDate")[:4], 0.9
+    yield "founder", name, value(item, "founder", "founders"), 0.9
+    yield "people", name, value(item, "numberOfEmployees"), 0.85
     held: Any = item.get("address")
     if isinstance(held, Mapping):
         address = cast("Item", held)
         places = (value(address, "addressLocality"), value(address, "addressCountry"))
-        yield "is located in", ", ".join(filter(None, places)), 0.9
+        yield "place", name, ", ".join(filter(None, places)), 0.9
 
 
-def _of_product(item: Item) -> Iterator[tuple[str, str, float]]:
+def _of_product(item: Item, name: str) -> Iterator[tuple[str, str, str, float]]:
     if _kind(item) != "product":
         return
-    yield "is made by", value(item, "brand", "manufacturer"), 0.9
+    yield "maker", name, value(item, "brand", "manufacturer"), 0.9
     held: Any = item.get("offers")
-    offers: list[Any] = cast("list[Any]", held) if isinstance(held, list) else [held]
-    for offer in offers[:5]:
-        if isinstance(offer, Mapping):
-            priced = cast("Item", offer)
-            price, currency = value(priced, "price", "lowPrice"), value(priced, "priceCurrency")
-            yield "costs", f"{price} {currency}".strip() if price else "", 0.95
+    listed: list[Any] = cast("list[Any]", held) if isinstance(held, list) else [held]
+    offers = [cast("Item", offer) for offer in listed[:_MOST_OFFERS] if isinstance(offer, Mapping)]
+    prices = [price for offer in offers if (price := _price(offer))]
+    variants = [value(offer, "name")[:120] for offer in offers]
+    if len(set(prices)) > 1 and len(prices) == len(offers) and all(each not in {"", name} for each in variants):
+        for variant, price in zip(variants, prices, strict=True):
+            yield "price", f"{name} ({variant})", price, 0.95
+    else:
+        yield "price", name, " / ".join(dict.fromkeys(prices)), 0.95
+
+
+def _price(offer: Item) -> str:
+    """What is paid, such as "38.00 GBP" or "64.00–89.00 GBP"; empty where only the lowest price of several is said."""
+    price, low, high = (value(offer, key) for key in ("price", "lowPrice", "highPrice"))
+    if low and high:
+        price = low if low == high else f"{low}–{high}"
+    return f"{price} {value(offer, 'priceCurrency')}".strip() if price else ""
