@@ -256,6 +256,38 @@ def test_sides_are_compared() -> None:
     assert "0 by the first, 1 by the second: 8" in page
 
 
+def test_a_side_is_only_called_better_after_the_correction_for_many_sides() -> None:
+    sides = {name: [_analysis(str(place), 60 + more + place % 2 * more) for place in range(6)] for name, more in
+             (("alpha", 0), ("beta", 4), ("gamma", 9))}  # fmt: skip
+    two, three = compare({name: sides[name] for name in ("alpha", "beta")}), compare(sides)
+    assert "beta is better" in _words(_soup(ReportData(generated_at=NOW, comparison=two)))
+    page = _words(_soup(ReportData(generated_at=NOW, comparison=three)))
+    assert "no difference shown" in page
+    assert "is better" not in page
+
+
+@pytest.mark.parametrize(
+    ("address", "links"),
+    [
+        ("https://example.com/a?b=c&d#e", True),
+        ("HTTP://example.com", True),
+        ("javascript:alert(1)", False),
+        ("https:javascript:alert(1)", False),
+        ("java\nscript:alert(1)", False),
+        ("data:text/html,x", False),
+        ("file:///etc/passwd", False),
+        ("//example.com/a", False),
+        ("docs/a.md", False),
+        (" https://example.com", False),
+        ("", False),
+    ],
+)
+def test_only_addresses_of_the_web_become_links(address: str, links: bool) -> None:
+    soup = _soup(ReportData(generated_at=NOW, analyses=(_analysis(url=address),)))
+    found = [str(tag["href"]) for tag in soup.select("a") if not str(tag["href"]).startswith("#")]
+    assert set(found) == ({address} if links else set())
+
+
 def test_nothing_at_all_is_a_page_too() -> None:
     assert "nothing to report yet" in render_report(ReportData(generated_at=NOW))
 

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+import tracemalloc
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -309,6 +310,22 @@ async def test_a_stream_that_is_left_in_the_middle_leaves_nothing_and_does_not_s
             async for _ in store.analyses():
                 await anyio.sleep(0.005)
         assert len(await ids(store.scores())) == 1201
+
+
+async def test_long_analyses_are_read_a_few_at_a_time(tmp_path):
+    long = [
+        result("q1", identity=f"{n}", ai_provider=f"p{n}").model_copy(update={"response": "x" * 1_000_000})
+        for n in range(40)
+    ]
+    async with open_grounding_store(str(tmp_path / "g.db")) as store:
+        await store.keep(await store.begin_run(run(), queries()), long)
+        tracemalloc.start()
+        try:
+            assert len(await ids(store.analyses())) == 40
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert peak < 20_000_000
 
 
 async def test_it_stands_beside_ralphs_own_runs_whoever_came_first(store_url):
