@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ralph_grounding.errors import ProviderError
+from ralph_grounding.similarity import lexical
 from ralph_grounding.similarity.base import NO_SIMILARITY, Nearest, Similarity, Support
 from ralph_grounding.similarity.decision_points import UNFITTED, DecisionPoints
 from ralph_grounding.similarity.embeddings import EmbeddingProvider
@@ -309,6 +310,17 @@ async def test_a_hybrid_takes_the_better_of_two_passages() -> None:
     passages = ["Nothing of that kind.", "Tickets cost twelve euros, for children six.", "Dogs wait outside."]
     nearest = await hybrid.nearest(["Tickets cost twelve euros.", "Dogs wait outside.", " "], passages)
     assert [one.passage for one in nearest] == [1, 2, -1]
+
+
+async def test_a_hybrid_indexes_the_words_of_the_ground_truth_once_for_all_responses() -> None:
+    hybrid = HybridProvider(LexicalProvider(), Triples(), UNFITTED)
+    passages = [f"Passage {number} is about {number} {word}." for number in range(9) for word in ("cats", "kittens")]
+    first = await hybrid.nearest(["Passage 3 tells of 3 kitten"], passages)
+    made = lexical._kept_index.cache_info().misses
+    assert await hybrid.nearest(["Passage 3 tells of 3 kitten", "A kitty, 7"], passages) == first + [
+        *await hybrid.nearest(["A kitty, 7"], passages)
+    ]
+    assert lexical._kept_index.cache_info().misses == made
 
 
 async def test_a_claim_that_nothing_is_like_has_no_stretch_in_a_hybrid() -> None:

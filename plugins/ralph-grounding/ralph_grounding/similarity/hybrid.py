@@ -60,7 +60,7 @@ class HybridProvider(SimilarityProvider):
         by_words = await self._words.nearest(segments, passages)
         by_model = await self._model.nearest(segments, passages)
         return [
-            await self._nearest(segment, passages, {one.passage, other.passage} - {-1})
+            await self._better(segment, passages, one, other)
             for segment, one, other in zip(segments, by_words, by_model, strict=True)
         ]
 
@@ -71,13 +71,17 @@ class HybridProvider(SimilarityProvider):
         surer = other if other.similarity.value > one.similarity.value else one
         return surer._replace(similarity=Similarity(calibrated(raw, self._points.claims), raw))
 
-    async def _nearest(self, segment: str, passages: Sequence[str], candidates: set[int]) -> Nearest:
-        """The better of the passages that one of the two finds most alike, as both together see it."""
-        best = Nearest(-1, NO_SIMILARITY)
-        for place in sorted(candidates):
-            (one,) = await self._words.nearest([segment], [passages[place]])
-            (other,) = await self._model.nearest([segment], [passages[place]])
-            raw = (one.similarity.value + other.similarity.value) / 2
-            if raw > best.similarity.raw:
-                best = Nearest(place, Similarity(calibrated(raw, self._points.for_passages), raw))
-        return best
+    async def _better(self, segment: str, passages: Sequence[str], one: Nearest, other: Nearest) -> Nearest:
+        """Of the two passages, mostly one and the same, that which both together find more alike."""
+        found = [Nearest(-1, NO_SIMILARITY)]
+        for place in sorted({one.passage, other.passage} - {-1}):
+            by_words = one if one.passage in {place, -1} else await _alone(self._words, segment, passages[place])
+            by_model = other if other.passage in {place, -1} else await _alone(self._model, segment, passages[place])
+            raw = (by_words.similarity.value + by_model.similarity.value) / 2
+            found.append(Nearest(place, Similarity(calibrated(raw, self._points.for_passages), raw)))
+        return max(found, key=lambda nearest: nearest.similarity.raw)
+
+
+async def _alone(provider: SimilarityProvider, segment: str, passage: str) -> Nearest:
+    (nearest,) = await provider.nearest([segment], [passage])
+    return nearest

@@ -74,7 +74,7 @@ class LexicalProvider(SimilarityProvider):
             return [Nearest(-1, NO_SIMILARITY) for _ in segments]
         language = guess_language(" ".join(passage[:200] for passage in passages[:20]))
         asked = [claim for segment in segments for claim in prepared([segment], language)]
-        index = _index(tuple(passages), language, _block_for(asked))
+        index = (_kept_index if len(passages) > 1 else _index)(tuple(passages), language, _block_for(asked))
         return [_nearest(claim, index) for claim in asked]
 
 
@@ -131,6 +131,9 @@ def _nearest(claim: Claim, index: Windows) -> Nearest:
     return Nearest(best, _similarity(most)) if most else Nearest(-1, NO_SIMILARITY)
 
 
-@lru_cache(maxsize=_INDEXES)
 def _index(passages: tuple[str, ...], language: str, block: int) -> Windows:
     return Windows([Place(passage, Span(0, len(passage))) for passage in passages], language, block)
+
+
+_kept_index = lru_cache(maxsize=_INDEXES)(_index)
+"""The indexes of the last few lists. One of a single passage is made anew sooner than it drives out a long one."""
