@@ -3,8 +3,8 @@
 `ModelServer` is a scripted model endpoint on loopback for real agents, `ScriptedExecutor` an executor without an
 agent, `FakeClock` a clock that a test moves. `ExecutorConformance`, `DetectorConformance`, `AnalyzerConformance`,
 `VerifierConformance` and `StoreConformance` are the tests that all of a kind pass. `SeenEvents` keeps what a run tells,
-`Repository` is a real git repository. `until` and its like wait for files and processes. The other names are what a
-server's script is made of. Nothing is loaded before it is used.
+`Repository` is a real git repository, and `run_ralph` runs the program. `until` and its like wait for files and
+processes. The other names are what a server's script is made of. Nothing is loaded before it is used.
 """
 
 from importlib import import_module
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ralph.testing.detector_conformance import DetectorConformance
     from ralph.testing.executor_conformance import ExecutorConformance
     from ralph.testing.model_server import ModelServer
+    from ralph.testing.program import own_environment, run_ralph
     from ralph.testing.repository import Repository
     from ralph.testing.request import ModelRequest
     from ralph.testing.scripted import Reply, ScriptedExecutor, writes
@@ -67,6 +68,8 @@ __all__ = [
     "WriteFile",
     "lives",
     "living",
+    "own_environment",
+    "run_ralph",
     "until",
     "wait_until",
     "writes",
@@ -85,6 +88,8 @@ _ELSEWHERE = {
     "SeenEvents": "seen",
     "StoreConformance": "store_conformance",
     "VerifierConformance": "verifier_conformance",
+    "own_environment": "program",
+    "run_ralph": "program",
     "writes": "scripted",
     **dict.fromkeys(("lives", "living", "until", "wait_until"), "watching"),
 }

@@ -1,9 +1,7 @@
 """The plug-in as a person meets it: on the command line, with settings."""
 
 import json
-import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,6 +10,7 @@ import pytest
 from ralph.config import ExecutorSettings
 from ralph.errors import ExecutorUnavailableError, UsageError
 from ralph.plugins import ExecutorMaterials
+from ralph.testing import own_environment, run_ralph
 from ralph_acp import AcpExecutor, AcpSettings
 from ralph_acp.agents import Copilot, OpenCode
 from ralph_acp.plugin import build
@@ -19,19 +18,11 @@ from ralph_acp.plugin import build
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("RALPH_")}
-    return {**kept, "XDG_STATE_HOME": str(tmp_path / "state"), "XDG_CONFIG_HOME": str(tmp_path), "NO_COLOR": "1"}
-
-
-def ralph(*words: str, cwd: Path, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "ralph", *words]
-    return subprocess.run(
-        command, check=False, cwd=cwd, env=env, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=50
-    )
+    return own_environment(tmp_path)
 
 
 def test_it_is_listed(workspace: Path, environment: dict[str, str]):
-    listed = json.loads(ralph("plugins", "--json", cwd=workspace, env=environment).stdout)["plugins"]
+    listed = json.loads(run_ralph(["plugins", "--json"], environment, workspace).stdout)["plugins"]
     [own] = [plugin for plugin in listed if plugin["name"] == "acp"]
     assert own["adds"] == {"executors": ["acp"]}
     assert own["problems"] == []
@@ -45,7 +36,7 @@ def test_a_run_with_an_agent_of_ones_own(workspace: Path, environment: dict[str,
     command = json.dumps([sys.executable, str(program), "{model}"])
     (workspace / "ralph.toml").write_text(f"[executor]\nname = 'acp'\n[plugins.acp]\ncommand = {command}\n")
     words = ("run", "--trust", "--model", str(script), "--max-iterations", "2", "--verify", "none", "--display", "json")
-    done = ralph(*words, "work", cwd=workspace, env=environment)
+    done = run_ralph([*words, "work"], environment, workspace)
     events = [json.loads(line) for line in done.stdout.splitlines()]
     assert done.returncode == 5, done.stderr
     assert (workspace / "made.txt").read_text() == "x"
@@ -56,7 +47,7 @@ def test_a_run_with_an_agent_of_ones_own(workspace: Path, environment: dict[str,
 
 def test_an_agent_that_nobody_knows(workspace: Path, environment: dict[str, str]):
     (workspace / "ralph.toml").write_text("[plugins.acp]\nagent = 'opencod'\n")
-    done = ralph("run", "--trust", "--executor", "acp", "work", cwd=workspace, env=environment)
+    done = run_ralph(["run", "--trust", "--executor", "acp", "work"], environment, workspace)
     assert done.returncode == 2
     assert "opencod" in done.stderr
     assert "'copilot', 'opencode' or 'gemini'" in done.stderr

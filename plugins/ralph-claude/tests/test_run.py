@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ralph.testing import ModelServer, Say, Shell, WriteFile
+from ralph.testing import ModelServer, Say, Shell, WriteFile, own_environment
 
 DONE = "All done.\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: written\n---END_RALPH_STATUS---"
 REVIEWED = "It is there.\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: I read it\n---END_RALPH_STATUS---"
@@ -22,11 +22,7 @@ pytestmark = pytest.mark.timeout(90)
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
     """One in which nothing of the user's is read or written."""
-    kept = {
-        name: value for name, value in os.environ.items() if not name.startswith(("RALPH_", "ANTHROPIC_", "CLAUDE"))
-    }
-    folders = {f"XDG_{kind}_HOME": str(tmp_path / kind.lower()) for kind in ("STATE", "CONFIG", "CACHE")}
-    return {**kept, **folders, "NO_COLOR": "1"}
+    return own_environment(tmp_path, "ANTHROPIC_", "CLAUDE")
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """What Ralph is told of GitHub, and the program as a person calls it."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from ralph.testing import own_environment, run_ralph
 from ralph_github import GitHubSettings, Reporter
 from ralph_github.plugin import ralph_observers, ralph_settings
 
@@ -27,24 +27,8 @@ def ralph_executors():
 @pytest.fixture
 def environment(tmp_path: Path, github: Any) -> dict[str, str]:
     """One in which nothing of the user's is read or written."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("RALPH_")}
-    folders = {f"XDG_{kind}_HOME": str(tmp_path / kind.lower()) for kind in ("STATE", "CONFIG", "CACHE")}
     own = {"RALPH_PLUGINS__GITHUB__API": github.url, "RALPH_PLUGINS__GITHUB__TOKEN": "hunter2-of-the-settings"}
-    return {**kept, **folders, **own, "NO_COLOR": "1"}
-
-
-def ralph(words: list[str], environment: dict[str, str], folder: Path) -> Any:
-    command = (sys.executable, "-m", "ralph", *words)
-    return subprocess.run(
-        command,
-        env=environment,
-        cwd=folder,
-        text=True,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=50,
-        check=False,
-    )
+    return own_environment(tmp_path) | own
 
 
 def test_nothing_is_reported_unless_it_is_asked_for():
@@ -67,7 +51,7 @@ def test_a_task_from_an_issue_is_run_and_reported(github: Any, environment: dict
     (folder / ".ralph" / "plugin.py").write_text(EXECUTOR)
     (folder / "ralph.toml").write_text('[plugins.github]\nreport = "comment"\n')
     words = ["--executor", "quick", "--trust", "--verify", "true", "--display", "json"]
-    ended = ralph(["run", "--task", "github:octo/shop#12", *words], environment, folder)
+    ended = run_ralph(["run", "--task", "github:octo/shop#12", *words], environment, folder)
     assert ended.returncode == 0, ended.stderr
     assert "> On empty input." in json.loads(ended.stdout.splitlines()[0])["task"]
     assert github.asked[0].token == "hunter2-of-the-settings"
@@ -81,7 +65,7 @@ def test_a_task_from_an_issue_is_run_and_reported(github: Any, environment: dict
 
 
 def test_an_issue_that_is_not_there_is_told(environment: dict[str, str], tmp_path: Path):
-    asked = ralph(["run", "--task", "github:octo/shop#404"], environment, tmp_path)
+    asked = run_ralph(["run", "--task", "github:octo/shop#404"], environment, tmp_path)
     assert asked.returncode == 2
     assert "GitHub answers 404 (octo/shop#404)" in asked.stderr
     assert "hunter2" not in asked.stderr

@@ -1,16 +1,15 @@
 """What Ralph is told of grounding, what that costs, and the program as a person calls it."""
 
 import json
-import os
 import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import ralph_grounding
+from ralph.testing import own_environment, run_ralph
 from ralph_grounding.plugin import ralph_analyzers, ralph_commands, ralph_settings, ralph_verifiers
 from ralph_grounding.settings import GroundingSettings
 
@@ -37,9 +36,7 @@ CLAIMS = "- The museum opens at nine in the morning.\n- A ticket costs 12 euros.
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
     """One in which nothing of the user's is read or written."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("RALPH_")}
-    folders = {f"XDG_{kind}_HOME": str(tmp_path / kind.lower()) for kind in ("STATE", "CONFIG", "CACHE")}
-    return {**kept, **folders, "NO_COLOR": "1"}
+    return own_environment(tmp_path)
 
 
 @pytest.fixture
@@ -49,20 +46,6 @@ def folder(tmp_path: Path) -> Path:
     (work / ".ralph" / "plugin.py").write_text(EXECUTOR)
     (work / "claims.yaml").write_text(CLAIMS)
     return work
-
-
-def ralph(words: list[str], environment: dict[str, str], folder: Path) -> Any:
-    command = (sys.executable, "-m", "ralph", *words)
-    return subprocess.run(
-        command,
-        env=environment,
-        cwd=folder,
-        text=True,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=50,
-        check=False,
-    )
 
 
 def loaded(code: str) -> set[str]:
@@ -130,7 +113,7 @@ def test_scores_stand_in_the_analysis_and_hold_a_completion_back(folder: Path, e
         '[plugins.grounding.loop]\nclaims = "claims.yaml"\ndomain = "lantern.example"\nmin_completeness = 80\n'
     )
     words = ["--executor", "quick", "--trust", "--verify", "none", "--analyzer", "grounding", "--display", "json"]
-    ended = ralph(["run", "Say when it opens and what it costs.", *words], environment, folder)
+    ended = run_ralph(["run", "Say when it opens and what it costs.", *words], environment, folder)
     assert ended.returncode == 0, ended.stderr
     events = [json.loads(line) for line in ended.stdout.splitlines()]
     assert (events[-1]["stop_reason"], events[-1]["iterations"]) == ("completed", 2)
@@ -138,7 +121,7 @@ def test_scores_stand_in_the_analysis_and_hold_a_completion_back(folder: Path, e
     assert [each["completeness"] for each in found] == [50, 100]
     assert found[0]["missing"] == ["A ticket costs 12 euros."]
     assert found[0]["opinion"]["on_completion"] == "holds_back"
-    shown = ralph(["show", events[0]["run_id"], "--iteration", "1"], environment, folder)
+    shown = run_ralph(["show", events[0]["run_id"], "--iteration", "1"], environment, folder)
     assert shown.returncode == 0, shown.stderr
     assert "missing: A ticket costs 12 euros." in " ".join(shown.stdout.split())
 
@@ -159,7 +142,7 @@ def test_scores_stand_in_the_analysis_and_hold_a_completion_back(folder: Path, e
 def test_what_cannot_be_is_one_paragraph_before_anything_runs(
     folder: Path, environment: dict[str, str], words: list[str], said: str
 ) -> None:
-    ended = ralph(["run", "x", "--executor", "quick", "--trust", *words], environment, folder)
+    ended = run_ralph(["run", "x", "--executor", "quick", "--trust", *words], environment, folder)
     assert ended.returncode == 2, ended.stdout
     assert said in ended.stderr
     assert "Traceback" not in ended.stderr
@@ -168,7 +151,7 @@ def test_what_cannot_be_is_one_paragraph_before_anything_runs(
 
 def test_settings_that_cannot_be_are_named(folder: Path, environment: dict[str, str]) -> None:
     wrong = {"RALPH_PLUGINS__GROUNDING__TIERS__GOOD": "90"}
-    ended = ralph(["score", "claims.yaml", "--claims", "claims.yaml"], environment | wrong, folder)
+    ended = run_ralph(["score", "claims.yaml", "--claims", "claims.yaml"], environment | wrong, folder)
     assert ended.returncode == 2
     assert "the tiers must descend" in ended.stderr
     assert ended.stderr.count("\n") == 1
@@ -176,6 +159,6 @@ def test_settings_that_cannot_be_are_named(folder: Path, environment: dict[str, 
 
 def test_help_does_not_wait(folder: Path, environment: dict[str, str]) -> None:
     began = time.monotonic()
-    ended = ralph(["score", "--help"], environment, folder)
+    ended = run_ralph(["score", "--help"], environment, folder)
     assert (ended.returncode, "again" in ended.stdout) == (0, True)
     assert time.monotonic() - began < 10

@@ -1,7 +1,6 @@
 """What Ralph is told of notifications, and the program as a person calls it."""
 
 import json
-import os
 import subprocess
 import sys
 import time
@@ -11,6 +10,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr, ValidationError
 
+from ralph.testing import own_environment, run_ralph
 from ralph_notify import Notifier, NotifySettings
 from ralph_notify.plugin import ralph_observers, ralph_settings
 
@@ -30,14 +30,7 @@ def ralph_executors():
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
     """One in which nothing of the user's is read or written."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("RALPH_")}
-    folders = {f"XDG_{kind}_HOME": str(tmp_path / kind.lower()) for kind in ("STATE", "CONFIG", "CACHE")}
-    return {**kept, **folders, "NO_COLOR": "1"}
-
-
-def ralph(words: list[str], environment: dict[str, str], folder: Path) -> subprocess.CompletedProcess[str]:
-    command = (sys.executable, "-m", "ralph", *words)
-    return subprocess.run(command, env=environment, cwd=folder, text=True, capture_output=True, timeout=50, check=False)
+    return own_environment(tmp_path)
 
 
 def test_without_an_address_nothing_observes():
@@ -68,7 +61,7 @@ def run(url: str, environment: dict[str, str], folder: Path) -> subprocess.Compl
     (folder / ".ralph" / "plugin.py").write_text(EXECUTOR)
     (folder / "ralph.toml").write_text(f'[plugins.notify]\nurls = ["{url}"]\n')
     words = ["run", "Write a parser.", "--executor", "quick", "--trust", "--verify", "true", "--display", "json"]
-    return ralph(words, environment, folder)
+    return run_ralph(words, environment, folder)
 
 
 def test_with_an_address_that_apprise_does_not_know_a_run_goes_on_and_says_so(
@@ -94,14 +87,14 @@ def test_a_run_from_the_command_line_is_told_of(receiver: Any, environment: dict
 def test_the_program_ends_while_a_receiver_hangs(receiver: Any, environment: dict[str, str], tmp_path: Path):
     own = {"RALPH_PLUGINS__NOTIFY__URLS": receiver.url("hang?rto=60"), "RALPH_PLUGINS__NOTIFY__PATIENCE": "0.2"}
     began = time.monotonic()
-    tried = ralph(["notify"], {**environment, **own}, tmp_path)
+    tried = run_ralph(["notify"], {**environment, **own}, tmp_path)
     assert tried.stdout == "Address number 1 (json): it takes too long.\n"
     assert time.monotonic() - began < 20
 
 
 def test_a_trial_says_who_took_it(receiver: Any, environment: dict[str, str], tmp_path: Path):
     urls = json.dumps([receiver.url("a"), receiver.url("fail")])
-    tried = ralph(["notify"], {**environment, "RALPH_PLUGINS__NOTIFY__URLS": urls}, tmp_path)
+    tried = run_ralph(["notify"], {**environment, "RALPH_PLUGINS__NOTIFY__URLS": urls}, tmp_path)
     assert tried.returncode == 1
     assert tried.stdout.splitlines() == [
         "Address number 1 (json): took it.",
@@ -112,20 +105,20 @@ def test_a_trial_says_who_took_it(receiver: Any, environment: dict[str, str], tm
 
 
 def test_a_trial_without_an_address_says_what_to_set(environment: dict[str, str], tmp_path: Path):
-    tried = ralph(["notify"], environment, tmp_path)
+    tried = run_ralph(["notify"], environment, tmp_path)
     assert tried.returncode == 2
     assert "[plugins.notify]" in tried.stderr
 
 
 def test_an_address_that_apprise_does_not_know_is_told_without_being_shown(environment: dict[str, str], tmp_path: Path):
-    tried = ralph(["notify"], {**environment, "RALPH_PLUGINS__NOTIFY__URLS": "nonsense://hunter2/x"}, tmp_path)
+    tried = run_ralph(["notify"], {**environment, "RALPH_PLUGINS__NOTIFY__URLS": "nonsense://hunter2/x"}, tmp_path)
     assert tried.returncode == 2
     assert "number 1 (nonsense) is no address" in tried.stderr
     assert "hunter2" not in tried.stdout + tried.stderr
 
 
 def test_what_is_no_address_is_refused_without_being_shown(environment: dict[str, str], tmp_path: Path):
-    tried = ralph(["plugins"], {**environment, "RALPH_PLUGINS__NOTIFY__URLS": "hunter2 hunter3"}, tmp_path)
+    tried = run_ralph(["plugins"], {**environment, "RALPH_PLUGINS__NOTIFY__URLS": "hunter2 hunter3"}, tmp_path)
     assert "plugins.notify.urls" in tried.stdout + tried.stderr
     assert "hunter2" not in tried.stdout + tried.stderr
 
