@@ -17,7 +17,7 @@ __all__ = ["LexicalProvider"]
 _STRETCH = 100_000
 """Characters of a response that are indexed at a time, which bounds the memory that a long one takes."""
 _BLOCK = 100
-"""Tokens: about the length of the answers that the parameters were fitted on is that of two."""
+"""Tokens. The responses that the parameters were fitted on have at most two blocks."""
 _READ = 4
 """Windows that are read for a claim: those that have most of its words."""
 _CONTESTABLE = 0.3
@@ -30,7 +30,7 @@ class LexicalProvider(SimilarityProvider):
     """Measures by words: stems, synonyms (in English), likeness of spelling, numbers; where two texts have what words.
 
     The raw similarity of a claim is the share of its words, by weight, that the response has within a stretch of about
-    160 words. Names, numbers, long words and the end of a claim weigh more than everyday words and what all the claims
+    200 words. Names, numbers, long words and the end of a claim weigh more than everyday words and what all the claims
     have in common. Words in the same places are worth a little more. Where the response says otherwise (see
     `find_conflicts`), the raw similarity is brought down below the decision point, in proportion.
     """

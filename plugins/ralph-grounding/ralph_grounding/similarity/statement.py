@@ -1,16 +1,20 @@
 """A claim or a sentence, taken apart as far as it takes to see where two of them disagree."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from ralph_grounding.result import Conflict, ConflictKind, TextPosition
 from ralph_grounding.similarity.thesaurus import synonyms
 from ralph_grounding.text.function_words import FUNCTION_WORDS
 from ralph_grounding.text.negations import DOUBTING, is_negation
 from ralph_grounding.text.tokens import Token, tokens
 
-__all__ = ["Statement", "statement"]
+__all__ = ["ALIKE", "Statement", "statement"]
+
+ALIKE = 0.6
+"""The share of a claim's other words that a statement must have to go against it: else it is about something else."""
 
 _LOOKED_AT = 4_000
 _BREAK = re.compile(r"[.,;:!?()\[\]{}\n—–。，；：！？、]")
@@ -50,6 +54,21 @@ class Statement(NamedTuple):
         if root in self.at:
             return self.at[root]
         return tuple(place for other in synonyms(root, self.language) for place in self.at.get(other, ()))
+
+    def says_most_of(self, claim: "Statement", *, without: Container[int] = (), least: float = ALIKE) -> bool:
+        """Whether it has most of the claim's words with a meaning, and at least one; those at some places left out."""
+        rest = [word.stem for place, word in enumerate(claim.words) if claim.content[place] and place not in without]
+        shared = sum(self.has(root) for root in rest)
+        return shared > 0 and shared >= least * len(rest)
+
+    def written(self, first: int, last: int) -> str:
+        """The text from one word to another, both included."""
+        return self.text[self.words[first].start : self.words[last].end]
+
+    def conflict(self, kind: ConflictKind, expected: str, start: int, end: int) -> Conflict:
+        """What stands there goes against what is expected."""
+        position = TextPosition(start=start, end=end)
+        return Conflict(kind=kind, expected=expected, said=self.text[start:end], position=position)
 
     def beside(self, place: int, reach: int) -> list[int]:
         """The places of up to so many words with a meaning before and after, the nearest first on each side."""
