@@ -44,6 +44,8 @@ _PATIENCE = 30.0
 
 _PAGE_ROWS = 500
 _PAGE_CHARACTERS = 2_000_000
+_FETCHED_WHOLE = 10
+"""Analyses that are asked of the database at a time: each may have a megabyte."""
 
 
 class GroundingStore:
@@ -186,7 +188,7 @@ class GroundingStore:
         limit: int | None = None,
     ) -> AsyncGenerator[StoredAnalysis]:
         """Analyses with all their evidence. `by` is the score that "worst" and "best" sort by; unmeasured ones end."""
-        pages = self._pages(reading.whole(filters, order, by, limit))
+        pages = self._pages(reading.whole(filters, order, by, limit), _FETCHED_WHOLE)
         try:
             async for page in pages:
                 for row in page:
@@ -203,7 +205,7 @@ class GroundingStore:
         limit: int | None = None,
     ) -> AsyncGenerator[ScoreRow]:
         """The same without the evidence."""
-        pages = self._pages(reading.scores(filters, order, by, limit))
+        pages = self._pages(reading.scores(filters, order, by, limit), _PAGE_ROWS)
         try:
             async for page in pages:
                 for row in page:
@@ -241,20 +243,24 @@ class GroundingStore:
 
         return await self._do(read)
 
-    async def _pages(self, statement: Select[Any]) -> AsyncGenerator[list[Row[Any]]]:
-        """What is found, over a connection of its own, which is let go of however the reading ends."""
+    async def _pages(self, statement: Select[Any], fetched: int) -> AsyncGenerator[list[Row[Any]]]:
+        """What is found, over a connection of its own, which is let go of however the reading ends.
+
+        Args:
+            fetched: how many rows are asked of the database at a time.
+        """
         stack = ExitStack()
         try:
-            result = await anyio.to_thread.run_sync(self._explained, lambda: self._found(stack, statement))
+            result = await anyio.to_thread.run_sync(self._explained, lambda: self._found(stack, statement, fetched))
             while page := await anyio.to_thread.run_sync(self._explained, lambda: _page(result)):
                 yield page
         finally:
             with anyio.CancelScope(shield=True):
                 await anyio.to_thread.run_sync(stack.close)
 
-    def _found(self, stack: ExitStack, statement: Select[Any]) -> Result[Any]:
+    def _found(self, stack: ExitStack, statement: Select[Any], fetched: int) -> Result[Any]:
         connection = stack.enter_context(closing(self._database.connect()))
-        streaming = statement.execution_options(stream_results=True, max_row_buffer=50)
+        streaming = statement.execution_options(stream_results=True, max_row_buffer=fetched)
         return stack.enter_context(closing(connection.execute(streaming)))
 
     async def _do(self, work: Callable[[Connection], _T]) -> _T:
