@@ -24,6 +24,8 @@ AGAINST = [
     ("The tool supports plugins.", "The tool does not support plugins.", "negation"),
     ("The tool supports plugins.", "The tool doesn't support plugins.", "negation"),
     ("The tool supports plugins.", "Plugins are not supported by the tool.", "negation"),
+    ("The tool supports plugins.", "The tool no longer supports plugins.", "negation"),
+    ("The tool supports plugins.", "Plugins are not currently supported by the tool.", "negation"),
     ("The tool does not support plugins.", "The tool supports plugins.", "negation"),
     ("The service stores passwords.", "The service never stores passwords.", "negation"),
     ("Accounts can be deleted without approval.", "Accounts cannot be deleted without approval.", "negation"),

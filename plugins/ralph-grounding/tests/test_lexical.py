@@ -1,5 +1,8 @@
 """Similarity by words: what a response makes of a claim, in which of its words, in whatever language."""
 
+import os
+import subprocess
+import sys
 from time import thread_time
 
 import pytest
@@ -146,6 +149,26 @@ async def test_a_claim_is_found_beyond_the_first_stretch_of_a_long_text() -> Non
 
     assert found.similarity.value == 1.0
     assert found.end == len(response)
+
+
+SCRIPT = """
+import asyncio
+from ralph_grounding.similarity.lexical import LexicalProvider
+response = "Staff repaired the damaged craft; the boss praised both teams, and a rise in wages was declared soon after."
+claims = ["The chief said that the crew mended the ship.", "Pay will grow.", "Workers fixed boats.", "Laud the group."]
+print(asyncio.run(LexicalProvider().supports(claims, response)))
+"""
+
+
+def test_the_same_texts_are_as_similar_in_every_process() -> None:
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", SCRIPT], capture_output=True, check=True, env={**os.environ, "PYTHONHASHSEED": seed}
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+
+    assert len(said) == 1
 
 
 WORDS = st.sampled_from([

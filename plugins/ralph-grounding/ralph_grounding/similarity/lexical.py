@@ -42,6 +42,8 @@ class LexicalProvider(SimilarityProvider):
 
         Time grows with the length of the response, memory does beyond 100,000 characters no more.
         """
+        from anyio.lowlevel import checkpoint
+
         best = [Support(NO_SIMILARITY, 0, 0) for _ in claims]
         if not claims or not response.strip():
             return best
@@ -50,8 +52,6 @@ class LexicalProvider(SimilarityProvider):
         block = _block_for(asked)
         for number, stretch in enumerate(_stretches(response)):
             if number:
-                from anyio.lowlevel import checkpoint
-
                 await checkpoint()
             windows = Windows([Place(response, stretch)], language, block)
             for place, claim in enumerate(asked):

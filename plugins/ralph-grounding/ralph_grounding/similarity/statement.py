@@ -25,6 +25,9 @@ _ADDING = frozenset({"only", "just", "merely", "simply", "nur", "solo", "seuleme
 """After a negation: it does not negate, as in "not only"."""
 
 
+_MODIFYING = frozenset({"longer", "yet", "ever", "again", "mehr", "plus", "noch"})
+
+
 class Statement(NamedTuple):
     """A statement's words.
 
@@ -128,9 +131,15 @@ def _denied(
         adds = place + 1 < len(words) and words[place + 1].word in _ADDING
         about = list(_about(place, content, clauses))
         doubtful.update(about)
-        if about and negations[place] and not adds:
-            denied_by[about[0]] = place
+        denied = next((other for other in about if not _modifies(words[other].word)), None)
+        if denied is not None and negations[place] and not adds:
+            denied_by[denied] = place
     return denied_by, doubtful
+
+
+def _modifies(word: str) -> bool:
+    """Whether a negation is rather about the word after this one, as in "no longer supported"."""
+    return word in _MODIFYING or word.endswith("ly")
 
 
 def _about(place: int, content: Sequence[bool], clauses: Sequence[int]) -> Iterable[int]:

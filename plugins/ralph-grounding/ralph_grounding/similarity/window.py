@@ -102,7 +102,7 @@ class Window:
         best, most = "", 0.0
         for spelling, count in shared.items():
             alike = 2 * count / (len(triples) + len(_triples(spelling)))
-            if alike > most:
+            if alike > most or (alike == most and spelling < best):
                 best, most = spelling, alike
         return best, most
 
