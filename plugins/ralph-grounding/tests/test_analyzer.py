@@ -156,7 +156,7 @@ async def test_the_result_says_what_was_judged_when_and_by_what() -> None:
     assert AnalysisResult.model_validate_json(result.model_dump_json()) == result
 
 
-# covers: S3-160, S3-161, K3-18
+# covers: S3-160, S3-161, K3-17
 @pytest.mark.parametrize("text", ["", "  \n\t ", None, {}, []])
 @pytest.mark.parametrize("ground", [GROUND, GroundTruth()])
 async def test_an_empty_answer_has_nothing_on_all_three_and_is_to_be_looked_at(

@@ -80,6 +80,7 @@ async def test_results_come_as_they_are_there_and_the_batch_last():
     assert batch.summary.trend is None
 
 
+# covers: K3-12
 async def test_what_cannot_be_paired_is_an_error_and_the_rest_goes_on():
     given = [*responses(3), AIResponse(query_id="nobody's", response="?"), responses(1)[0], *responses(1, "other")]
     seen, batch = await outcome(given, queries(5), analyze)
@@ -93,7 +94,7 @@ async def test_what_cannot_be_paired_is_an_error_and_the_rest_goes_on():
     assert len(seen) == batch.total
 
 
-# covers: S3-154
+# covers: S3-154, K3-18
 async def test_a_provider_that_gave_no_answer_is_listed_with_its_words():
     given = [*responses(190), *(BatchError(query_id=f"q{n}", error="503 of the server") for n in range(190, 200))]
     _, batch = await outcome(given, queries(200), analyze)

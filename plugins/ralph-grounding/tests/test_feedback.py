@@ -205,6 +205,7 @@ _SENTENCES = st.sampled_from([
 ])
 
 
+# covers: S3-90, S3-92
 @settings(max_examples=200, deadline=None)
 @given(st.lists(_SENTENCES | st.text(max_size=5), max_size=15).map("".join), st.sampled_from([0.0, 0.5, 0.75, 0.9]))
 async def test_highlights_and_the_rest_cover_the_response_exactly_once(response: str, threshold: float) -> None:

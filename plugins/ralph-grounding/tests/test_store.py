@@ -161,6 +161,7 @@ async def test_a_run_has_one_analysis_of_a_query_provider_and_model(store_url):
             await store.keep(other, [result("q2", identity=first.id)])
 
 
+# covers: S3-116, S3-117
 async def test_a_result_of_no_query_of_the_set_is_refused_and_nothing_of_its_group_stays(store_url):
     async with open_grounding_store(store_url) as store:
         begun = await store.begin_run(run(), queries())
@@ -186,6 +187,26 @@ async def test_a_run_is_continued_only_as_it_was_begun(store_url):
 def test_a_query_that_could_not_be_read_back_is_refused(priority):
     with pytest.raises(ValidationError, match="finite"):
         Query(id="q", text="?", priority=priority)
+
+
+async def test_a_run_that_was_cut_off_is_summed_up_by_what_it_has(store_url):
+    async with open_grounding_store(store_url) as store:
+        begun = await store.begin_run(run(domain="example.com"), queries())
+        other = await store.begin_run(run("run-2"), queries())
+        await store.keep(other, [result("q1", accuracy=0.0, identity="of another run")])
+        await store.keep(begun, [result("q1", accuracy=90.0)], [BatchError(query_id="q2", error="503")])
+        await store.keep(begun, [result("q3", accuracy=50.0)])
+        await store.end_run("run-1", "cancelled", T0)
+        cut_off = await store.run("run-1")
+        assert cut_off is not None
+        assert cut_off.summary is None
+        found = await store.summary(cut_off)
+        assert (found.run_id, found.domain, found.query_count, found.failed_count) == ("run-1", "example.com", 2, 1)
+        assert (found.accuracy.mean, found.accuracy.distribution["excellent"], found.trend) == (70, 1, None)
+        await store.end_run("run-1", "completed", T0, summary=found.model_copy(update={"failed_count": 7}))
+        ended = await store.run("run-1")
+        assert ended is not None
+        assert (await store.summary(ended)).failed_count == 7
 
 
 async def test_a_query_set_is_the_same_whatever_the_order_of_its_queries():

@@ -46,6 +46,7 @@ def test_the_tiers_are_the_configured_ones() -> None:
     ]
 
 
+# covers: K3-9
 @pytest.mark.parametrize("tiers", [{"good": 85}, {"fair": 70}, {"excellent": 60}, {"good": 40}])
 def test_tiers_that_do_not_descend_are_refused(tiers: dict[str, float]) -> None:
     with pytest.raises(ValidationError, match="must descend"):

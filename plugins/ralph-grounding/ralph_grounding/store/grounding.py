@@ -32,7 +32,7 @@ from ralph_grounding.store.records import (
     ScoreRow,
     StoredAnalysis,
 )
-from ralph_grounding.summary import DomainScoreSummary, Metric
+from ralph_grounding.summary import DomainScoreSummary, Metric, ScoreTally
 
 __all__ = ["GroundingStore"]
 
@@ -158,6 +158,15 @@ class GroundingStore:
         started = rows.moment(run.started_at)
         found = await self._rows(reading.previous_run(run.id, run.domain, run.query_set_id, started))
         return rows.read_run(found[0]) if found else None
+
+    async def summary(self, run: GroundingRun) -> DomainScoreSummary:
+        """What the run's scores come to: as kept at its end, or, where it was cut off, those that it has so far."""
+        if run.summary is not None:
+            return run.summary
+        tally = ScoreTally()
+        async for row in self.scores([Condition("run", "=", run.id)]):
+            tally.add(*row.points)
+        return tally.summary(domain=run.domain, run_id=run.id, run_at=run.started_at, failed=run.failed)
 
     async def query_set(self, query_set_id: str) -> QuerySet | None:
         """The queries of a set, in the order in which they were first given; None where there is no such set."""
