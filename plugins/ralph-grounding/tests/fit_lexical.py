@@ -1,10 +1,11 @@
 """Fits the parameters of the lexical provider on claims that people looked for in responses.
 
-    uv run python plugins/ralph-grounding/tests/fit_lexical.py CLAIMS.jsonl > lexical.json
+    uv run python plugins/ralph-grounding/tests/fit_lexical.py CLAIMS.jsonl [SHUFFLES] > lexical.json
 
 A line of the file is `{"id", "response", "claims": […], "labels": […]}`: a label is true where the response makes the
 claim. Rows whose ids begin alike, up to the second hyphen, are about one document; no document is both fitted on and
-tested on. On standard error it says how well the claims are told apart that were not fitted on.
+tested on; that is done with as many divisions of the documents as the second argument says, five if it is missing. On
+standard error it says how well the claims are told apart that were not fitted on.
 """
 
 import asyncio
@@ -25,7 +26,7 @@ from ralph_grounding.similarity.windows import Place, Windows
 from ralph_grounding.text import Span, guess_language
 
 FOLDS = 9
-SHUFFLES = 5
+SHUFFLES = int(sys.argv[2]) if sys.argv[2:] else 5
 PENALTY = 0.002
 """For large weights: without it numbers, which are few, would count whatever the chance of the rows says."""
 BLOCK = 10_000
@@ -119,7 +120,7 @@ def fitted(data: Data, train: NDArray[np.bool_]) -> Numbers:
         return surprise + PENALTY * (weights**2).sum(), gradient
 
     start = np.r_[-3.0, 1.7, np.zeros(len(Features._fields))]
-    return minimize(loss, start, jac=True, method="L-BFGS-B").x[2:]
+    return minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 200}).x[2:]
 
 
 def crossed(data: Data, seed: int) -> tuple[float, float]:

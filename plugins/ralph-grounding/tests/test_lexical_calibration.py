@@ -1,6 +1,7 @@
 """The parameters that are shipped, and the scale on which all similarities are told."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -83,7 +84,10 @@ def test_the_fitting_script_finds_what_tells_claims_apart(tmp_path: Path) -> Non
     data.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     script = Path(__file__).with_name("fit_lexical.py")
 
-    done = subprocess.run([sys.executable, script, data], capture_output=True, text=True, timeout=50, check=True)
+    # Several threads for matrices of this size would wait for each other most of the time.
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+    command = [sys.executable, script, data, "1"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=50, check=True, env=environment)
 
     assert json.loads(done.stdout).keys() == json.loads(lexical_parameters().model_dump_json()).keys()
     assert "48 claims, 12 documents" in done.stderr
