@@ -158,7 +158,7 @@ async def test_queries_are_made_of_what_the_pages_say(tmp_path: Path) -> None:
     assert (prices.kind, prices.topic) == ("transactional", "Prices")
     assert prices.expected.text == "The Ember costs 12 euros, and the Glow costs 19 euros."
     assert len(prices.variations) == 3
-    assert queries["Where can I find Contact of Tallow?"].kind == "navigational"
+    assert queries["How do I contact Tallow?"].kind == "navigational"
     assert "How do I clean the glass?" in queries
     returns = queries["Can I return it?"]
     assert [claim.statement for claim in returns.expected.claims or ()] == ["Tallow takes candles back within 30 days."]
@@ -210,7 +210,11 @@ async def test_questions_that_are_nearly_the_same_are_asked_once(tmp_path: Path)
 
 
 async def test_only_things_are_asked_what_they_are(tmp_path: Path) -> None:
-    text = """The Ember Lamp is a lamp of glass. A kiln is an oven for clay. Working with clay is a craft of Ghent.
+    text = """The Ember Lamp is a lamp of glass.
+
+Two kilns of one name is an error. Glow is the same as it was.
+
+A kiln is an oven for clay. Working with clay is a craft of Ghent.
 
 When Ghent is the venue, 40 guests come. Regardless of whether you like it Ghent is a town.
 """
@@ -220,6 +224,61 @@ When Ghent is the venue, 40 guests come. Regardless of whether you like it Ghent
         "What is Ember Lamp?",
         "What is a kiln?",
     }
+
+
+HEADINGS = {
+    "1. Create a queue": "How do I create a queue?",
+    "Install": "How do I install Tallow?",
+    "Install from PyPI": "How do I install from PyPI?",
+    "Tune the breaker": "How do I tune the breaker?",
+    "How to pay": "How do I pay?",
+    "Return policy": "What does Tallow say about Return policy?",
+    "Inside the box": "What does Tallow say about Inside the box?",
+    "0019 Answers of glass": "What does Tallow say about Answers of glass?",
+    "3.1.0 (2025-11-20)": "What does Tallow say about 3.1.0 (2025-11-20)?",
+    "What a signal says": "What does Tallow say about what a signal says?",
+    "Tallow": "What should I know about Tallow?",
+    "Contact us": "How do I contact Tallow?",
+    "Download": "Where can I find Download of Tallow?",
+    "How it works": None,
+    "Customer reviews": None,
+    "如何冲泡": "如何冲泡？",
+}
+
+
+@pytest.mark.parametrize(("heading", "asked"), HEADINGS.items())
+async def test_headings_become_questions_that_a_person_would_ask(
+    tmp_path: Path, heading: str, asked: str | None
+) -> None:
+    page = write(tmp_path, "a.md", f"# Spare\n\nGhent has 2 kilns.\n\n# {heading}\n\nThe first kiln has 3 doors.\n")
+    queries = make_queries(await read_ground_truth([str(page)], brands=("Tallow",)))
+    assert {query.text for query in queries} == {"What does Tallow say about Spare?", *filter(None, [asked])}
+
+
+async def test_without_a_brand_a_heading_is_told_from_those_of_other_pages_by_the_one_above(tmp_path: Path) -> None:
+    write(tmp_path, "a.md", "# Protect paths\n\n## Bounds\n\nA file of 4 MB is not put back.\n")
+    write(tmp_path, "b.md", "# Prices\n\nThe first kiln costs 12 euros.\n\n# Contact\n\nGhent answers in 2 days.\n")
+    queries = make_queries(await read_ground_truth([str(tmp_path)]))
+    assert [query.text for query in queries] == ["What should I know about Protect paths: Bounds?"]
+
+
+async def test_what_a_product_is_and_what_it_costs_are_two_questions(tmp_path: Path) -> None:
+    queries = {query.text: query for query in make_queries(await site(tmp_path))}
+    said = {text: [claim.statement for claim in query.expected.claims or ()] for text, query in queries.items()}
+    assert said["How much does Ember cost?"][0] == "Ember costs 12 EUR."
+    assert queries["How much does Ember cost?"].kind == "transactional"
+    assert "Ember is a candle of beeswax from Ghent." in said["What is Ember?"]
+    assert not any("costs" in statement for statement in said["What is Ember?"])
+
+
+async def test_a_company_is_asked_about_without_its_legal_form(tmp_path: Path) -> None:
+    data = '<script type="application/ld+json">{"@type": "Organization", "name": "青石茶业股份有限公司"}</script>'
+    write(
+        tmp_path, "a.html", f'<html lang="zh">{data}<h2>退货</h2><p>收到商品后7天内可以无理由退货。运费由买家承担。</p>'
+    )
+    ground = await read_ground_truth([str(tmp_path)])
+    assert {"青石茶业股份有限公司", "青石茶业"} <= set(ground.brand_names)
+    assert "关于退货，青石茶业是怎么说的？" in {query.text for query in make_queries(ground)}
 
 
 async def test_chinese_pages_are_asked_about_in_chinese(tmp_path: Path) -> None:
@@ -240,7 +299,7 @@ async def test_where_nothing_can_be_asked_it_is_an_error(tmp_path: Path) -> None
     with pytest.raises(UsageError, match="no claims that rules can find"):
         make_queries(ground)
     (query,) = make_queries(ground, topics=["kilns", " "])
-    assert query.text == "What should one know about kilns?"
+    assert query.text == "What should I know about kilns?"
     assert query.expected.claims is None
 
 

@@ -35,7 +35,7 @@ _OF_THE_TEXT = re.compile(
     re.IGNORECASE,
 )
 _ONE_PERSON = re.compile(r"\b(?:I|my|My|me)\b")
-_FIRST_PERSON = re.compile(r"\b(?:we|our|us|let['’]?s)\b|我们|我們|您", re.IGNORECASE)
+_FIRST_PERSON = re.compile(r"\b(?:[Ww]e|[Oo]ur|us|[Ll]et['’]?s)\b|我们|我們|您")
 _REPLIES = re.compile(r"^(?:yes|no|ja|nein|oui|non|sí)[,.!:;] +(?=\w)", re.IGNORECASE)
 _OF_SEVERAL = re.compile(
     r"(?:each|one|some|others|most|another|none|neither|either) (?:that|which|who|of (?:\d|them|these|those))|"

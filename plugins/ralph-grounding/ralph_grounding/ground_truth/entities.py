@@ -15,6 +15,7 @@ _LEGAL_FORMS_WORDS = (
     "limited incorporated pty kk"
 )
 _LEGAL_FORMS = frozenset(_LEGAL_FORMS_WORDS.split())
+_LEGAL_FORMS_WIDE = re.compile("^(?:株式会社|㈜)|(?:股份|集团|集團)?有限(?:责任|責任)?公司$|(?:株式会社|주식회사)$")
 _DIVIDES = re.compile(r"\s[|–—·»:-]\s")
 _GENERIC = frozenset({
     "docs",
@@ -29,6 +30,7 @@ _GENERIC = frozenset({
     "home",
     "faq",
 })
+_OF_A_SITE = re.compile(r"(?<=\w) (?:docs|documentation|blog|wiki|manual|help)$", re.IGNORECASE)
 _MOST_NAMES = 200
 _SHORTEST_LABEL = 4
 
@@ -49,7 +51,7 @@ def entities_of(document: Document) -> tuple[Entity, ...]:
 
 def aliases_of(name: str) -> tuple[str, ...]:
     """Other ways to write a company's name: without its legal form."""
-    words = name.split()
+    words = _LEGAL_FORMS_WIDE.sub("", name).split() or [name]
     while len(words) > 1 and words[-1].strip(".,()").replace(".", "").lower() in _LEGAL_FORMS:
         words.pop()
     short = " ".join(words).rstrip(",")
@@ -67,7 +69,7 @@ def brands_of(pages: Sequence[Page], domain: str) -> tuple[str, ...]:
     last = Counter(divided[-1] for divided in parts if len(divided) > 1)
     found = [part for divided in parts for part in reversed(divided) if label and _squeezed(part) == label][:1]
     found += [
-        end
+        _OF_A_SITE.sub("", end)
         for end, count in last.most_common(3)
         if count >= 3 and count * 2 > len(pages) and 2 <= len(end) <= 40 and end.casefold() not in _GENERIC
     ]

@@ -5,10 +5,11 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations, islice
 from typing import NamedTuple
 
-from ralph_grounding.ground_truth.claims import ORDERS
+from ralph_grounding.ground_truth.entities import aliases_of
 from ralph_grounding.ground_truth.pages import Chunk, GroundTruth, Page, SourceClaim
 from ralph_grounding.materials import QueryKind
 from ralph_grounding.queries.identity import stems_of
+from ralph_grounding.queries.tasks import task_of
 from ralph_grounding.queries.wordings import Form, Language, kind_of_heading, language_of
 from ralph_grounding.text.sentences import sentences
 
@@ -19,6 +20,11 @@ _MOST_PRODUCTS = 8
 _ANSWER = 1_200
 _ASKS = re.compile(r"[?？؟]\s*$")
 _LENGTHS = range(2, 121)
+_NUMBERING = re.compile(r"^(?:\d{1,3}(?:\.\d{1,3}){0,3}[.)]|\d{1,3}(?:\.\d{1,3}){1,3}|0\d{1,4})\s+(?=[^\W\d_])")
+_ASKS_WIDE = re.compile("如何|怎么|怎樣|怎样|为什么|為什麼|什么是|什麼是")
+_CLAUSE = re.compile(r"(?:how|what|why|when|where|who|which)\b", re.IGNORECASE)
+_LEANS = re.compile(r"\b(?:it|its|this|that|these|those|they|them|you|your|we|our|us|i|my|me)\b", re.IGNORECASE)
+_Told = tuple[Page, SourceClaim]
 
 
 class Candidate(NamedTuple):
@@ -75,7 +81,9 @@ def _wanted(topic: str, telling: Sequence[tuple[Page, SourceClaim]], brand: str,
 
 
 def _brand(ground_truth: GroundTruth) -> str:
-    return next(iter(ground_truth.brand_names), "") or ground_truth.domain
+    """Whose answers are asked for: a brand without its legal form, else the domain."""
+    named = next(iter(ground_truth.brand_names), "")
+    return next(iter(aliases_of(named)), named) or ground_truth.domain
 
 
 def _of_page(page: Page, brand: str) -> Iterator[Candidate]:
@@ -104,29 +112,33 @@ def _of_questions(page: Page, language: Language) -> Iterator[Candidate]:
 def _of_heading(
     page: Page, chunk: Chunk, claims: tuple[SourceClaim, ...], brand: str, language: Language
 ) -> Iterator[Candidate]:
-    heading = chunk.heading.rpartition(" › ")[2].strip()
+    *above, heading = (_NUMBERING.sub("", part.strip()) for part in chunk.heading.split(" › "))
     if len(heading) not in _LENGTHS or heading.casefold() in language.generic:
         return
     kind = kind_of_heading(heading, language)
+    if wordings := _asking(heading, above[-1] if above else "", brand, kind, language):
+        yield Candidate(wordings, kind, heading, _answer(chunk.text), claims, (page,), chunk.depth)
+
+
+def _asking(heading: str, above: str, brand: str, kind: QueryKind, language: Language) -> tuple[str, ...]:
+    """A heading as a question in several wordings; none where nobody could know what it asks."""
+    lower = heading.casefold()
     if _ASKS.search(heading):
-        wordings: tuple[str, ...] = (heading,)
-    elif (task := _task(heading)) and "how_to" in language.wordings:
-        wordings = _worded(language, "how_to", task)
-    elif brand and heading.casefold() in language.prices:
-        wordings = _worded(language, "price", heading, brand)
-    elif brand and kind == "navigational":
-        wordings = _worded(language, "navigational", heading, brand)
-    else:
-        wordings = _worded(language, "of" if brand else "about", heading, brand)
-    yield Candidate(wordings, kind, heading, _answer(chunk.text), claims, (page,), chunk.depth)
-
-
-def _task(heading: str) -> str:
-    """What a heading such as "How to install it" or "Install it" tells how to do; empty for any other."""
-    task = re.sub(r"^how to ", "", heading, flags=re.IGNORECASE)
-    first = task.partition(" ")[0]
-    is_task = task != heading or (first.lower() in ORDERS and " " in task)
-    return task[:1].lower() + task[1:] if is_task else ""
+        return (heading,)
+    if _ASKS_WIDE.match(heading):
+        return (f"{heading}？",)
+    if lower in language.prices or lower in language.contacts:
+        form = "price" if lower in language.prices else "contact"
+        return _worded(language, form, heading, brand) if brand else ()
+    if "how_to" in language.wordings and (task := task_of(heading, brand)):
+        return _worded(language, "how_to", task)
+    if _CLAUSE.match(heading):
+        if _LEANS.search(heading):
+            return ()
+        heading = heading[0].lower() + heading[1:]
+    if brand and lower != brand.casefold():
+        return _worded(language, "navigational" if kind == "navigational" else "of", heading, brand)
+    return _worded(language, "about", f"{above}: {heading}" if above else heading)
 
 
 def _of_definitions(
@@ -141,31 +153,27 @@ def _of_definitions(
 
 
 def _of_products(ground_truth: GroundTruth) -> Iterator[Candidate]:
-    """What each product is, and how each two of them differ."""
+    """What each product is and costs, and how each two of them differ."""
     named = {entity.name: page for page in ground_truth.pages for entity in page.entities if entity.kind == "product"}
-    known: list[tuple[str, list[tuple[Page, SourceClaim]]]] = []
+    known: list[tuple[str, list[_Told]]] = []
     for name in islice(named, _MOST_PRODUCTS):
         whole = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)", re.IGNORECASE)
         told = [(page, claim) for page in ground_truth.pages for claim in page.claims if whole.search(claim.statement)]
         known.append((name, told))
-        yield _told(("definition", name), told, named[name])
+        language = language_of(named[name].language)
+        prices = [each for each in told if kind_of_heading(each[1].statement, language) == "transactional"]
+        others = [each for each in told if each not in prices]
+        yield _candidate(_worded(language, "definition", name), "informational", name, others)
+        yield _candidate(_worded(language, "price", "", name), "transactional", name, prices)
     for (name, told), (other, others) in combinations([each for each in known if each[1]], 2):
-        yield _told(("comparison", name, other), [*told[:3], *others[:3]], named[name])
+        wordings = _worded(language_of(named[name].language), "comparison", name, other)
+        yield _candidate(wordings, "comparison", name, [*told[:3], *others[:3]])
 
 
-def _told(
-    asked: tuple[Form, str] | tuple[Form, str, str], told: list[tuple[Page, SourceClaim]], page: Page
-) -> Candidate:
-    form, name, *other = asked
+def _candidate(wordings: tuple[str, ...], kind: QueryKind, topic: str, told: Sequence[_Told]) -> Candidate:
     claims = tuple({claim.statement: claim for _, claim in told}.values())
-    return Candidate(
-        wordings=_worded(language_of(page.language), form, name, *other),
-        kind="comparison" if form == "comparison" else "informational",
-        topic=name,
-        answer=" ".join(claim.statement for claim in claims[:6])[:_ANSWER],
-        claims=claims,
-        pages=tuple({page.url: page for page, _ in told}.values()),
-    )
+    answer = " ".join(claim.statement for claim in claims[:6])[:_ANSWER]
+    return Candidate(wordings, kind, topic, answer, claims, tuple({page.url: page for page, _ in told}.values()))
 
 
 def _worded(language: Language, form: Form, *names: str) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from ralph_grounding.materials import QueryKind
 
 __all__ = ["Form", "Language", "kind_of_heading", "language_of"]
 
-Form = Literal["definition", "about", "of", "how_to", "comparison", "navigational", "price"]
+Form = Literal["definition", "about", "of", "how_to", "comparison", "navigational", "contact", "price"]
 
 
 class Language(NamedTuple):
@@ -18,7 +18,7 @@ class Language(NamedTuple):
 
     Attributes:
         defines: a sentence that says what something is; the group is the thing.
-        prices: headings that say nothing but that prices are below, in lower case.
+        prices, contacts: headings that say nothing but that prices or addresses are below, in lower case.
         generic: headings that say nothing, in lower case.
     """
 
@@ -26,17 +26,19 @@ class Language(NamedTuple):
     kinds: dict[QueryKind, re.Pattern[str]]
     defines: re.Pattern[str]
     prices: frozenset[str]
+    contacts: frozenset[str]
     generic: frozenset[str]
 
 
 _GENERIC_ENGLISH = (
     "about|about us|contents|table of contents|examples|example|faq|frequently asked questions|getting started|home|"
-    "introduction|menu|more|next steps|notes|overview|references|related|see also|summary|welcome|conclusion|links"
+    "introduction|menu|more|next steps|notes|overview|references|related|see also|summary|welcome|conclusion|links|"
+    "changelog|news|on this page|customer reviews|reviews|you may also like|related products|note|warning|tip"
 )
 _NO_THINGS = (
-    "The|An?|All|Any|Another|Each|Every|Most|No|None|One|Our|Some|What|Which|Your|My|This|That|These|Those|It|They|We|You|I|"
+    "The|An?|All|Any|Another|One|Two|Three|Four|Five|Several|Many|Both|Each|Every|Most|No|None|Our|Some|What|Which|Your|My|This|That|These|Those|It|They|We|You|I|"
     "When|Where|While|If|As|Because|Since|Although|Though|Regardless|After|Before|In|On|At|For|From|With|Without|To|By|Of|"
-    "Here|There|Also|Both|Other|[A-Z][a-z]+ing"
+    "Here|There|Also|Other|[A-Z][a-z]+ing"
 )
 _GENERIC_GERMAN = "einleitung|einführung|inhalt|inhaltsverzeichnis|überblick|übersicht|startseite|über uns"
 _GENERIC_CHINESE = "简介|概述|首页|目录|更多|关于我们|介绍|前言|总结|常见问题"
@@ -44,14 +46,14 @@ _ENGLISH = Language(
     wordings={
         "definition": ("What is {0}?", "Explain {0}.", "What does {0} mean?", "Tell me about {0}."),
         "about": (
-            "What should one know about {0}?",
+            "What should I know about {0}?",
             "Can you explain {0}?",
             "What are the facts about {0}?",
             "Tell me about {0}.",
         ),
         "of": (
             "What does {1} say about {0}?",
-            "What should one know about {0} at {1}?",
+            "What should I know about {0} at {1}?",
             "What are the facts about {0} at {1}?",
             "Tell me about {0} at {1}.",
         ),
@@ -67,6 +69,12 @@ _ENGLISH = Language(
             "How do I get to {0} of {1}?",
             "Where does {1} have {0}?",
             "I am looking for {0} of {1}.",
+        ),
+        "contact": (
+            "How do I contact {1}?",
+            "How can I reach {1}?",
+            "Where do I write to {1}?",
+            "I want to contact {1}.",
         ),
         "price": (
             "How much does {1} cost?",
@@ -87,9 +95,10 @@ _ENGLISH = Language(
     },
     defines=re.compile(
         rf"(?:The (?=[A-Z]))?((?:An? [a-z]|(?!(?:{_NO_THINGS})\b)[A-Z])[^.!?,;:()]{{1,60}}?)"
-        r" (?:is|are|was) (?:an?|the) "
+        r" (?:is|was) (?:an?|the(?! same\b)) "
     ),
     prices=frozenset({"prices", "price", "pricing", "costs", "fees", "plans", "our prices", "plans and pricing"}),
+    contacts=frozenset({"contact", "contact us", "contacts", "get in touch", "reach us", "contact details"}),
     generic=frozenset(_GENERIC_ENGLISH.split("|")),
 )
 _GERMAN = Language(
@@ -104,12 +113,13 @@ _GERMAN = Language(
             "Worin unterscheiden sich {0} und {1}?",
         ),
         "navigational": ("Wo finde ich {0} von {1}?", "Wie komme ich zu {0} von {1}?", "Wo hat {1} {0}?", "{1}: {0}?"),
+        "contact": ("Wie erreiche ich {1}?", "Wohin schreibe ich an {1}?", "Wo ist {1}?", "Ich suche {1}."),
         "price": ("Was kostet {1}?", "Welche Preise hat {1}?", "Was verlangt {1}?", "Was bezahlt man bei {1}?"),
     },
     kinds={
         "comparison": re.compile(r"\b(?:vs\.?|vergleich\w{0,5}|unterschied\w{0,3}|alternativen?)\b", re.IGNORECASE),
         "transactional": re.compile(
-            r"\b(?:preise?|kosten|tarife?|kaufen|bestell\w{1,5}|gebühr\w{0,3}|abo\w{0,8})\b", re.IGNORECASE
+            r"\b(?:preise?|kosten|kostet|tarife?|kaufen|bestell\w{1,5}|gebühr\w{0,3}|abo\w{0,8})\b", re.IGNORECASE
         ),
         "navigational": re.compile(
             r"\b(?:kontakt|anmeld\w{1,4}|adresse|standorte?|anfahrt|download\w?)\b", re.IGNORECASE
@@ -119,6 +129,7 @@ _GERMAN = Language(
         r"(?:(?:Der|Die|Das|Ein|Eine) )?([A-ZÄÖÜ][^.!?,;:()]{1,60}?) (?:ist|sind|war) (?:ein\w{0,2}|der|die|das) "
     ),
     prices=frozenset({"preise", "kosten", "tarife", "gebühren", "preisliste", "unsere preise"}),
+    contacts=frozenset({"kontakt", "kontaktieren sie uns", "so erreichen sie uns", "kontaktdaten"}),
     generic=frozenset(_GENERIC_GERMAN.split("|")),
 )
 _CHINESE = Language(
@@ -128,15 +139,17 @@ _CHINESE = Language(
         "of": ("关于{0}，{1}是怎么说的？", "{1}的{0}是怎样的？", "请介绍一下{1}的{0}。", "{1}：{0}？"),
         "comparison": ("{0}和{1}有什么区别？", "{0}与{1}相比如何？", "{0}和{1}应该选哪个？", "请比较{0}和{1}。"),
         "navigational": ("在哪里可以找到{1}的{0}？", "怎样找到{1}的{0}？", "{1}的{0}在哪里？", "{1}：{0}？"),
+        "contact": ("怎样联系{1}？", "{1}的联系方式是什么？", "{1}的地址在哪里？", "我想联系{1}。"),
         "price": ("{1}的价格是多少？", "{1}怎么收费？", "{1}多少钱？", "请介绍一下{1}的价格。"),
     },
     kinds={
         "comparison": re.compile("对比|比较|区别|差异|對比|比較|區別"),
-        "transactional": re.compile("价格|價格|费用|費用|收费|套餐|购买|購買|订购|定价|付款"),
+        "transactional": re.compile("价格|價格|费用|費用|收费|售价|套餐|购买|購買|订购|定价|付款"),
         "navigational": re.compile("联系|聯繫|聯絡|登录|登入|下载|下載|地址|门店"),
     },
     defines=re.compile("([^，。！？、：；\\s]{2,20}?)(?:是|为)(?:一)"),
     prices=frozenset({"价格", "價格", "费用", "費用", "收费", "定价"}),
+    contacts=frozenset({"联系我们", "聯繫我們", "聯絡我們", "联系方式"}),
     generic=frozenset(_GENERIC_CHINESE.split("|")),
 )
 _LANGUAGES = {"en": _ENGLISH, "de": _GERMAN, "zh": _CHINESE}
