@@ -6,10 +6,12 @@ import json
 import os
 import pty
 import re
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -414,6 +416,18 @@ def test_a_page_is_written_as_a_whole(score: Score, run: str) -> None:
     page = Path("page.html").read_text(encoding="utf-8")
     assert "What does it cost?" in page
     assert sorted(path.name for path in Path().iterdir() if "html" in path.name) == ["page.html"]
+
+
+def test_a_page_of_a_run_that_was_cut_off_tells_of_that_run(score: Score, run: str, tmp_path: Path) -> None:
+    Path("one.jsonl").write_text(response("open", "The museum opens at noon."))
+    words = ("--queries", "queries.yaml", "--responses", "one.jsonl", "-g", "page.md", "--json")
+    second = score("batch", *words).json["run_id"]
+    [store] = tmp_path.rglob("grounding.db")
+    with closing(sqlite3.connect(store)) as connection, connection:
+        connection.execute("UPDATE grounding_runs SET status = 'running', summary = NULL WHERE id = ?", (second,))
+    assert score("report", second, "-o", "cut-off.html").code == score("report", run, "-o", "whole.html").code == 0
+    assert "1 answer judged" in Path("cut-off.html").read_text(encoding="utf-8")
+    assert "4 answers judged" in Path("whole.html").read_text(encoding="utf-8")
 
 
 def test_what_hostile_providers_wrote_acts_on_no_terminal_when_it_is_listed(score: Score) -> None:

@@ -59,12 +59,13 @@ async def _gathered(
 
     run = await run_named(store, name)
     before = await store.runs(domain=domain or run.domain or None, limit=10 * _MOST_RUNS)
-    summaries = [each.summary for each in reversed(before) if each.summary and each.started_at <= run.started_at]
+    ended = [each.summary for each in reversed(before) if each.summary and each.started_at <= run.started_at]
+    earlier = [summary for summary in ended if summary.run_id != run.id]
     sides = await sides_of(store, {run.id: run})
     lowest = store.analyses([Condition("run", "=", run.id)], order="worst", by="combined", limit=worst)
     return ReportData(
         generated_at=datetime.now(UTC),
-        runs=tuple(summaries[-_MOST_RUNS:]),
+        runs=(*earlier[1 - _MOST_RUNS :], await store.summary(run)),
         analyses=tuple([kept.result async for kept in lowest]),
         comparison=compare(sides) if len(sides) > 1 else None,
         tiers=settings.tiers,
