@@ -80,10 +80,13 @@ class Statement(NamedTuple):
         return before + after
 
 
-@lru_cache(maxsize=256)
 def statement(text: str, language: str) -> Statement:
     """The first 4,000 characters of a text, taken apart."""
-    text = text[:_LOOKED_AT]
+    return _statement(text[:_LOOKED_AT], language)
+
+
+@lru_cache(maxsize=256)
+def _statement(text: str, language: str) -> Statement:
     words = tuple(tokens(text, language))
     function_words = FUNCTION_WORDS.get(language, frozenset[str]())
     negations = [is_negation(word.word, language) for word in words]
