@@ -42,7 +42,8 @@ class Database:
         Args:
             patience: seconds for which a transaction waits for other processes, where the usual are not enough.
 
-        Raises one of `errors`, or `StoreError`.
+        Raises:
+            StoreError: it is no place for these tables; one of `errors` where the database refuses.
         """
         connection = self.connect()
         try:
