@@ -49,6 +49,13 @@ def test_claims_are_read_in_each_of_the_forms(tmp_path: Path, name: str, text: s
     )
 
 
+def test_a_statement_with_a_colon_is_to_be_put_between_quotes(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="line 1: 'It costs' is not known there") as raised:
+        read_claims(write(tmp_path, "a.yaml", "- It costs: 9 euros\n"))
+    assert raised.value.remedy == "Put a text with a colon in it between quotes."
+    assert read_claims(write(tmp_path, "a.yaml", '- "It costs: 9 euros"\n'))[0].statement == "It costs: 9 euros"
+
+
 def test_claims_by_query_are_those_of_their_query(tmp_path: Path) -> None:
     path = write(tmp_path, "a.yaml", "pricing:\n  - It has 5 seats.\nWhat is 茶?:\n  - 茶是饮料。\n")
     assert read_claims(path, "pricing") == (ExpectedClaim(statement="It has 5 seats."),)

@@ -130,6 +130,13 @@ async def test_without_a_sitemap_links_are_followed_below_the_start(server: Serv
     assert "/blog/" not in server.asked
 
 
+async def test_links_are_below_what_the_page_says_that_they_are_below(server: Server) -> None:
+    body = b'<base href="/docs/v2/"><p>The docs have 3 parts.</p><a href="one">1</a><a href="http://[broken">2</a>'
+    server.pages["/docs/"] = Sent(body)
+    server.page("/docs/v2/one", "One")
+    assert paths(await read(f"{server.url}/docs/"), server) == ["/docs/", "/docs/v2/one"]
+
+
 async def test_an_address_without_a_slash_is_one_page(server: Server) -> None:
     server.page("/docs", "Docs", "/docs/a")
     ground = await read(f"{server.url}/docs")

@@ -262,6 +262,18 @@ async def test_without_a_brand_a_heading_is_told_from_those_of_other_pages_by_th
     assert [query.text for query in queries] == ["What should I know about Protect paths: Bounds?"]
 
 
+async def test_a_page_without_headings_is_asked_about_by_its_title(tmp_path: Path) -> None:
+    write(tmp_path, "a.html", "<title>Opening hours | Tallow</title><p>The shop in Ghent opens at 9.</p>")
+    (query,) = make_queries(await read_ground_truth([str(tmp_path)], brands=("Tallow",)))
+    assert query.text == "What does Tallow say about Opening hours?"
+
+
+async def test_claims_that_nothing_names_are_told_from_none(tmp_path: Path) -> None:
+    write(tmp_path, "a.txt", "The shop in Ghent opens at 9.")
+    with pytest.raises(UsageError, match="no heading or title says what their claims are about"):
+        make_queries(await read_ground_truth([str(tmp_path)]))
+
+
 async def test_what_a_product_is_and_what_it_costs_are_two_questions(tmp_path: Path) -> None:
     queries = {query.text: query for query in make_queries(await site(tmp_path))}
     said = {text: [claim.statement for claim in query.expected.claims or ()] for text, query in queries.items()}

@@ -1,7 +1,9 @@
 """HTML: the main content, and what the page says of itself. What is not shown to people is not read."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urljoin
 
 from ralph_grounding.ground_truth.documents import Block, BlockKind, Document
 from ralph_grounding.ground_truth.linked_data import items_in
@@ -87,10 +89,14 @@ def _metadata(soup: "BeautifulSoup", tags: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _links(soup: "BeautifulSoup") -> Iterator[str]:
+    """Where the page's links lead to, as written, or below what the page says that they are below."""
+    base = soup.find("base", href=True)
+    below = _attribute(base, "href").strip() if base else ""
     for link in soup.find_all("a", href=True, limit=_MOST_LINKS):
         address = _attribute(link, "href").strip()
         if len(address) <= 2_000 and "nofollow" not in _words(link, "rel"):
-            yield address
+            with suppress(ValueError):
+                yield urljoin(below, address) if below else address
 
 
 def _main_blocks(soup: "BeautifulSoup") -> tuple[Block, ...]:

@@ -57,8 +57,11 @@ class Located(NamedTuple):
             first = next((each for each in wrong if each["type"] == "extra_forbidden"), wrong[0])
             inner = ".".join(str(part) for part in first["loc"])[:100]
             said = first["msg"].removeprefix("Value error, ")[:300]
-            problem = f"{inner!r} is not known there." if first["type"] == "extra_forbidden" else f"{inner}: {said}."
-            self.refuse(problem, remedy, *place, *first["loc"])
+            if first["type"] != "extra_forbidden":
+                self.refuse(f"{inner}: {said}.", remedy, *place, *first["loc"])
+            if " " in inner:
+                remedy = "Put a text with a colon in it between quotes."
+            self.refuse(f"{inner!r} is not known there.", remedy, *place, *first["loc"])
 
 
 def read_located(path: Path | str) -> Located:

@@ -22,6 +22,7 @@ _ASKS = re.compile(r"[?？؟]\s*$")
 _LENGTHS = range(2, 121)
 _NUMBERING = re.compile(r"^(?:\d{1,3}(?:\.\d{1,3}){0,3}[.)]|\d{1,3}(?:\.\d{1,3}){1,3}|0\d{1,4})\s+(?=[^\W\d_])")
 _ASKS_WIDE = re.compile("如何|怎么|怎樣|怎样|为什么|為什麼|什么是|什麼是")
+_SITE_NAME = re.compile(r"\s[|–—·»:-]\s.*", re.DOTALL)
 _CLAUSE = re.compile(r"(?:how|what|why|when|where|who|which)\b", re.IGNORECASE)
 _LEANS = re.compile(r"\b(?:it|its|this|that|these|those|they|them|you|your|we|our|us|i|my|me)\b", re.IGNORECASE)
 _Told = tuple[Page, SourceClaim]
@@ -112,7 +113,8 @@ def _of_questions(page: Page, language: Language) -> Iterator[Candidate]:
 def _of_heading(
     page: Page, chunk: Chunk, claims: tuple[SourceClaim, ...], brand: str, language: Language
 ) -> Iterator[Candidate]:
-    *above, heading = (_NUMBERING.sub("", part.strip()) for part in chunk.heading.split(" › "))
+    title = _SITE_NAME.sub("", page.title)
+    *above, heading = (_NUMBERING.sub("", part.strip()) for part in (chunk.heading or title).split(" › "))
     if len(heading) not in _LENGTHS or heading.casefold() in language.generic:
         return
     kind = kind_of_heading(heading, language)

@@ -52,7 +52,12 @@ def make_queries(
     queries = _distinct(sorted((_query(each, ground_truth, variations) for each in found), key=_rank), limit)
     if not queries:
         raise UsageError(
-            f"No query can be made from the {len(ground_truth.pages)} pages: they make no claims that rules can find.",
+            f"No query can be made from the {len(ground_truth.pages)} pages: "
+            + (
+                "no heading or title says what their claims are about."
+                if has_claims
+                else "they make no claims that rules can find."
+            ),
             "Name topics, write the queries down in a file, or let an agent find the claims.",
         )
     return queries

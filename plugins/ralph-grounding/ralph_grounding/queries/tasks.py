@@ -8,7 +8,7 @@ from ralph_grounding.text.function_words import FUNCTION_WORDS
 __all__ = ["task_of"]
 
 _HOW_TO = re.compile(r"^how to ", re.IGNORECASE)
-_OURS = re.compile(r"\b(?:us|our|we|me|i)\b", re.IGNORECASE)
+_LEANS = re.compile(r"\b(?:us|our|we|me|i|(?:it|your own)$)\b", re.IGNORECASE)
 _OBJECTS = frozenset({"a", "an", "the", "your", "another"})
 _WAYS = frozenset({"with", "from", "to", "in", "on", "into", "by", "for", "without", "up", "out", "back", "it", "all"})
 _NOUNS_WORDS = (
@@ -34,7 +34,7 @@ def task_of(heading: str, brand: str) -> str:
     task = _HOW_TO.sub("", heading)
     if task == heading and not _is_order(*task.lower().split(" ")[:2]):
         return ""
-    return "" if _OURS.search(task) else task[:1].lower() + task[1:]
+    return "" if _LEANS.search(task) else task[:1].lower() + task[1:]
 
 
 def _is_order(verb: str, following: str = "") -> bool:
