@@ -1,15 +1,13 @@
 """An endpoint that speaks OpenAI's dialect of HTTP, whoever serves it: asked, and its failures told apart."""
 
 import json
-import math
-import time
 from collections.abc import Mapping, Sequence
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Self, cast
 from urllib.parse import urlsplit, urlunsplit
 
 from ralph.errors import UsageError
 from ralph_grounding.errors import ProviderError, Trouble
+from ralph_grounding.retrying import named_wait
 
 if TYPE_CHECKING:
     import httpx
@@ -170,7 +168,7 @@ class Endpoint:
             remedy,
             kind=kind,
             again=kind in _AGAIN and _NEVER_AGAIN not in codes,
-            retry_after=_retry_after(headers),
+            retry_after=named_wait(headers.get("retry-after", "")),
         )
 
     def _clean(self, text: str) -> str:
@@ -237,16 +235,3 @@ def _kind(status: int, codes: Sequence[str], message: str) -> Trouble:
         if words in lower:
             return kind
     return "refused" if status >= 400 else "protocol"
-
-
-def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """The header Retry-After: seconds, or a moment. None where there is none that can be read."""
-    given = headers.get("retry-after", "").strip()
-    try:
-        seconds = float(given)
-    except ValueError:
-        try:
-            seconds = parsedate_to_datetime(given).timestamp() - time.time()
-        except (ValueError, TypeError, OverflowError):
-            return None
-    return max(seconds, 0.0) if math.isfinite(seconds) else None

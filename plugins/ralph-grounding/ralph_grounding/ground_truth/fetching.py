@@ -3,14 +3,13 @@
 import zlib
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urljoin
 
 from ralph_grounding.ground_truth.addresses import Site
 from ralph_grounding.ground_truth.limits import ReadingLimits
 from ralph_grounding.ground_truth.robots import USER_AGENT, Robots
+from ralph_grounding.retrying import named_wait
 
 if TYPE_CHECKING:
     import httpx
@@ -118,7 +117,7 @@ class Visitor:
                     if response.status_code in _REDIRECTS and (target := response.headers.get("location")):
                         return urljoin(url, target)
                     if response.status_code in _BUSY:
-                        raise _BusyError(response.status_code, _retry_after(response.headers.get("retry-after", "")))
+                        raise _BusyError(response.status_code, named_wait(response.headers.get("retry-after", "")))
                     if response.status_code >= 400:
                         raise FetchError(f"the site answers {response.status_code}", response.status_code)
                     return Answer(
@@ -164,15 +163,3 @@ async def _body(response: "httpx.Response", most: int) -> bytes:
         if len(content) >= most:
             break
     return bytes(content[:most])
-
-
-def _retry_after(header: str) -> float | None:
-    """Seconds to wait, from a number or a date; None where the header says nothing."""
-    if header.strip().isdecimal():
-        return float(header.strip()[:9])
-    try:
-        until = parsedate_to_datetime(header)
-    except (ValueError, TypeError, IndexError):
-        return None
-    until = until if until.tzinfo else until.replace(tzinfo=UTC)
-    return max(0.0, (until - datetime.now(UTC)).total_seconds())
