@@ -1,5 +1,7 @@
 """Where a statement goes against a claim, and where it only seems to."""
 
+from time import thread_time
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -134,3 +136,23 @@ def test_whatever_is_said_positions_are_those_of_the_words(claim: str, said: str
 @given(st.text(max_size=80), st.text(max_size=80))
 def test_any_text_will_do(claim: str, said: str) -> None:
     find_conflicts(claim, said)
+
+
+HOSTILE = [
+    ("in at Ab ", "in at Cd "),
+    ("the 5 cats ", "the 6 cats "),
+    ("not a cat ", "a cat "),
+    ("on May 5 ", "on June 6 "),
+    ("increase x ", "decrease x "),
+    ("不支持插", "支持插件"),
+    ("a" * 4_000, "b" * 4_000),
+]
+
+
+@pytest.mark.parametrize(("claim", "said"), HOSTILE)
+def test_hostile_statements_are_done_with_soon(claim: str, said: str) -> None:
+    began = thread_time()
+    found = find_conflicts(claim * 500, said * 100_000)
+
+    assert thread_time() - began < 5
+    assert len(found) <= 20

@@ -1,6 +1,7 @@
 """In what a statement goes against a claim that it is like: numbers, dates, negations, contraries, names."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 
 from ralph_grounding.result import Conflict, TextPosition
 from ralph_grounding.similarity.denials import denials
@@ -15,6 +16,7 @@ _LESS_ALIKE = 0.4
 """The share of a claim's other words that will do where a number stands between the same two words in both."""
 _REACH = 1
 """Words with a meaning, on each side, of which two words must have one in common to stand in the same place."""
+_MOST = 20
 _APPROXIMATELY = (
     "about almost nearly around approximately roughly over more than under less up least most some circa ca etwa rund "
     "fast über unter mehr weniger environ près plus moins unos casi más menos"
@@ -33,23 +35,26 @@ def find_conflicts(
     It is better to miss a conflict than to see one that is none, so that each kind asks for the rest of the claim to be
     there, and for the two things to stand in the same place.
 
+    Returns:
+        The first twenty; one is enough for the claim not to be made.
+
     Args:
         statement_text: what is said, mostly a sentence; the first 4,000 characters of both are looked at.
         start: where the statement begins in its text, added to the positions.
         language: an ISO code; guessed where it is None.
     """
     if language is None:
-        language = guess_language(f"{statement_text} {claim}")
+        language = guess_language(f"{statement_text[:2_000]} {claim[:2_000]}")
     ours, theirs = statement(claim, language), statement(statement_text, language)
     our_dates, their_dates = dates(ours), dates(theirs)
-    found = [
-        *_dates(ours, theirs, our_dates, their_dates),
-        *_numbers(ours, theirs, our_dates, their_dates),
-        *denials(ours, theirs),
-        *_contraries(ours, theirs),
-        *_names(ours, theirs, our_dates),
-    ]
-    return tuple(_moved(conflict, start) for conflict in found)
+    found = chain(
+        _dates(ours, theirs, our_dates, their_dates),
+        _numbers(ours, theirs, our_dates, their_dates),
+        denials(ours, theirs),
+        _contraries(ours, theirs),
+        _names(ours, theirs, our_dates),
+    )
+    return tuple(_moved(conflict, start) for conflict in islice(found, _MOST))
 
 
 def _moved(conflict: Conflict, by: int) -> Conflict:
@@ -123,11 +128,14 @@ def _same_thing(number: Quantity, other: Quantity, language: str, *, alike: bool
 
 def _contraries(ours: Statement, theirs: Statement) -> Iterator[Conflict]:
     for place, word in enumerate(ours.words):
-        if theirs.has(word.stem) or word.number:
+        if word.number or theirs.has(word.stem):
             continue
-        for other in _contrary_places(ours, theirs, place):
+        others = list(_contrary_places(ours, theirs, place))
+        if not others or not theirs.says_most_of(ours, without={place}):
+            continue
+        for other in others:
             agree = (place in ours.doubtful) == (other in theirs.doubtful)
-            if agree and _same_place(ours, place, theirs, other) and theirs.says_most_of(ours, without={place}):
+            if agree and _same_place(ours, place, theirs, other):
                 said = theirs.words[other]
                 yield theirs.conflict("antonym", ours.text[word.start : word.end], said.start, said.end)
                 break

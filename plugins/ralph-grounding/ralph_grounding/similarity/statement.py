@@ -3,6 +3,7 @@
 import re
 from collections.abc import Container, Iterable, Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import NamedTuple
 
 from ralph_grounding.result import Conflict, ConflictKind, TextPosition
@@ -75,9 +76,9 @@ class Statement(NamedTuple):
 
     def beside(self, place: int, reach: int) -> list[int]:
         """The places of up to so many words with a meaning before and after, the nearest first on each side."""
-        before = [other for other in range(place - 1, -1, -1) if self.content[other]][:reach]
-        after = [other for other in range(place + 1, len(self.words)) if self.content[other]][:reach]
-        return before + after
+        before = (other for other in range(place - 1, -1, -1) if self.content[other])
+        after = (other for other in range(place + 1, len(self.words)) if self.content[other])
+        return [*islice(before, reach), *islice(after, reach)]
 
 
 def statement(text: str, language: str) -> Statement:
