@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from ralph_grounding.scoring.boundaries import begins_word, ends_word
 
 __all__ = ["BrandMention", "Brands"]
 
-_MOST_BRANDS, _LONGEST_BRAND = 20_000, 200
+_MOST_BRANDS, _LONGEST_BRAND = 10_000, 200
 _SHORT = 3
 _FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
 _ALIKE = {**_FULL_WIDTH, 0x2018: "'", 0x2019: "'", 0x02BC: "'", 0x2010: "-", 0x2011: "-", 0x0130: "i"}
@@ -30,31 +30,28 @@ class _Sought(NamedTuple):
     """A brand in one of the forms in which it may stand in a folded text.
 
     Attributes:
-        latin: its runs of Latin letters and digits. No word goes on beside it, so a text that names it has just these.
+        signs: what a text that names it must have: its runs of Latin letters and digits, as wholes, since no word goes
+            on beside a brand; where it has none of them, its letters.
         spellings: how it must be written; empty: in any way.
     """
 
     brand: str
     words: tuple[str, ...]
-    latin: frozenset[str]
+    signs: frozenset[str]
     spellings: frozenset[str]
 
 
 class Brands:
     """Brands to look for, made ready once for any number of texts: a text costs about the same however many they are.
 
-    Names of more than 200 characters are none, and of more than 20,000 names the first are looked for.
+    Names of more than 200 characters are none, and of more than 10,000 names the first are looked for.
     """
 
     def __init__(self, names: Iterable[str]) -> None:
-        self._by_latin: dict[str, list[_Sought]] = {}
-        self._without_latin: list[_Sought] = []
+        self._by_sign: dict[str, list[_Sought]] = {}
         for brand in list(dict.fromkeys(names))[:_MOST_BRANDS]:
             for sought in _forms(brand):
-                if sought.latin:
-                    self._by_latin.setdefault(max(sought.latin, key=len), []).append(sought)
-                else:
-                    self._without_latin.append(sought)
+                self._by_sign.setdefault(max(sought.signs, key=len), []).append(sought)
 
     def find(self, text: str) -> Iterator[BrandMention]:
         """All places where a brand stands as a word of its own; those of several brands may overlap.
@@ -63,11 +60,11 @@ class Brands:
         it is written, and in capitals. A name that was given in small letters is found in any case.
         """
         folded = _fold(text)
-        latin = set(_LATIN.findall(folded)) if self._by_latin else set[str]()
-        possible = [sought for run in latin & self._by_latin.keys() for sought in self._by_latin[run]]
-        for sought in (*possible, *self._without_latin):
-            if sought.latin <= latin and all(word in folded for word in sought.words):
-                yield from _places(sought, text, folded)
+        signs = {*_LATIN.findall(folded), *folded}
+        for sign in signs & self._by_sign.keys():
+            for sought in self._by_sign[sign]:
+                if sought.signs <= signs and all(word in folded for word in sought.words):
+                    yield from _places(sought, text, folded)
 
 
 def _forms(brand: str) -> Iterator[_Sought]:
@@ -76,17 +73,23 @@ def _forms(brand: str) -> Iterator[_Sought]:
         return
     spellings = frozenset({name, name.upper()} if _is_everyday(name) else ())
     for form in sorted({unicodedata.normalize(form, _fold(name)) for form in ("NFC", "NFD")}):
-        yield _Sought(brand, tuple(form.split()), frozenset(_LATIN.findall(form)), spellings)
+        words = tuple(form.split())
+        yield _Sought(brand, words, frozenset(_LATIN.findall(form)) or frozenset("".join(words)), spellings)
 
 
 def _places(sought: _Sought, text: str, folded: str) -> Iterator[BrandMention]:
-    pattern = r"\s{1,8}".join(re.escape(word) for word in sought.words)
-    for found in re.finditer(pattern, folded):
+    for found in _pattern(sought.words).finditer(folded):
         start, end = found.span()
         if sought.spellings and " ".join(text[start:end].split()) not in sought.spellings:
             continue
         if begins_word(text, start) and ends_word(text, end):
             yield BrandMention(start, end, sought.brand)
+
+
+@lru_cache(maxsize=_MOST_BRANDS)
+def _pattern(words: tuple[str, ...]) -> re.Pattern[str]:
+    """Kept, since making one takes longer than looking for it."""
+    return re.compile(r"\s{1,8}".join(re.escape(word) for word in words))
 
 
 def _can_be_found(name: str) -> bool:
