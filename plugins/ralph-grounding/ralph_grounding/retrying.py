@@ -1,15 +1,12 @@
 """Trying again, with waits that grow: 1 s, 2 s, 4 s … up to 60 s, each shorter by chance, by up to a quarter."""
 
-import math
 import random
-import time
 from collections.abc import Awaitable, Callable
-from email.utils import parsedate_to_datetime
 from typing import TypeVar
 
 from ralph_grounding.errors import ProviderError
 
-__all__ = ["MOST", "Sleep", "named_wait", "tried"]
+__all__ = ["MOST", "Sleep", "tried"]
 
 _T = TypeVar("_T")
 
@@ -58,15 +55,3 @@ async def tried(call: Callable[[], Awaitable[_T]], *, retries: int, sleep: Sleep
 
 def _may_help(error: BaseException) -> bool:
     return isinstance(error, ProviderError) and error.again and (error.retry_after or 0.0) <= MOST
-
-
-def named_wait(header: str) -> float | None:
-    """The seconds that a header Retry-After names, by their number or by a moment; None where it cannot be read."""
-    try:
-        seconds = float(header)
-    except ValueError:
-        try:
-            seconds = parsedate_to_datetime(header).timestamp() - time.time()
-        except (ValueError, TypeError, OverflowError, IndexError):
-            return None
-    return max(seconds, 0.0) if math.isfinite(seconds) else None

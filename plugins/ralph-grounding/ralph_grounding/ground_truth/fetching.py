@@ -9,7 +9,7 @@ from urllib.parse import urljoin
 from ralph_grounding.ground_truth.addresses import Site
 from ralph_grounding.ground_truth.limits import ReadingLimits
 from ralph_grounding.ground_truth.robots import USER_AGENT, Robots
-from ralph_grounding.retrying import named_wait
+from ralph_grounding.retry_after import named_wait
 
 if TYPE_CHECKING:
     import httpx
