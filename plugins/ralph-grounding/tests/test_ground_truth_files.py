@@ -150,6 +150,20 @@ async def test_a_pdf_is_read(tmp_path: Path) -> None:
     assert page.metadata["pages"] == 1
 
 
+async def test_the_headings_of_a_pdf_are_no_part_of_the_sentence_below(tmp_path: Path) -> None:
+    lines = (
+        "1 Safety",
+        "The kiln reaches 1280 degrees and must not be ope-",
+        "ned above 100 degrees.",
+        "It holds 80 bowls.",
+    )
+    (tmp_path / "kiln.pdf").write_bytes(pdf(*lines))
+    (page,) = (await read(tmp_path)).pages
+    assert [claim.statement for claim in page.claims] == [
+        "The kiln reaches 1280 degrees and must not be opened above 100 degrees."
+    ]
+
+
 async def test_a_pdf_that_is_broken_or_has_no_text_is_a_problem_and_no_more(tmp_path: Path) -> None:
     (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.4\n" + b"<< /Length 99999999 >> stream " * 1000)
     (tmp_path / "empty.pdf").write_bytes(pdf())

@@ -1,8 +1,10 @@
 """PDF. It is read in a process of its own, which is ended when it takes too much time or memory."""
 
 import json
+import re
 import sys
 from contextlib import suppress
+from itertools import pairwise
 from subprocess import DEVNULL
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any, cast
@@ -19,6 +21,9 @@ __all__ = ["UnreadableError", "pdf_document"]
 _MOST_PAGES = 500
 _MOST_CHARACTERS = 5_000_000
 _MEMORY = 2 * 1024**3
+_DIVIDED = re.compile(r"(?<=[^\W\d_])-\n(?=[a-zäöüß])")
+_FULL = 0.6
+"""Of the longest line: what is shorter ends before the margin."""
 
 
 class UnreadableError(Exception):
@@ -42,12 +47,26 @@ async def pdf_document(content: bytes, *, timeout: float = 30.0) -> Document:
     told = cast("dict[str, Any]", said)
     if problem := told.get("problem"):
         raise UnreadableError(str(problem))
-    document = text_document(cleaned(str(told["text"])))
+    document = text_document(_parted(cleaned(str(told["text"]))))
     if not document.blocks:
         raise UnreadableError("has no text; its pages may be pictures")
     return document._replace(
         title=one_line(str(told["title"]), 300), metadata={"pages": told["pages"], "unread_pages": told["unread"]}
     )
+
+
+def _parted(text: str) -> str:
+    """Lines as they stand on paper, with a blank one after each that ends early: a heading, or a paragraph's last one.
+
+    A word that is divided at the end of a line is put together.
+    """
+    lines = _DIVIDED.sub("", text).split("\n")
+    full = _FULL * max(map(len, lines))
+    pieces: list[str] = []
+    for line, following in pairwise((*lines, "")):
+        ends = len(line) < full and not following.lstrip()[:1].islower()
+        pieces.append(f"{line}\n\n" if ends else f"{line}\n")
+    return "".join(pieces)
 
 
 async def _ask_process(content: bytes, timeout: float) -> bytes:
