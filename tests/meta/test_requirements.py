@@ -14,7 +14,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-TESTS = Path(__file__).parents[1]
+PROJECT = Path(__file__).parents[2]
+TESTS = (PROJECT / "tests", *sorted(PROJECT.glob("plugins/*/tests")))
 TABLE = Path(__file__).with_name("requirements.toml")
 _COVERS = re.compile(r"#\s*covers:\s*(.+)")
 _RANGE = re.compile(r"(\w+-)(\d+)\.\.(\w+-)(\d+)")
@@ -60,9 +61,10 @@ def expanded(names: str) -> Iterator[str]:
         yield from (f"{found[1]}{number}" for number in range(int(found[2]), int(found[4]) + 1))
 
 
-def covered(folder: Path = TESTS) -> list[Covers]:
-    """Every comment of every test module, in order."""
-    return [one for path in sorted(folder.rglob("*.py")) for one in _comments(path, path.relative_to(folder))]
+def covered(folders: Iterable[Path] = TESTS, root: Path = PROJECT) -> list[Covers]:
+    """Every comment of every test module, in order; those of the plug-ins count, too."""
+    paths = (path for folder in folders for path in sorted(folder.rglob("*.py")))
+    return [one for path in paths for one in _comments(path, path.relative_to(root))]
 
 
 def _comments(path: Path, shown: Path) -> Iterator[Covers]:
@@ -148,7 +150,7 @@ def test_the_count_sees_what_is_there_and_what_is_not(tmp_path: Path) -> None:
         "# covers: A-1, A-3..A-4\n@mark\ndef test_it() -> None:\n    pass  # covers: A-6\n\n\n# covers: A-5\nX = 1\n"
     )
     (tmp_path / "test_a.py").write_text(f"text = '# covers: A-2'\n\n\n{beside}", encoding="utf-8")
-    covers = covered(tmp_path)
+    covers = covered([tmp_path], tmp_path)
     assert [(one.test, one.ids) for one in covers] == [
         ("test_it", ("A-1", "A-3", "A-4")),
         ("test_it", ("A-6",)),
