@@ -28,7 +28,8 @@ def test_example_runs_as_a_program(
         request.getfixturevalue("copilot_cli")
     monkeypatch.setattr("sys.argv", [str(path)])
     runpy.run_path(str(path), run_name="__main__")
-    assert "completed" in capsys.readouterr().out.lower()
+    said = "93 of 100" if path.stem == "score_answers" else "completed"
+    assert said in capsys.readouterr().out.lower()
 
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.stem)
@@ -107,3 +108,16 @@ async def test_subclassed_copilot_is_the_real_one_with_other_options(tmp_path: P
     assert executor.environment(turn)["PAGER"] == "cat"
     record = await example["main"](tmp_path, copilot_cli)
     assert (record.stop_reason, record.executors) == ("completed", {"copilot-cli": 1})
+
+
+async def test_answers_are_scored_and_what_is_wrong_is_named() -> None:
+    found = await load("score_answers")["main"]()
+    assert found["careful"].scores.combined > 80 > found["careless"].scores.combined
+    assert found["careful"].feedback.claims.contradicts == ()
+    assert [wrong.claim for wrong in found["careless"].feedback.claims.contradicts] == ["A ticket costs 12 euros."]
+
+
+async def test_a_faq_is_held_back_until_it_makes_every_claim(tmp_path: Path) -> None:
+    record, asked = await load("verify_a_faq")["main"](tmp_path)
+    assert (record.stop_reason, record.iterations, record.verified) == ("completed", 2, True)
+    assert "missing: A ticket costs 12 euros." in asked
