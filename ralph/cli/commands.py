@@ -63,6 +63,14 @@ class _LazyGroup(typer.core.TyperGroup):
         _without_types_of_flags(found, ctx)
         return found
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that is called. One of a plug-in's goes by the settings of the folder, so consent comes first."""
+        if args and args[0] not in COMMANDS and args[0] not in _ALIASES and "--help" not in args:
+            from ralph.cli.plugged import settle_settings
+
+            settle_settings()
+        return super().resolve_command(ctx, args)
+
 
 def command() -> Any:
     """The program as typer's command."""

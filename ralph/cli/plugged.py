@@ -11,7 +11,15 @@ if TYPE_CHECKING:
     from ralph.executors import Executor
     from ralph.plugins import Command, CommandMaterials, Plugins
 
-__all__ = ["are_off", "command_app", "command_materials", "command_names", "load_plugins", "plugins_of"]
+__all__ = [
+    "are_off",
+    "command_app",
+    "command_materials",
+    "command_names",
+    "load_plugins",
+    "plugins_of",
+    "settle_settings",
+]
 
 _DEFAULT = ".ralph/plugin.py"
 
@@ -54,6 +62,27 @@ def command_names() -> list[str]:
         return list(_commands())
     except RalphError:
         return []
+
+
+def settle_settings() -> None:
+    """Asks at a terminal for consent to the folder's own settings, for a command of a plug-in that goes by them. Where
+    there is none, they are left out, which is told on standard error.
+
+    Raises:
+        SettingError: they cannot be read.
+    """
+    import sys
+
+    from ralph.cli.settings import own_sources, user_file
+    from ralph.cli.trust import require_trust
+    from ralph.errors import UntrustedSettingsError
+
+    for source in own_sources(Path.cwd()):
+        try:
+            require_trust(source, trust=False)
+        except UntrustedSettingsError as error:
+            elsewhere = f"Call the command at a terminal once, or put them into {user_file()}."
+            sys.stderr.write(f"ralph: Left out: {error.problem} {elsewhere}\n")
 
 
 def command_app(name: str) -> Any:

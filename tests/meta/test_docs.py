@@ -108,6 +108,9 @@ def call(line: list[str]) -> tuple[tuple[str, ...], list[str]]:
         found: Any = command()
         for name in path:
             found = found.get_command(typer.Context(found, info_name="ralph"), name)
+        if path == ["score"] and word not in found.commands:
+            path.append("answer")  # which is meant where no command is named
+            break
         if word.startswith("-") or not hasattr(found, "get_command"):
             break
         path.append(word)
@@ -138,6 +141,9 @@ def test_flags_by_themselves_exist(page: Path) -> None:
     group: Any = command()
     ours = flags(()) | {flag for name in group.list_commands(None) for flag in flags((name,))} | {"--help"}
     ours |= flags(("runs", "prune"))
+    ours |= {
+        flag for name in group.get_command(typer.Context(group), "score").commands for flag in flags(("score", name))
+    }
     foreign = {"--no-verify"}
     named = {code.split()[0].partition("=")[0] for code in _INLINE.findall(prose(page)) if re.match(r"--[a-z]", code)}
     assert named <= ours | foreign
@@ -177,7 +183,7 @@ def test_generated_parts_are_what_the_code_says() -> None:
     pages = [page for page in PAGES if page.parent.name == "reference"]
     assert [page.name for page in pages if page.read_text(encoding="utf-8") != rewritten(page.read_text("utf-8"))] == []
     generated = {name for page in pages for name in re.findall(r"<!-- generated: (\w+) -->", page.read_text("utf-8"))}
-    assert generated == {"commands", "consent", "events", "hooks", "names", "observers", "settings"}
+    assert generated == {"commands", "consent", "events", "hooks", "names", "observers", "scoring", "settings"}
 
 
 def test_every_setting_says_what_it_is() -> None:

@@ -1,6 +1,7 @@
 """Commands that plug-ins bring, also where the plug-ins cannot be asked for them."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -55,3 +56,16 @@ def test_a_plugins_wrong_setting_is_told_where_its_command_is_called(
     assert ralph("--help").code == 0
     monkeypatch.delenv("RALPH_PLUGINS__GREETING__LOUDLY")
     assert "There is no command 'gree'. Did you mean 'greet'?" in ralph("gree").err
+
+
+def test_settings_that_nobody_agreed_to_are_left_out_and_told_of(
+    ralph: Callable[..., Any], install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install("greeting", GREET)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ralph.toml").write_text("[plugins.greeting]\nloudly = true\n", encoding="utf-8")
+    ended = ralph("greet", "Ada")
+    assert (ended.code, ended.out) == (0, "Hello, Ada!\n")
+    assert "Left out: " in ended.err
+    assert "ralph.toml sets plugins" in ended.err
+    assert ralph("--help").err == ""
