@@ -84,8 +84,6 @@ def _print(loaded: "Plugins", conflicts: list[str], *, off: bool) -> None:
     told = [*loaded.problems, *conflicts]
     told += [f"{plugin.title}: needs {plugin.lacks}." for plugin in loaded.all if plugin.lacks]
     if off:
-        told.append(
-            "Plug-ins are off, by --no-plugins or RALPH_PLUGINS: only Ralph's own parts are there."
-        )
+        told.append("Plug-ins are off, by --no-plugins or RALPH_PLUGINS: only Ralph's own parts are there.")
     for text in told:
         console().print(f"\n{one_line(text, 1_000)}", soft_wrap=True, markup=False, highlight=False)

@@ -4,8 +4,8 @@ Nothing is waited for: what is measured is the time that the thread has the proc
 
 - `seconds_1000`: 1,000 responses of 1 KB with 8 claims each, none the same as another, one after the other
 - `responses_per_second`
-- `memory_growth_mb`: what the process grows by over 100,000 such analyses, or as many as the argument says, of which
-  nothing is kept; the first tenth, in which the caches fill, is not counted
+- `memory_growth_mb`: what the process grows by over 100,000 whole analyses of short responses, or as many as the
+  argument says, of which nothing is kept; the first tenth, in which the caches fill, is not counted
 - `seconds_10mb`: a response of 10 MB without a line break or a full stop, with 8 claims
 - `slope`: the same, divided by ten times one of 1 MB, so that 1 is linear
 - `seconds_nearest`: 20 segments, each held against 5,000 passages of 1 KB, the index included; `seconds_nearest_again`
@@ -22,12 +22,14 @@ from typing import NamedTuple
 import anyio
 import psutil
 
-from ralph_grounding.materials import ExpectedClaim
+from ralph_grounding.analyzer import GroundingAnalyzer
+from ralph_grounding.ground_truth import GroundTruth
+from ralph_grounding.materials import AIResponse, ExpectedAnswer, ExpectedClaim, Query
 from ralph_grounding.scoring.completeness import CompletenessScorer
 from ralph_grounding.similarity.lexical import LexicalProvider
 
 STREAMED = int(sys.argv[1]) if sys.argv[1:] else 100_000
-RESPONSES, CLAIMS, LENGTH = 1_000, 8, 1_000
+RESPONSES, CLAIMS, LENGTH, SHORT = 1_000, 8, 1_000, 120
 SEGMENTS, PASSAGES = 20, 5_000
 MB = 1_000_000
 
@@ -57,10 +59,10 @@ async def measured() -> dict[str, float]:
     scorer, provider = CompletenessScorer(LexicalProvider()), LexicalProvider()
     await judge(scorer, cases(20, seed=1))
     seconds = await judge(scorer, cases(RESPONSES, seed=2))
-    await judge(scorer, cases(max(1, STREAMED // 10), seed=3))
+    await analyse(cases(max(1, STREAMED // 10), seed=3, length=SHORT))
     process = psutil.Process()
     before = process.memory_info().rss
-    await judge(scorer, cases(STREAMED, seed=4))
+    await analyse(cases(STREAMED, seed=4, length=SHORT))
     growth = process.memory_info().rss - before
     one, ten = [await judge(scorer, [long_case(size)]) for size in (MB, 10 * MB)]
     passages = [words(LENGTH, random.Random(number)) for number in range(PASSAGES)]
@@ -86,6 +88,15 @@ async def judge(scorer: CompletenessScorer, cases: Iterator[Case] | Sequence[Cas
     return seconds
 
 
+async def analyse(cases: Iterator[Case]) -> None:
+    """Analyses them as a stream: each with a claim, an expected answer and a domain."""
+    async with GroundingAnalyzer() as analyzer:
+        for number, case in enumerate(cases):
+            expected = ExpectedAnswer(text=case.response[: SHORT // 2], claims=tuple(case.claims[:1]))
+            query = Query(id=str(number), text="", domain="example.com", expected=expected)
+            await analyzer.analyze(AIResponse(query_id=query.id, response=case.response), query, GroundTruth())
+
+
 async def look_up(provider: LexicalProvider, passages: Sequence[str]) -> float:
     segments = [passage[300:500] for passage in passages[:: PASSAGES // SEGMENTS]]
     began = thread_time()
@@ -93,10 +104,10 @@ async def look_up(provider: LexicalProvider, passages: Sequence[str]) -> float:
     return thread_time() - began
 
 
-def cases(count: int, seed: int) -> Iterator[Case]:
+def cases(count: int, seed: int, length: int = LENGTH) -> Iterator[Case]:
     chance = random.Random(seed)
     for _ in range(count):
-        response = words(LENGTH, chance)
+        response = words(length, chance)
         yield Case(response, claims(response, chance))
 
 

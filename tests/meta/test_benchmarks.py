@@ -87,6 +87,14 @@ PROMISES: dict[str, tuple[tuple[str, ...], dict[str, Kept]]] = {
             "show_200mb_peak_mb": lambda found: found["show_200mb_peak_mb"] < 150,
         },
     ),
+    "grounding_speed": (
+        ("2000",),
+        {
+            "seconds_1000": lambda found: found["seconds_1000"] <= 10,
+            "memory_growth_mb": lambda found: found["memory_growth_mb"] < 10,
+            "slope": lambda found: found["slope"] <= 2,
+        },
+    ),
     "grounding_store": (
         ("3000",),
         {
