@@ -11,8 +11,7 @@ import anyio
 from ralph import Prompt, Runner, RunRecord, Turn
 from ralph.testing import ScriptedExecutor
 from ralph.workspace import open_workspace
-from ralph_grounding import GroundingSettings, GroundingVerifier
-from ralph_grounding.verifier_keys import GroundingKeys
+from ralph_grounding import GroundingKeys, GroundingSettings, GroundingVerifier
 
 
 def writes(text: str):

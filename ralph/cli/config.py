@@ -28,9 +28,10 @@ def show(*, directory: Folder = Path(), as_json: AsJson = False) -> None:
 
     from ralph.cli.assemble import frozen_settings, redactor_for
     from ralph.cli.plugged import load_plugins
-    from ralph.cli.settings import own_sources, read_settings, user_file, workspace_folder
+    from ralph.cli.settings import own_sources, read_settings, workspace_folder
     from ralph.cli.tell import console, print_json, print_table
     from ralph.cli.trust import is_trusted
+    from ralph.cli.user_file import user_file
     from ralph.display.terminal import one_line
 
     folder = workspace_folder(directory)

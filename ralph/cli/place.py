@@ -4,19 +4,13 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from ralph.cli.user_file import user_file
 from ralph.regular_file import read_regular
 
-__all__ = ["given_store", "named", "stated_store", "user_file"]
+__all__ = ["given_store", "named", "stated_store"]
 
 _NO_SETTINGS = {"RALPH_DEBUG", "RALPH_PLUGINS", "RALPH_TURN"}
 _MOST_BYTES = 1_000_000
-
-
-def user_file() -> Path:
-    """The user's own settings, for all workspaces."""
-    from platformdirs import user_config_path
-
-    return user_config_path("ralph", appauthor=False) / "ralph.toml"
 
 
 def stated_store(name: str | None, folder: Path) -> str | None:

@@ -73,8 +73,9 @@ def settle_settings() -> None:
     """
     import sys
 
-    from ralph.cli.settings import own_sources, user_file
+    from ralph.cli.settings import own_sources
     from ralph.cli.trust import require_trust
+    from ralph.cli.user_file import user_file
     from ralph.errors import UntrustedSettingsError
 
     for source in own_sources(Path.cwd()):

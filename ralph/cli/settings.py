@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from ralph.cli.place import user_file
 from ralph.cli.trust import FileSource, is_trusted, require_trust
+from ralph.cli.user_file import user_file
 from ralph.config import SettingsFound, Source, environment, load_settings
 from ralph.errors import SettingError, UsageError, WorkspaceError
 from ralph.regular_file import read_regular
 
-__all__ = ["FLAGS", "from_flags", "own_sources", "read_settings", "user_file", "workspace_folder"]
+__all__ = ["FLAGS", "from_flags", "own_sources", "read_settings", "workspace_folder"]
 
 FLAGS: Mapping[str, str] = {
     "--executor": "executor.name",

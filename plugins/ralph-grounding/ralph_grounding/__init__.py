@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from ralph_grounding.errors import NoGroundTruthError, ProviderError
     from ralph_grounding.filters import parse_filter
     from ralph_grounding.ground_truth import GroundTruth, Page, read_claims, read_ground_truth
+    from ralph_grounding.loop.keys import GroundingKeys
+    from ralph_grounding.loop.verifier import GroundingVerifier
     from ralph_grounding.materials import AIResponse, ExpectedAnswer, ExpectedClaim, Query
     from ralph_grounding.queries import make_queries, read_queries
     from ralph_grounding.report import ReportData, render_report
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
     from ralph_grounding.similarity.base import Similarity, SimilarityProvider
     from ralph_grounding.similarity.lexical import LexicalProvider
     from ralph_grounding.store import open_grounding_store
-    from ralph_grounding.verifier import GroundingVerifier
 
 _HOMES = {
     "AIResponse": "materials",
@@ -33,7 +34,8 @@ _HOMES = {
     "GroundTruth": "ground_truth",
     "GroundingAnalyzer": "analyzer",
     "GroundingSettings": "settings",
-    "GroundingVerifier": "verifier",
+    "GroundingKeys": "loop.keys",
+    "GroundingVerifier": "loop.verifier",
     "LexicalProvider": "similarity.lexical",
     "NoGroundTruthError": "errors",
     "Page": "ground_truth",
@@ -62,6 +64,7 @@ __all__ = [
     "ExpectedClaim",
     "GroundTruth",
     "GroundingAnalyzer",
+    "GroundingKeys",
     "GroundingSettings",
     "GroundingVerifier",
     "LexicalProvider",

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from ralph.analysis import Analyzer
+    from ralph.plugins import VerifierMaterials
+    from ralph.verifiers import Verifier
     from ralph_grounding.settings import GroundingSettings
 
 __all__ = ["ralph_analyzers", "ralph_commands", "ralph_settings", "ralph_verifiers"]
@@ -34,7 +36,12 @@ def ralph_commands(settings: "BaseModel | None") -> Iterator[Command]:
 
 @hookimpl
 def ralph_verifiers() -> Iterator[VerifierKind]:
-    from ralph_grounding.verifier_keys import GroundingKeys, build
+    from ralph_grounding.loop.keys import GroundingKeys
+
+    def build(keys: GroundingKeys, materials: "VerifierMaterials") -> "Verifier":
+        from ralph_grounding.loop.verifier import GroundingVerifier
+
+        return GroundingVerifier(keys, _own(materials.own), timeout=keys.timeout or materials.timeout)
 
     about = "what the agent wrote must make the expected claims, and agree with the expected text"
     yield VerifierKind("grounding", about, GroundingKeys, build)
@@ -43,7 +50,7 @@ def ralph_verifiers() -> Iterator[VerifierKind]:
 @hookimpl
 def ralph_analyzers() -> Iterator[AnalyzerKind]:
     def build(settings: "BaseModel | None") -> "Analyzer":
-        from ralph_grounding.loop_analyzer import LoopAnalyzer
+        from ralph_grounding.loop.analyzer import LoopAnalyzer
 
         return LoopAnalyzer(_own(settings))
 

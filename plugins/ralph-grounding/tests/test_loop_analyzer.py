@@ -10,7 +10,7 @@ from ralph import Output
 from ralph.analysis import AnalysisContext
 from ralph.errors import UsageError
 from ralph.testing import AnalyzerConformance
-from ralph_grounding.loop_analyzer import GroundedAnalysis, LoopAnalyzer
+from ralph_grounding.loop.analyzer import GroundedAnalysis, LoopAnalyzer
 from ralph_grounding.settings import GroundingSettings, LoopSettings
 
 CLAIMS = "- The museum opens at nine in the morning.\n- A ticket costs 12 euros.\n"

@@ -19,9 +19,9 @@ from ralph.verification import Verdict
 from ralph.verifiers import Subject
 from ralph.workspace import open_workspace
 from ralph_grounding import GroundingVerifier
+from ralph_grounding.loop.keys import GroundingKeys
 from ralph_grounding.plugin import ralph_verifiers
 from ralph_grounding.settings import GroundingSettings
-from ralph_grounding.verifier_keys import GroundingKeys
 
 CLAIMS = """
 - The museum opens at nine in the morning.

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from ralph.cli.place import given_store, stated_store, user_file
+from ralph.cli.place import given_store, stated_store
 from ralph.cli.settings import read_settings
+from ralph.cli.user_file import user_file
 
 
 def nothing(workspace: Path, home: Path, patch: pytest.MonkeyPatch) -> None:

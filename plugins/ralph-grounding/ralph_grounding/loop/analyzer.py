@@ -16,10 +16,10 @@ from ralph.errors import UsageError
 from ralph_grounding.analyzer import GroundingAnalyzer
 from ralph_grounding.ground_truth import read_claims, read_ground_truth, read_text
 from ralph_grounding.ground_truth.pages import GroundTruth
+from ralph_grounding.loop.shortfalls import Minimums, shortfalls
 from ralph_grounding.materials import AIResponse, ExpectedAnswer, Query
 from ralph_grounding.result import AnalysisResult, CompletenessResult
 from ralph_grounding.settings import GroundingSettings
-from ralph_grounding.shortfalls import Minimums, shortfalls
 from ralph_grounding.similarity.lexical import LexicalProvider
 
 __all__ = ["GroundedAnalysis", "LoopAnalyzer"]

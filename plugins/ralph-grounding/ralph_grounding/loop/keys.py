@@ -1,16 +1,10 @@
-"""What stands behind `--verifier grounding:`, and what is made of it."""
+"""What stands behind `--verifier grounding:`."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import BaseModel, Field
 
-from ralph.errors import UsageError
-
-if TYPE_CHECKING:
-    from ralph.plugins import VerifierMaterials
-    from ralph.verifiers import Verifier
-
-__all__ = ["GroundingKeys", "build"]
+__all__ = ["GroundingKeys"]
 
 _SCORE: Any = Field(default=None, ge=0, le=100)
 
@@ -30,17 +24,3 @@ class GroundingKeys(BaseModel, frozen=True, extra="forbid"):
     min_accuracy: float | None = _SCORE
     min_attribution: float | None = _SCORE
     timeout: float | None = Field(default=None, gt=0, description="In seconds; unset: verify_timeout.")
-
-
-def build(keys: GroundingKeys, materials: "VerifierMaterials") -> "Verifier":
-    """The verifier. Raises `UsageError` where the keys name nothing to hold documents against."""
-    from ralph_grounding.settings import GroundingSettings
-    from ralph_grounding.verifier import GroundingVerifier
-
-    if not (keys.claims or keys.reference or keys.domain or keys.brand):
-        raise UsageError(
-            "The verifier 'grounding' has nothing to hold a document against.",
-            "Name claims, a reference or a domain, as in grounding:claims=claims.yaml,min_completeness=80.",
-        )
-    own = materials.own if isinstance(materials.own, GroundingSettings) else GroundingSettings()
-    return GroundingVerifier(keys, own, timeout=keys.timeout or materials.timeout)

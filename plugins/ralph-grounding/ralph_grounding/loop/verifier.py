@@ -7,18 +7,18 @@ from typing import NamedTuple
 import anyio
 from anyio import to_thread
 
-from ralph.errors import RalphError, VerifierError
+from ralph.errors import RalphError, UsageError, VerifierError
 from ralph.verification import Verdict
 from ralph.verifiers import Subject, Verifier
 from ralph_grounding.analyzer import GroundingAnalyzer
-from ralph_grounding.documents import Documents, changed, matching
 from ralph_grounding.ground_truth import read_claims, read_ground_truth, read_text
 from ralph_grounding.ground_truth.pages import GroundTruth
+from ralph_grounding.loop.documents import Documents, changed, matching
+from ralph_grounding.loop.keys import GroundingKeys
+from ralph_grounding.loop.shortfalls import Minimums, shortfalls
 from ralph_grounding.materials import AIResponse, ExpectedAnswer, Query
 from ralph_grounding.result import AnalysisResult
 from ralph_grounding.settings import GroundingSettings
-from ralph_grounding.shortfalls import Minimums, shortfalls
-from ralph_grounding.verifier_keys import GroundingKeys
 
 __all__ = ["GroundingVerifier"]
 
@@ -44,11 +44,19 @@ class GroundingVerifier(Verifier):
     Args:
         keys: what it is to hold against what; a minimum that is missing is 100 for claims, 70 for a reference, and 50
             for a domain or brand.
+
+    Raises:
+        UsageError: the keys name nothing to hold a document against.
     """
 
     name = "grounding"
 
     def __init__(self, keys: GroundingKeys, settings: GroundingSettings, *, timeout: float = 600.0) -> None:
+        if not (keys.claims or keys.reference or keys.domain or keys.brand):
+            raise UsageError(
+                "The verifier 'grounding' has nothing to hold a document against.",
+                "Name claims, a reference or a domain, as in grounding:claims=claims.yaml,min_completeness=80.",
+            )
         self.timeout = timeout
         self._keys = keys
         self._settings = settings.model_copy(update={"max_response": max(settings.max_response, _MOST_JUDGED)})
