@@ -133,6 +133,8 @@ def test_declining_is_right_where_the_reference_declines() -> None:
         ("Refunds are paid within 30 days.", "We pay refunds within 30 days.", "We pay refunds within 60 days."),
         ("The shop opened on 3 May 2019.", "It opened on May 3, 2019.", "The shop opened on 9 June 2021."),
         ("30", "It takes 30 days.", "It takes 60 days."),
+        ("Plan B costs 9 euros.", "Plan B costs 9 euros a month.", "Plan A costs 9 euros a month."),
+        ("It is written in C.", "The tool is written in C.", "It is written in C++."),
     ],
 )
 def test_contrary_answer_is_not_alike(reference: str, agreeing: str, contrary: str) -> None:

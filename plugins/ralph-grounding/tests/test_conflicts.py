@@ -53,6 +53,14 @@ AGAINST = [
     ("The headquarters are in Paris.", "The company's headquarters are in Berlin.", "entity"),
     ("Berlin is the capital of Germany.", "Munich is the capital of Germany.", "entity"),
     ("The store ships to Canada.", "The store ships to Mexico.", "entity"),
+    ("Vitamin D is good for the bones.", "Vitamin C is good for the bones.", "entity"),
+    ("Plan A costs 9 euros.", "Plan B costs 9 euros.", "entity"),
+    ("The tool is written in C.", "The tool is written in C++.", "entity"),
+    ("The tool is written in C++.", "The tool is written in C#.", "entity"),
+    ("The S series has a camera.", "The X series has a camera.", "entity"),
+    ("It ended World War I.", "It ended World War II.", "entity"),
+    ("The train leaves from gate B12.", "The train leaves from gate B13.", "entity"),
+    ("Das Vitamin D hilft den Knochen.", "Das Vitamin C hilft den Knochen.", "entity"),
 ]  # fmt: skip
 
 IN_LINE = [
@@ -75,6 +83,10 @@ IN_LINE = [
     ("The API is free.", "The API is free, but support is paid."),
     ("The headquarters are in Paris.", "The headquarters are in Paris, and the factory is in Berlin."),
     ("The plan includes 500 projects.", "The zoo has 50 animals."),
+    ("Plan A costs 9 euros.", "Plan A costs 9 euros, and plan B costs 19."),
+    ("Plan B costs 9 euros.", "I think that plan B costs 9 euros."),
+    ("Vitamin D is good for the bones.", "A vitamin is good for the bones."),
+    ("A tool that I know supports plugins.", "The tool supports plugins."),
 ]
 
 
@@ -144,6 +156,7 @@ HOSTILE = [
     ("not a cat ", "a cat "),
     ("on May 5 ", "on June 6 "),
     ("increase x ", "decrease x "),
+    ("plan D ", "plan C D a plan E "),
     ("不支持插", "支持插件"),
     ("a" * 4_000, "b" * 4_000),
 ]

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from ralph_grounding.similarity.calibration import lexical_parameters
 from ralph_grounding.similarity.thesaurus import synonyms
+from ralph_grounding.text.designations import is_designation
 from ralph_grounding.text.function_words import FUNCTION_WORDS
 from ralph_grounding.text.tokens import Token, tokens
 
@@ -60,15 +61,18 @@ def prepared(claims: Sequence[str], language: str) -> list[Claim]:
     others = max(1, len(claims) - 1)
     shares = {stem: (count - 1) / others for stem, count in sharing.items()}
     return [
-        Claim(claim, tuple(_weighed(words, shares, language)), language)
+        Claim(claim, tuple(_weighed(claim, words, shares, language)), language)
         for claim, words in zip(claims, found, strict=True)
     ]
 
 
-def _weighed(words: Sequence[Token], shares: Mapping[str, float], language: str) -> Iterator[ClaimToken]:
+def _weighed(text: str, words: Sequence[Token], shares: Mapping[str, float], language: str) -> Iterator[ClaimToken]:
     weights = lexical_parameters().weights
     function_words = FUNCTION_WORDS.get(language, frozenset[str]())
-    content = [word.number or word.word not in function_words for word in words]
+    content = [
+        word.number or word.word not in function_words or is_designation(text, words, place, language)
+        for place, word in enumerate(words)
+    ]
     last = max((place for place, has_meaning in enumerate(content) if has_meaning), default=-1)
     for place, (word, has_meaning) in enumerate(zip(words, content, strict=True)):
         features = Features(

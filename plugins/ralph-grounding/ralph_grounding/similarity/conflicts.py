@@ -5,6 +5,7 @@ from itertools import chain, islice
 
 from ralph_grounding.result import Conflict, TextPosition
 from ralph_grounding.similarity.denials import denials
+from ralph_grounding.similarity.designated import other_designations
 from ralph_grounding.similarity.quantities import Date, Quantity, dates, quantities
 from ralph_grounding.similarity.statement import Statement, statement
 from ralph_grounding.similarity.thesaurus import opposites, synonyms
@@ -52,9 +53,19 @@ def find_conflicts(
         _numbers(ours, theirs, our_dates, their_dates),
         denials(ours, theirs),
         _contraries(ours, theirs),
+        other_designations(ours, theirs),
         _names(ours, theirs, our_dates),
     )
-    return tuple(_moved(conflict, start) for conflict in islice(found, _MOST))
+    return tuple(_moved(conflict, start) for conflict in islice(_once_each(found), _MOST))
+
+
+def _once_each(found: Iterable[Conflict]) -> Iterator[Conflict]:
+    seen: set[tuple[str, int]] = set()
+    for conflict in found:
+        key = (conflict.kind, conflict.position.start)
+        if key not in seen:
+            seen.add(key)
+            yield conflict
 
 
 def _moved(conflict: Conflict, by: int) -> Conflict:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ralph_grounding.similarity.conflicts import find_conflicts
 from ralph_grounding.text import Token, sentences, tokens, trimmed
+from ralph_grounding.text.designations import looks_like_designation
 
 __all__ = ["contradicted"]
 
@@ -21,7 +22,8 @@ _FEW = 32
 def contradicted(reference: str, response: str, words: Sequence[Token], language: str) -> float:
     """The share of the reference, 0–1, whose sentences the most similar one of the response goes against.
 
-    Names are left out, since one thing may have several. Of a long reference the first sentences are looked at.
+    Names are left out, since one thing may have several, but not those of a letter, as in "Plan B". Of a long reference
+    the first sentences are looked at.
 
     Args:
         words: the response's.
@@ -36,7 +38,8 @@ def contradicted(reference: str, response: str, words: Sequence[Token], language
             continue
         statement = said.most_similar({word.stem for word in tokens(claim, language)})
         if statement and any(
-            conflict.kind != "entity" for conflict in find_conflicts(claim, statement, language=language)
+            conflict.kind != "entity" or looks_like_designation(conflict.expected)
+            for conflict in find_conflicts(claim, statement, language=language)
         ):
             against += len(claim)
     return against / total if total else 0.0

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from ralph_grounding.result import Conflict, ConflictKind, TextPosition
 from ralph_grounding.similarity.thesaurus import synonyms
+from ralph_grounding.text.designations import is_designation
 from ralph_grounding.text.function_words import FUNCTION_WORDS
 from ralph_grounding.text.negations import DOUBTING, is_negation
 from ralph_grounding.text.tokens import Token, tokens
@@ -92,8 +93,8 @@ def _statement(text: str, language: str) -> Statement:
     function_words = FUNCTION_WORDS.get(language, frozenset[str]())
     negations = [is_negation(word.word, language) for word in words]
     content = tuple(
-        word.number or (word.word not in function_words and not negated)
-        for word, negated in zip(words, negations, strict=True)
+        word.number or (word.word not in function_words and not negated) or is_designation(text, words, place, language)
+        for place, (word, negated) in enumerate(zip(words, negations, strict=True))
     )
     clauses = _clauses(text, words)
     denied_by, doubtful = _denied(words, content, negations, clauses)

@@ -29,7 +29,8 @@ _TOKEN = re.compile(
     rf"(?P<unspaced>[{_UNSPACED}]+)"
     r"|(?P<number>\d{1,40}(?:[.,]\d{1,40}|[\u00a0\u202f]\d{3}(?!\d)){0,8}+)(?P<ending>(?:st|nd|rd|th)\b)?"
     rf"|(?P<word>(?:(?![{_UNSPACED}])[^\W\d_])"
-    rf"(?:(?![{_UNSPACED}])[^\W_]|[{_MARKS}]|['’](?=[^\W\d_])){{0,{_LONGEST - 1}}})",
+    rf"(?:(?![{_UNSPACED}])[^\W_]|[{_MARKS}]|['’](?=[^\W\d_])){{0,{_LONGEST - 1}}}"
+    r"(?:(?<=\b[a-z])(?:\+\+|\#))?)",  # C, C++ and C# are three
     re.IGNORECASE,
 )
 _ELIDED = re.compile(r"(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu|dell|nell|all|un)['’](?=.)")
