@@ -136,8 +136,10 @@ def test_a_signal_ends_a_batch_in_good_order_and_says_how_to_go_on(
             _, err = process.communicate(timeout=20)
     assert process.returncode == 130
     assert "Traceback" not in err
-    run_id = err.split()[-1]
-    assert err.splitlines()[-1] == f"The run is cut off. Go on with it: ralph score batch --continue {run_id}"
+    said, _, typed = err.splitlines()[-1].rpartition(": ")
+    assert (said, typed.split()[:4]) == ("The run is cut off. Go on with it", ["ralph", "score", "batch", "--continue"])
+    run_id, *place = typed.split()[4:]
+    assert place == ["--store", store]
     command = (sys.executable, "-m", "ralph", "score", "history", "--json", "--store", store)
     (kept,) = json.loads(subprocess.run(command, env=environment, capture_output=True, check=True).stdout)
     assert (kept["id"], kept["status"], kept["succeeded"]) == (run_id, "cancelled", 20)

@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import re
+import shlex
 import sqlite3
 import subprocess
 import sys
@@ -19,6 +20,7 @@ import pytest
 import yaml
 
 from ralph.cli import main
+from ralph_grounding.cli.keeping import store_option
 
 PAGE = """# Lantern Museum
 
@@ -282,6 +284,35 @@ def test_a_batch_is_summed_up_for_people(score: Score) -> None:
         f"Try them again: ralph score batch --continue {run_id}",
         f"The page: ralph score report {run_id}",
     ]
+
+
+def test_what_a_person_is_told_to_type_names_the_store_that_they_named(score: Score) -> None:
+    Path("r.jsonl").write_text(response("open", "It opens at nine in the morning."))
+    ran = score("batch", "--queries", "queries.yaml", "--responses", "r.jsonl", "--store", "./my own.db")
+    *_, trying_again, page = ran.out.splitlines()
+    Path("r.jsonl").write_text(f"{response('open', 'At nine.')}\n{response('cost', 'A ticket costs 12 euros.')}")
+    ralph, *words = shlex.split(trying_again.removeprefix("Try them again: "))
+    again = score(*words[1:])
+    assert (ran.code, ralph, again.code) == (1, "ralph", 0)
+    assert "2 of 2 were scored, 0 failed." in again.out
+    ralph, *words = shlex.split(page.removeprefix("The page: "))
+    assert (ralph, score(*words[1:]).out) == ("ralph", "Written: ralph-score.html\n")
+    for unknown in (["report", "nothing"], ["compare", "nothing"], ["again", "nothing"], ["show", "nothing"]):
+        assert "--store './my own.db'" in score(*unknown, "--store", "./my own.db").err
+
+
+@pytest.mark.parametrize(
+    ("named", "told"),
+    [
+        (None, ""),
+        ("sqlite:///a b.db", " --store 'sqlite:///a b.db'"),
+        ("postgresql://me:se/cr@et@host/db", " --store postgresql://me@host/db"),
+        ("postgresql://me@host:5432/db", " --store postgresql://me@host:5432/db"),
+        ("x\x1b]0;y\x07.db", " --store 'x ]0;y .db'"),
+    ],
+)
+def test_a_store_is_told_of_without_its_password(named: str | None, told: str) -> None:
+    assert store_option(named) == told
 
 
 def test_a_batch_tells_each_answer_as_a_line_and_last_the_whole(score: Score, run: str) -> None:

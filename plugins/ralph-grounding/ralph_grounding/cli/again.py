@@ -45,7 +45,7 @@ def again(
 
         settings = situation_of(context).measured_by(similarity)
         async with opened_store(context, store) as kept, GroundingAnalyzer(settings) as analyzer:
-            old = await run_named(kept, run)
+            old = await run_named(kept, run, store)
             asked = await kept.query_set(old.query_set_id)
             ground = await ground_truth_of(context, ground_truth or (), domain or old.domain, brand or ())
             before: dict[tuple[str, str, str], str] = {}
@@ -66,7 +66,7 @@ def again(
                 options={"again": old.id, "ground_truth": ground.version if ground.pages else ""},
                 keep_results=False,
             )
-            return await score_all(events, old.succeeded, "", "json" if as_json else "people")
+            return await score_all(events, old.succeeded, "json" if as_json else "people", store)
 
     if not anyio.run(score):
         raise typer.Exit(1)

@@ -18,7 +18,9 @@ ClaimsFile = Annotated[
 ResponsesFile = Annotated[
     Path | None, typer.Option("--responses", metavar="FILE", help="The answers, a JSON object a line.")
 ]
-Ask = Annotated[bool, typer.Option("--ask", help="Ask the endpoint of [plugins.grounding.answers].")]
+Ask = Annotated[
+    bool, typer.Option("--ask", help="Ask the endpoint that the settings name: plugins.grounding.answers.url.")
+]
 ExecutorName = Annotated[
     str | None, typer.Option("--executor", metavar="NAME", help="Ask the agent of this executor, or of `default`.")
 ]

@@ -1,5 +1,6 @@
 """Carrying out a batch, and telling how it goes."""
 
+import shlex
 import sys
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, aclosing
@@ -13,7 +14,7 @@ import typer
 from ralph_grounding.analyzer import GroundingAnalyzer
 from ralph_grounding.batch import BatchError, BatchResult, run_batch
 from ralph_grounding.cli.batch_plan import Plan
-from ralph_grounding.cli.keeping import opened_store, run_named
+from ralph_grounding.cli.keeping import opened_store, run_named, store_option
 from ralph_grounding.cli.printing import console, counted, one_line, print_json, print_line, print_rows
 from ralph_grounding.cli.situation import executor_named, ground_truth_of, situation_of
 from ralph_grounding.filters import Condition
@@ -44,7 +45,7 @@ async def carry_out(
         UsageError: the plan cannot be carried out as it is.
     """
     async with opened_store(context, store) as kept:
-        run = await run_named(kept, continued) if continued else None
+        run = await run_named(kept, continued, store) if continued else None
         if run and given != Plan():
             from ralph.errors import UsageError
 
@@ -78,7 +79,7 @@ async def carry_out(
                 options=plan.options(settings, ground),
                 keep_results=False,
             )
-            return await score_all(events, len(queries), run_id, showing)
+            return await score_all(events, len(queries), showing, store, run_id)
 
 
 def new_id() -> str:
@@ -129,26 +130,32 @@ async def _source(context: typer.Context, stack: AsyncExitStack, plan: Plan) -> 
 
 
 async def score_all(
-    events: AsyncGenerator[AnalysisResult | BatchError | BatchResult], total: int, run_id: str, showing: Showing
+    events: AsyncGenerator[AnalysisResult | BatchError | BatchResult],
+    total: int,
+    showing: Showing,
+    store: str | None,
+    run_id: str = "",
 ) -> bool:
     """Tells of results and errors as they come, and of the whole at the end; whether none failed.
 
     Args:
+        store: its name as the command line has it, for what a person is told to type.
         run_id: of a run that `--continue` can go on with; empty: it cannot.
     """
+    continuing = f"ralph score batch --continue {shlex.quote(one_line(run_id))}{store_option(store)}" if run_id else ""
     progress = _Progress(total, shown=showing == "people")
     try:
         ended = await _followed(events, progress, showing)
     except (Exception, anyio.get_cancelled_exc_class()):
-        if progress.count and run_id:
-            typer.echo(f"The run is cut off. Go on with it: ralph score batch --continue {run_id}", err=True)
+        if progress.count and continuing:
+            typer.echo(f"The run is cut off. Go on with it: {continuing}", err=True)
         raise
     if showing == "json":
         print_json(ended.model_dump(mode="json"))
     elif showing == "lines":
         print_line({"batch": ended.model_dump(mode="json", exclude={"results"})})
     else:
-        _print(ended)
+        _print(ended, continuing, store)
     return not ended.failed
 
 
@@ -200,8 +207,8 @@ class _Progress:
             sys.stderr.flush()
 
 
-def _print(ended: BatchResult) -> None:
-    """The summary, what failed, and where to look further."""
+def _print(ended: BatchResult, continuing: str, store: str | None) -> None:
+    """The summary, what failed, and what to type to look further."""
     from ralph_grounding.cli.summaries import summary_rows
 
     out, trend = console(), ended.summary.trend
@@ -215,6 +222,7 @@ def _print(ended: BatchResult) -> None:
         out.print(f"  {one_line(error.query_id, 60)}: {one_line(error.error, 300)}", soft_wrap=True)
     if (more := len(ended.errors) - _MOST_ERRORS) > 0:
         out.print(f"  and {more} more")
-    if ended.failed:
-        out.print(f"Try them again: ralph score batch --continue {ended.run_id}")
-    out.print(f"The page: ralph score report {ended.run_id}")
+    if ended.failed and continuing:
+        out.print(f"Try them again: {continuing}", soft_wrap=True)
+    page = f"ralph score report {shlex.quote(one_line(ended.run_id))}{store_option(store)}"
+    out.print(f"The page: {page}", soft_wrap=True)

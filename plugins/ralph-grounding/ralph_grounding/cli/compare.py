@@ -30,7 +30,7 @@ def compare(context: typer.Context, *, runs: Runs, store: Store = None, as_json:
 
     async def look() -> "Comparison":
         async with opened_store(context, store) as kept:
-            return await compared(kept, runs)
+            return await compared(kept, runs, store)
 
     found = anyio.run(look)
     if as_json:
@@ -39,13 +39,17 @@ def compare(context: typer.Context, *, runs: Runs, store: Store = None, as_json:
         _print(found)
 
 
-async def compared(store: "GroundingStore", names: list[str]) -> "Comparison":
-    """The comparison of the sides of some runs. Raises `UsageError` where there are fewer than two."""
+async def compared(store: "GroundingStore", names: list[str], place: str | None = None) -> "Comparison":
+    """The comparison of the sides of some runs. Raises `UsageError` where there are fewer than two.
+
+    Args:
+        place: the store's name as the command line has it, for what a person is told to type.
+    """
     from ralph.errors import UsageError
     from ralph_grounding.cli.keeping import run_named
     from ralph_grounding.comparison import compare as by_query
 
-    runs = {run.id: run for run in [await run_named(store, name) for name in names]}
+    runs = {run.id: run for run in [await run_named(store, name, place) for name in names]}
     sides = await sides_of(store, runs)
     if len(sides) < 2:
         raise UsageError(

@@ -1,5 +1,7 @@
 """Where the commands find what is kept."""
 
+import re
+import shlex
 from typing import TYPE_CHECKING
 
 from ralph_grounding.cli.printing import one_line
@@ -11,7 +13,7 @@ if TYPE_CHECKING:
     from ralph_grounding.store.grounding import GroundingStore
     from ralph_grounding.store.records import GroundingRun
 
-__all__ = ["opened_store", "run_named", "told"]
+__all__ = ["opened_store", "run_named", "store_option", "told"]
 
 
 def opened_store(context: "typer.Context", named: str | None) -> "GroundingStore":
@@ -21,14 +23,33 @@ def opened_store(context: "typer.Context", named: str | None) -> "GroundingStore
     return open_grounding_store(named or situation_of(context).settings.store)
 
 
-async def run_named(store: "GroundingStore", name: str) -> "GroundingRun":
-    """The run of an id, the beginning of one, or "last". Raises `UsageError`."""
+def store_option(named: str | None) -> str:
+    """What a command that a person is told to type has behind its name to find the same store, without a password.
+
+    Empty where none was named, as then the settings name it.
+    """
+    if named is None:
+        return ""
+    place = re.sub(r"(?<=://)([^/@:]*):.*(?=@)", r"\1", one_line(named, 1_000))
+    return f" --store {shlex.quote(place)}"
+
+
+async def run_named(store: "GroundingStore", name: str, place: str | None = None) -> "GroundingRun":
+    """The run of an id, the beginning of one, or "last".
+
+    Args:
+        place: the store's name as the command line has it, for what a person is told to type.
+
+    Raises:
+        UsageError: there is none, or several have that beginning.
+    """
     from ralph.errors import UsageError
 
     found = next(iter(await store.runs(limit=1)), None) if name == "last" else await store.run(name)
     if found is None:
         wanted = "There is no run yet." if name == "last" else f"There is no one run with the id {told(name)}."
-        raise UsageError(wanted, "`ralph score history` lists the runs, `ralph score batch` makes one.")
+        at = store_option(place)
+        raise UsageError(wanted, f"`ralph score history{at}` lists the runs, `ralph score batch{at}` makes one.")
     return found
 
 

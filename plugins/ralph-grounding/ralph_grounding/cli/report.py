@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ralph_grounding.report import ReportData
     from ralph_grounding.settings import GroundingSettings
     from ralph_grounding.store.grounding import GroundingStore
+    from ralph_grounding.store.records import GroundingRun
 
 __all__ = ["report"]
 
@@ -33,13 +34,14 @@ def report(
     """Write a page of HTML: scores over time, the worst answers with their evidence, providers side by side."""
     import anyio
 
-    from ralph_grounding.cli.keeping import opened_store
+    from ralph_grounding.cli.keeping import opened_store, run_named
     from ralph_grounding.cli.situation import situation_of
     from ralph_grounding.report import render_report
 
     async def gather() -> "ReportData":
         async with opened_store(context, store) as kept:
-            return await _gathered(kept, run, domain, worst, situation_of(context).settings)
+            named = await run_named(kept, run, store)
+            return await _gathered(kept, named, domain, worst, situation_of(context).settings)
 
     page = render_report(anyio.run(gather))
     _write(output, page)
@@ -47,17 +49,15 @@ def report(
 
 
 async def _gathered(
-    store: "GroundingStore", name: str, domain: str, worst: int, settings: "GroundingSettings"
+    store: "GroundingStore", run: "GroundingRun", domain: str, worst: int, settings: "GroundingSettings"
 ) -> "ReportData":
     from datetime import UTC, datetime
 
     from ralph_grounding.cli.compare import sides_of
-    from ralph_grounding.cli.keeping import run_named
     from ralph_grounding.comparison import compare
     from ralph_grounding.filters import Condition
     from ralph_grounding.report import ReportData
 
-    run = await run_named(store, name)
     before = await store.runs(domain=domain or run.domain or None, limit=10 * _MOST_RUNS)
     ended = [each.summary for each in reversed(before) if each.summary and each.started_at <= run.started_at]
     earlier = [summary for summary in ended if summary.run_id != run.id]

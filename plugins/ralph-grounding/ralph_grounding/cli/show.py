@@ -15,7 +15,7 @@ def show(context: typer.Context, *, analysis: AnalysisId, store: Store = None, a
     """Show one analysis that is kept, with all its evidence."""
     import anyio
 
-    from ralph_grounding.cli.keeping import opened_store, told
+    from ralph_grounding.cli.keeping import opened_store, store_option, told
 
     async def look() -> None:
         from ralph.errors import UsageError
@@ -26,7 +26,8 @@ def show(context: typer.Context, *, analysis: AnalysisId, store: Store = None, a
             found = await kept.analysis(analysis)
         if found is None:
             raise UsageError(
-                f"There is no one analysis with the id {told(analysis)}.", "`ralph score history` lists them."
+                f"There is no one analysis with the id {told(analysis)}.",
+                f"`ralph score history --run last{store_option(store)}` lists those of the last run.",
             )
         if as_json:
             print_json(found.model_dump(mode="json"))
