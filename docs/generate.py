@@ -345,7 +345,10 @@ def _table(rows: Iterable[list[str]]) -> str:
 
 
 def _escaped(cell: str) -> str:
-    return cell.replace("|", r"\|").replace("<", "&lt;")
+    """A cell's text; between backticks only what would end the cell is escaped."""
+    plain_and_code = cell.replace("|", r"\|").split("`")
+    plain_and_code[::2] = [plain.replace("<", "&lt;") for plain in plain_and_code[::2]]
+    return "`".join(plain_and_code)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ralph_grounding.comparison import compare
     from ralph_grounding.errors import NoGroundTruthError, ProviderError
     from ralph_grounding.filters import parse_filter
-    from ralph_grounding.ground_truth import GroundTruth, Page, read_claims, read_ground_truth
+    from ralph_grounding.ground_truth import GroundTruth, Page, page_of_text, read_claims, read_ground_truth
     from ralph_grounding.loop.keys import GroundingKeys
     from ralph_grounding.loop.verifier import GroundingVerifier
     from ralph_grounding.materials import AIResponse, ExpectedAnswer, ExpectedClaim, Query
@@ -47,6 +47,7 @@ _HOMES = {
     "compare": "comparison",
     "make_queries": "queries",
     "open_grounding_store": "store",
+    "page_of_text": "ground_truth",
     "parse_filter": "filters",
     "read_claims": "ground_truth",
     "read_ground_truth": "ground_truth",
@@ -78,6 +79,7 @@ __all__ = [
     "compare",
     "make_queries",
     "open_grounding_store",
+    "page_of_text",
     "parse_filter",
     "read_claims",
     "read_ground_truth",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ralph_grounding.ground_truth.agent_claims import with_agent_claims
+    from ralph_grounding.ground_truth.chunks import page_of_text
     from ralph_grounding.ground_truth.files import read_text
     from ralph_grounding.ground_truth.given_claims import read_claims, read_claims_by_query
     from ralph_grounding.ground_truth.limits import ReadingLimits
@@ -21,6 +22,7 @@ __all__ = [
     "Page",
     "ReadingLimits",
     "SourceClaim",
+    "page_of_text",
     "read_claims",
     "read_claims_by_query",
     "read_ground_truth",
@@ -30,6 +32,7 @@ __all__ = [
 
 _HOMES = {
     "ReadingLimits": "limits",
+    "page_of_text": "chunks",
     "read_claims": "given_claims",
     "read_claims_by_query": "given_claims",
     "read_ground_truth": "reading",
