@@ -145,6 +145,14 @@ async def test_what_goes_against_the_ground_truth_is_a_candidate_and_not_borne_o
     assert told.highlights.highlights == ()
 
 
+async def test_what_the_ground_truth_denies_with_another_verb_is_not_borne_out() -> None:
+    ground = GroundTruth(pages=(page_of_text("Sail runs on Linux and macOS, and does not support Windows."),))
+    told = await give_feedback(None, "Sail runs on Linux. It also runs on Windows!", ground, PROVIDER, THRESHOLD)
+
+    assert [one.statement for one in told.claims.contradicts] == ["It also runs on Windows!"]
+    assert [one.response_text.strip() for one in told.highlights.highlights] == ["Sail runs on Linux."]
+
+
 # covers: S3-7, S3-84, S3-85, S3-86, S3-87, S3-88, S3-89, S3-90, S3-91, S3-92
 async def test_what_the_ground_truth_bears_out_is_highlighted_with_its_source() -> None:
     response = "The company was founded in Lisbon.  \nPenguins rarely visit supermarkets."

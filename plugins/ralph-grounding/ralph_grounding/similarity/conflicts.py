@@ -177,10 +177,10 @@ def _same_place(ours: Statement, place: int, theirs: Statement, other: int) -> b
 
 
 def _names(ours: Statement, theirs: Statement, our_dates: Sequence[Date]) -> Iterator[Conflict]:
-    names = {place for place in range(len(ours.words)) if _is_name(ours, place)} - _parts(ours, our_dates)
+    names = {place for place in range(len(ours.words)) if ours.is_name(place)} - _parts(ours, our_dates)
     if names and theirs.says_most_of(ours, without=names):
         yield from _other_names(ours, theirs, names)
-    if ours.words and theirs.words and _is_name(ours, 0) and _is_name(theirs, 0) and _other_subject(ours, theirs):
+    if ours.is_name(0) and theirs.is_name(0) and _other_subject(ours, theirs):
         word, said = ours.words[0], theirs.words[0]
         yield theirs.conflict("entity", ours.text[word.start : word.end], said.start, said.end)
 
@@ -193,18 +193,12 @@ def _other_names(ours: Statement, theirs: Statement, names: Iterable[int]) -> It
         for other, said in enumerate(theirs.words):
             if (
                 other
-                and _is_name(theirs, other)
+                and theirs.is_name(other)
                 and said.stem not in ours.at
                 and _same_words_before(ours, place, theirs, other)
             ):
                 yield theirs.conflict("entity", ours.text[word.start : word.end], said.start, said.end)
                 break
-
-
-def _is_name(said: Statement, place: int) -> bool:
-    """Whether a word is written like a name."""
-    word = said.words[place]
-    return said.content[place] and not word.number and said.text[word.start].isupper()
 
 
 def _same_words_before(ours: Statement, place: int, theirs: Statement, other: int) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from ralph_grounding.result import Conflict
+from ralph_grounding.similarity.ruled_out import ruled_out_in_one
 from ralph_grounding.similarity.statement import Statement
 from ralph_grounding.text.negations import DENYING_ENDINGS, DENYING_MARKS
 from ralph_grounding.text.sentences import sentences
@@ -12,8 +13,13 @@ __all__ = ["denials"]
 
 def denials(ours: Statement, theirs: Statement) -> Iterator[Conflict]:
     """What is denied in one of the two only, if they are about the same and the statement is no question."""
-    if not theirs.says_most_of(ours) or theirs.text.rstrip().endswith(("?", "？")):
+    if theirs.text.rstrip().endswith(("?", "？")):
         return
+    found = list(_denials(ours, theirs)) if theirs.says_most_of(ours) else []
+    yield from found or ruled_out_in_one(ours, theirs)
+
+
+def _denials(ours: Statement, theirs: Statement) -> Iterator[Conflict]:
     if len(ours.denied_by) < len(theirs.denied_by):
         yield from _denied_by_them(ours, theirs)
     elif len(ours.denied_by) > len(theirs.denied_by):

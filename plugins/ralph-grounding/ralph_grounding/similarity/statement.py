@@ -40,6 +40,7 @@ class Statement(NamedTuple):
         denied_by: for the place of a word the place of the negation directly before it.
         doubtful: places of words that a negation before them may be about, or that are said to fail, to lack …
         at: the places of each stem.
+        clause: of each word the number of its clause.
     """
 
     text: str
@@ -48,6 +49,7 @@ class Statement(NamedTuple):
     denied_by: dict[int, int]
     doubtful: frozenset[int]
     at: dict[str, tuple[int, ...]]
+    clause: tuple[int, ...]
     language: str
 
     def has(self, root: str) -> bool:
@@ -59,6 +61,13 @@ class Statement(NamedTuple):
         if root in self.at:
             return self.at[root]
         return tuple(place for other in synonyms(root, self.language) for place in self.at.get(other, ()))
+
+    def is_name(self, place: int) -> bool:
+        """Whether there is a word that is written like a name."""
+        if place >= len(self.words):
+            return False
+        word = self.words[place]
+        return self.content[place] and not word.number and self.text[word.start].isupper()
 
     def says_most_of(self, claim: "Statement", *, without: Container[int] = (), least: float = ALIKE) -> bool:
         """Whether it has most of the claim's words with a meaning, and at least one; those at some places left out."""
@@ -108,6 +117,7 @@ def _statement(text: str, language: str) -> Statement:
         denied_by,
         frozenset(doubtful),
         {root: tuple(found) for root, found in at.items()},
+        tuple(clauses),
         language,
     )
 
