@@ -146,7 +146,9 @@ async def test_what_goes_against_the_ground_truth_is_a_candidate_and_not_borne_o
 
 
 async def test_what_the_ground_truth_denies_with_another_verb_is_not_borne_out() -> None:
-    ground = GroundTruth(pages=(page_of_text("Sail runs on Linux and macOS, and does not support Windows."),))
+    ground = GroundTruth(
+        pages=(page_of_text("Sail runs on Linux and macOS, and does not support Windows.", url="sail"),)
+    )
     told = await give_feedback(None, "Sail runs on Linux. It also runs on Windows!", ground, PROVIDER, THRESHOLD)
 
     assert [one.statement for one in told.claims.contradicts] == ["It also runs on Windows!"]
