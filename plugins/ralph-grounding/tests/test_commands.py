@@ -263,6 +263,17 @@ def test_lines_are_answered_as_they_come() -> None:
         assert process.wait(10) == 0
 
 
+def test_who_stops_reading_is_not_told_of_a_file(score: Score) -> None:
+    Path("many.jsonl").write_text('{"response": "It opens at nine.", "claims": ["It opens at nine."]}\n' * 400)
+    command = (sys.executable, "-m", "ralph", "score", "--jsonl", "many.jsonl")
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout
+        assert process.stderr
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+
+
 # Batches
 
 
@@ -410,7 +421,11 @@ def test_providers_are_compared_on_the_same_queries(score: Score, run: str) -> N
     ran = score("compare", run)
     assert ran.code == 0
     lines = ran.out.splitlines()
-    assert [line.split()[:3] for line in lines[1:3]] == [["acme", "a1", "2"], ["other", "o1", "2"]]
+    assert lines[0].split() == ["queries", "acc", "compl", "attr", "all", "side"]
+    assert [(line.split()[0], line.split()[-2:]) for line in lines[1:3]] == [
+        ("2", ["acme", "a1"]),
+        ("2", ["other", "o1"]),
+    ]
     assert "acme a1 against other o1" in lines
     assert lines[5].split()[:1] == ["metric"]
     assert "may be chance" in lines[6]

@@ -192,5 +192,7 @@ def opened(name: str) -> "Generator[BinaryIO]":
         else:
             with Path(name).open("rb") as stream:
                 yield stream
+    except BrokenPipeError:
+        raise  # it is of whoever read what was printed
     except OSError as error:
         raise UsageError(f"The file {name!r} cannot be read: {error.strerror}.", "Name one that can, or -.") from error

@@ -79,7 +79,7 @@ async def carry_out(
                 options=plan.options(settings, ground),
                 keep_results=False,
             )
-            return await score_all(events, len(queries), showing, store, run_id)
+            return await score_all(events, 0 if plan.responses else len(asked), showing, store, run_id)
 
 
 def new_id() -> str:
@@ -139,6 +139,7 @@ async def score_all(
     """Tells of results and errors as they come, and of the whole at the end; whether none failed.
 
     Args:
+        total: of the answers that will come; 0: nobody knows.
         store: its name as the command line has it, for what a person is told to type.
         run_id: of a run that `--continue` can go on with; empty: it cannot.
     """
@@ -203,7 +204,8 @@ class _Progress:
     def step(self) -> None:
         self.count += 1
         if self._shown:
-            sys.stderr.write(f"\r\x1b[K{self.count} of {max(self._total, self.count)} scored")
+            of_all = f" of {self._total}" if self._total else ""
+            sys.stderr.write(f"\r\x1b[K{self.count}{of_all} scored")
             sys.stderr.flush()
 
 

@@ -77,12 +77,12 @@ def _print(found: "Comparison") -> None:
     from ralph_grounding.comparison import COMPARED
 
     print_rows(
-        ("side", "queries", *COMPARED),
+        ("queries", "acc", "compl", "attr", "all", "side"),
         [
             (
-                one_line(side.name, 60),
                 str(side.queries),
                 *(f"{side.means[metric]:.1f}" if metric in side.means else "-" for metric in COMPARED),
+                one_line(side.name, 60),
             )
             for side in found.sides
         ],
