@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ralph_grounding.errors import ProviderError
 from ralph_grounding.ground_truth.pages import Chunk, GroundTruth, Page
 from ralph_grounding.result import AccuracyResult
 from ralph_grounding.scoring.accuracy import AccuracyScorer
@@ -110,6 +111,11 @@ async def test_pieces_are_joined_either_way_and_both_are_told(by: Aggregation, s
     assert result.score == pytest.approx(score)
     assert result.similarity == pytest.approx(raw)
     assert result.aggregations == pytest.approx({"max": 0.8, "mean": 0.5})
+
+
+async def test_provider_that_leaves_its_scale_is_named() -> None:
+    with pytest.raises(ProviderError, match=r"provider Given says .* alike by nan"):
+        await scorer(Given({"One.": Similarity(float("nan"), 0.5)})).score("One.", "reference", GroundTruth())
 
 
 async def test_mean_is_weighted_by_length() -> None:

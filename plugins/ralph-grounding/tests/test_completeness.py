@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ralph_grounding.errors import ProviderError
 from ralph_grounding.materials import ExpectedClaim, Importance
 from ralph_grounding.result import CompletenessResult, Conflict, TextPosition
 from ralph_grounding.scoring.completeness import CompletenessScorer
@@ -129,6 +130,12 @@ async def test_a_claim_that_the_response_goes_against_is_missing_and_says_why(ex
     assert result.score == 0
     assert [conflict.kind for conflict in result.matches[0].conflicts] == [kind]
     assert result.matches[0].matched_text == "It includes 500 projects."
+
+
+@pytest.mark.parametrize("value", [float("nan"), -0.1, 1.5])
+async def test_a_provider_that_leaves_its_scale_is_named(value: float) -> None:
+    with pytest.raises(ProviderError, match=rf"provider Given says .* alike by {value}"):
+        await CompletenessScorer(Given(value)).score("any response", [claim("A claim.")])
 
 
 async def test_a_conflict_outweighs_any_similarity() -> None:

@@ -7,7 +7,7 @@ from ralph_grounding.feedback.pieces import pieces
 from ralph_grounding.ground_truth.pages import Chunk, GroundTruth, Page
 from ralph_grounding.result import Conflict
 from ralph_grounding.scoring.threshold import is_above
-from ralph_grounding.similarity.base import Nearest, SimilarityProvider
+from ralph_grounding.similarity.base import Nearest, SimilarityProvider, check
 from ralph_grounding.similarity.conflicts import find_conflicts
 from ralph_grounding.text.span import Span, trimmed
 
@@ -62,6 +62,7 @@ async def match(response: str, ground_truth: GroundTruth, provider: SimilarityPr
         return [Match(*spans) for spans in cut]
     segments = [response[stated.start : stated.end] for stated in said]
     nearest = await provider.nearest(segments, [chunk.text for chunk, _ in chunks])
+    check(provider, (near.similarity for near in nearest))
     found = dict(zip(said, nearest, strict=True))
     return [
         _matched(response, piece, stated, found[stated], chunks) if stated in found else Match(piece, stated)

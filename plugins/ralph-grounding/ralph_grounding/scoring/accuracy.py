@@ -6,7 +6,7 @@ from ralph_grounding.ground_truth.pages import GroundTruth
 from ralph_grounding.result import AccuracyResult, ChunkMatch, TextPosition
 from ralph_grounding.scoring.tiers import tier_of
 from ralph_grounding.settings import AccuracySettings, TierSettings
-from ralph_grounding.similarity.base import NO_SIMILARITY, Similarity, SimilarityProvider
+from ralph_grounding.similarity.base import NO_SIMILARITY, Similarity, SimilarityProvider, check
 from ralph_grounding.text import Span, paragraphs, sentences, trimmed
 
 __all__ = ["AccuracyScorer"]
@@ -51,9 +51,10 @@ class AccuracyScorer:
         texts = [response[piece.start : piece.end] for piece in pieces]
         matched = await self._matched_chunks(response, pieces, ground_truth)  # first: a model embeds all pieces at once
         alike = [await self._provider.agreement(reference, text, question) for text in texts]
+        whole = [await self._provider.agreement(reference, response, question)] if len(texts) > 1 else []
+        check(self._provider, [*alike, *whole])
         mean = _mean(alike, [len(text) for text in texts])
-        if len(texts) > 1:
-            alike.append(await self._provider.agreement(reference, response, question))
+        alike += whole
         highest = max(alike, default=NO_SIMILARITY)
         chosen = highest if self._settings.aggregation == "max" else mean
         score = 100 * chosen.value
@@ -76,6 +77,7 @@ class AccuracyScorer:
             return ()
         segments = [response[piece.start : piece.end] for piece in pieces]
         nearest = await self._provider.nearest(segments, [chunk.text for chunk, _ in chunks])
+        check(self._provider, (near.similarity for near in nearest))
         return tuple(
             ChunkMatch(
                 response_segment=segment,

@@ -7,7 +7,7 @@ from ralph_grounding.result import ClaimJudgement, ClaimMatch, CompletenessResul
 from ralph_grounding.scoring.threshold import is_above
 from ralph_grounding.scoring.tiers import tier_of
 from ralph_grounding.settings import CompletenessSettings, TierSettings
-from ralph_grounding.similarity.base import SimilarityProvider, Support
+from ralph_grounding.similarity.base import SimilarityProvider, Support, check
 
 __all__ = ["NOTHING_TO_CHECK", "CompletenessScorer"]
 
@@ -46,6 +46,7 @@ class CompletenessScorer:
             ProviderError: where the provider fails.
         """
         supports = await self._provider.supports([claim.statement for claim in claims], response)
+        check(self._provider, (support.similarity for support in supports))
         matches = tuple(self._judge(claim, at, response) for claim, at in zip(claims, supports, strict=True))
         required = [
             (claim, match) for claim, match in zip(claims, matches, strict=True) if claim.importance == "required"

@@ -1,11 +1,12 @@
 """What a similarity provider is: something that says how alike two texts are, on a scale of its own and on ours."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Self
 
+from ralph_grounding.errors import ProviderError
 from ralph_grounding.result import Conflict
 
-__all__ = ["NO_SIMILARITY", "Nearest", "Similarity", "SimilarityProvider", "Support"]
+__all__ = ["NO_SIMILARITY", "Nearest", "Similarity", "SimilarityProvider", "Support", "check"]
 
 
 class Similarity(NamedTuple):
@@ -79,3 +80,20 @@ class SimilarityProvider:
     async def nearest(self, segments: Sequence[str], passages: Sequence[str]) -> list[Nearest]:
         """For each segment of a response the passage of the ground truth that bears it out best."""
         raise NotImplementedError
+
+
+def check(provider: SimilarityProvider, similarities: Iterable[Similarity]) -> None:
+    """Holds what a provider measured to its scale.
+
+    Raises:
+        ProviderError: a value is no number from 0 to 1.
+    """
+    for similarity in similarities:
+        for value in (similarity.value, similarity.raw):
+            if not 0 <= value <= 1:
+                name = provider.name or type(provider).__name__
+                raise ProviderError(
+                    f"The provider {name} says that two texts are alike by {value}.",
+                    "A similarity is a number from 0 to 1: mend the provider, or take another one.",
+                    kind="protocol",
+                )
