@@ -259,7 +259,11 @@ class _Batch:
         previous = await store.previous_run(self._run)
         if previous is None or previous.summary is None:
             return summary
-        return summary.against(previous.summary, same_queries=previous.query_set_id == self._run.query_set_id)
+        return summary.against(
+            previous.summary,
+            same_queries=previous.query_set_id == self._run.query_set_id,
+            otherwise=_otherwise(previous.options, self._run.options),
+        )
 
     async def give_up(self, status: RunStatus) -> None:
         """Says in the store that the run is not at work any more, as far as that can be said."""
@@ -270,6 +274,12 @@ class _Batch:
     def result(self) -> BatchResult:
         assert self._result is not None
         return self._result
+
+
+def _otherwise(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """What the run before did in another way than this one, of what both say."""
+    ways = {"similarity": "measured similarity by another provider", "scoring": "was scored by other settings"}
+    return [way for key, way in ways.items() if key in before and key in now and before[key] != now[key]]
 
 
 def _again(helps: Callable[[BaseException], bool], retries: int, sleep: Sleep | None) -> Callable[[], "AsyncRetrying"]:

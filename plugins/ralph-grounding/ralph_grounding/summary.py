@@ -3,7 +3,7 @@
 import math
 import statistics
 from array import array
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Literal, NamedTuple, get_args
 
@@ -61,7 +61,8 @@ class ScoreTrend(BaseModel, frozen=True):
     """This run's means less those of the domain's last completed run; None where one of the two has none.
 
     Attributes:
-        same_queries: whether both asked the same; if not, `note` says so.
+        same_queries: whether both asked the same.
+        note: in what the two runs differ, besides the answers, so that they compare with care; empty if in nothing.
     """
 
     previous_run_id: str
@@ -110,8 +111,15 @@ class DomainScoreSummary(BaseModel, frozen=True):
         """The summary of the metric of that name."""
         return {"accuracy": self.accuracy, "completeness": self.completeness, "attribution": self.attribution}[name]
 
-    def against(self, previous: "DomainScoreSummary", *, same_queries: bool) -> "DomainScoreSummary":
-        """The same with what changed since an earlier run of the domain."""
+    def against(
+        self, previous: "DomainScoreSummary", *, same_queries: bool, otherwise: Sequence[str] = ()
+    ) -> "DomainScoreSummary":
+        """The same with what changed since an earlier run of the domain.
+
+        Args:
+            otherwise: what else the earlier run did in another way, as "was scored by other settings".
+        """
+        differing = [*(() if same_queries else ("asked another set of queries",)), *otherwise]
         deltas = {name: _delta(previous.metric(name).mean, self.metric(name).mean) for name in METRICS}
         trend = ScoreTrend(
             previous_run_id=previous.run_id,
@@ -120,7 +128,7 @@ class DomainScoreSummary(BaseModel, frozen=True):
             completeness_delta=deltas["completeness"],
             attribution_delta=deltas["attribution"],
             same_queries=same_queries,
-            note="" if same_queries else "The run before asked another set of queries, so the two compare with care.",
+            note=f"The run before {' and '.join(differing)}, so the two compare with care." if differing else "",
         )
         found = [_alert(name, previous.metric(name).mean, self.metric(name).mean) for name in METRICS]
         return self.model_copy(update={"trend": trend, "alerts": tuple(alert for alert in found if alert)})

@@ -398,12 +398,21 @@ async def test_a_trend_is_that_to_the_last_completed_run_of_the_domain(store_url
         third = await ran(60, count=2)
         assert third.trend is not None
         assert (third.trend.accuracy_delta, third.trend.same_queries, third.alerts) == (0, False, ())
+        for options, note in (
+            ({"similarity": ["lexical"], "scoring": {"a": 1}}, ""),
+            ({"similarity": ["local"], "scoring": {"a": 1}}, "measured similarity by another provider, so"),
+            ({"similarity": ["local"], "scoring": {"a": 2}}, "was scored by other settings, so"),
+        ):
+            trend = (await ran(60, count=2, options=options)).trend
+            assert trend is not None
+            assert note in trend.note
+            assert bool(trend.note) == bool(note)
         await ran(60, domain="")
         assert (await ran(60, count=2, domain="")).trend is None
         again = await ran(70, domain="")
         assert again.trend is not None
         assert again.trend.accuracy_delta == pytest.approx(10)
-        assert len([row async for row in store.scores(parse_filter("domain=a.com"))]) == 8
+        assert len([row async for row in store.scores(parse_filter("domain=a.com"))]) == 14
 
 
 class BreakingDown:

@@ -35,6 +35,7 @@ def again(
     """
     import anyio
 
+    from ralph_grounding.cli.batch_plan import scored_by
     from ralph_grounding.cli.batch_run import new_id, score_all
     from ralph_grounding.cli.keeping import opened_store, run_named
     from ralph_grounding.cli.situation import ground_truth_of, situation_of
@@ -63,7 +64,7 @@ def again(
                 store=kept,
                 run_id=run_id,
                 domain=ground.domain,
-                options={"again": old.id, "ground_truth": ground.version if ground.pages else ""},
+                options={"again": old.id, **scored_by(settings, ground)},
                 keep_results=False,
             )
             return await score_all(events, old.succeeded, "json" if as_json else "people", store)

@@ -11,7 +11,7 @@ from ralph_grounding.materials import Query
 from ralph_grounding.settings import GroundingSettings
 from ralph_grounding.store.records import GroundingRun
 
-__all__ = ["Plan"]
+__all__ = ["Plan", "scored_by"]
 
 _SCORING = {"accuracy", "completeness", "attribution", "tiers", "weights", "max_response"}
 
@@ -70,10 +70,14 @@ class Plan(BaseModel, frozen=True):
 
     def options(self, settings: GroundingSettings, ground: GroundTruth) -> dict[str, Any]:
         """What the scores hang on: the plan, how is scored, and what is true."""
-        providers = settings.providers
-        return {
-            "plan": self.model_dump(mode="json"),
-            "scoring": settings.model_dump(mode="json", include=_SCORING),
-            "similarity": [providers.similarity, providers.embedding, providers.embedding_model],
-            "ground_truth": ground.version if ground.pages else "",
-        }
+        return {"plan": self.model_dump(mode="json"), **scored_by(settings, ground)}
+
+
+def scored_by(settings: GroundingSettings, ground: GroundTruth) -> dict[str, Any]:
+    """What the scores of the same answers hang on, as it is kept with a run."""
+    providers = settings.providers
+    return {
+        "scoring": settings.model_dump(mode="json", include=_SCORING),
+        "similarity": [providers.similarity, providers.embedding, providers.embedding_model],
+        "ground_truth": ground.version if ground.pages else "",
+    }
