@@ -442,6 +442,7 @@ def test_runs_are_compared_side_by_side(score: Score, run: str) -> None:
     assert {side["name"].split(":")[0] for side in found["sides"]} == {run, second}
 
 
+# covers: S3-149
 def test_the_answers_of_a_run_are_scored_again_beside_the_old_ones(score: Score, run: str) -> None:
     Path("page.md").write_text(PAGE.replace("12", "15"))
     ran = score("again", "last", "-g", "page.md")
@@ -456,6 +457,7 @@ def test_the_answers_of_a_run_are_scored_again_beside_the_old_ones(score: Score,
         assert kept["ground_truth_version"] != ""
 
 
+# covers: S3-150, S3-170
 def test_a_page_is_written_as_a_whole(score: Score, run: str) -> None:
     ran = score("report", run, "-o", "page.html")
     assert (ran.code, ran.out) == (0, "Written: page.html\n")
@@ -471,6 +473,9 @@ def test_a_page_of_a_run_that_was_cut_off_tells_of_that_run(score: Score, run: s
     [store] = tmp_path.rglob("grounding.db")
     with closing(sqlite3.connect(store)) as connection, connection:
         connection.execute("UPDATE grounding_runs SET status = 'running', summary = NULL WHERE id = ?", (second,))
+    listed = next(line for line in score("history").out.splitlines() if line.startswith(second))
+    *_, accuracy, _, _ = listed.split()
+    assert 0 <= int(accuracy) <= 100, "of a run that was cut off the means of what it has"
     assert score("report", second, "-o", "cut-off.html").code == score("report", run, "-o", "whole.html").code == 0
     assert "1 answer judged" in Path("cut-off.html").read_text(encoding="utf-8")
     assert "4 answers judged" in Path("whole.html").read_text(encoding="utf-8")

@@ -106,8 +106,6 @@ async def test_what_was_not_measured_is_none_and_not_zero(store_url):
         assert (row.accuracy, row.completeness_tier, row.combined) == (None, None, None)
         assert row.points == (None, None, None)
         assert await ids(store.scores(parse_filter("accuracy<50"))) == []
-        [point] = await store.history()
-        assert (point.analyses, point.accuracy) == (1, None)
 
 
 async def test_texts_that_a_database_has_no_room_for_come_back_as_they_were(store_url):
@@ -286,36 +284,6 @@ async def test_the_worst_come_first_and_the_unmeasured_last(store_url):
         assert await ids(store.scores(order="best")) == ["best", "middle", "worst", "none"]
         assert await ids(store.analyses(order="worst", limit=2)) == ["worst", "middle"]
         assert (await ids(store.scores(order="best", by="attribution")))[0] == "best"
-        found = await store.worst_queries()
-        assert [(each.query_id, each.accuracy, each.analyses) for each in found] == [
-            ("q1", 45.0, 2),
-            ("q3", 100.0, 1),
-            ("q2", None, 1),
-        ]
-        assert found[0].query == "what is q1?"
-        assert [each.query_id for each in await store.worst_queries(parse_filter("provider=b"), limit=1)] == ["q1"]
-
-
-# covers: S3-149, S3-150, S3-170
-async def test_history_is_a_point_for_each_run_and_provider_in_the_order_of_time(store_url):
-    async with open_grounding_store(store_url) as store:
-        for day in (2, 0, 1):
-            begun = await store.begin_run(run(f"run-{day}", at=T0 + timedelta(days=day)), queries())
-            results = [
-                result("q1", accuracy=10.0 * day, ai_provider="a", identity=f"{day}-1"),
-                result("q2", accuracy=20.0, ai_provider="a", identity=f"{day}-2"),
-                result("q1", accuracy=90.0, ai_provider="b", identity=f"{day}-3"),
-            ]
-            await store.keep(begun, results)
-        points = await store.history(parse_filter("provider=a"))
-        assert [(point.run_id, point.accuracy, point.analyses) for point in points] == [
-            ("run-0", 10.0, 2),
-            ("run-1", 15.0, 2),
-            ("run-2", 20.0, 2),
-        ]
-        assert points[0].run_at == T0
-        newest = await store.history(limit=2)
-        assert [(point.run_id, point.ai_provider) for point in newest] == [("run-2", "a"), ("run-2", "b")]
 
 
 async def test_a_stream_that_is_left_in_the_middle_leaves_nothing_and_does_not_stop_a_writer(store_url):

@@ -65,7 +65,7 @@ def history(
             elif filters or by or run:
                 await _list_answers(kept, conditions, cast("_Metric | None", by), limit, as_json=as_json)
             else:
-                _print_runs(await kept.runs(domain=domain or None, limit=limit), as_json=as_json)
+                await _list_runs(kept, await kept.runs(domain=domain or None, limit=limit), as_json=as_json)
 
     anyio.run(look)
 
@@ -125,8 +125,9 @@ def _as_json(row: "ScoreRow") -> dict[str, Any]:
     return {**row._asdict(), "created_at": row.created_at.isoformat()}
 
 
-def _print_runs(runs: "list[GroundingRun]", *, as_json: bool) -> None:
+async def _list_runs(store: "GroundingStore", runs: "list[GroundingRun]", *, as_json: bool) -> None:
     from ralph_grounding.cli.printing import console, one_line, print_json, print_rows
+    from ralph_grounding.summary import METRICS
 
     if as_json:
         print_json([run.model_dump(mode="json") for run in runs])
@@ -137,8 +138,8 @@ def _print_runs(runs: "list[GroundingRun]", *, as_json: bool) -> None:
     several = len({run.domain for run in runs}) > 1
     rows: list[tuple[str, ...]] = []
     for run in runs:
-        summary = run.summary
-        means = [summary.metric(name).mean if summary else None for name in ("accuracy", "completeness", "attribution")]
+        summary = await store.summary(run)
+        means = [summary.metric(name).mean for name in METRICS]
         rows.append((
             run.id,
             f"{run.started_at.astimezone():%Y-%m-%d %H:%M}",

@@ -25,8 +25,6 @@ from ralph_grounding.store.reading import Order
 from ralph_grounding.store.records import (
     BatchError,
     GroundingRun,
-    HistoryPoint,
-    QueryScores,
     QuerySet,
     RunStatus,
     ScoreRow,
@@ -221,16 +219,6 @@ class GroundingStore:
                     yield rows.read_scores(row)
         finally:
             await pages.aclose()
-
-    async def history(self, filters: Sequence[Condition] = (), *, limit: int | None = None) -> list[HistoryPoint]:
-        """Mean scores over time: a point for each run, domain, provider and model; the newest, oldest first."""
-        return [rows.read_history(row) for row in await self._rows(reading.history(filters, limit))]
-
-    async def worst_queries(
-        self, filters: Sequence[Condition] = (), *, by: _By = "accuracy", limit: int = 20
-    ) -> list[QueryScores]:
-        """The queries with the lowest mean score first."""
-        return [rows.read_query_scores(row) for row in await self._rows(reading.query_scores(filters, by, limit))]
 
     def _is_new(self) -> bool:
         with closing(self._database.connect()) as connection, connection.begin():

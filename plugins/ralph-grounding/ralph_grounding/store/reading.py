@@ -1,26 +1,19 @@
-"""The statements that read: lists of analyses and scores, histories, runs."""
+"""The statements that read: lists of analyses and scores, runs."""
 
 from collections.abc import Iterable
 from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, Select, Table, func, select
+from sqlalchemy import ColumnElement, Select, Table, select
 
 from ralph_grounding.filters import Condition
 from ralph_grounding.store.conditions import condition_of
 from ralph_grounding.store.rows import storable
 from ralph_grounding.store.tables import analyses, queries, runs
-from ralph_grounding.summary import Metric
 
-__all__ = ["Order", "by_prefix", "history", "newest_runs", "previous_run", "query_scores", "scores", "whole"]
+__all__ = ["Order", "by_prefix", "newest_runs", "previous_run", "scores", "whole"]
 
 Order = Literal["newest", "oldest", "worst", "best"]
 
-_MEANS = {
-    "accuracy": func.avg(analyses.c.accuracy_score),
-    "completeness": func.avg(analyses.c.completeness_score),
-    "attribution": func.avg(analyses.c.attribution_score),
-    "combined": func.avg(analyses.c.combined_score),
-}
 _SCORES: dict[str, ColumnElement[Any]] = {
     "accuracy": analyses.c.accuracy_score,
     "completeness": analyses.c.completeness_score,
@@ -60,48 +53,6 @@ def scores(filters: Iterable[Condition], order: Order, by: str, limit: int | Non
         .where(condition_of(filters))
     )
     return _ordered(found, order, by).limit(limit)
-
-
-def history(filters: Iterable[Condition], limit: int | None) -> Select[Any]:
-    """The columns of `HistoryPoint`: the newest, oldest first."""
-    it = analyses.c
-    parts = (it.run_id, it.domain, it.ai_provider, it.model)
-    newest = (
-        select(
-            it.run_id,
-            runs.c.started_at.label("run_at"),
-            *parts[1:],
-            func.count().label("analyses"),
-            *(mean.label(name) for name, mean in _MEANS.items()),
-        )
-        .select_from(analyses.join(runs, runs.c.id == it.run_id))
-        .where(condition_of(filters))
-        .group_by(runs.c.started_at, *parts)
-        .order_by(runs.c.started_at.desc(), *(part.desc() for part in parts))
-        .limit(limit)
-        .subquery()
-    )
-    of = newest.c
-    return select(newest).order_by(of.run_at, of.run_id, of.domain, of.ai_provider, of.model)
-
-
-def query_scores(filters: Iterable[Condition], by: Metric | Literal["combined"], limit: int) -> Select[Any]:
-    """The columns of `QueryScores`, the lowest mean first; those without one come last."""
-    it = analyses.c
-    mean = _MEANS[by]
-    return (
-        select(
-            it.query_id,
-            func.max(queries.c.text).label("query"),
-            func.count().label("analyses"),
-            *(each.label(name) for name, each in _MEANS.items()),
-        )
-        .select_from(analyses.join(queries))
-        .where(condition_of(filters))
-        .group_by(it.query_id)
-        .order_by(mean.asc().nulls_last(), it.query_id)
-        .limit(limit)
-    )
 
 
 def newest_runs(domain: str | None, status: str | None, limit: int) -> Select[Any]:

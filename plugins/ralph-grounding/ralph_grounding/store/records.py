@@ -16,8 +16,6 @@ from ralph_grounding.summary import DomainScoreSummary, Point
 __all__ = [
     "BatchError",
     "GroundingRun",
-    "HistoryPoint",
-    "QueryScores",
     "QuerySet",
     "RunStatus",
     "ScoreRow",
@@ -145,33 +143,6 @@ class ScoreRow(NamedTuple):
             _point(self.completeness, self.completeness_tier),
             _point(self.attribution, self.attribution_tier),
         )
-
-
-class HistoryPoint(NamedTuple):
-    """The mean scores of one domain, provider and model in one run; None where nothing was measured."""
-
-    run_id: str
-    run_at: datetime
-    domain: str
-    ai_provider: str
-    model: str
-    analyses: int
-    accuracy: float | None
-    completeness: float | None
-    attribution: float | None
-    combined: float | None
-
-
-class QueryScores(NamedTuple):
-    """What one query's analyses come to: mean scores; None where nothing was measured."""
-
-    query_id: str
-    query: str
-    analyses: int
-    accuracy: float | None
-    completeness: float | None
-    attribution: float | None
-    combined: float | None
 
 
 def _point(score: float | None, tier: Tier | None) -> Point | None:

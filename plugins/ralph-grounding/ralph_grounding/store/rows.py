@@ -18,7 +18,7 @@ from sqlalchemy import Row
 from ralph.errors import RecordError
 from ralph_grounding.materials import Query
 from ralph_grounding.result import AnalysisResult
-from ralph_grounding.store.records import BatchError, GroundingRun, HistoryPoint, QueryScores, ScoreRow, StoredAnalysis
+from ralph_grounding.store.records import BatchError, GroundingRun, ScoreRow, StoredAnalysis
 from ralph_grounding.summary import DomainScoreSummary
 
 __all__ = [
@@ -30,9 +30,7 @@ __all__ = [
     "query_row",
     "read_analysis",
     "read_failure",
-    "read_history",
     "read_query",
-    "read_query_scores",
     "read_run",
     "read_scores",
     "restored",
@@ -186,20 +184,6 @@ def read_scores(row: Row[Any]) -> ScoreRow:
     kept = tuple(restored(flag) for flag in flags.split("\n") if flag)
     values: list[Any] = [*texts, *scores, kept, datetime.fromisoformat(created_at)]
     return ScoreRow(*values)
-
-
-def read_history(row: Row[Any]) -> HistoryPoint:
-    """A row of the columns of `HistoryPoint`, in their order."""
-    run_id, run_at, *names, analyses, accuracy, completeness, attribution, combined = row
-    domain, provider, model = map(restored, names)
-    means = (accuracy, completeness, attribution, combined)
-    return HistoryPoint(restored(run_id), datetime.fromisoformat(run_at), domain, provider, model, analyses, *means)
-
-
-def read_query_scores(row: Row[Any]) -> QueryScores:
-    """A row of the columns of `QueryScores`, in their order."""
-    query_id, query, *rest = row
-    return QueryScores(restored(query_id), restored(query), *rest)
 
 
 def read_failure(row: Row[Any]) -> BatchError:
