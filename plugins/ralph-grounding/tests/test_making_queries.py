@@ -238,6 +238,8 @@ HEADINGS = {
     "3.1.0 (2025-11-20)": "What does Tallow say about 3.1.0 (2025-11-20)?",
     "What a signal says": "What does Tallow say about what a signal says?",
     "Tallow": "What should I know about Tallow?",
+    "About Tallow": "What should I know about Tallow?",
+    "About the kilns": "What does Tallow say about the kilns?",
     "Contact us": "How do I contact Tallow?",
     "Download": "Where can I find Download of Tallow?",
     "How it works": None,

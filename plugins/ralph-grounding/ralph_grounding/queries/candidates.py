@@ -23,6 +23,7 @@ _LENGTHS = range(2, 121)
 _NUMBERING = re.compile(r"^(?:\d{1,3}(?:\.\d{1,3}){0,3}[.)]|\d{1,3}(?:\.\d{1,3}){1,3}|0\d{1,4})\s+(?=[^\W\d_])")
 _ASKS_WIDE = re.compile("如何|怎么|怎樣|怎样|为什么|為什麼|什么是|什麼是")
 _SITE_NAME = re.compile(r"\s[|–—·»:-]\s.*", re.DOTALL)
+_ABOUT = re.compile(r"^about\s+(?=\w)", re.IGNORECASE)
 _CLAUSE = re.compile(r"(?:how|what|why|when|where|who|which)\b", re.IGNORECASE)
 _LEANS = re.compile(r"\b(?:it|its|this|that|these|those|they|them|you|your|we|our|us|i|my|me)\b", re.IGNORECASE)
 _Told = tuple[Page, SourceClaim]
@@ -138,7 +139,8 @@ def _asking(heading: str, above: str, brand: str, kind: QueryKind, language: Lan
         if _LEANS.search(heading):
             return ()
         heading = heading[0].lower() + heading[1:]
-    if brand and lower != brand.casefold():
+    heading = _ABOUT.sub("", heading)
+    if brand and heading.casefold() != brand.casefold():
         return _worded(language, "navigational" if kind == "navigational" else "of", heading, brand)
     return _worded(language, "about", f"{above}: {heading}" if above else heading)
 
