@@ -1,7 +1,7 @@
 """In what a statement goes against a claim that it is like: numbers, dates, negations, contraries, names."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice
+from itertools import chain, islice, takewhile
 
 from ralph_grounding.result import Conflict, TextPosition
 from ralph_grounding.similarity.denials import denials
@@ -9,6 +9,7 @@ from ralph_grounding.similarity.designated import other_designations
 from ralph_grounding.similarity.quantities import Date, Quantity, dates, quantities
 from ralph_grounding.similarity.statement import Statement, statement
 from ralph_grounding.similarity.thesaurus import opposites, synonyms
+from ralph_grounding.similarity.units import Measured, measured
 from ralph_grounding.text.stems import guess_language
 
 __all__ = ["find_conflicts"]
@@ -51,6 +52,7 @@ def find_conflicts(
     found = chain(
         _dates(ours, theirs, our_dates, their_dates),
         _numbers(ours, theirs, our_dates, their_dates),
+        _units(ours, theirs),
         denials(ours, theirs),
         _contraries(ours, theirs),
         other_designations(ours, theirs),
@@ -135,6 +137,30 @@ def _same_thing(number: Quantity, other: Quantity, language: str, *, alike: bool
     if not alike:
         return bool(after and before)
     return bool(after or (before and (number.named or number.unit or not number.after or not other.after)))
+
+
+def _units(ours: Statement, theirs: Statement) -> Iterator[Conflict]:
+    """Where the number is the same, and the unit another of its kind."""
+    expected, said = list(measured(ours)), list(measured(theirs))
+    if not expected or not said or not theirs.says_most_of(ours, without=_with_units(ours, expected)):
+        return
+    units = {(number.value, number.dimension, number.unit) for number in said}
+    others = {(number.value, number.dimension): number for number in reversed(said)}
+    for number in expected:
+        other = others.get((number.value, number.dimension))
+        if other and (number.value, number.dimension, number.unit) not in units:
+            yield theirs.conflict("number", ours.text[number.start : number.end], other.start, other.end)
+
+
+def _with_units(said: Statement, numbers: Sequence[Measured]) -> set[int]:
+    """The places of the words that are parts of those numbers."""
+    return {
+        place
+        for number in numbers
+        for place in takewhile(
+            lambda place, end=number.end: said.words[place].start < end, range(number.place, len(said.words))
+        )
+    }
 
 
 def _contraries(ours: Statement, theirs: Statement) -> Iterator[Conflict]:

@@ -49,6 +49,7 @@ _AMBIGUOUS = frozenset({"may", "march", "mar", "mars", "sept", "sep", "dec", "no
 """Months that are other words, too: a number or a capital letter must tell."""
 _ISO = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b")
 _DOTTED = re.compile(r"\b(\d{1,2})\.(\d{1,2})\.(\d{4})\b")
+_TO = frozenset({"to", "-", "–", "—", "bis", "à", "a", "or", "and"})
 _OF = frozenset({"of", "de"})
 _BEFORE_YEARS = frozenset([
     "in",
@@ -202,6 +203,8 @@ def _quantity(said: Statement, place: int) -> Quantity:
         unit = "%"
     before = next((other for other in range(place - 1, -1, -1) if said.content[other]), -1)
     following = next((other for other in range(after, len(said.words)) if said.content[other]), -1)
+    if _ranges(said, place, following):  # of "3 to 5 days" both are days
+        following = next((other for other in range(following + 1, len(said.words)) if said.content[other]), -1)
     return Quantity(
         value,
         unit,
@@ -211,3 +214,10 @@ def _quantity(said: Statement, place: int) -> Quantity:
         start,
         end,
     )
+
+
+def _ranges(said: Statement, first: int, last: int) -> bool:
+    """Whether a number and the next word with a meaning are the ends of a range, as in "3 to 5" and "3–5"."""
+    if last < 0 or not said.words[last].number:
+        return False
+    return said.text[said.words[first].end : said.words[last].start].strip().casefold() in _TO
