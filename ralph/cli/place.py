@@ -46,7 +46,7 @@ def named(store: str | None) -> str:
 
     if store is None:
         return ""
-    place = re.sub(r"(?<=://)([^/@:]*):[^/]*(?=@)", r"\1", store)
+    place = re.sub(r"(?<=://)([^/@:]*):.*(?=@)", r"\1", store)
     return f" --store {shlex.quote(place)}"
 
 

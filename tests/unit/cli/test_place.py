@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ralph.cli.place import given_store, stated_store
+from ralph.cli.place import given_store, named, stated_store
 from ralph.cli.settings import read_settings
 from ralph.cli.user_file import user_file
 
@@ -91,6 +91,20 @@ def test_the_settings_are_not_read_where_there_are_none(workspace: Path) -> None
     code += "sys.exit('ralph.config' in sys.modules)"
     environment = {**os.environ, "RALPH_STORE": "variable.db"}
     assert subprocess.run([sys.executable, "-c", code], env=environment, check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("store", "told"),
+    [
+        (None, ""),
+        ("my runs.db", " --store 'my runs.db'"),
+        ("postgresql://me:secret@host/db", " --store postgresql://me@host/db"),
+        ("postgresql://me:se/cr@et@host/db", " --store postgresql://me@host/db"),
+        ("postgresql://me@host:5432/db", " --store postgresql://me@host:5432/db"),
+    ],
+)
+def test_a_store_is_told_of_without_its_password(store: str | None, told: str) -> None:
+    assert named(store) == told
 
 
 @pytest.mark.parametrize(
