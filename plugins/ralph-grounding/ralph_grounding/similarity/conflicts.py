@@ -8,6 +8,7 @@ from ralph_grounding.similarity.denials import denials
 from ralph_grounding.similarity.designated import other_designations
 from ralph_grounding.similarity.quantities import Date, Quantity, dates, quantities
 from ralph_grounding.similarity.statement import Statement, statement
+from ralph_grounding.similarity.swapped import swapped
 from ralph_grounding.similarity.thesaurus import opposites, synonyms
 from ralph_grounding.similarity.units import Measured, measured
 from ralph_grounding.text.stems import guess_language
@@ -53,6 +54,7 @@ def find_conflicts(
         _dates(ours, theirs, our_dates, their_dates),
         _numbers(ours, theirs, our_dates, their_dates),
         _units(ours, theirs),
+        swapped(ours, theirs),
         denials(ours, theirs),
         _contraries(ours, theirs),
         other_designations(ours, theirs),
