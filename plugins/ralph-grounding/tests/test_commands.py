@@ -139,17 +139,15 @@ def test_an_answer_is_scored_for_people(score: Score) -> None:
         "✓ The museum opens at nine in the morning.",
         "    “The museum opens at nine in the morning.” (1.00)",
         "≠ A ticket costs 12 euros.",
-        "    “A ticket costs 15 euros.” (number: 15, not 12)",
+        "    “A ticket costs 15 euros.” (number: 15 instead of 12)",
         "✗ Dogs are not allowed inside. (optional)",
         "    not found",
         "",
         "not in the ground truth (which does not make it false)",
         "  “It was once a lighthouse.”",
-        "  “See https://lantern.example/visit.”",
         "",
-        *ran.out.splitlines()[16:],
+        "31 % of the answer is borne out.",
     ]
-    assert ran.out.splitlines()[16].endswith("% of the answer is borne out.")
     assert score("answer", *words) == ran, "the command may be named"
     assert score(*words[1:], stdin=ANSWER) == ran, "and the answer come in"
 
@@ -404,6 +402,23 @@ def test_answers_are_exported(score: Score, run: str, form: str) -> None:
         assert {row["result"]["query_id"] for row in rows} == {"open", "cost"}
         assert all(row["result"]["scores"]["accuracy"]["score"] >= 0 for row in rows)
     assert len(rows) == 4
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "jsonl"])
+def test_who_stops_reading_an_export_is_told_of_no_fault(score: Score, form: str) -> None:
+    lines = [
+        response("open", f"It opens at nine. {'Nothing else is said. ' * 400}", "acme", f"a{n}") for n in range(60)
+    ]
+    Path("many.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    assert score("batch", "--queries", "queries.yaml", "--responses", "many.jsonl").code == 1
+    command = [sys.executable, "-m", "ralph", "score", "history", "--export", form]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as reading:
+        assert reading.stdout
+        assert reading.stderr
+        assert reading.stdout.readline()
+        reading.stdout.close()
+        said = reading.stderr.read()
+    assert (reading.returncode, said) == (0, b"")
 
 
 def test_one_answer_is_shown_by_the_beginning_of_its_id(score: Score, run: str) -> None:

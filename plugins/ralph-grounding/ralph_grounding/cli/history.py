@@ -1,6 +1,7 @@
 """`ralph score history`: what is kept: runs over time, and single answers by a filter."""
 
 import sys
+from contextlib import AsyncExitStack, aclosing
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
@@ -59,13 +60,13 @@ def history(
     async def look() -> None:
         async with opened_store(context, store) as kept:
             if run:
-                conditions.append(Condition("run", "=", (await run_named(kept, run)).id))
+                conditions.append(Condition("run", "=", (await run_named(kept, run, store)).id))
             if form:
                 await _export(kept, form, conditions)
             elif filters or by or run:
                 await _list_answers(kept, conditions, cast("_Metric | None", by), limit, as_json=as_json)
             else:
-                await _list_runs(kept, await kept.runs(domain=domain or None, limit=limit), as_json=as_json)
+                await _list_runs(kept, await kept.runs(domain=domain or None, limit=limit), store, as_json=as_json)
 
     anyio.run(look)
 
@@ -82,12 +83,16 @@ async def _export(store: "GroundingStore", form: str, conditions: "list[Conditio
     """Writes every answer, one after another: no more than a page of them is in memory."""
     from ralph_grounding.export import csv_lines, json_array, json_lines
 
-    if form == "csv":
-        pieces = csv_lines(store.scores(conditions, order="oldest"))
-    else:
-        pieces = (json_array if form == "json" else json_lines)(store.analyses(conditions, order="oldest"))
-    async for piece in pieces:
-        sys.stdout.write(piece)
+    async with AsyncExitStack() as stack:
+        if form == "csv":
+            rows = await stack.enter_async_context(aclosing(store.scores(conditions, order="oldest")))
+            pieces = csv_lines(rows)
+        else:
+            whole = await stack.enter_async_context(aclosing(store.analyses(conditions, order="oldest")))
+            pieces = (json_array if form == "json" else json_lines)(whole)
+        await stack.enter_async_context(aclosing(pieces))
+        async for piece in pieces:
+            sys.stdout.write(piece)
 
 
 async def _list_answers(
@@ -125,7 +130,8 @@ def _as_json(row: "ScoreRow") -> dict[str, Any]:
     return {**row._asdict(), "created_at": row.created_at.isoformat()}
 
 
-async def _list_runs(store: "GroundingStore", runs: "list[GroundingRun]", *, as_json: bool) -> None:
+async def _list_runs(store: "GroundingStore", runs: "list[GroundingRun]", named: str | None, *, as_json: bool) -> None:
+    from ralph_grounding.cli.keeping import store_option
     from ralph_grounding.cli.printing import console, one_line, print_json, print_rows
     from ralph_grounding.summary import METRICS
 
@@ -133,7 +139,7 @@ async def _list_runs(store: "GroundingStore", runs: "list[GroundingRun]", *, as_
         print_json([run.model_dump(mode="json") for run in runs])
         return
     if not runs:
-        console().print("No run yet. `ralph score batch` makes one.")
+        console().print(f"No run yet. `ralph score batch{store_option(named)}` makes one.", soft_wrap=True)
         return
     several = len({run.domain for run in runs}) > 1
     rows: list[tuple[str, ...]] = []
@@ -141,7 +147,7 @@ async def _list_runs(store: "GroundingStore", runs: "list[GroundingRun]", *, as_
         summary = await store.summary(run)
         means = [summary.metric(name).mean for name in METRICS]
         rows.append((
-            run.id,
+            one_line(run.id, 60),
             f"{run.started_at.astimezone():%Y-%m-%d %H:%M}",
             run.status,
             f"{run.succeeded}/{run.total}",

@@ -19,7 +19,8 @@ _MOST = 20
 
 def print_result(result: AnalysisResult) -> None:
     """The scores with their evidence, the check-list of claims, and what the ground truth says of the rest."""
-    print_rows(("", "", "", ""), _score_rows(result.scores))
+    if rows := _score_rows(result.scores):
+        print_rows(("", "", "", ""), rows)
     if result.scores.completeness and result.scores.completeness.matches:
         _head("claims")
         for judged in result.scores.completeness.matches:
@@ -90,9 +91,9 @@ def _quoted(text: str) -> str:
 
 
 def _differences(conflicts: tuple[Conflict, ...]) -> str:
-    """In what a statement goes against a claim: `number: 500, not 50`."""
+    """In what a statement goes against a claim: `number: 500 instead of 50`."""
     return "; ".join(
-        f"{conflict.kind}: {one_line(conflict.said, 40) or 'none'}, not {one_line(conflict.expected, 40)}"
+        f"{conflict.kind}: {one_line(conflict.said, 40) or 'none'} instead of {one_line(conflict.expected, 40)}"
         for conflict in conflicts[:3]
     )
 

@@ -15,6 +15,7 @@ _FEWEST_WORDS = 3
 _HEADING = re.compile(r"\s{0,8}#{1,6}\s")
 _CLOSING = " \t\r\n\"'”’»)]*_`"
 _LOOKED_AT = 400
+_ADDRESS = re.compile(r"\bhttps?://\S+")
 
 
 def pieces(response: str) -> list[Span]:
@@ -27,10 +28,12 @@ def pieces(response: str) -> list[Span]:
 
 
 def is_statement(text: str) -> bool:
-    """Whether a piece states something: it has three words or more, and is no question, heading or announcement."""
+    """Whether a piece states something: it has three words or more beside addresses, and is no question, heading or
+    announcement.
+    """
     if _HEADING.match(text) or text.rstrip(_CLOSING).endswith(("?", "？", ":", "：")):
         return False
-    return len(tokens(text[:_LOOKED_AT])) >= _FEWEST_WORDS
+    return len(tokens(_ADDRESS.sub(" ", text[:_LOOKED_AT]))) >= _FEWEST_WORDS
 
 
 def _cut(text: str, span: Span) -> Iterator[Span]:
