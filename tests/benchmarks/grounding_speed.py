@@ -4,8 +4,9 @@ Nothing is waited for: what is measured is the time that the thread has the proc
 
 - `seconds_1000`: 1,000 responses of 1 KB with 8 claims each, none the same as another, one after the other
 - `responses_per_second`
-- `memory_growth_mb`: what the process grows by over 100,000 whole analyses of short responses, or as many as the
-  argument says, of which nothing is kept; the first tenth, in which the caches fill, is not counted
+- `memory_growth_mb`: what the process grows by over 100,000 short responses, or as many as the argument says, judged by
+  their claims, of which nothing is kept; the first tenth, in which the caches fill, is not counted
+- `memory_growth_whole_mb`: the same over a tenth as many whole analyses: each with an expected answer and a domain, too
 - `seconds_10mb`: a response of 10 MB without a line break or a full stop, with 8 claims
 - `slope`: the same, divided by ten times one of 1 MB, so that 1 is linear
 - `seconds_nearest`: 20 segments, each held against 5,000 passages of 1 KB, the index included; `seconds_nearest_again`
@@ -15,7 +16,7 @@ Nothing is waited for: what is measured is the time that the thread has the proc
 import json
 import random
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from time import thread_time
 from typing import NamedTuple
 
@@ -59,11 +60,8 @@ async def measured() -> dict[str, float]:
     scorer, provider = CompletenessScorer(LexicalProvider()), LexicalProvider()
     await judge(scorer, cases(20, seed=1))
     seconds = await judge(scorer, cases(RESPONSES, seed=2))
-    await analyse(cases(max(1, STREAMED // 10), seed=3, length=SHORT))
-    process = psutil.Process()
-    before = process.memory_info().rss
-    await analyse(cases(STREAMED, seed=4, length=SHORT))
-    growth = process.memory_info().rss - before
+    growth = await grown(lambda cases: judge(scorer, cases), STREAMED)
+    whole = await grown(analyse, max(10, STREAMED // 10))
     one, ten = [await judge(scorer, [long_case(size)]) for size in (MB, 10 * MB)]
     passages = [words(LENGTH, random.Random(number)) for number in range(PASSAGES)]
     nearest = [await look_up(provider, passages) for _ in range(2)]
@@ -71,11 +69,21 @@ async def measured() -> dict[str, float]:
         "seconds_1000": seconds,
         "responses_per_second": RESPONSES / seconds,
         "memory_growth_mb": growth / 1e6,
+        "memory_growth_whole_mb": whole / 1e6,
         "seconds_10mb": ten,
         "slope": ten / (10 * one),
         "seconds_nearest": nearest[0],
         "seconds_nearest_again": nearest[1],
     }
+
+
+async def grown(work: Callable[[Iterator[Case]], Awaitable[object]], count: int) -> int:
+    """The bytes by which the process is larger after so many short cases than after a tenth as many before."""
+    await work(cases(max(1, count // 10), seed=3, length=SHORT))
+    process = psutil.Process()
+    before = process.memory_info().rss
+    await work(cases(count, seed=4, length=SHORT))
+    return process.memory_info().rss - before
 
 
 async def judge(scorer: CompletenessScorer, cases: Iterator[Case] | Sequence[Case]) -> float:
