@@ -1,4 +1,4 @@
-"""Ralph inside an asyncio service: jobs come from a queue, some run at a time, and the end of the service ends them.
+"""Ralph inside an asyncio service: jobs come from a queue, several run at a time, and all end with the service.
 
 `uv run python examples/asyncio_service.py`
 """

@@ -1,4 +1,4 @@
-"""A detector of one's own: coverage below 80 % speaks against every claim that the work is done.
+"""A custom detector: coverage below 80 % speaks against every claim that the work is done.
 
 `uv run python examples/custom_detector.py`
 """

@@ -1,4 +1,4 @@
-"""An executor of one's own: any program that reads a prompt on its input and prints its answer.
+"""A custom executor: any program that reads a prompt on its input and prints its answer.
 
 `uv run python examples/custom_executor.py PROGRAM [ARGUMENT]…` asks that program; without one, a stand-in answers.
 """

@@ -1,4 +1,4 @@
-"""A verifier of one's own: no claim of completion holds while a file still says TO DO.
+"""A custom verifier: no claim of completion holds while a file still says TO DO.
 
 `uv run python examples/custom_verifier.py`
 """

@@ -1,4 +1,4 @@
-"""A status field and a completion keyword of one's own, and a hook that sees what the agent put into the field.
+"""A custom status field and completion keyword, and a hook that sees what the agent put into the field.
 
 `uv run python examples/extra_fields.py`
 """

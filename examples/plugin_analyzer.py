@@ -1,6 +1,6 @@
-"""A plug-in with an analyzer of its own, which holds back a completion until the reply names a file.
+"""A plug-in with its own analyzer, which holds back a completion until the reply names a file.
 
-`uv run python examples/plugin_analyzer.py`; of an installed plug-in, `ralph run --analyzer named-files` asks for it.
+`uv run python examples/plugin_analyzer.py`; in an installed plug-in, `ralph run --analyzer named-files` would use it.
 """
 
 import re
@@ -14,7 +14,7 @@ from ralph import Analysis, Output, Prompt, Runner, RunRecord, Turn
 from ralph.analysis import AnalysisContext, Further, Opinion
 from ralph.plugins import AnalyzerKind, hookimpl
 from ralph.status import Status
-from ralph.store.memory import MemoryStore
+from ralph.store import MemoryStore
 from ralph.testing import ScriptedExecutor
 from ralph.workspace import open_workspace
 

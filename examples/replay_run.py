@@ -1,4 +1,4 @@
-"""A stored run, replayed: what would have become of it with a breaker that is less patient? No agent is asked again.
+"""A stored run, replayed: what would have happened with a less patient breaker? No agent is asked again.
 
 `uv run python examples/replay_run.py`; `ralph replay --run RUN` does the same from the command line.
 """

@@ -89,7 +89,7 @@ class Audience:
                 self.vetoes[type(hooks).__name__] += 1
                 objections.append(Objection(type(hooks).__name__, said.reason))
             elif said is not None:
-                self._failed(hooks, name, f"gave a {type(said).__name__}, which is no Veto")
+                self._failed(hooks, name, f"gave a {type(said).__name__}, which is not a Veto")
         return objections
 
     async def _call(
@@ -120,8 +120,8 @@ class Audience:
         self._failed(hooks, name, what)
         if self._slow[id(hooks)] == _CHANCES:
             self._hooks = [each for each in self._hooks if each is not hooks]
-            _logger.warning("%s is too slow: it is told nothing any more", type(hooks).__name__)
-            told = f"The observer {type(hooks).__name__} is too slow: it is told nothing any more."
+            _logger.warning("%s is too slow: it gets no more events", type(hooks).__name__)
+            told = f"The observer {type(hooks).__name__} is too slow: it gets no more events."
             self.complaints.append(told)
             self._complain(told)
 

@@ -36,19 +36,23 @@ class BreakerSettings(BaseModel, frozen=True, extra="forbid"):
         le=1000,
         description="Iterations without progress that open it; more than three are also how many make a loop stuck.",
     )
-    same_error: PositiveInt = Field(default=5, le=1000, description="Iterations in a row with one error that open it.")
+    same_error: PositiveInt = Field(
+        default=5, le=1000, description="Iterations in a row with the same error that open it."
+    )
     denials: PositiveInt = Field(default=2, le=1000, description="Permission-denied iterations in a row that open it.")
     stagnation: float | None = Field(
         default=None,
         ge=0,
         le=100,
-        description="Percent by which the completion must rise in an iteration; unset: not asked.",
+        description="Percent by which the completion score must rise in an iteration; unset: not checked.",
     )
     when_open: Literal["stop", "wait"] = Field(default="stop", description="Stop the run, or wait and try again.")
     cool_down: float = Field(
         default=1800.0, ge=0, le=_YEAR, description="Seconds that it stays open before a probing iteration."
     )
-    max_probes: PositiveInt = Field(default=3, le=100, description="Probing iterations before a waiting run stops.")
+    max_probes: PositiveInt = Field(
+        default=3, le=100, description="Failed probe iterations before a waiting run stops."
+    )
 
 
 PRESETS: dict[str, BreakerSettings] = {
@@ -67,8 +71,9 @@ class Observation(BaseModel, frozen=True):
 
     Attributes:
         progressed: whether workspace or plan moved; None where unknown.
-        worked: nobody knows whether anything moved, but the agent tells of work.
+        worked: nobody knows whether anything moved, but the agent tells of work, or was at it when the turn failed.
         failed: the executor failed or was timed out.
+        unanswered: it failed because the service did not answer; that is an error and no lack of progress.
         denied: tool calls were turned down.
         errors: normalised errors with evidence behind them: a failed execution, a refuting verifier.
         reported: normalised errors that the agent only wrote of; they count while there is no progress.
@@ -78,6 +83,7 @@ class Observation(BaseModel, frozen=True):
     progressed: bool | None = None
     worked: bool = False
     failed: bool = False
+    unanswered: bool = False
     denied: bool = False
     errors: tuple[str, ...] = ()
     reported: tuple[str, ...] = ()
@@ -189,7 +195,7 @@ class CircuitBreaker:
         if state.denials >= level(settings.denials):
             return f"{state.denials} permission-denied iteration{'s' * (state.denials > 1)} in a row"
         if state.no_progress >= level(settings.no_progress):
-            return f"{state.no_progress} iterations without progress"
+            return f"{state.no_progress} iteration{'s' * (state.no_progress > 1)} without progress"
         if state.stagnant >= level(settings.no_progress):
             return f"{state.stagnant} iterations that each rose by less than {settings.stagnation:g} %"
         error, count = max(state.errors.items(), key=lambda item: item[1], default=("", 0))
@@ -207,7 +213,9 @@ def _half_open(state: BreakerState) -> BreakerState:
 
 
 def _count(state: BreakerState, seen: Observation, stagnation: float | None) -> BreakerState:
-    idle = seen.progressed is False or (seen.progressed is None and seen.failed)
+    if seen.unanswered and not seen.progressed:
+        return state.model_copy(update={"errors": _repeated(state.errors, seen.errors)})
+    idle = seen.progressed is False or (seen.progressed is None and seen.failed and not seen.worked)
     stagnant = stagnation is not None and seen.delta is not None and seen.delta < stagnation
     rose = stagnation is None or (seen.delta is not None and not stagnant)
     over = seen.progressed or (seen.worked and not seen.failed)

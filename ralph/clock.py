@@ -1,6 +1,7 @@
 """Time, as the runner sees it: passed in, so that a test can have its own (`ralph.testing.FakeClock`)."""
 
 from datetime import UTC, datetime
+from time import monotonic
 
 import anyio
 
@@ -15,9 +16,15 @@ class Clock:
         return datetime.now(UTC)
 
     async def wait_until(self, moment: datetime) -> None:
-        """Returns when that time has come.
+        """Returns when that time has come, or as much time has passed as was left: no clock that is set back makes the
+        wait longer.
 
         It looks at the clock again every minute, so that a machine that slept through the moment wakes up to it.
         """
-        while (left := (moment - self.now()).total_seconds()) > 0:  # noqa: ASYNC110 - there is no event for the time of day
-            await anyio.sleep(min(left, 60.0))
+
+        def left() -> float:
+            return (moment - self.now()).total_seconds()
+
+        latest = monotonic() + left()
+        while (wait := min(left(), latest - monotonic())) > 0:  # noqa: ASYNC110 - there is no event for the time of day
+            await anyio.sleep(min(wait, 60.0))

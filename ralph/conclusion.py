@@ -7,7 +7,7 @@ from ralph.breaker import BreakerState, CircuitBreaker, Observation
 from ralph.changes import Changes, Checkpoint, is_new
 from ralph.decision import Complete, DecisionSettings
 from ralph.limits import Limits, Price, Spent
-from ralph.output import Completed, Failed, Interrupted, Output, TimedOut, Usage
+from ralph.output import Completed, Failed, Interrupted, Output, TimedOut, ToolCall, Usage
 from ralph.plan import PlanState, TaskPlan, compare
 from ralph.record import IterationRecord, PlanCount, RunRecord, RunState
 from ralph.stops import Situation, decide
@@ -71,18 +71,24 @@ def priced(usage: Usage, price: Price | None) -> Usage:
 def observe(case: Case, verification: Verification | None) -> Observation:
     """What the breaker is told of an iteration."""
     outcome, metrics = case.output.outcome, case.analysis.metrics
+    failed = isinstance(outcome, Failed | TimedOut)
     errors: list[str] = []
-    if isinstance(outcome, Failed):
+    if case.unanswered:
+        errors.append("the service does not answer")
+    elif isinstance(outcome, Failed):
         errors.append(f"{outcome.failure} {outcome.status or ''}".strip())
     elif isinstance(outcome, TimedOut):
         errors.append(f"{outcome.limit} time-out")
+    elif isinstance(outcome, Interrupted) and outcome.by == "circles":
+        errors.append("a turn in circles")
     if verification is not None:
         errors += [f"{verdict.verifier}: {verdict.signature}" for verdict in verification.refuted]
     explicit = metrics.completion_source in {"plan", "checklist", "percentage"}
     return Observation(
         progressed=case.moved,
-        worked=case.moved is None and case.worked,
-        failed=isinstance(outcome, Failed | TimedOut),
+        worked=case.moved is None and (case.worked or (failed and case.busy)),
+        failed=failed,
+        unanswered=case.unanswered,
         denied=_denied(case),
         errors=tuple(errors),
         reported=case.analysis.error_signatures,
@@ -92,9 +98,13 @@ def observe(case: Case, verification: Verification | None) -> Observation:
 
 def _denied(case: Case) -> bool:
     """Whether an iteration was one of denied tools. Where nobody knows what it moved nonetheless, one that was turned
-    down now and then may have worked well.
+    down now and then may have worked well, and one that tells of work has; but not one that denials were the end of.
     """
-    denials, calls = case.output.denials, len(case.output.tool_calls)
+    outcome, denials, calls = case.output.outcome, case.output.denials, len(case.output.tool_calls)
+    if isinstance(outcome, Interrupted) and outcome.by == "denials":
+        return True
+    if case.moved is None and (case.worked or case.busy):
+        return False
     return denials > 0 and (case.moved is False or denials >= min(_DENIALS, calls / 3))
 
 
@@ -111,10 +121,11 @@ def situate(
 ) -> tuple[Situation, Spent]:
     """What the decision on an iteration rests on, and what the run has spent with it."""
     output = case.output
-    unshown = case.limited or (isinstance(output.outcome, Interrupted) and output.outcome.by != "denials")
+    unshown = case.limited or (isinstance(output.outcome, Interrupted) and output.outcome.by in {"signal", "limit"})
     breaker = state.breaker if unshown else rules.breaker.record(state.breaker, observe(case, verification), at)
     reviews = verification.sessions if verification else 0
-    called = state.spent.called(started_at, keep=rules.limits.calls_per_hour, times=1 + len(output.attempts) + reviews)
+    calls = 1 + len(output.attempts) + reviews
+    called = state.spent.called(min(started_at, at), keep=rules.limits.calls_per_hour, times=calls)
     spent = called.used(output.usage, duration, counts=not case.limited)
     situation = Situation(
         case,
@@ -181,7 +192,7 @@ def conclude(
         breaker=situation.breaker,
         decision=decision,
         spent=spent,
-        tally=situation.tally.decided(decision),
+        tally=situation.tally if case.unanswered else situation.tally.decided(decision),
     )
 
 
@@ -193,7 +204,10 @@ def revisit(rules: Rules, before: Tally, record: IterationRecord, plan: PlanStat
         before: the tally of the iteration before.
         plan: as it was then; a record keeps only how many of its boxes were ticked.
     """
-    output = Output(text=record.text, outcome=record.outcome, executor=record.executor)
+    calls = ToolCall.unnamed(record.tool_calls - record.denials, record.denials)
+    output = Output(
+        text=record.text, outcome=record.outcome, executor=record.executor, tool_calls=calls, usage=record.usage
+    )
     case = Case(
         iteration=record.number, output=output, analysis=record.analysis, plan=plan, progressed=record.progressed
     )

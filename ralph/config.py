@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, cast, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_args
 
 from pydantic import (
     AfterValidator,
@@ -23,7 +23,6 @@ from pydantic import (
     ValidationError,
     field_validator,
 )
-from pydantic_settings import BaseSettings, EnvSettingsSource
 
 from ralph.analysis.lexicon import Phrase
 from ralph.breaker import PRESETS, BreakerSettings
@@ -33,6 +32,9 @@ from ralph.errors import SettingError, nearest, plainly
 from ralph.limits import Limits, Price
 from ralph.redact import Redactor, is_secret_name
 from ralph.sandbox import Sandbox
+
+if TYPE_CHECKING:
+    from pydantic_settings import BaseSettings
 
 __all__ = [
     "SWITCH",
@@ -45,13 +47,16 @@ __all__ = [
     "environment",
     "load_settings",
     "parse_duration",
+    "require_numbers",
     "setting_error",
     "untrusted_keys",
 ]
 
 _YEAR = 366 * 86400.0
+_SHOWN = 80
 _SECRET = {"api_key", "headers"}
 _REMEDIES = {
+    "string_too_short": "Write one, or leave it out.",
     "dict_type": "Write a table.",
     "tuple_type": """Write a list, as in ["…"].""",
 }
@@ -59,6 +64,9 @@ _FIELD = re.compile(r'field "(\w+)"')
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION = re.compile(r"(?:\d{1,9}(?:\.\d{1,6})?(?:ms|[smhd]))+\Z", re.ASCII)
 _PART = re.compile(r"(\d{1,9}(?:\.\d{1,6})?)(ms|[smhd])", re.ASCII)
+
+_OURS = "RALPH_"
+"""What the names of variables begin with that are settings."""
 
 SWITCH = "RALPH_PLUGINS"
 """The variable that is `off` where no plug-in is to be loaded."""
@@ -92,7 +100,7 @@ def parse_duration(value: object) -> object:
         if re.fullmatch(r"\d{1,9}(\.\d{1,6})?", text, re.ASCII):
             return float(text)
     if isinstance(value, bool | str):
-        raise ValueError("a duration reads 90s, 15m or 2h")  # noqa: TRY004 - the one that pydantic reports
+        raise ValueError("write a duration as 90s, 15m or 2h")  # noqa: TRY004 - the one that pydantic reports
     return value
 
 
@@ -104,7 +112,9 @@ class ExecutorSettings(BaseModel, frozen=True, extra="forbid"):
 
     name: str = Field(default="copilot", description="copilot (the SDK, then the CLI), copilot-sdk or copilot-cli.")
     model: str | None = Field(default=None, description="The model; unset: the agent's own default.")
-    base_url: str | None = Field(default=None, description="An OpenAI-compatible endpoint instead of GitHub's.")
+    base_url: str | None = Field(
+        default=None, min_length=1, description="An OpenAI-compatible endpoint instead of GitHub's."
+    )
     api_key: SecretStr | None = Field(default=None, description="The endpoint's key.")
     wire_api: Literal["completions", "responses"] = Field(default="completions", description="The endpoint's dialect.")
     headers: dict[str, str] = Field(default={}, description="Further headers for the endpoint.")
@@ -115,23 +125,25 @@ class ExecutorSettings(BaseModel, frozen=True, extra="forbid"):
     )
     allow: tuple[str, ...] = Field(default=(), description="Further patterns that are allowed.")
     deny: tuple[str, ...] = Field(default=(), description="Further patterns that are denied.")
-    idle_timeout: Duration = Field(default=600.0, description="Without a sign of life the turn is ended.")
-    iteration_timeout: Duration = Field(default=3600.0, description="A turn's whole time.")
+    idle_timeout: Duration = Field(default=600.0, description="Time without a sign of life that ends the turn.")
+    iteration_timeout: Duration = Field(default=3600.0, description="Time for a whole turn.")
     tool_timeout: Duration = Field(default=1800.0, description="How long a tool counts as a sign of life.")
-    context: Literal["fresh", "continue"] = Field(default="fresh", description="A new session an iteration, or one.")
+    context: Literal["fresh", "continue"] = Field(
+        default="fresh", description="A session per iteration, or one for all."
+    )
 
 
 class LimitSettings(Limits, frozen=True, extra="forbid"):
     """Limits, with the duration also as text."""
 
-    max_duration: Duration | None = Field(default=None, description="Of the whole run, pauses included.")
+    max_duration: Duration | None = Field(default=None, description="Time for the whole run, pauses included.")
 
 
 class Breaker(BreakerSettings, frozen=True, extra="forbid"):
     """The breaker's settings, with the cool-down also as text."""
 
     cool_down: Annotated[float, Field(ge=0, le=_YEAR), BeforeValidator(parse_duration)] = Field(
-        default=1800.0, description="How long it stays open before a probing iteration."
+        default=1800.0, description="How long it stays open before a probe iteration."
     )
 
 
@@ -139,9 +151,9 @@ class DecisionSection(DecisionSettings, frozen=True, extra="forbid"):
     """The decision's settings, with the waits also as text."""
 
     rate_limit_wait: Duration = Field(
-        default=60.0, description="Of a rate limit that names no time; doubled each time in a row."
+        default=60.0, description="The wait for a rate limit that names no time; doubled each time in a row."
     )
-    max_rate_limit_wait: Duration = Field(default=3600.0, description="How long such a wait is at most.")
+    max_rate_limit_wait: Duration = Field(default=3600.0, description="The longest such wait.")
 
 
 class TaskSettings(BaseModel, frozen=True, extra="forbid"):
@@ -156,7 +168,7 @@ class EnvironmentSettings(Variables, frozen=True, extra="forbid"):
     """Which of Ralph's own environment variables the agent and the verifiers are given, and which are masked."""
 
     mask: tuple[Names, ...] = Field(
-        default=(), description="Variables whose values are masked, beside those whose names look secret: DATABASE_*."
+        default=(), description="Variables whose values are masked, besides those whose names look secret: DATABASE_*."
     )
 
     @field_validator("mask")
@@ -166,10 +178,10 @@ class EnvironmentSettings(Variables, frozen=True, extra="forbid"):
 
 
 class KeywordSetting(BaseModel, frozen=True, extra="forbid"):
-    """A further completion keyword."""
+    """An additional completion keyword."""
 
-    text: Phrase = Field(max_length=200, description="As the agent writes it.")
-    language: str = Field(default="en", description="Of the phrase: en, zh, es, or another.")
+    text: Phrase = Field(max_length=200, description="The phrase, as the agent writes it.")
+    language: str = Field(default="en", description="The language of the phrase: en, zh, es, de, or another.")
     weight: Literal["high", "very_high"] = Field(
         default="high", description="very_high is enough by itself, high needs a second signal."
     )
@@ -177,13 +189,13 @@ class KeywordSetting(BaseModel, frozen=True, extra="forbid"):
 
 
 class StatusFieldSetting(BaseModel, frozen=True, extra="forbid"):
-    """A further field of the status block."""
+    """An additional field of the status block."""
 
     name: str = Field(description="In capitals, digits and underscores.")
-    type: Literal["str", "int", "float", "bool", "list[str]"] = Field(default="str", description="What it is read as.")
+    type: Literal["str", "int", "float", "bool", "list[str]"] = Field(default="str", description="The value's type.")
     description: str = Field(default="", description="What the agent should put there.")
     example: str | None = Field(default=None, description="A value, for the prompt; unset: one that fits the type.")
-    choices: tuple[str, ...] = Field(default=(), description="What a str may be; empty for anything.")
+    choices: tuple[str, ...] = Field(default=(), description="The values that a str may have; empty for any.")
 
 
 def _require_within(glob: str) -> str:
@@ -208,31 +220,35 @@ class Settings(BaseModel, frozen=True, extra="forbid"):
     strategy: str = Field(default="auto", description="The exit strategy.")
     analyzers: tuple[str, ...] = Field(default=(), description="Further analyzers by name, beside the built-in one.")
     verify: tuple[str, ...] = Field(
-        default=(), description='Programs that must succeed before a run is completed; ["none"]: nothing checks it.'
+        default=(), description='Programs that must succeed before a run is completed; ["none"]: no check.'
     )
-    verify_shell: tuple[str, ...] = Field(default=(), description="The same as shell commands.")
+    verify_shell: tuple[str, ...] = Field(default=(), description="The same, as shell commands.")
     verifiers: tuple[str, ...] = Field(
-        default=(), description="Verifiers by name, as NAME:key=value,…; none of all three: review."
+        default=(), description="Verifiers by name, as NAME:key=value,…; if all three are empty: review."
     )
-    verify_rounds: PositiveInt = Field(default=1, le=9, description="Fresh sessions that a review takes to pass.")
-    verify_timeout: Duration = Field(default=600.0, description="Of one verifier.")
-    plan: str | None = Field(default=None, description="The plan file; unset: @fix_plan.md and its like.")
+    verify_rounds: PositiveInt = Field(
+        default=1, le=9, description="Sessions of a review that must find the work done."
+    )
+    verify_timeout: Duration = Field(default=600.0, description="Time for one verifier.")
+    plan: str | None = Field(default=None, min_length=1, description="The plan file; unset: @fix_plan.md and the like.")
     tasks: TaskSettings = TaskSettings()
-    promise: str | None = Field(default=None, description="Text that <promise>…</promise> must hold to say: done.")
+    promise: str | None = Field(
+        default=None, min_length=1, description="The text that means done inside <promise>…</promise>."
+    )
     keywords: tuple[KeywordSetting, ...] = Field(default=(), description="Further completion keywords.")
     status_fields: tuple[StatusFieldSetting, ...] = Field(default=(), description="Further status fields.")
     environment: EnvironmentSettings = EnvironmentSettings()
     sandbox: Sandbox = Sandbox()
-    noise: tuple[Glob, ...] = Field(default=(), description="Paths whose changes are no progress; glob patterns.")
+    noise: tuple[Glob, ...] = Field(default=(), description="Paths whose changes are not progress; glob patterns.")
     protect: tuple[Glob, ...] = Field(
-        default=(), description="Paths that the agent must not change, beside git's hooks and settings; glob patterns."
+        default=(), description="Paths restored after a change by the agent, as git's hooks always are; glob patterns."
     )
-    checkpoints: bool = Field(default=True, description="Hold the workspace before and after each iteration.")
+    checkpoints: bool = Field(default=True, description="Save the workspace's files before and after each iteration.")
     commit: Literal["none", "iteration", "completion"] = Field(
-        default="none", description="When what the run has changed is committed to the branch."
+        default="none", description="When Ralph commits what the run has changed to the branch."
     )
     worktree_end: Literal["keep", "merge", "discard"] = Field(
-        default="keep", description="What becomes of a --worktree at the end; only a completed run is merged."
+        default="keep", description="What happens to a --worktree at the end; only a completed run is merged."
     )
     prices: dict[str, Price] = Field(default={}, description="By model; US dollars for a million tokens.")
     store: str | None = Field(default=None, description="Where runs are kept; unset: the user's state folder.")
@@ -274,8 +290,12 @@ def environment() -> Source:
     if wrong := next((name for name in sorted(os.environ) if name in _SECTIONLESS), None):
         remedy = f"Did you mean {_SECTIONLESS[wrong]!r}?"
         raise SettingError(wrong, "the environment", "there is no such setting.", remedy)
+    if not any(name.upper().startswith(_OURS) and name.upper() != SWITCH for name in os.environ):
+        return Source("the environment", {})
+    from pydantic_settings import EnvSettingsSource
+
     shape = cast("type[BaseSettings]", Settings)  # it reads nothing of it but the fields
-    source = EnvSettingsSource(shape, env_prefix="RALPH_", env_nested_delimiter="__")
+    source = EnvSettingsSource(shape, env_prefix=_OURS, env_nested_delimiter="__")
     source.env_vars = {name: value for name, value in source.env_vars.items() if name != SWITCH.lower()}
     try:
         values = source()
@@ -283,7 +303,7 @@ def environment() -> Source:
         field = _FIELD.search(str(error))
         raise _unreadable_variable(field[1] if field else "") from None
     if "plugins" in values:
-        values["plugins"] = _decoded(values["plugins"], SWITCH)
+        values["plugins"] = _decoded(values["plugins"], "plugins")
     return Source("the environment", values)
 
 
@@ -298,30 +318,40 @@ def load_settings(sources: Sequence[Source]) -> SettingsFound:
         if "preset" in source.values:
             _forget_profile(merged, origins)
         _merge(merged, source.values)
-        origins.update({key: source.name for key, _ in _leaves(source.values)})
+        empty = [key for key, value in source.values.items() if value == {}]
+        origins.update(dict.fromkeys((*empty, *(key for key, _ in _leaves(source.values))), source.name))
     try:
         settings = Settings.model_validate(merged)
     except ValidationError as error:
         raise setting_error(error, origins) from None
+    require_numbers(merged, settings, origins)
     if settings.preset is not None and settings.preset not in PRESETS:
-        raise SettingError(
-            "preset", origins["preset"], f"no profile is called {settings.preset!r}.", nearest(settings.preset, PRESETS)
-        )
+        remedy = nearest(settings.preset, PRESETS)
+        raise SettingError("preset", origins["preset"], f"no profile is called {settings.preset!r}.", remedy)
     return SettingsFound(settings, origins)
 
 
-def _decoded(value: Any, variable: str) -> Any:
+def require_numbers(values: Mapping[str, Any], read: BaseModel, origins: Mapping[str, str], within: str = "") -> None:
+    """Raises `SettingError` where pydantic has read true or false, in the table of a key, as the number 1 or 0."""
+    numbers = dict(_leaves(read.model_dump(by_alias=True)))
+    for key, value in _leaves(values):
+        if isinstance(value, bool) and type(numbers.get(key)) in {int, float}:
+            wanted = "a whole number" if isinstance(numbers[key], int) else "a number"
+            problem = f"{str(value).lower()} is not valid: it should be {wanted}."
+            raise SettingError(within + key, _origin([within + key], origins), problem)
+
+
+def _decoded(value: Any, field: str) -> Any:
     """What variables set for plug-ins, whose models nobody knows yet: lists and tables are read as JSON."""
     if isinstance(value, dict):
         table = cast("dict[str, Any]", value)
-        return {key: _decoded(each, f"{variable}__{key.upper()}") for key, each in table.items()}
+        return {key: _decoded(each, f"{field}__{key}") for key, each in table.items()}
     if not isinstance(value, str) or not value.startswith(("[", "{")):
         return value
     try:
         return json.loads(value)
     except (ValueError, RecursionError):
-        remedy = f"""Write it as in {variable}='["…"]'."""
-        raise SettingError(variable, "the environment", "lists and tables are written as JSON.", remedy) from None
+        raise _unreadable_variable(field) from None
 
 
 def untrusted_keys(source: Source) -> tuple[str, ...]:
@@ -345,10 +375,10 @@ def _sectionless() -> dict[str, str]:
 
 def _merge(into: dict[str, Any], values: Mapping[str, Any]) -> None:
     for key, value in values.items():
-        if isinstance(value, Mapping) and isinstance(into.get(key), dict):
+        if not isinstance(value, Mapping):
+            into[key] = value
+        elif isinstance(into.setdefault(key, {}), dict):  # else something weaker has no table there: that is told of
             _merge(into[key], cast("Mapping[str, Any]", value))
-        else:
-            into[key] = dict(cast("Mapping[str, Any]", value)) if isinstance(value, Mapping) else value
 
 
 def _leaves(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -403,7 +433,7 @@ def setting_error(
     if first["type"] == "model_type":
         remedy = f"It is a section; its settings: {', '.join(_names_at(path, model))}."
     secret = any(part in _SECRET or is_secret_name(part) for part in path) or _holds_secrets(path, model)
-    problem = f"{_shown(first['input'], secret=secret)} will not do"
+    problem = f"{_shown(first['input'], secret=secret)} is not valid"
     return SettingError(key, source, f"{problem}." if remedy else f"{problem}: {plainly(first['msg'])}.", remedy)
 
 
@@ -423,19 +453,20 @@ def _origin(path: Sequence[str], origins: Mapping[str, str]) -> str:
     """Which source a key comes from; for one that nobody set, the source of its nearest neighbour."""
     for depth in range(len(path), 0, -1):
         prefix = ".".join(path[:depth])
-        for known, source in origins.items():
-            if known == prefix or known.startswith(f"{prefix}."):
-                return source
+        within = (source for known, source in origins.items() if known.startswith(f"{prefix}."))
+        if (source := origins.get(prefix) or next(within, None)) is not None:
+            return source
     return "the settings"
 
 
 def _shown(value: object, *, secret: bool) -> str:
     """A value as it may be repeated to a person: messages end up in logs, where no key and no header belongs."""
     if secret or not isinstance(value, str | int | float):
-        return f"what stands there ({type(value).__name__})"
-    if isinstance(value, int) and abs(value) >= 10**20:
-        return "so large a number"
-    return repr(Redactor()(value) if isinstance(value, str) else value)[:80]
+        return "what stands there"
+    if not isinstance(value, str):
+        return "so large a number" if abs(value) >= 10**20 else json.dumps(value)[:_SHOWN]
+    text = Redactor()(value)
+    return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")
 
 
 def _holds_secrets(path: Sequence[str], model: type[BaseModel]) -> bool:

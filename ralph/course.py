@@ -1,6 +1,8 @@
 """The course of a run between its iterations: what holds up the next one, the pauses, and the end."""
 
+import os
 from datetime import datetime
+from time import monotonic
 from typing import Any, NamedTuple
 
 from ralph.decision import Complete, Halt, held_by
@@ -36,8 +38,12 @@ def started(parts: Parts, run: ActiveRun, *, resumed: bool = False, already_gree
 def held(parts: Parts, run: ActiveRun) -> Halt | Wait | None:
     """What to do instead of an iteration that must not begin; None where it may.
 
-    A limit may be reached or the breaker open also before the first one, of a run that was resumed.
+    A limit may be reached or the breaker open also before the first one, of a run that was resumed. Where an agent has
+    taken its own folder away, no program can be started any more.
     """
+    if not os.path.isdir(parts.workspace.path):  # noqa: PTH112 - that of a Path raises where it may not look
+        gone = f"the workspace {parts.workspace.path} no longer exists; bring it back, then resume the run"
+        return Halt(stop_reason="executor_unavailable", reason=gone)
     breaker, now = parts.rules.breaker, parts.clock.now()
     limit = held_by(reached) if (reached := run.limits.reached(run.state.spent, now)) else None
     if isinstance(limit, Halt):
@@ -61,21 +67,25 @@ async def pause(parts: Parts, run: ActiveRun, wait: Wait) -> None:
 
     A person can end it before its time, also one for the breaker, which then lets one iteration probe.
     """
-    clock, began = parts.clock, parts.clock.now()
+    clock, began, since = parts.clock, parts.clock.now(), monotonic()
     ends = run.limits.ends(run.state.spent, began)
     until = min(filter(None, (wait.until, ends)), default=None)
     run.tenure.go_on = False
     run.record = run.record.model_copy(update={"state": "paused"})
     stamp = run.stamp(began, iteration=run.state.number)
     await run.journal.commit(Paused(**stamp, until=until, reason=wait.reason), run=run.record)
+    came = False
     with run.stop.watched():
-        await run.tenure.wait(until)
+        came = await run.tenure.wait(until)
     ended = clock.now()
-    waited = (ended - began).total_seconds()
-    if ends is not None and ended >= ends:  # a moment is less exact than what is left of the time
+    waited = max((ended - began).total_seconds(), monotonic() - since)  # of a machine that slept, or a clock set back
+    if came and until == ends:  # a moment is less exact than what is left of the time
         waited = max(waited, run.limits.left(run.state.spent) or 0.0)
     run.state = run.state.model_copy(update={"spent": run.state.spent.waited(waited)})
-    if run.tenure.go_on or (wait.until is not None and ended >= wait.until):
+    due = wait.until if came and until == wait.until else None
+    if due is not None:
+        run.state = run.state.dated_back(due - ended)
+    if due is not None or run.tenure.go_on:
         run.state = run.state.model_copy(update={"decision": None})
     run.record = run.record.model_copy(update={"state": "running"})
     if not run.stop.reason:
@@ -129,7 +139,7 @@ async def finish(parts: Parts, run: ActiveRun, end: Complete | Halt) -> None:
 def _moot(run: ActiveRun, end: Complete | Halt) -> str:
     """What became of a pause that was asked for before the end; who stops a run no longer waits for it."""
     stopped = isinstance(end, Halt) and end.stop_reason == "cancelled"
-    return "; the pause that was asked for is moot, as the run has ended" if run.tenure.pausing and not stopped else ""
+    return "; the requested pause has no effect, as the run has ended" if run.tenure.pausing and not stopped else ""
 
 
 def _cut_off(run: ActiveRun) -> dict[str, int]:

@@ -18,6 +18,7 @@ __all__ = [
     "Halt",
     "Pause",
     "StopReason",
+    "asks_a_person",
     "following",
     "held_by",
 ]
@@ -122,6 +123,13 @@ def held_by(limit: LimitReached) -> "Halt | Pause":
 def following(decision: "Decision") -> Continue | None:
     """How the run goes on after a decision; None where it does not, or goes on as before."""
     return decision.then if isinstance(decision, Pause) else decision if isinstance(decision, Continue) else None
+
+
+def asks_a_person(decision: "Decision") -> bool:
+    """Whether the run ended because it needs a person. Who resumes it has seen to that: what came of the want of one is
+    not held against the agent then, and it may ask, or be blocked, as often as at first.
+    """
+    return isinstance(decision, Halt) and decision.stop_reason == "blocked"
 
 
 class DecisionSettings(BaseModel, frozen=True, extra="forbid"):

@@ -28,7 +28,7 @@ _OWN = ("RALPH_STORE", "RALPH_PLUGINS__*")
 
 def _require_names(text: str) -> str:
     if "=" in text or "\0" in text:
-        raise ValueError("no variable is called so; give names alone, without values, as in CARGO_*")
+        raise ValueError("no variable can have this name; give only names, without values, as in CARGO_*")
     return text
 
 
@@ -53,9 +53,12 @@ class Variables(BaseModel, frozen=True, extra="forbid"):
     """
 
     only: tuple[Names, ...] | None = Field(
-        default=None, description="A strict list: nothing else but what no program can do without."
+        default=None,
+        description="A strict list: only these variables, and those that every program needs, are passed on.",
     )
-    keep: tuple[Names, ...] = Field(default=(), description="Passed on although the name looks secret: NPM_TOKEN.")
+    keep: tuple[Names, ...] = Field(
+        default=(), description="Variables passed on although their names look secret: NPM_TOKEN."
+    )
 
     @field_validator("only", "keep")
     @classmethod

@@ -49,6 +49,7 @@ __all__ = [
     "VerifierError",
     "WorkspaceBusyError",
     "WorkspaceError",
+    "plainly",
 ]
 
 _PLAIN = (
@@ -57,14 +58,21 @@ _PLAIN = (
     (r"\ba valid integer, (?:unable|got)[^.]*", "a whole number"),
     (r"\ba valid number, unable[^.]*", "a number"),
     (r"\ba valid boolean, unable[^.]*", "true or false"),
+    (r"\ba valid string, unable[^.]*", "text in UTF-8"),
+    (r"\ba valid string\b", "text"),
+    (r"\ba valid (?:tuple|list)\b", "a list"),
+    (r"\ba valid datetime or date\b[^.]*", "a date and time such as 2026-07-03T22:00:00Z"),
+    (r"^(?:String|Tuple|List) should have at least 1 (?:character|item).*", "it should not be empty"),
+    (r"^Field required\b", "it is missing"),
     (r"\bgreater than or equal to\b", "at least"),
     (r"\bless than or equal to\b", "at most"),
 )
 """What pydantic says, by patterns, and what a person is told; compiled when there is something to tell."""
 
 _OF_A_STORE = re.compile(
-    r"`ralph (?:run|resume|pause|stop|tell|extend|runs(?: prune)?|show|logs|diff|rollback|export|breaker reset)(?=[ `])"
-    r"(?! prune| --store)"
+    r"(?<!made by )"
+    r"`ralph (?:run|resume|pause|stop|tell|extend|runs(?: prune)?|show|logs|diff|rollback|export|import|breaker reset)"
+    r"(?=[ `])(?! prune| --store)"
 )
 
 
@@ -128,8 +136,8 @@ class UntrustedSettingsError(UsageError):
     def __init__(self, path: str, keys: Iterable[str]) -> None:
         self.path, self.keys = path, tuple(keys)
         super().__init__(
-            f"{path} sets {', '.join(self.keys)}, which can run programs or send data elsewhere, "
-            "and it comes with the workspace.",
+            f"{path} comes with the workspace and sets {', '.join(self.keys)}, "
+            "which can run programs or send data elsewhere.",
             "Read the file, then run again with --trust: that is remembered until the file changes.",
         )
 
@@ -139,7 +147,7 @@ class UnmeasurableLimitError(UsageError):
 
     def __init__(self, limit: str, quantity: str, remedy: str) -> None:
         self.limit, self.quantity = limit, quantity
-        super().__init__(f"{limit} cannot be kept: {quantity} is not measured here.", remedy)
+        super().__init__(f"{limit} cannot be enforced: nothing here measures {quantity}.", remedy)
 
 
 class PluginError(UsageError):
@@ -157,8 +165,8 @@ class PluginConflictError(PluginError):
     def __init__(self, kind: str, name: str, first: str, second: str) -> None:
         self.kind, self.name = kind, name
         super().__init__(
-            f"There are two of the {kind} {name!r}: one of {first}, one of {second}.",
-            "Take one of the two away, or start with --no-plugins.",
+            f"The {kind} {name!r} exists twice: in {first} and in {second}.",
+            "Remove one of the two, or start with --no-plugins.",
         )
 
 
@@ -174,7 +182,7 @@ class WorkspaceBusyError(WorkspaceError):
         super().__init__(
             f"{path} is in use by run {run_id} (process {pid}).",
             f"Wait for it, end it with `ralph stop {run_id}`, or work beside it with --worktree; `ralph show {run_id}` "
-            "tells what it is doing.",
+            "shows what it is doing.",
         )
 
 
@@ -209,8 +217,8 @@ class RunOwnedError(StoreError):
     def __init__(self, run_id: str) -> None:
         self.run_id = run_id
         super().__init__(
-            f"Run {run_id} is being worked on by another process.",
-            f"Wait for it, or end it with `ralph stop {run_id}`; one that has died gives its run up within a minute.",
+            f"Another process is working on run {run_id}.",
+            f"Wait for it, or end it with `ralph stop {run_id}`; if it has died, the run is free within a minute.",
         )
 
 
@@ -220,8 +228,8 @@ class OwnershipLostError(StoreError):
     def __init__(self, run_id: str) -> None:
         self.run_id = run_id
         super().__init__(
-            f"Run {run_id} no longer belongs to this process: another one has taken it over, or given it up since.",
-            f"`ralph show {run_id}` tells how it goes on there.",
+            f"Run {run_id} no longer belongs to this process: another one has taken it over since.",
+            f"`ralph show {run_id}` shows how it goes on there.",
         )
 
 

@@ -63,7 +63,16 @@ class _Happened(BaseModel, frozen=True):
 
 
 class RunStarted(_Happened, frozen=True):
-    """A run began, or went on (`resumed`) after a stop or a crash."""
+    """A run began, or went on (`resumed`) after a stop or a crash.
+
+    Attributes:
+        version: of the events; readers of one version may not understand another.
+        workspace: the folder that the agent works in; None where there is none.
+        verifiers: who checks a claim of completion, as people are told of them.
+        already_green: every verifier was asked before the first iteration, and passed; they cannot tell when the work
+            is done.
+        max_iterations: the limit; None where there is none.
+    """
 
     type: Literal["run_started"] = "run_started"
     version: int = VERSION
@@ -172,7 +181,15 @@ class BreakerChanged(_Happened, frozen=True):
 
 
 class IterationFinished(_Happened, frozen=True):
-    """An iteration ended, with all that was concluded from it. `fields` are the registered status fields."""
+    """An iteration ended, with all that was concluded from it. `fields` are the registered status fields.
+
+    Attributes:
+        executor: the one that answered.
+        text: the agent's last message.
+        plan: how far it is now; None where there is no plan.
+        progressed: whether workspace or plan moved; None where that is not known.
+        duration: in seconds, verification included.
+    """
 
     type: Literal["iteration_finished"] = "iteration_finished"
     executor: str = ""
@@ -234,7 +251,15 @@ class OrphansEnded(_Happened, frozen=True):
 
 
 class RunFinished(_Happened, frozen=True):
-    """The run ended; `verified` says whether anything but the agent's word stands behind a completion."""
+    """The run ended; `verified` says whether anything but the agent's word stands behind a completion.
+
+    Attributes:
+        detail: why it ended, in a few words.
+        still_open: what spoke against a completion and was overruled by the agent's confirmation.
+        executors: how many iterations each of them answered.
+        usage: of the whole run.
+        duration: in seconds, of the whole run.
+    """
 
     type: Literal["run_finished"] = "run_finished"
     stop_reason: StopReason

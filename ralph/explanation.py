@@ -195,6 +195,8 @@ def _unclaimed(case: Case) -> Iterable[Line]:
         boxes = len(case.plan.still_open)
         are = "box of the plan is" if boxes == 1 else "boxes of the plan are"
         yield Line(text=f"{boxes} {are} open", mark="against")
+    elif case.plan is None and analysis.metrics.completion_source == "plan" and analysis.metrics.completion_score < 100:
+        yield Line(text=f"the plan is done by {analysis.metrics.completion_score:g} %", mark="against")
     if not analysis.completion.detected:
         yield Line(text="no words say that it is done", mark="against")
     elif (strength := analysis.completion.confidence) < STRENGTH:

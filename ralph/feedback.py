@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from ralph.output import Failed, TimedOut
+from ralph.output import Failed, Interrupted, TimedOut
 from ralph.status import StatusMalformed
 from ralph.strategies import Case, Claim
 from ralph.verification import Verification
@@ -13,14 +13,16 @@ _ASKED = 500
 """Characters of its own question that the agent is reminded of."""
 
 
-def feedback(case: Case, doubted: Claim | None, verification: Verification | None) -> str:
+def feedback(case: Case, doubted: Claim | None, verification: Verification | None, *, redirected: bool = False) -> str:
     """The paragraphs, in the order in which they should be read.
 
     Args:
         doubted: a claim that waits for its confirmation.
         verification: what the verifiers said of a claim.
+        redirected: it is asked for another approach elsewhere.
     """
-    told = [*_refuted(verification), _doubted(doubted), _ended(case), _unread(case), _unanswered(case), _denied(case)]
+    ended = _ended(case, redirected=redirected)
+    told = [*_refuted(verification), _doubted(doubted), ended, _unread(case), _unanswered(case), _denied(case)]
     return "\n\n".join(filter(None, told))
 
 
@@ -52,12 +54,15 @@ def _doubted(claim: Claim | None) -> str:
     return f"You said that the task is done, but:\n{doubts}\nMend that, or confirm that it is done."
 
 
-def _ended(case: Case) -> str:
+def _ended(case: Case, *, redirected: bool) -> str:
     match case.output.outcome:
         case TimedOut(limit=limit, after=after):
             return f"The last iteration was ended after {after:g} s ({limit} time-out). Take smaller steps."
         case Failed() as failure:
             return f"The last iteration failed: {failure_text(failure)}. The files may be half-changed."
+        case Interrupted(by="circles", detail=detail):
+            advice = "" if redirected else " That leads nowhere; do it in another way."
+            return f"The last iteration was ended: {detail}.{advice}"
         case _:
             return ""
 

@@ -30,6 +30,7 @@ from ralph.hooks import CompletionDue
 from ralph.journal import Journal
 from ralph.limits import LimitReached, Limits, Price
 from ralph.output import Interrupted, Output, Usage
+from ralph.patience import Patience
 from ralph.plan import TaskPlan
 from ralph.plugins.guards import prompt_texts
 from ralph.plugins.kinds import PromptMoment
@@ -48,10 +49,7 @@ from ralph.verifiers.base import Subject, Verifier
 from ralph.verifiers.hearing import Hearing
 from ralph.workspace.base import Snapshot, Workspace
 
-__all__ = ["ActiveRun", "Parts", "iterate", "preflight"]
-
-_DENIALS = 20
-"""Denied tool calls in a row that end a turn: an agent that hears nothing but no can go on so for ever."""
+__all__ = ["ActiveRun", "Parts", "iterate", "looked", "preflight"]
 
 _LAST_WORDS = 4.0
 """Seconds that a cancelled iteration has for storing what there was."""
@@ -103,10 +101,11 @@ class ActiveRun:
 
     Attributes:
         before: the workspace as the iteration under way found it; None before the first.
+        checkpoint: the commit that holds it as it was then; None where none does.
         telling: a person's messages that go to the agent with this iteration's prompt.
         upkeep: what looks after the workspace.
         summary: what the last iteration's agent has done, in its own words.
-        began: when this iteration did, on the monotonic clock.
+        began: when this iteration's first look at the workspace did, on the monotonic clock.
     """
 
     record: RunRecord
@@ -116,6 +115,7 @@ class ActiveRun:
     stop: Stop
     upkeep: Upkeep
     before: Snapshot | None = None
+    checkpoint: str | None = None
     telling: tuple[Request, ...] = ()
     summary: str = ""
     transcript: Transcript = field(default_factory=Transcript)
@@ -134,29 +134,46 @@ class ActiveRun:
         """As they are now: a person may extend them at any time."""
         return self.tenure.limits
 
+    def begins_here(self) -> None:
+        """What is not known of the workspace before the first iteration, as the run was ended then, is as it is now."""
+        mark = self.record.fingerprint or (self.before.fingerprint if self.before else None)
+        checkpoint = self.record.checkpoint or self.checkpoint
+        self.record = self.record.model_copy(update={"fingerprint": mark, "checkpoint": checkpoint})
+        known = {"baseline": mark, "fingerprints": ((mark,),) if mark else ()}
+        self.state = self.state.model_copy(update=known)
+
     def stamp(self, at: datetime, *, iteration: int | None = None) -> dict[str, Any]:
         """What every event of the iteration under way begins with."""
         return {"run_id": self.id, "iteration": self.next_number if iteration is None else iteration, "at": at}
 
 
+async def looked(parts: Parts, run: ActiveRun) -> bool:
+    """Looks at the workspace as the next iteration finds it; False where the run is ended meanwhile."""
+    run.began, run.checkpoint = monotonic(), None
+    with run.stop.watched(), parts.workspace.announced():
+        if run.before is None:
+            run.before = await parts.workspace.snapshot()
+        run.checkpoint = await run.upkeep.before(run.next_number, run.before)
+    return not run.stop.reason
+
+
 async def iterate(parts: Parts, run: ActiveRun, stop: Stop) -> IterationRecord:
-    """Does one iteration; its record is durable when this returns.
+    """Does one iteration, once the workspace was looked at; its record is durable when this returns.
 
     Cancelled from outside, it ends the agent's turn and stores what there was before the cancellation goes on.
     """
-    number, started_at = run.next_number, parts.clock.now()
-    run.began = monotonic()
+    number, started_at, checkpoint = run.next_number, parts.clock.now(), run.checkpoint
     run.telling = run.tenure.messages(run.state.heard)
     prompt = _prompt(parts, run)
-    if run.before is None:
-        run.before = await parts.workspace.snapshot()
-    checkpoint = await run.upkeep.before(number, run.before)
+    unknown = number == 1 and None in {run.record.fingerprint, run.record.checkpoint}
+    if unknown:
+        run.begins_here()
     cooled = parts.rules.breaker.cooled(run.state.breaker, started_at)
     started: list[Event] = [*_breaker_events(run, cooled, started_at)]
     run.state = run.state.model_copy(update={"breaker": cooled})
     started.append(IterationStarted(**run.stamp(started_at), prompt=parts.redactor(prompt.text), checkpoint=checkpoint))
     started += [Told(**run.stamp(started_at), text=parts.redactor(message.text)) for message in run.telling]
-    await run.journal.commit(*started)
+    await run.journal.commit(*started, run=run.record if unknown else None)
     try:
         output = await _turn(parts, run, prompt, stop)
         run.journal.check()
@@ -270,27 +287,24 @@ def _prompt(parts: Parts, run: ActiveRun) -> Prompt:
 
 
 async def _turn(parts: Parts, run: ActiveRun, prompt: Prompt, stop: Stop) -> Output:
-    """The agent's turn, cut short by a person's wish, by a limit that is reached within it, or by denials in a row."""
+    """The agent's turn, cut short by a person's wish, by a limit that is reached within it, or as it gets nowhere."""
     spent, number = run.state.spent, run.next_number
     cut: list[Interrupted] = []
-    denied = 0
+    patience = Patience()
 
-    def end(by: Literal["limit", "denials"], detail: str) -> None:
-        cut.append(Interrupted(by=by, detail=detail))
+    def end(how: Interrupted) -> None:
+        cut.append(how)
         scope.cancel()
 
     def hear(happened: TurnEvent) -> None:
-        nonlocal denied
         if isinstance(happened, Usage):
             used = spent.used(priced(happened, parts.price(run.transcript.model)), 0.0, counts=False)
             if hit := run.limits.within_turn(used):
-                end("limit", str(hit))
+                end(Interrupted(by="limit", detail=str(hit)))
         elif event := as_event(happened, run_id=run.id, iteration=number, at=parts.clock.now()):
             run.journal.note(event)
-        if isinstance(happened, ToolFinished):
-            denied = denied + 1 if happened.call.denied else 0
-            if denied == _DENIALS:
-                end("denials", f"{denied} tool calls in a row were denied")
+        if isinstance(happened, ToolFinished) and (lost := patience.lost(happened.call)):
+            end(lost)
 
     run.transcript = Transcript(hear, parts.redactor)
     turn = Turn(
@@ -348,8 +362,10 @@ async def _conclude(parts: Parts, run: ActiveRun, output: Output, started_at: da
     )
     if run.telling and not record.limited and (output.messages or output.tool_calls):
         record = record.model_copy(update={"heard": run.telling[-1].seq})
+    since = monotonic()
     await run.journal.commit(*_finished(run, record), iteration=record)
-    run.state = run.state.after(record)
+    state = run.state.after(record)
+    run.state = state.model_copy(update={"spent": state.spent.waited(monotonic() - since)})  # as for a full disk
     return record
 
 

@@ -18,12 +18,12 @@ _MOST = 10**12
 
 
 class Price(BaseModel, frozen=True, extra="forbid"):
-    """What a model costs, in US dollars for a million tokens."""
+    """What a model costs, in US dollars per million tokens."""
 
-    input: NonNegativeFloat = Field(description="Of what the model reads.")
-    output: NonNegativeFloat = Field(description="Of what it writes.")
+    input: NonNegativeFloat = Field(description="Price of what the model reads.")
+    output: NonNegativeFloat = Field(description="Price of what it writes.")
     cached_input: NonNegativeFloat | None = Field(
-        default=None, description="Of what it reads from its cache; unset: as input."
+        default=None, description="Price of what it reads from its cache; unset: as input."
     )
 
     def of(self, usage: Usage) -> float | None:
@@ -51,10 +51,13 @@ class Spent(BaseModel, frozen=True):
     calls: tuple[datetime, ...] = ()
 
     def called(self, at: datetime, *, keep: int | None, times: int = 1) -> "Spent":
-        """With more calls of the executor; only the last `keep` calls before are of interest, without a limit none."""
+        """With more calls of the executor; only the last `keep` calls before are of interest, without a limit none.
+
+        None is later than `at`: where the clock was set back, it would count for longer than an hour.
+        """
         if keep is None:
             return self
-        recent = tuple(call for call in self.calls[-keep:] if at - call < _HOUR)
+        recent = tuple(min(call, at) for call in self.calls[-keep:] if at - call < _HOUR)
         return self.model_copy(update={"calls": (*recent, *[at] * times)})
 
     def waited(self, seconds: float) -> "Spent":
@@ -97,7 +100,7 @@ class Limits(BaseModel, frozen=True, extra="forbid"):
     )
     max_cost: PositiveFloat | None = Field(default=None, le=_MOST, description="US dollars.")
     calls_per_hour: PositiveInt | None = Field(
-        default=None, le=10_000, description="Calls of the agent in any hour; it waits then."
+        default=None, le=10_000, description="Calls of the agent in any hour; beyond that, the run waits."
     )
 
     def require_measured(self, measures: Collection[str], *, priced: bool) -> None:

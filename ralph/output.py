@@ -20,9 +20,13 @@ __all__ = [
     "TimedOut",
     "ToolCall",
     "Usage",
+    "busy",
 ]
 
 _N = TypeVar("_N", int, float)
+
+_UNNAMED = 1_000
+_BUSY = 10
 
 FailureKind = Literal["auth", "rate_limited", "unavailable", "protocol", "crashed", "refused"]
 """Why an executor failed.
@@ -59,6 +63,12 @@ class ToolCall(BaseModel, frozen=True):
     denied: bool = False
     result: str = ""
     duration: NonNegativeFloat = 0.0
+
+    @staticmethod
+    def unnamed(allowed: int, denied: int = 0) -> "tuple[ToolCall, ...]":
+        """Calls of which nobody knows more than how many there were, a thousand of each kind at most."""
+        used = (ToolCall(id="", name="tool", success=True),) * min(allowed, _UNNAMED)
+        return (ToolCall(id="", name="tool", success=False, denied=True),) * min(denied, _UNNAMED) + used
 
 
 class Usage(BaseModel, frozen=True):
@@ -131,11 +141,11 @@ class Failed(BaseModel, frozen=True):
 
 class Interrupted(BaseModel, frozen=True):
     """Ralph itself ended the turn: a signal came, a limit was reached within it, or the agent did nothing any more but
-    ask for what it is denied. What there was is kept.
+    ask for what it is denied, or the same few things over and over. What there was is kept.
     """
 
     kind: Literal["interrupted"] = "interrupted"
-    by: Literal["signal", "limit", "denials"]
+    by: Literal["signal", "limit", "denials", "circles"]
     detail: str = ""
 
 
@@ -183,9 +193,24 @@ class Output(BaseModel, frozen=True):
         return sum(call.denied for call in self.tool_calls)
 
     @property
+    def busy(self) -> bool:
+        """Whether its tool calls make it most likely that it has changed something."""
+        return busy(len(self.tool_calls), self.denials)
+
+    @property
+    def heard_model(self) -> bool:
+        """Whether the model has said anything in the turn, be it in an attempt that failed."""
+        return bool(self.messages or self.tool_calls or self.usage.output_tokens)
+
+    @property
     def failure(self) -> Failed | None:
         """The failure that ended the turn, if one did."""
         return self.outcome if isinstance(self.outcome, Failed) else None
+
+
+def busy(calls: int, denials: int) -> bool:
+    """Whether most of a turn's tool calls were allowed, and more than it takes to look whether all is done."""
+    return calls > 2 * denials and calls - denials >= _BUSY
 
 
 def _add(left: _N | None, right: _N | None) -> _N | None:

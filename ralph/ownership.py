@@ -16,7 +16,7 @@ from ralph.errors import UsageError
 from ralph.process_tree import end_family, lives, mark_of_this_process, started_by
 from ralph.record import Owner
 
-__all__ = ["end_orphans", "has_died", "is_here", "maker_has_died", "this_process"]
+__all__ = ["Owner", "end_orphans", "has_died", "is_here", "maker_has_died", "this_process"]
 
 _SAME_START = 5.0
 """Seconds by which two looks at the start of one process differ at most: a clock that is set moves it."""

@@ -160,7 +160,7 @@ def parse_prd(text: str, path: str = "") -> TaskPlan:
     try:
         found: Any = json.loads(text)
     except (ValueError, RecursionError):
-        return TaskPlan(path=path, problem="it is no JSON that can be read")
+        return TaskPlan(path=path, problem="it is not readable JSON")
     stories: Any = cast("dict[str, Any]", found).get("userStories") if isinstance(found, dict) else None
     if not isinstance(stories, list):
         return TaskPlan(path=path, problem='it has no list "userStories"')

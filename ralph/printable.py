@@ -3,9 +3,17 @@
 Agent text is hostile: `printable` takes the control characters out of whatever goes to a terminal.
 """
 
+import codecs
+import math
 import re
+from collections.abc import Mapping
 
-__all__ = ["duration", "printable"]
+__all__ = ["SPELT_OUT", "additions", "duration", "printable"]
+
+SPELT_OUT = "ralph.spelt-out"
+"""The name of what encodings do with characters that they have not: those of Ralph's own sentences are written with
+others, of any other a question mark is left.
+"""
 
 _CONTROL = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|.)?|[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]"
@@ -15,6 +23,19 @@ _UNSEEN = re.compile(
     "\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e007f]"
 )
 """Unicode's format characters, but for those that are drawn, and its line and paragraph separators."""
+
+
+_IN_ASCII = {"“": '"', "”": '"', "…": "...", "×": "x", "–": "-", "→": "->", "·": "-"}
+
+
+def _spell_out(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    missing = error.object[error.start : error.end]
+    return "".join(_IN_ASCII.get(character, "?") for character in missing), error.end
+
+
+codecs.register_error(SPELT_OUT, _spell_out)
 
 
 def printable(text: str, most: int = 4_000) -> str:
@@ -27,10 +48,16 @@ def printable(text: str, most: int = 4_000) -> str:
 
 def duration(seconds: float) -> str:
     """Seconds as people say them: 4.2 s, 3 min 20 s, 2 h 5 min."""
-    if seconds < 59.95:
+    if seconds < 59.95 or not math.isfinite(seconds):  # as a run that is imported may tell
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
     if minutes < 60:
         return f"{minutes} min {rest} s"
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min"
+
+
+def additions(added: Mapping[str, float]) -> str:
+    """What was added to which limits: max iterations by 10, max duration by 1 h 30 min."""
+    amounts = {name: duration(more) if name == "max_duration" else f"{more:,.15g}" for name, more in added.items()}
+    return ", ".join(f"{name.replace('_', ' ')} by {amount}" for name, amount in amounts.items())

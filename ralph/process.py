@@ -25,32 +25,9 @@ import anyio
 import psutil
 
 from ralph.errors import UsageError
-from ralph.process_tree import (
-    GRACE,
-    MARK,
-    end_family,
-    end_tree,
-    known,
-    marked,
-    new_marker,
-    started_here,
-    survivors,
-)
+from ralph.process_tree import GRACE, end_family, known, marked, new_marker
 
-__all__ = [
-    "MARK",
-    "ByteStream",
-    "Finished",
-    "ProgramMissingError",
-    "Running",
-    "end_tree",
-    "marked",
-    "new_marker",
-    "run",
-    "spawn",
-    "started_here",
-    "survivors",
-]
+__all__ = ["ByteStream", "Finished", "ProgramMissingError", "Running", "run", "spawn"]
 
 _ROOM = 256 * 1024
 """How many bytes of unread output are held before the program has to wait."""
@@ -62,7 +39,8 @@ class ProgramMissingError(UsageError):
     def __init__(self, program: str, why: str) -> None:
         self.program, self.why = program, why
         super().__init__(
-            f"{program!r} cannot be run: {why}.", "Install it, or name the right program, by its whole path if need be."
+            f"{program!r} cannot be run: {why}.",
+            "Install it, or name the right program, with its full path if necessary.",
         )
 
 

@@ -5,7 +5,8 @@ over the records: `RunState.after` takes one at a time.
 """
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from contextlib import suppress
+from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from pydantic import BaseModel, NonNegativeFloat, NonNegativeInt, PositiveInt
@@ -13,11 +14,11 @@ from pydantic import BaseModel, NonNegativeFloat, NonNegativeInt, PositiveInt
 from ralph.analysis.result import PAST_KEPT, Analysis, Past
 from ralph.breaker import BreakerState
 from ralph.changes import FINGERPRINTS_KEPT, Changes, Checkpoint
-from ralph.decision import Complete, Continue, Decision, Halt, Pause, StopReason, following
+from ralph.decision import Complete, Continue, Decision, Halt, Pause, StopReason, asks_a_person, following
 from ralph.limits import Spent
-from ralph.output import Attempt, Completed, Interrupted, Outcome, Usage
+from ralph.output import Attempt, Completed, Interrupted, Outcome, Usage, busy
 from ralph.plan import TaskPlan
-from ralph.strategies import Claim, limited
+from ralph.strategies import Claim, limited, unanswered
 from ralph.tally import Tally
 from ralph.verification import Verification
 
@@ -108,12 +109,23 @@ class IterationRecord(BaseModel, frozen=True):
     @property
     def past(self) -> Past:
         """What later analyses need of it."""
-        return Past.of(self.text, self.analysis, denied=self.denials > 0, progressed=self.progressed)
+        at_work = busy(self.tool_calls, self.denials)
+        return Past.of(self.text, self.analysis, denied=self.denials > 0, progressed=self.progressed, busy=at_work)
 
     @property
     def limited(self) -> bool:
         """Whether it met a limit of the service, and so counts against nothing."""
         return limited(self.outcome, self.analysis, progressed=self.progressed)
+
+    @property
+    def unanswered(self) -> bool:
+        """Whether the service failed before the agent had used a tool."""
+        return unanswered(self.outcome, self.tool_calls)
+
+    @property
+    def silent(self) -> bool:
+        """Whether there is nothing in it that the agent said: it was limited, or the service did not answer."""
+        return (self.limited and not self.text) or self.unanswered
 
 
 class RunRecord(BaseModel, frozen=True):
@@ -125,6 +137,7 @@ class RunRecord(BaseModel, frozen=True):
         imported: it is a copy of a run in another store, whose checkpoints are not this one's to remove.
         settings: as they were in force when it started, without secrets.
         state: "running" also of a run that crashed; `owner` tells which process had it, `pid` its number alone.
+        apart: paths in the workspace that Ralph itself has written in any process of the run, such as the store.
         fingerprint, plan: of workspace and plan before the first iteration.
         checkpoint: the commit that holds the workspace of that time; None where none was made.
         problems: what was told of plug-ins and observers that failed, and were left out; at most twenty.
@@ -149,6 +162,7 @@ class RunRecord(BaseModel, frozen=True):
     pid: int = 0
     owner: Owner | None = None
     state: Literal["running", "paused", "finished"] = "running"
+    apart: tuple[str, ...] = ()
     fingerprint: str | None = None
     checkpoint: str | None = None
     plan: TaskPlan | None = None
@@ -177,7 +191,8 @@ class Trace(BaseModel, frozen=True):
         ticked: boxes of the plan; None without a plan.
         answered: its executor completed the turn.
         remembered: whether its words are looked back on, and among which others; empty where they are not.
-        steers: it left a word for the next one.
+        steers: it left a word for the next one. One that the service did not answer leaves the word as it was, for no
+            agent has followed it yet.
     """
 
     number: PositiveInt
@@ -203,8 +218,8 @@ class Trace(BaseModel, frozen=True):
             executor=record.executor,
             answered=isinstance(record.outcome, Completed),
             session_id=record.session_id,
-            remembered=kind if record.text or not limited else "",
-            steers=following(record.decision) is not None,
+            remembered="" if record.silent else kind,
+            steers=following(record.decision) is not None and not record.unanswered,
         )
 
 
@@ -226,7 +241,8 @@ class RunState(BaseModel, frozen=True):
         cut_short: how the last turn ended, where it had used tools, or a crash cut it off, and neither the agent nor
             `word` says so.
         heard: the last request whose message an agent has been given.
-        word: what the next iteration's agent is told; a rate limit leaves it as it was.
+        at: when the last iteration was over; None before the first.
+        word: what the next iteration's agent is told; a rate limit and an outage leave it as it was.
     """
 
     number: NonNegativeInt = 0
@@ -242,6 +258,7 @@ class RunState(BaseModel, frozen=True):
     executors: dict[str, int] = {}
     cut_short: str = ""
     heard: NonNegativeInt = 0
+    at: datetime | None = None
     word: Continue = Continue()
     decision: Decision | None = None
 
@@ -269,11 +286,15 @@ class RunState(BaseModel, frozen=True):
             "breaker": record.breaker,
             "cut_short": _cut_short(record),
             "heard": record.heard,
-            "word": following(record.decision) or self.word,
+            "at": record.finished_at,
+            "word": following(record.decision) if trace.steers else self.word,
             "decision": record.decision,
         }
         if trace.remembered:
             update["past"] = _remembered(self.past, record.past)
+        if asks_a_person(record.decision):
+            update["breaker"] = BreakerState(trips=record.breaker.trips)
+            update["past"] = tuple(one for one in self.past if one.state == "limited")
         return self.model_copy(update=update)
 
     def passed(self, trace: Trace) -> "RunState":
@@ -296,6 +317,26 @@ class RunState(BaseModel, frozen=True):
             return (*self.fingerprints, trace.marks)[-FINGERPRINTS_KEPT:]
         *before, last = self.fingerprints or ((),)
         return (*before, tuple(dict.fromkeys((*last, *trace.marks)))[-FINGERPRINTS_KEPT:])
+
+    def as_of(self, now: datetime) -> "RunState":
+        """Where the clock was set back since the last iteration: no wait is longer than it was to be then."""
+        with suppress(OverflowError, TypeError):  # a store may hold a time of the year 9999, or without a zone
+            return self if self.at is None else self.dated_back(self.at - now)
+        return self
+
+    def dated_back(self, by: timedelta) -> "RunState":
+        """After the clock was found to have been set back by so much, if it was."""
+        if by <= timedelta(0):
+            return self
+        breaker, paused = self.breaker, self.paused
+        opened = breaker.opened_at and breaker.opened_at - by
+        update: dict[str, Any] = {
+            "spent": self.spent.model_copy(update={"calls": tuple(call - by for call in self.spent.calls)}),
+            "breaker": breaker.model_copy(update={"opened_at": opened}),
+        }
+        if paused is not None:
+            update["decision"] = paused.model_copy(update={"until": paused.until - by})
+        return self.model_copy(update=update)
 
     @property
     def ended(self) -> Complete | Halt | None:
@@ -321,4 +362,7 @@ def _cut_short(record: IterationRecord) -> str:
         return ""
     if record.limited:
         return "it was rate limited"
-    return "it was ended before its time" if isinstance(record.outcome, Interrupted) else ""
+    if not isinstance(record.outcome, Interrupted):
+        return ""
+    told = record.outcome.by == "circles" and following(record.decision) is not None
+    return "" if told else "it was ended before its time"

@@ -10,7 +10,7 @@ async with Runner(executor=CopilotSDKExecutor(), workspace=open_workspace(Path("
 
 import os
 import secrets
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from datetime import datetime
 from pathlib import Path
@@ -25,6 +25,7 @@ from ralph.analysis import Keyword
 from ralph.analysis.result import Analyzer
 from ralph.audience import Objection
 from ralph.breaker import CircuitBreaker
+from ralph.changes import Checkpoint
 from ralph.clock import Clock
 from ralph.conclusion import Rules
 from ralph.course import Wait, finish, held, pause, prolonged, started
@@ -33,7 +34,7 @@ from ralph.errors import ExecutorUnavailableError, RecordError, UsageError
 from ralph.events import Diagnosed, Event, OrphansEnded, VerificationFinished
 from ralph.executors.base import Executor, Timeouts
 from ralph.hooks import Hooks, IterationDue
-from ralph.iteration import ActiveRun, Parts, iterate, preflight
+from ralph.iteration import ActiveRun, Parts, iterate, looked, preflight
 from ralph.journal import Journal
 from ralph.limits import Limits, Price
 from ralph.ownership import this_process
@@ -42,6 +43,7 @@ from ralph.plugins.guards import analyzer_with
 from ralph.record import IterationRecord, Owner, RunRecord, RunState
 from ralph.redact import Redactor, secret_values
 from ralph.status import StatusField
+from ralph.status.fields import storable
 from ralph.store.base import Store
 from ralph.store.memory import MemoryStore
 from ralph.strategies import Strategy
@@ -50,7 +52,7 @@ from ralph.tenure import Stop, Tenure
 from ralph.upkeep import Upkeep
 from ralph.verification import Verification
 from ralph.verifiers.base import Verifier
-from ralph.workspace.base import NoWorkspace, Workspace
+from ralph.workspace.base import NoWorkspace, Snapshot, Workspace
 
 __all__ = ["Runner", "new_run_id"]
 
@@ -224,6 +226,7 @@ class Runner:
         """
         run = self._runs.get(run_id) or await self._take_up(await self._found(run_id))
         await self._start_executor()
+        await looked(self._parts, run)
         return await iterate(self._parts, run, run.stop)
 
     def cancel(self, reason: str) -> None:
@@ -247,7 +250,7 @@ class Runner:
 
     async def _begin(self, task: str, run_id: str | None) -> ActiveRun:
         if not task.strip():
-            raise UsageError("The task is empty.", "Say what is to be done.")
+            raise UsageError("The task is empty.", "Say what the agent should do.")
         parts, stop, now, owner = self._parts, self._new_stop(), self._parts.clock.now(), this_process()
         run_id = run_id or new_run_id(now)
         parts.workspace.hold(run_id)
@@ -255,7 +258,10 @@ class Runner:
         began = monotonic()
         verification = await preflight(parts, parts.redactor(task), stop)
         verified_for = monotonic() - began
-        before = await parts.workspace.snapshot()
+        before, checkpoint = Snapshot(problem="The run was ended before it was looked at."), Checkpoint()
+        with stop.watched(), parts.workspace.announced():
+            before = await parts.workspace.snapshot()
+            checkpoint = await parts.workspace.checkpoint(run_id, 0, "after", seen=before)
         record = RunRecord(
             id=run_id,
             task=parts.redactor(task),
@@ -266,8 +272,9 @@ class Runner:
             started_at=now,
             pid=owner.pid,
             owner=owner,
+            apart=_apart(parts.workspace),
             fingerprint=before.fingerprint,
-            checkpoint=(await parts.workspace.checkpoint(run_id, 0, "after", seen=before)).commit,
+            checkpoint=checkpoint.commit,
             plan=parts.read_plan(),
         )
         await self._store.create(record, owner=owner.token)
@@ -295,7 +302,8 @@ class Runner:
         parts, owner = self._parts, this_process()
         parts.workspace.hold(record.id)
         found = await taken_over(self._store, record, owner, settings=self._settings, anew=anew)
-        run = self._active(found.record, found.state, owner, self._new_stop(), seq=found.seq)
+        record = found.record.model_copy(update={"apart": _apart(parts.workspace, found.record.apart)})
+        run = self._active(record, found.state.as_of(parts.clock.now()), owner, self._new_stop(), seq=found.seq)
         run.tenure.recall(found.requests)
         told: list[Event] = [started(parts, run, resumed=True), *_ended(run, found.orphans, parts.clock.now())]
         await run.upkeep.mend(run.state.number, until=found.alive_until)
@@ -312,7 +320,8 @@ class Runner:
         commit = await checkpoint_before(self._store, run.id, number)
         if commit is None:
             raise UsageError(
-                f"Before iteration {number} of run {run.id}, no checkpoint was made.", "Resume it as it is."
+                f"Run {run.id} has no checkpoint from before iteration {number}.",
+                "Resume it without --from-checkpoint.",
             )
         restored = await self._parts.workspace.restore(commit, force=True)
         run.record = run.record.model_copy(update={"interrupted": 0})
@@ -353,8 +362,8 @@ class Runner:
                     case None:
                         with run.stop.watched():
                             await self._start_executor()  # which may fetch a program, for minutes
-                        if not run.stop.reason and not await self._vetoed(run):
-                            await self.iterate(run.id)
+                        if not run.stop.reason and not await self._vetoed(run) and await looked(self._parts, run):
+                            await iterate(self._parts, run, run.stop)
                         await self._tell_problems(run)
             end = run.state.ended or Halt(stop_reason="cancelled", reason=run.stop.reason)
         except anyio.get_cancelled_exc_class():
@@ -410,6 +419,12 @@ class Runner:
 def new_run_id(now: datetime) -> str:
     """An id for a run that begins now; ids sort by their time."""
     return f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
+
+
+def _apart(workspace: Workspace, before: Iterable[str] = ()) -> tuple[str, ...]:
+    """The paths in a workspace that are Ralph's own, with those that were so in the run's earlier processes."""
+    workspace.apart.update(before)
+    return tuple(sorted(map(storable, workspace.apart)))
 
 
 def _ended(run: ActiveRun, orphans: tuple[str, ...], at: datetime) -> list[Event]:

@@ -29,10 +29,12 @@ class Sandbox(BaseModel, frozen=True, extra="forbid"):
 
     kind: Literal["none", "bwrap"] = Field(default="none", description="none, or bwrap: bubblewrap, on Linux.")
     network: Literal["all", "agent", "none"] = Field(
-        default="all", description="Who may use it: all, the agent alone (verifiers may not), or none."
+        default="all", description="Who may use the network: all, agent (but not the verifiers), or none."
     )
-    readable: tuple[Path, ...] = Field(default=(), description="Of the home folder, what may be read: ~/.nvm, say.")
-    writable: tuple[Path, ...] = Field(default=(), description="What may be written beside the workspace.")
+    readable: tuple[Path, ...] = Field(
+        default=(), description="Paths in the home folder that may be read, such as ~/.nvm."
+    )
+    writable: tuple[Path, ...] = Field(default=(), description="Paths besides the workspace that may be written.")
 
     @property
     def used(self) -> bool:

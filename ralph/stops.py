@@ -40,7 +40,7 @@ from ralph.decision import (
 from ralph.doubts import open_boxes, waiting
 from ralph.feedback import failure_text, feedback
 from ralph.limits import LimitReached
-from ralph.output import Failed, Interrupted, TimedOut
+from ralph.output import Interrupted, TimedOut
 from ralph.strategies import Case, Claim
 from ralph.tally import Tally
 from ralph.verification import Verdict, Verification
@@ -49,6 +49,8 @@ __all__ = ["Situation", "consider", "decide"]
 
 _SETTINGS = DecisionSettings()
 _ASKING = ("status_blocked", "blocked", "obstacle", "question")
+_BELIEVED = 5
+"""Rate limits in a row whose named times are believed to the second."""
 _SAID = 300
 """Characters of a reply that are given as a reason."""
 
@@ -214,17 +216,22 @@ def _said(case: Case) -> str:
 
 
 def _end_of_limit(situation: Situation) -> datetime:
-    """The time that the failure names, or the reply; else a wait that is doubled each time."""
+    """The time that the failure names, or the reply; else a wait that is doubled each time.
+
+    A service whose named times prove too early again and again is given more and more, up to the first wait where none
+    is named: one that always says "at once" would otherwise be asked all night without a pause.
+    """
     analysis, settings, failure = situation.case.analysis, situation.settings, situation.case.output.failure
+    met = min(max(situation.tally.limited, 1), 21)
+    least = min(2.0 ** max(met - _BELIEVED, 0) - 1, settings.rate_limit_wait, settings.max_rate_limit_wait)
     wait = failure.retry_after if failure is not None else None
     if wait is None:
         wait = analysis.retry_after
+    if wait is None and analysis.limited_until and (named := resets_at(analysis.limited_until, situation.at)):
+        wait = (named - situation.at).total_seconds()
     if wait is None:
-        if analysis.limited_until and (named := resets_at(analysis.limited_until, situation.at)):
-            return named
-        doubled = settings.rate_limit_wait * 2.0 ** min(max(situation.tally.limited, 1) - 1, 20)
-        wait = min(doubled, settings.max_rate_limit_wait)
-    return situation.at + timedelta(seconds=min(wait, LONGEST_WAIT))
+        wait = min(settings.rate_limit_wait * 2.0 ** (met - 1), settings.max_rate_limit_wait)
+    return situation.at + timedelta(seconds=min(max(wait, least), LONGEST_WAIT))
 
 
 def _unavailable(situation: Situation) -> Halt | None:
@@ -289,8 +296,28 @@ def _breaker(situation: Situation) -> Halt | Pause | None:
     if breaker.state != "open":
         return None
     if situation.breaker_ends_run or until is None:
-        return Halt(stop_reason="circuit_open", reason=f"{breaker.reason}{_in_vain(situation)}")
+        reason = f"{breaker.reason}{_cut_off(situation.case)}{_in_vain(situation)}"
+        return Halt(stop_reason="circuit_open", reason=reason)
     return Pause(until=until, reason=f"circuit open: {breaker.reason}", then=_go_on(situation))
+
+
+def _cut_off(case: Case) -> str:
+    """How the last turn failed: "3 iterations without progress" alone tells nobody that it was the service."""
+    if failure := case.output.failure:
+        return f"; the last turn failed: {failure_text(failure)}"
+    ended = _ended_early(case)
+    return ended and f"; the last turn {ended}"
+
+
+def _ended_early(case: Case) -> str:
+    """How Ralph ended a turn; empty where it did not."""
+    match case.output.outcome:
+        case TimedOut(limit=limit, after=after):
+            return f"was ended after {after:g} s ({limit} time-out)"
+        case Interrupted(detail=detail):
+            return f"was ended: {detail}"
+        case _:
+            return ""
 
 
 def _why_closed(situation: Situation) -> str:
@@ -364,33 +391,30 @@ def _go_on(situation: Situation) -> Continue:
         reason = f"a claim of completion {waiting(claim.doubts)}"
     else:
         reason = _why_on(case)
+    warning = situation.breaker.reason if situation.breaker.warning else ""
     return Continue(
         reason=reason,
-        feedback=feedback(case, claim if doubted else None, verification),
+        feedback=feedback(case, claim if doubted else None, verification, redirected=bool(pivot or warning)),
         pivot=pivot,
-        warning=situation.breaker.reason if situation.breaker.warning else "",
+        warning=warning,
         confirm=doubted or (claim is not None and not _is_refuted(verification) and _unverified(situation)),
         evidence=(*(claim.evidence if claim else ()), *(case.analysis.stuck.evidence if pivot else ())),
     )
 
 
 def _why_on(case: Case) -> str:
-    match case.output.outcome:
-        case Failed() as failure:
-            return f"the turn failed and is tried again: {failure_text(failure)}"
-        case TimedOut(limit=limit, after=after):
-            return f"the turn was ended after {after:g} s ({limit} time-out)"
-        case Interrupted(detail=detail):
-            return f"the turn was ended: {detail}"
-        case _ if case.exit_signal is False:
-            return "the agent says that work is left"
-        case _:
-            return _why_unclaimed(case)
+    if failure := case.output.failure:
+        return f"the turn failed and is tried again: {failure_text(failure)}"
+    if ended := _ended_early(case):
+        return f"the turn {ended}"
+    return "the agent says that work is left" if case.exit_signal is False else _why_unclaimed(case)
 
 
 def _why_unclaimed(case: Case) -> str:
     """Why the agent's turn ends nothing; a reply that reports the task as done can still be no claim."""
-    if case.analysis.state != "done":
+    open_plan = case.plan is not None and bool(case.plan.still_open)  # for which done words are taken for progress
+    overruled = open_plan and case.analysis.state == "progress" and case.analysis.completion.detected
+    if case.analysis.state != "done" and not overruled:
         return "nothing says that the task is done"
     if case.exit_signal:
         said = "the agent says that the task is done"
@@ -402,9 +426,11 @@ def _why_unclaimed(case: Case) -> str:
 
 
 def _circles(case: Case) -> str:
-    """How the loop goes in circles; empty where it does not. To run tests alone ends a run by its own rule."""
+    """How the loop goes in circles; empty where it does not. To run tests alone ends a run by its own rule, and a
+    service that does not answer is brought back by no other approach.
+    """
     stuck = case.analysis.stuck
-    if not stuck.detected or case.progressed or stuck.repeated_patterns == (TESTING,):
+    if not stuck.detected or case.progressed or case.unanswered or stuck.repeated_patterns == (TESTING,):
         return ""
     told = (f"{piece.why}: “{piece.text}”" if piece.text else piece.why for piece in stuck.evidence)
     return "; ".join(told) or "; ".join(stuck.repeated_patterns) or "the loop goes in circles"

@@ -36,13 +36,10 @@ from ralph.output import Completed, Failed, Outcome, Output
 from ralph.plan import PlanState
 from ralph.status import StatusMalformed, StatusReport
 
-__all__ = ["STRATEGIES", "STRENGTH", "Case", "Claim", "Strategy", "claimed", "limited", "strategy_named"]
+__all__ = ["STRATEGIES", "STRENGTH", "Case", "Claim", "Strategy", "claimed", "limited", "strategy_named", "unanswered"]
 
 STRENGTH = 70.0
 """Of completion words, of 100, from which on `auto` takes them for a claim."""
-
-_BUSY = 10
-"""Tool calls of a turn that has most likely changed something; to look once more whether all is done takes fewer."""
 
 _WHOLE = re.compile(
     r"\b(?:project|plan|task|goal|proyecto|tarea)\b"
@@ -94,21 +91,30 @@ class Case(BaseModel, frozen=True):
         return self.limited and self.analysis.limit == "login"
 
     @property
+    def unanswered(self) -> bool:
+        """Whether the service failed before the agent had used a tool: the agent is not to blame."""
+        return unanswered(self.output.outcome, len(self.output.tool_calls))
+
+    @property
     def waits(self) -> bool:
         """Whether the agent asks for a person and did nothing else: by its own count or, without one and where nobody
-        knows better, in its own words.
+        knows better, in its own words and by the number of its tool calls.
         """
         if self.analysis.state not in {"blocked", "question"} or self.analysis.reports_change:
             return False
-        return self.moved is not None or not self.worked
+        return self.moved is not None or not (self.worked or self.busy)
 
     @property
     def worked(self) -> bool:
         """Whether the iteration moved something or, where nobody knows, says that its tools did."""
         if self.moved is not None:
             return self.moved
-        calls, denials = len(self.output.tool_calls), self.output.denials
-        return self.analysis.tells_of_work and calls > 2 * denials
+        return self.analysis.tells_of_work and len(self.output.tool_calls) > 2 * self.output.denials
+
+    @property
+    def busy(self) -> bool:
+        """Whether nobody knows if the iteration moved anything, but its tool calls make it most likely."""
+        return self.moved is None and self.output.busy
 
 
 class Claim(BaseModel, frozen=True):
@@ -231,6 +237,11 @@ def limited(outcome: Outcome, analysis: Analysis, *, progressed: bool | None) ->
     return isinstance(outcome, Completed | Failed) and analysis.state == "limited" and not progressed
 
 
+def unanswered(outcome: Outcome, calls: int) -> bool:
+    """Whether the service failed before the agent had used a tool."""
+    return isinstance(outcome, Failed) and outcome.failure == "unavailable" and not calls
+
+
 def claimed(strategy: Strategy, case: Case) -> Claim | None:
     """What a strategy makes of a case, and what the analyzers beside the first think of it. A turn that failed or was
     cut short claims nothing, whatever it said before.
@@ -266,9 +277,8 @@ def _by_words(case: Case) -> Claim | None:
     if not completion.detected or completion.confidence < STRENGTH or (case.plan is not None and case.plan.still_open):
         return None
     doubts = list(_doubts(case))
-    busy = case.moved is None and len(case.output.tool_calls) >= _BUSY
     seconded = bool(case.analysis.opinions("supports"))
-    partly = (case.worked or busy) and not seconded and not _speaks_of_the_whole(case)
+    partly = (case.worked or case.busy) and not seconded and not _speaks_of_the_whole(case)
     if not seconded and case.changed is None and case.output.tool_calls and case.analysis.standstill != "done":
         doubts.append("nobody but the reply says so, and what this turn changed is not known")
     elif partly and not case.task:

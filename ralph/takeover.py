@@ -6,7 +6,7 @@ from typing import Any
 
 from ralph.control import Request
 from ralph.errors import UsageError
-from ralph.events import Event, IterationStarted
+from ralph.events import Event, IterationStarted, RunFinished
 from ralph.ownership import end_orphans, has_died, maker_has_died
 from ralph.record import Owner, RunRecord, RunState
 from ralph.store.base import Store
@@ -14,6 +14,8 @@ from ralph.store.base import Store
 __all__ = ["TakenOver", "checkpoint_before", "interrupted", "left_at_work", "taken_over"]
 
 _LATELY = 5
+_LATEST = 100
+"""Events among which that of a run's end is looked for: a resume that came to nothing adds a few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +24,8 @@ class TakenOver:
 
     Attributes:
         record: as it goes on: running, and the new owner's.
-        state: the fold over its iterations. A decision that ended it is past; one that a crash kept from ending it is
-            still to be carried out.
+        state: the fold over its iterations. A decision that ended it is past, also where it was resumed since and then
+            crashed; one that a crash kept from ending it is still to be carried out.
         seq: of its last event.
         requests: what was asked of it so far.
         orphans: the processes of the dead owner that were ended.
@@ -78,7 +80,8 @@ async def taken_over(
     had_ended = run.state == "finished"
     run = run.model_copy(update=going)
     state = await store.state(run)
-    if had_ended and state.ended is not None:
+    passed = had_ended or run.interrupted > state.number
+    if state.ended is not None and (passed or await _end_was_told(store, state, run.id)):
         state = state.model_copy(update={"decision": None})
     alive_until = (last.at if last else run.started_at).timestamp()
     return TakenOver(run, state, await store.last_seq(run.id), requests, orphans, alive_until)
@@ -88,6 +91,12 @@ async def interrupted(store: Store, run: RunRecord) -> int:
     """The iteration that was begun last and has no record; where there is none, what the run says of earlier ones."""
     last = await _last_event(store, run.id)
     return last.iteration if last and last.iteration > await store.last_iteration(run.id) else run.interrupted
+
+
+async def _end_was_told(store: Store, state: RunState, run_id: str) -> bool:
+    """Whether the run had come to the end that its last iteration brought: who took it up since then went past it."""
+    latest = store.events(run_id, after=max(0, await store.last_seq(run_id) - _LATEST))
+    return any([isinstance(event, RunFinished) and event.iteration == state.number async for event in latest])
 
 
 async def _last_event(store: Store, run_id: str) -> Event | None:

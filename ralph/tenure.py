@@ -141,21 +141,27 @@ class Tenure:
         self._messages = [request for request in self._messages if request.seq > after]
         return tuple(self._messages)
 
-    async def wait(self, until: datetime | None) -> None:
-        """Waits until a moment, for ever with None, or until something else than a message is asked."""
+    async def wait(self, until: datetime | None) -> bool:
+        """Waits until a moment, for ever with None, or until something else than a message is asked. Returns whether it
+        was the moment that came.
+        """
         self._asked = anyio.Event()
+        came = False
         if self.go_on:
-            return
+            return came
         async with anyio.create_task_group() as group:
 
             async def sleep(moment: datetime) -> None:
+                nonlocal came
                 await self._clock.wait_until(moment)
+                came = True
                 group.cancel_scope.cancel()
 
             if until is not None:
                 group.start_soon(sleep, until)
             await self._asked.wait()
             group.cancel_scope.cancel()
+        return came
 
     def lose(self, error: StoreError) -> None:
         """Nothing more of this run can be kept: its agent's work is ended."""

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from ralph import events
-from ralph.errors import ExecutorUnavailableError, in_words
+from ralph.errors import ExecutorUnavailableError, UsageError, in_words
 from ralph.events import Event
 from ralph.executors.base import (
     Diagnosed,
@@ -49,13 +49,14 @@ def as_event(happened: TurnEvent, *, run_id: str, iteration: int, at: datetime) 
 async def execute(executor: Executor, prompt: Prompt, turn: Turn, redactor: Redactor) -> Output:
     """The executor's output, complete.
 
-    An executor that raises has crashed: that is data too, and a night is not ended by it. One that returns a bare
-    text without telling the transcript has its text masked and told here.
+    An executor that raises has crashed: that is data too, and a night is not ended by it. One that says by its error
+    what is wrong, such as that the folder is gone, did not answer. One that returns a bare text without telling the
+    transcript has its text masked and told here.
     """
     transcript = turn.transcript
     try:
         output = await executor.execute(prompt, turn)
-    except ExecutorUnavailableError as error:
+    except (ExecutorUnavailableError, UsageError) as error:
         output = transcript.finish(Failed(failure="unavailable", message=str(error)))
     except Exception as error:
         _logger.exception("the executor %s raised; its turn counts as crashed", executor.name)

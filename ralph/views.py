@@ -48,7 +48,7 @@ def describe(decision: Decision) -> str:
     """A decision in one line."""
     match decision:
         case Complete():
-            word = "complete, verified" if decision.verified else "complete, claimed and not verified"
+            word = "complete, verified" if decision.verified else "complete, claimed, not verified"
         case Halt():
             word = f"stop ({decision.stop_reason})"
         case Pause():

@@ -1,7 +1,13 @@
-"""The real Copilot CLI and a real PostgreSQL server, for every test that needs them."""
+"""The real Copilot CLI and a real PostgreSQL server, for every test that needs them; and two tests at a time."""
 
+import gc
 import os
+import signal
+import sys
+from collections.abc import Generator
+from fcntl import LOCK_EX, LOCK_SH, LOCK_UN, flock
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import anyio
 import pytest
@@ -11,6 +17,67 @@ from ralph.executors.provision import Found, provide_cli, provide_runtime
 from ralph.testing.postgres import own_postgres, postgres_server, postgres_url
 
 __all__ = ["copilot_cli", "copilot_runtime", "own_postgres", "postgres_server", "postgres_url", "provided_cli"]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """The whole suite is run two tests at a time: most of it waits for programs that it starts."""
+    whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS and "PYTEST_XDIST_WORKER" not in os.environ
+    option = config.option
+    if whole and getattr(option, "numprocesses", 0) is None and not (option.usepdb or option.collectonly):
+        option.numprocesses, option.dist = 2, "worksteal"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """What the tests start is the same wherever they run: no shell profiles of a person's, which agents' login shells
+    would run for seconds or minutes, Ctrl-C is heard even where the suite was started in the background, and Python
+    runs from bytecode, as installed programs do. Without it each `ralph` compiles Ralph and the SDK anew, which takes
+    longer than what it then does.
+    """
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        config.pluginmanager.register(Turns(Path(__file__)))
+    else:
+        os.environ.setdefault("XDG_CACHE_HOME", str(Path.home() / ".cache"))
+        home = TemporaryDirectory(prefix="ralph-home-", ignore_cleanup_errors=True)
+        config.add_cleanup(home.cleanup)
+        os.environ["HOME"] = home.name
+        for kind in ("CONFIG", "DATA", "STATE"):
+            os.environ.pop(f"XDG_{kind}_HOME", None)
+
+
+class Turns:
+    """Lets a test that is marked `alone` wait until no other test runs, and the others until it is done.
+
+    Tests share a lock on `file`, one that is alone has it for itself. Who wants a lock stands in line for it, so that
+    a test that is alone need not wait for a moment in which nobody else begins one.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self._line = os.open(file.parent, os.O_RDONLY)
+        self._turn = os.open(file, os.O_RDONLY)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        flock(self._line, LOCK_EX)
+        flock(self._turn, LOCK_EX if item.get_closest_marker("alone") else LOCK_SH)
+        flock(self._line, LOCK_UN)
+        try:
+            return (yield)
+        finally:
+            flock(self._turn, LOCK_UN)
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests and what they import stay to the end: collections of garbage leave them out, and what has
+    lived for long is seldom looked at. Else each took up to a second, in the middle of whatever a test was measuring.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(700, 10, 1_000)
 
 
 @pytest.fixture(scope="session")

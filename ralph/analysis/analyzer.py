@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import get_args
 
+from ralph.analysis.chant import chant
 from ralph.analysis.completion import completion, points
 from ralph.analysis.counters import reports_change
 from ralph.analysis.detectors import DETECTORS, OF_CLAIMS, Detector
 from ralph.analysis.evidence import evidence
-from ralph.analysis.expectations import expectation_messages
+from ralph.analysis.expectations import expectation_messages, output_quality
 from ralph.analysis.lexicon import Keyword
 from ralph.analysis.metrics import confidence_parts, measured, overall_confidence
 from ralph.analysis.progress import WorkDone, work_done
@@ -30,11 +31,11 @@ from ralph.analysis.signals import VERY_HIGH, Reply, Signal, Signals
 from ralph.analysis.signatures import normalised, signatures
 from ralph.analysis.standstill import standstill
 from ralph.analysis.state import standing
-from ralph.analysis.stuck import REPEATS, WINDOW, stuck
+from ralph.analysis.stuck import REPEATS, WINDOW, free, stuck
 from ralph.analysis.summary import work_summary
 from ralph.analysis.text import read
 from ralph.analysis.vocabulary import vocabulary
-from ralph.errors import in_words
+from ralph.errors import UsageError, in_words
 from ralph.output import Output
 from ralph.plan import TaskPlan, parse_plan
 from ralph.status import Status, StatusField, StatusMalformed, StatusMissing, StatusReport, parse_status
@@ -68,6 +69,9 @@ class ResponseAnalyzer:
         window: iterations that are searched for repetition.
         repeats: how often something has to repeat.
         no_progress: iterations without progress in a row that are a circle, where those are more.
+
+    Raises:
+        UsageError: `window`, `repeats` or `no_progress` is less than 1.
     """
 
     def __init__(
@@ -82,7 +86,10 @@ class ResponseAnalyzer:
     ) -> None:
         self._words = vocabulary(tuple(keywords), tuple(languages))
         self._further = tuple(detectors)
-        self._window, self._repeats, self._no_progress = window, repeats, no_progress
+        self._seeking = {"window": window, "repeats": repeats, "no_progress": no_progress}
+        for name, number in self._seeking.items():
+            if number < 1:
+                raise UsageError(f"No repetition can be sought with {name}={number}.", "Give 1 or more.")
 
     def analyze(self, output: Output, status: Status, context: AnalysisContext) -> Analysis:
         """The analysis of one reply; the same for the same arguments. It never raises on an agent's text.
@@ -92,13 +99,14 @@ class ResponseAnalyzer:
         """
         reply, failed = self.detect(output, status, context)
         done, work = completion(reply.signals), work_done(reply.signals)
-        metrics = measured(reply, work, reported=done.detected)
+        quality = output_quality(reply.reading.text)
+        metrics = measured(reply, work, quality, reported=done.detected)
         errors = signatures(reply.reading, context.errors, output.failure)
         summary = work_summary(reply)
         state = standing(reply, done, told=bool(summary or context.progressed))
         reported = reports_change(status)
         still = standstill(reply, state.state, reported=reported)
-        parts = confidence_parts(reply, done)
+        parts = confidence_parts(reply, done, quality)
         score, points_from = points(reply.signals, reply.words)
         return Analysis(
             status=status,
@@ -121,6 +129,7 @@ class ResponseAnalyzer:
             warnings=(*failed, *_warnings(metrics, work, status)),
             read=_coverage(reply),
             evidence=evidence(reply),
+            further={},  # a default would be copied, which takes a fifth of the time
         )
 
     def detect(
@@ -130,11 +139,14 @@ class ResponseAnalyzer:
         hidden = () if isinstance(status, StatusMissing) else ((status.start, status.end),)
         reading = read(output.text, hidden, self._words.skim)
         scope = Scope(reading, self._words.find(reading.prose))
-        reply = Reply(output, status, context or AnalysisContext(), self._words, reading, scope, Signals())
+        signals = Signals()
+        reply = Reply(output, status, context or AnalysisContext(), self._words, reading, scope, signals)
         vetoed = isinstance(status, StatusReport) and status.exit_signal is False
         for detector in DETECTORS:
-            if not (vetoed and detector in OF_CLAIMS):
-                reply.signals.add(detector(reply))
+            if not (vetoed and detector in OF_CLAIMS) and (found := detector(reply)):
+                signals.add(found)
+        if not self._further:
+            return reply, ()
         return reply, tuple(problem for detector in self._further for problem in _guarded(detector, reply))
 
     def _loop(
@@ -149,8 +161,10 @@ class ResponseAnalyzer:
     ) -> Stuck:
         """Repetition, over the iterations before and this one. Those at a limit are compared with each other alone."""
         output, context = reply.output, reply.context
-        if output.failure and output.failure.failure == "rate_limited":
-            return Stuck()
+        chanted = chant(output.text)
+        compared = chanted or context.past or errors or context.errors or self._seeking["repeats"] < 2
+        if not compared or (output.failure and output.failure.failure == "rate_limited"):
+            return free()
         outside = [pattern for error in context.errors if (pattern := normalised(error))]
         seen = Past(
             text=output.text,
@@ -162,10 +176,10 @@ class ResponseAnalyzer:
             reported=reported,
             standstill=still,
             worked=not still and reply.signals.first("work") is not None,
+            busy=output.busy,
         )
         passes = [past for past in context.past if (past.state == "limited") is (state == "limited")]
-        seeking = {"window": self._window, "repeats": self._repeats, "no_progress": self._no_progress}
-        return stuck((*passes, seen), outside, **seeking)
+        return stuck((*passes, seen), outside, chanted=chanted, **self._seeking)
 
 
 def analyze_text(
@@ -224,7 +238,8 @@ def extract_work_summary(response: str) -> str:
 def calculate_confidence(response: str, context: AnalysisContext | None = None) -> float:
     """Nity Loop's weighted sum of a reply, 0–100: that the work is complete."""
     reply = _detected(response, context.task if context else "")
-    return overall_confidence(confidence_parts(reply, completion(reply.signals)))
+    parts = confidence_parts(reply, completion(reply.signals), output_quality(reply.reading.text))
+    return overall_confidence(parts)
 
 
 def _detected(text: str, task: str = "") -> Reply:
@@ -286,7 +301,9 @@ def _coverage(reply: Reply) -> Coverage | None:
 
 
 def _warnings(metrics: Metrics, work: WorkDone, status: Status) -> tuple[str, ...]:
-    messages = [message for message in expectation_messages(metrics) if message.startswith("⚠")]
+    messages: list[str] = []
+    if metrics.progress is not None:
+        messages += [message for message in expectation_messages(metrics) if message.startswith("⚠")]
     if isinstance(status, StatusMalformed):
         messages.append(f"The status block cannot be read: {status.problem}.")
     return (*work.warnings, *messages)

@@ -1,14 +1,23 @@
 """Patterns that are tried only where one of their words stands."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 
 from ahocorasick_rs import AhoCorasick, MatchKind
 
 from ralph.pattern import pattern as late
 
-__all__ = ["Anchored", "Around"]
+__all__ = ["Anchored", "Around", "matches_at"]
+
+
+def matches_at(expression: re.Pattern[str], text: str, places: Iterable[int]) -> Iterator[re.Match[str]]:
+    """The matches that begin at some ascending places; none overlaps another."""
+    end = 0
+    for place in places:
+        if place >= end and (match := expression.match(text, place)):
+            end = match.end()
+            yield match
 
 
 class Anchored:
@@ -24,7 +33,7 @@ class Anchored:
 
     def __init__(self, words: Sequence[str], pattern: str, needed: Sequence[str] = ()) -> None:
         self._begins = words
-        self._needed = needed or words
+        self._needed = needed
         self._pattern = late(pattern, re.VERBOSE)
 
     @cached_property
@@ -33,13 +42,10 @@ class Anchored:
 
     def finditer(self, text: str) -> Iterator[re.Match[str]]:
         """The matches in order; none overlaps another."""
-        if not any(map(text.__contains__, self._needed)):
-            return
-        end = 0
-        for _, start, _ in self._words.find_matches_as_indexes(text):
-            if start >= end and (match := self._pattern.match(text, start)):
-                end = match.end()
-                yield match
+        if self._needed and not any(map(text.__contains__, self._needed)):
+            return iter(())
+        places = [start for _, start, _ in self._words.find_matches_as_indexes(text)]
+        return matches_at(self._pattern, text, places) if places else iter(())
 
     def search(self, text: str) -> re.Match[str] | None:
         """The first match."""
@@ -55,21 +61,19 @@ class Around:
         words: one of them stands in every match.
         pattern: in the syntax of `re.VERBOSE`.
         before, after: how many characters of a match may stand before and behind the word's beginning.
-        needed: what every match has as well, in a form that is found sooner. Around a word without it nothing is
+        likely: whether a match may be around a word at some place of a text, at a quick look. Around others nothing is
             searched.
-        near: how many characters before and behind the word's beginning that may stand; as many as a match by default.
     """
 
     MOST = 100
     """Places of each word that are looked at."""
 
     def __init__(
-        self, words: Sequence[str], pattern: str, before: int, after: int, needed: str, *, near: int | None = None
+        self, words: Sequence[str], pattern: str, before: int, after: int, likely: Callable[[str, int], bool]
     ) -> None:
-        self._words, self._needed = words, late(needed)
+        self._words, self._likely = words, likely
         self._pattern = late(pattern, re.VERBOSE)
         self._before, self._after = before, after
-        self._near = (before, after) if near is None else (near, near)
 
     def finditer(self, text: str) -> Iterator[re.Match[str]]:
         """The matches around one word after another; what is near two of them is found twice."""
@@ -78,10 +82,10 @@ class Around:
             for _ in range(self.MOST):
                 if place < 0:
                     break
-                if self._needed.search(text, max(0, place - self._near[0]), place + self._near[1]):
+                if self._likely(text, place):
                     yield from self._pattern.finditer(text, max(0, place - self._before), place + self._after)
                 place = text.find(word, place + 1)
 
     def search(self, text: str) -> re.Match[str] | None:
-        """The first match around the first word that has one."""
-        return next(self.finditer(text), None)
+        """The match that begins first, around whatever word."""
+        return min(self.finditer(text), key=re.Match[str].start, default=None)

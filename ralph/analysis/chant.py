@@ -26,6 +26,22 @@ class Chant(NamedTuple):
     times: int
 
 
+class _Rounds(NamedTuple):
+    """How a phrase goes round.
+
+    Attributes:
+        first: the first piece of it.
+        period: pieces from there until it begins anew.
+        times: how often it begins.
+        places: of all places where something begins that begins `_TIMES` times.
+    """
+
+    first: int
+    period: int
+    times: int
+    places: int
+
+
 def chant(text: str) -> Chant | None:
     """The phrase that makes up most of the end of a long reply; None where none does. Code, tables and lines without
     words say nothing.
@@ -37,15 +53,15 @@ def chant(text: str) -> Chant | None:
     pieces = tail.split()
     if len(tail.encode(errors="replace")) > 2 * len(tail):  # most likely of a language that sets no words apart
         pieces = list("".join(pieces))
-    if len(pieces) < _PHRASE * 2 or 2 * len(set(pieces)) > len(pieces):
-        return None
-    return _repeated(pieces)
+    return _repeated(pieces) if len(pieces) >= _PHRASE * 2 else None
 
 
 def _suspect(tail: str) -> bool:
     """Whether a stretch from the middle or from near an end comes again and again: a quick look."""
-    places = (len(tail) // 5, len(tail) // 2, 4 * len(tail) // 5)
-    return any(tail.count(tail[place : place + _STRETCH]) >= _TIMES - 2 for place in places)
+    for place in (len(tail) // 5, len(tail) // 2, 4 * len(tail) // 5):
+        if tail.count(tail[place : place + _STRETCH]) >= _TIMES - 2:
+            return True
+    return False
 
 
 def _spoken(text: str, tail: str) -> str:
@@ -57,15 +73,35 @@ def _spoken(text: str, tail: str) -> str:
 
 def _repeated(pieces: Sequence[str]) -> Chant | None:
     """A chant is found from each of its places: where one phrase begins anew the same words follow as before."""
+    found = _exactly(pieces) or _nearly(pieces)
+    if found is None or found.times < _TIMES or found.places < _SHARE * (len(pieces) - _PHRASE + 1):
+        return None
+    phrase = _joined(pieces[found.first : found.first + found.period])
+    return Chant(phrase, found.times) if sum(map(str.isalpha, phrase)) * 2 > len(phrase) else None
+
+
+def _exactly(pieces: Sequence[str]) -> _Rounds | None:
+    """The rounds of one phrase and nothing else. Its places come in turns, so that none of them has to be read."""
+    for period in range(1, _PHRASE + 1):
+        if pieces[period] == pieces[0] and pieces[period:] == pieces[:-period]:
+            whole, more = divmod(len(pieces) - _PHRASE + 1, period)
+            times = whole + (more > 0)
+            return _Rounds(0, period, times, whole * period + more if whole >= _TIMES else more * times)
+    return None
+
+
+def _nearly(pieces: Sequence[str]) -> _Rounds | None:
+    """The rounds of the phrase that comes most often."""
+    if 2 * len(set(pieces)) > len(pieces):
+        return None
     rows = [hash(tuple(pieces[index : index + _PHRASE])) for index in range(len(pieces) - _PHRASE + 1)]
     counts = Counter(rows)
     most, times = counts.most_common(1)[0]
-    if times < _TIMES or sum(count for count in counts.values() if count >= _TIMES) < _SHARE * len(rows):
+    if times < _TIMES:
         return None
     first = rows.index(most)
-    period = rows.index(most, first + 1) - first
-    phrase = _joined(pieces[first : first + period])
-    return Chant(phrase, times) if sum(map(str.isalpha, phrase)) * 2 > len(phrase) else None
+    again = rows.index(most, first + 1)
+    return _Rounds(first, again - first, times, sum(count for count in counts.values() if count >= _TIMES))
 
 
 def _joined(pieces: Sequence[str]) -> str:

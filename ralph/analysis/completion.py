@@ -10,6 +10,9 @@ __all__ = ["completion", "points"]
 
 _BESIDE = ("test_run", "verified", "exit_signal")
 """What speaks for completion beside a word of it."""
+_OF_STATUS = ("exit_signal", "status_blocked")
+"""What the status block says: not a word of the reply."""
+_NONE, _ONLY_TESTS = Completion(), Completion(test_only=True)
 
 
 def completion(signals: Signals) -> Completion:
@@ -19,30 +22,36 @@ def completion(signals: Signals) -> Completion:
     """
     counted: dict[str, float] = {}
     contradicted = False
-    for signal in signals.all():
-        if signal.weight >= HIGH:
-            if signal.state == "done" and signal.kind != "exit_signal":
-                counted[signal.name] = max(signal.weight, counted.get(signal.name, 0))
-        elif signal.weight <= AGAINST and signal.kind not in {"exit_signal", "status_blocked"}:
+    for kind, name, _, _, weight, _, state, _ in signals.all():
+        if weight >= HIGH:
+            if state == "done" and kind != "exit_signal":
+                counted[name] = max(weight, counted.get(name, 0))
+        elif weight <= AGAINST and kind not in _OF_STATUS:
             contradicted = True
-    strong = len(counted) >= 2 or (bool(counted) and max(counted.values()) >= VERY_HIGH)
+    test_only = signals.first("test_only") is not None
+    if not counted:
+        return _ONLY_TESTS if test_only else _NONE
+    strong = len(counted) >= 2 or max(counted.values()) >= VERY_HIGH
     heard = signals.first("wording")
-    backed = bool(counted) and not (heard and heard.weight < 0)
+    backed = not (heard and heard.weight < 0)
     sure = strong or (backed and signals.first("completion_report") is not None)
     enough = sure or (backed and any(signal.weight > 0 for signal in signals.of(*_BESIDE)))
     return Completion(
         detected=enough and not contradicted,
-        keywords=tuple(name for name in counted if not (heard and name == heard.name)),
-        test_only=signals.first("test_only") is not None,
+        keywords=tuple([name for name in counted if not (heard and name == heard.name)]),
+        test_only=test_only,
         confidence=100.0 if sure else 60.0 * len(counted),
     )
 
 
 def points(signals: Signals, words: Vocabulary) -> tuple[int, tuple[str, ...]]:
     """The go-ralph rule: the points of every group of keywords that has a hit, and the first hit of each."""
+    found = signals.of("completion_keyword")
+    if not found:
+        return 0, ()
     groups: dict[str, Keyword] = {}
-    for signal in signals.of("completion_keyword"):
+    for signal in found:
         keyword = words.keywords.get(signal.name.lower())
         if keyword and keyword.points:
             groups.setdefault(keyword.indicator, keyword)
-    return sum(keyword.points for keyword in groups.values()), tuple(keyword.text for keyword in groups.values())
+    return sum(keyword.points for keyword in groups.values()), tuple([keyword.text for keyword in groups.values()])

@@ -2,7 +2,7 @@
 
 from ralph.pattern import pattern
 
-__all__ = ["COUNT", "counted", "has_digit"]
+__all__ = ["COUNT", "counted", "ends_with_count", "has_digit"]
 
 _TEN = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _CHINESE = "一二三四五六七八九十"
@@ -16,6 +16,14 @@ _ASCII_DIGIT, _DIGIT = pattern("[0-9]"), pattern(r"\d")
 
 COUNT = rf"(?:\d{{1,6}}|{'|'.join(_TEN)}|both)"
 """A number in lower case, as a part of a pattern."""
+
+
+_COUNT_ENDS = (*_TEN, "both")
+
+
+def ends_with_count(word: str) -> bool:
+    """Whether a word in lower case ends as what `COUNT` finds does."""
+    return word[-1:].isdigit() or word.endswith(_COUNT_ENDS)
 
 
 def counted(said: str) -> int:

@@ -1,17 +1,16 @@
 """How many files a reply says that it changed: in numbers, or by their names."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import chain
 
-from ralph.analysis.anchored import Anchored, Around
-from ralph.analysis.counting import COUNT, counted
+from ralph.analysis.anchored import Around
+from ralph.analysis.counting import COUNT, counted, ends_with_count
+from ralph.analysis.mentions import CHANGED, Mentions
 from ralph.pattern import pattern
 
 __all__ = ["told_files"]
 
-_READ = 20_000
-"""Characters in which names are looked for, from the end: that is where a reply reports."""
 _LISTED_MOST = 100
 """Lines of a list of files that are looked at."""
 _NAMES_KEPT = 200
@@ -26,6 +25,22 @@ _CHANGED = {
 _KINDS = {word: kind for kind, words in _CHANGED.items() for word in words}
 _ENGLISH = "|".join(word for word in _KINDS if word.isascii())
 _CHINESE = "|".join(word for word in _KINDS if not word.isascii())
+_BEFORE, _NUMBER_BEFORE = 60, 30
+"""Characters before "file" within which what says how many there are begins, and within which the number does."""
+_HOW = pattern(rf"{_ENGLISH}|changes")
+_HOW_BEHIND = pattern(rf"files?\s(?:(?:were|was|have\sbeen|are)\s)?(?:{_ENGLISH})")
+_NUMBER_BEHIND = pattern(rf"files?\s(?:{_ENGLISH})(?:\s?[/&]\s?(?:{_ENGLISH}))?[*_]{{0,2}} ?[:=(][*_]{{0,2}} ?{COUNT}")
+
+
+def _is_counted(lower: str, place: int) -> bool:
+    """Whether the file at a place may have a number and a word of change around it: a quick look."""
+    before = lower[max(0, place - _NUMBER_BEFORE) : place]
+    if before[-1:].isspace() and any(map(ends_with_count, before.split()[-2:])):
+        changed = _HOW_BEHIND.match(lower, place) or _HOW.search(lower, max(0, place - _BEFORE), place)
+        return changed is not None
+    return _NUMBER_BEHIND.match(lower, place) is not None
+
+
 _COUNTED = Around(
     ("file",),
     rf"""\b(?:(?P<how1>{_ENGLISH})\s(?:a\stotal\sof\s)?(?P<n1>{COUNT})\s(?:[\w-]{{1,20}}\s)?files?
@@ -33,50 +48,43 @@ _COUNTED = Around(
         |files?\s(?P<how3>{_ENGLISH})(?:\s?[/&]\s?(?:{_ENGLISH}))?[*_]{{0,2}}[ ]?[:=(][*_]{{0,2}}[ ]?(?P<n3>{COUNT})
         |(?P<how4>{_ENGLISH}|changes)\b[^\n(]{{0,20}}\((?P<n4>{COUNT})\sfiles?
     )\b""",
-    before=60,
+    before=_BEFORE,
     after=60,
-    needed=rf"{COUNT}\s(?:[\w-]{{1,20}}\s)?file|files?\s(?:{_ENGLISH})",
-    near=30,
+    likely=_is_counted,
 )
+_NUMBER_IN_CHINESE = pattern(r"[\d一二兩两三四五六七八九十]\s?[個个]?\s?新?(?:文件|檔案|档案)")
+
+
+def _is_counted_in_chinese(lower: str, place: int) -> bool:
+    return _NUMBER_IN_CHINESE.search(lower, max(0, place - 12), place + 12) is not None
+
+
 _COUNTED_IN_CHINESE = Around(
     ("文件", "檔案", "档案"),
     rf"""(?P<how1>{_CHINESE})了?\s?(?P<n1>\d{{1,6}}|[一二兩两三四五六七八九十])\s?[個个]?\s?新?(?:文件|檔案|档案)
     |(?P<n2>\d{{1,6}}|[一二兩两三四五六七八九十])\s?[個个]\s?(?:文件|檔案|档案)\s?(?:已|被|已被)?(?P<how2>{_CHINESE})""",
     before=60,
     after=60,
-    needed=r"[\d一二兩两三四五六七八九十]\s?[個个]?\s?新?(?:文件|檔案|档案)",
-    near=12,
+    likely=_is_counted_in_chinese,
 )
 _NOT_YET = re.compile(r"\b(?:not|no|never|will|would|should|must|to|be|could|can|may|need|needs)\s(?:be\s)?$")
 
 _ENDINGS = (
-    "py|pyi|ipynb|js|jsx|mjs|cjs|ts|tsx|mts|cts|go|rs|rb|erb|java|kt|kts|swift|php|cs|fs|c|h|cc|cpp|hpp|m|mm|scala|ex|exs"
-    "|erl|hs|ml|mli|dart|lua|r|jl|clj|cljs|zig|nim|sol|sh|bash|zsh|bats|ps1|sql|html|css|scss|less|vue|svelte|astro|json|jsonc"
-    "|yaml|yml|toml|ini|cfg|conf|env|md|mdx|rst|txt|xml|csv|lock|gradle|properties|proto|graphql|prisma|tf|svg|png|ico|plist"
-    "|xcconfig|csproj|sln|gemspec|cmake|mk"
+    "md|py|ts|js|json|toml|tsx|go|rs|yml|yaml|sh|txt|html|css|java|rb|jsx|c|h|cpp|sql|cfg|ini|lock|pyi|ipynb|mjs|cjs"
+    "|mts|cts|erb|kt|kts|swift|php|cs|fs|cc|hpp|m|mm|scala|ex|exs|erl|hs|ml|mli|dart|lua|r|jl|clj|cljs|zig|nim|sol"
+    "|bash|zsh|bats|ps1|scss|less|vue|svelte|astro|jsonc|conf|env|mdx|rst|xml|csv|gradle|properties|proto|graphql"
+    "|prisma|tf|svg|png|ico|plist|xcconfig|csproj|sln|gemspec|cmake|mk"
 )
+"""Of names of files, the most frequent ones first: they are tried in this order."""
 _ENDING = rf"\.(?=[a-z])(?:{_ENDINGS})\b(?![/(])"
 _ENDS = pattern(_ENDING)
 _NAME = rf"/?(?:[\w.@-]{{1,60}}/){{0,12}}[\w.-]{{1,80}}{_ENDING}"
 _NAMES = pattern(_NAME)
 _NO_FILES = {f"{name}.js" for name in ("node", "next", "nuxt", "vue", "react", "express", "three", "chart", "d3")}
-_DONE = (
-    "modified",
-    "changed",
-    "updated",
-    "edited",
-    "created",
-    "added",
-    "wrote",
-    "implemented",
-    "refactored",
-    "rewrote",
-    "fixed",
-)
-_NAMED = Anchored(
-    _DONE,
-    rf"""\b(?:{"|".join(_DONE)})\b(?P<between>[^\n.;`]{{0,40}}?)(?<![\w./-])
+_NAMED = pattern(
+    rf"""\b(?:{"|".join(CHANGED)})\b(?P<between>[^\n.;`]{{0,40}}?)(?<![\w./-])
         (?P<names>`?{_NAME}`?(?:(?:,?[ ]and|,|[ ]\+)[ ]`?{_NAME}`?){{0,20}})""",
+    re.VERBOSE,
 )
 _BESIDE = frozenset((
     "import",
@@ -105,17 +113,18 @@ _ITEM = pattern(rf"\s{{0,3}}(?:[-*•+]|\d{{1,2}}[.)]|\|)\s{{1,3}}[*_`\[]{{0,4}}
 _LISTED = pattern(r"\s{2,}|\t|\s{0,3}(?:\||(?:[-*•+]|\d{1,2}[.)])\s)")
 
 
-def told_files(lower: str) -> int:
+def told_files(lower: str, mentioned: Mentions) -> int:
     """How many files a text, which is in lower case, says were changed. Where it gives no number, how many it names
     beside a word of change or in a list of changed files, each once.
     """
-    return _numbers(lower) or len(_distinct(_named(lower[-_READ:])))
+    return _numbers(lower) or _count(_named(mentioned))
 
 
 def _numbers(lower: str) -> int:
     """The largest number of each kind; those of different kinds add up, unless one is of all."""
     most: dict[str, int] = {}
-    for match in chain(_COUNTED.finditer(lower), _COUNTED_IN_CHINESE.finditer(lower)):
+    matches = _COUNTED.finditer(lower)
+    for match in matches if lower.isascii() else chain(matches, _COUNTED_IN_CHINESE.finditer(lower)):
         said = {name.rstrip("1234"): text for name, text in match.groupdict().items() if text}
         if not _NOT_YET.search(lower, max(0, match.start() - 20), match.start()):
             kind = _KINDS.get(said["how"], "changed")
@@ -123,31 +132,35 @@ def _numbers(lower: str) -> int:
     return most.get("changed") or sum(most.values())
 
 
-def _named(text: str) -> set[str]:
+def _named(mentioned: Mentions) -> set[str]:
     """The names beside words of change, and those that lists of changed files begin their items with."""
-    lines = _lines_with_names(text)
-    names: set[str] = set()
-    for match in _NAMED.finditer("\n".join(lines)) if lines else ():
-        if _BESIDE.isdisjoint(match["between"].split()):
-            names.update(_NAMES.findall(match["names"]))
-        if len(names) >= _NAMES_KEPT:
-            return names
-    if lines and any(map(text.__contains__, _LABELLED)):
-        names.update(_in_lists(text))
+    text, labels = mentioned.tail, mentioned.labels
+    names = _beside(text, mentioned.changed)
+    if labels and len(names) < _NAMES_KEPT and any(map(text.__contains__, _LABELLED)):
+        names.update(_in_lists(text[text.rfind("\n", 0, labels[0]) + 1 :]))
     return names
 
 
-def _lines_with_names(text: str) -> list[str]:
-    """The lines in which a name ends, each up to the end of its last one."""
-    ends: dict[int, int] = {}
-    begin = after = 0
-    for ending in _ENDS.finditer(text):
-        place, end = ending.span()
-        if place >= after:
-            begin, after = text.rfind("\n", after, place) + 1 or after, text.find("\n", end)
-            after = after if after >= 0 else len(text)
-        ends[begin] = end
-    return [text[begin:end] for begin, end in ends.items()]
+def _beside(text: str, places: Iterable[int]) -> set[str]:
+    """The names beside the words of change at some ascending places, which the end of a name follows in their line."""
+    names: set[str] = set()
+    after = ending = -1
+    for place in places:
+        if place < after:
+            continue
+        if ending < place:
+            if (found := _ENDS.search(text, place)) is None:
+                break
+            ending = found.start()
+        if text.find("\n", place, ending) >= 0 or (match := _NAMED.match(text, place)) is None:
+            continue
+        after = match.end()
+        between, said = match.groups()
+        if _BESIDE.isdisjoint(between.split()):
+            names.update(_NAMES.findall(said) if " " in said else (said.strip("`"),))
+            if len(names) >= _NAMES_KEPT:
+                break
+    return names
 
 
 def _in_lists(text: str) -> Iterator[str]:
@@ -164,7 +177,12 @@ def _in_lists(text: str) -> Iterator[str]:
             inside = 0
 
 
-def _distinct(names: set[str]) -> set[str]:
-    """The names without those that are the end of another one."""
-    kept = sorted(names - _NO_FILES, key=len, reverse=True)[:_NAMES_KEPT]
-    return {name for index, name in enumerate(kept) if not any(one.endswith(f"/{name}") for one in kept[:index])}
+def _count(names: set[str]) -> int:
+    """How many names there are, without those that are the end of another one."""
+    kept: Collection[str] = names - _NO_FILES
+    if len(kept) < 2:
+        return len(kept)
+    if len(kept) > _NAMES_KEPT:
+        kept = sorted(kept, key=len, reverse=True)[:_NAMES_KEPT]
+    ends = "\n".join(kept) + "\n"
+    return sum(f"/{name}\n" not in ends for name in kept)

@@ -54,8 +54,10 @@ def alike(left: str, right: str) -> float:
     """
     if left == right:
         return 1.0
-    short, long = sorted((left[:_COMPARED], right[:_COMPARED]), key=lambda text: (len(text), text))
-    if _size(short) + _size(long) < _SHORT:
+    short, long = left[:_COMPARED], right[:_COMPARED]
+    if (len(short), short) > (len(long), long):
+        short, long = long, short
+    if len(short) + len(long) < _SHORT and _size(short) + _size(long) < _SHORT:
         return float(_close(short, long) and _lasting(short) == _lasting(long))
     if len(long) > _LONGER * len(short) or not _akin(short, long):
         return 0.0
@@ -76,8 +78,13 @@ def _size(text: str) -> int:
 def _akin(short: str, long: str) -> bool:
     """Whether a few stretches of one reply stand in the other: a quick look."""
     step = len(short) // (_SAMPLES + 1)
-    samples = (short[place : place + _STRETCH] for place in range(step, step * _SAMPLES + 1, step))
-    return sum(sample in long for sample in samples) >= _SAMPLES // 3
+    found = 0
+    for place in range(step, step * _SAMPLES + 1, step):
+        if short[place : place + _STRETCH] in long:
+            found += 1
+            if found >= _SAMPLES // 3:
+                return True
+    return False
 
 
 @lru_cache(maxsize=16)

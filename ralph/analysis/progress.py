@@ -23,25 +23,33 @@ class WorkDone(NamedTuple):
     warnings: tuple[str, ...] = ()
 
 
+_COUNTED: tuple[tuple[Source, str], ...] = (
+    ("plan", "plan_boxes"),
+    ("checklist", "reply_boxes"),
+    ("percentage", "percentage"),
+)
+"""The sources that give a percentage, the first one first, each with the kind of signal that has it as its amount."""
+_FINISHED = frozenset({"completion_keyword", "completion_claim", "success_word"})
+"""The kinds of signals that say that all of it is done."""
+_TOLD = _FINISHED | {"lost"} | {kind for _, kind in _COUNTED}
+"""Those that say anything of how much is done."""
+_UNKNOWN = WorkDone(NEUTRAL, "default")
+
+
 def work_done(signals: Signals) -> WorkDone:
     """The completion score."""
+    if not signals.has(_TOLD):
+        return _UNKNOWN
     found: dict[Source, int] = {}
-    sources: tuple[tuple[Source, str], ...] = (
-        ("plan", "plan_boxes"),
-        ("checklist", "reply_boxes"),
-        ("percentage", "percentage"),
-    )
-    for source, kind in sources:
+    for source, kind in _COUNTED:
         if signal := signals.first(kind):
             found[source] = signal.amount
-    if signals.of("completion_keyword", "completion_claim", "success_word"):
+    if signals.has(_FINISHED):
         found["keyword"] = 100
     elif signals.first("lost"):
         found["keyword"] = 0
-    if not found:
-        return WorkDone(NEUTRAL, "default")
     source, score = next(iter(found.items()))
-    return WorkDone(score, source, _disagreements(source, score, found))
+    return WorkDone(score, source, _disagreements(source, score, found) if len(found) > 1 else ())
 
 
 def _disagreements(source: Source, score: int, found: dict[Source, int]) -> tuple[str, ...]:

@@ -220,6 +220,7 @@ class Past(BaseModel, frozen=True):
         reported: whether the agent's own counters tell of changes; None where it has none.
         standstill: as in `Analysis`.
         worked: the reply tells of work.
+        busy: its tool calls make it most likely that it has changed something.
     """
 
     text: str = ""
@@ -232,9 +233,18 @@ class Past(BaseModel, frozen=True):
     reported: bool | None = None
     standstill: Standstill = ""
     worked: bool = False
+    busy: bool = False
 
     @classmethod
-    def of(cls, text: str, analysis: Analysis, *, denied: bool = False, progressed: bool | None = None) -> "Past":
+    def of(
+        cls,
+        text: str,
+        analysis: Analysis,
+        *,
+        denied: bool = False,
+        progressed: bool | None = None,
+        busy: bool = False,
+    ) -> "Past":
         """What the analyses of later iterations need of this one."""
         return cls(
             text=text[:PAST_TEXT],
@@ -247,6 +257,7 @@ class Past(BaseModel, frozen=True):
             reported=analysis.reports_change,
             standstill=analysis.standstill,
             worked=analysis.tells_of_work,
+            busy=busy,
         )
 
     @property

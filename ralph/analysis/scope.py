@@ -23,6 +23,9 @@ _TURN = pattern(rf"\b(?:{'|'.join(_TURNS)})\b")
 _WORD = pattern(r"[a-z0-9']+|[\u3400-\u9fff]{1,2}")
 
 
+_Taking = tuple[Sequence[Hit], Hit | None]
+
+
 class Scope:
     """Answers for the words found in one reading."""
 
@@ -30,6 +33,7 @@ class Scope:
         self.reading = reading
         self.hits = hits
         self._roles = frozenset(hits)
+        self._taking: dict[Span, _Taking] = {}
 
     def has(self, roles: AbstractSet[Role]) -> bool:
         """Whether there is a word of any of the roles; for detectors that need one, to be done at once where not."""
@@ -77,20 +81,30 @@ class Scope:
     def taken_back(self, hit: Hit) -> Hit | None:
         """What in its sentence takes a word back, such as "but" or "still", or "However" right after the sentence."""
         sentence = self.reading.sentence(hit.start)
-        for role in ("contrast", "qualifier"):
-            for found in self.within(role, sentence)[:20]:
-                if not hit.start <= found.start < hit.end and not self.negated(found, 2):
-                    return found
+        taking = self._taking.get(sentence)
+        if taking is None:
+            taking = self._taking[sentence] = self._taking_of(sentence)
+        within, behind = taking
+        for found in within:
+            if not hit.start <= found.start < hit.end:
+                return found
+        return behind
+
+    def _taking_of(self, sentence: Span) -> _Taking:
+        """The words of a sentence that take back what it says, and the one right after it that does."""
+        found = (*self.within("contrast", sentence)[:20], *self.within("qualifier", sentence)[:20])
+        within = [hit for hit in found if not self.negated(hit, 2)] if found else ()
         following = self.within("contrast", (sentence[1], sentence[1] + 20))
         opening = following[0] if following else None
-        return opening if opening and not self.reading.prose[sentence[1] : opening.start].strip(" \n*_-") else None
+        if opening and self.reading.prose[sentence[1] : opening.start].strip(" \n*_-"):
+            opening = None
+        return within, opening
 
     def _near(self, start: int, end: int, words: int) -> bool:
         """Whether no more words, and no end of a clause, stand between two places that are within reach."""
         between = self.reading.prose[start:end]
         if between == " ":
             return True  # most often the words stand side by side
-        if _CLAUSE_END.search(between) or len(_WORD.findall(between)) > words:
+        if self.reading.sentence(start)[1] < end or _CLAUSE_END.search(between) or len(_WORD.findall(between)) > words:
             return False
-        turns = any(map(between.__contains__, _TURNS)) and _TURN.search(between)
-        return not turns and self.reading.sentence(start)[1] >= end
+        return not (any(map(between.__contains__, _TURNS)) and _TURN.search(between))

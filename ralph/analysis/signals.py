@@ -5,8 +5,10 @@ or more are enough together, and one of `AGAINST` or less contradicts them all. 
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any, NamedTuple
 
 from ralph.analysis.result import AnalysisContext, State
 from ralph.analysis.scope import Scope
@@ -45,7 +47,8 @@ class Signal(NamedTuple):
     @classmethod
     def at(cls, hit: Hit, kind: str, weight: float, why: str, *, state: State | None = None) -> "Signal":
         """A signal where a word of the vocabulary stands."""
-        return cls(kind, hit.name, hit.start, hit.end, weight, why, state)
+        name, start, end = hit
+        return cls(kind, name, start, end, weight, why, state)
 
 
 class Signals:
@@ -56,8 +59,17 @@ class Signals:
         self.add(found)
 
     def add(self, found: Iterable[Signal]) -> None:
+        kinds = self._kinds
         for signal in found:
-            self._kinds.setdefault(signal.kind, []).append(signal)
+            kind = signal.kind
+            if kind in kinds:
+                kinds[kind].append(signal)
+            else:
+                kinds[kind] = [signal]
+
+    def has(self, kinds: AbstractSet[str]) -> bool:
+        """Whether there is a signal of any of the kinds."""
+        return not kinds.isdisjoint(self._kinds)
 
     def of(self, *kinds: str) -> Sequence[Signal]:
         """The signals of some kinds."""
@@ -72,7 +84,7 @@ class Signals:
 
     def all(self) -> list[Signal]:
         """Every signal."""
-        return [signal for found in self._kinds.values() for signal in found]
+        return list(chain.from_iterable(self._kinds.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +99,8 @@ class Reply:
         reading: the text as it is read: `prose` for words, `text` with everything in it.
         scope: the words that were found, and how far each reaches.
         signals: what the detectors before this one found.
+        kept: what the built-in detectors work out once for each other, by its class; it is for them alone. What is
+            kept reflects the signals that there were when it was first asked for.
     """
 
     output: Output
@@ -96,3 +110,4 @@ class Reply:
     reading: Reading
     scope: Scope
     signals: Signals
+    kept: dict[type, Any] = field(default_factory=dict[type, Any], init=False, repr=False, compare=False)

@@ -25,7 +25,7 @@ _SAID = (
     "no such file or directory",
 )
 _STRONG = Anchored(
-    (*_NAMES, *_SAID, "exit code ", "exit status "),
+    (*(f"{name}{end}" for name in _NAMES for end in (": ", "[")), *_SAID, "exit code ", "exit status "),
     rf"""(?:{"|".join(_NAMES)})(?:\[\w{{1,12}}\])?:[ ]
         |exit[ ](?:code|status)[ ][1-9]
         |{"|".join(map(re.escape, _SAID))}""",
@@ -43,11 +43,15 @@ def signatures(reading: Reading, errors: Iterable[str] = (), failure: Failed | N
     """What went wrong, made comparable: error lines of the reply (those in fences too), errors from outside it, and
     the executor's failure. Distinct, at most twenty.
     """
-    found = dict.fromkeys(normalised(error) for error in errors if error.strip())
+    found: dict[str, None] = {}
+    for error in errors:
+        found[normalised(error)] = None
     if failure is not None:
         found[failure_signature(failure)] = None
     for line in _strong_lines(reading):
-        found.setdefault(normalised(line))
+        found[normalised(line)] = None
+    if not found:
+        return ()
     found.pop("", None)
     return tuple(found)[:SIGNATURES]
 

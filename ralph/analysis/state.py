@@ -6,8 +6,9 @@
 | limited, error | the executor's failure; a turn that was cut short before a word was said is an error, too |
 | blocked | the status block says BLOCKED |
 | done | the status block says EXIT_SIGNAL: true |
-| blocked | the agent says that it cannot go on; or it tells of no work, and a person's permission or hand is needed |
-| question | it ends by asking a person; an offer after finished work does not ask |
+| blocked | the agent says that it cannot go on, or opens with what stops it and ends with the hand that it needs; or \
+it tells of no work, and a person's permission or hand is needed |
+| question | it ends by asking a person; after finished work an offer does not ask, but a choice does |
 | done | its words report the whole as done; not against EXIT_SIGNAL: false, nor open boxes of the plan or its own |
 | error | it is an error and nothing else |
 | progress | it tells of work: done, going on or to come; or of much; or the workspace moved, or tools were used |
@@ -22,8 +23,10 @@ take part through the `state` of their signals.
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from ralph.analysis.lexicon import Role
 from ralph.analysis.result import Completion, State
 from ralph.analysis.signals import Reply, Signal, Signals
+from ralph.analysis.vocabulary import Hit
 from ralph.output import Completed, Failed, Outcome
 from ralph.status import StatusReport
 
@@ -31,6 +34,8 @@ __all__ = ["Standing", "standing"]
 
 _LONG, _ON_A_TASK = 300, 80
 """Characters of a reply that is about the work, without a task and with one."""
+_LEFT = frozenset({"unfinished", "open_end"})
+_BARRING: frozenset[Role] = frozenset({"unable", "barred"})
 _AROUND = 400
 """Characters of a sentence that are shown on either side of the word that decided."""
 
@@ -78,7 +83,14 @@ def _by_tone(reply: Reply) -> Standing | None:
     tone = reply.signals.first("tone")
     if tone is None or reply.context.progressed or not reply.reading.prose.strip():
         return None
-    return Standing("blocked" if tone.name == "blocked" else "question", _last_words(reply))
+    if tone.name == "blocked":
+        if reply.signals.first("next_piece") and reply.signals.of("completion_claim", "completion_keyword"):
+            return None  # one piece is done, and nothing is said to bar the next
+        return Standing("blocked", _last_words(reply))
+    work = reply.signals.first("work")
+    if work and max(map(reply.reading.prose.rfind, "?？")) < work.start:
+        return None  # what it asked before it told of work it has answered itself
+    return Standing("question", _last_words(reply))
 
 
 def _last_words(reply: Reply) -> str:
@@ -90,8 +102,9 @@ def _speaking(signals: Signals) -> dict[State, Signal]:
     """The first signal that speaks for each state by itself; an obstacle does not, and the status block goes first."""
     first: dict[State, Signal] = {}
     for signal in signals.all():
-        if signal.state and signal.kind not in {"obstacle", "status_blocked"}:
-            first.setdefault(signal.state, signal)
+        state = signal.state
+        if state and state not in first and signal.kind not in {"obstacle", "status_blocked"}:
+            first[state] = signal
     return first
 
 
@@ -122,12 +135,25 @@ def _hindrance(reply: Reply, stopped: Signal | None, *, told: bool) -> str:
 
 
 def _reports_work(reply: Reply, obstacle: Signal) -> bool:
-    """Whether anything that is done is told of; what the sentence of the obstacle says after it is what it hinders."""
+    """Whether anything is told of that is done, or that is left while nothing bars it. What the sentence of the
+    obstacle says after it is what it hinders, and so is what it says to be barred.
+    """
     ticked = reply.signals.first("reply_boxes")
     if ticked and ticked.amount > 0:
         return True
-    end = reply.reading.sentence(obstacle.start)[1]
-    return any(not obstacle.start <= signal.start < end for signal in reply.signals.of("work", "completion_keyword"))
+    if reply.signals.has(_LEFT) and not reply.scope.has(_BARRING):
+        return True
+    begin, end = reply.reading.sentence(obstacle.start)
+    for told in reply.signals.of("work", "completion_keyword"):
+        hindered = obstacle.start <= told.start < end or (begin <= told.start < end and _is_barred(reply, told))
+        if not hindered:
+            return True
+    return False
+
+
+def _is_barred(reply: Reply, told: Signal) -> bool:
+    """Whether what seems to be told as done is what was refused: "the edit was refused"."""
+    return reply.scope.after("barred", Hit(told.name, told.start, told.end), 3) is not None
 
 
 def _said(reply: Reply, signal: Signal | None) -> str:

@@ -11,16 +11,17 @@ productive loops meet the same error again and again.
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
+from operator import attrgetter
 from typing import NamedTuple
 
-from ralph.analysis.chant import chant
+from ralph.analysis.chant import Chant
 from ralph.analysis.likeness import LIKENESS, alike
 from ralph.analysis.result import PAST_KEPT, Evidence, Past, Stuck
 from ralph.analysis.signatures import normalised
 from ralph.pattern import pattern
 from ralph.status.fields import storable
 
-__all__ = ["REPEATS", "TESTING", "WATCHING", "WINDOW", "detect_stuck_loop", "stuck"]
+__all__ = ["REPEATS", "TESTING", "WATCHING", "WINDOW", "detect_stuck_loop", "free", "stuck"]
 
 REPEATS = 3
 WINDOW = 5
@@ -28,9 +29,11 @@ WATCHING = "watching"
 """The circle of replies that only watch what still runs. By itself it may end without anybody's doing."""
 TESTING = "test-only loop"
 """The circle of iterations that only ran tests. The decision has a number of its own for them."""
+_TURNS = 4
+"""Passes of two replies in turns."""
 _SHOWN = 120
-_FREE = Stuck()
 _NUMBER = pattern(r"\d+")
+_PROGRESSED = attrgetter("progressed")
 
 
 class _Circle(NamedTuple):
@@ -49,6 +52,11 @@ class _Circle(NamedTuple):
     text: str = ""
 
 
+def free() -> Stuck:
+    """What is found of a loop that does not go in circles; a new one each time, for its counts can be changed."""
+    return Stuck(error_frequency={})  # a default would be copied, which takes as long again
+
+
 def detect_stuck_loop(error_history: Sequence[str], *, window: int = WINDOW, repeats: int = REPEATS) -> Stuck:
     """Nity Loop's rule by itself: the same error pattern so many times among the last errors.
 
@@ -64,6 +72,7 @@ def stuck(
     passes: Sequence[Past],
     errors: Iterable[str] = (),
     *,
+    chanted: Chant | None = None,
     window: int = WINDOW,
     repeats: int = REPEATS,
     no_progress: int = REPEATS,
@@ -73,18 +82,22 @@ def stuck(
     Args:
         passes: the iterations, oldest first, the one at hand last.
         errors: error patterns from outside, counted as often as they stand there.
+        chanted: what the reply at hand says over and over.
         window: iterations whose errors are counted.
         no_progress: iterations in a row without progress that are a circle; never fewer than `repeats`.
     """
     recent = passes[-window:]
     patterns = [*chain.from_iterable(one.error_signatures for one in recent), *errors]
-    circles = [circle for find in _finders(len(passes), repeats) if (circle := find(passes, repeats))]
+    finders = _FINDERS if len(passes) >= min(repeats, _TURNS) else ()
+    circles = [circle for find in finders if (circle := find(passes, repeats))]
+    if chanted:
+        circles.append(_Circle("chant", f"one reply says the same {chanted.times} times", 1, chanted.phrase))
     still = max(repeats, no_progress)
     if len(passes) >= still and (circle := _no_progress(passes, still)):
         circles.append(circle)
     if not circles and not patterns:
-        return _FREE
-    only_errors = all(one.progressed is None for one in recent) and not _varied(recent)
+        return free()
+    only_errors = not circles and all(one.progressed is None for one in recent) and not _varied(recent)
     return _found(Counter(patterns), circles, len(recent), repeats, by_errors=only_errors)
 
 
@@ -109,7 +122,7 @@ def _in_turns(passes: Sequence[Past], repeats: int) -> _Circle | None:
     for length in range(2, PAST_KEPT // 3 + 1):
         rounds = 2 if length == 2 else 3
         cycle = passes[-length * rounds :]
-        if len(cycle) < length * rounds or any(one.progressed for one in cycle):
+        if len(cycle) < length * rounds or True in map(_PROGRESSED, cycle):
             continue
         pairs = zip(cycle, cycle[length:], strict=False)
         same = all(one.text.strip() and _same(one, other, nearly=length == 2) for one, other in pairs)
@@ -167,12 +180,13 @@ _RESTING = frozenset({"done", "waiting", "unchanged", "watching"})
 
 def _standstill(one: Past) -> str:
     """In which way a reply moved nothing; empty where it does not say so. A program's error may be put as a question,
-    too: "Did you mean …?"; and who tells of work asks at its end, but has not waited.
+    too: "Did you mean …?". An agent that asks at the end of its work has not waited: it tells of that work, or used
+    many tools with an effect that nobody knows.
     """
     if one.moved:
         return ""
     asks = one.state == "question" and not one.error_signatures and (one.denied or not one.worked)
-    if one.state == "blocked" or asks:
+    if (one.state == "blocked" or asks) and (one.moved is False or not one.busy):
         return "waiting"
     return "error" if one.state == "error" else one.standstill
 
@@ -198,30 +212,19 @@ def _denied(passes: Sequence[Past], repeats: int) -> _Circle | None:
 
 
 def _went_on(one: Past) -> bool:
-    """Whether it moved something or, where nobody knows, tells of work: of many calls one may well be turned down."""
-    return one.worked if one.moved is None else one.moved
+    """Whether it moved something or, where nobody knows, has most likely: of many calls one may well be turned down."""
+    return one.worked or one.busy if one.moved is None else one.moved
 
 
-def _chanting(passes: Sequence[Past], _: int) -> _Circle | None:
-    found = chant(passes[-1].text)
-    return found and _Circle("chant", f"one reply says the same {found.times} times", 1, found.phrase)
-
-
-_Finder = Callable[[Sequence[Past], int], _Circle | None]
-_CIRCLES: tuple[_Finder, ...] = (
+_FINDERS: tuple[Callable[[Sequence[Past], int], _Circle | None], ...] = (
     _same_words,
     _in_turns,
     _only_tests,
     _standing_still,
     _at_a_limit,
     _denied,
-    _chanting,
 )
-
-
-def _finders(passes: int, repeats: int) -> Sequence[_Finder]:
-    """Those that may find something in so many passes: two replies in turns are four, all else takes `repeats`."""
-    return _CIRCLES if passes >= min(repeats, 4) else (_chanting,)
+"""Each takes `repeats` passes to find anything, or `_TURNS`."""
 
 
 def _same(one: Past, other: Past, *, nearly: bool = True) -> bool:
@@ -238,13 +241,14 @@ def _varied(recent: Sequence[Past]) -> bool:
 
 
 def _found(frequency: Counter[str], circles: Sequence[_Circle], size: int, repeats: int, *, by_errors: bool) -> Stuck:
-    repeated = [pattern for pattern, count in frequency.most_common() if count >= repeats]
+    ranked = frequency.most_common()
+    repeated = [pattern for pattern, count in ranked if count >= repeats]
     counts = [*(min(circle.times, size) for circle in circles), *(frequency[pattern] for pattern in repeated[:1])]
     most = max(counts, default=0)
     return Stuck(
         detected=bool(circles) or (by_errors and bool(repeated)),
         repeated_patterns=(*(circle.name for circle in circles), *repeated),
-        error_frequency=dict(frequency.most_common(50)),
+        error_frequency=dict(ranked[:50]),
         confidence=min(100.0, round(100 * most / max(size, most, 1), 1)),
         evidence=(
             *(_piece(circle.why, circle.text) for circle in circles),

@@ -2,28 +2,31 @@
 
 Every word counts once, with a weight for standing anywhere and another one for standing among the first. The weights
 lie in `wording.json` beside this module; tests/unit/analysis/fit_wording.py learned them from the labelled replies
-among the project's own test cases. A sum of 0 says nothing; each step of 1 multiplies the odds by 2.7.
+among the project's own test cases. A sum of 0 says nothing; each step of 1 multiplies the odds by 2.7. Weights have two
+decimals and are summed as whole hundredths: the sum is the same in whatever order the words of a set come.
 """
 
 import json
-from dataclasses import dataclass
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from functools import cache
 from importlib.resources import files
-from math import fsum
+from operator import add
 from typing import NamedTuple
 
-__all__ = ["SOUNDS", "Weights", "Wording", "features", "weights", "wording"]
+__all__ = ["FIRST", "SOUNDS", "Ear", "Weights", "Wording", "ear", "weights", "words_of"]
 
 SOUNDS = ("done", "blocked", "question")
 """The states that a reply is told by its words."""
 
-_FIRST = 25
+FIRST = 25
 """How many words are the first."""
 
 _HEAD, _TAIL = 4_000, 8_000
 """Characters of a longer reply that are read at either end."""
 
-_SIGNS = "?!:…✅✓✔❌⚠"
+_SIGNS = "?!:"
+_MARKS = "…✅✓✔❌⚠"
 """What counts as a word of its own; other punctuation counts for nothing."""
 
 _KEPT = f"{_SIGNS}'/"
@@ -32,12 +35,23 @@ _KEPT = f"{_SIGNS}'/"
 _COMMON = 0xA000
 """Characters before this one are remembered; a text may hold a million others."""
 
+_FEW = 16
+"""Kinds of characters that are replaced one kind after the other; more are replaced one character after the other."""
+
+_TOLD = 3
+"""How many words are told."""
+
 _Row = tuple[float, ...]
 """A number for each of `SOUNDS`."""
+_Hundredths = tuple[int, ...]
+"""The same in hundredths."""
+_NONE = (0,) * len(SOUNDS)
 
 
 class Weights(NamedTuple):
-    """What was learned, for each of `SOUNDS`: without any word, where the task is known, and for the words."""
+    """What was learned, for each of `SOUNDS`: without any word, where the task is known, and for the words. Each has
+    two decimals.
+    """
 
     base: _Row
     task: _Row
@@ -45,82 +59,126 @@ class Weights(NamedTuple):
     first: dict[str, _Row]
 
 
-@dataclass(frozen=True, slots=True)
-class Wording:
-    """How a reply sounds.
-
-    Attributes:
-        odds: the sum of the weights, for each of `SOUNDS`.
-        count: how many different words there are.
-        heard: the words that have a weight, with those weights.
-    """
-
-    odds: _Row
-    count: int
-    heard: list[tuple[str, _Row]]
-
-    def telling(self, state: str, *, against: bool = False) -> list[str]:
-        """The words that speak most for a state, or against it; three at most."""
-        column, sign = SOUNDS.index(state), 1 if against else -1
-        sums: dict[str, float] = {}
-        for word, row in self.heard:
-            sums[word] = sums.get(word, 0.0) + sign * row[column]
-        return [word for _, word in sorted([(weight, word) for word, weight in sums.items() if weight < 0])[:3]]
-
-
-@cache
 def weights() -> Weights:
     """The weights that Ralph comes with."""
     return Weights(**json.loads(files("ralph.analysis").joinpath("wording.json").read_text("utf-8")))
 
 
-class _Table(dict[int, int | str]):
-    """What becomes of a character: letters and signs stay, Chinese ones stand apart, a digit is a #. A table that makes
-    one character of one takes a tenth of the time in ASCII text, so that signs are set apart before.
+class Wording(NamedTuple):
+    """How a reply sounds.
+
+    Attributes:
+        odds: the sum of the weights in hundredths, for each of `SOUNDS`.
+        words: all that it has, as they come.
+        known: those that have a weight, each once.
+        rows: the weights of these.
     """
 
-    def __missing__(self, code: int) -> int | str:
-        kept = self._kept(chr(code))
+    odds: _Hundredths
+    words: Sequence[str]
+    known: Sequence[str]
+    rows: Sequence[_Hundredths]
+
+    def telling(self, state: str, *, against: bool = False) -> list[str]:
+        """The words that speak most for a state, or against it; three at most."""
+        column, sign = SOUNDS.index(state), 1 if against else -1
+        weighed = zip(self.known, self.rows, strict=True)
+        told = sorted([(weight, word) for word, row in weighed if (weight := sign * row[column]) < 0])
+        return [word for _, word in told[:_TOLD]]
+
+
+class Ear:
+    """Hears how replies sound, by some weights."""
+
+    def __init__(self, learned: Weights) -> None:
+        self._base, self._task = _hundredths(learned.base), _hundredths(learned.task)
+        self._others = {word: _hundredths(row) for word, row in learned.anywhere.items()}
+        self._first = dict(self._others)
+        for word, row in learned.first.items():
+            self._first[word] = tuple(map(add, self._others.get(word, _NONE), _hundredths(row)))
+
+    def wording(self, prose: str, *, task: bool) -> Wording:
+        """How a reply sounds.
+
+        Args:
+            prose: without code, in lower case.
+            task: whether the task is known.
+        """
+        heard = words_of(prose)
+        first = self._first.keys() & heard[:FIRST]
+        others = self._others.keys() & heard[FIRST:]
+        others -= first
+        rows = [*map(self._first.__getitem__, first), *map(self._others.__getitem__, others)]
+        given = (self._base, self._task) if task else (self._base,)
+        return Wording(tuple(map(sum, zip(*given, *rows, strict=True))), heard, [*first, *others], rows)
+
+
+@cache
+def ear() -> Ear:
+    """Hears by the weights that Ralph comes with."""
+    return Ear(weights())
+
+
+def _hundredths(row: _Row) -> _Hundredths:
+    return tuple([round(100 * weight) for weight in row])
+
+
+class _Beyond(dict[int, str]):
+    """What becomes of a character beyond ASCII: letters stay, Chinese ones and signs stand apart, a digit is a #."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        kept = character if character.isascii() else self._kept(character)
         if code < _COMMON:
             self[code] = kept
         return kept
 
     def _kept(self, character: str) -> str:
-        if "\u4e00" <= character <= "\u9fff":
+        if "\u4e00" <= character <= "\u9fff" or character in _MARKS:
             return f" {character} "
         if character.isdigit():
             return "#"
-        return character if character.isalpha() or character in _KEPT else " "
+        return character if character.isalpha() else " "
 
 
-_TABLE = _Table()
+def _in_ascii(code: int) -> int:
+    """What becomes of a character of ASCII: letters and signs stay, a digit is a #."""
+    character = chr(code)
+    if character.isdigit():
+        return ord("#")
+    return code if character.isalpha() or character in _KEPT else ord(" ")
 
 
-def features(prose: str) -> tuple[set[str], set[str]]:
-    """The words of a reply, each once: all of them, and the first. A number is as many # as it has digits."""
-    if len(prose) > _HEAD + _TAIL:
-        prose = f"{prose[:_HEAD]} {prose[-_TAIL:]}"
-    prose = prose.lower()
-    for sign in _SIGNS:
-        if sign in prose:
-            prose = prose.replace(sign, f" {sign} ")
-    words = prose.translate(_TABLE).split()
-    return set(words), set(words[:_FIRST])
+_BEYOND = _Beyond()
+_ALL_ASCII = bytes(range(128))
+_ASCII = bytes(map(_in_ascii, _ALL_ASCII)) + bytes(range(128, 256))
+"""What becomes of the bytes of a text. Translating bytes takes a microsecond for a thousand; translating characters
+takes fifty as soon as one of them is not ASCII.
+"""
 
 
-def wording(prose: str, *, task: bool, learned: Weights | None = None) -> Wording:
-    """How a reply sounds.
+def words_of(prose: str) -> list[str]:
+    """The words of a reply, as they come. A number is as many # as it has digits.
 
     Args:
-        prose: without code.
-        task: whether the task is known.
+        prose: in lower case, without lone surrogates, as `read` gives it.
     """
-    learned = learned or weights()
-    anywhere, first = features(prose)
-    heard = [(word, learned.anywhere[word]) for word in anywhere & learned.anywhere.keys()]
-    heard += [(word, learned.first[word]) for word in first & learned.first.keys()]
-    rows = [learned.base, *[row for _, row in heard]]
-    if task:
-        rows.append(learned.task)
-    odds = map(fsum, zip(*rows, strict=True))  # exact: the order of the words in a set is another one in each process
-    return Wording(tuple(odds), len(anywhere), heard)
+    if len(prose) > _HEAD + _TAIL:
+        prose = f"{prose[:_HEAD]} {prose[-_TAIL:]}"
+    encoded = prose.encode()
+    text = encoded.translate(_ASCII).decode()
+    for sign in _SIGNS:
+        if sign in text:
+            text = text.replace(sign, f" {sign} ")
+    if not text.isascii():
+        text = _translated(text, set(encoded.translate(None, _ALL_ASCII).decode()))
+    return text.split()
+
+
+def _translated(text: str, beyond: AbstractSet[str]) -> str:
+    """A text that has some characters beyond ASCII, with what becomes of these."""
+    if len(beyond) > _FEW:
+        return text.translate(_BEYOND)
+    for character in beyond:
+        text = text.replace(character, _BEYOND[ord(character)])
+    return text

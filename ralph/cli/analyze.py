@@ -1,6 +1,6 @@
 """`ralph analyze`: what Ralph makes of a reply, without running anything."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,10 +16,8 @@ __all__ = ["app"]
 
 app = typer.Typer(add_completion=False)
 
-_MOST_BYTES = 64 * 1024 * 1024
-
 Reply = Annotated[str, typer.Argument(metavar="FILE", help="The reply; - reads it from standard input.")]
-Task = Annotated[Path | None, typer.Option("--task", metavar="FILE", help="The task that it answers.")]
+Task = Annotated[Path | None, typer.Option("--task", metavar="FILE", help="The task that the reply answers.")]
 Plan = Annotated[Path | None, typer.Option("--plan", metavar="FILE", help="The checklist, as it is now.")]
 Previous = Annotated[
     list[Path] | None, typer.Option("--previous", metavar="FILE", help="An earlier reply, oldest first; repeatable.")
@@ -29,7 +27,7 @@ Explained = Annotated[
     bool, typer.Option("--explain-decision", help="Print the whole chain from the signals to the decision.")
 ]
 AsLines = Annotated[
-    bool, typer.Option("--jsonl", help="FILE holds a JSON object a line; each is answered with one, in order.")
+    bool, typer.Option("--jsonl", help="FILE has one JSON object per line; each is answered with one, in order.")
 ]
 
 
@@ -47,24 +45,28 @@ def analyze(
 ) -> None:
     """Say what a reply means: is the work done, is the agent stuck, and what would follow.
 
-    It judges by Ralph's defaults; the settings in force, such as further keywords, count in `ralph replay`.
+    It uses Ralph's defaults; `ralph replay` uses the settings in force, such as further keywords.
     """
     from ralph.cli.chain import chain_json, print_chain
     from ralph.cli.judging import Question, judge
     from ralph.cli.tell import print_json, print_line
+    from ralph.jsonl import refuse_beside_lines, text_of
     from ralph.strategies import strategy_named
 
     chosen = strategy_named(strategy)
     if as_lines:
-        _refuse_beside_lines({"--task": task, "--plan": plan, "--previous": previous, "--explain-decision": explained})
+        refuse_beside_lines(
+            {"--task": task, "--plan": plan, "--previous": previous, "--explain-decision": explained},
+            "each object has its own task, plan and previous.",
+        )
         for answer in _answers(file, chosen):
             print_line(answer)
         return
     question = Question(
-        text=_read(file),
-        task=_read(str(task)) if task else "",
-        plan=_read(str(plan)) if plan else None,
-        previous=tuple(_read(str(path)) for path in previous or ()),
+        text=text_of(file),
+        task=text_of(str(task)) if task else "",
+        plan=text_of(str(plan)) if plan else None,
+        previous=tuple(text_of(str(path)) for path in previous or ()),
     )
     ruling = judge(question, chosen)
     if as_json:
@@ -75,35 +77,13 @@ def analyze(
         _print(question, ruling)
 
 
-def _refuse_beside_lines(given: Mapping[str, object]) -> None:
-    from ralph.errors import UsageError
-
-    if named := [name for name, value in given.items() if value]:
-        raise UsageError(
-            f"{' and '.join(named)} cannot be given with --jsonl.",
-            "There each object says by itself what it is judged against: task, plan, previous.",
-        )
-
-
-def _read(name: str) -> str:
-    """What a file holds, as agents write: bytes that are not UTF-8 are replaced. Raises `UsageError`."""
-    from ralph.cli.jsonl import opened
-    from ralph.errors import UsageError
-
-    with opened(name) as stream:
-        content = stream.read(_MOST_BYTES + 1)
-    if len(content) > _MOST_BYTES:
-        raise UsageError(f"The file {name!r} is larger than {_MOST_BYTES // 1024**2} MiB.", "Take a part of it.")
-    return content.decode("utf-8-sig", "replace")
-
-
 def _answers(name: str, strategy: "Strategy") -> Iterator[dict[str, Any]]:
-    """An answer for each line that is not empty, in order; a broken one is answered, and the rest goes on."""
-    from ralph.cli.jsonl import objects, opened
+    """An answer for each line, in order; a broken or empty one is answered, too, and the rest goes on."""
     from ralph.cli.judging import Question, judge
+    from ralph.jsonl import objects, opened
 
     with opened(name) as stream:
-        for _, question in objects(stream, Question, most=_MOST_BYTES):
+        for _, question in objects(stream, Question, every=True):
             yield {"error": question} if isinstance(question, str) else judge(question, strategy).as_json()
 
 

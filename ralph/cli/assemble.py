@@ -8,6 +8,7 @@ from typing import Any
 
 from ralph.analysis import Keyword
 from ralph.breaker import CircuitBreaker
+from ralph.cli.own_files import own_files
 from ralph.config import ExecutorSettings, Settings
 from ralph.confinement import Confinement
 from ralph.display import Display
@@ -24,8 +25,9 @@ from ralph.runner import Runner
 from ralph.status import StatusField
 from ralph.verification import Verdict
 from ralph.verifiers import CommandVerifier, Subject, Verifier, parse_command
-from ralph.verifiers.registry import Materials
+from ralph.verifiers.kinds import Materials
 from ralph.workspace import Workspace, git_folders, open_workspace
+from ralph.workspace.looking import Looking
 
 __all__ = [
     "confinement_for",
@@ -53,6 +55,7 @@ def runner_for(
     executor: Executor | None = None,
     progress: Progress | None = None,
     verifying: Callable[[str], None] | None = None,
+    looking: Looking | None = None,
 ) -> Runner:
     """A runner with everything that the settings say; nothing is started or written yet.
 
@@ -63,6 +66,7 @@ def runner_for(
         executor: another one than the settings name.
         progress: told how the download of an agent's program goes.
         verifying: told the name of a verifier that is still at work after a moment.
+        looking: told how far a long look at the workspace is.
 
     Raises:
         UsageError: a name that nothing goes by, a limit that cannot be measured, a workspace that is none …
@@ -79,7 +83,7 @@ def runner_for(
         executor=agent,
         breaker=CircuitBreaker(settings.breaker_settings()),
         store=open_store(settings.store, plugins),
-        workspace=_workspace(settings, workspace, origin, onto),
+        workspace=_workspace(settings, workspace, origin, onto, looking),
         verifiers=[_Announced(each, verifying) for each in verifiers] if verifying else verifiers,
         hooks=hooks,
         keywords=[Keyword(**keyword.model_dump()) for keyword in settings.keywords],
@@ -102,9 +106,17 @@ def runner_for(
     )
 
 
-def _workspace(settings: Settings, folder: Path, origin: Path | None, onto: str | None) -> Workspace:
-    opened = open_workspace(folder, noise=settings.noise, protect=settings.protect, checkpoints=settings.checkpoints)
-    opened.origin, opened.onto = origin, onto
+def _workspace(
+    settings: Settings, folder: Path, origin: Path | None, onto: str | None, looking: Looking | None
+) -> Workspace:
+    opened = open_workspace(
+        folder,
+        noise=settings.noise,
+        protect=settings.protect,
+        checkpoints=settings.checkpoints,
+        apart=own_files(settings.store),
+    )
+    opened.origin, opened.onto, opened.looking = origin, onto, looking
     return opened
 
 
@@ -159,7 +171,7 @@ def verifiers_for(
     )
     none = settings.verify == (_NONE,)
     if _NONE in settings.verify and not none:
-        raise UsageError("--verify none stands beside other commands.", "Leave out the one or the others.")
+        raise UsageError("--verify none cannot be combined with other commands.", "Leave out one or the other.")
     commands = [*(() if none else map(parse_command, settings.verify)), *settings.verify_shell]
     programs = [
         CommandVerifier(command, timeout=materials.timeout, redactor=redactor, confinement=materials.confinement)

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 import typer
+import typer.core
 
 from ralph.cli.options import AsJson, RunId, StoreName
 
@@ -14,14 +15,22 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-app = typer.Typer(add_completion=False, help="Show or reset the circuit breaker of a run.")
+
+class _Shown(typer.core.TyperGroup):
+    """What names neither of the two, but a run or an option, is for `show`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        first = args[0] if args else "last"
+        shows = first == "last" or first[:1].isdigit() or (first.startswith("-") and first != "--help")
+        return super().parse_args(ctx, ["show", *args] if shows else args)
 
 
-@app.callback(invoke_without_command=True)
-def breaker(context: typer.Context) -> None:
-    """Show or reset the circuit breaker of a run; without either, that of the last run is shown."""
-    if context.invoked_subcommand is None:
-        show()
+app = typer.Typer(cls=_Shown, add_completion=False)
+
+
+@app.callback()
+def breaker() -> None:
+    """Show or reset the circuit breaker of a run. Without either word it is shown."""
 
 
 @app.command()
@@ -44,7 +53,7 @@ def show(*, run: RunId = "last", as_json: AsJson = False, store: StoreName = Non
 
 @app.command()
 def reset(*, run: RunId = "last", as_json: AsJson = False, store: StoreName = None) -> None:
-    """Let the run go on with a probing iteration, and forget what it counted. Not while it runs."""
+    """Let the run continue with a probe iteration, and forget what was counted. Not while it is active."""
     import anyio
 
     from ralph.cli.place import named
@@ -57,7 +66,7 @@ def reset(*, run: RunId = "last", as_json: AsJson = False, store: StoreName = No
         word = state.state.replace("_", " ")
         resume = f"`ralph resume{named(store)} {record.id}`"
         probes = f": the first iteration after {resume} probes" if word == "half open" else ""
-        console().print(f"The breaker of run {record.id} is {word} now{probes}.", soft_wrap=True)
+        console().print(f"The breaker of run {record.id} is now {word}{probes}.", soft_wrap=True)
 
 
 async def _look(name: str, store: str | None) -> "tuple[RunRecord, BreakerState, list[BreakerChanged]]":

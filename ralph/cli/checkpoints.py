@@ -1,5 +1,6 @@
 """Finding the checkpoints of a run, and the workspace that they are of."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import anyio
@@ -16,22 +17,23 @@ __all__ = ["commit_after", "forget", "iteration_of", "workspace_of"]
 _SHORTEST_ID = 7
 
 
-def workspace_of(run: RunRecord, *, to_read: bool = False) -> Workspace:
+def workspace_of(run: RunRecord, *, to_read: bool = False, apart: Iterable[Path] = ()) -> Workspace:
     """The workspace of a run. Raises `UsageError` where it had none, `WorkspaceError` where it is gone.
 
     Args:
         to_read: only its checkpoints are wanted; those of a worktree that is gone are in the repository it was of.
+        apart: files that this process writes; what was held when none did must not take them away.
     """
     if run.workspace is None:
-        raise UsageError(f"Run {run.id} had no workspace.", "Only a run with one has checkpoints.")
+        raise UsageError(f"Run {run.id} had no workspace.", "Only a run with a workspace has checkpoints.")
     folder = Path(run.workspace)
     if not folder.exists():
         if to_read and run.origin:
             return open_workspace(Path(run.origin))
         raise WorkspaceError(
-            f"The folder of run {run.id} is not there any more: {folder}.", "Its checkpoints belong to that folder."
+            f"The folder of run {run.id} no longer exists: {folder}.", "Its checkpoints belong to that folder."
         )
-    return open_workspace(folder)
+    return open_workspace(folder, apart=apart)
 
 
 async def commit_after(store: Store, run: RunRecord, workspace: Workspace, to: str) -> str:
@@ -56,7 +58,7 @@ async def commit_after(store: Store, run: RunRecord, workspace: Workspace, to: s
         commit, problem = iteration.checkpoint.commit, iteration.checkpoint.problem
     if commit is None:
         when = f"after iteration {number}" if number else "before its first iteration"
-        raise UsageError(f"Of run {run.id} there is no checkpoint from {when}. {problem}".strip(), "Name another one.")
+        raise UsageError(f"Run {run.id} has no checkpoint from {when}. {problem}".strip(), "Name another one.")
     return commit
 
 

@@ -35,19 +35,38 @@ COMMANDS: Mapping[str, str] = {
 }
 """In the order of `ralph --help`: the module of this package, and the `typer.Typer` in it."""
 
+_WIDE_ENOUGH = 60
+"""Columns in which the boxes of the help have room for every option's name."""
+
 _ALIASES = {"continue": "resume"}
 
 
 class _LazyGroup(typer.core.TyperGroup):
     """A group whose commands are modules of this package, and those that plug-ins bring."""
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        from ralph.cli.plugged import command_names
+    _described: Mapping[str, str] | None = None
+    """While the help is written: what plug-ins say of their commands, by name."""
 
-        return [*COMMANDS, *(name for name in command_names() if name not in COMMANDS)]
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Writes the help of all. No command of a plug-in is loaded for that."""
+        from ralph.cli.plugged import described_commands
+
+        self._described = described_commands()
+        try:
+            super().format_help(ctx, formatter)
+        finally:
+            self._described = None
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        from ralph.cli.plugged import described_commands
+
+        theirs = described_commands() if self._described is None else self._described
+        return [*COMMANDS, *(name for name in theirs if name not in COMMANDS)]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         place = COMMANDS.get(_ALIASES.get(cmd_name, cmd_name))
+        if place is None and self._described is not None:
+            return typer.core.TyperCommand(cmd_name, help=self._described[cmd_name])
         if place is None:
             from ralph.cli.plugged import command_app, command_materials
 
@@ -69,7 +88,10 @@ class _LazyGroup(typer.core.TyperGroup):
             from ralph.cli.plugged import settle_settings
 
             settle_settings()
-        return super().resolve_command(ctx, args)
+        name, found, rest = super().resolve_command(ctx, args)
+        if "--help" in args:
+            _fit(found, ctx)
+        return name, found, rest
 
 
 def command() -> Any:
@@ -88,6 +110,19 @@ def _without_types_of_flags(found: Any, context: Any) -> None:
             parameter.metavar = ""
     for inner in getattr(found, "commands", {}).values():
         _without_types_of_flags(inner, context)
+
+
+def _fit(found: Any, context: Any) -> None:
+    """On a narrow terminal the help has no boxes: their columns would cut the options' names."""
+    import shutil
+
+    columns = shutil.get_terminal_size().columns
+    if columns >= _WIDE_ENOUGH:
+        return
+    context.terminal_width = columns
+    found.rich_markup_mode = None
+    for inner in getattr(found, "commands", {}).values():
+        _fit(inner, context)
 
 
 def _show_version(value: bool) -> None:  # noqa: FBT001 - typer's shape of a callback

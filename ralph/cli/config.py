@@ -50,7 +50,7 @@ def show(*, directory: Folder = Path(), as_json: AsJson = False) -> None:
     ]
     print_table(("setting", "value", "from"), shown)
     for name in untrusted:
-        console().print(f"\n{name} needs consent before a run uses it: --trust gives it.")
+        console().print(f"\n{name} needs your consent before a run uses it: give it with --trust.")
     console().print(f"\nYour own settings for all folders: {user_file()}")
 
 

@@ -26,34 +26,34 @@ _LOOK = 0.1
 _AMOUNT = re.compile(r"\d{1,12}(\.\d{1,6})?", re.ASCII)
 
 Run = Annotated[str, typer.Argument(metavar="RUN", help="Its id, the beginning of it, or last.")]
-Text = Annotated[str, typer.Argument(metavar="TEXT", help="What the agent is to know; - reads it from standard input.")]
+Text = Annotated[str, typer.Argument(metavar="TEXT", help="What to tell the agent; - reads it from standard input.")]
 
 
 def _more(flag: str, what: str, metavar: str = "+N") -> Any:
     return typer.Option(flag, metavar=metavar, show_default=False, help=what)
 
 
-MoreIterations = Annotated[str | None, _more("--max-iterations", "So many more iterations.")]
-MoreTime = Annotated[str | None, _more("--max-duration", "So much more time, pauses included.", "+TIME")]
-MoreTokens = Annotated[str | None, _more("--max-tokens", "So many more tokens, in and out.")]
-MoreRequests = Annotated[str | None, _more("--max-requests", "So many more premium requests.")]
-MoreCost = Annotated[str | None, _more("--max-cost", "So many more US dollars.", "+USD")]
-MoreCalls = Annotated[str | None, _more("--max-calls-per-hour", "So many more calls of the agent in any hour.")]
+MoreIterations = Annotated[str | None, _more("--max-iterations", "Add this many iterations.")]
+MoreTime = Annotated[str | None, _more("--max-duration", "Add this much time, pauses included.", "+TIME")]
+MoreTokens = Annotated[str | None, _more("--max-tokens", "Add this many tokens, in and out.")]
+MoreRequests = Annotated[str | None, _more("--max-requests", "Add this many premium requests.")]
+MoreCost = Annotated[str | None, _more("--max-cost", "Add this many US dollars.", "+USD")]
+MoreCalls = Annotated[str | None, _more("--max-calls-per-hour", "Add this many calls of the agent in any hour.")]
 
 
 @pausing.command()
 def pause(*, run: Run, as_json: AsJson = False, store: StoreName = None) -> None:
-    """Let a run pause at the end of the iteration under way, until `ralph resume`."""
+    """Pause a run at the end of the current iteration, until `ralph resume`."""
     from ralph.cli.place import named
 
     record = _asked(run, store, "pause")
     when = "now" if record.state == "paused" else "at the end of the iteration under way"
-    _say(record, f"It pauses {when}; `ralph resume{named(store)} {record.id}` lets it go on.", as_json=as_json)
+    _say(record, f"It pauses {when}; `ralph resume{named(store)} {record.id}` continues it.", as_json=as_json)
 
 
 @stopping.command()
 def stop(*, run: Run, as_json: AsJson = False, store: StoreName = None) -> None:
-    """End a run: its agent's turn is ended at once, and what there is, is stored.
+    """Stop a run: end its agent's turn at once, and store what there is so far.
 
     It can be resumed.
     """
@@ -63,14 +63,14 @@ def stop(*, run: Run, as_json: AsJson = False, store: StoreName = None) -> None:
     ended = record.state == "finished"
     iterations = "an iteration" if record.iterations == 1 else f"{record.iterations} iterations"
     said = f"It is stopped, after {iterations}." if ended else "It is being stopped."
-    _say(record, f"{said} `ralph resume{named(store)} {record.id}` goes on with it.", as_json=as_json)
+    _say(record, f"{said} `ralph resume{named(store)} {record.id}` continues it.", as_json=as_json)
 
 
 @telling.command()
 def tell(*, run: Run, text: Text, as_json: AsJson = False, store: StoreName = None) -> None:
-    """Say something to the agent: it stands in the prompt of the next iteration.
+    """Give the agent a message, in the prompt of the next iteration.
 
-    Of a run that has ended, that is the first one after `ralph resume`.
+    If the run has ended, that is the first one after `ralph resume`.
     """
     record = _asked(run, store, "tell", text=_message(text))
     _say(record, f"The agent is told in the next iteration{_when_resumed(record, store)}.", as_json=as_json)
@@ -89,19 +89,19 @@ def extend(
     as_json: AsJson = False,
     store: StoreName = None,
 ) -> None:
-    """Allow a run more than its limits: +10 iterations, +1h, +5 dollars.
+    """Raise the limits of a run: +10 iterations, +1h, +5 dollars.
 
-    Of a run that has ended, that counts when it is resumed.
+    If the run has ended, this counts when it is resumed.
     """
     from ralph.errors import UsageError
+    from ralph.printable import additions
 
     given = (max_iterations, max_duration, max_tokens, max_requests, max_cost, max_calls_per_hour)
     limits = {kind.name: _amount(kind, text) for kind, text in zip(_KINDS, given, strict=True) if text is not None}
     if not limits:
-        raise UsageError("Nothing is said to be extended.", "Name a limit, as in --max-iterations +10.")
+        raise UsageError("There is no limit to extend.", "Name a limit, as in --max-iterations +10.")
     record = _asked(run, store, "extend", limits=limits)
-    said = ", ".join(f"{name.replace('_', ' ')} by {amount:g}" for name, amount in limits.items())
-    _say(record, f"Extended: {said}{_when_resumed(record, store)}.", as_json=as_json)
+    _say(record, f"Extended: {additions(limits)}{_when_resumed(record, store)}.", as_json=as_json)
 
 
 class _Kind(NamedTuple):
@@ -147,7 +147,7 @@ def _amount(kind: _Kind, text: str) -> float:
         amount = 0.0
     if not 0 < amount <= 10**12:
         example = "+1h" if kind.name == "max_duration" else "+10"
-        raise UsageError(f"{kind.flag}: {text[:40]!r} is no amount to add.", f"Write {kind.flag} {example}.")
+        raise UsageError(f"{kind.flag}: {text[:40]!r} is not an amount to add.", f"Write {kind.flag} {example}.")
     return amount
 
 
@@ -160,7 +160,7 @@ def _message(text: str) -> str:
     if text == "-":
         text = sys.stdin.read(_MOST_CHARACTERS + 1)
     if not text.strip():
-        raise UsageError("There is nothing to tell.", "Write it behind the run's id.")
+        raise UsageError("The message is empty.", "Write it after the run's id.")
     if len(text) > _MOST_CHARACTERS:
         raise UsageError(
             f"The message is longer than {_MOST_CHARACTERS:,} characters.",
@@ -218,9 +218,9 @@ def _require_under_way(run: "RunRecord") -> None:
     state = state_of(run)
     if state not in {"running", "paused"}:
         how = "its process is gone" if state == "crashed" else f"it has ended ({state.replace('_', ' ')})"
-        more = f"`ralph show {run.id}` tells what it did."
+        more = f"`ralph show {run.id}` shows what it did."
         if state == "crashed":
-            more = f"`ralph resume {run.id}` goes on with it."
+            more = f"`ralph resume {run.id}` continues it."
         raise UsageError(f"Run {run.id} is not under way: {how}.", more)
 
 

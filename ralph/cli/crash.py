@@ -10,6 +10,7 @@ __all__ = ["explain"]
 
 def explain(error: Exception) -> int:
     """Tells of the error on standard error, and returns the exit code. RALPH_DEBUG=1 shows the traceback there."""
+    from ralph.printable import printable
     from ralph.redact import Redactor, secret_values
 
     mask = Redactor(secret_values(os.environ))
@@ -17,13 +18,17 @@ def explain(error: Exception) -> int:
     if os.environ.get("RALPH_DEBUG", "") not in {"", "0"}:
         sys.stderr.write(trace)
         return 1
-    with tempfile.NamedTemporaryFile(
-        "w", prefix="ralph-fault-", suffix=".txt", delete=False, encoding="utf-8", errors="replace"
-    ) as file:
-        file.write(trace)
-    said = " ".join(mask(f"{type(error).__name__}: {error}").split())[:500]
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="ralph-fault-", suffix=".txt", delete=False, encoding="utf-8", errors="replace"
+        ) as file:
+            file.write(trace)
+        place = f"is in {file.name}"
+    except OSError as full:
+        place = f"could not be saved ({full.strerror})"
+    said = " ".join(printable(mask(f"{type(error).__name__}: {error}")).split())[:500].rstrip(".")
     sys.stderr.write(
-        f"ralph: A fault in Ralph itself: {said} Where it happened is written in {file.name}; "
-        "with RALPH_DEBUG=1 it is shown here. Please report it.\n"
+        f"ralph: This is a fault in Ralph itself: {said}. The traceback {place}; "
+        "RALPH_DEBUG=1 shows it here. Please report it.\n"
     )
     return 1

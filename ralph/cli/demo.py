@@ -16,14 +16,16 @@ __all__ = ["app"]
 app = typer.Typer(add_completion=False)
 
 Keep = Annotated[bool, typer.Option("--keep", help="Keep the demo's repository and say where it is.")]
-StoreName = Annotated[str | None, typer.Option("--store", help="Where the run is kept; unset: with all others.")]
-DisplayName = Annotated[str | None, typer.Option("--display", help="auto, live, plain, json or none.")]
+StoreName = Annotated[
+    str | None, typer.Option("--store", metavar="URL", help="Where the run is kept; unset: with all others.")
+]
+DisplayName = Annotated[str | None, typer.Option("--display", metavar="NAME", help="auto, live, plain, json or none.")]
 
 _OPENING = """\
-A small git repository with two bugs, a test for each and a plan is mended by
-the real Copilot runtime. Only the model is scripted, on loopback: no account is
-needed. Three things go as in a real night: the model refuses once, says "done"
-too early once, and the runtime is killed until the CLI has to step in.
+The real Copilot runtime fixes two bugs in a small git repository that has a test
+for each and a plan. Only the model is scripted, on loopback: no account is
+needed. Three things go wrong, as on a real night: the model refuses once, it says
+"done" too early once, and the runtime is killed until the CLI has to take over.
 """
 
 
@@ -55,7 +57,7 @@ def demo(*, keep: Keep = False, store: StoreName = None, display: DisplayName = 
         typer.echo(evidence.told(record))
         if keep:
             typer.echo(f"\nThe repository is in {folder}")
-    return exit_code(record)
+    return exit_code(record, shown)
 
 
 def _settings(base_url: str, store: str | None, display: str | None) -> "Settings":

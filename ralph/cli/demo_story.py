@@ -147,7 +147,7 @@ class Evidence(Hooks):
         """What was seen, for a person."""
         answered = ", ".join(f"{name} {count}" for name, count in run.executors.items())
         return "\n".join((
-            "\nWhat happened, and what stands behind it:",
+            "\nWhat happened, with the evidence:",
             *self._lines,
             f"Iterations answered by each: {answered}.",
         ))

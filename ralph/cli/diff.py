@@ -27,7 +27,7 @@ Iteration = Annotated[
 
 @app.command()
 def diff(run: RunId = "last", *, iteration: Iteration = None, as_json: AsJson = False, store: StoreName = None) -> None:
-    """Show what a run has changed, commits and uncommitted files alike, as its checkpoints have it."""
+    """Show what a run has changed, in commits and in uncommitted files, according to its checkpoints."""
     import anyio
 
     from ralph.cli.tell import print_json
@@ -54,7 +54,7 @@ async def _compare(name: str, number: int | None, store: str | None) -> dict[str
     if lost:
         from ralph.errors import UsageError
 
-        raise UsageError(f"Checkpoint {lost[0][:12]} of run {run.id} is not there any more.", "It cannot be shown.")
+        raise UsageError(f"Checkpoint {lost[0][:12]} of run {run.id} no longer exists.", "It cannot be compared.")
     return {
         "run": run.id,
         "iteration": number,
@@ -81,9 +81,7 @@ async def _ends(store: "Store", run: "RunRecord", number: int | None) -> tuple[s
         first = await checkpoint_before(store, run.id, number)
     if first is None or last is None:
         what = "the run" if number is None else f"iteration {number}"
-        raise UsageError(
-            f"Of run {run.id} there are no checkpoints from before and after {what}.", "`ralph show` tells why."
-        )
+        raise UsageError(f"Run {run.id} lacks a checkpoint from before or after {what}.", "`ralph show` says why.")
     return first, last
 
 

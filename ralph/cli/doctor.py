@@ -23,14 +23,18 @@ _OF_EXECUTOR = {"copilot", "endpoint", "executor"}
 _NEEDED = {"store", "workspace", "settings", "sandbox", "conflict"}
 _OF_COPILOT = {"copilot", "copilot-runtime", "github-copilot-sdk", "login"}
 _PATIENCE = 20.0
-_ENDPOINT_REMEDY = "Start the model's server, or correct executor.base_url: `ralph config show` tells where it is set."
-_STORE_REMEDY = "Save what can be read with `ralph export`, then move the store away: a new one begins in its place."
-_UNSEEN_LOGIN = "A run can work here if the Copilot CLI is logged in by itself, which cannot be seen from here."
+_ENDPOINT_REMEDY = "Start the model's server, or correct executor.base_url: `ralph config show` says where it is set."
+_STORE_REMEDY = "Save what can be read with `ralph export`, then move the store away: Ralph then begins a new one."
+_UNSEEN_LOGIN = "A run can work here if the Copilot CLI has a login of its own, which Ralph cannot see."
 
 
 @app.command()
 def doctor(*, directory: Folder = Path(), as_json: AsJson = False, store: StoreName = None) -> int:
-    """Look at everything that a run needs. Ends with 0 when one can work, 6 when no executor can."""
+    """Check everything that a run needs.
+
+    Ends with 0 if a run can work, 6 if no executor can, 2 if settings, folder,
+    store or sandbox are in the way.
+    """
     import anyio
 
     from ralph.cli.settings import workspace_folder
@@ -46,10 +50,12 @@ def doctor(*, directory: Folder = Path(), as_json: AsJson = False, store: StoreN
 
 
 def _exit_code(found: "Sequence[Finding]") -> int:
+    from ralph.errors import UsageError
+
     failed = {finding.name for finding in found if not finding.ok}
     if failed & _OF_EXECUTOR:
         return 6
-    return 1 if failed & _NEEDED else 0
+    return UsageError.exit_code if failed & _NEEDED else 0
 
 
 async def _all_findings(folder: Path, store: str | None) -> "list[Finding]":
@@ -200,15 +206,15 @@ def _workspace(folder: Path, settings: "Settings") -> "list[Finding]":
     kind = "under git" if isinstance(opened, GitWorkspace) else "a folder without git: commits are not seen"
     found = [Finding("workspace", ok=True, detail=f"{folder}, {kind}")]
     if untrusted:
-        detail = f"{', '.join(untrusted)} can run programs or send data elsewhere, and nobody agreed to that yet"
-        found.append(Finding("trust", ok=False, detail=detail, remedy="Read it; then run with --trust."))
+        detail = f"{', '.join(untrusted)} can run programs or send data elsewhere, and you have not agreed to that yet"
+        found.append(Finding("trust", ok=False, detail=detail, remedy="Read it, then run with --trust."))
     elif settings.verify in {(), ("none",)} and not settings.verify_shell and not settings.verifiers:
         detected = detect_test_command(folder)
         by = f"--verify '{detected.command}'" if detected else "--verify CMD"
         detail = "no program checks what the agent says, only a review by another session of it"
         if settings.verify:
             detail = "nothing checks what the agent says"
-        remedy = f"Name what does with {by}, or write it down with `ralph init`."
+        remedy = f"Name a check with {by}, or set one up with `ralph init`."
         found.append(Finding("verify", ok=False, detail=detail, remedy=remedy))
     return found
 
@@ -227,6 +233,6 @@ def _print(found: "Sequence[Finding]", code: int) -> None:
         out.print(Text.assemble((f"{mark} {finding.name:<19}", style), one_line(finding.detail, 400)))
         if finding.remedy:
             out.print(Text(f"{'':<21}{one_line(finding.remedy, 400)}", style="dim"))
-    ends = {0: "A run can work here.", 1: "A run cannot work here yet.", 6: "No executor can work here yet."}
+    ends = {0: "A run can work here.", 2: "A run cannot work here yet.", 6: "No executor can work here yet."}
     ends |= {0: _UNSEEN_LOGIN} if any(finding.name == "login" and not finding.ok for finding in found) else {}
     out.print(Text(f"\n{ends[code]}", style="bold"))

@@ -21,12 +21,12 @@ importing = typer.Typer(add_completion=False)
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="A new file; standard output by default.")
 ]
-Input = Annotated[str, typer.Argument(metavar="FILE", help="What `ralph export` has made; - reads standard input.")]
+Input = Annotated[str, typer.Argument(metavar="FILE", help="A file made by `ralph export`; - reads standard input.")]
 
 
 @exporting.command()
 def export(*, run: RunId = "last", output: Output = None, store: StoreName = None) -> None:
-    """Write a run with all that belongs to it as JSON lines."""
+    """Write a run with everything that belongs to it as JSON lines."""
     import anyio
 
     with _written(output) as file:
@@ -35,7 +35,7 @@ def export(*, run: RunId = "last", output: Output = None, store: StoreName = Non
 
 @importing.command(name="import")
 def import_(*, file: Input, as_json: AsJson = False, store: StoreName = None) -> None:
-    """Add a run that was exported to the store. It runs nothing; to resume it later runs what its settings name."""
+    """Add an exported run to the store. This runs nothing; resuming the run later runs what its settings name."""
     import anyio
 
     from ralph.cli.place import named
@@ -46,7 +46,7 @@ def import_(*, file: Input, as_json: AsJson = False, store: StoreName = None) ->
     if as_json:
         print_json({"run_id": run.id})
     else:
-        console().print(f"Run {run.id} is in the store now: `ralph show{named(store)} {run.id}`.", soft_wrap=True)
+        console().print(f"Run {run.id} is now in the store: `ralph show{named(store)} {run.id}`.", soft_wrap=True)
 
 
 async def _export(name: str, store: str | None, file: BinaryIO) -> None:
@@ -87,7 +87,7 @@ def _written(path: Path | None) -> Generator[BinaryIO]:
                 path.unlink(missing_ok=True)
                 raise
     except FileExistsError:
-        raise UsageError(f"{path} is there already, and is not written over.", "Name another file.") from None
+        raise UsageError(f"{path} already exists, and is not overwritten.", "Name another file.") from None
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror}.", "Name another file.") from None
 
@@ -109,9 +109,9 @@ def _twice_readable(name: str) -> Generator[BinaryIO]:
     path = Path(name)
     try:
         if path.exists() and not path.is_file():
-            raise UsageError(f"{name} is no file.", "Pipe it in: `ralph import - < PIPE`.")
+            raise UsageError(f"{name} is not a regular file.", "Pipe it in: `ralph import - < PIPE`.")
         file = path.open("rb")
     except OSError as error:
-        raise UsageError(f"{name} cannot be read: {error.strerror}.", "Give a file that `ralph export` made.") from None
+        raise UsageError(f"{name} cannot be read: {error.strerror}.", "Give a file made by `ralph export`.") from None
     with file:
         yield file

@@ -17,11 +17,11 @@ __all__ = ["app"]
 app = typer.Typer(add_completion=False)
 
 Planned = Annotated[bool, typer.Option("--plan", help="Also write @fix_plan.md, the agent's checklist.")]
-Force = Annotated[bool, typer.Option("--force", help="Write over what is there.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite what is there.")]
 
 _SETTINGS = """\
 # Ralph's settings for this folder. `ralph config show` lists all settings, and where each comes from.
-# What stands here gives way to variables such as RALPH_LIMITS__MAX_ITERATIONS, and to the command line.
+# Environment variables such as RALPH_LIMITS__MAX_ITERATIONS override this file, and the command line overrides both.
 
 # Programs that must succeed before a run counts as completed. Without one, another session of the
 # agent reviews its work.
@@ -41,33 +41,39 @@ _PLAN = """\
 
 The agent takes the first open box, does it, and ticks it. The work is done when every box is ticked.
 
-- [ ] Write down here what is to be done, one checkable step a line
+- [ ] Write here what is to be done, one checkable step per line
 
 ## Optional
 
-- [ ] What would be nice to have; it is not waited for
+- [ ] Something that would be nice to have; the run does not wait for it
 """
 
 
 @app.command()
 def init(*, directory: Folder = Path(), plan: Planned = False, force: Force = False) -> None:
-    """Write a ralph.toml with the project's own test command."""
+    """Write a ralph.toml with the project's own test command; with --plan, an existing one is kept."""
     from ralph.cli.settings import workspace_folder
     from ralph.cli.tell import console
     from ralph.verifiers import detect_test_command
 
     folder = workspace_folder(directory)
+    settings = folder / "ralph.toml"
     detected = detect_test_command(folder)
-    files = {folder / "ralph.toml": _settings(detected)}
+    files = {settings: _settings(detected)}
     if plan:
         files[folder / "@fix_plan.md"] = _PLAN
+        if _is_there(settings) and not force:
+            del files[settings]
     _require_absent(files, force=force)
     for path, text in files.items():
         _write(path, text)
-    _trust(folder)
     out = console()
     for path in files:
         out.print(f"Wrote {path}")
+    if settings not in files:
+        out.print(f"{settings} stays as it is.")
+        return
+    _trust(folder)
     if detected:
         out.print(f"A run is completed when `{detected.command}` succeeds ({detected.reason}).")
     else:
@@ -87,10 +93,14 @@ def _settings(detected: "Detected | None") -> str:
 def _require_absent(files: dict[Path, str], *, force: bool) -> None:
     from ralph.errors import UsageError
 
-    there = [str(path) for path in files if path.is_symlink() or path.exists()]
+    there = [str(path) for path in files if _is_there(path)]
     if there and not force:
-        verb = "is" if len(there) == 1 else "are"
-        raise UsageError(f"{' and '.join(there)} {verb} there already.", "Edit it, or write over it with --force.")
+        verb = "exists" if len(there) == 1 else "exist"
+        raise UsageError(f"{' and '.join(there)} already {verb}.", "Edit it, or overwrite it with --force.")
+
+
+def _is_there(path: Path) -> bool:
+    return path.is_symlink() or path.exists()
 
 
 def _write(path: Path, text: str) -> None:
@@ -104,7 +114,7 @@ def _write(path: Path, text: str) -> None:
         Path(draft).chmod(0o644)
         Path(draft).replace(path)
     except OSError as error:
-        raise WorkspaceError(f"{path} cannot be written: {error.strerror}.", "Check the folder's rights.") from error
+        raise WorkspaceError(f"{path} cannot be written: {error.strerror}.", "Check the permissions.") from error
 
 
 def _trust(folder: Path) -> None:

@@ -83,12 +83,13 @@ class Ruling:
 
 def judge(question: Question, strategy: Strategy) -> Ruling:
     """The analysis of a reply, and what the loop would do after it and the replies before."""
-    now = datetime.now(UTC)
+    now, judging = datetime.now(UTC), Judging.by_default(strategy)
     loop = Loop.over(
-        Judging.by_default(strategy), RunRecord(id="analyze", task=storable(question.task), started_at=now)
+        _going_on(judging, question), RunRecord(id="analyze", task=storable(question.task), started_at=now)
     )
     for earlier in question.previous:
         loop.take(loop.judged(Output(text=storable(earlier)), at=now))
+    loop = replace(loop, judging=judging)
     if question.iteration is not None:
         loop.goes_on_at(question.iteration)
     plan = None if question.plan is None else parse_plan(question.plan)
@@ -100,3 +101,10 @@ def judge(question: Question, strategy: Strategy) -> Ruling:
     )
     situation = revisit(loop.judging.rules, loop.state.tally, record, seen.plan_state)
     return Ruling(record.analysis, record.decision, situation, strategy.name)
+
+
+def _going_on(judging: Judging, question: Question) -> Judging:
+    """The same where no earlier reply ends the loop for want of a person: the next one came without anybody's help."""
+    never = len(question.previous) + 1
+    decision = judging.rules.decision.model_copy(update={"blocked": never, "questions": never})
+    return replace(judging, rules=replace(judging.rules, decision=decision))

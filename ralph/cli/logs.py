@@ -17,18 +17,20 @@ app = typer.Typer(add_completion=False)
 
 _LOOK = 0.2
 
-Follow = Annotated[bool, typer.Option("--follow", "-f", help="Go on with what comes, until the run ends.")]
+Follow = Annotated[bool, typer.Option("--follow", "-f", help="Continue with new events until the run ends.")]
 
 
 @app.command()
-def logs(*, run: RunId = "last", follow: Follow = False, as_json: AsJson = False, store: StoreName = None) -> None:
-    """Print a run's events, as `ralph run` shows them: with --json one a line."""
+def logs(*, run: RunId = "last", follow: Follow = False, as_json: AsJson = False, store: StoreName = None) -> int:
+    """Print a run's events, as `ralph run` shows them; with --json, one per line."""
     import anyio
 
+    from ralph.cli.run import look_up
     from ralph.display import open_display
 
-    with open_display("json" if as_json else "plain", look_up="") as shown:
+    with open_display("json" if as_json else "plain", look_up=look_up(store)) as shown:
         anyio.run(_print, run, store, follow, shown)
+    return 1 if shown.out.refused else 0
 
 
 async def _print(name: str, store: str | None, follow: bool, shown: "Display") -> None:  # noqa: FBT001 - anyio.run's
@@ -39,6 +41,7 @@ async def _print(name: str, store: str | None, follow: bool, shown: "Display") -
 
     async with opened_store(store) as opened:
         run = await find_run(opened, name)
+        shown.endpoint = bool(run.settings.get("executor", {}).get("base_url"))
         seq = await _show(opened, run, 0, shown)
         while follow and not shown.out.gone:
             run = await opened.run(run.id) or run
@@ -46,7 +49,7 @@ async def _print(name: str, store: str | None, follow: bool, shown: "Display") -
             seq = await _show(opened, run, seq, shown)  # what came before that look is there by now
             if state == "crashed":
                 resume = f"`ralph resume{named(store)} {run.id}`"
-                shown.note(f"The process of run {run.id} is gone. {resume} goes on with it.")
+                shown.note(f"The process of run {run.id} is gone. {resume} continues it.")
             if state not in {"running", "paused"}:
                 return
             await anyio.sleep(_LOOK)

@@ -2,9 +2,11 @@
 
 import os
 from collections.abc import Sequence
+from itertools import zip_longest
 from pathlib import Path
 
 from ralph.cli.user_file import user_file
+from ralph.errors import RalphError
 from ralph.regular_file import read_regular
 
 __all__ = ["given_store", "named", "stated_store"]
@@ -28,13 +30,24 @@ def stated_store(name: str | None, folder: Path) -> str | None:
 
 
 def given_store(arguments: Sequence[str]) -> str | None:
-    """The store that is named among the program's arguments, whichever the command; None where none is."""
-    store: str | None = None
-    for word, following in zip(arguments, (*arguments[1:], None), strict=True):
+    """The store that is named among the program's arguments, whichever the command, else the one of the settings in
+    force in the folder that is named there; None where none is.
+    """
+    store = folder = None
+    for word, following in zip_longest(arguments, arguments[1:]):
         option, equals, value = word.partition("=")
         if option == "--store":
             store = value if equals else following
-    return store
+        elif option in {"--directory", "-C"}:
+            folder = value if equals else following
+    if store is not None or folder is None:
+        return store
+    from ralph.cli.settings import workspace_folder
+
+    try:
+        return stated_store(None, workspace_folder(Path(folder)))
+    except RalphError:  # of which somebody is being told already
+        return None
 
 
 def named(store: str | None) -> str:

@@ -15,7 +15,7 @@ __all__ = [
     "are_off",
     "command_app",
     "command_materials",
-    "command_names",
+    "described_commands",
     "load_plugins",
     "plugins_of",
     "settle_settings",
@@ -28,8 +28,8 @@ def are_off() -> bool:
     """Whether the environment turns all plug-ins off. Raises `SettingError` for a word that says neither."""
     word = os.environ.get("RALPH_PLUGINS", "").strip().lower()
     if word not in {"", "on", "off"}:
-        remedy = "A plug-in's own settings go by names such as RALPH_PLUGINS__NAME__KEY."
-        raise SettingError("RALPH_PLUGINS", "the environment", "it is `off` or `on`.", remedy)
+        remedy = "A plug-in's own settings have names such as RALPH_PLUGINS__NAME__KEY."
+        raise SettingError("RALPH_PLUGINS", "the environment", "it must be `off` or `on`.", remedy)
     return word == "off"
 
 
@@ -56,12 +56,15 @@ def load_plugins(
     return Plugins.found(tables, local=_local(found, folder, trust=trust, ask=ask))
 
 
-def command_names() -> list[str]:
-    """The commands that plug-ins bring. Whatever goes wrong with them is for `ralph plugins` to tell."""
+def described_commands() -> dict[str, str]:
+    """The commands that plug-ins bring, with what they say of them.
+
+    Whatever goes wrong with them is for `ralph plugins` to tell.
+    """
     try:
-        return list(_commands())
+        return {name: command.about for name, command in _commands().items()}
     except RalphError:
-        return []
+        return {}
 
 
 def settle_settings() -> None:
@@ -82,7 +85,7 @@ def settle_settings() -> None:
         try:
             require_trust(source, trust=False)
         except UntrustedSettingsError as error:
-            elsewhere = f"Call the command at a terminal once, or put them into {user_file()}."
+            elsewhere = f"Run the command once at a terminal, or put them into {user_file()}."
             sys.stderr.write(f"ralph: Left out: {error.problem} {elsewhere}\n")
 
 
@@ -102,7 +105,7 @@ def command_app(name: str) -> Any:
     try:
         command = _commands().get(name)
     except RalphError as error:
-        problem = f"The command {name!r} is none of Ralph's own, and plug-ins cannot be asked for it: {error.problem}"
+        problem = f"Ralph has no command {name!r} of its own, and plug-ins cannot be searched for it: {error.problem}"
         raise PluginError(problem, error.remedy) from error
     if command is None:
         return None
@@ -113,7 +116,7 @@ def command_app(name: str) -> Any:
         return getattr(import_module(module), attribute or "app")
     except (Exception, SystemExit) as error:  # noqa: BLE001 - anything may come from foreign code
         problem = f"The command {name!r} cannot be loaded: {failure(error)}."
-        return _raising(PluginError(problem, "Mend the plug-in."), command.about)
+        return _raising(PluginError(problem, "Fix the plug-in."), command.about)
 
 
 def command_materials() -> "CommandMaterials":
@@ -179,10 +182,10 @@ def _read(path: Path, *, required: bool) -> bytes | None:
     except (FileNotFoundError, NotADirectoryError):
         if not required:
             return None
-        raise UsageError(f"The plug-in file {path} is not there.", "Correct `plugin_file`, or take it out.") from None
+        raise UsageError(f"The plug-in file {path} does not exist.", "Correct `plugin_file`, or remove it.") from None
     except OSError as error:
         problem = "it is a link" if path.is_symlink() else error.strerror or error
-        raise UsageError(f"The plug-in file {path} cannot be read: {problem}.", "Mend it, or take it away.") from error
+        raise UsageError(f"The plug-in file {path} cannot be read: {problem}.", "Fix it, or remove it.") from error
     if len(content) > most:
-        raise UsageError(f"The plug-in file {path} is larger than {most:,} bytes.", "Make a package of it.")
+        raise UsageError(f"The plug-in file {path} is larger than {most:,} bytes.", "Turn it into a package.")
     return content

@@ -18,10 +18,10 @@ app = typer.Typer(add_completion=False)
 
 @app.command()
 def plugins(*, directory: Folder = Path(), as_json: AsJson = False, no_plugins: NoPlugins = False) -> int:
-    """List the plug-ins, where each comes from, what it adds, and what is wrong with it.
+    """List the plug-ins: where each comes from, what it adds, and what is wrong with it.
 
-    Beside those that are installed, the file .ralph/plugin.py of the folder is one, once somebody has agreed to it.
-    Ends with 2 where two are at odds, as no run begins then; one that fails is left out of a run, and that is 0.
+    Besides installed plug-ins, this includes the folder's file .ralph/plugin.py, which needs consent. Ends with 2 if
+    two plug-ins conflict, since no run begins then; one that fails is only left out of a run, and the code is 0.
     """
     from ralph.cli.plugged import are_off, load_plugins
     from ralph.cli.settings import read_settings, workspace_folder
@@ -84,6 +84,6 @@ def _print(loaded: "Plugins", conflicts: list[str], *, off: bool) -> None:
     told = [*loaded.problems, *conflicts]
     told += [f"{plugin.title}: needs {plugin.lacks}." for plugin in loaded.all if plugin.lacks]
     if off:
-        told.append("Plug-ins are off, by --no-plugins or RALPH_PLUGINS: only Ralph's own parts are there.")
+        told.append("Plug-ins are turned off by --no-plugins or RALPH_PLUGINS: only Ralph's own parts are available.")
     for text in told:
         console().print(f"\n{one_line(text, 1_000)}", soft_wrap=True, markup=False, highlight=False)

@@ -9,7 +9,7 @@ from ralph.errors import UsageError
 __all__ = ["read_prompt"]
 
 _MOST_BYTES = 1_000_000
-_HOW = 'Say the task as an argument (`ralph run "Make the tests pass"`), with -f FILE, or with - from standard input.'
+_HOW = 'Give the task as an argument (`ralph run "Make the tests pass"`), with -f FILE, or with - from standard input.'
 
 
 def read_prompt(text: str | None, file: Path | None, source: str | None = None) -> str:
@@ -20,7 +20,7 @@ def read_prompt(text: str | None, file: Path | None, source: str | None = None) 
         raise UsageError("The task is given twice: as an argument and with -f.", "Give it once.")
     if source is not None:
         if text is not None or file is not None:
-            raise UsageError("The task is given twice: with --task and otherwise.", "Give it once.")
+            raise UsageError("The task is given twice: with --task and in another way.", "Give it once.")
         return ""
     if file is not None and str(file) != "-":
         task, source = _from_file(file), f"The file {str(file)!r}"

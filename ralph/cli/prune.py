@@ -32,14 +32,16 @@ class Pruned(NamedTuple):
 
 
 def long_ago(age: str) -> datetime:
-    """The moment so long ago. Raises `UsageError`."""
+    """The moment so long ago. Raises `UsageError`, also for a number alone: whoever means days must not lose what is
+    older than as many seconds.
+    """
     try:
         seconds = 86400 * float(age[:-1]) if age.endswith("d") else float(str(parse_duration(age)))
-        if seconds >= 0:
+        if seconds >= 0 and age[-1].isalpha():
             return datetime.now(UTC) - timedelta(seconds=seconds)
     except (ValueError, OverflowError):
         pass
-    raise UsageError(f"--older-than {age!r} is no age.", "Write 90s, 15m, 12h or 30d.")
+    raise UsageError(f"--older-than {age!r} is not an age.", "Write 90s, 15m, 12h or 30d.")
 
 
 async def prune(name: str | None, folder: Path | None, *, before: datetime | None, keep: int, dry_run: bool) -> Pruned:

@@ -23,12 +23,14 @@ Passes = Annotated[
 ]
 Run = Annotated[str | None, typer.Option("--run", metavar="RUN", help="A stored run: its id, or last.")]
 Logs = Annotated[
-    Path | None, typer.Option("--from-logs", metavar="DIR", help="A folder of another tool's logs, a file a pass.")
+    Path | None,
+    typer.Option("--from-logs", metavar="DIR", help="A folder with another tool's logs, one file per pass."),
 ]
 Set = Annotated[
-    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="What if this setting were so; repeatable.")
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="What if this setting were different; repeatable."),
 ]
-AsLines = Annotated[bool, typer.Option("--jsonl", help="As JSON, one line a run.")]
+AsLines = Annotated[bool, typer.Option("--jsonl", help="As JSON, one line per run.")]
 
 _COMPLAINTS = 10
 
@@ -82,9 +84,9 @@ def _tell_of_unheard(wish: "Source") -> None:
 
 def _lines(name: str) -> "Iterator[Line | Broken]":
     """The passes of a file. Raises `UsageError` where it cannot be read."""
-    from ralph.cli.jsonl import objects, opened
     from ralph.cli.replay_answers import Broken
     from ralph.cli.replay_lines import Line
+    from ralph.jsonl import objects, opened
 
     with opened(name) as stream:
         for number, held in objects(stream, Line):
@@ -110,7 +112,7 @@ def _heard(
     answers = Answers(judgings(wish, compare=compare))
     for each in passes:
         if not isinstance(each, Broken):
-            answers.hear(each.name, each.as_pass(), task=each.task or "")
+            answers.hear(each.name, each.as_pass())
         elif at_once:
             print_line(each.as_json())
         else:
@@ -124,14 +126,16 @@ async def _stored(name: str, store: str | None, wish: "Source", compare: bool) -
     from ralph.cli.replay_answers import Answers
     from ralph.cli.replay_settings import judgings
     from ralph.cli.replay_stored import as_pass, as_recorded
+    from ralph.decision import Halt
     from ralph.output import Interrupted
 
     async with opened_store(store) as opened:
         run = await find_run(opened, name)
-        answers, recorded = Answers(judgings(wish, run, compare=compare)), as_recorded(run)
+        answers, recorded, ended = Answers(judgings(wish, run, compare=compare)), as_recorded(run), False
         async for record in opened.iterations(run.id):
             if not isinstance(record.outcome, Interrupted) or record.outcome.by != "signal":
-                answers.hear(run.id, as_pass(run, record), run=recorded)
+                answers.hear(run.id, as_pass(run, record, resumed=ended), run=recorded)
+            ended = isinstance(record.decision, Halt)
     return answers
 
 

@@ -34,10 +34,10 @@ class Answers:
         self._judgings = judgings
         self._replays: dict[str | None, list[Replay]] = {}
 
-    def hear(self, name: str | None, heard: Pass, *, run: RunRecord | None = None, task: str = "") -> None:
+    def hear(self, name: str | None, heard: Pass, *, run: RunRecord | None = None) -> None:
         """One more pass of a run; of its first one, what is known of the run is looked at."""
         if name not in self._replays:
-            self._replays[name] = [Replay(judging, name, run, task=task) for judging in self._judgings]
+            self._replays[name] = [Replay(judging, name, run) for judging in self._judgings]
         for replay in self._replays[name]:
             replay.hear(heard)
 
@@ -54,6 +54,7 @@ def as_json(result: Replayed) -> dict[str, Any]:
         "passes": result.passes,
         "stopped_at": result.stopped_at,
         "stop_reason": result.stop_reason,
+        "resumed": result.resumed,
         "decisions": [
             {
                 "index": step.index,

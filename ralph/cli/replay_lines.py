@@ -14,6 +14,8 @@ from ralph.replay import Moves, Pass, failure_of
 __all__ = ["Line"]
 
 _MOST = 10**12
+_SHORT = 500
+"""Characters up to which a reply can be an error and nothing else."""
 _YEARS = range(1970, 9000)
 
 
@@ -84,6 +86,7 @@ class Line(BaseModel, frozen=True):
         usage = Usage(**self.usage.model_dump()) if self.usage else Usage()
         return Pass(
             text=self.text or "",
+            task=self.task or "",
             outcome=self._outcome(),
             tools=self.tools,
             denials=_number(self.denials),
@@ -99,7 +102,9 @@ class Line(BaseModel, frozen=True):
         was cut short at work may speak of anything.
         """
         match self.error:
-            case None | False | "":
+            case None:
+                return self._unasked()
+            case False | "":
                 return Completed()
             case True:
                 return self._untold()
@@ -109,6 +114,13 @@ class Line(BaseModel, frozen=True):
                 return failure_of(text)
             case dict(held):
                 return failure_of(json.dumps(held))
+
+    def _unasked(self) -> Outcome:
+        """Where nobody says whether it failed: a short reply that is nothing but the word of a service that is down."""
+        text = self.text or ""
+        failure = failure_of(text) if text and len(text) <= _SHORT else None
+        down = failure and failure.failure == "unavailable" and analyze_text(text).state == "error"
+        return failure if failure and down else Completed()
 
     def _untold(self) -> Failed:
         """A failure that is only in the reply, if anywhere."""

@@ -4,16 +4,16 @@ import errno
 import os
 import re
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from ralph.cli.jsonl import cleaned
 from ralph.cli.replay_lines import Line
 from ralph.cli.transcripts import told_by
-from ralph.errors import UsageError
+from ralph.errors import UsageError, plainly
+from ralph.jsonl import cleaned
 from ralph.regular_file import read_regular
 
 __all__ = ["Unread", "read_logs"]
@@ -105,13 +105,20 @@ def _read(folder: Path, name: str, run: str) -> Line | Unread:
     path = folder / name
     try:
         content, modified = _content(path)
-        told: dict[str, Any] = {"at": _time(name) or modified, **told_by(content)}
+        told = told_by(content)
+        told.setdefault("at", _time(name) or _begin(modified, told.get("duration")))
         return Line.model_validate(cleaned({"run": run, **told}))
     except OSError as error:
         linked = error.errno == errno.ELOOP
         return Unread(name, "it is a link, and links are not followed" if linked else error.strerror or str(error))
     except ValidationError as error:
-        return Unread(name, error.errors(include_url=False, include_input=False)[0]["msg"])
+        return Unread(name, plainly(error.errors(include_url=False, include_input=False)[0]["msg"]))
+
+
+def _begin(written: datetime, duration: Any) -> datetime:
+    """When a pass began whose log was written last at its end."""
+    took = duration if isinstance(duration, float) and 0 < duration < _NEW_RUN else 0.0
+    return written - timedelta(seconds=took)
 
 
 def _content(path: Path) -> tuple[str, datetime]:

@@ -16,6 +16,7 @@ __all__ = ["print_replays"]
 Row = tuple[str, str]
 
 _ON_THE_WAY = 6
+_TURNS = {"pause": "waits", "halt": "stops"}
 _EVIDENCE = 3
 _DEFAULT_LIMIT = Limits().max_iterations or 0
 
@@ -79,19 +80,30 @@ def _reasons(result: Replayed) -> Iterator[Row]:
 
 def _on_the_way(result: Replayed) -> Iterator[Row]:
     """Where the loop would have changed its course before its end."""
-    turns = [step for step in result.steps if step.pivot or step.decision == "pause"]
-    for step in turns[:_ON_THE_WAY]:
-        yield "on the way", f"pass {step.index + 1}: {_turn(step)}"
+    turns = [f"pass {step.index + 1}: {_turn(step)}" for step in result.steps if _turns(step, result)]
+    for turn in turns[:_ON_THE_WAY]:
+        yield "on the way", turn
     if len(turns) > _ON_THE_WAY:
         yield "", f"… {len(turns) - _ON_THE_WAY} more"
+    if result.resumed:
+        passes = ", ".join(f"{index + 1}" for index in result.resumed[:_ON_THE_WAY])
+        more = ", …" if len(result.resumed) > _ON_THE_WAY else ""
+        yield "resumed", f"as it was then, with pass {passes}{more}"
     if result.skipped:
         yield "skips", f"{_passes(result.skipped)} that met the same rate limit while Ralph would have waited"
 
 
+def _turns(step: Step, result: Replayed) -> bool:
+    """Whether the loop changes its course with a step, and goes on; from an end it does where it is resumed."""
+    if step.decision == "halt":
+        return any(step.index < index for index in result.resumed)
+    return bool(step.pivot or step.decision == "pause")
+
+
 def _turn(step: Step) -> str:
-    """What a pivot or a pause is for."""
+    """What a pivot, a pause or an end that was not the last is for."""
     words = ["a change of approach is asked for"] if step.pivot else []
-    words += ["waits"] if step.decision == "pause" else []
+    words += [_TURNS[step.decision]] if step.decision in _TURNS else []
     return f"{' and '.join(words)}: {one_line(step.pivot or step.reason, 200)}"
 
 
@@ -101,13 +113,16 @@ def _account(result: Replayed) -> Iterator[Row]:
         yield "cuts", _cut([result])
     counted = result.passes - result.skipped
     if result.stopped_at is None and not result.bounded and counted > _DEFAULT_LIMIT:
-        yield "limit", f"a run ends after {_DEFAULT_LIMIT} iterations unless told otherwise; that is left out here"
+        yield "limit", f"a run ends after {_DEFAULT_LIMIT} iterations by default; this replay ignores that limit"
 
 
 def _difference(result: Replayed, without: Replayed) -> str:
     """How the run ends without the wish."""
-    same = (result.stopped_at, result.stop_reason) == (without.stopped_at, without.stop_reason)
-    if same:
+    if (result.stopped_at, result.stop_reason, result.saved) == (
+        without.stopped_at,
+        without.stop_reason,
+        without.saved,
+    ):
         return "the same"
     saved = f"; saves {_saved([without])}; cuts {_cut([without])}" if without.saved else ""
     return f"{_ending(without)}{saved}"
@@ -138,7 +153,7 @@ def _saved(results: Sequence[Replayed]) -> str:
 def _cut(results: Sequence[Replayed]) -> str:
     cut, unknown = sum(result.cut for result in results), sum(result.cut_unknown for result in results)
     told = f"{_passes(cut)} with progress" if cut else "none that is known to have made progress"
-    return f"{told}; of {unknown:,} nobody knows" if unknown else told
+    return f"{told}; {unknown:,} unknown" if unknown else told
 
 
 def _passes(number: int) -> str:

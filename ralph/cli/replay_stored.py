@@ -13,8 +13,12 @@ def as_recorded(run: RunRecord) -> RunRecord:
     return run.model_copy(update={"plan": None if count is None else _boxes(count), "breaker": None})
 
 
-def as_pass(run: RunRecord, record: IterationRecord) -> Pass:
-    """An iteration as a pass of its run. No tool call is no knowledge: not every executor tells of them."""
+def as_pass(run: RunRecord, record: IterationRecord, *, resumed: bool = False) -> Pass:
+    """An iteration as a pass of its run. No tool call is no knowledge: not every executor tells of them.
+
+    Args:
+        resumed: the run had ended before it.
+    """
     changes, plan = record.changes, record.plan
     if plan is None and run.plan is not None:
         plan = PlanCount(done=0, total=0)  # it is gone
@@ -32,6 +36,7 @@ def as_pass(run: RunRecord, record: IterationRecord) -> Pass:
         at=record.started_at,
         verification=record.verification,
         left=record.fingerprint,
+        resumed=resumed,
     )
 
 

@@ -43,9 +43,7 @@ Run = Annotated[
 ]
 FromCheckpoint = Annotated[
     bool,
-    typer.Option(
-        "--from-checkpoint", help="Take the files back to before the iteration that was cut off; else they stay."
-    ),
+    typer.Option("--from-checkpoint", help="First restore the files as they were before the interrupted iteration."),
 ]
 
 
@@ -72,17 +70,16 @@ def resume(
     store: StoreName = None,
     display: DisplayName = None,
 ) -> int:
-    """Go on with a run that was stopped, has crashed or is paused.
+    """Continue a run that was stopped, has crashed or is paused.
 
-    It keeps the settings that it was begun with; the options here are those that
-    can be given anew. A limit is the whole run's, not what is added to it. Ends
-    with the same codes as `ralph run`.
+    It keeps the settings that it started with, except for those that the options
+    here change. A limit applies to the whole run, including what is used already.
+    Ends with the same codes as `ralph run`.
     """
     given = dict(locals())
     import anyio
 
     from ralph.cli.lookup import state_of
-    from ralph.cli.run import exit_code
     from ralph.cli.settings import FLAGS, workspace_folder
 
     flags = {flag: given.get(flag.removeprefix("--").replace("-", "_")) for flag in FLAGS}
@@ -93,7 +90,7 @@ def resume(
     if state_of(record) == "paused":
         return anyio.run(_let_go_on, record, folder, store)
     _require_left(record)
-    return exit_code(_go_on(record, folder, flags, from_checkpoint=from_checkpoint, no_plugins=no_plugins))
+    return _go_on(record, folder, flags, from_checkpoint=from_checkpoint, no_plugins=no_plugins)
 
 
 async def _found(name: str | None, folder: Path, store: str | None) -> "RunRecord":
@@ -107,7 +104,7 @@ async def _found(name: str | None, folder: Path, store: str | None) -> "RunRecor
         beside = [run for run in await opened.runs(limit=_LATEST) if run.origin == str(folder)]
         if found := here + beside[:1]:
             return max(found, key=lambda run: run.started_at)
-    raise UsageError(f"There is no run in {folder} yet.", "`ralph runs` lists those elsewhere; name one of them.")
+    raise UsageError(f"There is no run in {folder} yet.", "Name a run of another folder; `ralph runs` lists them.")
 
 
 async def _let_go_on(run: "RunRecord", folder: Path, store: str | None) -> int:
@@ -134,7 +131,7 @@ def _require_left(run: "RunRecord") -> None:
         )
     if not run.settings:
         raise UsageError(
-            f"Run {run.id} was begun by a program, and only that knows its agent and its settings.",
+            f"Run {run.id} was started by a program, and only that program knows its agent and settings.",
             "Resume it there, with `Runner.resume`.",
         )
 
@@ -143,15 +140,15 @@ def _tell_completed(run: "RunRecord", folder: Path, flags: Mapping[str, object])
     """There is nothing to do, and that is said as at the end of the run: no fault, so that no script tries again."""
     from ralph.cli.assemble import display_for
     from ralph.cli.plugged import load_plugins
-    from ralph.cli.run import exit_code
+    from ralph.cli.run import exit_code, look_up
     from ralph.cli.settings import read_settings
 
     found = read_settings(folder, _of_now(flags), own="trusted")
     now = found.settings
-    with display_for(now, load_plugins(found, folder), look_up="") as shown:
+    with display_for(now, load_plugins(found, folder), look_up=look_up(now.store)) as shown:
         shown.note(f"Run {run.id} is completed already. Start another one for what is left.")
         _show_end(run, now.store, shown)
-    return exit_code(run)
+    return exit_code(run, shown)
 
 
 def _show_end(run: "RunRecord", store: str | None, shown: "Display") -> None:
@@ -172,10 +169,10 @@ def _show_end(run: "RunRecord", store: str | None, shown: "Display") -> None:
 
 def _go_on(
     run: "RunRecord", here: Path, flags: Mapping[str, object], *, from_checkpoint: bool, no_plugins: bool
-) -> "RunRecord":
+) -> int:
     from ralph.cli.assemble import confinement_for, display_for, runner_for
     from ralph.cli.plugged import load_plugins
-    from ralph.cli.run import look_up, to_end
+    from ralph.cli.run import exit_code, look_up, to_end
     from ralph.cli.settings import FLAGS, workspace_folder
 
     folder = workspace_folder(Path(run.workspace or ""))
@@ -190,6 +187,7 @@ def _go_on(
         hooks=[shown],
         progress=shown.progress,
         verifying=shown.verifying,
+        looking=shown.looking,
     )
     limits = "limits."
     anew = [
@@ -206,7 +204,7 @@ def _go_on(
         from ralph.cli.worktree import end_again
 
         end_again(record, settings.worktree_end)
-    return record
+    return exit_code(record, shown)
 
 
 def _of_now(flags: Mapping[str, object]) -> dict[str, object]:
@@ -238,7 +236,7 @@ def _settings(run: "RunRecord", here: Path, flags: Mapping[str, object]) -> "Set
         missing.append("the endpoint's key (RALPH_EXECUTOR__API_KEY)")
     if missing:
         raise UsageError(
-            f"Run {run.id} had {' and '.join(missing)}, which is not kept with it and is not set now.",
-            "Set it where it was set, then resume the run.",
+            f"Run {run.id} used {' and '.join(missing)}, which is not stored with the run and is not set now.",
+            "Set it as before, then resume the run.",
         )
     return found

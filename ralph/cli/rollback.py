@@ -16,13 +16,15 @@ app = typer.Typer(add_completion=False)
 
 To = Annotated[
     str,
-    typer.Option("--to", metavar="N", help="The iteration after which; 0: before the run. Or a checkpoint's commit."),
+    typer.Option(
+        "--to", metavar="N", help="The iteration to go back to (0: before the run), or a checkpoint's commit."
+    ),
 ]
 Force = Annotated[
-    bool, typer.Option("--force", help="Also where there are changes that no checkpoint holds; they are held first.")
+    bool, typer.Option("--force", help="Go back even if no checkpoint holds some changes; they are saved first.")
 ]
 ResetBranch = Annotated[
-    bool, typer.Option("--reset-branch", help="Also take the commits made since off the branch; a ref keeps them.")
+    bool, typer.Option("--reset-branch", help="Also remove the commits made since from the branch; a ref keeps them.")
 ]
 
 
@@ -36,10 +38,10 @@ def rollback(
     as_json: AsJson = False,
     store: StoreName = None,
 ) -> None:
-    """Take the files back to how they were after an iteration.
+    """Restore the files as they were after an iteration.
 
-    Branch, commits and index stay as they are, and so does what is ignored.
-    Nothing that a checkpoint does not hold is dropped.
+    Branch, commits, index and ignored files stay as they are. Nothing is
+    discarded unless a checkpoint holds it.
     """
     import anyio
 
@@ -55,11 +57,12 @@ def rollback(
 async def _roll_back(name: str, to: str, force: bool, reset_branch: bool, store: str | None) -> dict[str, Any]:  # noqa: FBT001
     from ralph.cli.checkpoints import commit_after, workspace_of
     from ralph.cli.lookup import find_run, opened_store
+    from ralph.cli.own_files import own_files
 
     async with opened_store(store) as opened:
         run = await find_run(opened, name)
         _require_over(run)
-        async with workspace_of(run) as workspace:
+        async with workspace_of(run, apart=own_files(store)) as workspace:
             workspace.hold(run.id)
             commit = await commit_after(opened, run, workspace, to)
             restored = await workspace.restore(commit, force=force)
@@ -106,22 +109,22 @@ def _print(told: dict[str, Any], store: str | None) -> None:
     changed = f"{told['written']} written, {told['removed']} removed"
     same = not (told["written"] or told["removed"])
     say(
-        "The files are so already."
+        "The files are already in that state."
         if same
-        else f"{told['workspace']} is as checkpoint {told['checkpoint'][:12]}: {changed}."
+        else f"{told['workspace']} is back at checkpoint {told['checkpoint'][:12]}: {changed}."
     )
     if told["before"]:
         back = f"ralph rollback{named(store)} {told['run']} --to {told['before'][:12]}"
-        say(f"To go back to how it was before: {back}")
+        say(f"To undo this: {back}")
     if told["aside"]:
-        say(f"What stood in the way lies in {told['aside']}.", "yellow")
+        say(f"What was in the way is now in {told['aside']}.", "yellow")
     if told["repositories_inside"]:
-        say(f"Left as they are, being repositories of their own: {', '.join(told['repositories_inside'])}.", "yellow")
+        say(f"Left unchanged, as repositories of their own: {', '.join(told['repositories_inside'])}.", "yellow")
     if told["branch_was_at"]:
         was = told["branch_was_at"][:12]
         say(f"The branch was at {was}: `git reset {was}` brings its commits back.")
     elif told["commits_since"]:
         commits = "a commit" if told["commits_since"] == 1 else f"{told['commits_since']} commits"
-        say(f"The branch still has {commits} made since; --reset-branch takes off what came since.", "yellow")
+        say(f"The branch still has {commits} made since; --reset-branch removes what came since.", "yellow")
     if told["problem"]:
         say(told["problem"], "red")

@@ -71,31 +71,35 @@ Permission = Annotated[
     str | None, _setting("--permission", "MODE", _AGENT, "What its tools may do: workspace, approve-all or read-only.")
 ]
 Allow = Annotated[
-    list[str] | None, _setting("--allow", "PATTERN", _AGENT, "What they may do all the same: shell(make); repeatable.")
+    list[str] | None, _setting("--allow", "PATTERN", _AGENT, "What they may do in addition: shell(make); repeatable.")
 ]
 Deny = Annotated[
     list[str] | None, _setting("--deny", "PATTERN", _AGENT, "What they may not do: shell(rm -rf); repeatable.")
 ]
 SandboxKind = Annotated[
-    str | None, _setting("--sandbox", "KIND", _AGENT, "none, or bwrap: agent and verifiers write the workspace alone.")
+    str | None,
+    _setting("--sandbox", "KIND", _AGENT, "none, or bwrap: agent and verifiers can write only the workspace."),
 ]
 EnvOnly = Annotated[
     list[str] | None,
-    _setting("--env-only", "NAME", _AGENT, "Pass on no other variable but the likes of PATH; repeatable, * allowed."),
+    _setting(
+        "--env-only", "NAME", _AGENT, "Pass on only these variables, and PATH and the like; repeatable, * allowed."
+    ),
 ]
 Context = Annotated[
-    str | None, _setting("--context", "WORD", _AGENT, "fresh: a new session an iteration; continue: one for all.")
+    str | None, _setting("--context", "WORD", _AGENT, "fresh: a new session for each iteration; continue: one for all.")
 ]
-IterationTimeout = Annotated[str | None, _setting("--iteration-timeout", "TIME", _TIMES, "The whole turn.")]
-IdleTimeout = Annotated[str | None, _setting("--idle-timeout", "TIME", _TIMES, "Without a sign of life.")]
-ToolTimeout = Annotated[str | None, _setting("--tool-timeout", "TIME", _TIMES, "One tool.")]
+IterationTimeout = Annotated[str | None, _setting("--iteration-timeout", "TIME", _TIMES, "Time for a whole turn.")]
+IdleTimeout = Annotated[str | None, _setting("--idle-timeout", "TIME", _TIMES, "Time without a sign of life.")]
+ToolTimeout = Annotated[str | None, _setting("--tool-timeout", "TIME", _TIMES, "Time for one tool.")]
 MaxIterations = Annotated[str | None, _setting("--max-iterations", "N", _LIMITS, "Iterations; 50 unless set.")]
 MaxDuration = Annotated[str | None, _setting("--max-duration", "TIME", _LIMITS, "The whole time, pauses included.")]
 MaxTokens = Annotated[str | None, _setting("--max-tokens", "N", _LIMITS, "Tokens, in and out.")]
 MaxRequests = Annotated[str | None, _setting("--max-requests", "N", _LIMITS, "Premium requests.")]
 MaxCost = Annotated[str | None, _setting("--max-cost", "USD", _LIMITS, "Cost; the model needs a price in ralph.toml.")]
 MaxCalls = Annotated[
-    str | None, _setting("--max-calls-per-hour", "N", _LIMITS, "Calls of the agent in any hour; it waits then.")
+    str | None,
+    _setting("--max-calls-per-hour", "N", _LIMITS, "Calls of the agent in any hour; beyond that, the run waits."),
 ]
 Preset = Annotated[
     str | None,
@@ -123,9 +127,9 @@ AnalyzerNames = Annotated[
 ]
 Verify = Annotated[
     list[str] | None,
-    _setting("--verify", "CMD", _ENDS, "A program that must succeed then; repeatable. none: nothing checks it."),
+    _setting("--verify", "CMD", _ENDS, "A program that must succeed to complete the run; repeatable. none: no check."),
 ]
-VerifyShell = Annotated[list[str] | None, _setting("--verify-shell", "CMD", _ENDS, "The same as a shell command.")]
+VerifyShell = Annotated[list[str] | None, _setting("--verify-shell", "CMD", _ENDS, "The same, as a shell command.")]
 NamedVerifier = Annotated[
     list[str] | None,
     _setting(
@@ -136,9 +140,11 @@ NamedVerifier = Annotated[
         "nothing else checks it).",
     ),
 ]
-Plan = Annotated[str | None, _setting("--plan", "FILE", _ENDS, "The checklist; else @fix_plan.md or its like.")]
+Plan = Annotated[
+    str | None, _setting("--plan", "FILE", _ENDS, "The plan, a checklist; by default @fix_plan.md or the like.")
+]
 Promise = Annotated[
-    str | None, _setting("--promise", "TEXT", _ENDS, "What <promise>…</promise> must hold to say: done.")
+    str | None, _setting("--promise", "TEXT", _ENDS, "The text that means done inside <promise>…</promise>.")
 ]
 Commit = Annotated[
     str | None,
@@ -149,18 +155,20 @@ InWorktree = Annotated[
     typer.Option("--worktree", rich_help_panel=_WORK, help="Work in a worktree of its own, on a branch ralph/RUN."),
 ]
 WorktreeEnd = Annotated[
-    str | None, _setting("--worktree-end", "WHAT", _WORK, "What becomes of it: keep, merge (if completed) or discard.")
+    str | None,
+    _setting("--worktree-end", "WHAT", _WORK, "What happens to it at the end: keep, merge (if completed) or discard."),
 ]
 Protect = Annotated[
     list[str] | None,
-    _setting("--protect", "GLOB", _WORK, "Give these paths back when the agent has changed them; repeatable."),
+    _setting("--protect", "GLOB", _WORK, "Restore these paths if the agent changes them; repeatable."),
 ]
 Trust = Annotated[
     bool,
     typer.Option("--trust", rich_help_panel=_ELSE, help="Consent to what the workspace's own settings would run."),
 ]
 StoreName = Annotated[
-    str | None, _setting("--store", "URL", _ELSE, "Where runs are kept: a file, or memory: for not at all.")
+    str | None,
+    _setting("--store", "URL", _ELSE, "Where runs are kept: a file, a postgresql:// URL, or memory: for nowhere."),
 ]
 DisplayName = Annotated[str | None, _setting("--display", "NAME", _ELSE, "auto, live, plain, json or none.")]
 
@@ -219,29 +227,31 @@ def run(
     from ralph.errors import UsageError
 
     if worktree_end and not worktree:
-        raise UsageError("--worktree-end is for a run in a worktree, and this is none.", "Add --worktree.")
+        raise UsageError("--worktree-end is only for a run in a worktree.", "Add --worktree.")
     folder = workspace_folder(directory)
     flags = {flag: given[flag.removeprefix("--").replace("-", "_")] for flag in FLAGS}
     if verify == ["none"]:
         flags |= {"--verify-shell": verify_shell or [], "--verifier": verifier or []}
     found = read_settings(folder, flags, trust=trust)
     settings = found.settings
+    from ralph.cli.assemble import display_for
     from ralph.cli.plugged import load_plugins
     from ralph.cli.prompt import read_prompt
 
     plugins = load_plugins(found, folder, off=no_plugins, trust=trust, ask=True)
 
     text = read_prompt(prompt, file, task)
+    shown = display_for(settings, plugins, look_up=look_up(settings.store))
     if not worktree:
-        return exit_code(_run_in(folder, settings, text, plugins, source=task))
+        return exit_code(_run_in(folder, settings, text, plugins, shown, source=task), shown)
     from ralph.cli.worktree import end_worktree, new_worktree
 
     if settings.worktree_end == "merge" and settings.commit == "none":
         settings = settings.model_copy(update={"commit": "completion"})
     with new_worktree(folder) as made:
-        record = _run_in(made.path, settings, text, plugins, source=task, made=made)
+        record = _run_in(made.path, settings, text, plugins, shown, source=task, made=made)
     end_worktree(made, settings.worktree_end, record)
-    return exit_code(record)
+    return exit_code(record, shown)
 
 
 def _run_in(
@@ -249,19 +259,21 @@ def _run_in(
     settings: "Settings",
     task: str,
     plugins: "Plugins",
+    shown: "Display",
     *,
     source: str | None = None,
     made: "Worktree | None" = None,
 ) -> "RunRecord":
     """Runs a task, or that of a source, in the folder that is worked in, which may be a worktree made for it."""
-    from ralph.cli.assemble import confinement_for, display_for, runner_for
+    from ralph.cli.assemble import confinement_for, runner_for
+    from ralph.cli.plan_file import look_at_plan
 
     if source is not None:
         from ralph.plugins import parts
 
         given = parts.task(plugins, source, folder)
         task, settings = given.text, settings.model_copy(update={"plan": given.plan or settings.plan})
-    shown = display_for(settings, plugins, look_up=look_up(settings.store))
+    look_at_plan(folder, settings.plan)
     runner = runner_for(
         settings,
         workspace=folder,
@@ -271,6 +283,7 @@ def _run_in(
         hooks=[shown],
         progress=shown.progress,
         verifying=shown.verifying,
+        looking=shown.looking,
     )
     return to_end(
         runner,
@@ -322,8 +335,9 @@ def look_up(store: str | None) -> str:
     return "" if store == "memory:" else f"ralph show{named(store)}"
 
 
-def exit_code(record: "RunRecord") -> int:
-    """The exit code that a run's end means."""
+def exit_code(record: "RunRecord", shown: "Display | None" = None) -> int:
+    """The exit code that a run's end means; a completion of which not all could be shown has that of a full disk."""
     if record.stop_reason == "cancelled" and record.detail in _SIGNALS:
         return _SIGNALS[record.detail]
-    return _EXIT_CODES[record.stop_reason or "error"]
+    code = _EXIT_CODES[record.stop_reason or "error"]
+    return _EXIT_CODES["error"] if code == 0 and shown is not None and shown.out.refused else code

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-app = typer.Typer(add_completion=False, help="List runs: what was asked, how far they came, why they stopped.")
+app = typer.Typer(add_completion=False, help="List runs: their tasks, how far they got, why they stopped.")
 
 Folder = Annotated[
     Path | None, typer.Option("--directory", "-C", metavar="DIR", help="Only runs in this folder; all by default.")
 ]
-Most = Annotated[int, typer.Option("--limit", "-n", min=1, help="How many, the newest first.")]
+Most = Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="How many, the newest first.")]
 
 
 Age = Annotated[
@@ -41,7 +41,7 @@ def runs(
     as_json: AsJson = False,
     store: StoreName = None,
 ) -> None:
-    """List runs: what was asked, how far they came, why they stopped."""
+    """List runs: their tasks, how far they got, why they stopped."""
     if context.invoked_subcommand is None:
         _list(directory, limit, store, as_json=as_json)
 
@@ -56,7 +56,7 @@ def prune(
     as_json: AsJson = False,
     store: StoreName = None,
 ) -> None:
-    """Remove runs from the store for good, with their transcripts and checkpoints. One that is at work stays."""
+    """Remove runs from the store for good, with their transcripts and checkpoints. An active run is never removed."""
     import anyio
 
     from ralph.cli.prune import long_ago
@@ -66,7 +66,7 @@ def prune(
     from ralph.errors import UsageError
 
     if older_than is None and keep is None:
-        raise UsageError("Which runs to remove is not said.", "Give --older-than AGE, --keep N, or both.")
+        raise UsageError("You did not say which runs to remove.", "Give --older-than AGE, --keep N, or both.")
     before = None if older_than is None else long_ago(older_than)
     folder = workspace_folder(directory) if directory else None
     work = partial(carry_out, store, folder, before=before, keep=keep or 0, dry_run=dry_run)
@@ -88,6 +88,7 @@ def _list(directory: Path | None, limit: int, store: str | None, *, as_json: boo
     import anyio
 
     from ralph.cli.lookup import state_of
+    from ralph.cli.place import named
     from ralph.cli.settings import workspace_folder
 
     folder = workspace_folder(directory) if directory else None
@@ -97,7 +98,8 @@ def _list(directory: Path | None, limit: int, store: str | None, *, as_json: boo
     elif found:
         _print([(run, state_of(run)) for run in found])
     else:
-        console().print(f"No run yet{f' in {folder}' if folder else ''}. `ralph run` makes one.")
+        place = f" in {folder}" if folder else ""
+        console().print(f"No run yet{place}. `ralph run{named(store)}` makes one.", soft_wrap=True)
 
 
 def _glimpsed(store: str | None, limit: int) -> "list[Glimpse] | None":

@@ -109,7 +109,7 @@ def workspace_folder(path: Path) -> Path:
         ) from None
     if not folder.is_dir():
         raise WorkspaceError(
-            f"The workspace {str(path)!r} is not a folder.", "Name the folder that it lies in, with -C."
+            f"The workspace {str(path)!r} is not a folder.", "Name the folder that contains it, with -C."
         )
     return folder
 
@@ -134,16 +134,16 @@ def _toml(path: Path) -> FileSource | None:
         return None
     except OSError as error:
         problem = "it is a link" if path.is_symlink() else error.strerror or error
-        raise UsageError(f"{path} cannot be read: {problem}.", "Mend it, or take it away: it is not needed.") from error
+        raise UsageError(f"{path} cannot be read: {problem}.", "Fix it, or remove it: it is not needed.") from error
     if len(content) > _MOST_BYTES:
-        raise UsageError(f"{path} is larger than {_MOST_BYTES:,} bytes.", "Settings take a few lines.")
+        raise UsageError(f"{path} is larger than {_MOST_BYTES:,} bytes.", "Settings need only a few lines.")
     try:
         return FileSource(str(path), tomllib.loads(content.decode()), content)
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         raise SettingError(f"line {line}", str(path), "it is not UTF-8.", "Save the file as UTF-8.") from None
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise SettingError("it is no TOML", str(path), f"{error}.", "Correct that line.") from None
+        raise SettingError("it is not valid TOML", str(path), f"{error}.", "Correct that line.") from None
 
 
 def _given(flags: Mapping[str, object]) -> Source:

@@ -41,7 +41,7 @@ def show(
         record, found = anyio.run(_load, run, iteration, store)
         _show_iteration(record, found, why=why, as_json=as_json)
     elif why:
-        raise UsageError("--why explains one iteration, and none is named.", "Add --iteration N.")
+        raise UsageError("--why explains one iteration, and you named none.", "Add --iteration N.")
     else:
         anyio.run(_show_run, run, store, as_json)
 
@@ -136,11 +136,12 @@ def _print_problems(out: "Console", run: "RunRecord", store: str) -> None:
     from rich.text import Text
 
     from ralph.display.terminal import one_line
+    from ralph.errors import naming_store
 
     if run.problems:
         out.print()
     for problem in run.problems[:_MOST_PROBLEMS]:
-        out.print(Text(f"  problem     {one_line(problem, 400)}", style="yellow"))
+        out.print(Text(f"  problem     {naming_store(one_line(problem, 400), store)}", style="yellow"))
     if (more := len(run.problems) - _MOST_PROBLEMS) > 0:
         out.print(Text(f"              and {more} more: `ralph show{store} --json {run.id}`", style="yellow"))
 
@@ -164,7 +165,7 @@ def _print_end(
             store=store,
         )
         return
-    gone = f"The process that had it is gone, and did not end it. `ralph resume{store} {run.id}` goes on with it."
+    gone = f"Its process is gone, and did not end it. `ralph resume{store} {run.id}` continues it."
     what = {"crashed": gone, "paused": "It waits."}
     out.print()
     state = state_of(run)

@@ -46,11 +46,11 @@ async def _listen(runner: "Runner", display: "Display", *, task_status: anyio.ab
     with anyio.open_signal_receiver(*_heard()) as signals:
         task_status.started()
         first = await anext(signals)
-        display.hurry("Ending the agent's turn and storing what there is. Once more ends it at once.")
+        display.hurry("Ending the agent's turn and storing what there is. A second signal ends it at once.")
         runner.cancel(signal.Signals(first).name)
         with anyio.move_on_after(_PATIENCE):
             _die(await anext(signals))
-        display.note("It did not end in time and is killed. What is not in the store yet is lost; the rest is kept.")
+        display.note("It did not end in time and is killed. What is not in the store yet is lost.")
         _die(first)
 
 
@@ -63,7 +63,7 @@ def _heard() -> list[signal.Signals]:
 def _die(number: int) -> NoReturn:
     import psutil
 
-    from ralph.process import started_here
+    from ralph.process_tree import started_here
 
     for _ in range(3):  # a tree can grow while it is felled
         for child in {*psutil.Process().children(recursive=True), *started_here()}:

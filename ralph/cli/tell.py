@@ -11,6 +11,10 @@ if TYPE_CHECKING:
 
 __all__ = ["console", "print_json", "print_json_list", "print_line", "print_table", "when"]
 
+_GAP = "  "
+_LEAST_FOLDED = 24
+"""Columns of a terminal in which texts that go on over several lines can be read."""
+
 
 def console() -> "Console":
     """A console on standard output."""
@@ -43,33 +47,59 @@ def print_line(value: Any) -> None:
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """A table of hostile texts. The last column is folded where it does not fit; in a pipe each row is one line."""
-    from rich.table import Table
-    from rich.text import Text
-
-    out = console()
-    if not out.is_terminal:
-        _print_aligned([columns, *rows])
-        return
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        table.add_column(column, overflow="fold", no_wrap=column != columns[-1])
-    for row in rows:
-        table.add_row(*map(Text, row))
-    out.print(table)
-
-
-def _print_aligned(rows: Sequence[Sequence[str]]) -> None:
-    """Rows of one line each, columns under one another, and nothing behind the last."""
+    """A table of hostile texts. In a pipe each row is one line; on a terminal, columns that have no room in it go on
+    below, indented, and what is longer than a line is folded.
+    """
     from rich.cells import cell_len
 
     from ralph.printable import printable
 
-    lines = [[" ".join(printable(cell).splitlines()) for cell in row] for row in rows]
+    out = console()
+    lines = [[" ".join(printable(cell).splitlines()) for cell in row] for row in (columns, *rows)]
     widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
-    for row in lines:
-        cells = (f"{cell}{' ' * (width - cell_len(cell))}" for cell, width in zip(row, widths, strict=True))
-        sys.stdout.write(f"{'  '.join(cells).rstrip()}\n")
+    if not out.is_terminal:
+        for row in lines:
+            sys.stdout.write(f"{_padded(row, widths).rstrip()}\n")
+        return
+    shelves = _shelves(widths, out.width)
+    for row, style in zip(lines, ("bold", *[""] * (len(lines) - 1)), strict=True):
+        for start, end in shelves:
+            _print_cells(out, row[start:end], widths[start:end], indented=start > 0, style=style)
+
+
+def _shelves(widths: Sequence[int], room: int) -> list[tuple[int, int]]:
+    """The columns that stand in a line together, each lot with its end; the last one may be folded."""
+    wanted = [*widths[:-1], min(widths[-1], _LEAST_FOLDED)]
+    shelves: list[tuple[int, int]] = []
+    start, used = 0, -len(_GAP)
+    for number, width in enumerate(wanted):
+        if number > start and used + len(_GAP) + width > room:
+            shelves.append((start, number))
+            start, used = number, 0
+        used += len(_GAP) + width
+    return [*shelves, (start, len(widths))]
+
+
+def _print_cells(out: "Console", cells: Sequence[str], widths: Sequence[int], *, indented: bool, style: str) -> None:
+    from rich.text import Text
+
+    *before, last = cells
+    lead = _GAP * indented + "".join(
+        f"{_padded([cell], [width])}{_GAP}" for cell, width in zip(before, widths[:-1], strict=True)
+    )
+    if not lead.strip() and not last:
+        return
+    for line in Text(last).wrap(out, max(1, out.width - len(lead)), overflow="fold") or [Text()]:
+        line.rstrip()
+        out.print(Text.assemble(lead, line, style=style), no_wrap=True, overflow="ignore", crop=False)
+        lead = " " * len(lead)
+
+
+def _padded(cells: Sequence[str], widths: Sequence[int]) -> str:
+    """Cells under those of the same widths."""
+    from rich.cells import cell_len
+
+    return _GAP.join(f"{cell}{' ' * (width - cell_len(cell))}" for cell, width in zip(cells, widths, strict=True))
 
 
 def when(moment: datetime) -> str:

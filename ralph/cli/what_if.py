@@ -22,7 +22,7 @@ def what_if(given: Sequence[str]) -> Source:
     for one in given:
         key, equals, value = one.partition("=")
         if not equals or not all(part.strip() for part in key.split(".")):
-            raise UsageError(f"--set {one[:80]!r} is no KEY=VALUE.", "Write it as in --set breaker.no_progress=5.")
+            raise UsageError(f"--set {one[:80]!r} is not KEY=VALUE.", "Write it as in --set breaker.no_progress=5.")
         *sections, name = (part.strip() for part in key.split("."))
         table = values
         for section in sections:

@@ -18,7 +18,7 @@ def open_display(name: str, *, look_up: str = "ralph show", endpoint: bool = Fal
     if name == "json":
         from ralph.display.json import JsonDisplay
 
-        return JsonDisplay()
+        return JsonDisplay(look_up=look_up, endpoint=endpoint)
     if name == "none":
         from ralph.display.base import Display
 

@@ -61,6 +61,13 @@ class Display(Hooks):
     def verifying(self, verifier: str) -> None:
         """Tells that a verifier is at work now, which may take minutes; its verdict comes as an event."""
 
+    def looking(self, read: int, of: int) -> None:
+        """Tells that the workspace is looked at, each second while that lasts, and how many files were read so far.
+
+        Args:
+            of: how many are to be read; 0 where that is not known yet.
+        """
+
     def hurry(self, text: str) -> None:
         """Tells a person that the run is being ended; nobody is waited for long from now on."""
         self._last_wait = _LAST_WAIT
@@ -76,3 +83,6 @@ class Display(Hooks):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.out.close(self._last_wait if kind is None else _LAST_WAIT)
+        if refused := self.out.refused:
+            whole = f" Free some space; `ralph logs{self._store_option}` shows the whole run." if self.look_up else ""
+            self.note(f"There is no room for the output: {refused.strerror}.{whole}")

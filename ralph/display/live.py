@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TextIO
 
-from ralph.display.plain import PlainDisplay
+from ralph.display.plain import PlainDisplay, looking_text
 from ralph.display.summary import spent
 from ralph.display.terminal import BREAKER_SIGNS, clipped, one_line, sign
 from ralph.events import (
@@ -17,6 +17,7 @@ from ralph.events import (
     MessageStreamed,
     Resumed,
     RunFinished,
+    RunStarted,
     ToolFinished,
     ToolStarted,
     VerificationFinished,
@@ -46,7 +47,7 @@ class LiveDisplay(PlainDisplay):
 
         self.view = RunView()
         self._active_since = time.monotonic()
-        self._fetching = self._verifying = self._who = ""
+        self._fetching = self._looking = self._verifying = self._who = ""
         self._live = Live(
             console=self.console, get_renderable=self.panel, refresh_per_second=4, transient=True, redirect_stdout=False
         )
@@ -67,8 +68,10 @@ class LiveDisplay(PlainDisplay):
         if self.view.activity != before.activity or self.view.iteration != before.iteration:
             self._active_since = time.monotonic()
         match event:
+            case RunStarted():
+                self._looking = ""
             case IterationStarted():
-                self._fetching = ""
+                self._fetching = self._looking = ""
             case VerificationStarted():
                 self._verifying = one_line(event.verifier)
             case VerificationFinished() | RunFinished():
@@ -91,6 +94,9 @@ class LiveDisplay(PlainDisplay):
 
     def verifying(self, verifier: str) -> None:
         self._verifying, self._active_since = one_line(verifier), time.monotonic()
+
+    def looking(self, read: int, of: int) -> None:
+        self._looking = looking_text(read, of)
 
     def progress(self, step: str, done: int, total: int | None) -> None:
         share = f" {done * 100 // total} % of {total / 1e6:.0f} MB" if total else ""
@@ -167,6 +173,8 @@ class LiveDisplay(PlainDisplay):
     def _doing(self) -> str:
         if self._verifying:
             return f"verifying: {self._verifying}"
+        if self._looking:
+            return self._looking
         if self._fetching:
             return self._fetching
         doing = (one_line(self.view.activity) or "working") if self.view.iteration else "starting the agent"

@@ -1,5 +1,6 @@
 """A way out for text that never holds up the run: a thread writes, and who reads slowly, or not at all, reads late."""
 
+import errno
 import os
 import select
 from contextlib import suppress
@@ -7,7 +8,12 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import TextIO
 
-__all__ = ["Outlet"]
+from ralph.printable import SPELT_OUT
+
+__all__ = ["NO_ROOM", "Outlet"]
+
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""The numbers of the errors by which a disk says that it takes no more."""
 
 _MOST_UNREAD = 16 * 1024 * 1024
 
@@ -18,7 +24,8 @@ class Outlet:
     It has what `rich` asks of a file. The thread begins with the first text; `close` ends it.
 
     Attributes:
-        gone: nobody reads any more; what is written from now on is dropped.
+        gone: nobody reads any more, or there is no room; what is written from now on is dropped.
+        refused: the error of a disk that has no room.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -26,6 +33,7 @@ class Outlet:
         self._descriptor = _descriptor(stream)
         self.encoding = getattr(stream, "encoding", None) or "utf-8"
         self.gone = False
+        self.refused: OSError | None = None
         self._waiting: SimpleQueue[bytes | None] = SimpleQueue()
         self._taken = self._written = 0
         self._thread: Thread | None = None
@@ -42,7 +50,7 @@ class Outlet:
                 self._stream.flush()  # what was written there before comes first
             self._thread = Thread(target=self._pump, args=(self._descriptor,), daemon=True)
             self._thread.start()
-        data = text.encode(self.encoding, "replace")
+        data = text.encode(self.encoding, SPELT_OUT)
         self._taken += len(data)
         self._waiting.put(data)
         return len(text)
@@ -68,7 +76,12 @@ class Outlet:
 
     def _pump(self, descriptor: int) -> None:
         while (data := self._waiting.get()) is not None:
-            self.gone = self.gone or not _write(descriptor, data)
+            if not self.gone:
+                try:
+                    _write(descriptor, data)
+                except OSError as error:
+                    self.refused = error if error.errno in NO_ROOM else None
+                    self.gone = True
             self._written += len(data)
 
 
@@ -79,14 +92,11 @@ def _descriptor(stream: TextIO) -> int | None:
         return None
 
 
-def _write(descriptor: int, data: bytes) -> bool:
-    """Writes all of it, however long the reader takes; False when there is no reader any more."""
+def _write(descriptor: int, data: bytes) -> None:
+    """Writes all of it, however long the reader takes."""
     left = memoryview(data)
     while left:
         try:
             left = left[os.write(descriptor, left) :]
         except BlockingIOError:  # whoever opened the pipe made it so
             select.select([], [descriptor], [])
-        except OSError:
-            return False
-    return True

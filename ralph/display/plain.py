@@ -8,6 +8,7 @@ from ralph.decision import Halt, Pause
 from ralph.display.base import Display
 from ralph.display.summary import print_summary
 from ralph.display.terminal import BREAKER_SIGNS, clipped, console_for, one_line, sign
+from ralph.errors import naming_store
 from ralph.events import (
     BreakerChanged,
     Diagnosed,
@@ -28,10 +29,11 @@ from ralph.events import (
     VerificationFinished,
 )
 from ralph.output import Failed, Outcome, TimedOut
+from ralph.printable import additions
 from ralph.record import IterationRecord
 from ralph.views import describe, duration, numbered
 
-__all__ = ["PlainDisplay", "changes_text", "outcome_text"]
+__all__ = ["PlainDisplay", "changes_text", "looking_text", "outcome_text"]
 
 _MESSAGE_LINES = 20
 _OUTPUT_LINES = 12
@@ -48,6 +50,7 @@ class PlainDisplay(Display):
         self._most: int | None = None
         self._verifiers: tuple[str, ...] = ()
         self._limited = 0
+        self._looked = -2
         self._last: IterationFinished | None = None
 
     def show(self, event: Event) -> None:
@@ -55,6 +58,13 @@ class PlainDisplay(Display):
 
     def verifying(self, verifier: str) -> None:
         self.say(datetime.now(UTC), "verify", f"{verifier} is at work", most=1)
+
+    def looking(self, read: int, of: int) -> None:
+        """Once, and again at each quarter of the files."""
+        quarter = read * 4 // of if of else -1
+        if quarter > self._looked:
+            self._looked = quarter
+            self.note(looking_text(read, of))
 
     def say(self, at: datetime, label: str, text: str, *, style: str = "", most: int = 4, last: int = 0) -> None:
         """One entry of the log; text that is longer than the line goes on below itself."""
@@ -115,7 +125,7 @@ class PlainDisplay(Display):
 
     @_tell.register
     def _(self, event: Diagnosed) -> None:
-        self.say(event.at, "note", event.text, style="yellow")
+        self.say(event.at, "note", naming_store(event.text, self._store_option), style="yellow")
 
     @_tell.register
     def _(self, event: VerificationFinished) -> None:
@@ -170,20 +180,19 @@ class PlainDisplay(Display):
     @_tell.register
     def _(self, event: Extended) -> None:
         self._most = None if (most := event.limits.get("max_iterations", self._most)) is None else int(most)
-        shown = (f"{name} by {amount:g}" for name, amount in event.added.items())
-        self.say(event.at, "extended", one_line(", ".join(shown)))
+        self.say(event.at, "extended", one_line(additions(event.added)))
 
     @_tell.register
     def _(self, event: OrphansEnded) -> None:
         left = ", ".join(event.processes)
-        self.say(event.at, "ended", f"what the dead process had left at work: {left}", style="yellow")
+        self.say(event.at, "ended", f"what the dead process left running: {left}", style="yellow")
 
     @_tell.register
     def _(self, event: ProtectedRestored) -> None:
         if event.paths:
             self.say(event.at, "restored", one_line(f"{', '.join(event.paths)}: protected"), style="yellow")
         if event.aside:
-            self.say(event.at, "note", f"what was found in their place lies in {event.aside}", style="yellow")
+            self.say(event.at, "note", f"what was found in their place is now in {event.aside}", style="yellow")
         if event.left:
             left = one_line(f"{', '.join(event.left)}: protected, changed, and left as found")
             self.say(event.at, "note", left, style="yellow")
@@ -200,6 +209,7 @@ class PlainDisplay(Display):
             verifiers=self._verifiers,
             look_up=look_up,
             store=self._store_option,
+            kept=bool(self.look_up),
         )
 
 
@@ -230,3 +240,8 @@ def changes_text(done: IterationFinished | IterationRecord) -> str:
         parts = ["nothing"]
     plan = f"; plan {done.plan.done}/{done.plan.total}" if done.plan is not None and done.plan.total else ""
     return f"changed {', '.join(parts)}{plan}"
+
+
+def looking_text(read: int, of: int) -> str:
+    """What is told of a long look at the workspace; see `Display.looking`."""
+    return f"looking at the workspace: {read:,} of {of:,} files" if of else "looking at the workspace"

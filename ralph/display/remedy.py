@@ -6,20 +6,34 @@ from ralph.output import Failed, Outcome
 __all__ = ["next_step"]
 
 _NEXT = {
-    "stuck": "tell it what it misses (`ralph tell`), then `ralph resume`; or run a smaller task",
+    "stuck": "tell it what is missing (`ralph tell`), then `ralph resume`; or run a smaller task",
     "test_saturation": "tell it what is left beside the tests (`ralph tell`), then `ralph resume`",
-    "circuit_open": "mend what stood in its way, then `ralph breaker reset` and `ralph resume`",
+    "circuit_open": "fix what stood in its way, then `ralph breaker reset` and `ralph resume`",
     "executor_unavailable": "`ralph doctor` looks at what the agent needs; then `ralph resume`",
     "blocked": "give it what it needs, and say so (`ralph tell`), then `ralph resume`",
     "limit_reached": "allow it more (`ralph extend`), then `ralph resume`",
-    "cancelled": "`ralph resume` goes on with it",
+    "cancelled": "`ralph resume` continues it",
 }
-_DENIED = "see what was denied (`ralph logs`), and begin a run that may do it: --allow PATTERN, or another --permission"
+_ANEW = {
+    "stuck": "run a smaller task",
+    "circuit_open": "fix what stood in its way, then run it again",
+    "executor_unavailable": "`ralph doctor` looks at what the agent needs",
+    "blocked": "give it what it needs, then run it again",
+    "limit_reached": "run it again with more",
+}
+"""Where no command finds the run any more."""
+
+_MAY = "begin a run that may do it: --allow PATTERN, or another --permission"
 _KEY = "RALPH_EXECUTOR__API_KEY, or executor.api_key in your own ralph.toml"
 
 
 def next_step(
-    reason: StopReason | None, outcome: Outcome | None = None, *, detail: str = "", endpoint: bool = False
+    reason: StopReason | None,
+    outcome: Outcome | None = None,
+    *,
+    detail: str = "",
+    endpoint: bool = False,
+    kept: bool = True,
 ) -> str:
     """One line without a full stop; empty where nothing need be done.
 
@@ -27,12 +41,14 @@ def next_step(
         detail: what the run's end says of why.
         outcome: of the last turn.
         endpoint: whether the model is at an endpoint of the user's own.
+        kept: whether the run is in a store, where commands find it.
     """
+    usual = (_NEXT if kept else _ANEW).get(reason or "", "")
     if reason == "executor_unavailable" and isinstance(outcome, Failed):
-        return _at_endpoint(outcome) if endpoint else _at_github(outcome)
-    if reason == "circuit_open" and "denied" in detail:
-        return _DENIED
-    return _NEXT.get(reason or "", "")
+        return (_at_endpoint(outcome) if endpoint else _at_github(outcome)) or usual
+    if reason == "circuit_open" and "permission-denied" in detail:
+        return f"see what was denied (`ralph logs`), and {_MAY}" if kept else _MAY
+    return usual
 
 
 def _at_endpoint(failure: Failed) -> str:
@@ -46,7 +62,7 @@ def _at_endpoint(failure: Failed) -> str:
         case Failed(failure="refused"):
             return "check --model and --wire-api; where the request was too long, give a smaller task or another model"
         case _:
-            return "check that the endpoint of --base-url answers; its own log tells more"
+            return "check that the endpoint of --base-url answers; its log says more"
 
 
 def _at_github(failure: Failed) -> str:
@@ -58,4 +74,4 @@ def _at_github(failure: Failed) -> str:
         case Failed(failure="refused"):
             return "take another model with --model; where the request was too long, give a smaller task"
         case _:
-            return _NEXT["executor_unavailable"]
+            return ""

@@ -47,12 +47,13 @@ def told(
     *,
     endpoint: bool = False,
     store: str = "",
+    kept: bool = True,
 ) -> list[tuple[str, str]]:
     """What is to be told of an end, a label and a text each; the arguments are those of `print_summary`."""
     said: list[tuple[str, str]] = []
     if end.detail:
-        by = "ended by " if end.stop_reason == "cancelled" else ""
-        said.append(("why", f"{by}{one_line(end.detail, 600)}"))
+        why = one_line(end.detail, 600)
+        said.append(("why", f"ended by {why}" if end.stop_reason == "cancelled" else naming_store(why, store)))
     evidence = decision.evidence[:_EVIDENCE] if decision is not None else ()
     said += [("evidence", evidence_text(piece)) for piece in evidence]
     if end.stop_reason == "completed" and not end.verified:
@@ -60,7 +61,7 @@ def told(
     said += [("despite", one_line(item)) for item in end.still_open[:_EVIDENCE]]
     if len(end.still_open) > _EVIDENCE:
         said.append(("", f"and {len(end.still_open) - _EVIDENCE} more"))
-    if step := next_step(end.stop_reason, outcome, detail=end.detail, endpoint=endpoint):
+    if step := next_step(end.stop_reason, outcome, detail=end.detail, endpoint=endpoint, kept=kept):
         said.append(("next", naming_store(step, store)))
     by = ", ".join(f"{name} {count}" for name, count in sorted(end.executors.items()))
     said.append(("iterations", f"{end.iterations} ({by})" if by else str(end.iterations)))
@@ -92,6 +93,7 @@ def print_summary(
     verifiers: Iterable[str] = (),
     look_up: str = "",
     store: str = "",
+    kept: bool = True,
 ) -> None:
     """Prints the end of a run.
 
@@ -101,6 +103,7 @@ def print_summary(
         verifiers: the names of those that a completion passed.
         look_up: the command that shows the run again.
         store: the option that names the store, such as " --store runs.db", for the commands that are advised.
+        kept: whether the run is in a store, where such commands find it.
     """
     from rich.text import Text
 
@@ -109,7 +112,7 @@ def print_summary(
     mark = sign(console, STOP_SIGNS.get(end.stop_reason or "", "✗"))
     console.print()
     console.print(Text(f"{mark} {headline(end, verifiers)}", style=f"bold {colour}"))
-    rows = told(end, decision, outcome, endpoint=endpoint, store=store)
+    rows = told(end, decision, outcome, endpoint=endpoint, store=store, kept=kept)
     if look_up:
         rows.append(("more", look_up))
     print_rows(console, ((Text(f"  {label}", style="dim"), Text(text)) for label, text in rows), width=13)

@@ -110,7 +110,7 @@ class CopilotCLIExecutor(CopilotExecutor):
         if not ending.spoke and ending.code != 0 and (guess := classify_failure(said)).failure == "auth":
             return guess
         if ending.code != 0:
-            return _crashed(how_it_ended(ending.code), said)
+            return _crashed(how_it_ended(ending.code), said or ("" if ending.spoke else _SILENT))
         if ending.result is None:
             return Failed(failure="protocol", message=f"The CLI ended without a result. {said}".strip())
         if ending.result != 0:
@@ -126,7 +126,7 @@ class CopilotCLIExecutor(CopilotExecutor):
         if not os.access(self._program, os.X_OK):
             raise ExecutorUnavailableError(
                 f"There is no Copilot CLI that can be run at {str(self._program)!r}.",
-                "Correct or remove the setting executor.cli_path; `ralph doctor` tells what is there.",
+                "Correct or remove the setting executor.cli_path; `ralph doctor` shows what is there.",
             )
 
     async def _provided(self) -> Path:
@@ -134,8 +134,8 @@ class CopilotCLIExecutor(CopilotExecutor):
         if found.takes_prompts:
             return found.path
         raise ExecutorUnavailableError(
-            f"{str(found.path)!r} is the runtime for the SDK alone; the whole CLI is not there.",
-            "Use the executor copilot-sdk, or install the Copilot CLI; `ralph doctor` tells how.",
+            f"{str(found.path)!r} is only the runtime for the SDK, not the whole CLI.",
+            "Use the executor copilot-sdk, or install the Copilot CLI; `ralph doctor` explains how.",
         )
 
     async def execute(self, prompt: Prompt, turn: Turn) -> Output:
@@ -193,6 +193,9 @@ def _session_log(environment: Mapping[str, str], session_id: str) -> Path:
     return home / "session-state" / session_id / "events.jsonl"
 
 
+_SILENT = "It said nothing: is there room in its home folder and in the folder for temporary files?"
+
+
 def _crashed(how: str, said: str) -> Failed:
     return Failed(failure="crashed", message=f"The CLI {how}. {said}".strip())
 
@@ -204,5 +207,5 @@ def _legacy_program(program: Path | None) -> Path:
         return Path(found)
     raise ExecutorUnavailableError(
         f"The mode what-the-shell needs the deprecated program {LEGACY}, which is not on PATH.",
-        "Take the setting executor.cli_mode out: the Copilot CLI of today is then used.",
+        "Remove the setting executor.cli_mode: today's Copilot CLI is then used.",
     )

@@ -116,7 +116,7 @@ class Conversation:
             except Exception as error:
                 if not self._runtime.lives:
                     raise
-                turn.transcript.diagnosed(f"The session cannot be taken up again, a new one is begun: {error}")
+                turn.transcript.diagnosed(f"The session cannot be resumed, so a new one begins: {error}")
         if last_session:
             with suppress(Exception):
                 await self._runtime.call(client.delete_session(last_session))

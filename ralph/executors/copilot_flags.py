@@ -60,7 +60,7 @@ def _rule(pattern: str) -> str:
         case _:
             raise UsageError(
                 f"The Copilot CLI has no way to deny {pattern!r}.",
-                "Take the pattern out, or use the executor copilot-sdk alone, which keeps every pattern.",
+                "Remove the pattern, or use the executor copilot-sdk alone, which enforces every pattern.",
             )
 
 

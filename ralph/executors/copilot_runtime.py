@@ -23,7 +23,7 @@ import psutil
 
 from ralph.errors import ExecutorUnavailableError
 from ralph.executors.copilot_log import logged_retry_after
-from ralph.process import end_tree, marked, new_marker, survivors
+from ralph.process_tree import end_tree, marked, new_marker, survivors
 
 if TYPE_CHECKING:
     from copilot import CopilotClient
@@ -198,5 +198,5 @@ def _check_version(version: str, program: Path) -> None:
 
 def _unusable(program: Path, problem: str) -> ExecutorUnavailableError:
     return ExecutorUnavailableError(
-        f"The Copilot runtime {str(program)!r} {problem}.", "`ralph doctor` tells what is wrong with it."
+        f"The Copilot runtime {str(program)!r} {problem}.", "`ralph doctor` shows what is wrong with it."
     )

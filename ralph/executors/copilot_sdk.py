@@ -85,7 +85,7 @@ class CopilotSDKExecutor(CopilotExecutor):
         if not self._program.is_file():
             raise ExecutorUnavailableError(
                 f"There is no Copilot runtime at {str(self._program)!r}.",
-                "Correct or remove the setting executor.cli_path; `ralph doctor` tells what is there.",
+                "Correct or remove the setting executor.cli_path; `ralph doctor` shows what is there.",
             )
         await self._start_runtime(self._program)
 

@@ -14,7 +14,7 @@ __all__ = ["Address", "check_endpoint", "parse_endpoint"]
 
 _PATIENCE = 3.0
 _PORTS = {"http": 80, "https": 443}
-_SHAPE = "It reads like http://127.0.0.1:8000/v1."
+_SHAPE = "Write it like http://127.0.0.1:8000/v1."
 
 
 class Address(NamedTuple):
@@ -31,11 +31,11 @@ def parse_endpoint(url: str) -> Address:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
     except ValueError as error:
-        raise UsageError(f"The endpoint {shown!r} is no URL: {error}.", _SHAPE) from None
+        raise UsageError(f"The endpoint {shown!r} is not a URL: {error}.", _SHAPE) from None
     if parts.scheme not in _PORTS:
         raise UsageError(f"The endpoint {shown!r} begins with neither http:// nor https://.", _SHAPE)
     if not host or any(character.isspace() or not character.isprintable() for character in url):
-        raise UsageError(f"The endpoint {shown!r} names no host that can be asked.", _SHAPE)
+        raise UsageError(f"The endpoint {shown!r} does not name a usable host.", _SHAPE)
     return Address(host, port or _PORTS[parts.scheme])
 
 

@@ -134,7 +134,7 @@ class FallbackExecutor(Executor):
         self._breaker.failed()
         if not self._breaker.allows:
             turn.transcript.diagnosed(
-                f"{self.primary.name} keeps failing, so {self.secondary.name} alone is asked for "
+                f"{self.primary.name} keeps failing, so only {self.secondary.name} is used for "
                 f"{self._breaker.cool_down:g} seconds."
             )
         return await self._asked(self.secondary, relay, tries=1)

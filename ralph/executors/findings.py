@@ -104,6 +104,6 @@ def _login(env: Mapping[str, str]) -> Finding:
     return Finding(
         "login",
         ok=False,
-        detail="nothing in the environment; a login that the CLI keeps by itself cannot be seen from here",
+        detail="nothing in the environment; Ralph cannot see a login that the CLI keeps itself",
         remedy="Start `copilot` and enter /login, or set GH_TOKEN, or name a model of your own with --base-url.",
     )

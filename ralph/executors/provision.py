@@ -32,7 +32,7 @@ _NAMES = {
     "setting": "The setting executor.cli_path",
     "environment": "The environment variable COPILOT_CLI_PATH",
 }
-_REMOVE_IT = f"Name another, or none: Ralph then looks on PATH, and else fetches version {PINNED} itself."
+_REMOVE_IT = f"Name another, or remove it: Ralph then looks on PATH, and otherwise fetches version {PINNED} itself."
 _LAUNCH = 60.0
 _BOUND = 100_000
 
@@ -157,7 +157,7 @@ def _named(path: Path, source: Literal["setting", "environment"], env: Mapping[s
     what = _NAMES[source]
     path = path.expanduser().absolute()
     if not path.is_file():
-        raise UsageError(f"{what} names {str(path)!r}, and there is no such file.", _REMOVE_IT)
+        raise UsageError(f"{what} names {str(path)!r}, which does not exist.", _REMOVE_IT)
     if not os.access(path, os.X_OK):
         raise UsageError(f"{what} names {str(path)!r}, which cannot be executed.", _REMOVE_IT)
     return _found(_native(path) or path, source, env)
@@ -292,8 +292,8 @@ async def _launch(program: Path, env: Mapping[str, str]) -> Finished:
         await anyio.Path(place).mkdir(parents=True, exist_ok=True)
     except OSError as error:  # the CLI itself would wait for ever, without a word
         raise ProvisionError(
-            f"The Copilot CLI unpacks itself into {str(place)!r}, which cannot be made: {error.strerror}.",
-            "Name a folder that can be written in COPILOT_CACHE_HOME.",
+            f"The Copilot CLI unpacks itself into {str(place)!r}, which cannot be created: {error.strerror}.",
+            "Name a writable folder in COPILOT_CACHE_HOME.",
         ) from error
     return await run(
         [str(program), "--no-auto-update", "--version"], cwd=program.parent, env=env, timeout=_LAUNCH, max_output=_BOUND

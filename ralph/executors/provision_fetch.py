@@ -86,7 +86,9 @@ def platform_name() -> str:
     machine = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64"}.get(platform.machine().lower(), platform.machine())
     name = f"{system}-{machine}"
     if name not in PINS:
-        raise ProvisionError(f"There is no Copilot CLI for this machine ({name}).", f"There is for {', '.join(PINS)}.")
+        raise ProvisionError(
+            f"There is no Copilot CLI for this machine ({name}).", f"It is available for {', '.join(PINS)}."
+        )
     return name
 
 
@@ -114,7 +116,7 @@ async def fetch_cli(
     except TimeoutError:
         raise ProvisionError(f"Fetching the Copilot CLI {PINNED} took longer than {limit:g} seconds.", REMEDY) from None
     except OSError as error:
-        raise ProvisionError(f"The Copilot CLI cannot be put into {folder}: {error}.", REMEDY) from error
+        raise ProvisionError(f"The Copilot CLI cannot be installed in {folder}: {error}.", REMEDY) from error
 
 
 async def _fill(folder: Path, staging: Path, env: Mapping[str, str], report: Progress) -> None:

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     )
     from ralph.plugins.loaded import Plugins
     from ralph.plugins.markers import API_VERSION, hookimpl
-    from ralph.verifiers.registry import Materials as VerifierMaterials
-    from ralph.verifiers.registry import VerifierKind
+    from ralph.verifiers.kinds import Materials as VerifierMaterials
+    from ralph.verifiers.kinds import VerifierKind
 
 __all__ = [
     "API_VERSION",
@@ -65,8 +65,8 @@ __all__ = [
 _ELSEWHERE = {
     "API_VERSION": ("ralph.plugins.markers", "API_VERSION"),
     "Plugins": ("ralph.plugins.loaded", "Plugins"),
-    "VerifierKind": ("ralph.verifiers.registry", "VerifierKind"),
-    "VerifierMaterials": ("ralph.verifiers.registry", "Materials"),
+    "VerifierKind": ("ralph.verifiers.kinds", "VerifierKind"),
+    "VerifierMaterials": ("ralph.verifiers.kinds", "Materials"),
     "hookimpl": ("ralph.plugins.markers", "hookimpl"),
 }
 

@@ -36,7 +36,7 @@ class GuardedStrategy:
             return None
         if said is None or isinstance(said, Claim):
             return said
-        self._offer.plugin.complain(f"The exit strategy {self.name} gave a {type(said).__name__}, which is no claim.")
+        self._offer.plugin.complain(f"The exit strategy {self.name} gave a {type(said).__name__} and not a claim.")
         return None
 
 
@@ -105,5 +105,5 @@ def _text(offer: Offer, moment: PromptMoment) -> str:
         return ""
     if isinstance(said, str):
         return printable(said.strip(), _MOST)
-    offer.plugin.complain(f"The prompt part {part.name} gave a {type(said).__name__}, which is no text.")
+    offer.plugin.complain(f"The prompt part {part.name} gave a {type(said).__name__}, which is not text.")
     return ""

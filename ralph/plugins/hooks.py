@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     )
     from ralph.status import StatusField
     from ralph.strategies import Strategy
-    from ralph.verifiers.registry import VerifierKind
+    from ralph.verifiers.kinds import VerifierKind
 
 __all__ = [
     "ralph_analyzers",
@@ -53,9 +53,9 @@ __all__ = [
 def ralph_settings() -> "type[BaseModel] | None":
     """The plug-in's own settings: the model of the table `[plugins.NAME]`, where NAME is the plug-in's.
 
-    It is asked before all others. What stands in ralph.toml, or in variables such as `RALPH_PLUGINS__NAME__KEY`, is
-    read as that model; what will not do is refused as for any setting, before anything is started. A model whose
-    fields all have defaults needs no table. Secrets are of the type `SecretStr`, so that they are kept and shown
+    It is asked before all others. The model validates what is set in ralph.toml, or in variables such as
+    `RALPH_PLUGINS__NAME__KEY`; an invalid value is refused as for any setting, before anything starts. A model whose
+    fields all have defaults needs no table. Give secrets the type `SecretStr`, so that they are stored and shown
     nowhere.
 
     Example:
@@ -138,8 +138,8 @@ def ralph_detectors(settings: "BaseModel | None") -> "Iterable[Detector] | None"
 def ralph_analyzers(settings: "BaseModel | None") -> "Iterable[AnalyzerKind] | None":
     """Whole analyzers beside the built-in one, used where `--analyzer NAME` names them.
 
-    What one makes of a reply stands in `analysis.further[NAME]`. By `Analysis.opinion` it may support a completion or
-    hold it back; it can never force one. One that raises has no say in that analysis, and a warning says so.
+    Its result for a reply is in `analysis.further[NAME]`. With `Analysis.opinion` it may support a completion or hold
+    it back; it can never force one. One that raises has no say in that analysis, and a warning says so.
 
     Example:
         ```python
@@ -188,7 +188,7 @@ def ralph_executors(settings: "BaseModel | None") -> "Iterable[ExecutorKind] | N
 
 @hookspec
 def ralph_verifiers(settings: "BaseModel | None") -> "Iterable[VerifierKind] | None":
-    """Verifiers, by the name that `--verifier NAME:key=value` gives; `keys` is the model of what stands behind it.
+    """Verifiers, by the name that `--verifier NAME:key=value` gives; `keys` is the model of what follows the name.
 
     Example:
         ```python
@@ -358,7 +358,7 @@ def ralph_stores(settings: "BaseModel | None") -> "Iterable[StoreKind] | None":
     Example:
         ```python
         from ralph.plugins import StoreKind, hookimpl
-        from ralph.store.memory import MemoryStore
+        from ralph.store import MemoryStore
 
 
         @hookimpl

@@ -140,8 +140,9 @@ class Command:
     """A command of the program, as `ralph run` is one.
 
     Attributes:
+        about: what it does, for the help of all.
         app: the `typer.Typer` of it: where it stands, as in "ralph_notes.commands:app", or what makes it. It is looked
-            for when the command is called, or the help of all is asked for. Its context has `CommandMaterials`.
+            for when the command is called. Its context has `CommandMaterials`.
     """
 
     name: str

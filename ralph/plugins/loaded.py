@@ -261,7 +261,7 @@ def _strangers(implementation: object, hooks: Collection[str]) -> list[str]:
             found = inspect.getattr_static(implementation, name, None)
             close = difflib.get_close_matches(name, specifications.__all__, n=1, cutoff=0.85)
             if hasattr(found, f"{NAME}_impl") or (close and inspect.isroutine(found)):
-                problems.append(f"{name} is no hook{f': is {close[0]} meant?' if close else '.'}")
+                problems.append(f"{name} is not a hook{f': is {close[0]} meant?' if close else '.'}")
         elif name not in hooks:
             problems.append(f"{name} is not marked with @hookimpl, so it is not asked.")
     return problems

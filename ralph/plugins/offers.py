@@ -38,7 +38,7 @@ HOOKS = {
     "ralph_detectors": _Form("detector", "", unique=False),
     "ralph_analyzers": _Form("analyzer", "ralph.plugins.kinds:AnalyzerKind"),
     "ralph_executors": _Form("executor", "ralph.plugins.kinds:ExecutorKind"),
-    "ralph_verifiers": _Form("verifier", "ralph.verifiers.registry:VerifierKind"),
+    "ralph_verifiers": _Form("verifier", "ralph.verifiers.kinds:VerifierKind"),
     "ralph_strategies": _Form("exit strategy", ""),
     "ralph_prompt_parts": _Form("prompt part", "ralph.plugins.kinds:PromptPart"),
     "ralph_observers": _Form("observer", "ralph.hooks:Hooks", unique=False),
@@ -66,12 +66,14 @@ def oddity(hook: str, thing: object) -> str:
         module, _, name = form.home.partition(":")
         expected = cast("type", getattr(import_module(module), name))
         if not isinstance(thing, expected):
-            return f"gave {_shown(thing)}, which is no {name}"
+            return f"gave {_shown(thing)}, which is not {_article(name)}"
         name = cast("object", getattr(thing, "name", None))
         nameless = form.unique and not (isinstance(name, str) and name.strip())
         return f"gave {_article(form.kind)} without a name" if nameless else ""
     if hook == "ralph_detectors":
-        return "" if callable(thing) and _takes(thing, 1) else f"gave {_shown(thing)}, which is no function of a reply"
+        return (
+            "" if callable(thing) and _takes(thing, 1) else f"gave {_shown(thing)}, which is not a function of a reply"
+        )
     named = isinstance(getattr(thing, "name", None), str)
     claims = not isinstance(thing, type) and callable(getattr(thing, "claim", None))
     return "" if named and claims else f"gave {_shown(thing)}, which has no name or no method `claim`"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ralph.store.base import Store
     from ralph.strategies import Strategy
     from ralph.verifiers.base import Verifier
-    from ralph.verifiers.registry import Materials
+    from ralph.verifiers.kinds import Materials
 
 __all__ = ["analyzer", "display", "executor", "store", "strategy", "task", "verifier"]
 
@@ -96,7 +96,7 @@ def task(plugins: Plugins, text: str, workspace: Path) -> Task:
     found = _built(offer, lambda: offer.thing.build(materials), lambda part: isinstance(part, Task | str))
     made = Task(found) if isinstance(found, str) else found
     if not made.text.strip():
-        raise UsageError(f"The task of {text[:200]!r} is empty.", "Name a place where there is something to do.")
+        raise UsageError(f"The task of {text[:200]!r} is empty.", "Name a place that has something to do.")
     return made
 
 
@@ -111,7 +111,7 @@ def _found(plugins: Plugins, hook: str, name: str) -> Offer:
     error = UnknownNameError(HOOKS[hook].kind, name, known)
     broken = sorted(plugin.name for plugin in plugins.all if plugin.problems)
     if broken:
-        error.remedy += f" `ralph plugins` tells what is wrong with {', '.join(broken[:5])}."
+        error.remedy += f" `ralph plugins` shows what is wrong with {', '.join(broken[:5])}."
     raise error
 
 
@@ -133,7 +133,7 @@ def _built(offer: Offer, build: Callable[[], Any], fits: Callable[[Any], bool]) 
     except RalphError:
         raise
     except (Exception, SystemExit) as error:
-        raise PluginError(f"{named} could not be made: {failure(error)}.", "Mend the plug-in.") from error
+        raise PluginError(f"{named} could not be created: {failure(error)}.", "Fix the plug-in.") from error
     if not fits(part):
-        raise PluginError(f"{named} is made as a {type(part).__name__}, which is none.", "Mend the plug-in.")
+        raise PluginError(f"{named} came out as a {type(part).__name__}, which does not fit.", "Fix the plug-in.")
     return part

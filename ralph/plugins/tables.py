@@ -47,10 +47,10 @@ class Tables:
         """
         from pydantic import BaseModel, ValidationError
 
-        from ralph.config import setting_error
+        from ralph.config import require_numbers, setting_error
 
         if not isinstance(model, type) or not issubclass(model, BaseModel):
-            plugin.problems.append("ralph_settings gave something that is no pydantic model.")
+            plugin.problems.append("ralph_settings gave something that is not a pydantic model.")
             return
         table, within = self.values.get(plugin.name), ("plugins", plugin.name)
         self._refuse_strangers(plugin, model)
@@ -62,6 +62,8 @@ class Tables:
             plugin.lacks = ", ".join(".".join((*within, *map(str, each["loc"]))) for each in error.errors())
         except Exception as error:  # noqa: BLE001 - a validator may raise anything
             plugin.problems.append(f"Its settings cannot be read: {failure(error)}.")
+        else:
+            require_numbers(table or {}, plugin.own, self.origins, ".".join((*within, "")))
 
     def refuse(self, plugin: Plugin) -> None:
         """Raises `SettingError` where something is set for a plug-in that has no settings."""

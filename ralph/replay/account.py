@@ -52,15 +52,16 @@ class Replayed:
         run: its name; None where the passes have none.
         passes: how many there are in all.
         stopped_at: the index of the pass after which it ends, from 0; None where it goes on to the end of the record.
+        resumed: the indices of passes before which a stored run was resumed after an earlier end.
         steps: of the passes that were looked at, in order; those that a pause skips are not.
         skipped: rate-limited passes that a pause would have waited out.
         evidence: of the decision that ends it.
         cost: of all passes, in US dollars, as far as known.
         costless: passes whose cost is not known.
-        saved, saved_cost: the passes after the end, and what they cost, as far as known.
+        saved, saved_cost: the passes after an end, and what they cost, as far as known.
         saved_costless: how many of those have no known cost.
-        cut: passes after the end that are known to have moved workspace or plan.
-        cut_unknown: passes after the end of which nobody knows that.
+        cut: passes after an end that are known to have moved workspace or plan.
+        cut_unknown: passes after an end of which nobody knows that.
         bounded: whether a limit on the number of iterations held.
     """
 
@@ -68,6 +69,7 @@ class Replayed:
     passes: int = 0
     stopped_at: int | None = None
     stop_reason: StopReason | None = None
+    resumed: list[int] = field(default_factory=list[int])
     steps: list[Step] = field(default_factory=list[Step])
     skipped: int = 0
     evidence: tuple[Evidence, ...] = ()
@@ -84,19 +86,19 @@ class Replayed:
 class Replay:
     """Hears the passes of one run in order. Its memory does not grow with them but for one step each.
 
+    What ends a run ends it for all passes that follow, unless it is a stored run that was resumed: that one goes on
+    with all that was counted, as `ralph resume` does.
+
     Args:
         run: of a run of ours: its task, workspace and plan before its first pass. Such a run has waited for its
             rate limits itself. Without it the first plan that is told stands for that before the run, and limited
             passes after a limited one are skipped, for Ralph would have waited; those without a login only where they
             are known to have begun before the end of its pause.
-        task: what the run was to do, where nothing more is known of it.
     """
 
-    def __init__(
-        self, judging: Judging, name: str | None = None, run: RunRecord | None = None, *, task: str = ""
-    ) -> None:
+    def __init__(self, judging: Judging, name: str | None = None, run: RunRecord | None = None) -> None:
         self._plan_known = self._waited_itself = run is not None
-        run = run or RunRecord(id="replay", task=task, started_at=_TIMELESS)
+        run = run or RunRecord(id="replay", task="", started_at=_TIMELESS)
         self._named = run.fingerprint is not None
         if not self._named:
             run = run.model_copy(update={"fingerprint": f"{_UNNAMED}start"})
@@ -117,12 +119,34 @@ class Replay:
         result.passes += 1
         result.cost += heard.usage.cost or 0.0
         result.costless += heard.usage.cost is None
+        if heard.resumed and self._can_go_on():
+            self._take_up(heard, index)
+        if heard.task and not self._loop.run.task:
+            self._loop.run = self._loop.run.model_copy(update={"task": heard.task})
         if result.stopped_at is None:
             self._wait(heard)
         if result.stopped_at is None:
             self._judge(heard, index)
         else:
             self._pass_by(heard)
+
+    def _can_go_on(self) -> bool:
+        """Whether the run has come to an end after which it can be resumed: not where it is done, or a limit holds."""
+        if self._result.stop_reason == "limit_reached":
+            limit = self._loop.judging.rules.limits.reached(self._loop.state.spent, self._now)
+            return limit is None or not isinstance(held_by(limit), Halt)
+        return self._result.stop_reason not in {None, "completed"}
+
+    def _take_up(self, heard: Pass, index: int) -> None:
+        """Goes on after an end that was none."""
+        result, loop = self._result, self._loop
+        breaker, state = loop.judging.rules.breaker, loop.state.breaker
+        reset = breaker.cooled(state, heard.at or self._now).state == "open"  # then by a person
+        going = {"decision": None, "breaker": breaker.reset(state) if reset else state}
+        loop.state = loop.state.model_copy(update=going)
+        result.resumed.append(index)
+        result.stopped_at, result.stop_reason, result.evidence = None, None, ()
+        self._waits = False
 
     def _wait(self, heard: Pass) -> None:
         """Lets the time come in which a pass begins: the recorded one, but none before the end of a pause. While that
@@ -185,7 +209,8 @@ class Replay:
             result.stopped_at = self._last
             result.stop_reason = decision.stop_reason if isinstance(decision, Halt) else "completed"
             result.evidence = decision.evidence
-            self._loop.state = self._loop.state.model_copy(update={"past": ()})  # nothing is compared any more
+            past = self._loop.state.past if self._waited_itself else ()  # of many runs it would be too much
+            self._loop.state = self._loop.state.model_copy(update={"past": past})
 
     def _look(self, heard: Pass) -> tuple[Progress, str]:
         """What a pass moved, and the mark of the workspace that it leaves behind."""

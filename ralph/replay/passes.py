@@ -11,11 +11,10 @@ from ralph.verification import Verification
 
 __all__ = ["Moves", "Pass", "failure_of"]
 
-_MOST_CALLS = 1_000
 _READ = 2_000
+_FEW = 9
+"""Allowed tool calls of a turn at most where nobody tells how many there were; ten are a busy turn."""
 _SHOWN = 300
-_CALL = ToolCall(id="", name="tool", success=True)
-_DENIED = ToolCall(id="", name="tool", success=False, denied=True)
 
 _FAILURES: tuple[tuple[FailureKind, re.Pattern[str]], ...] = (
     (
@@ -43,6 +42,14 @@ _FAILURES: tuple[tuple[FailureKind, re.Pattern[str]], ...] = (
             re.IGNORECASE,
         ),
     ),
+    (
+        "refused",
+        pattern(
+            r"\b(?:error|http|status|code)\W{1,3}4\d\d\b|(?:prompt|conversation|input)\b[^.]{0,40}? too long|"
+            r"context (?:length|limit|window)|forbidden|model\b[^.]{0,60}?\b(?:not exist|not found)",
+            re.IGNORECASE,
+        ),
+    ),
 )
 
 
@@ -63,15 +70,18 @@ class Pass(BaseModel, frozen=True):
 
     Attributes:
         text: the agent's last message; it can be stored.
+        task: what it was to do; empty where that is not told.
         tools: how many tools were called, the denied ones included.
         plan: the checklist afterwards.
         at: when it began.
         duration: in seconds.
         verification: what verifiers said when the pass was recorded.
         left: the workspace's fingerprint when verifiers had left their files behind.
+        resumed: the run had ended before it, and was resumed.
     """
 
     text: str = ""
+    task: str = ""
     outcome: Outcome = Completed()
     tools: NonNegativeInt | None = None
     denials: NonNegativeInt | None = None
@@ -82,6 +92,7 @@ class Pass(BaseModel, frozen=True):
     at: AwareDatetime | None = None
     verification: Verification | None = None
     left: str | None = None
+    resumed: bool = False
 
     @property
     def moved(self) -> bool | None:
@@ -94,13 +105,16 @@ class Pass(BaseModel, frozen=True):
     @property
     def output(self) -> Output:
         """The turn, as an executor would have given it; of its tools only the number is known. A turn of which not even
-        that is told is taken to have used some, most of them allowed: it may have changed something.
+        that is told is taken to have used a few more than it was denied: it may have changed something, unless it was
+        denied many. Where the service did not answer, nobody was there to use any.
         """
-        denied = min(self.denials or 0, _MOST_CALLS)
-        used = 2 * denied + 1 if self.tools is None else min(max(self.tools - denied, 0), _MOST_CALLS)
+        denied = self.denials or 0
+        silent = isinstance(self.outcome, Failed) and self.outcome.failure == "unavailable"
+        untold = 0 if silent else min(denied + 1, _FEW)
+        used = untold if self.tools is None else max(self.tools - denied, 0)
         return Output(
             text=self.text,
-            tool_calls=(_DENIED,) * denied + (_CALL,) * used,
+            tool_calls=ToolCall.unnamed(used, denied),
             usage=self.usage,
             outcome=self.outcome,
             duration=self.duration or 0.0,
@@ -109,7 +123,7 @@ class Pass(BaseModel, frozen=True):
 
 def failure_of(error: str) -> Failed:
     """The failure that an error text tells of, by its wording: a rate limit, a missing login, a service that does not
-    answer; anything else is taken for a crash.
+    answer, a request that is turned down; anything else is taken for a crash.
     """
     said = " ".join(error[:_READ].split())
     for kind, words in _FAILURES:

@@ -74,6 +74,8 @@ def parse_status(
             unless a block says otherwise. Without it such a line means nothing.
         example: the block that the prompt showed; a copy of it does not count.
     """
+    if "_S" not in text and not promise:
+        return _MISSING  # each mark of a block has these letters, and most replies do not
     source = Source(text)
     copied = _folded(example)
     echoes: list[Block] = []

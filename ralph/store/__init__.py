@@ -14,16 +14,29 @@ from ralph.errors import UsageError
 if TYPE_CHECKING:
     from ralph.store.base import Store
     from ralph.store.database import Database
+    from ralph.store.memory import MemoryStore
     from ralph.store.migration import Migration
     from ralph.store.postgres import PostgresDatabase
 
-__all__ = ["Database", "Migration", "Store", "database_named", "default_path", "file_of", "open_store"]
+__all__ = [
+    "Database",
+    "MemoryStore",
+    "Migration",
+    "Store",
+    "database_named",
+    "default_path",
+    "file_of",
+    "open_store",
+]
 
-_ELSEWHERE = {"Database": "database", "Migration": "migration", "Store": "base"}
+_ELSEWHERE = {"Database": "database", "MemoryStore": "memory", "Migration": "migration", "Store": "base"}
 """What much else hangs on."""
 
 _SERVER = re.compile(r"postgres(ql)?://")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+_KIND = re.compile(r"(memory|sqlite|postgres(?:ql)?)(:(?!//).*)?", re.IGNORECASE | re.DOTALL)
+_MEANT = {"m": "memory:", "s": "sqlite:///PATH", "p": "postgresql://USER@HOST/DATABASE"}
+"""What a kind of store is written like, by its first letter."""
 
 
 def open_store(url: str | None = None) -> "Store":
@@ -56,7 +69,7 @@ def database_named(url: str | None = None) -> "Database":
         UsageError: it means no database.
     """
     if url == "memory:":
-        raise UsageError("memory: is no database.", "Give the path of a file, or postgresql://USER@HOST/DATABASE.")
+        raise UsageError("memory: is not a database.", "Give the path of a file, or postgresql://USER@HOST/DATABASE.")
     path = file_of(url)
     if path is None:
         return _server(str(url))
@@ -88,13 +101,19 @@ def _server(url: str) -> "PostgresDatabase":
         from ralph.store.postgres import PostgresDatabase
     except ImportError as error:
         raise UsageError(
-            "A store in PostgreSQL needs the package psycopg, which is not installed, or not whole.",
-            "Install it with `pip install 'ralph-runtime[postgres]'`.",
+            "A store in PostgreSQL needs the package psycopg, which is not installed, or is incomplete.",
+            "Install the extra `postgres`: `uv sync --all-packages --extra postgres` in a clone of Ralph, or "
+            "`pip install 'psycopg[binary]'` in the environment that Ralph is in.",
         ) from error
     return PostgresDatabase.named(url)
 
 
 def _path(url: str) -> Path:
+    if kind := _KIND.fullmatch(url):  # whoever writes only that means no file of that name
+        raise UsageError(
+            f"{kind[1] + (':…' if kind[2] else '')!r} names no store that Ralph can use.",
+            f"Type {_MEANT[kind[1][0].lower()]} instead, or ./{kind[1]} for a file of that name.",
+        )
     path = url.removeprefix("sqlite:///")
     scheme = _SCHEME.match(path)
     if scheme or path in {"", ":memory:"} or "\0" in path:

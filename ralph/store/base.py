@@ -156,5 +156,5 @@ class Store:
 def named(owner: str) -> str:
     """The token, which must not be empty: that would be nobody's."""
     if not owner:
-        raise ValueError("an owner has a token that is not empty")
+        raise ValueError("an owner's token must not be empty")
     return owner

@@ -153,14 +153,14 @@ class Database:
     def homeless(self) -> StoreError:
         """What a person is told where a row belongs to another one that is not there."""
         return StoreError(
-            f"The store {self.place} does not take what was to be added to it: what that belongs to is not there.",
-            "It may have been removed meanwhile: begin anew.",
+            f"The store {self.place} cannot add this entry: the one that it belongs to is missing.",
+            "It may have been removed meanwhile: start again.",
         )
 
     def taken(self) -> StoreError:
         """What a person is told where a row is there already."""
         return StoreError(
-            f"The store {self.place} already holds what was to be added to it.",
+            f"The store {self.place} already holds what should be added.",
             "Another process seems to be at work on the same run: end one of the two.",
         )
 

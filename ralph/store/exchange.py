@@ -15,7 +15,7 @@ import anyio
 from pydantic import BaseModel, ValidationError
 
 from ralph.control import Request
-from ralph.errors import UsageError
+from ralph.errors import UsageError, plainly
 from ralph.events import Event
 from ralph.record import IterationRecord, RunRecord
 from ralph.store.base import LEASE, Store
@@ -87,7 +87,7 @@ async def imported(store: Store, file: BinaryIO) -> RunRecord:
     found = await store.run(run.id)
     if found is not None and found.id == run.id:
         raise UsageError(
-            f"The store holds a run {run.id} already.",
+            f"The store already holds a run {run.id}.",
             f"Look at it with `ralph show {run.id}`, or name another place with --store.",
         )
     token = secrets.token_hex(8)
@@ -152,9 +152,9 @@ class _Reader:
         """What a line holds; None for the first and the last. Raises `ValueError` where it is out of its place."""
         given = line.model_fields_set
         if len(given) != 1 or getattr(line, next(iter(given))) is None:
-            raise ValueError("it holds not exactly one thing")
+            raise ValueError("it must hold exactly one thing")
         if self.ended or (line.ralph_run is not None) is self._begun:
-            raise ValueError("it is no line of a run that was exported" if not self._begun else "it is out of place")
+            raise ValueError("it is not a line of an exported run" if not self._begun else "it is out of place")
         self._begun = True
         if line.end is not None:
             self._end(line.end)
@@ -178,9 +178,9 @@ class _Reader:
         if self._run_id:
             raise ValueError("it is a second run")
         if not re.fullmatch(_RUN_ID, run.id):
-            raise ValueError("the run's id is none that Ralph gives")
+            raise ValueError("the run's id is not one of Ralph's")
         if not _YEARS[0] <= run.started_at.year <= _YEARS[1]:
-            raise ValueError("the run's beginning is no moment")
+            raise ValueError("the run's start is not a valid time")
         self._run_id = run.id
 
     def _count(self, kind: str, number: int, run_id: str) -> None:
@@ -213,13 +213,11 @@ def _lines(file: BinaryIO) -> Iterable[bytes]:
 
 
 def _broken(number: int, problem: str) -> UsageError:
-    return UsageError(
-        f"Line {number} cannot be imported: {problem}.", "Give a file that `ralph export` has made, as it is."
-    )
+    return UsageError(f"Line {number} cannot be imported: {problem}.", "Give a file made by `ralph export`, unchanged.")
 
 
 def _first(error: ValidationError) -> str:
     found = error.errors(include_url=False, include_input=False)[0]
     where = ".".join(map(str, found["loc"]))[:200]
-    said = f"{f'{where}: ' if where else ''}{found['msg'][:300]}"
+    said = f"{f'{where}: ' if where else ''}{plainly(found['msg'][:300])}"
     return "".join(character if character.isprintable() else "\ufffd" for character in said)

@@ -36,9 +36,9 @@ _POLL = 0.05
 
 _MIGRATION = 0x52414C50
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
-_PATIENT = "It may pass: then resume the run; everything up to there is kept."
+_PATIENT = "This may pass: then resume the run; everything so far is kept."
 _FAULTS = {
-    "25006": ("it takes no changes at present", _PATIENT),
+    "25006": ("it accepts no changes at present", _PATIENT),
     "28": ("the server does not let this user in", "Check the user and the password in its URL."),
     "3D000": ("there is no such database", "Make it with `createdb`, or name another one in the URL."),
     "42501": ("this user may not do that", "Grant the user CREATE on the database, or name another user in the URL."),
@@ -72,18 +72,18 @@ class PostgresDatabase(Database):
             parsed = make_url(f"postgresql+psycopg://{rest}")
         except (ArgumentError, ValueError) as error:
             raise UsageError(
-                f"{scheme}://… is no URL of a database.",
-                "Write postgresql://USER:PASSWORD@HOST:PORT/DATABASE, with % signs for what is special in a URL.",
+                f"{scheme}://… is not the URL of a database.",
+                "Write postgresql://USER:PASSWORD@HOST:PORT/DATABASE, with special characters percent-encoded.",
             ) from error
         if hidden := sorted({"password", "sslpassword"} & parsed.query.keys()):
             raise UsageError(
-                f"The store's URL has {hidden[0]}=… in it, where nothing knows it for a secret.",
+                f"The store's URL has {hidden[0]}=… in it, where Ralph cannot tell that it is a secret.",
                 "Put it into ~/.pgpass or PGPASSWORD, or before the @: postgresql://USER:PASSWORD@HOST/DATABASE.",
             )
         schema = parsed.query.get("schema", SCHEMA)
         if not isinstance(schema, str) or not _NAME.fullmatch(schema):
             raise UsageError(
-                f"The schema {schema!r} in the store's URL is no name that Ralph can use.",
+                f"The schema {schema!r} in the store's URL is not a name that Ralph can use.",
                 "Write small letters, digits and underscores: ?schema=my_team.",
             )
         return cls(parsed.difference_update_query(["schema"]), schema)
@@ -131,7 +131,7 @@ class PostgresDatabase(Database):
         deadline = monotonic() + PATIENCE
         while (found := connection.scalar(status)) == "in progress":
             if monotonic() > deadline:
-                raise self.unusable("it is still busy with what was given to it before", _PATIENT, passing=True)
+                raise self.unusable("it is still busy with an earlier request", _PATIENT, passing=True)
             connection.execute(text(f"SELECT pg_sleep({_POLL})"))
         return found == "committed"
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
 
 from ralph.control import Request
-from ralph.errors import RecordError
+from ralph.errors import RecordError, plainly
 from ralph.events import Event, parse_event
 from ralph.record import IterationRecord, RunRecord, Trace
 
@@ -120,6 +120,6 @@ def _read(parse: Callable[[str], _R], text: str, name: str) -> _R:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, first["loc"]))
         raise RecordError(
-            f"{name} cannot be read back: {f'{where}: ' if where else ''}{first['msg']}.",
-            "It is damaged, or another version of Ralph wrote it: read it with that one.",
+            f"{name} cannot be read back: {f'{where}: ' if where else ''}{plainly(first['msg'])}.",
+            "It is damaged, or another version of Ralph wrote it: then read it with that version.",
         ) from error

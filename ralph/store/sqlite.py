@@ -30,15 +30,15 @@ _BETWEEN_TRIES = 0.005
 _FAULTS_SHOWN = 5
 
 _ELSEWHERE = "Check the file and its folder, or name another place for the store."
-_DISK_FULL = ("the disk is full", "Make room, then resume the run: everything up to there is kept.")
+_DISK_FULL = ("the disk is full", "Make room, then resume the run: everything so far is kept.")
 _READ_ONLY = ("it cannot be written", "Check who owns the file and its folder and their permissions.")
 _BUSY = (
     "another process keeps it locked",
     "End the program that has it open (a database browser, a backup), then try again.",
 )
 _GONE = (
-    "its file was taken away or replaced while it was in use",
-    "Leave it in its place, with the -wal and -shm files beside it, while a run goes on.",
+    "its file was removed or replaced while it was in use",
+    "While a run goes on, leave it in its place, with the -wal and -shm files beside it.",
 )
 _DAMAGED = ("the file is damaged", "Move it away, with the -wal and -shm files beside it, and Ralph begins a new one.")
 _PASSING = {
@@ -57,10 +57,10 @@ _FAULTS = {
     sqlite3.SQLITE_READONLY: _READ_ONLY,
     sqlite3.SQLITE_FULL: _DISK_FULL,
     sqlite3.SQLITE_CORRUPT: _DAMAGED,
-    sqlite3.SQLITE_NOTADB: ("the file is no SQLite database", "Name another file, or move this one away."),
+    sqlite3.SQLITE_NOTADB: ("the file is not an SQLite database", "Name another file, or move this one away."),
     sqlite3.SQLITE_CANTOPEN: ("it cannot be opened", _ELSEWHERE),
     sqlite3.SQLITE_IOERR: ("the disk reports an error", "Check the disk: it may be full, over quota or failing."),
-    sqlite3.SQLITE_TOOBIG: ("a text is larger than SQLite takes", "Have shorter texts kept."),
+    sqlite3.SQLITE_TOOBIG: ("a text is larger than SQLite allows", "Store shorter texts."),
 }
 
 
@@ -85,7 +85,7 @@ class SqliteFile(Database):
         except OSError as error:
             raise self.unusable(f"{error.filename}: {error.strerror}", _ELSEWHERE) from error
         if irregular:
-            raise self.unusable("it is no file", _ELSEWHERE)
+            raise self.unusable("it is not a file", _ELSEWHERE)
         engine = create_engine(
             URL.create("sqlite", database=self.place),
             poolclass=NullPool,

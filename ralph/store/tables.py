@@ -36,6 +36,9 @@ PAGE_CHARACTERS = 1_000_000
 TRACES = 2000
 """How many are read at once."""
 
+_LARGEST = 2**31 - 1
+"""The largest number that every database takes in a question; nothing here is numbered so high."""
+
 _UPDATE_RUN = (
     update(schema.runs)
     .where(schema.runs.c.id == bindparam("run_id"))
@@ -191,7 +194,9 @@ class Tables:
 
     def newest_runs(self, workspace: str | None, limit: int) -> list[RunRecord]:
         run = schema.runs.c
-        statement = select(run.id, run.record).order_by(run.started_at.desc(), run.id.desc()).limit(limit)
+        statement = (
+            select(run.id, run.record).order_by(run.started_at.desc(), run.id.desc()).limit(min(limit, _LARGEST))
+        )
         if workspace is not None:
             statement = statement.where(run.workspace == rows.clean(workspace))
         return [rows.read_run(*row) for row in self.all(statement)]
@@ -204,7 +209,7 @@ class Tables:
 
     def iteration(self, run_id: str, number: int) -> IterationRecord | None:
         it = schema.iterations.c
-        found = self.all(select(it.record).where(it.run_id == run_id, it.number == number))
+        found = self.all(select(it.record).where(it.run_id == run_id, it.number == min(number, _LARGEST)))
         return rows.read_iteration(run_id, number, found[0].record) if found else None
 
     def traces(self, run_id: str, after: int) -> list[Trace]:

@@ -22,7 +22,7 @@ def plan_task(workspace: Path, place: str) -> Task:
 def prd_task(workspace: Path, place: str) -> Task:
     """The task to implement a PRD's user stories. Raises `UsageError` as `plan_task`, and where it is no JSON file."""
     if not place.casefold().endswith(".json"):
-        raise UsageError(f"The PRD {place[:200]!r} is no JSON file.", "Name one that ends in .json.")
+        raise UsageError(f"The PRD {place[:200]!r} is not a JSON file.", "Name one that ends in .json.")
     plan = _open(workspace, place, "PRD")
     text = (
         f'Implement the user stories of {plan.path}, each with its acceptance criteria, until "passes" is true for all '
@@ -38,7 +38,7 @@ def _open(workspace: Path, place: str, what: str) -> TaskPlan:
     if plan is None:
         raise UsageError(f"{named} does not exist.", "Name a file of the workspace.")
     if plan.problem:
-        raise UsageError(f"{named} cannot be used: {plan.problem}.", "Mend it.")
+        raise UsageError(f"{named} cannot be used: {plan.problem}.", "Name another file of the workspace, or fix it.")
     if not plan.open:
-        raise UsageError(f"{named} has nothing that is open.", "Write down what is to be done.")
+        raise UsageError(f"{named} has no open items.", "Write down what should be done.")
     return plan

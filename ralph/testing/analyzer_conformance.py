@@ -36,6 +36,7 @@ _OUTCOMES: tuple[Outcome, ...] = (
     Failed(failure="rate_limited", message="try again at 3pm", retry_after=60),
     Failed(failure="crashed"),
     Interrupted(by="denials"),
+    Interrupted(by="circles"),
 )
 _CONTEXT = AnalysisContext(
     task="Mend shop.py.",

@@ -31,7 +31,7 @@ import anyio
 import anyio.to_thread
 from pydantic import BaseModel, ValidationError, model_validator
 
-from ralph.errors import UsageError
+from ralph.errors import UsageError, plainly
 from ralph.testing.answers import Reaction, react
 from ralph.testing.listener import Listener
 from ralph.testing.request import Body, ModelRequest
@@ -204,7 +204,7 @@ def _scripted(path: Path | None, port: int) -> ModelServer:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"]) or "the file"
-        problem = f"{path} is not a script: {place}: {first['msg']}."
+        problem = f"{path} is not a script: {place}: {plainly(first['msg'])}."
         raise UsageError(problem, 'Write an array of steps such as [{"step": "say", "text": "Done."}].') from None
     except ValueError as error:
         raise UsageError(f"{path} is not a script: {error}") from None

@@ -93,6 +93,8 @@ class StoreConformance(OwnershipConformance):
         async with store:
             assert await store.run("run-1") is None
             assert await store.runs() == []
+            assert await store.runs(limit=10**30) == []
+            assert await store.iteration("run-1", 10**30) is None
             assert await store.last_seq("run-1") == 0
             assert [event async for event in store.events("run-1")] == []
             assert [it async for it in store.iterations("run-1")] == []

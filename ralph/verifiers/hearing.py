@@ -103,7 +103,7 @@ class Hearing:
             if starting:
                 raise VerifierError(
                     self._mask(f"The verifier {verifier.name!r} failed before the run: {why[:SIGNATURE]}."),
-                    "Mend it, or leave it out.",
+                    "Fix it, or leave it out.",
                 ) from error
             return _raised(verifier, why)
         return _refuted(verifier, f"It was ended after {verifier.timeout + _GRACE:g} s.", "timed out")

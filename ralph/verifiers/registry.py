@@ -11,59 +11,22 @@ command:command=python -c 'print(1, 2)'
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping
 
 from pydantic import BaseModel, Field, ValidationError
 
 from ralph.config import Duration
-from ralph.confinement import Confinement
 from ralph.errors import UnknownNameError, UsageError, nearest, plainly
-from ralph.executors.base import Executor
 from ralph.redact import Redactor
 from ralph.verifiers.base import Verifier
 from ralph.verifiers.command import CommandVerifier, parse_command
+from ralph.verifiers.kinds import Materials, VerifierKind
 from ralph.verifiers.review import ReviewVerifier
 
-__all__ = ["VERIFIERS", "Materials", "VerifierKind", "parse_specification", "verifier_named"]
+__all__ = ["VERIFIERS", "parse_specification", "verifier_named"]
 
 _QUOTES = "\"'"
-_REMEDY = "Write it as NAME:key=value,key=value; a value with commas stands in quotes."
-
-
-class Materials(NamedTuple):
-    """What every verifier may be made of.
-
-    Attributes:
-        executor: the run's.
-        timeout: of one verifier, where its own keys do not say; in seconds.
-        rounds: of a review, where its own keys do not say.
-        own: the settings of the plug-in that brings the verifier; None where it has none.
-    """
-
-    executor: Executor
-    redactor: Redactor
-    confinement: Confinement
-    timeout: float = 600.0
-    rounds: int = 1
-    own: BaseModel | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class VerifierKind:
-    """A kind of verifier.
-
-    Attributes:
-        about: what it does, in a few words.
-        keys: the model of its keys and their values.
-        build: makes one from the keys, an instance of that model, and the materials.
-    """
-
-    name: str
-    about: str
-    keys: type[BaseModel]
-    build: Callable[[Any, Materials], Verifier]
+_REMEDY = "Write it as NAME:key=value,key=value; put a value with commas in quotes."
 
 
 class _CommandKeys(BaseModel, frozen=True, extra="forbid"):
@@ -195,7 +158,7 @@ def _refused(kind: VerifierKind, error: ValidationError) -> UsageError:
         meant = f" ({about[0].lower()}{about[1:].rstrip('.')})" if about else ""
         return UsageError(f"{given} needs the key {key!r}.", f"Write {kind.name}:{key}=…{meant}.")
     value = _shown(str(first["input"]))
-    return UsageError(f"{given}: {key} is {value}, which will not do: {plainly(first['msg'])}.", about or "")
+    return UsageError(f"{given}: {key} is {value}, which is not valid: {plainly(first['msg'])}.", about or "")
 
 
 def _shown(text: str) -> str:

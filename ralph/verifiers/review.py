@@ -54,7 +54,7 @@ class ReviewVerifier(Verifier):
         redactor: Redactor | None = None,
     ) -> None:
         if rounds < 1:
-            raise UsageError(f"A review of {rounds} rounds is none.", "Ask for one round or more.")
+            raise UsageError(f"A review cannot have {rounds} rounds.", "Ask for one round or more.")
         self._executor, self._rounds, self._diff = executor, rounds, diff
         self._mask = redactor or Redactor()
         self.timeout = timeout

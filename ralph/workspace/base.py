@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -17,6 +18,7 @@ from ralph.workspace.checkpoints import Checkpoints
 from ralph.workspace.committing import Committed
 from ralph.workspace.going_back import Restored
 from ralph.workspace.hold import Hold
+from ralph.workspace.looking import Looking, announced
 from ralph.workspace.protection import Mended, Protection
 from ralph.workspace.response import keep_response
 
@@ -54,20 +56,31 @@ class Workspace:
         state_dir: where the lock lies that keeps other runs out; None for the user's state folder.
 
     Attributes:
+        apart: paths in the folder that Ralph writes itself: no work, and in no checkpoint. Those of a run's earlier
+            processes are added when it is taken up.
         origin: the folder whose worktree it is, where Ralph made one for the run; None otherwise.
         onto: the branch that was checked out there; None where none was.
+        looking: told how far a look at the workspace is that takes longer than a second; see `announced`.
         checkpoints: what holds the files as they were at certain moments; None in a workspace that cannot.
         protection: what gives protected paths back; None in a workspace that has none.
     """
 
     origin: Path | None = None
     onto: str | None = None
+    looking: Looking | None = None
     checkpoints: Checkpoints | None = None
     protection: Protection | None = None
 
     def __init__(self, path: Path, *, state_dir: Path | None = None) -> None:
         self.path = path
+        self.apart: set[str] = set()
         self._hold = Hold(path, state_dir)
+
+    def announced(self) -> AbstractContextManager[None]:
+        """While the block takes a look at the workspace, `looking` is told how far it is."""
+        if self.looking is None:
+            return nullcontext()
+        return announced(self.looking, lambda: self.checkpoints.read if self.checkpoints else (0, 0))
 
     async def snapshot(self) -> Snapshot:
         """The state as it is now. It never raises on what an agent may have done to the folder."""

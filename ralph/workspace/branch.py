@@ -27,7 +27,7 @@ async def take_off(repository: Repository, checkpoint: str, *, kept_at: str) -> 
         WorkspaceError: commits of others would go, too, or something is under way in the repository.
     """
     git = UsersGit(repository)
-    remedy = "The branch stays as it is; `git reset` is yours to use."
+    remedy = "The branch stays as it is; you can move it with `git reset`."
     if under_way := under_way_in(repository):
         raise WorkspaceError(f"The branch cannot be moved: {under_way} is under way in {repository.top}.", remedy)
     try:

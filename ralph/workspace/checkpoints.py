@@ -10,6 +10,8 @@ import json
 import os
 import re
 import shutil
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import asynccontextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from time import monotonic
@@ -22,7 +24,6 @@ from ralph.errors import WorkspaceError
 from ralph.workspace.file_index import LISTED, FileIndex, Tree
 from ralph.workspace.git_program import UnreadableError, shown, unquoted
 from ralph.workspace.going_back import GoingBack, Restored
-from ralph.workspace.repository import Repository
 
 __all__ = ["Checkpoints", "FileChange", "forget_folder"]
 
@@ -32,8 +33,12 @@ _MOMENT = 1.0
 _NAMED = 5
 _NOTED = 1000
 _NOTE = "Left-Out: "
+_APART = "Apart: "
 _REFS = "refs/ralph/"
 _HEADS = "heads/"
+_OLD_HEADS = f"{_REFS}{_HEADS}"
+"""Where commits that were taken off a branch were kept before each run had a place of its own for them."""
+
 _ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?", re.ASCII)
 _PLAIN_NAME = re.compile(r"[0-9A-Za-z_-]{1,100}", re.ASCII)
 
@@ -67,26 +72,17 @@ class _Held(NamedTuple):
     def run(self) -> str:
         return self.ref.removeprefix(_REFS).partition("/")[0]
 
-    @property
-    def name(self) -> str:
-        """Within its run, such as "3/after"."""
-        return self.ref.removeprefix(_REFS).partition("/")[2]
-
 
 class Checkpoints:
     """The checkpoints of one workspace.
 
     Args:
-        path: the workspace.
-        repository: the one that it belongs to; None for a folder without git.
-        within: the workspace's path in it; empty at its top.
-        state_dir: where Ralph's own folder lies; None for the user's state folder.
+        index: of its files. Each checkpoint says what the index left out when it was made: whoever goes back to it must
+            not take away what it was never to hold.
     """
 
-    def __init__(
-        self, path: Path, repository: Repository | None = None, *, within: str = "", state_dir: Path | None = None
-    ) -> None:
-        self._index = FileIndex(path, repository, within=within, state_dir=state_dir)
+    def __init__(self, index: FileIndex) -> None:
+        self._index = index
         self._lock = anyio.Lock()
         self._last: _Last | None = None
 
@@ -94,6 +90,11 @@ class Checkpoints:
     def folder(self) -> Path:
         """Ralph's own folder for the workspace, out of the agent's reach."""
         return self._index.folder
+
+    @property
+    def read(self) -> tuple[int, int]:
+        """How many files were read for the checkpoint under way, and of how many; zeros where that is not known."""
+        return self._index.read, self._index.to_read
 
     async def take(self, run_id: str, name: str, *, head: str | None = None) -> Checkpoint:
         """Holds the files as they are now; the last checkpoint again where nothing has changed since.
@@ -180,7 +181,7 @@ class Checkpoints:
                 return await self._restore(commit, force=force)
             except (UnreadableError, OSError) as error:
                 raise WorkspaceError(
-                    f"The files cannot be taken back to checkpoint {commit[:12]}: {error}.", "Nothing held is lost."
+                    f"The files cannot be restored to checkpoint {commit[:12]}: {error}.", "All checkpoints are kept."
                 ) from error
             finally:
                 self._last = None
@@ -197,22 +198,39 @@ class Checkpoints:
         async with self._lock:
             try:
                 prefix = _ref(run_id, "")
-                refs = await self._index.users("for-each-ref", "--format=delete %(refname)", prefix, max_output=LISTED)
+                refs = await self._index.users("for-each-ref", "--format=%(refname)", prefix, max_output=LISTED)
                 if refs:
-                    await self._index.users("update-ref", "--stdin", stdin="".join(f"{ref}\n" for ref in refs).encode())
+                    refs += await self._old_heads(prefix)
+                    gone = "".join(f"delete {ref}\n" for ref in refs)
+                    await self._index.users("update-ref", "--stdin", stdin=gone.encode())
                 if refs and self._index.repository is None:
                     await self._index.own("gc", "--quiet", "--prune=now")
             except (UnreadableError, OSError):
                 return
 
+    async def _old_heads(self, prefix: str) -> list[str]:
+        """The refs in the old place that belong to a run, being of commits that a checkpoint of it was made on."""
+        try:
+            lines = await self._index.users("for-each-ref", "--format=%(objectname) %(refname)", _OLD_HEADS)
+            found = ["for-each-ref", "--format=%(parent)", prefix]
+            made_on = set(await self._index.users(*found, max_output=LISTED)) if lines else set[str]()
+        except UnreadableError:  # a checkpoint is damaged; it can go all the same
+            return []
+        return [ref for commit, ref in (line.split(" ", 1) for line in lines) if commit in made_on]
+
     async def _restore(self, commit: str, *, force: bool) -> Restored:
         target = await self._tree_of(commit) if _ID.fullmatch(commit) else None
         if target is None:
             raise WorkspaceError(
-                f"Checkpoint {commit[:12]} is not there any more.", "`git for-each-ref refs/ralph` lists what is."
+                f"Checkpoint {commit[:12]} no longer exists.", "`git for-each-ref refs/ralph` lists those that do."
             )
+        left_out = dict.fromkeys(map(os.fsencode, await self._noted(commit, _NOTE)), "")
+        async with self._as_of(commit):
+            return await self._go_back(commit, Tree(target, left_out), force=force)
+
+    async def _go_back(self, commit: str, target: Tree, *, force: bool) -> Restored:
         present = await self._index.tree()
-        going = GoingBack(self._index, present, Tree(target, await self._noted(commit)))
+        going = GoingBack(self._index, present, target)
         await going.look(force=force)
         if not going.anything:
             return Restored()
@@ -229,7 +247,7 @@ class Checkpoints:
     async def _held(self, prefix: str) -> list[_Held]:
         """The checkpoints whose refs begin so."""
         lines = await self._index.refs("%(tree) %(objectname) %(refname)", prefix)
-        return [held for held in (_Held(*line.split(" ", 2)) for line in lines) if not held.name.startswith(_HEADS)]
+        return [held for held in (_Held(*line.split(" ", 2)) for line in lines) if f"/{_HEADS}" not in held.ref]
 
     async def _unheld(self, present: Tree) -> list[str]:
         """Some of the files that differ from the last checkpoint."""
@@ -239,9 +257,9 @@ class Checkpoints:
     async def _compare(self, *how: str, before: str, after: str | None, most: int) -> list[str]:
         async with self._lock:
             try:
-                later = after or (await self._index.tree()).id
-                if not _ID.fullmatch(before) or not _ID.fullmatch(later):
+                if not _ID.fullmatch(before) or not _ID.fullmatch(after or before):
                     return []
+                later = after or await self._now(before)
                 words = ("diff-tree", "-r", "--no-ext-diff", "--no-textconv", *how, before, later)
                 return await self._index.own(*words, max_output=most)
             except (UnreadableError, OSError):
@@ -249,7 +267,8 @@ class Checkpoints:
 
     async def _keep(self, tree: Tree, ref: str, head: str | None) -> str:
         """A commit of the tree on a private ref."""
-        message = f"{ref}\n\n{_notes(tree.left_out)}".encode()
+        left_out = map(os.fsdecode, tree.left_out)
+        message = f"{ref}\n\n{_notes(_NOTE, left_out)}{_notes(_APART, self._index.apart)}".encode()
         try:
             (commit,) = await self._index.users("commit-tree", tree.id, *(["-p", head] if head else []), stdin=message)
         except UnreadableError:  # the commit that is checked out may be broken
@@ -265,11 +284,25 @@ class Checkpoints:
         found = await self._index.own("rev-parse", "--quiet", "--verify", f"{commit}^{{tree}}", none=1)
         return found[0] if found else None
 
-    async def _noted(self, commit: str) -> dict[bytes, str]:
-        """What a checkpoint leaves out, as far as it was noted."""
+    async def _noted(self, commit: str, note: str) -> list[str]:
+        """The paths of which a checkpoint has that note; no others, for an agent may have made the commit."""
         lines = await self._index.own("cat-file", "commit", commit)
-        notes = (line.removeprefix(_NOTE) for line in lines if line.startswith(_NOTE))
-        return {os.fsencode(json.loads(note)): "" for note in notes}
+        return [path for line in lines if line.startswith(note) and (path := _path_in(line.removeprefix(note)))]
+
+    async def _now(self, since: str) -> str:
+        """The tree of the files as they are, to be compared with that of a checkpoint."""
+        async with self._as_of(since):
+            return (await self._index.tree()).id
+
+    @asynccontextmanager
+    async def _as_of(self, commit: str) -> AsyncGenerator[None]:
+        """While it lasts, no tree holds what was Ralph's own when a checkpoint was made."""
+        more = set(await self._noted(commit, _APART)) - self._index.apart
+        self._index.apart |= more
+        try:
+            yield
+        finally:
+            self._index.apart -= more
 
 
 def forget_folder(workspace: Path, state_dir: Path | None = None) -> None:
@@ -283,9 +316,18 @@ def _ref(run_id: str, name: str) -> str:
     return f"{_REFS}{run}/{name}"
 
 
-def _notes(left_out: dict[bytes, str]) -> str:
-    """What a checkpoint leaves out, for those who go back to it."""
-    return "".join(f"{_NOTE}{json.dumps(os.fsdecode(path))}\n" for path in sorted(left_out)[:_NOTED])
+def _notes(note: str, paths: Iterable[str]) -> str:
+    """What a checkpoint does not hold, for those who go back to it."""
+    return "".join(f"{note}{json.dumps(path)}\n" for path in sorted(paths)[:_NOTED])
+
+
+def _path_in(noted: str) -> str:
+    """The path that a note has; empty where it has none."""
+    with suppress(ValueError, RecursionError):
+        path: object = json.loads(noted)
+        if isinstance(path, str) and b"\0" not in os.fsencode(path):
+            return path
+    return ""
 
 
 def _told(left_out: dict[bytes, str]) -> str:

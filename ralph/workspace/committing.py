@@ -10,7 +10,7 @@ from ralph.workspace.users_git import GitFailedError, UsersGit, under_way_in
 __all__ = ["Committed", "commit_paths"]
 
 
-_REMEDY = "Mend that, then commit it yourself: the files are as the run has left them."
+_REMEDY = "Fix that, then commit it yourself: the files are as the run left them."
 
 
 class Committed(NamedTuple):

@@ -12,7 +12,9 @@ from ralph.workspace.base import Snapshot, Workspace, fingerprint, summed
 from ralph.workspace.branch import commits_since, take_off
 from ralph.workspace.checkpoints import Checkpoints
 from ralph.workspace.committing import Committed, commit_paths
+from ralph.workspace.file_index import FileIndex
 from ralph.workspace.git_program import shown
+from ralph.workspace.looking import go_on
 from ralph.workspace.marks import Marks
 from ralph.workspace.noise import Noise
 from ralph.workspace.plain import PlainWorkspace
@@ -40,6 +42,7 @@ class GitWorkspace(Workspace):
         within: the folder's path in it; empty at its top.
         noise: globs of what says nothing of the agent's work, in addition to the usual ones.
         protect: globs of what the agent must not change, in addition to what is git's and ralph.toml.
+        apart: paths in the folder that Ralph writes itself.
     """
 
     def __init__(
@@ -50,20 +53,23 @@ class GitWorkspace(Workspace):
         within: str = "",
         noise: Iterable[str] = (),
         protect: Iterable[str] = (),
+        apart: Iterable[str] = (),
         state_dir: Path | None = None,
     ) -> None:
         super().__init__(path, state_dir=state_dir)
-        self.checkpoints = self._checkpoints = Checkpoints(path, repository, within=within, state_dir=state_dir)
+        noise = tuple(noise)
+        self._plain = PlainWorkspace(path, noise=noise, apart=apart, state_dir=state_dir)
+        self.apart = self._plain.apart
+        index = FileIndex(path, repository, within=within, apart=self.apart, state_dir=state_dir)
+        self.checkpoints = self._checkpoints = Checkpoints(index)
         servers = repository.common / "info" / "refs"  # which git writes by itself when it cleans up
         self.protection = Protection(
             path, _gits_own(path, repository), protect, self._checkpoints.folder, but=[servers]
         )
-        noise = tuple(noise)
         self._repository = repository
         self._within = within
-        self._noise = Noise(noise)
+        self._noise = Noise(noise, self.apart)
         self._marks = Marks(path, repository.algorithm)
-        self._plain = PlainWorkspace(path, noise=noise, state_dir=state_dir)
 
     async def snapshot(self) -> Snapshot:
         try:
@@ -123,14 +129,19 @@ class GitWorkspace(Workspace):
                 commits[path] = f"160000 {status.head}"
             paths.update(path + b"/" + name.removesuffix(b"/") for name in status.paths)
             queue.extend(_inside(inner, path + b"/", status.paths))
-        own = self._own(paths)
+        own = await anyio.to_thread.run_sync(self._own, paths)
         return head, sorted(own), {own_path: commits[path] for own_path, path in own.items() if path in commits}
 
     def _own(self, paths: Iterable[bytes]) -> dict[bytes, bytes]:
         """Of paths from the repository's top those that count, by how they are called from the workspace."""
         prefix = os.fsencode(f"{self._within}/") if self._within else b""
         own = {path[len(prefix) :]: path for path in paths if path.startswith(prefix)}
-        return {short: path for short, path in own.items() if not self._noise(shown(short))}
+        counted: dict[bytes, bytes] = {}
+        for number, (short, path) in enumerate(own.items()):
+            go_on(number)
+            if not self._noise(shown(short)):
+                counted[short] = path
+        return counted
 
     async def _without_git(self, reason: str) -> Snapshot:
         snapshot = await self._plain.snapshot()

@@ -71,10 +71,13 @@ class GoingBack:
         """Finds out what is to be done. Raises `WorkspaceError` where something is in the way, unless forced."""
         words = ("diff-tree", "-r", "--raw", "--no-abbrev", "--no-renames", self._present.id, self._target.id)
         added: list[bytes] = []
+        apart = self._index.apart_from_top  # the target may be of a run in which they were files like any other
         for line in await self._index.own(*words, max_output=LISTED):
             fields, _, name = line.removeprefix(":").partition("\t")
             old, new, *_ = fields.split(" ")
             path = unquoted(name)
+            if path in apart:
+                continue
             if _REPOSITORY in {old, new}:
                 self._inner.append(path)
             elif new != ABSENT:
@@ -84,14 +87,16 @@ class GoingBack:
                 self._gone.append(path)
         self._in_the_way = await anyio.to_thread.run_sync(self._obstacles, added)
         if self._in_the_way and not force:
-            raise self.refusal("has what no checkpoint holds in the way", [shown(path) for path in self._in_the_way])
+            raise self.refusal(
+                "has files in the way that no checkpoint holds", [shown(path) for path in self._in_the_way]
+            )
 
     def refusal(self, why: str, paths: list[str]) -> WorkspaceError:
         """Why the files are left as they are."""
         named = ", ".join(paths[:_NAMED]) + (f" and {len(paths) - _NAMED:,} more" if len(paths) > _NAMED else "")
         return WorkspaceError(
             f"{self._index.top} {why}{f': {named}' if named else ''}.",
-            "With --force they are kept elsewhere first, and you are told how to get them back.",
+            "With --force they are saved elsewhere first, and Ralph says how to get them back.",
         )
 
     async def go(self) -> Restored:
@@ -110,7 +115,7 @@ class GoingBack:
             removed=len(self._gone),
             aside=aside,
             inner=tuple(map(shown, self._inner)),
-            problem=f"{len(wrong):,} files could not be given back: {named}." if wrong else "",
+            problem=f"{len(wrong):,} files could not be restored: {named}." if wrong else "",
         )
 
     async def _write(self) -> None:

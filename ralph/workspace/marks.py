@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterable
 
 from ralph.regular_file import read_regular
+from ralph.workspace.looking import go_on
 
 __all__ = ["ABSENT", "Marks"]
 
@@ -49,6 +50,7 @@ class Marks:
         now = time.time_ns()
         marks: dict[bytes, str] = {}
         for number, path in enumerate(paths):
+            go_on(number)
             try:
                 found = os.lstat(self._root + b"/" + path)
             except (OSError, ValueError):

@@ -11,7 +11,9 @@ import anyio.to_thread
 from ralph.changes import Changes
 from ralph.workspace.base import Snapshot, Workspace, fingerprint, summed
 from ralph.workspace.checkpoints import Checkpoints
+from ralph.workspace.file_index import FileIndex
 from ralph.workspace.git_program import shown
+from ralph.workspace.looking import go_on
 from ralph.workspace.marks import Marks
 from ralph.workspace.noise import Noise
 from ralph.workspace.protection import Protection
@@ -31,15 +33,23 @@ class PlainWorkspace(Workspace):
     Args:
         noise: globs of what says nothing of the agent's work, in addition to the usual ones.
         protect: globs of what the agent must not change, in addition to ralph.toml.
+        apart: paths in the folder that Ralph writes itself.
     """
 
     def __init__(
-        self, path: Path, *, noise: Iterable[str] = (), protect: Iterable[str] = (), state_dir: Path | None = None
+        self,
+        path: Path,
+        *,
+        noise: Iterable[str] = (),
+        protect: Iterable[str] = (),
+        apart: Iterable[str] = (),
+        state_dir: Path | None = None,
     ) -> None:
         super().__init__(path, state_dir=state_dir)
-        self.checkpoints = Checkpoints(path, state_dir=state_dir)
+        self.apart.update(apart)
+        self.checkpoints = Checkpoints(FileIndex(path, apart=self.apart, state_dir=state_dir))
         self.protection = Protection(path, (), protect, self.checkpoints.folder)
-        self._noise = Noise(noise)
+        self._noise = Noise(noise, self.apart)
         self._marks = Marks(path)
 
     async def snapshot(self) -> Snapshot:
@@ -49,6 +59,10 @@ class PlainWorkspace(Workspace):
         if before.fingerprint is None or after.fingerprint is None:
             return summed(after, (), problem=after.problem or before.problem)
         changed = {path for path, _ in before.files.items() ^ after.files.items()}
+        for looked in (before, after):
+            if looked.problem and looked.files:  # what lies behind its end may only have moved into the look, or out
+                end = _place(next(reversed(looked.files)))
+                changed = {path for path in changed if _place(path) <= end}
         return summed(after, changed)
 
     def _look(self) -> Snapshot:
@@ -66,6 +80,7 @@ class PlainWorkspace(Workspace):
         folders = deque([b""])
         left = ENTRIES
         while folders:
+            go_on()
             folder = folders.popleft()
             try:
                 entries = self._entries(folder, left)
@@ -87,3 +102,9 @@ class PlainWorkspace(Workspace):
         prefix = folder + b"/" if folder else b""
         with os.scandir(os.path.join(os.fsencode(self.path), folder)) as found:  # noqa: PTH118  bytes are no Path
             return sorted((prefix + entry.name, entry.is_dir(follow_symlinks=False)) for entry in islice(found, limit))
+
+
+def _place(path: str) -> tuple[int, list[str]]:
+    """Where a path stands in the order in which the files are looked at: level by level."""
+    parts = path.split("/")
+    return len(parts), parts

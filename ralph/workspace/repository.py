@@ -177,7 +177,7 @@ def find_repository(folder: Path) -> tuple[Repository, str] | None:
         refusal = complaint(asked.stderr)
         if "not a git repository" in refusal:
             return None
-        raise WorkspaceError(f"Git refuses to read {str(folder)!r}: {refusal}", "Mend that, or name another folder.")
+        raise WorkspaceError(f"Git refuses to read {str(folder)!r}: {refusal}", "Fix that, or name another folder.")
     inside, algorithm, where, common, prefix = asked.stdout.split("\n", 4)
     if inside == "true":
         raise WorkspaceError(

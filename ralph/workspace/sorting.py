@@ -5,6 +5,8 @@ import stat
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from ralph.workspace.looking import go_on
+
 __all__ = ["LARGEST", "MOST_AT_ONCE", "Sorted", "leads_elsewhere", "sort"]
 
 LARGEST = 100 * 1024 * 1024
@@ -36,7 +38,8 @@ def sort(top: os.PathLike[str], paths: Iterable[bytes]) -> Sorted:
     root = os.fsencode(top) + b"/"
     budget = MOST_AT_ONCE
     links: dict[bytes, bool] = {b"": False}
-    for path in dict.fromkeys(path.removesuffix(b"/") for path in paths):
+    for number, path in enumerate(dict.fromkeys(path.removesuffix(b"/") for path in paths)):
+        go_on(number)
         try:
             state = os.lstat(root + path)
         except (OSError, ValueError):

@@ -85,7 +85,7 @@ class Worktree:
         if await self._uncommitted():
             return await self.kept("Not everything in it is committed, so it is not merged.")
         if self.onto is None:
-            return await self.kept("It is not known which branch it is to be merged into, so it is not merged.")
+            return await self.kept("It is not known which branch to merge it into, so it is not merged.")
         if await git("symbolic-ref", "--quiet", "--short", "HEAD", fails=True) != self.onto:
             return await self.kept(f"{self.origin} is not on {self.onto} any more, so it is not merged.")
         if under_way := under_way_in(self.repository):
@@ -95,7 +95,7 @@ class Worktree:
         try:
             await git("merge-tree", "--write-tree", "--name-only", "HEAD", self.branch)
         except GitFailedError:
-            return await self.kept(f"It does not merge into {self.onto} without conflicts, so all is left as it is.")
+            return await self.kept(f"It does not merge into {self.onto} without conflicts, so nothing was changed.")
         try:
             note = await git.with_hooks("merge", "--quiet", "--no-edit", self.branch, workspace=self.origin)
         except GitFailedError:

@@ -53,13 +53,15 @@ ANSWERS = {
 }
 
 AGENT = """
+trap '' PIPE
 echo $$ >> "$1/agents"
 echo "I begin."
 read _; echo "$2" >> "part-$2.txt"; echo "I have written."
 read _; echo "I am done."
 read _ || exec sleep 300
 """
-"""Says something, changes the workspace, says something, and waits for its end; it outlives whoever started it."""
+"""Says something, changes the workspace, says something, and waits for its end; it outlives whoever started it,
+whether or not that one still reads its last word."""
 
 
 class Points:

@@ -161,23 +161,26 @@ def test_who_reads_only_the_first_line_does_not_end_the_run(
     assert json.loads(ralph("show", "--json").stdout)["run"]["stop_reason"] == "completed"
 
 
+async def _end_of_a_run(place: Path) -> None:
+    with anyio.fail_after(40):
+        async with open_store(str(place)) as store:
+            while "finished" not in {run.state for run in await store.runs()}:  # noqa: ASYNC110 - nothing tells
+                await anyio.sleep(0.1)
+
+
 def test_who_does_not_read_at_all_does_not_hold_the_run_up(
-    environment: Mapping[str, str], workspace: Path, ralph: Callable[..., Any]
+    environment: Mapping[str, str], workspace: Path, tmp_path: Path
 ) -> None:
+    place = tmp_path / "runs.db"
     long = Say(f"{'long ' * 40_000}\n{DONE}", chunk=10_000)
     with ModelServer([WriteFile("hello.txt", "hello\n"), long, REVIEWED]) as server:
         process = subprocess.Popen(
-            (*RALPH, "run", "Create hello.txt", *_to(server, workspace)),
+            (*RALPH, "run", "Create hello.txt", "--store", str(place), *_to(server, workspace)),
             env=environment,
             stdout=subprocess.PIPE,
             text=True,
         )
-        deadline = time.monotonic() + 40
-        state = ""
-        while state != "finished" and time.monotonic() < deadline:
-            runs = json.loads(ralph("runs", "--json").stdout)
-            state = runs[0]["state"] if runs else ""
-        assert state == "finished"
+        anyio.run(_end_of_a_run, place)
         assert process.poll() is None
         out, _ = process.communicate(timeout=20)
     assert process.returncode == 0
@@ -194,6 +197,24 @@ def test_a_pipe_to_head_is_no_error(environment: Mapping[str, str], ralph: Calla
 async def _make_store(place: Path) -> None:
     async with open_store(str(place)):
         pass
+
+
+def test_a_store_and_a_log_in_the_workspace_are_nobodys_work(
+    environment: Mapping[str, str], ralph: Callable[..., Any], workspace: Path
+) -> None:
+    idle = Say("I looked around; more to do.\n---RALPH_STATUS---\nEXIT_SIGNAL: false\n---END_RALPH_STATUS---")
+    more = ("--verify", "none", "--store", "runs.db", "--commit", "iteration", "--max-iterations", "6")
+    with ModelServer(then=idle) as server, (workspace / "night.log").open("w") as log:
+        words = (*RALPH, "run", "Create hello.txt", *_to(server, workspace, "plain"), *more)
+        ended = subprocess.run(words, env=environment, cwd=workspace, stdout=log, stderr=log, timeout=60, check=False)
+    assert ended.returncode == 4, (workspace / "night.log").read_text()
+    committed = subprocess.run(["git", "log", "--format=%s"], cwd=workspace, capture_output=True, text=True, check=True)
+    assert committed.stdout == "start\n"
+    store = str(workspace / "runs.db")
+    (workspace / "hello.txt").write_text("a person's\n")
+    assert ralph("rollback", "last", "--to", "0", "--force", "--store", store).code == 0
+    assert "circuit open" in ralph("runs", "--store", store).stdout
+    assert "Stopped" in (workspace / "night.log").read_text()
 
 
 class TestStores:
@@ -258,9 +279,63 @@ def test_where_the_real_cli_is_a_run_can_work(ralph: Callable[..., Any], workspa
         assert findings[name]["ok"], findings[name]
 
 
+def _on_a_full_disk(environment: Mapping[str, str], *words: str) -> tuple[int, str]:
+    """Runs the program where its output finds no room; returns its exit code and the one line on standard error."""
+    with Path("/dev/full").open("w") as full:
+        command = (*RALPH, *words)
+        ended = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, stdout=full, stderr=-1, check=False)
+    assert ended.stderr.startswith(b"ralph: There is no room for the output: No space left on device. Free some space")
+    assert ended.stderr.count(b"\n") == 1
+    return ended.returncode, ended.stderr.decode()
+
+
+always_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+
+
+@always_full
+@pytest.mark.parametrize("words", [("runs",), ("analyze", "--json"), ("--help",)])
+def test_a_full_disk_is_no_fault_of_ralphs(environment: Mapping[str, str], words: tuple[str, ...]) -> None:
+    assert _on_a_full_disk(environment, *words)[0] == 1
+
+
+@always_full
+@pytest.mark.parametrize("display", ["json", "plain"])
+def test_a_run_whose_output_finds_no_room_is_kept_whole_and_does_not_end_with_0(
+    environment: Mapping[str, str], ralph: Callable[..., Any], workspace: Path, tmp_path: Path, display: str
+) -> None:
+    store = ("--store", str(tmp_path / "runs.db"))
+    with ModelServer(list(CREATES)) as server:
+        code, told = _on_a_full_disk(environment, "run", "Create hello.txt", *store, *_to(server, workspace, display))
+    assert code == 1
+    assert told.endswith(f"Free some space; `ralph logs {' '.join(store)}` shows the whole run.\n")
+    assert ralph("logs", "--json", *store).end["stop_reason"] == "completed"
+    assert _on_a_full_disk(environment, "logs", "-f", *(["--json"] if display == "json" else []), *store)[0] == 1
+
+
+def test_without_unicode_what_ralph_says_itself_is_spelt_out(ralph: Callable[..., Any]) -> None:
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    ran = ralph("analyze", "--explain-decision", stdin="All tasks are complete.", **plain)
+    assert ran.code == 0
+    assert "?" not in ran.stdout
+    assert '"All tasks are complete"' in ran.stdout
+    assert " x 0.35 = " in ran.stdout
+
+
 def test_starting_is_quick_and_loads_nothing_heavy() -> None:
     benchmark = Path(__file__).parent.parent / "benchmarks" / "startup.py"
     done = subprocess.run((sys.executable, str(benchmark), "7"), check=True, capture_output=True, text=True)
     told = json.loads(done.stdout)
     assert told["version_ratio"] <= 1.5
     assert told["heavy_modules"] == []
+
+
+@pytest.mark.parametrize("words", [("runs",), ("show",), ("resume",), ("run", "Create hello.txt")])
+def test_a_current_folder_that_was_taken_away_is_no_fault_of_ralphs(
+    environment: Mapping[str, str], tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    command = ("/bin/sh", "-c", 'rmdir "$PWD" && exec "$@"', "sh", *RALPH, *words)
+    ended = subprocess.run(command, cwd=gone, env=environment, capture_output=True, text=True, timeout=50, check=False)
+    assert (ended.returncode, ended.stderr.count("\n")) == (2, 1), ended.stderr
+    assert "fault" not in ended.stderr

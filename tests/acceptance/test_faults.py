@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 import pytest
 
-from ralph.testing import ModelServer, Say, Shell, Step, Use, WriteFile, living, wait_until
+from ralph.testing import Call, ModelServer, Say, Shell, Step, Use, WriteFile, living, wait_until
 from ralph.testing.request import ModelRequest
 
 REVIEWED = Say("It is there.\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: I read it\n---END_RALPH_STATUS---")
@@ -68,18 +68,19 @@ def test_a_limit_on_tokens_ends_a_turn_that_would_not_end(
     assert asked < 40, "some twelve thousand tokens a call: five calls and what comes until they are told of"
 
 
-@pytest.mark.parametrize(("before", "code"), [("", 129), ("nohup", 0)])
+@pytest.mark.parametrize(("before", "code"), [("env --default-signal=HUP", 129), ("nohup", 0)])
 def test_a_closed_terminal_ends_the_run_and_its_agent_but_not_under_nohup(
     environment: Mapping[str, str], workspace: Path, before: str, code: int
 ) -> None:
-    seconds = f"33{os.getpid()}"
+    """Whether the tests themselves run under nohup makes no difference."""
+    seconds = f"33{os.getpid()}{code}"
     with (
         ModelServer([Shell(f"sleep {seconds}"), WriteFile("hello.txt", "hello"), Say(DONE), REVIEWED]) as server,
         begun(environment, "Wait", "--executor", "copilot-cli", *against(server, workspace), before=before) as process,
     ):
         wait_until(lambda: living(seconds))
         process.send_signal(signal.SIGHUP)
-        if before:
+        if code == 0:
             living(seconds)[0].kill()
         assert process.wait(30) == code
     assert living(seconds) == []
@@ -117,9 +118,25 @@ def test_a_store_that_is_taken_away_ends_the_run_with_what_to_do(
         ran = ralph("run", "Create hello.txt", "--verify", "none", *against(server, workspace))
     assert ran.code == 1
     assert ran.end["stop_reason"] == "error"
-    assert "taken away or replaced" in ran.stderr
+    assert "removed or replaced" in ran.stderr
     assert ran.stderr.count("\n") == 1
     assert not ran.of("iteration_finished"), "what is shown is kept"
+
+
+def test_an_agent_that_takes_its_own_folder_away_ends_the_run_with_that_reason(
+    ralph: Callable[..., Any], workspace: Path
+) -> None:
+    with ModelServer([Shell('rm -rf "$PWD"'), Say("I tidied up.")]) as server:
+        ran = ralph("run", "Tidy up", "--permission", "approve-all", *against(server, workspace))
+        asked = len(server.requests)
+    assert ran.code == 6, ran.stderr
+    assert (ran.end["stop_reason"], ran.end["iterations"]) == ("executor_unavailable", 1)
+    assert f"{workspace} no longer exists" in ran.end["detail"]
+    assert asked == 2
+    assert "Traceback" not in ran.stderr
+    resumed = ralph("resume", ran.end["run_id"])
+    assert (resumed.code, resumed.stderr.count("\n")) == (2, 1)
+    assert str(workspace) in resumed.stderr
 
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&- <&-"])
@@ -146,3 +163,21 @@ def test_an_agent_that_asks_for_nothing_but_what_it_is_denied_is_stopped(
     assert [event["outcome"].get("by") for event in ran.of("iteration_finished")] == ["denials", "denials"]
     assert asked < 60, "some twenty in each of two turns"
     assert "Do not try them again" in told
+
+
+@pytest.mark.parametrize("executor", ["copilot-sdk", "copilot-cli"])
+def test_an_agent_that_makes_the_same_call_over_and_over_is_stopped(
+    ralph: Callable[..., Any], workspace: Path, executor: str
+) -> None:
+    view = Call("view", {"path": str(workspace / "README.md")})
+    with ModelServer([], then=view) as server:
+        ran = ralph("run", "Read it", "--executor", executor, *against(server, workspace))
+        asked, told = len(server.requests), server.prompts
+    assert ran.code == 4, ran.stderr
+    assert ran.end["stop_reason"] == "circuit_open"
+    assert [event["outcome"].get("by") for event in ran.of("iteration_finished")] == ["circles"] * 3
+    assert asked < 220, "some sixty in each of three turns"
+    assert "That leads nowhere" in told[1]
+    assert "try a different approach" in told[-1], "and not both in one prompt"
+    assert "That leads nowhere" not in told[-1]
+    assert "README.md" in ran.end["detail"]

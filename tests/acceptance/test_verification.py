@@ -182,7 +182,7 @@ def test_named_verifiers_run_with_programs_first_and_the_review_last(
         ("reviw", "Did you mean 'review'?"),
         ("command:comand=true", "Did you mean 'command'?"),
         ("command", "needs the key 'command'"),
-        ("review:rounds=many", "rounds is 'many', which will not do"),
+        ("review:rounds=many", "rounds is 'many', which is not valid"),
         ("command:command='open", "has an open '"),
         ("command:true", "cannot be read at 'true'"),
     ],

@@ -4,8 +4,10 @@ Each thing and its reference take turns, so that a busy machine slows both; the 
 slower than that is the machine's. All of it runs from bytecode, as installed programs do. Prints one JSON object:
 `version_ratio` (`ralph --version` ÷ `import typer`), `import_ms` (`import ralph.analysis` − a process that imports
 pydantic and defines one model), `analyzer_ms` (the same for its `ResponseAnalyzer`, which needs all of it but the
-words), `heavy_modules` (what `import ralph` and `ralph --version` load of what they should not), and the times behind
-them. An argument says how often each is measured.
+words), `help_ratio` (`ralph --help`, which asks the plug-ins that are installed here ÷ the help of a program that typer
+shows for one command), `heavy_modules` (what `import ralph` and `ralph --version` load of what they should not),
+`help_heavy_modules` (the same for `ralph --help`, which needs what typer's own help needs), and the times behind them.
+An argument says how often each is measured.
 """
 
 import json
@@ -22,9 +24,14 @@ BYTECODE = TemporaryDirectory()
 ENVIRONMENT = {**os.environ, "PYTHONPYCACHEPREFIX": BYTECODE.name, "PYTHONDONTWRITEBYTECODE": ""}
 
 PYDANTIC = "import pydantic\nclass Model(pydantic.BaseModel):\n    name: str = ''\n"
-HEAVY = ("anyio", "asyncio", "copilot", "httpx", "opentelemetry", "psutil", "pydantic", "rich", "sqlalchemy", "textual")
+HELP = "import typer\napp = typer.Typer()\n@app.command()\ndef greet(name: str) -> None: ...\napp()"
+HEAVY = (
+    *("anyio", "asyncio", "copilot", "httpx", "opentelemetry", "psutil", "pydantic", "pydantic_settings", "rich"),
+    *("sqlalchemy", "textual"),
+)
+FOR_HELP = {"pydantic", "rich"}
 LOADED = f"import sys; print(*[name for name in {HEAVY} if name in sys.modules])"
-PROGRAM = "import sys; from ralph.cli import main\nsys.argv = ['ralph', '--version']\n"
+PROGRAM = "import sys; from ralph.cli import main\nsys.argv = ['ralph', '{word}']\ntry: main()\nexcept SystemExit: pass"
 
 
 def main() -> None:
@@ -32,13 +39,18 @@ def main() -> None:
     typer, version = side_by_side(("-c", "import typer"), ("-m", "ralph", "--version"))
     model, analysis = side_by_side(("-c", PYDANTIC), ("-c", "import ralph.analysis"))
     model_again, analyzer = side_by_side(("-c", PYDANTIC), ("-c", "from ralph.analysis import ResponseAnalyzer"))
+    plain_help, help_of_all = side_by_side(("-c", HELP, "--help"), ("-m", "ralph", "--help"))
     result = {
         "version_ratio": round(version / typer, 3),
         "import_ms": round((analysis - model) * 1000, 1),
         "analyzer_ms": round((analyzer - model_again) * 1000, 1),
-        "heavy_modules": sorted({*loaded("import ralph"), *loaded(f"{PROGRAM}try: main()\nexcept SystemExit: pass")}),
+        "help_ratio": round(help_of_all / plain_help, 3),
+        "heavy_modules": sorted({*loaded("import ralph"), *loaded(PROGRAM.format(word="--version"))}),
+        "help_heavy_modules": sorted({*loaded(PROGRAM.format(word="--help"))} - FOR_HELP),
         "version_ms": round(version * 1000, 1),
         "typer_ms": round(typer * 1000, 1),
+        "help_ms": round(help_of_all * 1000, 1),
+        "plain_help_ms": round(plain_help * 1000, 1),
         "within": version <= 1.5 * typer,
     }
     print(json.dumps(result))

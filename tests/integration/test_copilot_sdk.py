@@ -165,7 +165,7 @@ async def test_a_session_that_is_gone_is_replaced_and_that_is_said(scene: Callab
     async with scene([Say("Here.")]) as on:
         output = await on.turn(session_id="3f2c7b1e-0000-4000-8000-000000000000")
         assert output.text == "Here."
-        assert any(isinstance(event, Diagnosed) and "taken up" in event.text for event in on.seen)
+        assert any(isinstance(event, Diagnosed) and "cannot be resumed" in event.text for event in on.seen)
 
 
 async def test_a_denied_tool_is_recorded_and_the_agent_told_why(
@@ -327,8 +327,8 @@ async def test_silence_ends_the_turn_and_keeps_what_there_was(scene: Callable[..
 
 async def test_a_tool_without_end_is_ended_with_its_process(scene: Callable[..., Any]) -> None:
     async with scene([Shell("sleep 4711.1"), Say("Back.")]) as on:
-        output = await on.turn(timeouts=Timeouts(idle=0.5, iteration=30, tool=1.5))
-        assert output.outcome == TimedOut(limit="tool", after=1.5)
+        output = await on.turn(timeouts=Timeouts(idle=1.5, iteration=30, tool=2.5))
+        assert output.outcome == TimedOut(limit="tool", after=2.5)
         assert not sleepers("4711.1")
 
 

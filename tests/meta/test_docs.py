@@ -204,6 +204,20 @@ def test_readme_has_the_two_commands_and_is_short() -> None:
     assert len(readme.splitlines()) < 150
 
 
+def test_what_a_person_is_told_to_install_is_there() -> None:
+    """No index has Ralph's distributions, so none is named without its place; and the extras exist."""
+    by_name = re.compile(r"install [^`\n]*(?<![\w./-])ralph-\w+")
+    named = re.compile(r"--extra (\w+)|(?<=[\"'])\.(?:/plugins/[\w-]+)?\[([\w,]+)\]")
+    projects = [tomllib.loads(each.read_text()) for each in (ROOT / "pyproject.toml", *ROOT.glob("plugins/*/*.toml"))]
+    extras = {extra for each in projects for extra in each["project"].get("optional-dependencies", {})}
+    readmes, sources = ROOT.glob("plugins/*/README.md"), [ROOT / "ralph", *ROOT.glob("plugins/*/ralph_*")]
+    texts = [*PAGES, *readmes, *(path for folder in sources for path in folder.rglob("*.py"))]
+    found = [(path, path.read_text(encoding="utf-8")) for path in texts]
+    assert [(path, wrong) for path, text in found for wrong in by_name.findall(text)] == []
+    said = {extra for _, text in found for pair in named.findall(text) for extra in "".join(pair).split(",")}
+    assert {"local", "postgres"} <= said <= extras
+
+
 def test_settings_in_examples_of_toml_exist() -> None:
     tables = [tomllib.loads(block.code) for block in BLOCKS if block.language == "toml"]
     own = [table.get("tool", {}).get("ralph", {} if "project" in table else table) for table in tables]

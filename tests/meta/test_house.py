@@ -2,6 +2,8 @@
 
 import ast
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -82,3 +84,10 @@ def test_the_page_on_the_architecture_names_every_layer_in_order() -> None:
     table = page[page.index("| layer |") :].split("\n\n")[0]
     rows = [set(re.findall(r"`(\w+)`", row.split("|")[1])) for row in table.splitlines()[2:]]
     assert rows == layers
+
+
+def test_the_suite_needs_no_second_process_to_be_begun() -> None:
+    asked = [sys.executable, "-m", "pytest", "-p", "no:xdist", "--markers"]
+    shown = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert shown.returncode == 0, shown.stderr
+    assert "alone: measures a time" in shown.stdout

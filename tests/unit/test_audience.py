@@ -60,7 +60,7 @@ async def test_one_that_hangs_in_three_iterations_is_told_nothing_any_more(caplo
         await audience.tell(happened(iteration))
     assert hangs.calls == 3
     assert audience.failures == {"Hangs.on_event": 3}
-    assert told[-1] == "The observer Hangs is too slow: it is told nothing any more."
+    assert told[-1] == "The observer Hangs is too slow: it gets no more events."
     assert "Hangs is too slow" in caplog.text
 
 
@@ -117,7 +117,7 @@ async def test_a_veto_is_an_explicit_value_and_who_fails_to_give_it_has_none() -
     assert await audience.before_iteration(DUE) == [Objection("Vetoes", "not number 3")]
     assert audience.vetoes == {"Vetoes": 1}
     assert set(audience.failures) == {f"{name}.before_iteration" for name in ("Raises", "Sleeps", "Exits", "SaysNo")}
-    assert any("which is no Veto" in text for text in told)
+    assert any("which is not a Veto" in text for text in told)
 
 
 async def test_who_only_observes_has_no_say_and_is_not_asked() -> None:

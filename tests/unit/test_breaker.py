@@ -14,6 +14,7 @@ IDLE = Observation(progressed=False)
 MOVED = Observation(progressed=True)
 UNKNOWN = Observation()
 WORKED = Observation(worked=True)
+SILENT = Observation(progressed=False, failed=True, unanswered=True, errors=("no answer",))
 
 
 def after(breaker: CircuitBreaker, *seen: Observation, state: BreakerState | None = None) -> BreakerState:
@@ -37,7 +38,9 @@ def error(*texts: str, progressed: bool | None = True) -> Observation:
         ([Observation(reported=("boom",))] * 5, "the same error 5 times: boom"),
         ([Observation(denied=True)] * 2, "2 permission-denied iterations in a row"),
         ([IDLE, UNKNOWN, IDLE, UNKNOWN, IDLE], "3 iterations without progress"),
-        ([Observation(worked=True, failed=True)] * 3, "3 iterations without progress"),
+        ([Observation(worked=True, failed=True, errors=("time-out",))] * 5, "the same error 5 times: time-out"),
+        ([SILENT] * 5, "the same error 5 times: no answer"),
+        ([IDLE, *[SILENT] * 4, IDLE, SILENT, IDLE], "3 iterations without progress"),
     ],
 )
 def test_it_opens_at_the_threshold_and_not_before(seen: list[Observation], reason: str) -> None:
@@ -71,6 +74,10 @@ def test_a_warning_comes_before_it_opens_and_goes_with_its_cause() -> None:
     assert (warned.state, warned.warning, warned.reason) == ("closed", True, "2 iterations without progress")
     calm = after(breaker, MOVED, state=warned)
     assert (calm.warning, calm.reason) == (False, "")
+
+
+def test_one_iteration_is_told_of_as_one() -> None:
+    assert after(CircuitBreaker(BreakerSettings(no_progress=1)), IDLE).reason == "1 iteration without progress"
 
 
 @pytest.mark.parametrize("threshold", [1, 2, 3, 5, 10, 20, 100])

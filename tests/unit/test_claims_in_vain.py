@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from ralph.analysis import analyze_text
 from ralph.analysis.result import Analysis, Completion, Further, Opinion
 from ralph.breaker import BreakerState
 from ralph.decision import Complete, Halt
@@ -66,6 +67,15 @@ def test_open_items_of_the_plan_are_counted_and_the_first_is_named(ticked: int, 
     assert judged(done(ticked=ticked)).reason == f"a claim of completion waits for its confirmation: {told}"
     words = judged(done(ticked=ticked, words=True)).reason
     assert words == f"the words say that the task is done (strength 100 of 100), but {told}"
+
+
+def test_words_that_the_analysis_takes_for_progress_because_of_the_plan_are_told_of_all_the_same() -> None:
+    analysis = analyze_text(
+        "All tasks are complete. Done.", plan=parse_plan("- [x] parse\n- [ ] print\n- [ ] document\n")
+    )
+    assert analysis.state == "progress"
+    reason = judged(Case(output=Output(text="…"), analysis=analysis, plan=plan(1))).reason
+    assert reason == f"the words say that the task is done (strength 100 of 100), but {TWO_OPEN}"
 
 
 def test_a_strategy_that_does_not_ask_for_the_plan_completes_and_tells_what_is_open() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from ralph.analysis.result import Analysis, Metrics
+from ralph.analysis.result import Analysis, Evidence, Metrics
 from ralph.breaker import BreakerSettings, BreakerState, CircuitBreaker, Observation
 from ralph.changes import Changes
 from ralph.conclusion import Progress, Rules, breaker_changed, conclude, observe, priced, progress
@@ -106,9 +106,15 @@ def case(outcome: Outcome | None = None, *, progressed: bool | None = True, **ou
         (
             case(Failed(failure="unavailable", status=503)),
             None,
+            Observation(progressed=True, failed=True, unanswered=True, errors=("the service does not answer",)),
+        ),
+        (
+            case(Failed(failure="unavailable", status=503), tool_calls=(ToolCall(id="1", name="bash", success=True),)),
+            None,
             Observation(progressed=True, failed=True, errors=("unavailable 503",)),
         ),
         (case(Failed(failure="crashed")), None, Observation(progressed=True, failed=True, errors=("crashed",))),
+        (case(Interrupted(by="circles")), None, Observation(progressed=True, errors=("a turn in circles",))),
         (
             case(TimedOut(limit="idle", after=5)),
             None,
@@ -126,9 +132,11 @@ def test_what_the_breaker_is_told(given: Case, verification: Verification | None
     assert observe(given, verification) == told
 
 
-def turned_down(denied: int, of: int, *, progressed: bool | None = None, reported: bool | None = None) -> Case:
+def turned_down(
+    denied: int, of: int, *, progressed: bool | None = None, reported: bool | None = None, tells: bool = False
+) -> Case:
     calls = tuple(ToolCall(id=f"{number}", name="bash", denied=number < denied) for number in range(of))
-    analysis = Analysis(reports_change=reported)
+    analysis = Analysis(reports_change=reported, evidence=(Evidence(signal="work", text="Wrote it."),) if tells else ())
     return Case(output=Output(tool_calls=calls), analysis=analysis, progressed=progressed)
 
 
@@ -141,7 +149,11 @@ def turned_down(denied: int, of: int, *, progressed: bool | None = None, reporte
         (turned_down(1, 40), False),
         (turned_down(2, 7), False),
         (turned_down(2, 6), True),
-        (turned_down(3, 40), True),
+        (turned_down(3, 40), False),
+        (turned_down(3, 9), True),
+        (turned_down(5, 10), True),
+        (turned_down(3, 8, tells=True), False),
+        (turned_down(4, 8, tells=True), True),
         (turned_down(1, 1), True),
         (turned_down(0, 0, progressed=False), False),
     ],
@@ -159,6 +171,23 @@ def test_the_agents_own_count_is_for_where_nothing_is_known(
 ) -> None:
     given = Case(analysis=Analysis(reports_change=reported), progressed=progressed)
     assert observe(given, None).progressed is told
+
+
+def test_a_turn_that_ended_in_nothing_but_denials_is_one_of_them_however_busy_it_was_before() -> None:
+    busy = turned_down(20, 60)
+    ended = busy.output.model_copy(update={"outcome": Interrupted(by="denials")})
+    assert not observe(busy, None).denied
+    assert observe(busy.model_copy(update={"output": ended}), None).denied
+
+
+def test_a_turn_that_fails_at_work_counts_as_an_error_where_nobody_knows_what_it_moved() -> None:
+    calls = ToolCall.unnamed(10)
+    for outcome in (Failed(failure="crashed"), TimedOut(limit="iteration", after=900)):
+        told = observe(case(outcome, progressed=None, tool_calls=calls), None)
+        assert (told.worked, told.failed, len(told.errors)) == (True, True, 1)
+        assert not observe(case(outcome, progressed=None, tool_calls=calls[1:]), None).worked
+        assert not observe(case(outcome, progressed=False, tool_calls=calls), None).worked
+    assert not observe(case(progressed=None, tool_calls=calls), None).worked
 
 
 def test_a_run_in_which_tools_are_denied_trips_early() -> None:
@@ -199,6 +228,12 @@ def test_an_iteration_is_counted_and_kept() -> None:
     assert (record.plan, record.fingerprint, record.changes) == (PlanCount(done=1, total=3), "after", at("new"))
     assert (record.past.text, record.past.progressed) == ("hello", True)
     assert (record.tally, record.breaker) == (Tally(answered=True), BreakerState())
+
+
+def test_a_claim_can_still_be_confirmed_after_an_outage() -> None:
+    state = RunState.of(RUN).model_copy(update={"tally": Tally(answered=True, confirming=True)})
+    assert concluded(case(Failed(failure="unavailable")), state=state).tally.confirming
+    assert not concluded(case(), state=state).tally.confirming
 
 
 def test_what_is_spent_adds_up_over_the_run() -> None:

@@ -163,22 +163,26 @@ def test_any_text_is_a_duration_or_is_refused(text: str) -> None:
         ({"breaker": 5}, "breaker", "its settings: cool_down, denials,"),
         ({"prices": 5}, "prices", "Write a table."),
         ({"verify": "pytest -q"}, "verify", """Write a list, as in ["…"]."""),
-        ({"verify": ["a", 5]}, "verify.1", "5 will not do: it should be a valid string."),
-        ({"limits": {"max_iterations": "many"}}, "limits.max_iterations", "'many' will not do"),
-        ({"limits": {"max_iterations": 0}}, "limits.max_iterations", "0 will not do: it should be greater than 0."),
-        ({"limits": {"max_iterations": 10**400}}, "limits.max_iterations", "so large a number will not do"),
+        ({"verify": ["a", 5]}, "verify.1", "5 is not valid: it should be text."),
+        ({"limits": {"max_iterations": "many"}}, "limits.max_iterations", "'many' is not valid"),
+        ({"limits": {"max_iterations": 0}}, "limits.max_iterations", "0 is not valid: it should be greater than 0."),
+        ({"limits": {"max_duration": True}}, "limits.max_duration", "true is not valid: write a duration as 90s, 15m"),
+        ({"verify": {"commands": ["a"]}}, "verify", "what stands there is not valid. Write a list"),
+        ({"limits": {"max_iterations": 10**400}}, "limits.max_iterations", "so large a number is not valid"),
         ({"limits": {"calls_per_hour": 10**9}}, "limits.calls_per_hour", "it should be at most 10000."),
         ({"breaker": {"when_open": "explode"}}, "breaker.when_open", "'stop' or 'wait'"),
         ({"plugins": {"acp": 1}}, "plugins.acp", "Write a table."),
-        ({"strategy": None}, "strategy", "it should be a valid string."),
-        ({"protect": [""]}, "protect.0", "'' will not do: no path in the workspace matches it"),
-        ({"protect": ["a", "../outside"]}, "protect.1", "'../outside' will not do: no path in the workspace"),
+        ({"executor": {"base_url": ""}}, "executor.base_url", "'' is not valid. Write one, or leave it out."),
+        ({"promise": ""}, "promise", "leave it out"),
+        ({"strategy": None}, "strategy", "it should be text."),
+        ({"protect": [""]}, "protect.0", "'' is not valid: no path in the workspace matches it"),
+        ({"protect": ["a", "../outside"]}, "protect.1", "'../outside' is not valid: no path in the workspace"),
         ({"protect": ["./here"]}, "protect.0", "write it from the workspace on"),
-        ({"environment": {"only": ["PATH", "BAD-NAME="]}}, "environment.only.1", "no variable is called so"),
-        ({"noise": ["/"]}, "noise.0", "'/' will not do: no path in the workspace matches it"),
+        ({"environment": {"only": ["PATH", "BAD-NAME="]}}, "environment.only.1", "no variable can have this name"),
+        ({"noise": ["/"]}, "noise.0", "'/' is not valid: no path in the workspace matches it"),
         ({"noise": ["build/", "../*.log"]}, "noise.1", "write it from the workspace on"),
-        ({"environment": {"mask": ["DATABASE_URL=x"]}}, "environment.mask.0", "give names alone"),
-        ({"environment": {"keep": ["A=1"]}}, "environment.keep.0", "give names alone"),
+        ({"environment": {"mask": ["DATABASE_URL=x"]}}, "environment.mask.0", "give only names"),
+        ({"environment": {"keep": ["A=1"]}}, "environment.keep.0", "give only names"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_paragraph(values: dict[str, Any], key: str, told: str) -> None:
@@ -190,6 +194,38 @@ def test_what_is_wrong_is_said_in_one_paragraph(values: dict[str, Any], key: str
     assert len(str(error)) < 400
     assert "pydantic" not in str(error).lower()
     assert "Settings" not in str(error)
+
+
+@pytest.mark.parametrize(
+    ("values", "key", "wanted"),
+    [
+        ({"breaker": {"no_progress": True}}, "breaker.no_progress", "true is not valid: it should be a whole number."),
+        ({"limits": {"max_tokens": True}}, "limits.max_tokens", "true is not valid: it should be a whole number."),
+        ({"limits": {"max_cost": True}}, "limits.max_cost", "true is not valid: it should be a number."),
+        ({"verify_rounds": True}, "verify_rounds", "true is not valid: it should be a whole number."),
+        ({"decision": {"questions": True}}, "decision.questions", "true is not valid: it should be a whole number."),
+        (
+            {"prices": {"gpt-4.1": {"input": False, "output": 1}}},
+            "prices.gpt-4.1.input",
+            "false is not valid: it should be a number.",
+        ),
+    ],
+)
+def test_true_and_false_are_no_numbers(values: dict[str, Any], key: str, wanted: str) -> None:
+    error = refusal({}, values, {"checkpoints": False})
+    assert str(error) == f"source 2: {key}: {wanted}"
+
+
+def test_numbers_may_be_written_as_text_and_true_where_it_is_meant(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RALPH_BREAKER__NO_PROGRESS", "7")
+    monkeypatch.setenv("RALPH_LIMITS__MAX_COST", "1.5")
+    settings = load_settings([
+        environment(),
+        Source("file", {"checkpoints": True, "plugins": {"a": {"b": True}}}),
+    ]).settings
+    assert (settings.breaker.no_progress, settings.limits.max_cost) == (7, 1.5)
+    assert settings.checkpoints
+    assert settings.plugins == {"a": {"b": True}}
 
 
 def test_of_a_huge_key_only_the_beginning_is_told() -> None:
@@ -215,7 +251,7 @@ def test_no_message_shows_a_secret(values: dict[str, Any]) -> None:
     told = str(refusal(values))
     assert "abcdefghijklm" not in told
     assert "123456789012" not in told
-    assert "will not do" in told
+    assert "is not valid" in told
 
 
 def test_the_key_is_masked_however_the_settings_are_shown() -> None:
@@ -253,8 +289,8 @@ def test_variables_that_name_no_setting_are_somebody_elses(name: str, monkeypatc
     ("name", "value", "told"),
     [
         ("RALPH_BREAKER__NO_PROGRES", "5", "Did you mean 'no_progress'?"),
-        ("RALPH_BREAKER__NO_PROGRESS", "x", "'x' will not do"),
-        ("RALPH_BREAKER__NO_PROGRESS", "", "'' will not do"),
+        ("RALPH_BREAKER__NO_PROGRESS", "x", "'x' is not valid"),
+        ("RALPH_BREAKER__NO_PROGRESS", "", "'' is not valid"),
         ("RALPH_VERIFY", "pytest -q", """Write it as in RALPH_VERIFY='["…"]'."""),
         ("RALPH_EXECUTOR", "copilot-cli", "as in RALPH_EXECUTOR__NAME=…"),
         ("RALPH_EXECUTOR", f'{{"api_key": "{KEY}"', "it is a whole section"),
@@ -307,3 +343,15 @@ def test_what_needs_consent_exists() -> None:
 def test_a_key_without_its_section_is_told_where_it_belongs(key: str, meant: str) -> None:
     with pytest.raises(SettingError, match=f"Did you mean {meant}"):
         load_settings([Source("ralph.toml", {key: 1})])
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        (({"limits": {"max_tokens": 5}}, {"limits": 5}), "source 2: limits: 5 is not valid"),
+        (({"executor": "copilot"}, {"executor": {"model": "m"}}), "source 1: executor: 'copilot' is not valid"),
+        (({"limits": {"max_tokens": 5}}, {"breakr": {}}), "source 2: breakr: there is no such setting."),
+    ],
+)
+def test_the_source_that_is_named_is_the_one_that_says_it(values: tuple[dict[str, Any], ...], told: str) -> None:
+    assert told in str(refusal(*values))

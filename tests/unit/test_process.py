@@ -1,5 +1,6 @@
 import asyncio
 import os
+import subprocess
 import sys
 from pathlib import Path
 from time import monotonic
@@ -9,18 +10,9 @@ import psutil
 import pytest
 
 from ralph.errors import UsageError
-from ralph.process import (
-    MARK,
-    ByteStream,
-    ProgramMissingError,
-    end_tree,
-    new_marker,
-    run,
-    spawn,
-    started_here,
-    survivors,
-)
-from ralph.testing import lives, until
+from ralph.process import ByteStream, ProgramMissingError, run, spawn
+from ralph.process_tree import MARK, end_family, end_tree, new_marker, started_here, survivors
+from ralph.testing import lives, until, wait_until
 
 # A child that left its parent's session, as an agent's shells do, and the parent that started it.
 DETACHED = """
@@ -159,6 +151,17 @@ async def test_everything_written_before_the_end_arrives_although_a_survivor_hol
     )
     await end_tree(int(done.stderr))
     assert len(done.stdout) == 60_000
+
+
+def test_who_waits_for_a_child_is_ended_before_it_and_does_not_go_on(tmp_path: Path):
+    command = ["sh", "-c", "sleep 60; touch went-on"]
+    waiting = [subprocess.Popen(command, cwd=tmp_path, start_new_session=True) for _ in range(40)]
+    family = [psutil.Process(each.pid) for each in waiting]
+    wait_until(lambda: all(process.children() for process in family))
+    anyio.run(end_family, family)
+    for each in waiting:
+        each.wait(5)
+    assert list(tmp_path.iterdir()) == []
 
 
 async def test_leftovers_are_ended_on_request(tmp_path: Path):

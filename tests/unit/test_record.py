@@ -85,6 +85,14 @@ def test_a_rate_limit_leaves_everything_as_it_was_but_the_count() -> None:
     assert after.paused is not None
 
 
+def test_an_outage_leaves_what_the_next_agent_is_told_as_it_was() -> None:
+    told = iteration(decision=Continue(pivot="the same reply 3 times"))
+    silent = iteration(2, outcome=Failed(failure="unavailable"), decision=Continue(feedback="it failed"))
+    assert RunState.of(RUN, [told, silent]).word == told.decision
+    begun = silent.model_copy(update={"tool_calls": 1})
+    assert RunState.of(RUN, [told, begun]).word == begun.decision
+
+
 def test_a_session_that_a_rate_limit_broke_off_is_gone_on_with() -> None:
     limited = iteration(outcome=LIMITED, session_id="new")
     assert RunState.of(RUN, [limited]).session_id == "new"
@@ -107,6 +115,13 @@ def test_only_the_window_of_past_iterations_is_kept() -> None:
     state = RunState.of(RUN, [iteration(number, text=f"{number}") for number in range(1, PAST_KEPT + 4)])
     assert [past.text for past in state.past] == [f"{number}" for number in range(4, PAST_KEPT + 4)]
     assert len(state.past) == PAST_KEPT
+
+
+def test_what_a_service_says_in_the_agents_place_is_not_looked_back_on() -> None:
+    down = Failed(failure="unavailable", status=503)
+    records = [iteration(1, text="a"), iteration(2, text="Error 503", outcome=down), iteration(3, text="b")]
+    begun = iteration(4, text="c", outcome=down, tool_calls=2)
+    assert [past.text for past in RunState.of(RUN, [*records, begun]).past] == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize(

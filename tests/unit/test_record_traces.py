@@ -15,6 +15,7 @@ outcomes: st.SearchStrategy[Outcome] = st.sampled_from([
     Completed(),
     Failed(failure="crashed"),
     Failed(failure="rate_limited"),
+    Failed(failure="unavailable"),
     Interrupted(by="signal"),
 ])
 decisions: st.SearchStrategy[Decision] = st.sampled_from([

@@ -1,5 +1,5 @@
 import random
-from time import perf_counter
+from time import thread_time
 
 import pytest
 from hypothesis import given, settings
@@ -173,6 +173,7 @@ def test_masking_twice_changes_nothing() -> None:
     assert redact(once) == once
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(
     "unit", ["eyJ", "://a:", "ghp_", "-----BEGIN PRIVATE KEY-----", "Bearer ", "a" * 5, "sk-", TOKENS["aws"] + " "]
 )
@@ -181,9 +182,9 @@ def test_time_grows_with_the_length_and_no_faster(unit: str) -> None:
 
     def seconds(size: int) -> float:
         text = unit * (size // len(unit))
-        began = perf_counter()
+        began = thread_time()
         redact(text)
-        return perf_counter() - began
+        return thread_time() - began
 
     small = min(seconds(100_000) for _ in range(3))
     assert min(seconds(400_000) for _ in range(3)) < 12 * small + 0.05

@@ -1,6 +1,8 @@
 """A run that goes on: after a crash, after its end, in other hands; and what is asked of it from elsewhere."""
 
 import os
+import signal
+import sys
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +22,7 @@ from ralph.ownership import this_process
 from ralph.prompt import Prompt
 from ralph.record import RunRecord
 from ralph.runner import Runner
+from ralph.store import open_store
 from ralph.store.memory import MemoryStore
 from ralph.testing import FakeClock, ScriptedExecutor, SeenEvents
 from ralph.workspace import open_workspace
@@ -122,8 +125,9 @@ class TestAfterACrash:
         store, executor = MemoryStore(), ScriptedExecutor([DONE])
         async with Runner(executor=ScriptedExecutor([DONE]), store=store) as runner:
             run = await runner.run("task")
-        record = store._kept[run.id].run
-        store._kept[run.id].run = record.model_copy(update={"state": "running", "stop_reason": None})
+        kept = store._kept[run.id]
+        kept.run = kept.run.model_copy(update={"state": "running", "stop_reason": None})
+        assert isinstance(kept.events.popitem()[1], RunFinished)
         async with Runner(executor=executor, store=store) as runner:
             record = await runner.resume(run.id)
         assert (record.stop_reason, record.iterations) == ("completed", 1)
@@ -164,6 +168,35 @@ class TestAfterACrash:
 
 
 class TestAfterItsEnd:
+    async def test_a_log_of_an_earlier_process_of_the_run_is_still_no_work_but_is_in_another_run(
+        self, tmp_path: Path
+    ) -> None:
+        folder, store = tmp_path / "workspace", MemoryStore()
+        folder.mkdir()
+        log, later = folder / "night.log", folder / "morning.log"
+
+        def runner(most: int, *apart: Path) -> Runner:
+            def reply(_prompt: Prompt, turn: Turn) -> str:
+                for file in (log, *apart):
+                    with file.open("a") as opened:
+                        opened.write("more\n")
+                return WORKING
+
+            workspace = open_workspace(folder, apart=apart, state_dir=tmp_path / "state")
+            executor, limits = ScriptedExecutor([reply]), Limits(max_iterations=most)
+            return Runner(executor=executor, store=store, workspace=workspace, limits=limits)
+
+        async with runner(1, log) as first:
+            run = await first.run("task")
+        async with runner(2, later) as second:
+            await second.resume(run.id)
+        async with runner(3) as third:
+            await third.resume(run.id)
+        assert [each.progressed async for each in store.iterations(run.id)] == [False, False, False]
+        async with runner(1) as other:
+            run = await other.run("another task")
+        assert [each.changes.files async for each in store.iterations(run.id)] == [("night.log",)]
+
     async def test_a_completed_run_is_returned_as_it_is(self) -> None:
         store, executor = MemoryStore(), ScriptedExecutor([DONE])
         async with Runner(executor=executor, store=store) as runner:
@@ -171,6 +204,67 @@ class TestAfterItsEnd:
             again = await runner.resume(ended.id)
         assert again == ended
         assert len(executor.prompts) == 1
+
+    @pytest.mark.parametrize("known", [True, False])
+    @pytest.mark.parametrize(
+        ("reply", "passes"),
+        [("---RALPH_STATUS---\nSTATUS: BLOCKED\n---END_RALPH_STATUS---", 2), ("Which database should I use?", 3)],
+    )
+    async def test_who_needed_a_person_may_need_one_again_as_often_as_at_first(
+        self, tmp_path: Path, known: bool, reply: str, passes: int
+    ) -> None:
+        def runner() -> Runner:
+            store = open_store(f"sqlite:///{tmp_path / 'runs.db'}")
+            workspace = open_workspace(folder, state_dir=tmp_path / "state") if known else None
+            return Runner(executor=ScriptedExecutor([reply] * 9), store=store, workspace=workspace)
+
+        folder = tmp_path / "workspace"
+        folder.mkdir()
+        async with runner() as first:
+            run = await first.run("task")
+        assert (run.stop_reason, run.iterations) == ("blocked", passes)
+        for times in (2, 3):
+            async with runner() as again:
+                run = await again.resume(run.id)
+            assert (run.stop_reason, run.iterations) == ("blocked", times * passes)
+
+    async def test_an_end_after_which_it_was_resumed_is_past_also_after_a_crash(self) -> None:
+        store = MemoryStore()
+        async with Runner(executor=ScriptedExecutor(["I need a person's help."] * 3), store=store) as runner:
+            run = await runner.run("task")
+        record = store._kept[run.id].run
+        assert record.stop_reason == "blocked"
+        begun = IterationStarted(
+            run_id=run.id, seq=await store.last_seq(run.id) + 1, at=datetime.now(UTC), iteration=3, prompt="go on"
+        )
+        await store.acquire(run.id, "dead")
+        record = record.model_copy(update={"state": "running", "stop_reason": None, "finished_at": None})
+        await store.append(run.id, [begun], run=record, owner="dead")
+        await store.release(run.id, "dead")
+        async with Runner(executor=ScriptedExecutor([WORKING, DONE]), store=store) as runner:
+            assert (await runner.resume(run.id)).stop_reason == "completed"
+
+    async def test_an_end_from_which_it_was_resumed_is_past_although_that_process_died_before_the_agent_began(
+        self, tmp_path: Path
+    ) -> None:
+        url = f"sqlite:///{tmp_path / 'runs.db'}"
+        async with Runner(executor=ScriptedExecutor(["I need a person's help."] * 3), store=open_store(url)) as runner:
+            run = await runner.run("task")
+        assert run.stop_reason == "blocked"
+        dies = (
+            "import os, signal, sys\nfrom ralph import Runner\nfrom ralph.store import open_store\n"
+            "from ralph.testing import ScriptedExecutor\nimport anyio\n"
+            "class Dies(ScriptedExecutor):\n"
+            "    async def __aenter__(self): os.kill(os.getpid(), signal.SIGKILL)\n"
+            "async def main():\n"
+            "    async with Runner(executor=Dies([]), store=open_store(sys.argv[1])) as runner:\n"
+            "        await runner.resume(sys.argv[2])\n"
+            "anyio.run(main)\n"
+        )
+        died = await anyio.run_process([sys.executable, "-c", dies, url, run.id], check=False)
+        assert died.returncode == -signal.SIGKILL, died.stderr.decode()
+        async with Runner(executor=ScriptedExecutor([WORKING, DONE]), store=open_store(url)) as runner:
+            assert (await runner.resume(run.id)).stop_reason == "completed"
 
     async def test_a_limit_that_is_set_anew_has_earlier_extensions_in_it(self) -> None:
         store = MemoryStore()
@@ -335,7 +429,7 @@ class TestFromElsewhere:
             with anyio.fail_after(10):
                 record = await runner.run("task")
         assert record.stop_reason == "limit_reached"
-        assert record.detail == "max_iterations: 1 of 1; the pause that was asked for is moot, as the run has ended"
+        assert record.detail == "max_iterations: 1 of 1; the requested pause has no effect, as the run has ended"
 
     async def test_a_stop_ends_the_turn_within_a_second_and_can_be_resumed(self) -> None:
         store, seen = MemoryStore(), Seen()

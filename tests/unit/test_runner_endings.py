@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from ralph.breaker import BreakerSettings, CircuitBreaker
 from ralph.changes import Changes
 from ralph.decision import Pause
+from ralph.errors import UsageError
 from ralph.events import IterationFinished
 from ralph.hooks import Hooks
 from ralph.limits import Limits
@@ -95,14 +96,16 @@ replies = st.sampled_from([
 def test_an_agent_that_changes_nothing_never_runs_for_long(
     said: list[Reply], when_open: Any, calls_per_hour: int | None, verified: bool
 ) -> None:
-    record, _, _ = run(
+    record, seen, _ = run(
         said,
         Scenery("the same"),
         limits=Limits(max_iterations=None, calls_per_hour=calls_per_hour),
         breaker=CircuitBreaker(BreakerSettings(when_open=when_open)),
         verifiers=[Refuses()] if verified else [],
     )
-    assert record.iterations <= 6
+    answered = [each for each in seen.iterations if getattr(each.outcome, "failure", "") != "unavailable"]
+    assert len(answered) <= 6
+    assert record.iterations <= 4 * (len(answered) + 2), "of a service that does not answer, five in a row are the end"
     assert record.stop_reason is not None
     assert not record.verified
     if record.stop_reason == "completed":
@@ -182,6 +185,26 @@ def test_many_rate_limits_do_not_make_an_old_state_new() -> None:
         states += [*[states[-1]] * 12, "a" if states[-1] == "b" else "b"]
     record, _, _ = run(flips, Scenery(*states))
     assert record.stop_reason == "circuit_open"
+
+
+def test_an_executor_that_says_what_is_wrong_has_not_crashed(caplog: pytest.LogCaptureFixture) -> None:
+    def wrong(_prompt: object, _turn: object) -> str:
+        raise UsageError("There is no such folder.", "Name another one.")
+
+    record, seen, _ = run([wrong])
+    assert (record.stop_reason, record.iterations) == ("executor_unavailable", 2)
+    assert seen.iterations[0].outcome == Failed(
+        failure="unavailable", message="There is no such folder. Name another one."
+    )
+    assert caplog.text == ""
+
+
+def test_an_outage_keeps_no_change_of_approach_from_the_agent() -> None:
+    same, out = "I will look at the parser again and then decide what to do.", Failed(failure="unavailable")
+    patient = CircuitBreaker(BreakerSettings(no_progress=50))
+    record, _, executor = run([same, same, same, out, out, same], Scenery("the same"), breaker=patient)
+    assert ["different approach" in prompt.text for prompt in executor.prompts] == [False] * 3 + [True] * 3
+    assert (record.stop_reason, record.iterations) == ("stuck", 6)
 
 
 async def test_a_run_that_reached_its_limit_spends_nothing_when_it_is_taken_up_again() -> None:

@@ -1,11 +1,14 @@
 """Limits, rate limits and cancellations: what ends or holds up a run between its turns, and within one."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import pairwise
 
 import anyio
+import anyio.lowlevel
 import pytest
 
+from ralph.breaker import BreakerSettings, CircuitBreaker
+from ralph.clock import Clock
 from ralph.decision import Pause
 from ralph.errors import UnmeasurableLimitError
 from ralph.events import Event
@@ -37,6 +40,110 @@ async def test_rate_limit_is_a_pause_that_counts_against_nothing(workspace: Work
     assert len(seen.of("paused")) == 4
     assert clock.now() - started == timedelta(seconds=8)
     assert seen.of("iteration_finished")[-1].breaker.state == "closed"
+
+
+class SetBack(FakeClock):
+    """A clock that somebody sets back by three hours during each wait."""
+
+    async def wait_until(self, moment: datetime) -> None:
+        await super().wait_until(moment)
+        self.advance(-3 * 3600)
+
+
+LIMITED = Failed(failure="rate_limited", retry_after=1800)
+OUT = Failed(failure="crashed", message="out of order")
+
+
+@pytest.mark.parametrize(
+    ("answers", "limits", "breaker"),
+    [
+        ([LIMITED, DONE], Limits(), BreakerSettings()),
+        ([OUT, DONE], Limits(), BreakerSettings(same_error=1, when_open="wait")),
+        (["Still at it.", DONE], Limits(calls_per_hour=1), BreakerSettings()),
+    ],
+    ids=["rate limit", "breaker", "calls of the hour"],
+)
+async def test_a_clock_that_is_set_back_makes_no_wait_longer(
+    answers: list[str | Failed], limits: Limits, breaker: BreakerSettings
+) -> None:
+    clock, executor = SetBack(), ScriptedExecutor(answers)
+    async with Runner(executor=executor, clock=clock, limits=limits, breaker=CircuitBreaker(breaker)) as runner:
+        with anyio.fail_after(10):
+            record = await runner.run("task")
+    assert record.stop_reason == "completed"
+    assert len(clock.waits) == 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "breaker", "length"),
+    [
+        (LIMITED, BreakerSettings(), 1800),
+        (OUT, BreakerSettings(same_error=1, when_open="wait", cool_down=600), 600),
+    ],
+    ids=["rate limit", "breaker"],
+)
+async def test_nor_does_one_that_was_set_back_before_the_run_is_resumed(
+    answer: Failed, breaker: BreakerSettings, length: float
+) -> None:
+    store, clock, seen = MemoryStore(), FakeClock(), SeenEvents()
+
+    class Leave(Hooks):
+        async def on_paused(self, event: Event) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+            runner.cancel("SIGINT")
+
+    def at_work() -> Runner:
+        executor, rules = ScriptedExecutor([answer]), CircuitBreaker(breaker)
+        return Runner(executor=executor, store=store, clock=clock, breaker=rules, hooks=[Leave(), seen])
+
+    async with at_work() as runner:
+        record = await runner.run("task")
+    clock.advance(-100_000)
+    for _ in range(2):
+        began = clock.now()
+        async with at_work() as runner:
+            await runner.resume(record.id)
+        assert (seen.of("paused")[-1].until - began).total_seconds() == length
+    assert len(seen.of("iteration_started")) == 1
+
+
+@pytest.mark.parametrize("at", ["9999-12-31T23:00:00Z", "9999-12-31T23:59:59-23:59", "2026-01-01T00:00:00"])
+async def test_a_time_that_no_clock_tells_is_in_no_resumes_way(at: str) -> None:
+    store, limits = MemoryStore(), Limits(max_iterations=1, calls_per_hour=9)
+    async with Runner(executor=ScriptedExecutor([WORKING]), store=store, limits=limits) as runner:
+        run = await runner.run("task")
+    kept = store._kept[run.id].iterations
+    kept[1] = kept[1].model_copy(update={"finished_at": datetime.fromisoformat(at)})
+    async with Runner(executor=ScriptedExecutor([DONE]), store=store) as runner:
+        assert (await runner.resume(run.id)).stop_reason == "completed"
+
+
+async def test_nor_one_for_the_calls_of_the_hour_that_was_set_back_within_a_turn() -> None:
+    clock, seen = FakeClock(), SeenEvents()
+
+    def set_back(_prompt: Prompt, _turn: Turn) -> str:
+        clock.advance(-3 * 3600)
+        return "Still at it."
+
+    executor, limits = ScriptedExecutor(["Still at it.", set_back, DONE]), Limits(calls_per_hour=2)
+    async with Runner(executor=executor, clock=clock, limits=limits, hooks=[seen]) as runner:
+        record = await runner.run("task")
+    assert record.stop_reason == "completed"
+    assert [(event.until - event.at).total_seconds() for event in seen.of("paused")] == [3600]
+
+
+async def test_a_wait_lasts_no_longer_than_it_was_to_last() -> None:
+    class Clocked(Clock):
+        behind = timedelta(0)
+
+        def now(self) -> datetime:
+            return super().now() - self.behind
+
+    clock = Clocked()
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as group:
+            group.start_soon(clock.wait_until, clock.now() + timedelta(seconds=0.1))
+            await anyio.lowlevel.checkpoint()
+            clock.behind = timedelta(hours=1)
 
 
 async def test_iteration_limit(workspace: Workspace) -> None:
@@ -89,7 +196,7 @@ def test_a_limit_that_nothing_measures_is_refused(limits: Limits) -> None:
     class Mute(Executor):
         name = "mute"
 
-    with pytest.raises(UnmeasurableLimitError, match="not measured"):
+    with pytest.raises(UnmeasurableLimitError, match="nothing here measures"):
         Runner(executor=Mute(), limits=limits)
 
 

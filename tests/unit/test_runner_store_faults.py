@@ -1,6 +1,7 @@
 """A store that fails in the middle of a run: it waits where that may pass, else it ends, and who watches is told."""
 
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import anyio
@@ -10,6 +11,7 @@ import pytest
 from ralph.errors import StoreError
 from ralph.events import Event, Paused, Resumed, RunFinished
 from ralph.executors.base import Turn
+from ralph.limits import Limits
 from ralph.prompt import Prompt
 from ralph.runner import Runner
 from ralph.store import open_store
@@ -30,6 +32,30 @@ class Failing(MemoryStore):
         if self.failed:
             raise StoreError("The store cannot be used: the disk is full.", "Make room.")
         await super().append(run_id, events, **more)
+
+
+class FullForAWhile(MemoryStore):
+    """Takes no iteration for a second."""
+
+    room_at = 0.0
+
+    async def append(self, run_id: str, events: Any, **more: Any) -> None:
+        if any(event.type == "iteration_finished" for event in events):
+            self.room_at = self.room_at or monotonic() + 1.0
+            if monotonic() < self.room_at:
+                raise StoreError("The disk is full.", "Make room.", passing=True)
+        await super().append(run_id, events, **more)
+
+
+async def test_a_full_disk_is_waited_for_beyond_the_limit_of_time_and_counts_for_it() -> None:
+    store, limits = FullForAWhile(), Limits(max_duration=0.8, max_iterations=5)
+    executor = ScriptedExecutor(["I began."], then="repeat_last")
+    async with Runner(executor=executor, store=store, limits=limits) as runner:
+        record = await runner.run("task")
+        kept = [each.number async for each in store.iterations(record.id)]
+    assert kept == [1]
+    assert record.stop_reason == "limit_reached"
+    assert record.detail.startswith("max_duration: ")
 
 
 async def test_who_watches_is_told_of_the_end(tmp_path: Path) -> None:

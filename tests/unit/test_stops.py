@@ -12,7 +12,18 @@ from ralph.analysis.result import Analysis, Completion, Evidence, Stuck
 from ralph.breaker import BreakerState
 from ralph.decision import Complete, Continue, Decision, Halt, Pause, following
 from ralph.limits import LimitReached
-from ralph.output import Completed, Failed, FailureKind, Interrupted, Outcome, Output, TimedOut, ToolCall
+from ralph.output import (
+    Completed,
+    Failed,
+    FailureKind,
+    Interrupted,
+    Message,
+    Outcome,
+    Output,
+    TimedOut,
+    ToolCall,
+    Usage,
+)
 from ralph.status import StatusMalformed, StatusReport
 from ralph.stops import Situation, consider, decide
 from ralph.strategies import Case, Claim
@@ -244,9 +255,23 @@ def test_a_limit_tells_what_refuted_the_claim_that_it_came_after() -> None:
 
 
 @pytest.mark.parametrize(
+    ("outcome", "told"),
+    [
+        (Failed(failure="protocol", message="It sent a page."), "the last turn failed: protocol: It sent a page"),
+        (TimedOut(limit="idle", after=600), "the last turn was ended after 600 s (idle time-out)"),
+        (Interrupted(by="circles", detail="always the same"), "the last turn was ended: always the same"),
+    ],
+)
+def test_an_open_breaker_tells_what_the_last_turn_failed_of(outcome: Outcome, told: str) -> None:
+    decision = ruled(case(outcome), breaker=OPEN)
+    assert decision == Halt(stop_reason="circuit_open", reason=f"3 iterations without progress; {told}")
+
+
+@pytest.mark.parametrize(
     ("given", "told"),
     [
         (case(TimedOut(limit="tool", after=1800)), "ended after 1800 s (tool time-out)"),
+        (case(Interrupted(by="circles", detail="always the same")), "always the same. That leads nowhere"),
         (case(Failed(failure="unavailable", status=503, message="busy")), "unavailable (HTTP 503): busy"),
         (case(status=StatusMalformed(problem="EXIT_SIGNAL has no value")), "EXIT_SIGNAL has no value"),
         (case(state="question"), "Nobody will reply"),
@@ -274,6 +299,26 @@ def test_who_needs_a_person_is_blocked_in_the_end(state: str, iterations: int) -
     assert (decision.stop_reason, decision.reason) == ("blocked", "Which database?")
     assert name(ruled(given, tally.after(case()).after(given))) == "continue", "not in a row"
     assert name(ruled(case(), tally.after(case(state=state, reports_change=True)).after(given))) == "continue"
+
+
+@pytest.mark.parametrize(
+    ("calls", "denied", "progressed", "ended"),
+    [
+        (9, 0, None, "blocked"),
+        (10, 0, None, "continue"),
+        (11, 5, None, "blocked"),
+        (30, 15, None, "blocked"),
+        (30, 0, False, "blocked"),
+    ],
+)
+def test_who_asks_after_much_work_of_unknown_effect_has_not_waited(
+    calls: int, denied: int, progressed: bool | None, ended: str
+) -> None:
+    used = tuple(ToolCall(id=f"{number}", name="bash", denied=number < denied) for number in range(calls))
+    given, tally = case(state="question", progressed=progressed, output={"tool_calls": used}), Tally()
+    for _ in range(3):
+        tally = tally.after(given)
+    assert name(ruled(given, tally)) == ended
 
 
 def test_who_is_blocked_is_shown_by_what_asks() -> None:
@@ -321,6 +366,21 @@ def test_when_the_executor_cannot_work(failures: list[FailureKind | str], ended_
     assert ended == ended_by
 
 
+@pytest.mark.parametrize(
+    "heard",
+    [
+        {"messages": (Message(text="I begin.", tool_calls=1),)},
+        {"tool_calls": (ToolCall(id="1", name="bash"),)},
+        {"usage": Usage(output_tokens=9)},
+    ],
+)
+def test_a_service_that_goes_away_within_the_first_turn_is_known_to_be_there(heard: Any) -> None:
+    silent = case(Failed(failure="unavailable"))
+    begun = Tally().after(case(Failed(failure="unavailable"), output=heard))
+    tally = begun.after(silent).after(silent)
+    assert isinstance(ruled(silent, tally), Continue), "that it does not answer is the breaker's matter"
+
+
 @pytest.mark.parametrize("stop", [stop for stop in STOPS[:-1] if stop[0] not in {"pause", "limit_reached"}])
 def test_waiting_for_the_hour_hides_no_stop(stop: tuple[str, dict[str, Any]]) -> None:
     assert name(together({"limit": CALLS}, stop[1])) == stop[0]
@@ -335,6 +395,22 @@ def test_the_breakers_warning_reaches_the_agent() -> None:
 def test_a_limit_within_the_turn_is_a_limit() -> None:
     decision = ruled(case(Interrupted(by="limit", detail="max_tokens: 5 of 3")))
     assert decision == Halt(stop_reason="limit_reached", reason="max_tokens: 5 of 3")
+
+
+def test_a_service_that_does_not_answer_says_nothing_of_the_agent() -> None:
+    tally = Tally(answered=True, blocked=1, questions=2, test_only=2, confirming=True, pivoted=True, calm=1)
+    silent = case(Failed(failure="unavailable"), progressed=False, stuck=CIRCLES)
+    assert tally.after(silent) == tally
+    assert name(ruled(silent, tally.after(silent))) == "continue"
+    begun = case(Failed(failure="unavailable"), output={"tool_calls": (ToolCall(id="1", name="bash"),)})
+    assert tally.after(begun).questions == 0
+
+
+def test_a_service_that_ralph_cut_short_is_known_to_be_there() -> None:
+    calls, silent = (ToolCall(id="1", name="bash"),), case(Failed(failure="unavailable"))
+    tally = Tally().after(case(Interrupted(by="circles"), output={"tool_calls": calls})).after(silent).after(silent)
+    assert isinstance(ruled(silent, tally), Continue)
+    assert not Tally().after(case(Interrupted(by="signal"))).answered
 
 
 def test_a_turn_that_ralph_cut_short_says_nothing_of_the_agent() -> None:

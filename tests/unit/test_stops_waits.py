@@ -49,6 +49,13 @@ def test_a_rate_limit_waits_as_long_as_it_is_told() -> None:
     assert waits(DecisionSettings(), *named) == [0, 2.5, 7200]
 
 
+def test_a_service_that_always_says_at_once_is_not_asked_all_night_without_a_pause() -> None:
+    at_once = [Failed(failure="rate_limited", retry_after=0)] * 13
+    assert waits(DecisionSettings(), *at_once) == [*[0] * 5, 1, 3, 7, 15, 31, 60, 60, 60]
+    assert waits(DecisionSettings(rate_limit_wait=2), *at_once[:8]) == [*[0] * 5, 1, 2, 2]
+    assert waits(DecisionSettings(max_rate_limit_wait=2), *at_once[:8]) == [*[0] * 5, 1, 2, 2]
+
+
 def test_without_a_named_time_the_wait_doubles_up_to_its_limit() -> None:
     settings = DecisionSettings(rate_limit_wait=60, max_rate_limit_wait=200)
     assert waits(settings, *[Failed(failure="rate_limited")] * 60) == [60, 120, *[200] * 58]

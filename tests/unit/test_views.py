@@ -131,7 +131,7 @@ def test_an_event_of_no_interest_changes_nothing() -> None:
     [
         (Continue(reason="work is left"), "go on: work is left"),
         (Complete(reason="done", verified=True), "complete, verified: done"),
-        (Complete(reason="done"), "complete, claimed and not verified: done"),
+        (Complete(reason="done"), "complete, claimed, not verified: done"),
         (Halt(stop_reason="stuck", reason="circles"), "stop (stuck): circles"),
         (Pause(until=AT, reason="slow down"), "pause until 12:30:00 UTC: slow down"),
     ],
@@ -152,6 +152,8 @@ def test_a_decision_in_one_line(decision: Decision, line: str) -> None:
         (3599.6, "1 h 0 min"),
         (7500, "2 h 5 min"),
         (90_000, "25 h 0 min"),
+        (float("inf"), "inf s"),
+        (float("nan"), "nan s"),
     ],
 )
 def test_seconds_as_people_say_them(seconds: float, said: str) -> None:

@@ -126,7 +126,7 @@ class Conversation:
             begun = await self._request("session/new", cwd=str(self._turn.workspace), mcpServers=[])
             self._session = text(begun.get("sessionId"))
         self._turn.transcript.session_id = self._session if loads else None
-        return None if self._session else Failed(failure="protocol", message="The agent began no session.")
+        return None if self._session else Failed(failure="protocol", message="The agent did not begin a session.")
 
     async def _loaded(self) -> str:
         """The session that is gone on with; empty where the agent has it no more."""
@@ -134,7 +134,7 @@ class Conversation:
         try:
             await self._request("session/load", sessionId=known, cwd=str(self._turn.workspace), mcpServers=[])
         except RequestError as error:
-            self._turn.transcript.diagnosed(f"The agent cannot go on with its session and begins another: {error}")
+            self._turn.transcript.diagnosed(f"The agent cannot continue its session and begins another: {error}")
             return ""
         return known
 
@@ -199,7 +199,7 @@ class Conversation:
         if told and self._offer.agent.counts:
             transcript.used(_usage(told))
         if reason == "end_turn" and not told and self._offer.agent.fails_silently:
-            return classify(self._updates.complaint or "The agent ended its turn without telling its usage.")
+            return classify(self._updates.complaint or "The agent ended its turn without reporting its usage.")
         match reason:
             case "end_turn":
                 self._updates.end_message()

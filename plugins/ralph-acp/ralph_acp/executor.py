@@ -99,8 +99,8 @@ class AcpExecutor(Executor):
             raise UsageError(f"The endpoint {Redactor()(url)} needs a model's name.", "Give one with --model.")
         if url and not self._known and not any("{base_url}" in word for word in told):
             raise UsageError(
-                "The agent of plugins.acp.command is not told of the endpoint.",
-                "Put {base_url} into its command or into plugins.acp.env, or take executor.base_url out.",
+                "Neither plugins.acp.command nor plugins.acp.env names the endpoint.",
+                "Put {base_url} into its command or into plugins.acp.env, or remove executor.base_url.",
             )
 
     async def check(self) -> str:

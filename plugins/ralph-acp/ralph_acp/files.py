@@ -92,7 +92,7 @@ def _opened_folder(workspace: Path, said: str, *, make: bool = False) -> Generat
 def _parts(workspace: Path, said: str) -> tuple[str, ...]:
     """The way from the workspace to the file, links resolved."""
     if "\0" in said or len(said) > 4_096:
-        raise OSError("That is no path of a file.")
+        raise OSError("That is not the path of a file.")
     if ".." in Path(said).parts:
         raise OSError(f"{said} goes up; name the file by a path without '..'.")
     root = workspace.resolve()

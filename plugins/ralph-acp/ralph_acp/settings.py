@@ -12,17 +12,17 @@ class AcpSettings(BaseModel, frozen=True, extra="forbid"):
     """Which agent is run, and how."""
 
     agent: Literal["copilot", "opencode", "gemini"] | None = Field(
-        default=None, description="An agent that is known: copilot, opencode or gemini."
+        default=None, description="A known agent: copilot, opencode or gemini."
     )
     command: tuple[str, ...] = Field(
         default=(),
-        description="What starts the agent in ACP mode; of one that is known, another program and its arguments. "
-        "{model}, {base_url} and {api_key} stand for what [executor] says.",
+        description="Starts the agent in ACP mode; for a known agent, another program with its arguments. "
+        "{model}, {base_url} and {api_key} are filled in from [executor].",
     )
     env: dict[str, str] = Field(default={}, description="Variables for the agent, with the same placeholders.")
     home: Path | None = Field(
-        default=None, description="Where a known agent keeps its sessions; unset: gone with the run."
+        default=None, description="Where a known agent keeps its sessions; unset: removed after the run."
     )
-    files: bool = Field(default=True, description="Offer the agent to read and write the workspace's files for it.")
-    terminals: bool = Field(default=True, description="Offer the agent to run commands for it.")
-    start_timeout: PositiveFloat = Field(default=60.0, description="Seconds until the agent has to be ready.")
+    files: bool = Field(default=True, description="Offer to read and write the workspace's files for the agent.")
+    terminals: bool = Field(default=True, description="Offer to run commands for the agent.")
+    start_timeout: PositiveFloat = Field(default=60.0, description="Seconds within which the agent must be ready.")

@@ -346,7 +346,7 @@ def test_what_cannot_work_is_said_before_anything_is_started():
         AcpExecutor()
     with pytest.raises(UsageError, match="model"):
         AcpExecutor(AGENTS["opencode"](), base_url="http://127.0.0.1:1/v1")
-    with pytest.raises(UsageError, match="not told of the endpoint"):
+    with pytest.raises(UsageError, match="names the endpoint"):
         AcpExecutor(None, ["my-agent"], model="m", base_url="http://127.0.0.1:1/v1")
 
 

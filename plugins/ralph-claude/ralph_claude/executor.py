@@ -140,7 +140,7 @@ class ClaudeExecutor(Executor):
     async def check(self) -> str:
         program = _runnable(self._program or _found())
         seen = not self._logs_in or any(os.environ.get(name) for name in _LOGINS)
-        return str(program) if seen else f"{program}; a login that it keeps by itself cannot be seen from here"
+        return str(program) if seen else f"{program}; Ralph cannot see a login that it keeps itself"
 
     async def start(self) -> None:
         await self.confinement.require()
@@ -165,7 +165,7 @@ class ClaudeExecutor(Executor):
                 await self.start()
             outcome, forgotten = await self._converse(prompt, turn, session)
             if forgotten and session:
-                transcript.diagnosed("The session cannot be taken up again, a new one is begun.")
+                transcript.diagnosed("The session cannot be resumed, so a new one begins.")
                 outcome, _ = await self._converse(prompt, turn, None)
         except RalphError as error:
             return transcript.finish(Failed(failure="unavailable", message=str(error)))
@@ -243,6 +243,6 @@ def _found() -> Path:
     if found := shutil.which("claude"):
         return Path(found)
     raise ExecutorUnavailableError(
-        "Claude Code is not here: the SDK brings none along for this machine, and there is none on PATH.",
+        "Claude Code was not found: the SDK has none for this machine, and there is none on PATH.",
         "Install it, or name it with the setting plugins.claude.program.",
     )

@@ -13,15 +13,15 @@ SettingSource = Literal["user", "project", "local"]
 class ClaudeSettings(BaseModel, frozen=True, extra="forbid"):
     """What is particular to Claude Code; the model, the endpoint and the permissions stand in `[executor]`."""
 
-    program: Path | None = Field(default=None, description="Claude Code; unset: the one that the SDK brings along.")
+    program: Path | None = Field(default=None, description="Claude Code; unset: the SDK's own.")
     home: Path | None = Field(
         default=None,
-        description="Where it keeps its login and its sessions; unset: the user's own folder, or with an endpoint of "
-        "one's own a folder that goes with the run.",
+        description="Where it keeps its login and its sessions; unset: the user's own folder, or, with an endpoint, "
+        "one that is removed after the run.",
     )
     sources: tuple[SettingSource, ...] = Field(
         default=(),
-        description="Whose settings of Claude Code hold, with their hooks and MCP servers: user, project, local. The "
+        description="Whose settings of Claude Code apply, with their hooks and MCP servers: user, project, local. The "
         "project's can run programs.",
     )
     retries: int = Field(default=2, ge=0, le=10, description="How often a failed request to the model is repeated.")

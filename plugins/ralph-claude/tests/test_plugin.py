@@ -67,7 +67,7 @@ def test_to_be_looked_at_costs_next_to_nothing() -> None:
 async def test_the_doctor_is_told_of_the_program_and_of_a_login_that_cannot_be_seen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert "a login that it keeps by itself cannot be seen" in await ClaudeExecutor().check()
+    assert "Ralph cannot see a login that it keeps itself" in await ClaudeExecutor().check()
     assert "login" not in await ClaudeExecutor(base_url="http://127.0.0.1:1").check()
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k" * 20)
     assert "login" not in await ClaudeExecutor().check()

@@ -211,8 +211,8 @@ class CodexExecutor(Executor):
             self._own_home = OwnHome(rules(self.permissions))
         if self.home.resolve().is_relative_to(Path(tempfile.gettempdir()).resolve()):
             raise ExecutorUnavailableError(
-                f"Codex's home folder would be {str(self.home)!r}, and Codex cannot work from the folder for temporary "
-                "files: its commands would all fail.",
+                f"Codex's home folder would be {str(self.home)!r}, in the folder for temporary files: all of Codex's "
+                "commands would fail there.",
                 "Name another folder in the setting plugins.codex.home.",
             )
 

@@ -91,8 +91,8 @@ def require_keepable(policy: PermissionPolicy, *, ruled: bool, network: bool) ->
         kind, argument = _parsed(pattern)
         if kind == "shell" and not ruled:
             raise UsageError(
-                f"Codex keeps {pattern!r} by a rule in its home folder, and that is your own.",
-                "Take the pattern out, or use an endpoint or a key: the home folder then goes with the run.",
+                f"Codex enforces {pattern!r} by a rule in its home folder, and that folder is yours.",
+                "Remove the pattern, or use an endpoint or a key: the run then has a home folder of its own.",
             )
         kept = {
             "shell": bool(argument) and "*" not in _command(argument),
@@ -104,7 +104,7 @@ def require_keepable(policy: PermissionPolicy, *, ruled: bool, network: bool) ->
         if not kept.get(kind, kind in _KEPT_ANYHOW):
             raise UsageError(
                 f"Codex has no way to deny {pattern!r}.",
-                "Take the pattern out, or use an executor that keeps every one.",
+                "Remove the pattern, or use an executor that enforces every one.",
             )
 
 

@@ -106,7 +106,7 @@ async def ask(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], limit: 
 async def require_version(program: Path) -> None:
     """Raises `UsageError` where a program that a person named is no Codex that the plug-in works with."""
     named = f"The setting plugins.codex.program names {str(program)!r}"
-    remedy = f"Name another, or none: version {PINNED} is then fetched from npm."
+    remedy = f"Name another, or remove it: version {PINNED} is then fetched from npm."
     try:
         answer = await ask([str(program), "--version"], cwd=Path.home(), env=os.environ, limit=30)
     except UsageError as error:
@@ -128,7 +128,7 @@ def present_codex(cache: Path | None = None) -> Path | None:
     if program.is_file():
         return program
     if not shutil.which("npm"):
-        raise ProvisionError("Codex is not here, and there is no npm to fetch it with.", _REMEDY)
+        raise ProvisionError("Codex is not installed, and there is no npm to fetch it with.", _REMEDY)
     return None
 
 
@@ -157,7 +157,7 @@ async def provide_codex(*, progress: "Progress | None" = None, cache: Path | Non
     except TimeoutError:
         raise ProvisionError(f"Fetching Codex {PINNED} took longer than {limit:g} seconds.", _REMEDY) from None
     except OSError as error:
-        raise ProvisionError(f"Codex cannot be put into {folder}: {error}.", _REMEDY) from error
+        raise ProvisionError(f"Codex cannot be installed in {folder}: {error}.", _REMEDY) from error
     return program
 
 
@@ -192,7 +192,7 @@ async def _download(name: str, staging: Path, report: "Progress") -> Path:
     package = f"@openai/codex@{PINNED}-{name}"
     npm = shutil.which("npm")
     if npm is None:
-        raise ProvisionError(f"{package} is fetched by npm, and there is none on PATH.", _REMEDY)
+        raise ProvisionError(f"{package} is fetched with npm, which is not on PATH.", _REMEDY)
     # A cache of its own leaves nothing behind, and its growth is the progress.
     argv = [npm, "pack", package, "--ignore-scripts", "--loglevel=error", "--cache", str(staging / "npm")]
 
@@ -261,7 +261,7 @@ def _platform_name() -> str:
     machine = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64"}.get(platform.machine().lower(), platform.machine())
     name = f"{sys.platform}-{machine}"
     if name not in _BUILDS:
-        raise ProvisionError(f"No Codex is fetched for this machine ({name}).", _REMEDY)
+        raise ProvisionError(f"There is no Codex for this machine ({name}).", _REMEDY)
     return name
 
 

@@ -15,10 +15,10 @@ class CodexSettings(BaseModel, frozen=True, extra="forbid"):
     )
     home: Path | None = Field(
         default=None,
-        description="CODEX_HOME, where Codex keeps its login and its sessions; unset: the user's own, or with an "
-        "endpoint or a key of one's own a folder that goes with the run.",
+        description="CODEX_HOME, where Codex keeps its login and its sessions; unset: the user's own, or, with an "
+        "endpoint or a key, a folder that is removed after the run.",
     )
     network: bool = Field(
-        default=False, description="Whether the commands that the agent runs may use the network, to push as well."
+        default=False, description="Whether the commands that the agent runs may use the network, also to push."
     )
     retries: int = Field(default=2, ge=0, le=10, description="How often a failed request to the model is repeated.")

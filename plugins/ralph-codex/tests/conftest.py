@@ -18,7 +18,7 @@ from ralph.errors import ProvisionError
 from ralph.executors import PermissionPolicy
 from ralph.testing import ModelServer
 from ralph_codex import CodexExecutor
-from ralph_codex.provision import provide_codex
+from ralph_codex.provision import cache_folder, provide_codex
 
 Made = Callable[..., Awaitable[CodexExecutor]]
 
@@ -39,7 +39,9 @@ def codex() -> Path:
 
 @pytest.fixture(autouse=True)
 def nobody(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A person without a login."""
+    """A person without a login and without shell profiles, which Codex's login shells would run for seconds."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache_folder().parent.parent))
+    monkeypatch.setenv("HOME", str(tmp_path))
     for name in ("OPENAI_API_KEY", "CODEX_API_KEY", "CODEX_ACCESS_TOKEN", "OPENAI_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("CODEX_HOME", str(tmp_path / "nobody"))

@@ -20,7 +20,7 @@ async def provided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, npm: str) ->
 @pytest.mark.parametrize(
     ("npm", "told"),
     [
-        ("", "there is none on PATH"),
+        ("", "which is not on PATH"),
         ("echo no such host >&2; exit 1", "no such host"),
         (
             f"for p in x64 arm64; do for s in linux darwin; do : > openai-codex-{PINNED}-$s-$p.tgz; done; done",

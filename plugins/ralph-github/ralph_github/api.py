@@ -110,7 +110,7 @@ class GitHubApi:
         try:
             return self._github.request(method, path, json=given, params=query, headers=_VERSION).json()
         except RateLimitExceeded:
-            raise UsageError(f"GitHub gives no more answers for now ({what}).", "Try again later.") from None
+            raise UsageError(f"GitHub's rate limit is reached ({what}).", "Try again later.") from None
         except RequestFailed as error:
             if error.response.status_code == 404 and missing is not ...:
                 return missing
@@ -119,15 +119,15 @@ class GitHubApi:
             raise UsageError(f"GitHub does not answer in time ({what}).", "Try again later.") from None
         except (GitHubException, ValueError) as error:
             problem = f"GitHub cannot be reached, or answers nonsense ({what}; {type(error).__name__})."
-            raise UsageError(problem, "Look at plugins.github.api, and at the network.") from None
+            raise UsageError(problem, "Check plugins.github.api and the network.") from None
 
 
 _REMEDIES = {
     401: "The token is not accepted: set GITHUB_TOKEN, or plugins.github.token.",
-    403: "The token may not do that: it needs to read and write issues, and pull requests.",
-    404: "It is not there, or the token may not see it.",
+    403: "The token may not do that: it needs to read and write issues and pull requests.",
+    404: "It does not exist, or the token may not see it.",
     410: "Issues are turned off there.",
-    422: "GitHub will not have it so.",
+    422: "GitHub rejects what was sent.",
 }
 
 
@@ -150,4 +150,4 @@ def _read_all(model: type[_Read], answer: object) -> list[_Read]:
 
 def _strange(model: type[BaseModel]) -> UsageError:
     kind = model.__name__.strip("_").lower()
-    return UsageError(f"GitHub's answer is no {kind} as its description has it.", "Look at plugins.github.api.")
+    return UsageError(f"GitHub's answer does not match GitHub's own description ({kind}).", "Check plugins.github.api.")

@@ -79,9 +79,9 @@ class Clerk:
             try:
                 self._send(api, report)
             except UsageError as error:
-                _logger.warning("nothing was told on %s: %s", report.issue, error)
+                _logger.warning("nothing was reported on %s: %s", report.issue, error)
             except Exception as error:  # noqa: BLE001 - a thread that ends would leave all further reports unsent
-                _logger.warning("nothing was told on %s: %s", report.issue, type(error).__name__)
+                _logger.warning("nothing was reported on %s: %s", report.issue, type(error).__name__)
             with self._changed:
                 self._busy = False
                 self._changed.notify_all()

@@ -15,7 +15,7 @@ class GitHubSettings(BaseModel, frozen=True, extra="forbid"):
     """Where GitHub is, as whom, and what is reported there."""
 
     token: SecretStr | None = Field(
-        default=None, description="As whom; unset: GITHUB_TOKEN or GH_TOKEN of the environment, else as nobody."
+        default=None, description="The token; unset: GITHUB_TOKEN or GH_TOKEN of the environment, otherwise none."
     )
     api: str = Field(
         default="https://api.github.com",
@@ -23,19 +23,19 @@ class GitHubSettings(BaseModel, frozen=True, extra="forbid"):
     )
     report: Literal["none", "comment", "pull-request"] = Field(
         default="none",
-        description="What is told on the issue that the task is from: nothing; one comment, edited in place; or a "
-        "draft pull request, too, when the run has completed.",
+        description="What to report on the task's issue: nothing; one comment, edited in place; or a draft pull "
+        "request, too, once the run has completed.",
     )
-    every: float = Field(default=300.0, ge=10, description="Seconds between two edits of the comment, at least.")
+    every: float = Field(default=300.0, ge=10, description="The fewest seconds between two edits of the comment.")
     patience: float = Field(
-        default=8.0, gt=0, le=9, description="Seconds that the end of a run waits at most for what is not sent yet."
+        default=8.0, gt=0, le=9, description="The most seconds that the end of a run waits for what is not sent yet."
     )
 
     @field_validator("api")
     @classmethod
     def _is_safe(cls, api: str) -> str:
         if not _API.fullmatch(api):
-            raise ValueError("it is an https address without user, query or fragment; http does on this machine alone")
+            raise ValueError("write an https address without user, query or fragment; http is for this machine only")
         return api
 
     def secret(self) -> str | None:

@@ -49,7 +49,7 @@ class IssueName(NamedTuple):
         found = _ISSUE.fullmatch(text.strip())
         if found is None or {found[1], found[2]} & {".", ".."}:
             shown = line(text, 100)
-            raise UsageError(f"{shown!r} names no issue.", "Write it as owner/repo#12, or as its address.")
+            raise UsageError(f"{shown!r} does not name an issue.", "Write it as owner/repo#12, or as its address.")
         return cls(found[1], found[2], int(found[3]))
 
     @classmethod
@@ -70,6 +70,6 @@ class Issue(BaseModel, frozen=True):
 def task_of(name: IssueName, issue: Issue) -> str:
     """The task that an issue is. Raises `UsageError` for a pull request."""
     if issue.pull_request is not None:
-        raise UsageError(f"{name} is a pull request, and no issue.", "Name an issue.")
+        raise UsageError(f"{name} is a pull request and not an issue.", "Name an issue.")
     body = quoted(issue.body or "", 20_000) or "> (It says no more.)"
     return _TASK.format(name=name, title=line(issue.title, 300), body=body)

@@ -36,7 +36,7 @@ def test_the_setting_counts_before_the_environment_and_gh_token_after_it(github:
 
 @pytest.mark.parametrize(
     ("status", "said"),
-    [(401, "The token is not accepted"), (403, "may not do that"), (404, "not there"), (500, "Try again later")],
+    [(401, "The token is not accepted"), (403, "may not do that"), (404, "does not exist"), (500, "Try again later")],
 )
 def test_a_refusal_is_one_clear_sentence_without_what_github_says(github: Any, api: GitHubApi, status: int, said: str):
     github.status = status
@@ -49,14 +49,14 @@ def test_a_refusal_is_one_clear_sentence_without_what_github_says(github: Any, a
 
 def test_a_limit_is_told_from_a_refusal(github: Any, api: GitHubApi):
     github.status, github.headers = 403, {"Retry-After": "60"}
-    with pytest.raises(UsageError, match="no more answers for now"):
+    with pytest.raises(UsageError, match="rate limit is reached"):
         api.issue(NAME)
 
 
 @pytest.mark.parametrize("answer", [{"title": 3}, [], "x", None])
 def test_nonsense_is_refused(github: Any, api: GitHubApi, answer: object):
     github.issues[12] = answer
-    with pytest.raises(UsageError, match="no issue as its description has it"):
+    with pytest.raises(UsageError, match="own description"):
         api.issue(NAME)
 
 

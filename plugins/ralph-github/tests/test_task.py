@@ -21,7 +21,7 @@ def test_an_issue_goes_by_its_name_or_its_address(text: str):
     "text", ["", "12", "octo/shop", "octo/shop#x", "../shop#12", "octo/..#12", "a/b/c#1", "octo/shop#12?x", "a b/c#1"]
 )
 def test_anything_else_is_refused(text: str):
-    with pytest.raises(UsageError, match="names no issue"):
+    with pytest.raises(UsageError, match="does not name an issue"):
         IssueName.parse(text)
 
 

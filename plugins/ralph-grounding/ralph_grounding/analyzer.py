@@ -209,7 +209,9 @@ class GroundingAnalyzer:
         metadata = _metadata(response, taken)
         notes = _noted(case, taken, scores, metadata)
         if any(part is not None and part.fallback for part in (scores.accuracy, scores.completeness, told.highlights)):
-            notes.add("keyword_fallback", f"Words were compared in place of {self._provider.name}. {self._trouble}")
+            notes.add(
+                "keyword_fallback", f"Words were compared instead of using {self._provider.name}. {self._trouble}"
+            )
             notes.add("needs_review")
         return AnalysisResult(
             id=uuid4().hex[:16],
@@ -241,7 +243,7 @@ def _require_something(query: Query, ground: GroundTruth) -> None:
     if ground.brand_names:
         return
     raise NoGroundTruthError(
-        "There is nothing to hold the answer against.",
+        "There is nothing to check the answer against.",
         "Give ground truth, an expected answer, claims, or the domain or brands that it should name.",
     )
 
@@ -283,15 +285,16 @@ def _noted(case: _Case, taken: Intake, scores: Scores, metadata: Mapping[str, An
     if taken.oddities:
         notes.add("malformed", *taken.oddities)
     if taken.cut_from:
-        looked = f"The first {len(case.text):,} of {taken.cut_from:,} characters were looked at."
+        looked = f"Only the first {len(case.text):,} of {taken.cut_from:,} characters were examined."
         notes.add("truncated", looked)
     if metadata.get("finish_reason") == "length":
-        notes.add("truncated", "Its provider ended it at the limit of tokens: it may lack what would have come.")
+        notes.add("truncated", "The provider cut it off at the token limit, so something may be missing.")
     if scores.completeness and scores.completeness.note:
         notes.add("nothing_to_check", scores.completeness.note)
     if (said := detect_language(case.text)) and (ours := _language(case)) and said != ours:
         notes.add(
-            "other_language", f"The answer is in {said!r}, and what it is held against in {ours!r}: scores are low."
+            "other_language",
+            f"The answer is in {said!r}, but what it is checked against is in {ours!r}: scores are low.",
         )
         notes.add("needs_review")
     return notes

@@ -102,7 +102,7 @@ async def run_batch(
     again, such as a wrong key or missing ground truth, is not tried again.
 
     Leave it with `contextlib.aclosing`, or cancel it: nothing is left running then, and the run in the store is
-    "cancelled". A run whose process was killed stays "running". Both, and those with failures, are continued by giving
+    "cancelled". A run whose process was killed is "interrupted". Both, and those with failures, are continued by giving
     the same `run_id`, queries, options and responses again: only what has no result is analysed.
 
     Args:
@@ -278,7 +278,7 @@ class _Batch:
 
 def _otherwise(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """What the run before did in another way than this one, of what both say."""
-    ways = {"similarity": "measured similarity by another provider", "scoring": "was scored by other settings"}
+    ways = {"similarity": "used another similarity provider", "scoring": "used other scoring settings"}
     return [way for key, way in ways.items() if key in before and key in now and before[key] != now[key]]
 
 

@@ -55,15 +55,18 @@ _AGAIN: frozenset[Trouble] = frozenset({"rate_limit", "server", "timeout"})
 _NEVER_AGAIN = "insufficient_quota"
 
 _SAID: dict[Trouble, tuple[str, str]] = {
-    "key": ("does not accept the key", "Set the key that it wants, or ask who runs it for access."),
+    "key": ("does not accept the key", "Set the right key, or ask the operator for access."),
     "model": ("does not know the model, or has nothing at this address", "Check the model's name and the base URL."),
-    "rate_limit": ("wants no more requests for now", "Wait, ask for less at a time, or raise the quota."),
-    "timeout": ("took too long itself", "Try again later, or raise the timeout."),
-    "too_long": ("finds the text too long for the model", "Take a model with a longer context, or shorter texts."),
-    "filtered": ("does not answer to this text, by its rules on content", "Leave the text out, or ask another model."),
-    "server": ("has trouble of its own", "Try again later."),
-    "refused": ("turns the request down", "Check the settings against what the endpoint documents."),
-    "protocol": ("does not answer as an OpenAI-compatible endpoint does", "Check the base URL: it mostly ends in /v1."),
+    "rate_limit": ("accepts no more requests for now", "Wait, send fewer requests at a time, or raise the quota."),
+    "timeout": ("timed out", "Try again later, or raise the timeout."),
+    "too_long": (
+        "says that the text is too long for the model",
+        "Use a model with a longer context, or shorter texts.",
+    ),
+    "filtered": ("does not answer this text because of its content rules", "Leave the text out, or use another model."),
+    "server": ("has an internal error", "Try again later."),
+    "refused": ("rejects the request", "Compare the settings with the endpoint's documentation."),
+    "protocol": ("does not answer like an OpenAI-compatible endpoint", "Check the base URL: it usually ends in /v1."),
 }
 
 
@@ -86,7 +89,9 @@ class Endpoint:
         self._base, self.shown = _checked(url, setting)
         self._key = key.strip()
         if not self._key.isascii() or not self._key.isprintable():
-            raise UsageError(f"The key for {self.shown} holds characters that no key has.", "Copy it anew.")
+            raise UsageError(
+                f"The key for {self.shown} has characters that are not allowed in a key.", "Copy it again."
+            )
         self._timeout = timeout
         self._client: httpx.AsyncClient | None = None
 
@@ -97,8 +102,10 @@ class Endpoint:
         try:
             self._client = httpx.AsyncClient(headers=headers, timeout=self._timeout)
         except (httpx.InvalidURL, ImportError, OSError, ValueError) as error:  # a proxy or certificates of no use
-            problem = f"{self.shown} cannot be asked as the environment says: {self._clean(str(error))}."
-            remedy = "Look at HTTPS_PROXY, ALL_PROXY and SSL_CERT_FILE."
+            problem = (
+                f"The environment's proxy or certificates for {self.shown} cannot be used: {self._clean(str(error))}."
+            )
+            remedy = "Check HTTPS_PROXY, ALL_PROXY and SSL_CERT_FILE."
             raise ProviderError(problem, remedy, kind="unreachable") from None
         return self
 
@@ -197,9 +204,9 @@ def _checked(url: str, setting: str) -> tuple[str, str]:
     except ValueError:
         raise UsageError(f"{setting} is not a URL.", remedy) from None
     if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise UsageError(f"{setting} is empty." if not url.strip() else f"{setting} is no URL of HTTP.", remedy)
+        raise UsageError(f"{setting} is empty." if not url.strip() else f"{setting} is not an HTTP URL.", remedy)
     if parts.query or parts.fragment:
-        raise UsageError(f"{setting} has something behind its path, to which no further path can be added.", remedy)
+        raise UsageError(f"{setting} has a query or a fragment after its path.", remedy)
     host = parts.netloc.rpartition("@")[2]
     path = parts.path.rstrip("/")
     return urlunsplit((parts.scheme, parts.netloc, path, "", "")), urlunsplit((parts.scheme, host, path, "", ""))

@@ -46,7 +46,7 @@ class FilterError(UsageError):
     def __init__(self, text: str, at: int, problem: str, remedy: str) -> None:
         self.position = at + 1
         shown = ascii(text if len(text) <= 80 else text[:80] + "…")[1:-1]
-        super().__init__(f"The filter `{shown}` cannot be read: at character {at + 1} {problem}.", remedy)
+        super().__init__(f"The filter `{shown}` cannot be read at character {at + 1}: {problem}.", remedy)
 
 
 def parse_filter(text: str) -> tuple[Condition, ...]:
@@ -56,7 +56,7 @@ def parse_filter(text: str) -> tuple[Condition, ...]:
         FilterError: it says where, and what is possible there.
     """
     if len(text) > _LONGEST:
-        raise FilterError(text, _LONGEST, "it is longer than any filter", f"Write at most {_LONGEST} characters.")
+        raise FilterError(text, _LONGEST, "it is too long", f"Write at most {_LONGEST} characters.")
     return _Reader(text).conditions()
 
 
@@ -72,7 +72,7 @@ class _Reader:
         found = [self._condition()]
         while self._text[self._at :].strip():
             if not self._take(_JOINT):
-                raise self._wrong(self._at, "no further condition begins", "Join conditions with `and` or a comma.")
+                raise self._wrong(self._at, "`and` or a comma is missing", "Join conditions with `and` or a comma.")
             found.append(self._condition())
         return tuple(found)
 
@@ -93,7 +93,7 @@ class _Reader:
         possible = ("<", "<=", ">", ">=", "=", "!=") if field in SCORES else ("=", "!=")
         operator = self._take(_OPERATOR)
         if operator not in possible:
-            problem = f"{operator} does not go with {field}" if operator else f"there is no operator after {field}"
+            problem = f"{field} does not support {operator}" if operator else f"there is no operator after {field}"
             raise self._wrong(start, problem, f"Operators for {field} are {' '.join(possible)}.")
         return cast("Operator", operator)
 
@@ -102,12 +102,12 @@ class _Reader:
             self._at = quoted.end()
             return quoted[1]
         if not (value := self._take(_BARE)):
-            raise self._wrong(self._at, f"there is no value for {field}", 'Values with spaces stand in "quotes".')
+            raise self._wrong(self._at, f"there is no value for {field}", 'Put values with spaces in "quotes".')
         return value
 
     def _checked(self, field: str, value: str, start: int) -> float | str:
         if field in TIERED and (value := value.lower()) not in _TIERS:
-            raise self._wrong(start, "there is no such tier", f"Tiers are {', '.join(_TIERS)}.")
+            raise self._wrong(start, "this is not a tier", f"Tiers are {', '.join(_TIERS)}.")
         if field not in SCORES:
             return value
         try:
@@ -115,7 +115,7 @@ class _Reader:
         except ValueError:
             number = math.nan
         if not math.isfinite(number):
-            raise self._wrong(start, "there is no number", f"{field} is compared with a number from 0 to 100.")
+            raise self._wrong(start, "this is not a number", f"{field} is compared with a number from 0 to 100.")
         return number
 
     def _take(self, pattern: re.Pattern[str]) -> str:

@@ -41,9 +41,9 @@ def take_in(said: object, most: int, *, unwrap: bool = True) -> Intake:
     text = text[:most]
     mended = _UNSHOWN.sub("\N{REPLACEMENT CHARACTER}", text)
     if mended != text:
-        oddities.append("It holds characters that cannot be shown; each is replaced.")
+        oddities.append("It contains characters that cannot be shown; they were replaced.")
     if _is_left_open(mended):
-        oddities.append("It ends within a block of code, as if it were cut off.")
+        oddities.append("It ends inside a code block, as if it was cut off.")
     return Intake(mended, tuple(oddities), length if length > most else 0)
 
 
@@ -61,13 +61,13 @@ def _unwrapped(said: object, oddities: list[str]) -> str:
             return said
         if inner is None:
             return said
-        oddities.append("It is JSON; the text within is judged.")
+        oddities.append("It is JSON; the text inside is scored.")
         return inner
     inner = _text_in(said, _DEPTH)
     if inner is None:
-        oddities.append(f"It is no text but {_kind(said)}; it is judged as an empty answer.")
+        oddities.append(f"It is not text but {_kind(said)}; it is scored as an empty answer.")
         return ""
-    oddities.append(f"It is no text but {_kind(said)}; the text within is judged.")
+    oddities.append(f"It is not text but {_kind(said)}; the text inside is scored.")
     return inner
 
 

@@ -1,19 +1,14 @@
 """Answers as lines of JSON: an object a line, each with what its answer is held against, and an answer to each."""
 
-import json
-from collections.abc import Iterator
-from typing import Annotated, Any, BinaryIO
+from typing import Annotated, Any
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, ValidationError
+from pydantic import AliasChoices, BaseModel, BeforeValidator, Field
 
 from ralph_grounding.ground_truth.pages import GroundTruth
 from ralph_grounding.materials import AIResponse, ExpectedAnswer, ExpectedClaim, Query
 from ralph_grounding.result import AnalysisResult
 
-__all__ = ["MOST_BYTES", "Line", "answer_to", "read_lines"]
-
-MOST_BYTES = 64 * 1024 * 1024
-"""Of one line."""
+__all__ = ["Line", "answer_to"]
 
 
 def _as_claim(given: object) -> object:
@@ -69,38 +64,6 @@ class Line(BaseModel, frozen=True):
             domain=self.domain or shared.domain,
             brands=self.brands or shared.brands,
         )
-
-
-def read_lines(stream: BinaryIO) -> Iterator[tuple[int, Line | str]]:
-    """Each line that is not empty: its number, from 1, and what it holds, or what is wrong with it."""
-    number = 0
-    while line := stream.readline(MOST_BYTES + 1):
-        number += 1
-        if len(line) > MOST_BYTES and not line.endswith(b"\n"):
-            while (rest := stream.readline(MOST_BYTES)) and not rest.endswith(b"\n"):
-                pass
-            yield number, f"the line is longer than {MOST_BYTES // 1024**2} MiB"
-        elif line.strip():
-            yield number, _parsed(line)
-
-
-def _parsed(line: bytes) -> Line | str:
-    try:
-        said = json.loads(line.decode("utf-8-sig", "replace"))
-    except json.JSONDecodeError as error:
-        return f"it is no JSON: {error}"
-    except RecursionError:
-        return "it is nested too deeply"
-    except ValueError:
-        return "it holds a number that is too long"
-    if not isinstance(said, dict):
-        return "it is no object"
-    try:
-        return Line.model_validate(said)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(str(part) for part in first["loc"])
-        return f"{place}: {first['msg']}"[:300]
 
 
 def answer_to(result: AnalysisResult) -> dict[str, Any]:

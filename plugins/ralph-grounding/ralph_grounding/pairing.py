@@ -32,10 +32,10 @@ class Pairing:
         """The pair; or why there is none; or None for what was analysed before."""
         query = self._queries.get(given.query_id)
         if query is None:
-            return _wrong(given, "There is no query of that id.")
+            return _wrong(given, "No query has this id.")
         asked = (query.id, given.provider, given.model)
         if asked in self._seen:
-            return _wrong(given, "There is more than one response to that query of that provider and model.")
+            return _wrong(given, "This provider and model answered this query more than once.")
         self._seen.add(*asked)
         if asked in self._kept:
             return None
@@ -46,7 +46,7 @@ class Pairing:
         answered = self._seen.queries | self._kept.queries
         for query_id in self._queries:
             if query_id not in answered:
-                yield BatchError(query_id=query_id, error="There is no response to that query.")
+                yield BatchError(query_id=query_id, error="This query has no response.")
 
 
 class _Answered:

@@ -117,7 +117,7 @@ class DomainScoreSummary(BaseModel, frozen=True):
         """The same with what changed since an earlier run of the domain.
 
         Args:
-            otherwise: what else the earlier run did in another way, as "was scored by other settings".
+            otherwise: what else the earlier run did in another way, such as "used other scoring settings".
         """
         differing = [*(() if same_queries else ("asked another set of queries",)), *otherwise]
         deltas = {name: _delta(previous.metric(name).mean, self.metric(name).mean) for name in METRICS}
@@ -128,7 +128,7 @@ class DomainScoreSummary(BaseModel, frozen=True):
             completeness_delta=deltas["completeness"],
             attribution_delta=deltas["attribution"],
             same_queries=same_queries,
-            note=f"The run before {' and '.join(differing)}, so the two compare with care." if differing else "",
+            note=f"The previous run {' and '.join(differing)}, so compare with care." if differing else "",
         )
         found = [_alert(name, previous.metric(name).mean, self.metric(name).mean) for name in METRICS]
         return self.model_copy(update={"trend": trend, "alerts": tuple(alert for alert in found if alert)})

@@ -114,7 +114,7 @@ async def test_pieces_are_joined_either_way_and_both_are_told(by: Aggregation, s
 
 
 async def test_provider_that_leaves_its_scale_is_named() -> None:
-    with pytest.raises(ProviderError, match=r"provider Given says .* alike by nan"):
+    with pytest.raises(ProviderError, match=r"provider Given gave a similarity of nan"):
         await scorer(Given({"One.": Similarity(float("nan"), 0.5)})).score("One.", "reference", GroundTruth())
 
 

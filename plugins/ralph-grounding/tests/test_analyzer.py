@@ -184,7 +184,7 @@ async def test_a_long_answer_is_cut_and_that_is_noted() -> None:
     assert result.response == ANSWER
     assert result.metadata["truncated_from"] == len(ANSWER) + 6000
     assert result.flags == ("truncated",)
-    assert f"The first {len(ANSWER)} of {len(ANSWER) + 6000:,} characters were looked at." in result.notes
+    assert f"Only the first {len(ANSWER)} of {len(ANSWER) + 6000:,} characters were examined." in result.notes
 
 
 async def test_an_answer_that_its_provider_cut_off_is_told_of() -> None:
@@ -199,10 +199,10 @@ async def test_an_answer_that_its_provider_cut_off_is_told_of() -> None:
 @pytest.mark.parametrize(
     ("text", "note"),
     [
-        ({"choices": [{"message": {"content": ANSWER}}]}, "It is no text but an object; the text within is judged."),
-        ([ANSWER], "It is no text but a list; the text within is judged."),
-        (f"{ANSWER}\n\n```python\nx = 1", "It ends within a block of code, as if it were cut off."),
-        (f"{ANSWER}\0\ud800", "It holds characters that cannot be shown; each is replaced."),
+        ({"choices": [{"message": {"content": ANSWER}}]}, "It is not text but an object; the text inside is scored."),
+        ([ANSWER], "It is not text but a list; the text inside is scored."),
+        (f"{ANSWER}\n\n```python\nx = 1", "It ends inside a code block, as if it was cut off."),
+        (f"{ANSWER}\0\ud800", "It contains characters that cannot be shown; they were replaced."),
     ],
 )
 async def test_a_malformed_answer_is_scored_as_well_as_can_be_and_flagged(text: object, note: str) -> None:
@@ -239,7 +239,7 @@ async def test_an_answer_in_the_language_of_its_ground_truth_is_judged_in_it() -
 
 # covers: S3-166
 async def test_without_anything_to_hold_it_against_there_is_no_analysis() -> None:
-    with pytest.raises(NoGroundTruthError, match="nothing to hold the answer against") as raised:
+    with pytest.raises(NoGroundTruthError, match="nothing to check the answer against") as raised:
         await analyzed(ANSWER, Query(id="q1", text="?"), GroundTruth())
     assert isinstance(raised.value, UsageError)
     assert "expected answer" in raised.value.remedy

@@ -97,13 +97,14 @@ def test_all_mentions_count_and_a_thousand_are_listed() -> None:
     assert result.score == pytest.approx(0.05 * 1499)
 
 
+@pytest.mark.alone
 def test_ten_thousand_brands_are_all_looked_for_in_little_time() -> None:
     brands = [f"Acme Model{number} Deluxe" for number in range(10_000)]
     response = "The Acme Model9999 Deluxe is one of Acme's. " + "Nothing more is to be said of it. " * 50
     assert [mention.target for mention in SCORER.score(response, "", brands).mentions] == ["Acme Model9999 Deluxe"]
-    began = time.perf_counter()
+    began = time.thread_time()
     SCORER.score(response, "", brands)
-    assert time.perf_counter() - began < 0.25
+    assert time.thread_time() - began < 0.25
 
 
 @pytest.mark.parametrize(("length", "score"), [(200, 50), (201, 0)])
@@ -202,17 +203,19 @@ _LONG = {
 
 def _seconds(piece: str, size: int) -> float:
     response = (piece * (size // len(piece) + 1))[:size]
-    began = time.perf_counter()
+    began = time.thread_time()
     SCORER.score(response, "example.com", ["Acme", "Acme Cloud", "云"], ["https://example.com/docs/pricing"])
-    return time.perf_counter() - began
+    return time.thread_time() - began
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("piece", _LONG.values(), ids=_LONG.keys())
 def test_time_grows_with_the_length(piece: str) -> None:
     small = max(0.005, min(_seconds(piece, 10_000) for _ in range(3)))
     assert min(_seconds(piece, 200_000) for _ in range(2)) < 20 * small * 4
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("name", ["one letter", "dots", "known paths", "addresses in addresses"])
 def test_ten_megabytes_in_one_line_are_read(name: str) -> None:
     assert _seconds(_LONG[name], 10_000_000) < 40

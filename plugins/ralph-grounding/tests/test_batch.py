@@ -85,10 +85,10 @@ async def test_what_cannot_be_paired_is_an_error_and_the_rest_goes_on():
     given = [*responses(3), AIResponse(query_id="nobody's", response="?"), responses(1)[0], *responses(1, "other")]
     seen, batch = await outcome(given, queries(5), analyze)
     assert sorted((error.query_id, error.error) for error in batch.errors) == [
-        ("nobody's", "There is no query of that id."),
-        ("q0", "There is more than one response to that query of that provider and model."),
-        ("q3", "There is no response to that query."),
-        ("q4", "There is no response to that query."),
+        ("nobody's", "No query has this id."),
+        ("q0", "This provider and model answered this query more than once."),
+        ("q3", "This query has no response."),
+        ("q4", "This query has no response."),
     ]
     assert (batch.succeeded, batch.failed, batch.total) == (4, 4, 8)
     assert len(seen) == batch.total
@@ -400,8 +400,8 @@ async def test_a_trend_is_that_to_the_last_completed_run_of_the_domain(store_url
         assert (third.trend.accuracy_delta, third.trend.same_queries, third.alerts) == (0, False, ())
         for options, note in (
             ({"similarity": ["lexical"], "scoring": {"a": 1}}, ""),
-            ({"similarity": ["local"], "scoring": {"a": 1}}, "measured similarity by another provider, so"),
-            ({"similarity": ["local"], "scoring": {"a": 2}}, "was scored by other settings, so"),
+            ({"similarity": ["local"], "scoring": {"a": 1}}, "used another similarity provider, so"),
+            ({"similarity": ["local"], "scoring": {"a": 2}}, "used other scoring settings, so"),
         ):
             trend = (await ran(60, count=2, options=options)).trend
             assert trend is not None

@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -69,6 +71,12 @@ def begun(words: list[str], environment: dict[str, str]) -> subprocess.Popen[str
     )
 
 
+def scored(words: list[str], environment: dict[str, str]) -> str:
+    """What another command of `ralph score` prints."""
+    command = (sys.executable, "-m", "ralph", "score", *words)
+    return subprocess.run(command, env=environment, capture_output=True, check=True, text=True, timeout=30).stdout
+
+
 def asked_for(server: ModelServer) -> Counter[str]:
     """How often the endpoint was asked for each query."""
     return Counter(f"q{request.prompt.split()[1]}" for request in server.requests)
@@ -90,8 +98,15 @@ async def test_a_batch_of_200_with_10_failures_is_killed_and_continued_and_loses
         before = asked_for(server)
         async with open_grounding_store(store_url) as store:
             (run,) = await store.runs()
-            kept = {row.query_id async for row in store.scores([Condition("run", "=", run.id)])}
-        assert (run.status, run.total) == ("running", COUNT)
+            rows = [row async for row in store.scores([Condition("run", "=", run.id)])]
+            kept = {row.query_id for row in rows}
+        assert (run.status, run.total) == ("interrupted", COUNT)
+        command = f"ralph score batch --continue {run.id} --store {shlex.quote(re.sub(':[^:@/]*@', '@', store_url))}"
+        said = f"Run {run.id} was interrupted. Continue it: {command}"
+        for words in (["history"], ["show", rows[0].id]):
+            assert scored([*words, "--store", store_url], environment).splitlines()[-1] == said
+        (listed,) = json.loads(scored(["history", "--json", "--store", store_url], environment))
+        assert listed["status"] == "interrupted"
         assert {line["query_id"] for line in heard if "id" in line} <= kept
         assert len(kept) < COUNT - FAILING
 
@@ -137,11 +152,13 @@ def test_a_signal_ends_a_batch_in_good_order_and_says_how_to_go_on(
     assert process.returncode == 130
     assert "Traceback" not in err
     said, _, typed = err.splitlines()[-1].rpartition(": ")
-    assert (said, typed.split()[:4]) == ("The run is cut off. Go on with it", ["ralph", "score", "batch", "--continue"])
+    assert (said, typed.split()[:4]) == (
+        "The run is incomplete. Continue it",
+        ["ralph", "score", "batch", "--continue"],
+    )
     run_id, *place = typed.split()[4:]
     assert place == ["--store", store]
-    command = (sys.executable, "-m", "ralph", "score", "history", "--json", "--store", store)
-    (kept,) = json.loads(subprocess.run(command, env=environment, capture_output=True, check=True).stdout)
+    (kept,) = json.loads(scored(["history", "--json", "--store", store], environment))
     assert (kept["id"], kept["status"], kept["succeeded"]) == (run_id, "cancelled", 20)
 
 
@@ -159,6 +176,28 @@ def test_a_key_that_is_not_accepted_ends_a_batch_at_once(
     assert "Traceback" not in err
     assert "401" in err
     assert "hunter2" not in out + err
+
+
+@pytest.mark.timeout(60)
+def test_an_endpoint_that_goes_away_ends_a_batch_early_and_loses_nothing(
+    tmp_path: Path, queries: Path, environment: dict[str, str]
+) -> None:
+    store = str(tmp_path / "grounding.db")
+    with ModelServer(lambda request: Say("Three.") if int(request.prompt.split()[1]) < 20 else Hang()) as server:
+        url = server.base_url
+        environment |= {**asking(server), "RALPH_PLUGINS__GROUNDING__ANSWERS__RETRIES": "0"}
+        process = begun(["--ask", "--queries", str(queries), "--store", store], environment)
+        wait_until(lambda: len(server.requests) > 20)
+    with process:
+        out, err = process.communicate(timeout=30)
+    assert (process.returncode, out) == (1, "")
+    assert "Traceback" not in err
+    assert f"The last 5 queries all failed. {url} cannot be reached" in " ".join(err.split())
+    (kept,) = json.loads(scored(["history", "--json", "--store", store], environment))
+    assert kept["status"] == "failed"
+    assert kept["succeeded"] > 17
+    assert kept["failed"] < 5
+    assert f"The run is incomplete. Continue it: ralph score batch --continue {kept['id']} --store {store}" in err
 
 
 PARROT = """

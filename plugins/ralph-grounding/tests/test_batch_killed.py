@@ -1,12 +1,19 @@
 """Batches in real processes: killed in the middle and continued, and several at one store."""
 
+import signal
 import subprocess
 import sys
 from collections import Counter
+from contextlib import closing
+from datetime import UTC, datetime
 
 import pytest
 
+from ralph.ownership import this_process
+from ralph.store import database_named
+from ralph_grounding.materials import Query
 from ralph_grounding.store import open_grounding_store
+from ralph_grounding.store.records import GroundingRun, QuerySet
 
 PROCESS = """
 import asyncio, sys, uuid
@@ -91,7 +98,7 @@ async def test_a_batch_that_is_killed_and_continued_loses_and_doubles_nothing(st
         batch.process.kill()
         seen += [tuple(line.split()) for line in heard + batch.rest()]
         run, kept = await stored(store_url)
-        assert (run.status, run.total, run.completed_at) == ("running", 200, None)
+        assert (run.status, run.total, run.completed_at) == ("interrupted", 200, None)
         assert set(seen) <= set(kept)
         assert len(kept) == run.succeeded < 190
         assert max(Counter(query for query, _ in kept).values()) == 1
@@ -106,6 +113,55 @@ async def test_a_batch_that_is_killed_and_continued_loses_and_doubles_nothing(st
     assert run.summary.accuracy.mean == pytest.approx(sum(number % 101 for number in range(10, 200)) / 190)
     async with open_grounding_store(store_url) as store:
         assert sorted(int(error.query_id) for error in await store.failures("run")) == list(range(10))
+
+
+@pytest.mark.timeout(60)
+async def test_a_run_is_running_as_long_as_its_process_lives(store_url):
+    batch = Batch(store_url).begin()
+    batch.first(1)
+    batch.process.send_signal(signal.SIGSTOP)
+    run, _ = await stored(store_url)
+    assert run.status == "running"
+    batch.process.kill()
+    batch.rest()
+    run, _ = await stored(store_url)
+    assert run.status == "interrupted"
+    async with open_grounding_store(store_url) as store:
+        assert [each.id for each in await store.runs(status="interrupted")] == ["run"]
+        assert await store.runs(status="running") == []
+
+
+@pytest.mark.parametrize(
+    ("other", "status"),
+    [({}, "interrupted"), ({"host": "elsewhere"}, "running")],
+    ids=["this machine was started anew", "another machine"],
+)
+async def test_a_process_of_another_boot_or_machine(tmp_path, monkeypatch, other, status):
+    """On this machine it is gone; of one on another machine nothing can be seen, and the store is believed."""
+    owner = this_process().model_copy(update={"machine": "another boot", **other})
+    monkeypatch.setattr("ralph_grounding.store.grounding.this_process", lambda: owner)
+    path = str(tmp_path / "grounding.db")
+    query = Query(id="q", text="?")
+    async with open_grounding_store(path) as store:
+        now = datetime.now(UTC)
+        queries = QuerySet.of([query])
+        await store.begin_run(GroundingRun(id="run", query_set_id=queries.id, started_at=now), queries)
+    run, _ = await stored(path)
+    assert run.status == status
+
+
+async def test_a_run_of_a_store_without_owners_stays_as_it_was_kept(store_url):
+    """Such as the first version of the tables: it gains what is missing, and its runs can be continued."""
+    Batch(store_url, count=3, failing=0).begin().rest()
+    with closing(database_named(store_url).connect()) as old, old.begin():
+        old.exec_driver_sql("ALTER TABLE grounding_runs DROP COLUMN owner")
+        old.exec_driver_sql("UPDATE grounding_schema_version SET version = 1")
+        old.exec_driver_sql("UPDATE grounding_runs SET status = 'running'")
+    run, kept = await stored(store_url)
+    assert (run.status, len(kept)) == ("running", 3)
+    assert Batch(store_url, count=3, failing=0).begin().rest() == ["end 3 3 0 0 3\n"]
+    run, _ = await stored(store_url)
+    assert run.status == "completed"
 
 
 @pytest.mark.timeout(120)

@@ -1,126 +1,39 @@
 """`ralph score …` as a person calls it, from the arguments to what is printed."""
 
-import csv
-import io
 import json
 import os
 import pty
 import re
 import shlex
-import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 import yaml
 
-from ralph.cli import main
 from ralph_grounding.cli.keeping import store_option
 
-PAGE = """# Lantern Museum
-
-The Lantern Museum opens at nine in the morning. A ticket costs 12 euros.
-
-## Dogs
-
-Dogs are not allowed inside.
-"""
-CLAIMS = """
-- The museum opens at nine in the morning.
-- A ticket costs 12 euros.
-- statement: Dogs are not allowed inside.
-  importance: optional
-"""
-ANSWER = (
-    "The museum opens at nine in the morning. A ticket costs 15 euros. It was once a lighthouse.\n"
-    "See https://lantern.example/visit.\n"
-)
-QUERIES = """
-- id: open
-  text: When does it open?
-  domain: lantern.example
-  expected: {text: It opens at nine in the morning., claims: [The museum opens at nine in the morning.]}
-- id: cost
-  text: What does it cost?
-  domain: lantern.example
-  expected: {text: A ticket costs 12 euros., claims: [A ticket costs 12 euros.]}
-"""
 HOSTILE = "A ticket costs \x1b[31m12\x1b]0;x\x07 euros \u202e\u2066 \x9b1m.\r\nThe museum\u2028 opens \x85at nine.\x00"
 ACTING = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
-
-
-class Ran(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-    @property
-    def lines(self) -> list[Any]:
-        return [json.loads(line) for line in self.out.splitlines()]
-
-
-Score = Callable[..., Ran]
+Score = Callable[..., Any]
+"""Calls the command, and returns its `code`, `out` and `err`; see the fixture."""
 
 
 @pytest.fixture(autouse=True)
-def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # pyright: ignore[reportUnusedFunction]
-    """A folder with files to work on, and a state folder of the test's own."""
-    for kind in ("STATE", "CONFIG", "CACHE"):
-        monkeypatch.setenv(f"XDG_{kind}_HOME", str(tmp_path / kind.lower()))
-    for name in [name for name in os.environ if name.startswith("RALPH_")]:
-        monkeypatch.delenv(name)
-    here = tmp_path / "here"
-    here.mkdir()
-    monkeypatch.chdir(here)
-    for name, text in {
-        "page.md": PAGE, "claims.yaml": CLAIMS, "answer.txt": ANSWER, "queries.yaml": QUERIES, "right.txt": PAGE
-    }.items():  # fmt: skip
-        (here / name).write_text(text, encoding="utf-8")
+def _here(museum: Path) -> None:  # pyright: ignore[reportUnusedFunction]
+    """Every test is in the folder about the museum."""
 
 
-@pytest.fixture
-def score(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Score:
-    """Calls `ralph score` and returns what it printed."""
-
-    def call(*words: str, stdin: str | bytes = b"") -> Ran:
-        content = stdin.encode() if isinstance(stdin, str) else stdin
-        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content), encoding="utf-8"))
-        monkeypatch.setattr("sys.argv", ["ralph", "score", *words])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        printed = capsys.readouterr()
-        assert isinstance(ended.value.code, int)
-        return Ran(ended.value.code, printed.out, printed.err)
-
-    return call
+def answer() -> str:
+    return Path("answer.txt").read_text(encoding="utf-8")
 
 
 def response(query: str, text: str, provider: str = "acme", model: str = "a1") -> str:
     return json.dumps({"query_id": query, "response": text, "provider": provider, "model": model})
-
-
-@pytest.fixture
-def run(score: Score) -> str:
-    """A run with two providers, one query of each well answered."""
-    lines = [
-        response("open", "It opens at nine in the morning, says lantern.example."),
-        response("cost", "A ticket costs 15 euros."),
-        response("open", "The museum opens at noon.", "other", "o1"),
-        response("cost", "A ticket costs 12 euros.", "other", "o1"),
-    ]
-    Path("responses.jsonl").write_text("\n".join(lines))
-    ran = score("batch", "--queries", "queries.yaml", "--responses", "responses.jsonl", "-g", "page.md", "--json")
-    assert ran.code == 0, ran.err
-    return ran.json["run_id"]
 
 
 # One answer
@@ -146,10 +59,10 @@ def test_an_answer_is_scored_for_people(score: Score) -> None:
         "not in the ground truth (which does not make it false)",
         "  “It was once a lighthouse.”",
         "",
-        "31 % of the answer is borne out.",
+        "31 % of the answer is supported.",
     ]
     assert score("answer", *words) == ran, "the command may be named"
-    assert score(*words[1:], stdin=ANSWER) == ran, "and the answer come in"
+    assert score(*words[1:], stdin=answer()) == ran, "and the answer come in"
 
 
 def test_an_answer_is_scored_for_programs(score: Score) -> None:
@@ -177,7 +90,7 @@ def test_an_answer_that_lacks_a_claim_fails_where_the_settings_ask_for_all(
     monkeypatch.setenv("RALPH_PLUGINS__GROUNDING__COMPLETENESS__REQUIRE_ALL_REQUIRED", "true")
     ran = score("answer.txt", "--claims", "claims.yaml")
     assert (ran.code, "does not pass" in ran.out) == (1, True)
-    Path("answer.txt").write_text(PAGE)
+    Path("answer.txt").write_text(Path("page.md").read_text())
     assert score("answer.txt", "--claims", "claims.yaml").code == 0
 
 
@@ -195,13 +108,19 @@ def test_a_hostile_answer_cannot_act_on_a_terminal(score: Score, form: tuple[str
 
 def test_lines_are_answered_in_their_order(score: Score) -> None:
     lines = [
-        json.dumps({"response": ANSWER, "claims": ["The museum opens at nine in the morning."]}),
+        json.dumps({
+            "response": answer(),
+            "claims": ["The museum opens at nine in the morning."],
+        }),
         "broken",
-        json.dumps({"response": ANSWER, "reference": "A ticket costs 15 euros."}),
+        json.dumps({
+            "response": answer(),
+            "reference": "A ticket costs 15 euros.",
+        }),
         "",
-        json.dumps({"response": ANSWER}),
+        json.dumps({"response": answer()}),
         json.dumps({"response": None, "claims": ["x"]}),
-        json.dumps({"response": ANSWER, "domain": "lantern.example"}),
+        json.dumps({"response": answer(), "domain": "lantern.example"}),
     ]
     ran = score("--jsonl", stdin="\n".join(lines))
     measured = [
@@ -210,19 +129,20 @@ def test_lines_are_answered_in_their_order(score: Score) -> None:
     ]
     assert measured == [
         ["completeness"],
-        "it is no JSON: E",
+        "it is not JSON: ",
         ["accuracy"],
+        "the line is empt",
         "There is nothing",
         ["accuracy", "completeness", "attribution"],
         ["attribution"],
     ]
-    assert {"empty_response", "needs_review", "malformed"} == set(ran.lines[4]["flags"])
+    assert {"empty_response", "needs_review", "malformed"} == set(ran.lines[5]["flags"])
     assert (ran.code, ran.err) == (0, "")
 
 
 def test_lines_share_the_ground_truth_of_the_options(score: Score) -> None:
     Path("lines").write_text(
-        json.dumps({"response": ANSWER}) + "\n" + json.dumps({"response": ANSWER, "ground_truth": ["Other."]})
+        json.dumps({"response": answer()}) + "\n" + json.dumps({"response": answer(), "ground_truth": ["Other."]})
     )
     shared, own = score("lines", "--jsonl", "-g", "page.md", "--domain", "lantern.example").lines
     assert shared["feedback"]["highlights"]["coverage_percent"] > 0
@@ -289,10 +209,19 @@ def test_a_batch_is_summed_up_for_people(score: Score) -> None:
     assert (attribution.split()[0], empty) == ("attribution", "")
     assert rest == [
         "2 of 3 were scored, 1 failed.",
-        "  nobody: There is no query of that id.",
+        "  nobody: No query has this id.",
         f"Try them again: ralph score batch --continue {run_id}",
         f"The page: ralph score report {run_id}",
     ]
+
+
+def test_a_batch_without_scores_shows_neither_headings_nor_changes(score: Score) -> None:
+    Path("r.jsonl").write_text(response("open", "It opens at nine in the morning."))
+    score("batch", "--queries", "queries.yaml", "--responses", "r.jsonl", "-g", "page.md")
+    Path("r.jsonl").write_text("")
+    ran = score("batch", "--queries", "queries.yaml", "--responses", "r.jsonl", "-g", "page.md")
+    assert ran.out.splitlines()[0] == "0 of 2 were scored, 2 failed."
+    assert "Changes" not in ran.out
 
 
 def test_what_a_person_is_told_to_type_names_the_store_that_they_named(score: Score) -> None:
@@ -361,139 +290,10 @@ def test_a_broken_line_among_the_responses_loses_nothing(score: Score) -> None:
 
 
 def test_ground_truth_that_has_changed_is_another_run(score: Score, run: str) -> None:
-    Path("page.md").write_text(PAGE + "\nIt has a café.\n")
+    Path("page.md").write_text(Path("page.md").read_text() + "\nIt has a café.\n")
     ran = score("batch", "--continue", run)
     assert (ran.code, ran.out) == (2, "")
     assert run in ran.err
-
-
-# What is kept
-
-
-def test_runs_are_listed_the_newest_first(score: Score, run: str) -> None:
-    head, line = score("history").out.splitlines()
-    assert head.split() == ["run", "began", "state", "scored", "acc", "compl", "attr"]
-    assert line.split()[0] == run
-    assert "completed  4/4" in line
-    assert [each["id"] for each in score("history", "--json").json] == [run]
-    assert score("history", "--domain", "nobody.example").out == "No run yet. `ralph score batch` makes one.\n"
-
-
-def test_answers_are_listed_by_a_filter_and_the_worst_first(score: Score, run: str) -> None:
-    worst = score("history", "--worst", "completeness", "--run", run, "--json").json
-    assert [row["completeness"] for row in worst] == [0, 0, 100, 100]
-    assert len(score("history", "--worst", "accuracy", "-n", "1", "--json").json) == 1
-    good = score("history", "--filter", "completeness>50 and provider=other", "--json")
-    assert [(row["query_id"], row["ai_provider"]) for row in good.json] == [("cost", "other")]
-    table = score("history", "--filter", "provider=other").out.splitlines()
-    assert table[0].split() == ["id", "acc", "compl", "attr", "all", "answer", "of", "query"]
-    assert all("other o1" in line for line in table[1:])
-    assert score("history", "--filter", "accuracy<0").out == "No answer is like that.\n"
-
-
-@pytest.mark.parametrize("form", ["csv", "json", "jsonl"])
-def test_answers_are_exported(score: Score, run: str, form: str) -> None:
-    out = score("history", "--export", form, "--run", run).out
-    if form == "csv":
-        rows = list(csv.DictReader(io.StringIO(out)))
-        assert {row["query_id"] for row in rows} == {"open", "cost"}
-    else:
-        rows = json.loads(out) if form == "json" else [json.loads(line) for line in out.splitlines()]
-        assert {row["result"]["query_id"] for row in rows} == {"open", "cost"}
-        assert all(row["result"]["scores"]["accuracy"]["score"] >= 0 for row in rows)
-    assert len(rows) == 4
-
-
-@pytest.mark.parametrize("form", ["csv", "json", "jsonl"])
-def test_who_stops_reading_an_export_is_told_of_no_fault(score: Score, form: str) -> None:
-    lines = [
-        response("open", f"It opens at nine. {'Nothing else is said. ' * 400}", "acme", f"a{n}") for n in range(60)
-    ]
-    Path("many.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    assert score("batch", "--queries", "queries.yaml", "--responses", "many.jsonl").code == 1
-    command = [sys.executable, "-m", "ralph", "score", "history", "--export", form]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as reading:
-        assert reading.stdout
-        assert reading.stderr
-        assert reading.stdout.readline()
-        reading.stdout.close()
-        said = reading.stderr.read()
-    assert (reading.returncode, said) == (0, b"")
-
-
-def test_one_answer_is_shown_by_the_beginning_of_its_id(score: Score, run: str) -> None:
-    row = score("history", "--filter", "provider=acme, query=cost", "--json").json[0]
-    ran = score("show", row["id"][:8])
-    assert ran.code == 0
-    lines = ran.out.splitlines()
-    assert lines[0] == "query      What does it cost?"
-    assert lines[1:3] == ["answer of  acme a1", f"run        {run}"]
-    assert "≠ A ticket costs 12 euros." in lines
-    assert score("show", row["id"], "--json").json["result"]["response"] == "A ticket costs 15 euros."
-
-
-def test_providers_are_compared_on_the_same_queries(score: Score, run: str) -> None:
-    ran = score("compare", run)
-    assert ran.code == 0
-    lines = ran.out.splitlines()
-    assert lines[0].split() == ["queries", "acc", "compl", "attr", "all", "side"]
-    assert [(line.split()[0], line.split()[-2:]) for line in lines[1:3]] == [
-        ("2", ["acme", "a1"]),
-        ("2", ["other", "o1"]),
-    ]
-    assert "acme a1 against other o1" in lines
-    assert lines[5].split()[:1] == ["metric"]
-    assert "may be chance" in lines[6]
-    found = score("compare", run, "--json").json
-    assert {side["name"] for side in found["sides"]} == {"acme a1", "other o1"}
-
-
-# covers: S3-181
-def test_runs_are_compared_side_by_side(score: Score, run: str) -> None:
-    Path("page.md").write_text(PAGE)
-    second = score("again", run, "-g", "page.md", "--json").json["run_id"]
-    found = score("compare", run, second, "--json").json
-    assert len(found["sides"]) == 4
-    assert {side["name"].split(":")[0] for side in found["sides"]} == {run, second}
-
-
-# covers: S3-149
-def test_the_answers_of_a_run_are_scored_again_beside_the_old_ones(score: Score, run: str) -> None:
-    Path("page.md").write_text(PAGE.replace("12", "15"))
-    ran = score("again", "last", "-g", "page.md")
-    assert ran.code == 0, ran.err
-    assert f"The change is since run {run}." in ran.out.splitlines()
-    newest, oldest = score("history", "--json").json
-    assert oldest["id"] == run
-    before = {row["id"]: row for row in score("history", "--run", run, "--json").json}
-    for row in score("history", "--run", newest["id"], "--json").json:
-        kept = score("show", row["id"], "--json").json["result"]
-        assert before[kept["previous_id"]]["query_id"] == row["query_id"]
-        assert kept["ground_truth_version"] != ""
-
-
-# covers: S3-150, S3-170
-def test_a_page_is_written_as_a_whole(score: Score, run: str) -> None:
-    ran = score("report", run, "-o", "page.html")
-    assert (ran.code, ran.out) == (0, "Written: page.html\n")
-    page = Path("page.html").read_text(encoding="utf-8")
-    assert "What does it cost?" in page
-    assert sorted(path.name for path in Path().iterdir() if "html" in path.name) == ["page.html"]
-
-
-def test_a_page_of_a_run_that_was_cut_off_tells_of_that_run(score: Score, run: str, tmp_path: Path) -> None:
-    Path("one.jsonl").write_text(response("open", "The museum opens at noon."))
-    words = ("--queries", "queries.yaml", "--responses", "one.jsonl", "-g", "page.md", "--json")
-    second = score("batch", *words).json["run_id"]
-    [store] = tmp_path.rglob("grounding.db")
-    with closing(sqlite3.connect(store)) as connection, connection:
-        connection.execute("UPDATE grounding_runs SET status = 'running', summary = NULL WHERE id = ?", (second,))
-    listed = next(line for line in score("history").out.splitlines() if line.startswith(second))
-    *_, accuracy, _, _ = listed.split()
-    assert 0 <= int(accuracy) <= 100, "of a run that was cut off the means of what it has"
-    assert score("report", second, "-o", "cut-off.html").code == score("report", run, "-o", "whole.html").code == 0
-    assert "1 answer judged" in Path("cut-off.html").read_text(encoding="utf-8")
-    assert "4 answers judged" in Path("whole.html").read_text(encoding="utf-8")
 
 
 def test_what_hostile_providers_wrote_acts_on_no_terminal_when_it_is_listed(score: Score) -> None:
@@ -544,7 +344,7 @@ def test_tables_fit_a_terminal_of_80_columns(score: Score, run: str, words: list
 
 
 def test_on_a_terminal_the_answer_is_shown_with_its_marks(score: Score) -> None:
-    Path("answer.txt").write_text(ANSWER + HOSTILE, newline="")
+    Path("answer.txt").write_text(answer() + HOSTILE, newline="")
     lines = on_terminal(["answer.txt", "-g", "page.md", "--claims", "claims.yaml"])
     assert "the answer" in lines
     assert ACTING.findall("\n".join(lines)) == []
@@ -559,7 +359,7 @@ def test_on_a_terminal_the_answer_is_shown_with_its_marks(score: Score) -> None:
     [
         (["nowhere.txt", "-g", "page.md"], "'nowhere.txt' cannot be read: No such file"),
         ([".", "-g", "page.md"], "Is a directory"),
-        (["answer.txt"], "nothing to hold the answer against"),
+        (["answer.txt"], "nothing to check the answer against"),
         (["answer.txt", "--claims", "nowhere.yaml"], "nowhere.yaml"),
         (["answer.txt", "--claims", "page.md"], "page.md"),
         (["answer.txt", "--reference", "nowhere.txt"], "'nowhere.txt' cannot be read"),
@@ -569,11 +369,11 @@ def test_on_a_terminal_the_answer_is_shown_with_its_marks(score: Score) -> None:
         (["answer.txt", "-g", "page.md", "--similarity", "lexicl"], "Did you mean 'lexical'?"),
         (["answer.txt", "-g", "page.md", "--similarity", "endpoint"], "plugins.grounding.providers"),
         (["--bogus"], "--bogus"),
-        (["queries"], "What is true is not said"),
+        (["queries"], "No ground truth is given"),
         (["queries", "-g", "page.md", "-n", "0"], "--limit"),
         (["queries", "-g", "page.md", "--agent", "nobody"], "'nobody'"),
-        (["batch"], "Where the answers come from is not said"),
-        (["batch", "--ask", "--executor", "copilot"], "--ask and --executor are given"),
+        (["batch"], "No source of answers is given"),
+        (["batch", "--ask", "--executor", "copilot"], "--ask and --executor cannot be combined"),
         (["batch", "--ask", "-g", "page.md"], "plugins.grounding.answers.model is empty"),
         (["batch", "--responses", "nowhere.jsonl", "-g", "page.md"], "nowhere.jsonl cannot be read"),
         (["batch", "--responses", "page.md", "-g", "page.md"], "Line 1 of"),
@@ -589,10 +389,10 @@ def test_on_a_terminal_the_answer_is_shown_with_its_marks(score: Score) -> None:
         (["history", "--filter", "beauty<3"], "beauty"),
         (["history", "--filter", "accuracy<"], "accuracy<"),
         (["history", "--export", "xml"], "There is no form called 'xml'"),
-        (["history", "--run", "\x1b[31mx"], "There is no one run"),
+        (["history", "--run", "\x1b[31mx"], "The id of no run, or of several"),
         (["history", "--store", "mysql://x"], "names no store"),
         (["history", "--store", "postgresql://u:hunter2@127.0.0.1:1/x"], "cannot be used"),
-        (["show", "\x1b[31mabc"], "There is no one analysis"),
+        (["show", "\x1b[31mabc"], "The id of no analysis, or of several"),
         (["show"], "ID"),
         (["again", "last"], "There is no run yet"),
         (["report"], "There is no run yet"),
@@ -621,18 +421,18 @@ def test_a_run_with_one_side_is_not_compared(score: Score) -> None:
     Path("r.jsonl").write_text(response("open", "It opens at nine."))
     score("batch", "--queries", "queries.yaml", "--responses", "r.jsonl", "-g", "page.md")
     ran = score("compare", "last")
-    assert (ran.code, "There is only one side in" in ran.err) == (2, True)
+    assert (ran.code, "There is only one side to compare in" in ran.err) == (2, True)
 
 
 def test_to_continue_takes_no_other_options(score: Score, run: str) -> None:
     ran = score("batch", "--continue", run, "--ask")
-    assert (ran.code, "takes no other options" in ran.err) == (2, True)
+    assert (ran.code, "takes no others" in ran.err) == (2, True)
 
 
 def test_a_run_scored_again_is_not_continued_as_a_batch(score: Score, run: str) -> None:
     again = score("again", run, "--json").json["run_id"]
     ran = score("batch", "--continue", again)
-    assert (ran.code, "was not begun by `ralph score batch`" in ran.err) == (2, True)
+    assert (ran.code, "`ralph score batch` did not start the run" in ran.err) == (2, True)
 
 
 def test_each_command_says_what_it_does(score: Score) -> None:

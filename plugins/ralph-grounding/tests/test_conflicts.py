@@ -191,6 +191,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(("claim", "said"), HOSTILE)
 def test_hostile_statements_are_done_with_soon(claim: str, said: str) -> None:
     began = thread_time()

@@ -262,6 +262,7 @@ def test_evidence_is_the_sentence_that_shares_most_words() -> None:
     assert evidence("", "zebra").text == ""
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(
     "piece", ["a", "a. ", "word ", "。", "\n", "# a\n", "The Harbour plan costs 500 euros. ", "\ud800"]
 )
@@ -269,9 +270,9 @@ async def test_long_responses_are_read_in_bounded_pieces_and_linear_time(piece: 
     async def seconds(size: int) -> float:
         response = (piece * size)[:size]
         assert len(pieces(response)) <= 2000
-        began = time.perf_counter()
+        began = time.process_time()
         await give_feedback(None, response, GROUND, PROVIDER, THRESHOLD)
-        return time.perf_counter() - began
+        return time.process_time() - began
 
     small = max(0.02, await seconds(10_000))
     assert await seconds(200_000) < 20 * small * 5

@@ -61,7 +61,7 @@ def test_what_cannot_be_read_is_told_with_its_place_and_what_is_possible(text, p
         parse_filter(text)
     assert raised.value.position == position
     assert problem in str(raised.value)
-    assert f"at character {position} " in str(raised.value)
+    assert f"at character {position}: " in str(raised.value)
     assert len(str(raised.value)) < 400
     assert raised.value.exit_code == 2
 

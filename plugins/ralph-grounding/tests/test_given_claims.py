@@ -50,9 +50,9 @@ def test_claims_are_read_in_each_of_the_forms(tmp_path: Path, name: str, text: s
 
 
 def test_a_statement_with_a_colon_is_to_be_put_between_quotes(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="line 1: 'It costs' is not known there") as raised:
+    with pytest.raises(UsageError, match="line 1: 'It costs' is not a known name") as raised:
         read_claims(write(tmp_path, "a.yaml", "- It costs: 9 euros\n"))
-    assert raised.value.remedy == "Put a text with a colon in it between quotes."
+    assert raised.value.remedy == "Put text that contains a colon in quotes."
     assert read_claims(write(tmp_path, "a.yaml", '- "It costs: 9 euros"\n'))[0].statement == "It costs: 9 euros"
 
 
@@ -62,11 +62,11 @@ def test_claims_by_query_are_those_of_their_query(tmp_path: Path) -> None:
     given_claims = read_claims_by_query(path)
     assert list(given_claims.by_query) == ["pricing", "What is 茶?"]
     assert given_claims.places["What is 茶?"] == f"{path}, line 3"
-    with pytest.raises(UsageError, match=r"it is not known which query is meant.*'pricing'"):
+    with pytest.raises(UsageError, match=r"no query is named.*'pricing'"):
         read_claims(path)
     with pytest.raises(UsageError, match="none for 'other'"):
         read_claims(path, "other")
-    with pytest.raises(UsageError, match="does not say of which queries"):
+    with pytest.raises(UsageError, match="does not say for which queries"):
         read_claims_by_query(write(tmp_path, "b.yaml", "- One.\n"))
 
 
@@ -78,34 +78,34 @@ def test_yaml_is_read_as_it_is_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("a.yaml", "- One.\n-\n  statment: Two.\n", "line 3: 'statment' is not known there"),
+        ("a.yaml", "- One.\n-\n  statment: Two.\n", "line 3: 'statment' is not a known name"),
         (
             "a.yaml",
             "- One.\n- statement: Two.\n  importance: high\n",
-            r"line 3: importance: Input should be 'required'",
+            r"line 3: importance: it should be 'required'",
         ),
-        ("a.yaml", "- One.\n- [Two]\n", r"line 2: a claim is a statement or an object, and this is a list"),
-        ("a.yaml", "- One.\n-\n", r"line 2: a claim .* and this is nothing"),
+        ("a.yaml", "- One.\n- [Two]\n", r"line 2: a claim must be a statement or an object, but this is a list"),
+        ("a.yaml", "- One.\n-\n", r"line 2: a claim .* but this is nothing"),
         ("a.yaml", "- ' '\n", r"line 1: statement: it is empty"),
         (
             "a.yaml",
             "- One.\n- {statement: One., importance: optional}\n",
             "line 2: .* twice, as required and as optional",
         ),
-        ("a.yaml", "a: [One.]\nb: Two.\n", "line 2: claims are a list, and this is a text"),
-        ("a.yaml", "a: [One.]\na: [Two.]\n", "line 2: 'a' stands there for a second time"),
+        ("a.yaml", "a: [One.]\nb: Two.\n", "line 2: claims must be a list, but this is a text"),
+        ("a.yaml", "a: [One.]\na: [Two.]\n", "line 2: 'a' is there twice"),
         ("a.yaml", "", "it is empty"),
-        ("a.yaml", "just words", "claims are a list or a mapping, and this is a text"),
-        ("a.yaml", "- 'One.\n", "line 2: it is no YAML"),
-        ("a.yaml", "- \x07\n", "it is no YAML"),
-        ("a.yaml", "- One.\n--- \n- Two.\n", "line 2: it is no YAML: but found another document"),
+        ("a.yaml", "just words", "claims must be a list or a mapping, but this is a text"),
+        ("a.yaml", "- 'One.\n", "line 2: it is not YAML"),
+        ("a.yaml", "- \x07\n", "it is not YAML"),
+        ("a.yaml", "- One.\n--- \n- Two.\n", "line 2: it is not YAML: but found another document"),
         ("a.yaml", "? [a]\n: [One.]\n", "line 1: a name is a list"),
-        ("a.json", '["One.",\n 5]', "entry 2: a claim .* and this is a number"),
-        ("a.json", '{"a": ["One."], "a": ["Two."]}', "'a' stands twice in one object"),
-        ("a.json", '["One.",\n', "line 2: it is no JSON"),
+        ("a.json", '["One.",\n 5]', "entry 2: a claim .* but this is a number"),
+        ("a.json", '{"a": ["One."], "a": ["Two."]}', "'a' is there twice in one object"),
+        ("a.json", '["One.",\n', "line 2: it is not JSON"),
         ("a.json", "[" * 100_000, "nested too deeply"),
-        ("a.json", "[1" + "0" * 5_000 + "]", "a number without end"),
-        ("a.jsonl", '"One."\n\n{"statement": 5}\n', "line 3: statement: Input should be a valid string"),
+        ("a.json", "[1" + "0" * 5_000 + "]", "a number with too many digits"),
+        ("a.jsonl", '"One."\n\n{"statement": 5}\n', "line 3: statement: it should be text"),
     ],
 )
 def test_a_file_that_is_wrong_is_refused_with_its_place(refused: Refused, name: str, text: str, said: str) -> None:
@@ -123,8 +123,8 @@ def bomb(levels: int) -> str:
     [
         (bomb(9), "aliases"),
         (bomb(30), "aliases"),
-        ("a: &a [*a]\n", "aliases lead into themselves"),
-        ("- &a {statement: x}\n- <<: *a\n", "line 2: '<<' is not known there"),
+        ("a: &a [*a]\n", "aliases are circular"),
+        ("- &a {statement: x}\n- <<: *a\n", "line 2: '<<' is not a known name"),
         ("[" * 5_000, "nested more than 20 deep"),
         ("- " * 5_000, "nested more than 20 deep"),
         ("- a\n" * 1_500_000, "larger than 5 MB"),
@@ -201,12 +201,12 @@ async def test_what_the_page_does_not_say_is_left_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("reply", "problem"),
     [
-        ("I could not find any.", "no JSON list"),
-        ("[" * 100_000, "no JSON list"),
-        ('["The kiln reaches 1280 degrees."]', "no JSON list"),
-        ("[{}]", "nothing that the agent quotes stands on the page"),
+        ("I could not find any.", "not a JSON list"),
+        ("[" * 100_000, "not a JSON list"),
+        ('["The kiln reaches 1280 degrees."]', "not a JSON list"),
+        ("[{}]", "nothing that the agent quotes is on the page"),
         ('[{"statement": 5, "quote": ["x"]}, {"statement": "x", "quote": ""}]', "nothing that the agent quotes"),
-        ("x" * 3_000_000, "no JSON list"),
+        ("x" * 3_000_000, "not a JSON list"),
         (Failed(failure="crashed", message="killed"), "the agent failed"),
     ],
 )

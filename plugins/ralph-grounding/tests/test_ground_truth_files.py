@@ -180,7 +180,7 @@ async def test_a_pdf_that_would_grow_is_given_up(tmp_path: Path) -> None:
     content = pdf("x").replace(b"/Length", b"/Filter /FlateDecode /Length %d /Was" % len(stream))
     begin, end = content.index(b"stream\n") + len(b"stream\n"), content.index(b"\nendstream")
     (tmp_path / "bomb.pdf").write_bytes(content[:begin] + stream + content[end:])
-    with pytest.raises(NoGroundTruthError, match=r"bomb\.pdf: it (?:has no page that|is no PDF that) can be read"):
+    with pytest.raises(NoGroundTruthError, match=r"bomb\.pdf: it (?:has no readable page|is not a readable PDF)"):
         await read(tmp_path)
 
 
@@ -248,9 +248,9 @@ async def test_where_nothing_can_be_read_the_error_names_the_places_and_why(tmp_
         await read(tmp_path / "empty", tmp_path / "binary.txt", tmp_path / "missing.md")
     said = str(raised.value)
     assert str(tmp_path / "empty") in said
-    assert "binary.txt: it is no text, whatever its name says." in said
+    assert "binary.txt: it is not text, despite its name." in said
     assert "missing.md: there is no such file or folder." in said
-    with pytest.raises(NoGroundTruthError, match="No ground truth is named"):
+    with pytest.raises(NoGroundTruthError, match="No ground truth is given"):
         await read()
 
 
@@ -273,7 +273,7 @@ async def test_a_file_that_is_too_large_is_read_in_part(tmp_path: Path) -> None:
     (tmp_path / "large.txt").write_text("A line of text.\n" * 1000)
     ground = await read(tmp_path, limits=ReadingLimits(file_bytes=1600))
     assert len(ground.pages[0].text) <= 1600
-    assert ground.problems == ("large.txt: it was read up to 1600 bytes.",)
+    assert ground.problems == ("large.txt: it was read only up to 1600 bytes.",)
 
 
 async def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:

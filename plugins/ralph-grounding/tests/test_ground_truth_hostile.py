@@ -34,6 +34,7 @@ PIECES = (
 )  # fmt: skip
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("piece", PIECES)
 @pytest.mark.parametrize("read", [html_document, markdown_document, text_document])
 def test_what_repeats_without_end_is_read_in_linear_time(read: Reader, piece: str) -> None:
@@ -52,6 +53,7 @@ def test_what_repeats_without_end_is_read_in_linear_time(read: Reader, piece: st
     assert took(40_000) < max(12 * small, 1.0)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(("read", "piece"), [(html_document, "<b>x"), (markdown_document, "a\n\n")])
 def test_what_is_far_too_much_is_not_all_parsed(read: Reader, piece: str) -> None:
     began = perf_counter()
@@ -60,6 +62,7 @@ def test_what_is_far_too_much_is_not_all_parsed(read: Reader, piece: str) -> Non
     assert text.count(piece.strip()[-1]) == 3_000_000 // len(piece)
 
 
+@pytest.mark.alone
 def test_a_line_of_ten_megabytes_is_cut_into_passages() -> None:
     began = perf_counter()
     page = page_of_text("a" * 10_000_000, url="x")
@@ -105,6 +108,7 @@ def test_no_structured_data_raises(data: object) -> None:
     claims_of(Document(items=items), (), "x")
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("piece", ["[],", "{},", '{"@type": 5},', '{"@type": "Product", "name": "x"},', '"x",'])
 def test_structured_data_without_end_takes_little_time(piece: str) -> None:
     script = f"[{piece * (190_000 // len(piece))}0]"

@@ -162,8 +162,8 @@ async def test_what_robots_forbids_is_not_asked_for(server: Server) -> None:
     ground = await read(f"{server.url}/")
     assert paths(ground, server) == ["/"]
     assert "/private/a" not in server.asked
-    assert f"{server.url}/private/a: its robots.txt forbids to read it." in ground.problems
-    assert f"{server.url}/open: its robots.txt forbids to read it." in ground.problems
+    assert f"{server.url}/private/a: its robots.txt does not allow reading it." in ground.problems
+    assert f"{server.url}/open: its robots.txt does not allow reading it." in ground.problems
 
 
 async def test_no_more_requests_are_under_way_than_are_allowed(server: Server) -> None:
@@ -215,7 +215,7 @@ async def test_a_redirect_is_followed_within_the_host_alone(server: Server) -> N
         assert paths(ground, server) == ["/", "/here"]
         assert other.asked == []
         told = "\n".join(ground.problems)
-        assert f"{server.url}/away: it leads to another host, which nobody named: {other.url}." in told
+        assert f"{server.url}/away: it leads to another host, which was not named: {other.url}." in told
         assert f"{server.url}/round: it is redirected more than 5 times." in told
     finally:
         other.close()
@@ -232,9 +232,9 @@ async def test_pages_that_are_gone_or_broken_or_no_pages_are_problems(server: Se
     assert {problem.removeprefix(server.url) for problem in ground.problems[1:]} == {
         "/gone: the site answers 404.",
         "/broken: the site answers 500.",
-        "/picture: it is image/png, which is not read.",
-        "/packed: what the site packed cannot be unpacked.",
-        "/brotli: the site packs its pages in a way that nobody asked for (br).",
+        "/picture: it is image/png, which is not supported.",
+        "/packed: the site's compressed page cannot be decompressed.",
+        "/brotli: the site uses a compression that was not asked for (br).",
     }
 
 
@@ -243,7 +243,7 @@ async def test_a_packed_page_is_unpacked_as_far_as_is_allowed(server: Server) ->
     server.pages["/bomb"] = Sent(gzip.compress(body, 1), headers={"Content-Encoding": "gzip"})
     ground = await read(f"{server.url}/bomb", file_bytes=10_000)
     assert len(ground.pages[0].text) < 10_000
-    assert ground.problems == (f"{server.url}/bomb: was read up to 10000 bytes.",)
+    assert ground.problems == (f"{server.url}/bomb: was read only up to 10000 bytes.",)
 
 
 async def test_a_busy_site_is_asked_again_when_it_says_so(server: Server) -> None:
@@ -275,7 +275,7 @@ async def test_what_was_read_until_the_time_was_over_is_kept(server: Server) -> 
     with anyio.fail_after(10):
         ground = await read(f"{server.url}/", site_seconds=2)
     assert paths(ground, server) == ["/"]
-    assert ground.problems[-1] == f"{server.url}/: the time of 2 s was over; 1 pages were read."
+    assert ground.problems[-1] == f"{server.url}/: the time limit of 2 s was reached; 1 pages were read."
 
 
 async def test_a_site_without_end_is_read_up_to_the_limit(server: Server) -> None:
@@ -290,7 +290,7 @@ async def test_a_site_without_end_is_read_up_to_the_limit(server: Server) -> Non
     server.pages = Endless()  # type: ignore[assignment]
     ground = await read(f"{server.url}/", pages=7)
     assert len(ground.pages) == 7
-    assert ground.problems[-1].endswith("were left out: 7 are read.")
+    assert ground.problems[-1].endswith("were left out: at most 7 are read.")
 
 
 async def test_a_server_that_is_not_there_is_told_of(server: Server) -> None:
@@ -325,11 +325,11 @@ BOMB = """<?xml version="1.0"?><!DOCTYPE lolz [<!ENTITY a "aaaaaaaaaa"><!ENTITY 
     [
         (BOMB.encode(), "declares a document type"),
         (b'<!DOCTYPE x SYSTEM "file:///etc/passwd"><urlset/>', "declares a document type"),
-        (b"<urlset><url>", "is no XML"),
-        (b"<html><body/></html>", "is no sitemap"),
+        (b"<urlset><url>", "is not XML"),
+        (b"<html><body/></html>", "is not a sitemap"),
         (b"<a>" * 100_000, "nested too deeply"),
         (b"<?xml version='1.0' encoding='nonsense'?><urlset/>", "is"),
-        (b"\0" * 1000, "is no XML"),
+        (b"\0" * 1000, "is not XML"),
     ],
 )
 def test_a_sitemap_that_is_none_is_refused(content: bytes, problem: str) -> None:

@@ -41,16 +41,16 @@ def test_the_text_within_is_found(said: object) -> None:
     given_as_value, given_as_text = take_in(said, MOST), take_in(json.dumps(said), MOST)
     assert given_as_value.text == "Nine o'clock."
     assert len(given_as_value.oddities) == 1
-    assert given_as_value.oddities[0].startswith("It is no text but a")
+    assert given_as_value.oddities[0].startswith("It is not text but a")
     if isinstance(said, dict):
-        assert given_as_text == ("Nine o'clock.", ("It is JSON; the text within is judged.",), 0)
+        assert given_as_text == ("Nine o'clock.", ("It is JSON; the text inside is scored.",), 0)
 
 
 @pytest.mark.parametrize("said", [None, 7, 0.5, True, {}, [], {"price": 12}, [[[[[[[["deep"]]]]]]]]])
 def test_what_has_no_text_is_an_empty_answer(said: object) -> None:
     taken = take_in(said, MOST)
     assert taken.text == ""
-    assert "judged as an empty answer" in taken.oddities[0]
+    assert "scored as an empty answer" in taken.oddities[0]
 
 
 def test_an_answer_that_is_json_without_a_text_is_judged_as_it_stands() -> None:
@@ -71,7 +71,7 @@ def test_what_was_taken_in_before_is_not_unwrapped_again() -> None:
 def test_characters_that_nothing_can_show_are_replaced_in_place() -> None:
     taken = take_in("a\0b\ud800c\x1b[31m", MOST)
     assert taken.text == "a�b�c�[31m"
-    assert taken.oddities == ("It holds characters that cannot be shown; each is replaced.",)
+    assert taken.oddities == ("It contains characters that cannot be shown; they were replaced.",)
 
 
 @pytest.mark.parametrize(

@@ -212,6 +212,7 @@ async def test_the_higher_raw_value_never_has_the_lower_calibrated_one(claims: l
     assert [one.raw for one in found] == sorted(one.raw for one in found)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(
     "piece",
     [
@@ -288,6 +289,7 @@ async def test_every_segment_has_one_answer(segments: list[str], passages: list[
     assert all((near.passage == -1) == (near.similarity.raw == 0) for near in found)
 
 
+@pytest.mark.alone
 async def test_the_nearest_of_many_passages_is_found_without_reading_them_all() -> None:
     passages = [f"Passage {number} is about topic{number} and nothing else at all." for number in range(2_000)]
     provider = LexicalProvider()

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ralph_grounding import lines
+from ralph import jsonl
 from ralph_grounding.ground_truth.chunks import page_of_text
 from ralph_grounding.ground_truth.pages import GroundTruth
-from ralph_grounding.lines import Line, read_lines
+from ralph_grounding.lines import Line
 
 
 def read(*content: bytes) -> list[tuple[int, Line | str]]:
-    return list(read_lines(io.BytesIO(b"\n".join(content))))
+    return list(jsonl.objects(io.BytesIO(b"\n".join(content)), Line, as_written=True))
 
 
 def test_each_line_is_read_by_its_number_and_empty_ones_are_passed_over() -> None:
@@ -65,13 +65,13 @@ def test_what_a_line_does_not_say_holds_as_for_all() -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        (b"{", "it is no JSON: "),
-        (b"nonsense", "it is no JSON: "),
+        (b"{", "it is not JSON: "),
+        (b"nonsense", "it is not JSON: "),
         (b"[" * 100_000, "nested too deeply"),
         (b'{"response": 1' + b"0" * 5000 + b"}", "a number that is too long"),
-        (b'"text"', "it is no object"),
-        (b"[]", "it is no object"),
-        (b'{"reference": "x"}', "response: Field required"),
+        (b'"text"', "it is not an object"),
+        (b"[]", "it is not an object"),
+        (b'{"reference": "x"}', "response: it is missing"),
         (b'{"response": "x", "claims": "one"}', "claims: "),
         (b'{"response": "x", "claims": [{"statement": ""}]}', "claims.0.statement: "),
         (b'{"response": "x", "claims": [{"statement": "s", "importance": "vital"}]}', "claims.0.importance: "),
@@ -93,23 +93,24 @@ def test_bytes_that_are_no_utf_8_are_replaced() -> None:
     assert line.response == "caf\N{REPLACEMENT CHARACTER}"
 
 
-def test_a_line_has_a_longest_length_and_the_next_one_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert lines.MOST_BYTES == 64 * 1024 * 1024
-    monkeypatch.setattr(lines, "MOST_BYTES", 1024**2)
+def test_a_line_has_a_longest_length_and_the_next_one_is_read() -> None:
+    assert jsonl.MOST_BYTES == 64 * 1024 * 1024
     fits = json.dumps({"response": "a" * (1024**2 - 16)}).encode()
     assert len(fits) == 1024**2
     for longer in (1, 2, 10, 1024**2, 3 * 1024**2):
-        found = read(fits, b"a" * (1024**2 + longer), b'{"response": "fine"}')
+        content = b"\n".join((fits, b"a" * (1024**2 + longer), b'{"response": "fine"}'))
+        found = list(jsonl.objects(io.BytesIO(content), Line, most=1024**2, as_written=True))
         assert [number for number, _ in found] == [1, 2, 3]
         assert isinstance(found[0][1], Line)
         assert found[1][1] == "the line is longer than 1 MiB"
         assert isinstance(found[2][1], Line)
-    assert read(b"a" * 3 * 1024**2)[0][1] == "the line is longer than 1 MiB"
+    alone = jsonl.objects(io.BytesIO(b"a" * 3 * 1024**2), Line, most=1024**2)
+    assert [line for _, line in alone] == ["the line is longer than 1 MiB"]
 
 
 def test_lines_are_read_as_they_are_asked_for() -> None:
     stream = io.BytesIO(b'{"response": "a"}\n' * 1000)
-    next(read_lines(stream))
+    next(jsonl.objects(stream, Line))
     assert stream.tell() < 1000
 
 

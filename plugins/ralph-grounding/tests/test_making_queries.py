@@ -88,20 +88,20 @@ def test_no_claims_and_an_empty_list_of_them_are_not_the_same(tmp_path: Path) ->
         (
             "a.yaml",
             "- id: a\n  text: One?\n- id: a\n  text: Two?\n",
-            "line 3: the query 'a' .* the first is in .*line 1",
+            "line 3: the query 'a' .* the first one is in .*line 1",
         ),
-        ("a.json", '["One?", "One?"]', "entry 2: .* second time; the first is in .*entry 1"),
-        ("a.yaml", "- text: One?\n  expcted: x\n", "line 2: 'expcted' is not known there"),
-        ("a.yaml", "- id: a\n", "line 1: text: Field required"),
-        ("a.yaml", "- text: One?\n  difficulty: hard\n", "line 2: difficulty: Input should be a valid number"),
-        ("a.yaml", "- text: One?\n  kind: other\n", "line 2: kind: Input should be 'informational'"),
-        ("a.yaml", "- text: One?\n  claims: It costs.\n", "line 2: claims are a list"),
-        ("a.yaml", "- text: One?\n  expected: [x]\n", "line 2: what is expected is a text"),
-        ("a.yaml", "- text: One?\n  expected: {claim: x}\n", "line 2: what is expected has a text and claims"),
+        ("a.json", '["One?", "One?"]', "entry 2: .* twice; the first one is in .*entry 1"),
+        ("a.yaml", "- text: One?\n  expcted: x\n", "line 2: 'expcted' is not a known name"),
+        ("a.yaml", "- id: a\n", "line 1: text: it is missing"),
+        ("a.yaml", "- text: One?\n  difficulty: hard\n", "line 2: difficulty: it should be a number"),
+        ("a.yaml", "- text: One?\n  kind: other\n", "line 2: kind: it should be 'informational'"),
+        ("a.yaml", "- text: One?\n  claims: It costs.\n", "line 2: claims must be a list"),
+        ("a.yaml", "- text: One?\n  expected: [x]\n", "line 2: expected must be a text"),
+        ("a.yaml", "- text: One?\n  expected: {claim: x}\n", "line 2: expected may only have text and claims"),
         ("a.jsonl", '{"text": "One?", "claims": ["x"], "expected": {"claims": ["y"]}}', "line 1: it has claims twice"),
-        ("a.jsonl", '"One?"\n[1]\n', "line 2: a query is a question or an object"),
+        ("a.jsonl", '"One?"\n[1]\n', "line 2: a query must be a question or an object"),
         ("a.json", "[]", "it has no queries"),
-        ("a.json", '{"questions": []}', "without a list named queries"),
+        ("a.json", '{"questions": []}', "must have a list named queries"),
         ("a.yaml", "", "it has no queries"),
         ("a.yaml", "- ' '\n", "line 1: text: it is empty"),
     ],
@@ -117,7 +117,7 @@ def test_claims_of_another_file_go_to_their_queries(tmp_path: Path) -> None:
     assert first.expected.claims == (ExpectedClaim(statement="First."),)
     assert second.expected.claims == (ExpectedClaim(statement="Second."),)
     orphans = read_claims_by_query(write(tmp_path, "c.yaml", "a: [First.]\nc: [Third.]\nd: [Fourth.]\n"))
-    with pytest.raises(UsageError, match=r"c\.yaml, line 2: there are claims for 'c'.*; nor for 1 others"):
+    with pytest.raises(UsageError, match=r"c\.yaml, line 2: it has claims for 'c'.*; the same goes for 1 others"):
         with_claims(queries, orphans)
 
 

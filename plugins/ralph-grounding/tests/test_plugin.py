@@ -72,6 +72,7 @@ def test_it_adds_nothing_heavy_to_the_start(words: list[str]) -> None:
     assert len(own) <= (0 if words == ["--version"] else 20), own
 
 
+@pytest.mark.alone
 def test_its_hooks_are_answered_in_no_time() -> None:
     code = (
         "import ralph.plugins, time\nfrom ralph.plugins import Command, VerifierKind, AnalyzerKind\n"

@@ -40,4 +40,4 @@ def test_how_many_pages_are_read_can_be_set(
 def test_a_limit_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("RALPH_PLUGINS__GROUNDING__READING__SITE_SECONDS", "0")
     assert queries(monkeypatch) != 0
-    assert "plugins.grounding.reading.site_seconds: 0 will not do" in " ".join(capsys.readouterr().err.split())
+    assert "plugins.grounding.reading.site_seconds: 0 is not valid" in " ".join(capsys.readouterr().err.split())

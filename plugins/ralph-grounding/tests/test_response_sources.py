@@ -76,7 +76,7 @@ def test_a_file_gives_its_responses_and_passes_over_empty_lines(tmp_path: Path) 
     ("line", "problem"),
     [
         (b"{", "EOF"),
-        (b'{"query_id": "q"}', "response: Field required"),
+        (b'{"query_id": "q"}', "response: it is missing"),
         (b'{"query_id": "", "response": "x"}', "query_id"),
         (b'{"query_id": "q", "response": "\xff"}', "Line 2"),
         (b"[" * 100_000, "Line 2"),
@@ -88,7 +88,7 @@ def test_a_bad_line_is_named_with_its_number(tmp_path: Path, line: bytes, proble
     file.write_bytes(b'{"query_id": "q1", "response": "Yes."}\n' + line + b"\n")
     responses = read_responses(file)
     assert next(responses).query_id == "q1"
-    with pytest.raises(UsageError, match=r"Line 2 of .*responses\.jsonl is no response") as raised:
+    with pytest.raises(UsageError, match=r"Line 2 of .*responses\.jsonl is not a response") as raised:
         next(responses)
     assert problem in str(raised.value)
     assert len(str(raised.value)) < 1000
@@ -246,6 +246,49 @@ async def test_an_answer_that_the_provider_withholds_is_listed() -> None:
     assert (got, [one.kind for one in failed]) == ([], ["filtered"])
 
 
+class Answers(ResponseSource):
+    """Nobody is there for the queries whose text says so."""
+
+    retries = 1
+
+    def __init__(self) -> None:
+        self.tries = 0
+
+    async def answer(self, query: Query) -> AIResponse:
+        self.tries += 1
+        if query.text == "gone":
+            raise ProviderError("Nobody is there.", "Look.", kind="unreachable", again=True)
+        if query.text == "broken":
+            raise ProviderError("It is broken.", kind="server")
+        return AIResponse(query_id=query.id, response="An answer.")
+
+
+def texts(*given: str) -> list[Query]:
+    return [Query(id=f"q{number}", text=text) for number, text in enumerate(given)]
+
+
+async def test_after_five_queries_in_a_row_that_reached_nobody_no_further_one_is_asked() -> None:
+    asking, seen = Answers(), list[str]()
+
+    async def ask() -> None:
+        async with answers(texts("hello", *200 * ["gone"]), asking, sleep=Waits()) as stream:
+            async for answer in stream:
+                seen.append(answer.query_id)
+
+    with pytest.raises(ProviderError, match=r"The last 5 queries all failed\. Nobody is there\.") as raised:
+        await ask()
+    assert seen == ["q0", "q1", "q2", "q3", "q4"]
+    assert (asking.tries, raised.value.remedy) == (1 + 2 * 5, "Look.")
+
+
+@pytest.mark.parametrize("between", ["hello", "broken"])
+async def test_fewer_queries_in_a_row_that_reached_nobody_stop_nothing(between: str) -> None:
+    """Also one that is answered with an error was answered."""
+    got, failed = await asked(Answers(), texts(*3 * ["gone", "gone", "gone", "gone", between]))
+    assert len(got) + len(failed) == 15
+    assert [one.kind for one in failed].count("unreachable") == 12
+
+
 async def test_a_refused_connection_is_listed_with_the_address() -> None:
     with ModelServer() as server:
         gone = source(server, retries=1)
@@ -259,8 +302,8 @@ async def test_a_refused_connection_is_listed_with_the_address() -> None:
     ("url", "problem"),
     [
         ("", "answers.url is empty"),
-        ("ftp://example.org", "no URL of HTTP"),
-        ("example.org/v1", "no URL of HTTP"),
+        ("ftp://example.org", "not an HTTP URL"),
+        ("example.org/v1", "not an HTTP URL"),
         ("http://[", "is not a URL"),
         ("http://example.org:port", "is not a URL"),
     ],
@@ -272,7 +315,7 @@ def test_a_url_that_cannot_be_asked_is_refused(url: str, problem: str) -> None:
 
 @pytest.mark.parametrize("key", ["sk-hunter\n2", "sk-hünter2"])
 def test_a_key_that_cannot_be_one_is_refused_and_not_shown(key: str) -> None:
-    with pytest.raises(UsageError, match="holds characters that no key has") as raised:
+    with pytest.raises(UsageError, match="has characters that are not allowed in a key") as raised:
         EndpointSource(AnswerSettings(url="http://127.0.0.1/v1", model="m", api_key=SecretStr(key)))
     assert "nter" not in str(raised.value)
 

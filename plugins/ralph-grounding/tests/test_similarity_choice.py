@@ -38,8 +38,11 @@ def test_the_settings_name_the_provider(tmp_path: Path) -> None:  # covers: S3-1
         ({"similarity": "hybrid"}, r"providers\.embedding_model is empty"),
         ({"similarity": "endpoint", "url": "http://127.0.0.1/v1"}, r"providers\.embedding_model is empty"),
         ({"similarity": "endpoint", "embedding_model": "m"}, r"providers\.url is empty"),
-        ({"similarity": "endpoint", "embedding_model": "m", "url": "no"}, r"providers\.url is no URL"),
-        ({"similarity": "endpoint", "embedding_model": "m", "url": "http://x/v1?key=sk-1"}, "has something behind its"),
+        ({"similarity": "endpoint", "embedding_model": "m", "url": "no"}, r"providers\.url is not an HTTP URL"),
+        (
+            {"similarity": "endpoint", "embedding_model": "m", "url": "http://x/v1?key=sk-1"},
+            "has a query or a fragment",
+        ),
     ],
 )
 def test_a_setting_that_is_missing_is_named(given: dict[str, object], problem: str) -> None:
@@ -51,9 +54,9 @@ def test_a_setting_that_is_missing_is_named(given: dict[str, object], problem: s
     ("text", "problem"),
     [
         (None, "cannot be read"),
-        ("{", "is no calibration"),
+        ("{", "is not a calibration"),
         ('{"local:m": {"claims": 2, "agreement": 0.5}}', "local:m.claims"),
-        ('{"local:other": {"claims": 0.5, "agreement": 0.5}}', "is for local:other, and not for local:m"),
+        ('{"local:other": {"claims": 0.5, "agreement": 0.5}}', "is for local:other, not for local:m"),
     ],
 )
 def test_a_calibration_that_does_not_fit_is_refused(tmp_path: Path, text: str | None, problem: str) -> None:
@@ -68,7 +71,7 @@ def test_a_calibration_of_the_same_model_elsewhere_is_not_taken_for_this_one(tmp
     file = tmp_path / "calibration.json"
     file.write_text('{"local:m": {"claims": 0.5, "agreement": 0.5}}')
     model = {"embedding_model": "m", "url": "http://127.0.0.1:1/v1", "calibration": str(file)}
-    with pytest.raises(UsageError, match="is for local:m, and not for endpoint:m"):
+    with pytest.raises(UsageError, match="is for local:m, not for endpoint:m"):
         chosen(similarity="endpoint", **model)
     assert chosen(similarity="hybrid", **model).name == "hybrid:m"
 
@@ -144,7 +147,7 @@ async def test_a_model_that_is_not_here_is_downloaded_only_if_asked(library: str
 
 
 async def test_a_model_that_cannot_be_downloaded_is_told(library: str) -> None:
-    with pytest.raises(ProviderError, match=r"nowhere could be neither found nor downloaded: nowhere is not in the ca"):
+    with pytest.raises(ProviderError, match=r"nowhere could not be found or downloaded: nowhere is not in the ca"):
         await LocalProvider("nowhere", UNFITTED, download=True).__aenter__()
 
 
@@ -169,9 +172,7 @@ async def test_a_library_that_may_run_what_a_folder_holds_is_given_none(
     library: str, tmp_path: Path, form: str
 ) -> None:
     (tmp_path / "here").mkdir()
-    with pytest.raises(
-        ProviderError, match="holds no model that can be used: sentence-transformers is given no folders"
-    ):
+    with pytest.raises(ProviderError, match="has no usable model: sentence-transformers is not used for folders"):
         await LocalProvider(form.format(tmp_path / "here"), UNFITTED).__aenter__()
 
 
@@ -179,5 +180,6 @@ async def test_without_a_package_the_command_that_installs_one_is_told(monkeypat
     monkeypatch.setattr(local_models, "find_spec", dict[str, bool]().get)
     with pytest.raises(ProviderError) as raised:
         await chosen(similarity="local", embedding_model="m").__aenter__()
-    assert 'pip install "ralph-grounding[local]"' in str(raised.value)
+    assert "`uv sync --all-packages --extra local` in a clone" in str(raised.value)
+    assert "`pip install fastembed` in the environment that Ralph is in" in str(raised.value)
     assert raised.value.kind == "model"

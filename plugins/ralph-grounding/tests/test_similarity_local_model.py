@@ -248,7 +248,7 @@ async def test_where_downloads_are_forbidden_none_is_tried_though_asked_for(
 ) -> None:
     monkeypatch.setenv(variable, "1")
     before = written(tmp_path)
-    with pytest.raises(ProviderError, match="HF_HUB_OFFLINE forbids to download it"):
+    with pytest.raises(ProviderError, match="HF_HUB_OFFLINE forbids downloads"):
         await provider_for(settings("BAAI/bge-small-en-v1.5", download=True)).__aenter__()
     assert written(tmp_path) == before
 
@@ -280,7 +280,7 @@ async def test_no_code_in_a_folder_is_run(tmp_path: Path, monkeypatch: pytest.Mo
     (folder / "modules.json").write_text('[{"idx": 0, "name": "0", "path": "", "type": "evil.Model"}]')
     (folder / "evil.py").write_text("import os\nos.mkdir('unpickled')\n")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ProviderError, match="holds no model that can be used"):
+    with pytest.raises(ProviderError, match="has no usable model"):
         await provider_for(settings(folder)).__aenter__()
     assert not (tmp_path / "unpickled").exists()
 
@@ -288,14 +288,14 @@ async def test_no_code_in_a_folder_is_run(tmp_path: Path, monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     ("name", "content", "problem"),
     [
-        ("model.onnx", None, r"no file that ends in \.onnx"),
-        ("model.onnx", b"torn", "holds no model that can be used"),
+        ("model.onnx", None, r"it has no \.onnx file"),
+        ("model.onnx", b"torn", "has no usable model"),
         ("tokenizer.json", None, r"Could not find tokenizer\.json"),
-        ("tokenizer.json", b"{}", "holds no model that can be used"),
+        ("tokenizer.json", b"{}", "has no usable model"),
         ("tokenizer_config.json", None, r"Could not find tokenizer_config\.json"),
-        ("tokenizer_config.json", b"[]", "holds no model that can be used"),
+        ("tokenizer_config.json", b"[]", "has no usable model"),
         ("1_Pooling/config.json", b'{"pooling_mode_max_tokens": true}', "its kind of pooling, max_tokens"),
-        ("1_Pooling/config.json", b"torn", "holds no model that can be used"),
+        ("1_Pooling/config.json", b"torn", "has no usable model"),
     ],
 )
 async def test_a_folder_that_holds_no_whole_model_is_told_with_what_it_lacks(

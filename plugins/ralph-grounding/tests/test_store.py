@@ -155,7 +155,7 @@ async def test_a_run_has_one_analysis_of_a_query_provider_and_model(store_url):
         other = await store.begin_run(run("run-2"), queries())
         await store.keep(other, [result(ai_provider="a", identity="in another run")])
         assert len(await ids(store.scores())) == 6
-        with pytest.raises(StoreError, match="another analysis of the id"):
+        with pytest.raises(StoreError, match="another analysis with the id"):
             await store.keep(other, [result("q2", identity=first.id)])
 
 
@@ -163,7 +163,7 @@ async def test_a_run_has_one_analysis_of_a_query_provider_and_model(store_url):
 async def test_a_result_of_no_query_of_the_set_is_refused_and_nothing_of_its_group_stays(store_url):
     async with open_grounding_store(store_url) as store:
         begun = await store.begin_run(run(), queries())
-        with pytest.raises(StoreError, match="does not take"):
+        with pytest.raises(StoreError, match="cannot add this entry"):
             await store.keep(begun, [result("q1"), result("unknown")])
         assert await ids(store.scores()) == []
         await store.keep(begun, [result("q1")])
@@ -360,7 +360,11 @@ async def test_a_damaged_result_is_told_of_and_does_not_hide_the_others(tmp_path
 
 async def test_what_cannot_be_a_store_is_told_in_a_sentence(tmp_path):
     (tmp_path / "text").write_text("no database " * 1000)
-    for name, problem in (("text", "no SQLite database"), (".", "it is no file"), ("text/x", "name another place")):
+    for name, problem in (
+        ("text", "not an SQLite database"),
+        (".", "it is not a file"),
+        ("text/x", "name another place"),
+    ):
         with pytest.raises(StoreUnusableError, match=problem):
             async with open_grounding_store(str(tmp_path / name)):
                 pass
@@ -376,7 +380,7 @@ async def test_a_file_that_is_taken_away_takes_nothing_more(tmp_path):
         begun = await store.begin_run(run(), queries())
         await store.keep(begun, [result("q1")])
         path.rename(tmp_path / "elsewhere.db")
-        with pytest.raises(StoreError, match="taken away or replaced"):
+        with pytest.raises(StoreError, match="removed or replaced"):
             await store.keep(begun, [result("q2")])
         (tmp_path / "elsewhere.db").rename(path)
         await store.keep(begun, [result("q2")])

@@ -205,6 +205,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_time_grows_with_the_length_of_the_text(piece: str) -> None:
     cut(piece * 10)

@@ -16,7 +16,7 @@ def app_for(settings: NotifySettings) -> typer.Typer:
     """The command under some settings."""
     app = typer.Typer(add_completion=False)
 
-    @app.command(help="Send a notification on trial to every address, and say which took it.")
+    @app.command(help="Send a test notification to every address, and say which took it.")
     def notify() -> None:  # pyright: ignore[reportUnusedFunction]
         if not settings.urls:
             typer.echo("No address is set: see `urls` under [plugins.notify].", err=True)

@@ -57,8 +57,8 @@ class Courier:
         except Exception:  # noqa: BLE001 - what it says may have parts of the address in it
             known = False
         if not known:
-            remedy = "Its page on the service shows the form that it has."
-            raise UsageError(f"plugins.notify.urls: {self.name} is no address that Apprise knows.", remedy)
+            remedy = "Apprise's page on the service shows the right form."
+            raise UsageError(f"plugins.notify.urls: {self.name} is not an address that Apprise knows.", remedy)
         self._mail = queue.Queue[Message](_WAITING)
         self._idle = threading.Condition()
         self._due = 0

@@ -39,4 +39,4 @@ def ralph_commands(settings: "BaseModel | None") -> Iterator[Command]:
 
         return app_for(settings if isinstance(settings, NotifySettings) else NotifySettings())
 
-    yield Command("notify", "Send a notification on trial.", app)
+    yield Command("notify", "Send a test notification.", app)

@@ -28,14 +28,14 @@ class NotifySettings(BaseModel, frozen=True, extra="forbid"):
     """Who is told of what. An address of Apprise holds secrets, so each is one as a whole."""
 
     urls: tuple[SecretStr, ...] = Field(
-        default=(), max_length=50, description="Where to: addresses of Apprise, such as ntfys://ntfy.sh/my-topic."
+        default=(), max_length=50, description="Where to send: Apprise addresses, such as ntfys://ntfy.sh/my-topic."
     )
     on: tuple[Occasion, ...] = Field(
         default=("blocked", "paused", "run_finished"),
-        description="Of what: events by their types; blocked: the agent asks a person, or cannot go on alone.",
+        description="What to report: events by their types; blocked: the agent asks a person, or cannot go on alone.",
     )
     patience: float = Field(
-        default=8.0, gt=0, le=9, description="Seconds that the end of a run waits at most for what is not sent yet."
+        default=8.0, gt=0, le=9, description="The most seconds that the end of a run waits for what is not sent yet."
     )
 
     @field_validator("urls", "on", mode="before")
@@ -51,5 +51,5 @@ class NotifySettings(BaseModel, frozen=True, extra="forbid"):
     def _are_addresses(cls, urls: tuple[SecretStr, ...]) -> tuple[SecretStr, ...]:
         for number, url in enumerate(urls, 1):
             if not _ADDRESS.match(url.get_secret_value().strip().lower()):
-                raise ValueError(f"number {number} is no address of the form service://…")
+                raise ValueError(f"number {number} is not an address of the form service://…")
         return urls

@@ -91,7 +91,7 @@ def test_a_failure_is_logged_without_a_secret_and_breaks_nothing(receiver: Any, 
 
 @pytest.mark.parametrize("url", ["nonsense://token4711/x", "tgram://token4711"])
 def test_an_address_that_apprise_does_not_know_is_refused_without_being_shown(url: str):
-    with pytest.raises(UsageError, match=r"number 2 \(\w+\) is no address") as error:
+    with pytest.raises(UsageError, match=r"number 2 \(\w+\) is not an address") as error:
         notifier("json://127.0.0.1/", url)
     assert "4711" not in str(error.value)
 

@@ -69,7 +69,7 @@ def test_with_an_address_that_apprise_does_not_know_a_run_goes_on_and_says_so(
 ):
     ended = run("nonsense://hunter2/x", environment, tmp_path / "work")
     assert ended.returncode == 0, ended.stderr
-    assert "number 1 (nonsense) is no address that Apprise knows" in ended.stdout
+    assert "number 1 (nonsense) is not an address that Apprise knows" in ended.stdout
     assert "hunter2" not in ended.stdout + ended.stderr
 
 
@@ -113,7 +113,7 @@ def test_a_trial_without_an_address_says_what_to_set(environment: dict[str, str]
 def test_an_address_that_apprise_does_not_know_is_told_without_being_shown(environment: dict[str, str], tmp_path: Path):
     tried = run_ralph(["notify"], {**environment, "RALPH_PLUGINS__NOTIFY__URLS": "nonsense://hunter2/x"}, tmp_path)
     assert tried.returncode == 2
-    assert "number 1 (nonsense) is no address" in tried.stderr
+    assert "number 1 (nonsense) is not an address" in tried.stderr
     assert "hunter2" not in tried.stdout + tried.stderr
 
 

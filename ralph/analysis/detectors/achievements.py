@@ -11,14 +11,15 @@ customer: it counts as high at most, and only where the agent says it of itself.
 """
 
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 
-from ralph.analysis.detectors.announcements import announced
 from ralph.analysis.detectors.assignment import IDENTIFIER
-from ralph.analysis.detectors.claims import bounded, claim, finished
+from ralph.analysis.detectors.claims import bounded, claim
 from ralph.analysis.detectors.lines import in_list
 from ralph.analysis.detectors.objections import Objections
 from ralph.analysis.lexicon import Role
 from ralph.analysis.signals import HIGH, VERY_HIGH, Reply, Signal
+from ralph.analysis.text import Span
 from ralph.analysis.vocabulary import Hit
 from ralph.pattern import pattern
 
@@ -27,20 +28,35 @@ __all__ = ["detect_achievements"]
 _LEAD, _CLOSE = 600, 400
 """Characters of a reply that are its beginning, and its end."""
 _NEAR = 80
-_WORDS: frozenset[Role] = frozenset({"keyword", "achieve", "closed", "changed", "work"})
+_ACHIEVED: frozenset[Role] = frozenset({"achieve"})
+_FINISHED: frozenset[Role] = frozenset({"finished"})
+_TELLING: frozenset[Role] = frozenset({"agent", "passive", "outright"})
+_CLOSED: frozenset[Role] = frozenset({"closed"})
+_PASSIVE: frozenset[Role] = frozenset({"passive"})
+_CHANGED: frozenset[Role] = frozenset({"changed"})
+_OUTRIGHT: frozenset[Role] = frozenset({"outright"})
+"""Words of achievements: some are one by themselves, some only where a word of another kind stands beside them."""
 _OPENING = pattern(r"(?:[\s*_#>✅✓🎉☑️:-]|\b(?:i|we|and|yes|so|now|then|also|this|that|it)\b)*$")
 
 
 def detect_achievements(reply: Reply) -> Iterable[Signal]:
     """Every achievement that nothing speaks against; none where a claim is enough by itself."""
-    if not reply.scope.has(_WORDS):
-        return
-    if any(signal.weight >= VERY_HIGH for signal in reply.signals.of("completion_claim")):
-        return
+    if not _may_tell(reply) or any(signal.weight >= VERY_HIGH for signal in reply.signals.of("completion_claim")):
+        return ()
     told = _Told(reply)
-    for hit in told.achievements():
-        if weight := told.weight(hit):
-            yield claim(hit, weight, "It is told as achieved.")
+    return [
+        claim(hit, weight, "It is told as achieved.") for hit in told.achievements() if (weight := told.weight(hit))
+    ]
+
+
+def _may_tell(reply: Reply) -> bool:
+    """Whether it has the words of an achievement."""
+    has = reply.scope.has
+    if has(_ACHIEVED) or (has(_FINISHED) and has(_TELLING)):
+        return True
+    if (has(_CLOSED) and has(_PASSIVE)) or (has(_CHANGED) and has(_OUTRIGHT)):
+        return True
+    return bool(reply.scope.of("work")) and Objections.of(reply).task.given
 
 
 class _Told:
@@ -48,19 +64,24 @@ class _Told:
 
     def __init__(self, reply: Reply) -> None:
         self._reply, self._scope, self._prose = reply, reply.scope, reply.reading.prose
-        self._objections = Objections(reply)
-        self._keywords = set(finished(reply))
+        self._objections = Objections.of(reply)
+        self._keywords = frozenset(self._scope.of("finished"))
         self._counted = {signal.start for signal in reply.signals.of("completion_keyword")}
-        begin = announced(reply)
-        first = len(self._prose) - len(self._prose[begin:].lstrip())
-        self._edges = first + _LEAD, len(self._prose.rstrip()) - _CLOSE
+
+    @cached_property
+    def _edges(self) -> Span:
+        """Where the beginning ends, and where the end begins."""
+        first = len(self._prose) - len(self._prose[self._objections.since :].lstrip())
+        return first + _LEAD, len(self._prose.rstrip()) - _CLOSE
 
     def achievements(self) -> Iterator[Hit]:
         """Words that the agent says of itself, or that are said to have been done; in a list only those of the task."""
         scope = self._scope
-        words = [*self._keywords, *scope.of("achieve")]
-        words += [hit for hit in scope.of("closed") if scope.before("passive", hit, 1)]
-        words += [hit for hit in scope.of("changed") if self._is_own_success(hit)]
+        words = [*(scope.of("finished") if scope.has(_TELLING) else ()), *scope.of("achieve")]
+        if scope.has(_PASSIVE):
+            words += [hit for hit in scope.of("closed") if scope.before("passive", hit, 1)]
+        if scope.has(_OUTRIGHT):
+            words += [hit for hit in scope.of("changed") if self._is_own_success(hit)]
         if self._objections.task.given:
             words += scope.of("work")
         for hit in bounded(self._reply, {hit.start: hit for hit in words}.values()):
@@ -86,7 +107,7 @@ class _Told:
         if scope.before("agent", hit, 2) or scope.before("passive", hit, 1):
             return True
         if hit in self._keywords:
-            return self._is_success(hit)
+            return scope.has(_OUTRIGHT) and self._is_success(hit)
         begin, _ = self._objections.sentence(hit)
         if subject := scope.before("goal", hit, 1):
             return len(self._prose[begin : subject.start].split()) <= 2
@@ -105,6 +126,8 @@ class _Told:
     def _is_objected(self, hit: Hit) -> bool:
         if hit in self._keywords:
             return hit.start not in self._counted
+        if self._scope.after("negation", hit, 0):
+            return True  # "I have changed nothing"
         return self._scope.reading.in_heading(hit.start) or bool(self._objections.to(hit))
 
     def _is_of_the_task(self, hit: Hit) -> bool:

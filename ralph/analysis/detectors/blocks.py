@@ -4,17 +4,20 @@
 |---|---|---|
 | `blocked` | "I cannot proceed", "I'm blocked", "Blocked." as a sentence, at the beginning or the end of the reply | \
 by itself |
+| `blocked` | what stops the work from outside, as `impasses` finds it | by itself |
 | `obstacle` | the same in between or after finished work; "needs approval", "no write permission", "please run it \
 manually", or something that the agent cannot do with something that a person shall do ("Cannot …" alone where nothing \
-goes on), at the beginning or the end | where the reply tells of no work |
+goes on), at the beginning or the end | where the reply tells of no work, and leaves none that nothing bars |
 
 None counts under a condition ("if you need approval"), nor where there is none of it ("no approval needed", "Blocked:
-none"). "Unblocked" and "blocking" are other words.
+none"), nor an obstacle that the task has in its title. "Unblocked" and "blocking" are other words.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 
 from ralph.analysis.completion import completion
+from ralph.analysis.detectors.impasses import impasse
+from ralph.analysis.detectors.lines import in_list
 from ralph.analysis.lexicon import Role
 from ralph.analysis.scope import Scope
 from ralph.analysis.signals import Reply, Signal
@@ -25,9 +28,12 @@ __all__ = ["detect_blocks"]
 
 _LOOKED_AT = 25
 """Words of one role that are looked at, from the beginning and as many from the end."""
+_TITLE = 200
+"""Characters of the task that say what it is about."""
 _OPENING, _ENDING = 250, 300
 """Characters of a reply that are its beginning and its end."""
-_HINDERING: frozenset[Role] = frozenset({"blocked", "halted", "obstacle", "leave", "unable"})
+_HINDERING: frozenset[Role] = frozenset({"blocked", "halted", "obstacle", "leave", "unable", "barred", "parting"})
+_ASKING: frozenset[Role] = frozenset({"demand", "hand", "bidding", "leave"})
 _ZERO = pattern(r"[\s*_:]{0,6}0(?!\w)")
 _LETTER = pattern(r"\w")
 _LETTERS = pattern(r"\w+")
@@ -44,23 +50,39 @@ _END = pattern(r"[\s*_]{0,4}(?:[.:!,;(—–-]|\Z|(?<=\n))")
 
 def detect_blocks(reply: Reply) -> Iterable[Signal]:
     """The first word that says so by itself, and the first obstacle."""
+    return _hindrances(reply) if reply.scope.has(_HINDERING) else ()
+
+
+def _hindrances(reply: Reply) -> Iterable[Signal]:
     scope = reply.scope
-    if not scope.has(_HINDERING):
-        return
     edges = _edges(reply.reading.prose)
     halts = (hit for hit in _bounded(scope.of("halted")) if _by_itself(scope, hit))
     stops = [hit for hit in (*_bounded(scope.of("blocked")), *halts) if _stands(scope, hit)]
-    finished = completion(reply.signals).detected
-    firm = [hit for hit in stops if _firm(hit, edges, finished=finished)]
-    if not (firm or finished or reply.signals.first("question")):
-        firm = list(_openly(scope, announced=reply.signals.first("announcement") is not None))
+    asked = reply.signals.first("question") is not None
+    openly = [] if asked else list(_openly(scope, announced=reply.signals.first("announcement") is not None))
+    finished = bool(stops or openly) and completion(reply.signals).detected
+    firm = [hit for hit in stops if _firm(hit, edges, finished=finished)] or ([] if finished else openly)
+    if not firm and (stopped := impasse(reply)):
+        firm = [stopped]
     if firm:
         yield Signal.at(firm[0], "blocked", -40, "Says that it cannot go on.", state="blocked")
-    asked = reply.signals.first("question") is not None
-    obstacles = (*(hit for hit in stops if hit not in firm), *_obstacles(scope, edges, asked=asked))
-    if obstacles:
+    possible = (*(hit for hit in stops if hit not in firm), *_obstacles(scope, edges, asked=asked))
+    obstacles = [hit for hit in possible if not _is_of_task(reply, hit)]
+    if obstacles and not _goes_on(reply):
         first = min(obstacles, key=lambda hit: hit.start)
         yield Signal.at(first, "obstacle", -20, "A person's permission or hand is needed.", state="blocked")
+
+
+def _is_of_task(reply: Reply, hit: Hit) -> bool:
+    """Whether an obstacle is what the task is about, in its own words: "Show who has no permission"."""
+    title = reply.context.task[:_TITLE].lower()
+    return " " in (said := reply.reading.prose[hit.start : hit.end].strip()) and said in title
+
+
+def _goes_on(reply: Reply) -> bool:
+    """Whether the agent announces what it does next and asks nobody for anything."""
+    act = reply.signals.first("announcement")
+    return act is not None and act.weight < 0 and not reply.scope.has(_ASKING)
 
 
 def _openly(scope: Scope, *, announced: bool) -> Iterator[Hit]:
@@ -117,8 +139,12 @@ def _stands(scope: Scope, hit: Hit) -> bool:
 
 
 def _by_itself(scope: Scope, hit: Hit) -> bool:
-    """Whether a word is a sentence or a heading, or opens one as its label: "Blocked. …", "# BLOCKED"."""
-    return _opens(scope, hit) and _END.match(scope.reading.prose, hit.end) is not None
+    """Whether a word is a sentence or a heading, or opens one as its label: "Blocked. …", "# BLOCKED". In a list it
+    labels an item. Several words may go on: "Still waiting for approval of …".
+    """
+    prose = scope.reading.prose
+    labels = " " in hit.name or _END.match(prose, hit.end) is not None
+    return labels and _opens(scope, hit) and not in_list(prose, hit.start)
 
 
 def _opens(scope: Scope, hit: Hit) -> bool:

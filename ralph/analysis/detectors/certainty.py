@@ -1,6 +1,6 @@
 """Words that show how sure the agent is of itself: a cue that sets the level, hedges and certainties that move it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from ralph.analysis.lexicon import Role
 from ralph.analysis.scope import Scope
@@ -14,23 +14,29 @@ STEP = 10
 _CLAUSE = 12
 """Words of a clause that are looked at on either side of a low word."""
 _AROUND = 200
-_WORDS: frozenset[Role] = frozenset({"unsure", "certain", "likely", "hedge", "certainty"})
+_CUES: frozenset[Role] = frozenset({"unsure", "certain", "likely"})
+_WORDS: frozenset[Role] = frozenset({*_CUES, "hedge", "certainty"})
 
 
 def detect_certainty(reply: Reply) -> Iterable[Signal]:
     """The cue, and every hedge and certainty once. A word that set the level is not counted again."""
-    scope = reply.scope
-    if not scope.has(_WORDS):
-        return
-    cue, level = _cue(scope)
+    return _signals(reply.scope) if reply.scope.has(_WORDS) else ()
+
+
+def _signals(scope: Scope) -> Iterator[Signal]:
+    cue, level = _cue(scope) if scope.has(_CUES) else (None, 0)
     if cue:
         why = f"Sets the agent's certainty to {level}."
-        yield Signal.at(cue, "certainty_cue", level, why)._replace(amount=level)
-    for hit in _once(hit for hit in scope.of("hedge") if not _quiet(scope, hit)):
-        yield Signal.at(hit, "hedge", -STEP, "Sounds unsure.")
-    level_word = cue.name if cue else ""
-    for hit in _once(hit for hit in scope.of("certainty") if not _quiet(scope, hit) and not scope.negated(hit, 1)):
-        if hit.name != level_word:
+        yield Signal("certainty_cue", cue.name, cue.start, cue.end, level, why, amount=level)
+    hedges: set[str] = set()
+    for hit in scope.of("hedge"):
+        if hit.name not in hedges and not _quiet(scope, hit):
+            hedges.add(hit.name)
+            yield Signal.at(hit, "hedge", -STEP, "Sounds unsure.")
+    sure = {cue.name} if cue else set[str]()
+    for hit in scope.of("certainty"):
+        if hit.name not in sure and not _quiet(scope, hit) and not scope.negated(hit, 1):
+            sure.add(hit.name)
             yield Signal.at(hit, "certainty", STEP, "Sounds sure.")
 
 
@@ -51,14 +57,6 @@ def _cue(scope: Scope) -> tuple[Hit | None, int]:
         if hits:
             return hits[0], level
     return None, 0
-
-
-def _once(hits: Iterable[Hit]) -> list[Hit]:
-    """The first hit of every name."""
-    first: dict[str, Hit] = {}
-    for hit in hits:
-        first.setdefault(hit.name, hit)
-    return list(first.values())
 
 
 def _quiet(scope: Scope, hit: Hit) -> bool:

@@ -23,5 +23,7 @@ def is_of_check(reply: Reply, verdict: Hit) -> bool:
         label = reading.prose[check.end : verdict.start].lstrip(" *_")
         return label.startswith((":", "：")) and len(label.split()) <= _WORDS
     code, mark, between = reading.text[begin : verdict.start].rpartition("`")
+    if not mark or len(between.split()) > 2:
+        return False
     command = code.rpartition("`")[2]
-    return bool(mark) and len(between.split()) <= 2 and bool(_COMMAND.search(command) or _CALL.match(command))
+    return bool(_COMMAND.search(command) or _CALL.match(command))

@@ -1,8 +1,9 @@
 """Error words that report an error. The seven patterns are the Ralph Runtime guide's."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
+from ralph.analysis.lexicon import Role
 from ralph.analysis.scope import Scope
 from ralph.analysis.signals import Reply, Signal
 from ralph.analysis.text import Reading, Span
@@ -11,6 +12,7 @@ from ralph.pattern import pattern
 
 __all__ = ["detect_faults"]
 
+_WORDS: frozenset[Role] = frozenset({"fault", "fatal"})
 LOOKED_AT = 500
 """Error words that are looked at, half of them from the end."""
 _EMPTY = pattern(
@@ -33,7 +35,13 @@ _SECTIONS, _READ = 20, 2000
 
 def detect_faults(reply: Reply) -> Iterable[Signal]:
     """The error words that report an error: neither negated nor mended, and no empty heading."""
-    scope, hits = reply.scope, reply.scope.of("fault")
+    if not reply.scope.has(_WORDS):
+        return ()
+    return _faults(reply.scope)
+
+
+def _faults(scope: Scope) -> Iterator[Signal]:
+    hits = scope.of("fault")
     if len(hits) > LOOKED_AT:
         hits = [*hits[: LOOKED_AT // 2], *hits[-LOOKED_AT // 2 :]]
     for hit in hits:
@@ -58,14 +66,18 @@ def _reports(scope: Scope, hit: Hit) -> bool:
 
 def _absent(scope: Scope, hit: Hit) -> bool:
     """ "No errors", "not a bug", "did not find any problems"; but not "did not fix the bug"."""
-    if scope.before("absence", hit, 4) or scope.negated(hit, 1):
+    if scope.before("absence", hit, 4):
         return True
     negation = scope.negated(hit, 5)
-    return negation is not None and " any " in scope.reading.prose[negation.end : hit.start]
+    if negation is None:
+        return False
+    return " any " in scope.reading.prose[negation.end : hit.start] or scope.negated(hit, 1) is not None
 
 
 def _is_mended(scope: Scope, hit: Hit) -> bool:
     """ "Fixed the bug", "the error is resolved"; but not "the error is not resolved"."""
+    if not scope.of("mended"):
+        return False
     for word in (scope.before("mended", hit, 4), scope.after("mended", hit, 4)):
         if word and not scope.negated(word):
             return True

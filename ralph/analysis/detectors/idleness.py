@@ -4,6 +4,7 @@ only watches what still runs.
 
 from collections.abc import Iterable
 
+from ralph.analysis.lexicon import Role
 from ralph.analysis.scope import Scope
 from ralph.analysis.signals import Reply, Signal
 from ralph.analysis.vocabulary import Hit
@@ -11,12 +12,19 @@ from ralph.analysis.vocabulary import Hit
 __all__ = ["detect_idleness"]
 
 _LOOKED_AT = 20
+_OF_IDLENESS: frozenset[Role] = frozenset({"idle", "change", "watching"})
 
 
 def detect_idleness(reply: Reply) -> Iterable[Signal]:
     """The first of each kind or name: `idle` is "nothing to do", or "already" beside a word of completion; `unchanged`
     a word of change that is negated, such as "did not modify"; `watching` is "still running".
     """
+    if reply.scope.has(_OF_IDLENESS) or reply.signals.first("completion_keyword"):
+        return _told(reply)
+    return ()
+
+
+def _told(reply: Reply) -> Iterable[Signal]:
     scope = reply.scope
     yield from _idle(reply)
     for hit in scope.of("change")[:_LOOKED_AT]:
@@ -31,10 +39,13 @@ def detect_idleness(reply: Reply) -> Iterable[Signal]:
 
 def _idle(reply: Reply) -> Iterable[Signal]:
     """The first word of each name; else a keyword that says that no work is left."""
-    first = {hit.name: hit for hit in reversed(reply.scope.of("idle")[:_LOOKED_AT]) if _counts(reply.scope, hit)}
-    for hit in first.values():
-        yield Signal.at(hit, "idle", 0, "Says that there was nothing to do.")
-    for signal in () if first else reply.signals.of("completion_keyword"):
+    if idle := reply.scope.of("idle"):
+        first = {hit.name: hit for hit in reversed(idle[:_LOOKED_AT]) if _counts(reply.scope, hit)}
+        for hit in first.values():
+            yield Signal.at(hit, "idle", 0, "Says that there was nothing to do.")
+        if first:
+            return
+    for signal in reply.signals.of("completion_keyword"):
         keyword = reply.words.keywords.get(signal.name)
         if keyword and keyword.group == "no_more_work":
             yield signal._replace(kind="idle", weight=0, why="Says that there was nothing to do.", state=None)

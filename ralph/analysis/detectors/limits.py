@@ -13,6 +13,7 @@ A reply with a status block was ended by the agent itself and is none of these.
 
 from collections.abc import Iterable, Iterator
 
+from ralph.analysis.lexicon import Role
 from ralph.analysis.reset_time import ends_of_limit
 from ralph.analysis.scope import Scope
 from ralph.analysis.signals import Reply, Signal
@@ -29,6 +30,7 @@ _LINE = 300
 """Characters of a line in which the message is looked for."""
 _TRACE = 6_000
 """Characters up to which a reply that opens with a traceback is nothing but that."""
+_OF_LIMITS: frozenset[Role] = frozenset({"limit", "limiting"})
 _LABELS = frozenset((
     *("error", "errors", "err", "failed", "failure", "fatal", "exception", "warning", "warn", "sorry", "unexpected"),
     *("api", "http", "https", "status", "code", "request", "stream", "response", "message", "type", "provider"),
@@ -105,19 +107,21 @@ def detect_limits(reply: Reply) -> Iterable[Signal]:
     if not isinstance(reply.status, StatusMissing):
         return
     scope = reply.scope
-    told = bool(reply.signals.of("work", "more_to_come", "completion_keyword"))
-    if message := _message(scope, told=told):
+    if scope.has(_OF_LIMITS) and (message := _message(scope, told=_tells(reply))):
         hit, line = message
         yield Signal.at(hit, "limited", -40, f"The service's own words: {hit.name}.", state="limited")
         yield from ends_of_limit(reply.reading.text, line)
-    elif not told and (span := _only_error(reply.reading.text, reply.reading.lower)):
+    elif (span := _only_error(reply.reading.text, reply.reading.lower)) and not _tells(reply):
         yield Signal("only_error", "", *span, 0, "It is an error, nothing else.", "error")
+
+
+def _tells(reply: Reply) -> bool:
+    """Whether it tells of work."""
+    return bool(reply.signals.of("work", "more_to_come", "completion_keyword"))
 
 
 def _message(scope: Scope, *, told: bool) -> tuple[Hit, Span] | None:
     """The words of a limit at the head of a line, and what is read for its end."""
-    if not (scope.of("limit") or scope.of("limiting")):
-        return None
     prose = scope.reading.prose
     begin, end = len(prose) - len(prose.lstrip()), len(prose.rstrip())
     whole = end - begin <= _SHORT and not told
@@ -157,7 +161,7 @@ def _heads(prose: str, line: Span, hit: Hit) -> bool:
 
 def _only_error(text: str, lower: str) -> Span | None:
     """Where the error stands that is the whole reply."""
-    if not _ERROR.match(lower):
+    most = _TRACE if "traceback (most recent" in lower[:200] else _SHORT
+    if len(text.strip()) > most or not _ERROR.match(lower):
         return None
-    trace = "traceback (most recent" in lower[:200]
-    return (0, min(len(text), 200)) if len(text.strip()) <= (_TRACE if trace else _SHORT) else None
+    return 0, min(len(text), 200)

@@ -11,8 +11,8 @@ _ITEM = pattern(r"\s{0,8}(?:[-*+•]\s|\d{1,3}[.)]\s|\|)")
 
 def line_start(prose: str, position: int) -> int:
     """Where the line around a position begins, or a place far enough before."""
-    floor = max(0, position - _BACK)
-    return max(prose.rfind("\n", floor, position) + 1, floor)
+    floor = position - _BACK if position > _BACK else 0
+    return prose.rfind("\n", floor, position) + 1 or floor
 
 
 def line_end(prose: str, position: int) -> int:

@@ -4,7 +4,6 @@ from ralph.analysis.counting import has_digit
 from ralph.analysis.detectors.announcements import announced
 from ralph.analysis.detectors.assignment import assignment
 from ralph.analysis.detectors.lines import line_start
-from ralph.analysis.lexicon import Role
 from ralph.analysis.scope import Scope
 from ralph.analysis.signals import Reply
 from ralph.analysis.text import Span
@@ -15,19 +14,28 @@ __all__ = ["Objections"]
 
 _TAKEN = 20
 """Words of a sentence that may take a claim back."""
+_PARTS = 10
+"""Words of a sentence that may name a part."""
 _NEAR = 300
 """Characters of a sentence on either side of a word that are looked at."""
-_SHARE = pattern(r"(?<![\d/])(\d{1,6})\s?(?:/|of|out of)\s?(?:the )?(\d{1,6})(?![\d/])")
+_SHARE = pattern(r"(\d(?<![\d/]\d)\d{0,5})\s?(?:/|of|out of|von|der|de los|de las)\s?(?:the )?(\d{1,6})(?![\d/])")
+"""It begins with the digit, not with what may not stand before that, so that `re` skips from digit to digit."""
 _PERCENT = pattern(r"(?<![\w.,])\d{1,2}(?:\.\d{1,3})?\s?(?:[%％]|percent\b|per cent\b)")
 _PART = pattern(r"\bfirst\s(?:\d{1,4}|one|two|three|four|five|few|half|part|step|phase|batch|of)\b")
+_OF_SEVERAL = (" of the", "some of", "most of", "half of", " de los", " de las")
+"""What a part ends in that is some of a number of things."""
 _COUNTED = pattern(r"[\s*_]{1,4}\d{1,4}\s(?!of\b|out\b)(?:[a-z-]{1,20}\s){0,2}[a-z]")
-_INTERJECTION = (
-    r"(?:ok|okay|great|good|well|right|nice|yep|yeah|yes|yup|cool|sure|alright|awesome|perfect|got it|excellent)"
+_INTERJECTIONS = (
+    *("ok", "okay", "great", "good", "well", "right", "nice", "yep", "yeah", "yes", "yup", "cool", "sure", "alright"),
+    *("awesome", "perfect", "got it", "excellent"),
 )
+_INTERJECTION = rf"(?:{'|'.join(_INTERJECTIONS)})"
 _ASIDE = pattern(
     rf"(?:{_INTERJECTION}[\s,!.]{{0,3}})?(?:that's|that is|this is)\s+\w+(?:\s+and\s+\w+)?[.!]?"
     rf"|{_INTERJECTION}[\s,]{{1,3}}(?:it's |it is |all )?\w+(?:\s+and\s+\w+)?[.!]"
 )
+_ASIDES_BEGIN = (*_INTERJECTIONS, "that", "this is")
+"""What an aside begins with: its pattern is asked only of a sentence that does."""
 _BARE = pattern(r"\w+[.!]*")
 _BOX = pattern(r"(?:[-*+]|\d{1,3}[.)])\s\[[ x]\]")
 _MARKED = pattern(r"(?:\b(?:as|to|into)|[=]|->|→)[\s*_]{1,3}(?:[a-z]{1,12}[\s*_]{1,3}(?:and|or)[\s*_]{1,3})?\Z")
@@ -38,87 +46,149 @@ _LABEL = 60
 """Characters of a label that says what is wanted."""
 _ITEM_STATE = pattern(r"\s{0,8}(?:[-*+•]|\d{1,3}[.)])\s[^\n:：—]{1,80}(?:[:：—]|\s[-–])[\s*_✅✓✔☑️]{0,6}\Z")
 """What stands before the state of an item: "2. Parser: done"."""
-_WANTED: frozenset[Role] = frozenset({"wanted"})
+_MARKS_END = ("as", "to", "and", "or", "=", ">", "→", "*", "_")
+_STATE_END = (":", "：", "—", "-", "–", "*", "_", "✅", "✓", "✔", "☑", "\ufe0f")
+"""What the patterns of what stands before a word end in, without the spaces: they are asked only where it does."""
+_LEAD = 40
+"""Characters before a word in which they end."""
 _NUMBER = pattern(r"[\s*_#-]{0,4}\d")
 _ATTRIBUTES = frozenset({"failing", "blocked", "incomplete", "broken", "partial", "unfinished", "open"})
 _NOUN = pattern(r"[\s*_]{1,3}(?!and\b|or\b|on\b|by\b|in\b|for\b|because\b|at\b|with\b|until\b|since\b)[a-z]")
 _COPULA = pattern(r"\b(?:is|are|was|were|remains?|still)[\s*_]{1,3}(?:\w{1,12}[\s*_]{1,3})?\Z")
-_ONE = pattern(
-    r"\b(?:task|step|part|item|milestone|stage|sprint)\s{0,2}#?\d{1,4}\b(?!\s?[-–/]|\sof\b)|[任部][务務分]\s?\d"
-)
+_ONES = ("task", "step", "part", "item", "milestone", "stage", "sprint")
+_ONE = pattern(rf"\b(?:{'|'.join(_ONES)})s?\s{{0,2}}#?\d{{1,4}}\b(?!\s?[-–/]|\sof\s\d)|[任部][务務分]\s?\d")
 """One of several, by its number."""
-_FIRST = pattern(r"[\s*_>-]{0,6}(?:the|my|its)\s+first\b")
+_FIRST = pattern(
+    r"[\s*_>-]{0,6}(?:(?:the|my|its)\s+first|(?:der|die|das)\s+erste|(?:el\s+primer|la\s+primera))\b|[\s*_>-]{0,6}第一"
+)
+_FIRSTS = ("first", "erste", "primer", "第一")
 _UNIT = pattern(r"\b(?:step|phase|part|task|story|milestone|iteration|stage|item|sprint|session)\s{0,2}#?\d{1,4}\b")
 
 
+_Sentence = tuple[str, str, str, bool, bool]
+"""A sentence: its text, what its shape says against any word in it, what it names as a part of the whole, whether it
+has a number or the word "first", and whether it names the task. A plain tuple is made and taken apart in a third of the
+time.
+"""
+
+
 class Objections:
-    """Answers for the claims of one reply."""
+    """Answers for the claims of one reply.
+
+    Attributes:
+        scope: its words.
+        task: that it was given.
+        since: where the last announcement ends; what is said before it is not the end of the work.
+    """
 
     def __init__(self, reply: Reply) -> None:
         self.scope: Scope = reply.scope
         self.task = assignment(reply.context.task)
-        self._since = announced(reply)
+        self.since = announced(reply)
+        self._prose = reply.reading.prose
+        self._sentences: dict[Span, _Sentence] = {}
+        has = self.scope.hits.__contains__
+        self._conditions = has("proviso") or has("reported") or has("wanted")
+        self._takes = has("contrast") or has("qualifier")
+        self._pieces = has("part") or has("stage")
+        self._prepares = has("preparation")
 
-    def to(self, hit: Hit, *, parts: bool = True) -> str:
+    @classmethod
+    def of(cls, reply: Reply) -> "Objections":
+        """Those of a reply, which detectors share."""
+        found = reply.kept.get(cls)
+        if found is None:
+            found = reply.kept[cls] = cls(reply)
+        return found
+
+    def to(self, hit: Hit, *, parts: bool = True, echoes: bool = True) -> str:
         """Why a word, or the span of a whole claim, does not count; empty where it does.
 
         Args:
             parts: whether it matters that it is said of a part.
+            echoes: whether it matters that it repeats the task's own words.
         """
         scope = self.scope
-        if hit.start < self._since:
+        if hit.start < self.since:
             return "The agent says after it that it goes on."
-        if negation := scope.negated(hit, 5):
+        if negation := scope.before("negation", hit, 5):
             return f"“{negation.name}” turns it round."
         if future := scope.before("future", hit, 6):
             return f"It has not happened yet: “{future.name}”."
         span = self.sentence(hit)
-        if condition := self._condition(hit, span[0]):
+        if self._conditions and (condition := self._condition(hit, span[0])):
             return f"It depends on something: “{condition.name}”."
-        if taken := self._taken_back(hit):
+        if self._takes and (taken := self._taken_back(hit)):
             return f"“{taken.name}” takes it back."
-        return self._misplaced(span) or (self._partial(hit, span) if parts else "") or self._echoed(hit)
+        sentence = self._sentences.get(span) or self._read(span)
+        if shape := sentence[1]:
+            return shape
+        if parts and (partial := self._partial(hit, span, sentence)):
+            return partial
+        return "It repeats the task's own words." if echoes and self.is_echoed(hit) else ""
 
     def to_word(self, hit: Hit) -> str:
         """The same of a single word, which may also be said of what comes before the work."""
         if objection := self.to(hit):
             return objection
-        if _MARKED.search(self.scope.reading.prose, max(0, hit.start - 40), hit.start):
+        begin = hit.start - _LEAD if hit.start > _LEAD else 0
+        lead = self._prose[begin : hit.start].rstrip()
+        if lead.endswith(_MARKS_END) and _MARKED.search(self._prose, begin, hit.start):
             return "It is what something is marked with."
-        if _ITEM_STATE.match(self.scope.reading.prose[line_start(self.scope.reading.prose, hit.start) : hit.start]):
+        if lead.endswith(_STATE_END) and _ITEM_STATE.match(self._prose[line_start(self._prose, hit.start) : hit.start]):
             return "It is said of one item of a list."
-        preparation = self._preparation(hit)
+        preparation = self._preparation(hit) if self._prepares else None
         if preparation is None or self.task.is_named(self._text(hit)):
             return ""
         return f"It is said of what comes before the work: “{preparation.name}”."
 
     def sentence(self, hit: Hit) -> Span:
         """The sentence around a word, as far as it is looked at."""
-        begin, end = self.scope.reading.sentence(hit.start)
-        return max(begin, hit.start - _NEAR), min(end, hit.end + _NEAR)
+        _, start, stop = hit
+        begin, end = self.scope.reading.sentence(start)
+        return (begin if start - begin <= _NEAR else start - _NEAR), (end if end - stop <= _NEAR else stop + _NEAR)
 
     def is_partial(self, hit: Hit) -> bool:
         """Whether a word, which may stand in a heading, is said of a part of the whole."""
-        return hit.start >= self._since and bool(self._partial(hit, self.sentence(hit)))
+        span = self.sentence(hit)
+        return hit.start >= self.since and bool(self._partial(hit, span, self._sentences.get(span) or self._read(span)))
+
+    def is_of_several(self, part: Hit) -> bool:
+        """Whether a part is some of a number of things that the task names."""
+        return part.name.endswith(_OF_SEVERAL) and self.task.is_named(self._text(part))
+
+    def is_echoed(self, hit: Hit) -> bool:
+        """Whether it stands among words that repeat the task's own."""
+        return self.task.given and self.task.is_echoed(self._prose, (hit.start, hit.end))
 
     def _text(self, hit: Hit) -> str:
-        return self.scope.reading.prose[slice(*self.sentence(hit))]
+        return self._prose[slice(*self.sentence(hit))]
+
+    def _read(self, span: Span) -> _Sentence:
+        """What a sentence says; kept, for its other words are asked about as well."""
+        text = self._prose[slice(*span)]
+        named = self.task.given and self.task.is_named(text)
+        part = self._named_part(span, named=named) if self._pieces else ""
+        counts = has_digit(text) or any(map(text.__contains__, _FIRSTS))
+        found = self._sentences[span] = text, self._misplaced(text.strip(), span[0]), part, counts, named
+        return found
 
     def _condition(self, hit: Hit, begin: int) -> Hit | None:
         """A proviso that its sentence begins with ("Once approved, …"), or that follows it ("… once approved")."""
         for found in self.scope.within("proviso", (begin, hit.start))[:1]:
-            if not self.scope.reading.prose[begin : found.start].strip(" \n*_-"):
+            if not self._prose[begin : found.start].strip(" \n*_-"):
                 return found
         return self.scope.after("proviso", hit, 2) or self.scope.before("reported", hit, 12) or self._wanted(hit, begin)
 
     def _wanted(self, hit: Hit, begin: int) -> Hit | None:
         """What says in a label before a word that it is wanted: "Goal: …", "The task said: …"."""
-        if not self.scope.has(_WANTED):
+        found = self.scope.within("wanted", (begin, hit.start))
+        if not found:
             return None
-        label, colon, _ = self.scope.reading.prose[begin : hit.start].rpartition(":")
+        label, colon, _ = self._prose[begin : hit.start].rpartition(":")
         if not colon or len(label) > _LABEL or self.scope.within("closed", (begin, begin + len(label))):
             return None
-        return next((found for found in self.scope.within("wanted", (begin, begin + len(label)))), None)
+        return found[0] if found[0].end <= begin + len(label) else None
 
     def _taken_back(self, hit: Hit) -> Hit | None:
         """What in its sentence takes it back, but no word of what the work does: "shows how many are left"."""
@@ -138,67 +208,73 @@ class Objections:
 
     def is_described(self, hit: Hit) -> bool:
         """Whether a word tells of what the work does, behind a word that says so."""
+        attribute = hit.name in _ATTRIBUTES and _NOUN.match(self._prose, hit.end)
+        if not (attribute or self.scope.of("described")):
+            return False
         begin, _ = self.sentence(hit)
-        if hit.name in _ATTRIBUTES and _NOUN.match(self.scope.reading.prose, hit.end):
-            return _COPULA.search(self.scope.reading.prose, max(begin, hit.start - _LABEL), hit.start) is None
-        found = self.scope.within("described", (begin, hit.start))[-1:]
-        return bool(found) and found[0].start > begin
+        if attribute:
+            return _COPULA.search(self._prose, max(begin, hit.start - _LABEL), hit.start) is None
+        found = self.scope.within("described", (begin, hit.start))
+        return bool(found) and found[-1].start > begin
 
-    def _misplaced(self, span: Span) -> str:
-        """What the shape of its sentence says against a word."""
-        begin, end = span
-        sentence = self.scope.reading.prose[begin:end].strip()
+    def _misplaced(self, sentence: str, begin: int) -> str:
+        """What the shape of a sentence that begins there says against its words."""
         if sentence.endswith(("?", "？")):
             return "It is asked, not said."
-        if _ASIDE.fullmatch(sentence) or self._goes_on_aside(sentence, begin):
+        if (sentence.startswith(_ASIDES_BEGIN) and _ASIDE.fullmatch(sentence)) or self._goes_on_aside(sentence, begin):
             return "It is said in passing, not in a report of work."
-        if _BOX.match(sentence):
+        if "[" in sentence and _BOX.match(sentence):
             return "It stands in a checklist, whose boxes count by themselves."
         return ""
 
     def _goes_on_aside(self, sentence: str, begin: int) -> bool:
         """Whether a bare word follows an aside: "Yep, done! Finished!"."""
-        if not begin or not _BARE.fullmatch(sentence):
+        if not begin or " " in sentence or not _BARE.fullmatch(sentence):
             return False
         first, _ = self.scope.reading.sentence(begin - 1)
-        return _ASIDE.fullmatch(self.scope.reading.prose[max(first, begin - _NEAR) : begin].strip()) is not None
+        return _ASIDE.fullmatch(self._prose[max(first, begin - _NEAR) : begin].strip()) is not None
 
-    def _partial(self, hit: Hit, span: Span) -> str:
+    def _partial(self, hit: Hit, span: Span, sentence: _Sentence) -> str:
         """Whether it is said of a part of the whole. A part that the task itself names is the whole."""
-        begin, end = span
-        sentence = self.scope.reading.prose[begin:end]
-        counts = "first" in sentence or has_digit(sentence)
-        if counts and self._is_share(sentence, hit, begin, end):
+        text, _, part, counts, named = sentence
+        if counts and self._is_share(text, hit, *span):
             return "It is said of a part of the whole."
-        if self.task.is_named(sentence):
-            return ""
-        if part := self._named_part(span):
+        if part:
             return f"It is said of a part of the whole: “{part}”."
-        if not counts:
-            return ""
-        if (one := _ONE.search(sentence)) and begin + one.start() <= hit.end + _BEHIND:
-            return f"It is said of one of several: “{one[0]}”."
-        if _FIRST.match(sentence):
+        if counts and _FIRST.match(text) and not self.task.has_word(_FIRSTS):
             return "It is said of the first of several."
+        return self._numbered(hit, text, span[0]) if counts and not named else ""
+
+    def _numbered(self, hit: Hit, sentence: str, begin: int) -> str:
+        """Whether a sentence with a number calls it one of several."""
+        named = not sentence.isascii() or any(map(sentence.__contains__, _ONES))
+        if named and (one := _ONE.search(sentence)) and begin + one.start() <= hit.end + _BEHIND:
+            return f"It is said of one of several: “{one[0]}”."
         if self.scope.of("following") and _UNIT.search(sentence):
             return "It is said of one part, and more is to come."
         return ""
 
     def _is_share(self, sentence: str, hit: Hit, begin: int, end: int) -> bool:
         """ "8 of 15", "60 %", "the first two", "completed 3 items"."""
-        prose = self.scope.reading.prose
-        if any(int(part) < int(whole) for part, whole in _SHARE.findall(sentence)):
+        shares = _SHARE.findall(sentence)
+        if shares and any(int(part) < int(whole) for part, whole in shares):
             return True
-        near = prose[max(begin, hit.start - 30) : min(end, hit.end + 30)]
-        return bool(_PERCENT.search(near) or _PART.search(near) or _COUNTED.match(prose, hit.end))
+        near = self._prose[max(begin, hit.start - 30) : min(end, hit.end + 30)]
+        if ("first" in near and _PART.search(near)) or _COUNTED.match(self._prose, hit.end):
+            return True
+        return ("%" in near or "％" in near or "per" in near) and _PERCENT.search(near) is not None
 
-    def _named_part(self, span: Span) -> str:
-        prose = self.scope.reading.prose
-        for hit in self._within("part", span):
-            return hit.name
-        for hit in self._within("stage", span):
-            if number := _NUMBER.match(prose, hit.end):
-                return prose[hit.start : number.end()]
+    def _named_part(self, span: Span, *, named: bool) -> str:
+        """What a sentence calls a part; of one that names the task, only some of a number of things."""
+        begin = span[0]
+        for hit in self.scope.within("part", span)[:_PARTS]:
+            if hit.start >= begin and (not named or hit.name.endswith(_OF_SEVERAL)):
+                return hit.name
+        if named:
+            return ""
+        for hit in self.scope.within("stage", span)[:_PARTS]:
+            if hit.start >= begin and (number := _NUMBER.match(self._prose, hit.end)):
+                return self._prose[hit.start : number.end()]
         return ""
 
     def _preparation(self, hit: Hit) -> Hit | None:
@@ -207,11 +283,3 @@ class Objections:
         if found and not (self.scope.before("all", found, 6) or self.scope.before("everything", found, 3)):
             return found
         return self.scope.after("preparation", hit, 1)
-
-    def _within(self, role: Role, span: Span) -> list[Hit]:
-        return [hit for hit in self.scope.within(role, span)[:10] if hit.start >= span[0]]
-
-    def _echoed(self, hit: Hit) -> str:
-        if self.task.given and self.task.is_echoed(self.scope.reading.prose, (hit.start, hit.end)):
-            return "It repeats the task's own words."
-        return ""

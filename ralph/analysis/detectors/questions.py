@@ -1,11 +1,12 @@
 """Questions to a person, asked instead of working."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from functools import partial
 
 from ralph.analysis.completion import completion
 from ralph.analysis.lexicon import Role
 from ralph.analysis.scope import Scope
-from ralph.analysis.signals import Reply, Signal
+from ralph.analysis.signals import VERY_HIGH, Reply, Signal
 from ralph.analysis.text import Reading, Span
 from ralph.pattern import pattern
 
@@ -22,47 +23,114 @@ _OPTION = pattern(r"[ \t]*(?:[-*+•]|\(?[a-z0-9]{1,2}[.):、])[ \t*_]|[ \t]*$|[
 """A line of a list of options: an item, the rest of one, or nothing."""
 _ITEM = pattern(r"\s*(?:[-*+•]|\(?[a-z0-9]{1,2}[.):、])\s")
 _WHY = pattern(r"\W*(?:why|how come|what if|so what|¿?por qué|为什么|為什麼)\b")
+_WHICH = pattern(r"\b(?:which|welche[rs]?|cuál)\b|哪")
+_CHOICE = pattern(rf"{_WHICH.pattern}|\b(?:or|how|what do you mean|oder|wie|cómo|qué)\b|还是|還是|如何|怎么|怎樣")
+_SHALL_I = pattern(r"\b(?:shall|should|may|can) (?:i|we)\b|\b(?:soll ich|sollen wir|debo)\b|要不要我|需要我")
+_IF_SO = pattern(
+    r"\W*(?:(?:if (?:so|not|yes|no|it|they|that|this|there|we)|in that case|wenn (?:ja|nein|nicht|es)"
+    r"|falls (?:ja|nein|nicht)|si (?:no|sí|es))\b|(?:如果)?(?:是的话|不是|可以的话|是的話|可以的話))"
+)
+"""How a sentence begins that says what follows from an answer."""
+_NEXT = pattern(r"\b(?:next|else|further|instead|als nächstes|sonst|ahora|después)\b|接下来|接下來|下一")
+"""What asks for a choice, and what makes it one of work after this."""
+_TOLD = ("work", "announcement", "verified", "test_run", "completion_keyword", "completion_claim")
+"""What a reply tells whose question at the beginning it may have answered itself."""
+_PLEAS: frozenset[Role] = frozenset({"plea", "pleading"})
 _PERSON: tuple[Role, ...] = ("person", "offer", "obstacle", "leave")
 
 
 def detect_questions(reply: Reply) -> Iterable[Signal]:
     """The question that the reply ends with, if it asks a person."""
-    if not _may_ask(reply.scope):
-        return
+    return _asking(reply) if _may_ask(reply.scope) else ()
+
+
+def _asking(reply: Reply) -> Iterable[Signal]:
     finished = completion(reply.signals).detected
-    span = _question(reply.scope, reply.signals.of("work"), finished=finished)
-    if span is None and not (finished or reply.signals.of("work", "announcement", "verified", "test_run")):
-        span = _early(reply.scope)
+    span = _question(reply, finished=finished)
+    if span is None and (early := _early(reply.scope)) and not _told_beside(reply, early):
+        span = early
     if span:
         yield Signal("question", "", *span, -40, "It asks a person.", "question")
 
 
+def _told_beside(reply: Reply, span: Span) -> bool:
+    """Whether work is told of in another sentence than the question's own. What the agent does once it has the answer
+    is none.
+    """
+    told = (signal for signal in reply.signals.of(*_TOLD) if not span[0] <= signal.start < span[1])
+    return any(signal.kind != "announcement" or not _awaits(reply.scope, signal) for signal in told)
+
+
+def _awaits(scope: Scope, act: Signal) -> bool:
+    """Whether an announcement has a person answer first: "Let me know and I'll go on", "If so, I'll …"."""
+    before = scope.reading.sentence(act.start)[0], act.start
+    if _IF_SO.match(scope.reading.prose, before[0]):
+        return True
+    if scope.within("plea", before):
+        return True
+    conditions = scope.within("condition", before)
+    addressed = any(hit.name.endswith(" you") for hit in conditions)
+    return addressed or bool(conditions and scope.within("person", before))
+
+
 def _may_ask(scope: Scope) -> bool:
     """Whether there is a mark or a plea anywhere: without one of them nothing asks."""
-    return any(mark in scope.reading.prose for mark in _MARKS) or bool(scope.of("plea") or scope.of("pleading"))
+    prose = scope.reading.prose
+    return "?" in prose or "？" in prose or scope.has(_PLEAS)
 
 
-def _question(scope: Scope, work: Sequence[Signal], *, finished: bool) -> Span | None:
-    """The question that the reply ends with, if it asks a person; after finished work only whether to go on.
+def _question(reply: Reply, *, finished: bool) -> Span | None:
+    """The question that the reply ends with, if it asks a person; after finished work only whether to go on, or what
+    to choose where nobody claims all of it.
 
     A plea for the answer may stand behind it ("Please let me know."), or alone ("Please confirm that I may …"), and so
     may a list of options. Where no work is told, anything may in the same paragraph. A heading asks nobody.
     """
-    reading = scope.reading
+    scope, reading = reply.scope, reply.reading
     end = _end(reading, len(reading.prose))
     last = _begin(reading, end), end
-    span = _asked(scope, last, finished=finished) or _with_options(scope, end, finished=finished)
+    span = _asked(scope, last, finished=finished)
+    if span is None and (span := _with_options(scope, end, finished=finished)) and _is_choice(reading, span):
+        return span
     if span is None:
-        span = next(
-            (before for before in _before(reading, last) if _asks(reading, before) and _speaks(scope, before)), None
-        )
-        if span and any(not span[0] <= told.start < span[1] for told in work):
+        span = next(filter(partial(_begs, scope, finished=finished), _before(reading, last)), None)
+        if span and not _is_untouched(reply, span) and _works(reply, span):
             return None
     if span is None or reading.in_heading(span[0]):
         return None
-    if finished and (scope.within("offer", span) or not scope.within("resume", span)):
+    if finished and (scope.within("offer", span) or not (scope.within("resume", span) or _chooses(reply, span))):
         return None
     return span if reading.text[slice(*span)].strip() else None
+
+
+def _works(reply: Reply, span: Span) -> bool:
+    """Whether work is told of outside of a span."""
+    return any(not span[0] <= told.start < span[1] for told in reply.signals.of("work"))
+
+
+def _is_untouched(reply: Reply, span: Span) -> bool:
+    """Whether nothing is said to have been changed right behind a question: what it is about is yet to be done."""
+    unchanged = reply.signals.first("unchanged")
+    return unchanged is not None and unchanged.start >= span[1]
+
+
+def _chooses(reply: Reply, span: Span) -> bool:
+    """Whether a question has a person choose how the task is done. After a claim of all of it only "which" does; where
+    nothing is claimed by a word of completion any question does that is no offer.
+    """
+    asked = reply.reading.prose[slice(*span)]
+    if _NEXT.search(asked):
+        return False
+    claims = reply.signals.of("completion_claim", "completion_keyword")
+    if any(claim.weight >= VERY_HIGH for claim in claims):
+        return _WHICH.search(asked) is not None
+    return _CHOICE.search(asked) is not None or not (claims or _SHALL_I.search(asked))
+
+
+def _is_choice(reading: Reading, span: Span) -> bool:
+    """Whether a question before a list asks which item of it shall be, and not what comes after this work."""
+    asked = reading.prose[slice(*span)]
+    return not reading.in_heading(span[0]) and _CHOICE.search(asked) is not None and _NEXT.search(asked) is None
 
 
 def _asked(scope: Scope, last: Span, *, finished: bool) -> Span | None:
@@ -124,6 +192,12 @@ def _with_options(scope: Scope, end: int, *, finished: bool) -> Span | None:
     if _asks(reading, lead):
         return lead if _speaks(scope, lead) else None
     return lead if scope.within("pleading", lead) and not finished else None
+
+
+def _begs(scope: Scope, span: Span, *, finished: bool) -> bool:
+    """Whether a sentence asks a person, or begs for an answer."""
+    asks = _asks(scope.reading, span) and _speaks(scope, span)
+    return asks or (not finished and bool(scope.within("pleading", span)))
 
 
 def _asks(reading: Reading, span: Span) -> bool:

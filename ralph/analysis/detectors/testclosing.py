@@ -46,45 +46,82 @@ class Found(NamedTuple):
     shape: str = ""
 
 
-_N = r"(?<![\w.])\d{1,7}"
+_N = r"\d{1,7}"
 _COUNTED = rf"{_N}\s(?:failed|passed|skipped|deselected|xfailed|xpassed|warnings?|errors?|rerun|subtests\spassed)"
 _UNITS = "doctests?|propert(?:y|ies)|tests?|runs?|examples?|specs?|scenarios?|test\\scases?"
-_BEFORE = pattern(r"(?:\[(?:info|error|warning)\]\s|\S{1,60}:test\S{0,30}:\s)?[\s=*─│|#ℹ✓✔✖✘×✅❌🎉-]{0,200}")
+_OTHERS = "suites?|files?|asserts?|assertions?|snapshots?|steps?|features?|rules?"
+_SPACES = " \t\r\v\f\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
+    map(chr, range(0x2000, 0x200B))
+)
+"""What `re` takes for white space, line feeds aside."""
+_DECORATION = f"{_SPACES}=*─│|#ℹ✓✔✖✘×✅❌🎉-"
 """What a line of a report may begin with."""
-_COMPLETE = pattern(
-    rf"""(?:
-      (?P<pytest>{_COUNTED}(?:,\s{_COUNTED}){{0,9}}\sin\s[\d.] | no\stests\sran\b)
-    | (?P<jest>tests:?\s{{1,12}}(?:{_N}\s(?:failed|passed|skipped|todo|total|pending|risky|incomplete)|no\stests))
-    | (?P<cargo>test\sresult:\s) | (?P<forge>suite\sresult:\s) | (?P<forge_total>ran\s{_N}\stest\ssuites?\b)
-    | (?P<junit>tests\srun:\s?\d) | (?P<phpunit>ok\s\({_N}\stests?,|tests:\s{_N},\sassertions:)
-    | (?P<xunit>(?:{_N}\s(?:{_UNITS}|assertions?),\s){{1,4}}{_N}\s(?:failures?|passed|failed|errors?))
-    | (?P<minitest>{_N}\s(?:runs|tests),\s{_N}\sassertions,)
-    | (?P<gradle>{_N}\stests?\scompleted\b) | (?P<gotestsum>done\s{_N}\stests?)
-    | (?P<swift>executed\s{_N}\stests?,\swith) | (?P<karma>(?:[a-z][^\n:]{{0,100}}:\s)?executed\s{_N}\sof\s{_N})
-    | (?P<dotnet>(?:passed|failed|skipped)!\s{{1,4}}-\sfailed:|test\ssummary:\stotal:)
-    | (?P<nextest>summary\s\[) | (?P<ctest>\d{{1,3}}%\stests\spassed,)
-    | (?P<catch>all\stests\spassed\s\({_N}|(?:\[doctest\]\s)?test\scases:\s{{1,8}}\d)
-    | (?P<deno>(?:ok|failed)\s\|\s{_N}\spassed) | (?P<testthat>\[\sfail\s{_N}\s\|\swarn)
-    | (?P<flutter>\d\d:\d\d\s\+\d)
-    | (?P<scala>tests:\ssucceeded\s\d|(?:passed|failed):\stotal\s\d) | (?P<nunit>test\scount:\s\d|tests\spassed:\s\d)
-    | (?P<busted>{_N}\ssuccess(?:es)?\s/) | (?P<eunit>all\s{_N}\stests?\spassed|failed:\s{_N}\.\s{{1,4}}skipped:)
-    | (?P<ginkgo>(?:success|fail)!\s--\s\d) | (?P<cucumber>{_N}\sscenarios?\s(?:\(\d|passed,))
-    | (?P<zig>build\ssummary:\s[^\n]{{0,80}}?;\s(?=\d{{1,7}}/))
-    | (?P<alcotest>test\ssuccessful\sin\s[^\n]{{0,30}}?\s(?=\d{{1,7}}\stests\srun))
-    )""",
+_TAGGED = pattern(rf"(?:\[(?:info|error|warning)\]\s|\S{{1,60}}:test\S{{0,30}}:\s)?[{_DECORATION}]{{0,200}}")
+"""The same with the tags of tools that print what other tools say."""
+_IN_TAGS = (":test", "executed")
+"""Of lines that do not begin with a bracket, those with a tag have one of these."""
+_OPENINGS = frozenset((
+    *("al", "as", "bu", "do", "er", "ex", "fa", "fe", "fi", "no", "ok", "pa", "ra", "ru", "sk", "sn", "st", "su", "te"),
+    *("to", *(f"[{character}" for character in ("d", *_SPACES))),
+))
+"""What such a line then begins with, if not with a number; prose seldom does."""
+_OF_LONGER = frozenset(("ra", "fi", "te"))
+"""What reports of more than one line begin with."""
+_NUMBERED = pattern(
+    rf"""(?:{_N}\s(?:test\s(?:suites?|files?)|{_OTHERS})\s(?:\(|passed|failed)|{_N}\sfailures,\s{_N}\serrors\.)(?P<other>)
+    | {_COUNTED}(?:,\s{_COUNTED}){{0,9}}\sin\s[\d.](?P<pytest>)
+    | (?:{_N}\s(?:{_UNITS}|assertions?),\s){{1,4}}{_N}\s(?:failures?|passed|failed|errors?)(?P<xunit>)
+    | {_N}\s(?:runs|tests),\s{_N}\sassertions,(?P<minitest>)
+    | {_N}\stests?\scompleted\b(?P<gradle>)
+    | \d{{1,3}}%\stests\spassed,(?P<ctest>)
+    | \d\d:\d\d[ ]\+[0-9](?P<flutter>)
+    | {_N}\ssuccess(?:es)?\s/(?P<busted>)
+    | {_N}\sscenarios?\s(?:\(\d|passed,)(?P<cucumber>)
+    | {_N}\s(?:passing|failing)(?:\s\(|$)(?P<mocha>)
+    | {_N}\s(?:passed\s\([\d.]|failed$|interrupted$)(?P<playwright>)
+    | {_N}\s(?:pass|fail)$(?P<bun>)
+    | {_N}\sfailed\stests?$(?P<gtest>)
+    | {_N}\stests?\s(?:passed|failed)$(?P<ava>)""",
     re.VERBOSE,
 )
-_PARTIAL = pattern(
-    rf"""(?:
-      (?P<mocha>{_N}\s(?:passing|failing)(?:\s\(|$)) | (?P<playwright>{_N}\s(?:passed\s\([\d.]|failed$|interrupted$))
-    | (?P<node>(?:pass|fail|passed|failed)\s\d{{1,7}}$) | (?P<bun>{_N}\s(?:pass|fail)$)
-    | (?P<gtest>\[\s\s(?:passed|failed)\s\s\]\s{_N}\stests?\b|{_N}\sfailed\stests?$)
-    | (?P<ava>{_N}\stests?\s(?:passed|failed)$)
-    | (?P<listed>(?:passed|failed|passing|failing|passes|failures|errors|ok|fail):\s{{1,20}}\d{{1,7}}[\s│|]{{0,80}}$)
-    | (?P<total>total:\s{_N}\s(?:success|failed))
-    )""",
+_WORDED = pattern(
+    rf"""test\s(?:suites?|files?)[:\s]\s{{0,12}}\d(?P<other>) | (?:{_OTHERS})[:\s]\s{{0,12}}\d(?P<other_label>)
+    | (?:failed|ok)\s\((?:failures|errors|skipped|expected|unexpected)(?P<outcome>) | failed:\scases:(?P<cases>)
+    | no\stests\sran\b(?P<pytest>)
+    | tests:?\s{{1,12}}(?:{_N}\s(?:failed|passed|skipped|todo|total|pending|risky|incomplete)|no\stests)(?P<jest>)
+    | test\sresult:\s(?P<cargo>)
+    | suite\sresult:\s(?P<forge>)
+    | ran\s{_N}\stest\ssuites?\b(?P<forge_total>)
+    | tests\srun:\s?\d(?P<junit>)
+    | (?:ok\s\({_N}\stests?,|tests:\s{_N},\sassertions:)(?P<phpunit>)
+    | done\s{_N}\stests?(?P<gotestsum>)
+    | executed\s{_N}\stests?,\swith(?P<swift>)
+    | executed\s{_N}\sof\s{_N}(?P<karma>)
+    | (?:(?:passed|failed|skipped)!\s{{1,4}}-\sfailed:|test\ssummary:\stotal:)(?P<dotnet>)
+    | summary\s\[(?P<nextest>)
+    | (?:all\stests\spassed\s\({_N}|(?:\[doctest\]\s)?test\scases:\s{{1,8}}\d)(?P<catch>)
+    | (?:ok|failed)\s\|\s{_N}\spassed(?P<deno>)
+    | \[\sfail\s{_N}\s\|\swarn(?P<testthat>)
+    | (?:tests:\ssucceeded\s\d|(?:passed|failed):\stotal\s\d)(?P<scala>)
+    | (?:test\scount:\s\d|tests\spassed:\s\d)(?P<nunit>)
+    | (?:all\s{_N}\stests?\spassed|failed:\s{_N}\.\s{{1,4}}skipped:)(?P<eunit>)
+    | (?:success|fail)!\s--\s\d(?P<ginkgo>)
+    | build\ssummary:\s[^\n]{{0,80}}?;\s(?=\d{{1,7}}/)(?P<zig>)
+    | test\ssuccessful\sin\s[^\n]{{0,30}}?\s(?=\d{{1,7}}\stests\srun)(?P<alcotest>)
+    | (?:pass|fail|passed|failed)\s\d{{1,7}}$(?P<node>)
+    | \[\s\s(?:passed|failed)\s\s\]\s{_N}\stests?\b(?P<gtest>)
+    | (?:passed|failed|passing|failing|passes|failures|errors|ok|fail):\s{{1,20}}\d{{1,7}}[\s│|]{{0,80}}$(?P<listed>)
+    | total:\s{_N}\s(?:success|failed)(?P<total>)""",
     re.VERBOSE,
 )
+"""Lines by how they begin: with a number, or with a word. The group that ends an alternative is its name: `re` skips
+those that begin with another letter, which it does not do where a group opens in front of it.
+"""
+_KARMA = pattern(rf"[a-z][^\n:]{{0,100}}:\sexecuted\s{_N}\sof\s{_N}(?P<karma>)")
+_OTHER = {"other", "other_label", "outcome", "cases"}
+"""Lines that count something else than tests, or that belong to a report that began above."""
+_PARTIAL = {"mocha", "playwright", "node", "bun", "gtest", "ava", "listed", "total"}
+"""Lines that tell of those that passed or of those that failed, and of no others."""
 SUMMED = {"cargo", "dotnet", "forge"}
 """Runners that report on every binary or project by itself."""
 _OUTCOME = pattern(
@@ -97,15 +134,6 @@ _OUTCOME = pattern(
     re.VERBOSE,
 )
 """Reports that take more than one line."""
-_OTHERS = "suites?|files?|asserts?|assertions?|snapshots?|steps?|features?|rules?"
-_OTHER = pattern(
-    rf"""(?:test\s(?:suites?|files?)|{_OTHERS})[:\s]\s{{0,12}}\d
-    |{_N}\s(?:test\s(?:suites?|files?)|{_OTHERS})\s(?:\(|passed|failed)
-    |(?:failed|ok)\s\((?:failures|errors|skipped|expected|unexpected)
-    |{_N}\sfailures,\s{_N}\serrors\. | failed:\scases:""",
-    re.VERBOSE,
-)
-"""Lines that count something else than tests, or that belong to a report that began above."""
 
 _PASSED = "passed|passing|passes|pass|succeeded|success(?:es)?"
 _FAILED = "failed|failing|failures?|fail|errors?|timed\\sout"
@@ -113,47 +141,79 @@ _SKIPPED = "skipped|skips?|pending|excluded|ignored|disabled|omitted|todo|cancel
 _NUMBER = pattern(
     rf"""(?:executed|ran)\s(?P<of>\d{{1,7}})\sof\s\d{{1,7}}(?:\s[a-z]{{1,8}})?
     |out\sof\s(?P<out>\d{{1,7}})
-    |(?P<n>{_N})(?:/(?P<whole>\d{{1,7}}))?\s{{1,4}}(?:(?:{_UNITS})\s)?(?P<what>{_PASSED}|{_FAILED}|{_SKIPPED}|{_UNITS}|total)\b
+    |(?P<n>(?<![\w.])\d{{1,7}})(?:/(?P<whole>\d{{1,7}}))?\s{{1,4}}(?:(?:{_UNITS})\s)?(?P<what>{_PASSED}|{_FAILED}|{_SKIPPED}|{_UNITS}|total)\b
     |(?P<word>{_PASSED}|{_FAILED}|{_SKIPPED}|{_UNITS}|total|tests\srun|test\scount|cases)\s?[:=]?\s{{0,12}}(?P<m>\d{{1,7}}\b)
         (?!\s{{1,4}}[a-z]+(?:[\s,;|)]|$))""",
     re.VERBOSE,
 )
 _KINDS = {kind: pattern(words) for kind, words in (("passed", _PASSED), ("failed", _FAILED), ("skipped", _SKIPPED))}
-_FLUTTER = pattern(r"\d\d:\d\d\s\+(\d{1,7})(?:\s~\d{1,7})?(?:\s-(\d{1,7}))?:")
+_FLUTTER = pattern(r"\d\d:\d\d \+([0-9]{1,7})(?:\s~\d{1,7})?(?:\s-(\d{1,7}))?:")
 _DIGITS = pattern(r"\d{1,7}")
-_EXCUSE = pattern(r"[^\n]{0,80}?(?:pre-?existing|unrelated|known|flaky|also\sfail|on\smain|before\smy|既有|無關|无关)")
+_EXCUSE = pattern(
+    r"[^\n]{0,160}?(?:pre-?existing|unrelated|known|flaky|also\sfail|on\s`?(?:main|master)\b"
+    r"|before\s(?:my|i\sstarted)|既有|無關|无关"
+    r"|without\s(?:my|this|the)\schange|(?:unmodified|unchanged|untouched|base)\sbranch|nothing\sto\sdo\swith"
+    r"|not\s(?:caused\sby|related\sto)\s(?:this|my))"
+)
+_NOT_ALL = pattern(
+    r"\sof\s(?:them|these|those|the\s(?:\w{1,12}\s)?fail(?:ures|ing))\b(?<!all\sof\sthem)(?<!both\sof\sthem)"
+)
+"""What is told of some of those that fail."""
 
 
-def closing(lower: str, span: Span) -> Found | None:
+def closing(lower: str, start: int, line: str) -> Found | None:
     """A runner's closing line.
+
+    Args:
+        line: the one that begins at `start`, or the first part of it.
 
     Returns:
         None where the line is none; without numbers where it is one that counts something else than tests.
     """
-    start, end = span
-    if outcome := _OUTCOME.match(lower, start):
-        return Found(_of_outcome(outcome), complete=True, shape="outcome")
-    line = lower[start:end].rstrip()
-    before = _BEFORE.match(line)
-    at = before.end() if before else 0
-    place = start + at, start + len(line)
-    if _OTHER.match(line, at):
+    line = line.rstrip()
+    tagged = line[:1] == "[" or (":" in line and any(map(line.__contains__, _IN_TAGS)))
+    at = _after_tags(line) if tagged else len(line) - len(line.lstrip(_DECORATION))
+    opening = line[at : at + 2]
+    match = None
+    if opening in _OPENINGS:
+        if opening in _OF_LONGER and (outcome := _OUTCOME.match(lower, start)):
+            return Found(_of_outcome(outcome), complete=True, shape="outcome")
+        match = _WORDED.match(line, at)
+    elif opening[:1].isdecimal():
+        match = _NUMBERED.match(line, at)
+    if tagged and not match:
+        match = _KARMA.match(line, at)
+    return _closed(match, line, start) if match else None
+
+
+def _after_tags(line: str) -> int:
+    found = _TAGGED.match(line)
+    return found.end() if found else 0
+
+
+def _closed(match: re.Match[str], line: str, start: int) -> Found:
+    """What a line says that was found to be one of a runner."""
+    shape = match.lastgroup or ""
+    place = start + match.start(), start + len(line)
+    if shape in _OTHER:
         return Found(Report(None, None, place))
-    if complete := _COMPLETE.match(line, at):
-        passed, failed = _numbers(line)
-        report = Report(passed, failed, place, excused(line, 0) if failed else False)
-        return Found(report, complete=True, shape=complete.lastgroup or "")
-    if partial := _PARTIAL.match(line, at):
-        number = next(int(found[0]) for found in _DIGITS.finditer(partial[0]))
-        bad = any(word in partial[0] for word in ("fail", "error", "interrupted"))
-        report = Report(None, number, place) if bad else Report(number, None, place)
-        return Found(report, shape=partial.lastgroup or "")
-    return None
+    if shape in _PARTIAL:
+        return Found(_of_partial(match[0], place), shape=shape)
+    passed, failed = _numbers(line)
+    return Found(Report(passed, failed, place, excused(line, 0) if failed else False), complete=True, shape=shape)
+
+
+def _of_partial(text: str, place: Span) -> Report:
+    """A report on those that passed, or on those that failed."""
+    number = next(int(found[0]) for found in _DIGITS.finditer(text))
+    bad = any(word in text for word in ("fail", "error", "interrupted"))
+    return Report(None, number, place) if bad else Report(number, None, place)
 
 
 def excused(line: str, start: int) -> bool:
     """Whether what fails is told, soon after a position, to be known or to have nothing to do with the work."""
-    return bool(_EXCUSE.match(line, start))
+    excuse = _EXCUSE.match(line, start)
+    return excuse is not None and _NOT_ALL.search(excuse[0]) is None
 
 
 def _of_outcome(match: re.Match[str]) -> Report:

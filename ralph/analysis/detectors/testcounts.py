@@ -6,14 +6,13 @@ tests.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from ahocorasick_rs import AhoCorasick
+from ahocorasick_rs import AhoCorasick, MatchKind
 
 from ralph.analysis.anchored import Anchored
 from ralph.analysis.counting import has_digit
 from ralph.analysis.detectors.testclosing import SUMMED, Found, Report, closing, excused
-from ralph.analysis.text import Span
 from ralph.pattern import pattern
 
 __all__ = ["Report", "last_report"]
@@ -26,12 +25,20 @@ _REACH = 300
 _CLOSE, _NEAR = 2000, 200
 """Characters between the lines of one report by a runner, and between an agent's words on what passed and failed."""
 
+_Place = tuple[int, int, int]
+"""Which word, where it begins and where it ends."""
+
 _KIND = r"(?:(?:[a-z][\w-]{0,20}\s){0,2}(?:tests?|specs?|test\scases?|cases|examples?|scenarios))"
+_NO_OTHER = (
+    r"(?!\s(?:[a-z-]{1,15}\s)?(?:attempts?|tries|logins?|log-ins|sign-ins|requests?|retries|uploads?|downloads?|payments?"
+    r"|calls?|jobs?|deliver(?:y|ies)|imports?|orders?|messages?|connections?|rows?|records?|passwords?)\b)"
+)
+"""What "failed" may stand before that is no test: "10 failed attempts"."""
 _WORDS = Anchored(
     (*"0123456789", "pass", "fail", "通過", "通过", "失敗", "失败"),
     rf"""(?<![\w.,/-])(?P<n>\d{{1,7}})(?:\s?(?:/|of|out\sof)\s?(?:the\s)?(?P<whole>\d{{1,7}}))?\s
         (?P<kind>{_KIND}\s)?(?:(?:are|were|is|now|all|have|had|still|also|has)\s){{0,2}}
-        (?P<how>pass(?:ed|ing|es)?|fail(?:ed|ing|ures?|s)?|green|succeed(?:ed|s)?)\b
+        (?P<how>pass(?:ed|ing|es)?|fail(?:ed|ing|ures?|s)?|green|succeed(?:ed|s)?)\b{_NO_OTHER}
     |\b(?P<first>pass(?:es|ed|ing)?|fail(?:s|ed|ing)?)(?::|,|\s\(|\s)\s?(?:all\s|with\s)?
         (?:(?P<n2>\d{{1,7}})(?:\s?/\s?(?P<whole2>\d{{1,7}}))?\s{_KIND}\b|(?P<n3>\d{{1,7}})\s?/\s?(?P<whole3>\d{{1,7}})\b)
     |\b(?P<label>passed|passing|failed|failures|fail|pass)\s?[:=]\s?(?P<n4>\d{{1,7}})\b
@@ -53,14 +60,24 @@ _MENDED_BEFORE = pattern(
     r"\b(?:fix(?:ed|es|ing)?|resolved?|repaired|corrected|was|were|from|before)\b[^.;:!?\n]{0,25}$"
 )
 _MENDED_AFTER = pattern(r"[^.;!?\n]{0,25}\b(?:now|fixed|resolved|before|earlier|initially|previously|at\sfirst)\b")
+_OUTCOMES = ("pass", "fail", "green", "succeed", "通過", "通过", "失敗", "失败")
+"""The first of the words that are sought."""
 _SOUGHT = AhoCorasick(
     (
-        *("pass", "fail", "tests", "test ", "examples", "specs", "executed ", "success", "succeeded", "scenario"),
-        *("ran ", "ran: ", "runs, ", ": +", " +", "green", "error in ", "errors in ", "cases:"),
-        *("通過", "通过", "失敗", "失败"),
+        *_OUTCOMES,
+        *("tests", "test ", "examples", "specs", "executed ", "success", "scenario", "ran ", "ran: ", "runs, "),
+        *("error in ", "errors in ", "cases:", *(f" +{digit}" for digit in range(10))),
     ),
+    MatchKind.LeftmostFirst,  # `re` would take ten times as long, and a search for all that overlap twice as long
     store_patterns=False,
 )
+_NUMBERED = pattern(
+    r"""(?<=\d\s)|(?<=(?:ts|st|cs|ec|es|se|le|os|re|is|ow|ll|ve|ad|so|as)\s)|[通失]
+    |(?:pass(?:es|ed|ing)?|fail(?:s|ed|ing|ures)?)
+        (?:\s?[:=]\s?\d|(?::|,|\s\(|\s)\s?(?:all\s|with\s)?\d{1,7}[\s/])""",
+    re.VERBOSE,
+)
+"""What stands around a word of outcome that belongs to a number: the number, or an end of the words between the two."""
 
 
 def last_report(lower: str) -> Report | None:
@@ -68,15 +85,19 @@ def last_report(lower: str) -> Report | None:
 
     A report that nothing ran counts only where there is no other.
     """
+    if not _counts(lower):
+        return None
     whole: Found | None = None
     empty: Report | None = None
-    for span, is_line in _spans(lower):
-        if whole and not whole.complete and whole.report.span[0] - span[1] > (_CLOSE if whole.shape else _NEAR):
+    places = _SOUGHT.find_matches_as_indexes(lower)
+    for start, end, is_line, numbered in _spans(lower, places) if places else ():
+        if whole and not whole.complete and whole.report.span[0] - end > (_CLOSE if whole.shape else _NEAR):
             break
-        line = lower[slice(*span)]
-        if not has_digit(line) and "no tests" not in line:
+        line = lower[start:end]
+        found = closing(lower, start, line) if is_line else None
+        if not (found or numbered) or not (has_digit(line) or "no tests" in line):
             continue
-        found = (closing(lower, span) if is_line else None) or _worded(lower, span)
+        found = found or _worded(line, start)
         if not found or (found.report.passed is None and found.report.failed is None):
             continue
         if found.complete and not found.report.passed and not found.report.failed:
@@ -88,6 +109,13 @@ def last_report(lower: str) -> Report | None:
         if not joined or _settled(joined):
             break
     return whole.report if whole else empty
+
+
+def _counts(lower: str) -> bool:
+    """Whether a report may be there at all: one has a digit, or says that there are no tests."""
+    if any(map(lower.__contains__, "0123456789")) or "no tests" in lower:
+        return True
+    return not lower.isascii() and has_digit(lower)
 
 
 def _joined(whole: Found, found: Found, lower: str) -> Found | None:
@@ -126,29 +154,37 @@ def _other_run(between: str) -> bool:
     return "```" in between or "\n$ " in between or "finished `test`" in between or "finished test [" in between
 
 
-def _spans(lower: str) -> Iterator[tuple[Span, bool]]:
-    """The lines with a word of tests, from the last to the first; of a long one only the part around the word, and
-    whether its beginning is in it.
+def _spans(lower: str, places: Sequence[_Place]) -> Iterator[tuple[int, int, bool, bool]]:
+    """The lines in which words of tests stand, from the last to the first.
+
+    Yields:
+        Where the line begins and ends, of a long one only the part around the last word; whether its beginning is in
+        that, and whether a number may belong to one of the words of outcome.
     """
-    above, lines = len(lower) + 1, 0
-    for _, position, _ in reversed(_SOUGHT.find_matches_as_indexes(lower, overlapping=True)):
-        if position >= above:
-            continue
+    above, index, lines = len(lower) + 1, len(places), 0
+    while index and lines < _LINES:
         lines += 1
-        if lines > _LINES:
-            break
-        floor = max(0, position - _REACH)
+        position = places[index - 1][1]
+        floor = position - _REACH if position > _REACH else 0
         line_break = lower.rfind("\n", floor, position)
         start = line_break + 1 if line_break >= 0 else floor
         end = lower.find("\n", position, position + _REACH)
-        span = (start, min(position + _REACH, above - 1) if end < 0 else end)
+        if end < 0:
+            end = min(position + _REACH, above - 1)
+        numbered = False
+        while index:
+            word, place, _ = places[index - 1]
+            if place < start:
+                break
+            index -= 1
+            if word < len(_OUTCOMES) and not numbered:
+                numbered = _NUMBERED.match(lower, place) is not None
         above = start
-        yield span, line_break >= 0 or start == 0
+        yield start, end, line_break >= 0 or start == 0, numbered
 
 
-def _worded(lower: str, span: Span) -> Found | None:
-    """What the agent says in a line: the last numbers of both kinds."""
-    line = lower[slice(*span)]
+def _worded(line: str, start: int) -> Found | None:
+    """What the agent says in a line that begins at a position: the last numbers of both kinds."""
     passed: tuple[int, int] | None = None
     failed: tuple[int, int] | None = None
     place, known = (len(line), 0), False
@@ -167,7 +203,7 @@ def _worded(lower: str, span: Span) -> Found | None:
     report = Report(
         passed=passed[0] if passed else (failed and failed[1]) or None,
         failed=failed[0] if failed else (passed and passed[1]) or None,
-        span=(span[0] + place[0], span[0] + place[1]),
+        span=(start + place[0], start + place[1]),
         excused=known,
     )
     return Found(report)

@@ -1,13 +1,13 @@
 """Test runs reported or shown in a reply: how the last one ended, and whether there is nothing else in the reply."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from ralph.analysis.detectors.testclosing import Report
 from ralph.analysis.detectors.testcounts import last_report
 from ralph.analysis.detectors.testonly import only_tests
 from ralph.analysis.detectors.testshapes import runner_lines
-from ralph.analysis.detectors.uncoloured import uncoloured
+from ralph.analysis.detectors.uncoloured import is_coloured, uncoloured
 from ralph.analysis.signals import AGAINST, Reply, Signal
 from ralph.analysis.text import Span
 from ralph.pattern import pattern
@@ -38,18 +38,25 @@ def detect_tests(reply: Reply) -> Iterable[Signal]:
 
     Tests pass where some have passed and none has failed.
     """
-    shown = uncoloured(reply.reading.text)
-    lower = reply.reading.lower if shown.text is reply.reading.text else shown.text.lower()
-    begins = runner_lines(shown.text)
-    report = last_report(lower) or (_uncounted(shown.text, begins) if begins else None)
+    reading = reply.reading
+    shown = uncoloured(reading.text) if is_coloured(reading.text) else None
+    text, lower = (shown.text, shown.text.lower()) if shown else (reading.text, reading.lower)
+    begins = runner_lines(text)
+    report = last_report(lower) or (_uncounted(text, begins) if begins else None)
+    if not report and not begins:
+        return ()
+    span = report.span if report else (0, 0)
+    return _signals(report, shown.span(*span) if shown else span, only=bool(begins) and only_tests(text, begins))
+
+
+def _signals(report: Report | None, span: Span, *, only: bool) -> Iterator[Signal]:
     if report:
-        span = shown.span(*report.span)
         yield Signal("test_run", "", *span, *_judged(report))
         if report.passed:
             yield Signal("tests_passed", "", *span, why=f"{report.passed} tests passed.", amount=report.passed)
         if report.failed:
             yield Signal("tests_failed", "", *span, why=f"{report.failed} tests failed.", amount=report.failed)
-    if begins and only_tests(shown.text, begins):
+    if only:
         yield Signal("test_only", weight=_ONLY, why="The reply is test output and nothing else.")
 
 

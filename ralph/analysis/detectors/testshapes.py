@@ -46,7 +46,8 @@ _PROGRAMS = r"""(?:vitest|jest|mocha|pytest|ava|karma|playwright\stest|cypress\s
 _RUNNERS = (
     _Runner(  # pytest
         (
-            *(" passed", " failed", " error", " skipped", " deselected", " xfailed", " warning", "test session"),
+            *(" passed", " failed", " skipped", " deselected", " xfailed", "test session"),
+            *(f"{digit} {what}" for digit in range(10) for what in ("error", "warning")),
             *("= FAILURES", "= ERRORS", "= PASSES", "short test summary", "warnings summary", "slowest ", "tests ran"),
             *("collected", "collecting", ".py::", "%]", "rootdir: ", " -- Python ", "plugins: ", "cachedir: "),
             *("configfile: ", "- coverage: ", "_ coverage: ", "usage: pytest", "file or directory not", "conftest"),
@@ -57,9 +58,9 @@ _RUNNERS = (
                 "Captured log",
                 "___",
                 "!!!",
-                "\nE   ",
+                "E   ",
                 ".py:",
-                "pytest: error:",
+                ": error:",
                 "Stmts",
                 "workers [",
                 "named pytest",
@@ -88,7 +89,8 @@ _RUNNERS = (
     ),
     _Runner(  # unittest, Django, doctest, tox
         (
-            *("Ran ", "FAILED (", "OK (", "FAIL: ", "ERROR: ", "test_", "NO TESTS RAN", " test(s).", " tests in "),
+            *("Ran ", "FAILED (", "OK (", "FAIL: ", "ERROR: ", "NO TESTS RAN", " test(s).", " tests in "),
+            *("\ntest_", " test_", "\ttest_"),
             *("Test Failed", "passed and ", "had failures", "all tests:", "commands[", "congratulations :)"),
             *("evaluation failed :(", ": OK", ": FAIL ", "test database for alias", "Failed example:"),
         ),
@@ -103,10 +105,10 @@ _RUNNERS = (
     _Runner(  # jest, vitest
         (
             *("PASS", "FAIL", "SKIP", "RUNS ", "Test Suite", "Tests:", "Tests ", "Snapshots", "Test Files"),
-            *("Start at", "Duration", "Ran all test", "RUN ", "DEV ", "⎯⎯", "stdout | ", "stderr | ", "o tests found"),
+            *("Start at", "Duration", "Ran all test", "RUN ", "DEV ", "⎯⎯", "stdout | ", "stderr | ", "No tests found"),
             *(
-                "o test files found",
-                "o test found",
+                "No test files found",
+                "No test found",
                 "Coverage report",
                 "All files",
                 "Test failed",
@@ -130,7 +132,8 @@ _RUNNERS = (
         (
             *(" passing", " failing", " specs", " spec,", "Executed ", " SUCCESS", "TOTAL: ", " passed"),
             *(" failed", " flaky", " skipped", " did not run", " worker", "] ›", ".spec.", ".test.", ".cy.", "(Run "),
-            *("(Results)", "│ ", "specs passed", "with seed", "No tests found", "Couldn't find", " - "),
+            *("(Results)", "│ ", "specs passed", "with seed", "No tests found", "Couldn't find"),
+            *(" -  ", *(f" - {digit}" for digit in range(10))),
         ),
         rf"""{_N}\s(?:passing|failing)(?:\s\(|$) | {_N}\sspecs?,\s\d | Randomized\swith\sseed\s\d
         |(?:\S[^\n:]{{0,100}}:\s)?Executed\s{_N}\sof\s\d | TOTAL:\s{_N}\s(?:SUCCESS|FAILED)
@@ -201,7 +204,7 @@ _RUNNERS = (
             ),
             *(
                 "tests across ",
-                "uite result:",
+                "Suite result:",
                 "Nextest run",
                 "[PASS] ",
                 "[FAIL",
@@ -251,7 +254,8 @@ _RUNNERS = (
             *(
                 "failing tests",
                 "T E S T S",
-                "ests run:",
+                "Tests run:",
+                "tests run:",
                 "Running ",
                 "test failures",
                 "Tests: succeeded",
@@ -348,10 +352,11 @@ _RUNNERS = (
                 " Tests",
             ),
             *(
-                "assed: ",
+                "Passed: ",
+                "passed: ",
                 "ASSED: ",
-                "assed, ",
-                "ll tests passed",
+                "Passed, ",
+                "passed, ",
                 "LL TESTS PASSED",
                 "PASS\n",
                 "FAIL\n",
@@ -373,7 +378,7 @@ _RUNNERS = (
     _Runner(  # the commands themselves, as npm and shells echo them, and their failure to start
         (
             *("\n> ", "\n$ ", "\n+ ", 'script: "test', "vitest:", "jest:", "mocha:", "pytest:", "phpunit:", "rspec:"),
-            *("not found: ", "no such command", "Running test ", "Task test ", "test] Err", "check] Err"),
+            *("not found: ", "no such command", "Running test ", "Task test ", "] Err"),
         ),
         rf"""[>$]\s\S{{1,150}}(?:@\S{{1,60}})?\s(?:pre|post)?test(?::\S{{1,60}})?(?:\s/\S{{0,200}})?$
         |[>$+]\s(?:[A-Z_]{{1,40}}=\S{{1,80}}\s){{0,4}}(?:(?:npx|bunx|uv|poetry|bundle|pdm|hatch|pnpm|yarn|npm|python3?|node
@@ -391,14 +396,24 @@ _RUNNERS = (
 
 _PREFIX = r"(?:\S{1,60}:test(?::\S{1,30})?:\s)?+[ \t]{0,40}+"
 """A tool for monorepos writes package and task in front of each line."""
-_PATTERNS = tuple(pattern(f"{_PREFIX}(?:{runner.lines})", re.VERBOSE) for runner in _RUNNERS)
-_MARKS = sorted({mark for runner in _RUNNERS for mark in runner.marks})
-_SHAPES = tuple(
-    tuple(shape for runner, shape in zip(_RUNNERS, _PATTERNS, strict=True) if mark in runner.marks) for mark in _MARKS
-)
-_BEHIND = tuple(3 if mark.endswith("\n") else 2 for mark in _MARKS)
-"""From the end of a mark in a text between two line breaks back to its last character in the text itself."""
-_AUTOMATON = AhoCorasick(_MARKS, store_patterns=False)
+_Shapes = Sequence[re.Pattern[str]]
+
+
+def _shapes_by_mark() -> dict[str, _Shapes]:
+    """The shapes of the lines that each mark may stand in."""
+    found: dict[str, list[re.Pattern[str]]] = {}
+    for runner in _RUNNERS:
+        shape = pattern(f"{_PREFIX}(?:{runner.lines})", re.VERBOSE)
+        for mark in dict.fromkeys(runner.marks):
+            found.setdefault(mark, []).append(shape)
+    return dict(found)
+
+
+_SOUGHT = tuple((mark, 3 if mark.endswith("\n") else 2, shapes) for mark, shapes in _shapes_by_mark().items())
+"""What is looked for in a text between two line breaks. Each with the way from its end back to its last character in
+the text itself, and with the shapes.
+"""
+_AUTOMATON = AhoCorasick([mark for mark, _, _ in _SOUGHT], store_patterns=False)
 
 
 def runner_lines(text: str) -> set[int]:
@@ -407,17 +422,21 @@ def runner_lines(text: str) -> set[int]:
     if len(hits) > 2 * _HITS:
         hits = hits[:_HITS] + hits[-_HITS:]
     found: set[int] = set()
-    tried: set[tuple[int, int]] = set()
+    tried: set[tuple[int, re.Pattern[str]]] = set()
+    start = stop = 0
+    line = ""
     for mark, _, end in hits:
-        within = end - _BEHIND[mark]
-        start = text.rfind("\n", within - _REACH if within > _REACH else 0, within) + 1 if within > 0 else 0
-        if start in found or (start, mark) in tried or within > start + _REACH:
+        _, behind, shapes = _SOUGHT[mark]
+        within = end - behind
+        if not start <= within < stop:
+            start = text.rfind("\n", within - _REACH if within > _REACH else 0, within) + 1 if within > 0 else 0
+            stop = text.find("\n", start, start + _LONGEST)
+            line = text[start : stop if stop >= 0 else start + _LONGEST].rstrip()
+        if start in found or within > start + _REACH:
             continue
-        tried.add((start, mark))
-        stop = text.find("\n", start, start + _LONGEST)
-        line = text[start : stop if stop >= 0 else start + _LONGEST].rstrip()
-        for shape in _SHAPES[mark]:
-            if shape.match(line):
+        for shape in shapes:
+            if (start, shape) not in tried and shape.match(line):
                 found.add(start)
                 break
+            tried.add((start, shape))
     return found

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from ralph.pattern import pattern
 
-__all__ = ["Uncoloured", "uncoloured"]
+__all__ = ["Uncoloured", "is_coloured", "uncoloured"]
 
 _CODE = pattern(
     r"\x1b(?:\[[0-9;?]{0,20}[@-~]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|[@-Z\\^_])|\[\d{1,3}(?:;\d{1,3}){0,4}m"
@@ -35,12 +35,13 @@ class Uncoloured(NamedTuple):
         return (self.place(start), self.place(end - 1) + 1) if end > start else (0, 0)
 
 
+def is_coloured(text: str) -> bool:
+    """Whether there is anything to take out. Codes are also known in a log that has lost its control characters."""
+    return "\x1b" in text or ("[" in text and ("[0m" in text or "[39m" in text))
+
+
 def uncoloured(text: str) -> Uncoloured:
-    """The text without colours; itself where it has none. Codes are also known in a log that has lost its control
-    characters.
-    """
-    if "\x1b" not in text and ("[" not in text or ("[0m" not in text and "[39m" not in text)):
-        return Uncoloured(text)
+    """The text without colours."""
     pieces: list[str] = []
     cuts: list[int] = []
     before: list[int] = []

@@ -10,6 +10,7 @@ __all__ = ["Keyword", "Lexicon", "Phrase", "Role", "Words", "alone", "merged"]
 
 Role = Literal[
     "keyword",
+    "finished",
     "success",
     "negation",
     "absence",
@@ -36,6 +37,11 @@ Role = Literal[
     "lack",
     "unable",
     "demand",
+    "barred",
+    "hand",
+    "bidding",
+    "onward",
+    "parting",
     "condition",
     "person",
     "plea",
@@ -100,23 +106,28 @@ Role = Literal[
     "proof",
     "yet",
     "regarded",
+    "groundwork",
+    "handover",
+    "fraction",
 ]
 """The part that a word plays.
 
-keyword: says that work is complete. success: a weaker word of that kind, for the completion score alone. negation:
-turns what follows round. absence: there is none of what follows. contrast, qualifier: take back what the sentence says,
-the first also what the sentence before says. future: what follows has not happened. more: there is work to come.
-certain, likely, unsure, hedge, certainty: how sure the agent is. fault: an error word. fatal: no way on. mended: the
-error is gone. nothing: an empty section says this. progress, unrelated: whether a percentage beside it is a share of
-the work. lost: does not know what to do. blocked: the agent cannot go on. halted: the same, where it is a sentence of
-its own. obstacle: it needs a hand of a person. leave: what a person gives, such as a permission; an obstacle where it
-is negated or a word of lack stands beside it. unable, demand: what the agent cannot do and what a person shall do,
-together an obstacle. condition: what follows may not be so at all. person: a question beside it asks someone. plea:
-asks for the answer to the question before it. pleading: asks for one by itself. offer: a question that asks for
-nothing. resume: one that asks whether to go on. limit: the service's own words for a limit, a busy server or a missing
-login, which are its names. limiting: such words that others use as well. work: something was done. ongoing: something
-is at work. idle: there was nothing to do, or it was done before. change: what was not done where it is negated.
-watching: something that was begun before still runs. plain: looks like one of these and is none.
+keyword: says that work is complete. finished: a keyword that says of something that it is done. success: a weaker word
+of that kind, for the completion score alone. negation: turns what follows round. absence: there is none of what
+follows. contrast, qualifier: take back what the sentence says, the first also what the sentence before says. future:
+what follows has not happened. more: there is work to come. certain, likely, unsure, hedge, certainty: how sure the
+agent is. fault: an error word. fatal: no way on. mended: the error is gone. nothing: an empty section says this.
+progress, unrelated: whether a percentage beside it is a share of the work. lost: does not know what to do. blocked: the
+agent cannot go on. halted: the same, where it is a sentence of its own. obstacle: it needs a hand of a person. leave:
+what a person gives, such as a permission; an obstacle where it is negated or a word of lack stands beside it. unable,
+demand: what the agent cannot do and what a person shall do, together an obstacle. barred: what keeps the agent out.
+hand: asks a person for one; bidding: does where it opens a sentence. onward: how the agent goes on then. parting: it
+stops. condition: what follows may not be so at all. person: a question beside it asks someone. plea: asks for the
+answer to the question before it. pleading: asks for one by itself. offer: a question that asks for nothing. resume: one
+that asks whether to go on. limit: the service's own words for a limit, a busy server or a missing login, which are its
+names. limiting: such words that others use as well. work: something was done. ongoing: something is at work. idle:
+there was nothing to do, or it was done before. change: what was not done where it is negated. watching: something that
+was begun before still runs. plain: looks like one of these and is none.
 
 Words of claims. all: quantifies what stands beside it. everything: is its own subject. goal: what a task is, or is made
 of. closed: a predicate of what is finished, besides keywords. nothing left, needless: say so by themselves. achieve: a
@@ -132,6 +143,8 @@ a task is made of, behind "every". last: no piece follows. unfinished: says so b
 negated. persisting: the same of a number of things. described: what follows tells what the work does. wanted: a label
 of what is to be reached. changed: a verb of change in the past. news: it is so now. cause: of what was mended. proof:
 holds it. pieced: work comes in pieces. regarded: a verb in the past of looking or trying, which changes nothing.
+groundwork: the work itself comes after it. handover: what is done with finished work.
+fraction: a share, if the rest says of what.
 """
 
 Words = Mapping[Role, Mapping[str, tuple[str, ...]]]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from ralph.plugins.markers import hookimpl
 
 if TYPE_CHECKING:
-    from ralph.verifiers.registry import VerifierKind
+    from ralph.verifiers.kinds import VerifierKind
 
 __all__ = ["ralph_verifiers"]
 

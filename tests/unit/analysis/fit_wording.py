@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 from ralph.analysis import wording
 from ralph.analysis.text import read
-from ralph.analysis.wording import SOUNDS, Weights, features
+from ralph.analysis.wording import FIRST, SOUNDS, Weights, words_of
 
 CASES = Path(__file__).parent / "cases"
-LEARNED_FROM = ("replies", "finals", "varied", "turns")
+LEARNED_FROM = ("replies", "finals", "varied", "turns", "sessions")
 TARGET = Path(wording.__file__).with_suffix(".json")
 
 RAREST = 4
@@ -55,7 +55,7 @@ def read_cases(path: Path) -> list[Case]:
 
 def fit(cases: Sequence[Case], penalty: float = PENALTY) -> Weights:
     """The weights that tell the cases of each state from the others."""
-    heard = [features(case.prose) for case in cases]
+    heard = [(set(words), set(words[:FIRST])) for words in (words_of(case.prose) for case in cases)]
     counts = Counter((place, word) for both in heard for place, words in enumerate(both) for word in words)
     index = {name: number for number, name in enumerate(sorted(n for n, c in counts.items() if c >= RAREST), 2)}
     numbers: list[tuple[int, ...]] = []

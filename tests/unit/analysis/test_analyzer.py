@@ -107,6 +107,7 @@ def test_any_text_is_analysed_and_evidence_lies_within_it(text: str) -> None:
         assert shown.startswith(piece.text)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(
     "unit",
     [

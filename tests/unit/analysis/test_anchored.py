@@ -33,6 +33,10 @@ def test_nothing_is_searched_where_what_every_match_needs_is_missing() -> None:
     assert not anchored.search("wrote a.rs")
 
 
+def _after_digit(text: str, place: int) -> bool:
+    return "old" not in text[:place][-40:] and any(map(str.isdigit, text[:place][-40:]))
+
+
 @pytest.mark.parametrize(
     ("text", "found"),
     [
@@ -41,14 +45,23 @@ def test_nothing_is_searched_where_what_every_match_needs_is_missing() -> None:
         ("7 files " + "x" * 80, "7 files"),
         ("7" + "x" * 80 + " files", None),
         ("seven files", None),
+        ("12 old files", None),
         ("", None),
     ],
 )
 def test_it_searches_around_the_rarer_word(text: str, found: str | None) -> None:
-    around = Around(("file",), r"\d{1,3}[ ](?:\w{1,20}[ ])?files?", before=40, after=40, needed="[0-9]")
+    around = Around(("file",), r"\d{1,3}[ ](?:\w{1,20}[ ])?files?", before=40, after=40, likely=_after_digit)
     match = around.search(text)
 
     assert (match and match[0]) == found
+
+
+@pytest.mark.parametrize("words", [("file", "test"), ("test", "file")])
+def test_the_first_match_is_the_one_that_begins_first_whatever_word_is_looked_for_first(words: tuple[str, str]) -> None:
+    around = Around(words, r"\d{1,3}[ ](?:file|test)s", before=10, after=10, likely=_after_digit)
+    files, tests = around.search("3 files, 12 tests"), around.search("12 tests and then 3 files")
+
+    assert (files and files[0], tests and tests[0]) == ("3 files", "12 tests")
 
 
 def test_half_a_character_in_a_reply_keeps_every_position() -> None:

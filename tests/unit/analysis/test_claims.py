@@ -5,6 +5,10 @@ import pytest
 from ralph.analysis import analyze_text
 
 OF_THE_WHOLE = [
+    "Everything you asked for is done.",
+    "Todo lo pedido está hecho.",
+    "Alles aus deiner Liste ist erledigt.",
+    "The target is reached.",
     "All tasks are complete.",
     "All acceptance criteria are met.",
     "All five acceptance criteria have been satisfied.",
@@ -244,6 +248,8 @@ OF_A_PART = [
 ]
 
 NOT_YET = [
+    "La migración está lista para empezar.",
+    "Not everything you asked for is done.",
     "Once the review is approved, the feature is complete and finished.",
     "If the tests pass, all tasks are complete.",
     "All tasks will be complete once the migration has run.",
@@ -261,6 +267,8 @@ NOT_YET = [
 ]
 
 TAKEN_BACK = [
+    "Everything you asked for is done except the logo.",
+    "Casi todo lo pedido está hecho.",
     "All tasks are complete, but the build is failing.",
     "All requirements are implemented. However, two of them do not work.",
     "I've successfully implemented the feature, but the tests fail.",

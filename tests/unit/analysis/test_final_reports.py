@@ -312,10 +312,25 @@ Testing
         "No action needed. The migration described in the task is already complete, and the tests confirm it.",
         "Migrate tables",
     ),
+    (
+        (
+            "The mail package is typed throughout: pyright reports 0 errors there (97 before). The client library "
+            "needs two casts, as it returns dictionaries. Nothing behaves in another way, and the 64 tests of the "
+            "package pass."
+        ),
+        "Add types to the mail package",
+    ),
 ]
 """A message, and the task that it is judged against."""
 
 NOT_DONE = [
+    (
+        (
+            "All tests of the mail package pass: pyright reports 0 errors there (97 before). The client library needs "
+            "two casts, as it returns dictionaries, and the package of the invoices has not been begun."
+        ),
+        "Add types to the mail package and to the invoices",
+    ),
     ("I've implemented the login form. Next I'll hook it up to the API.", ""),
     ("Loop 4 summary: implemented the login form and tests. Remaining: password reset, email verification.", ""),
     ("Completed task 3 of 9 (login form). All tests pass. Moving on to task 4 in the next loop.", ""),

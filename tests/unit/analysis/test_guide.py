@@ -404,17 +404,17 @@ def test_an_item_that_is_called_optional_during_the_run_stays_open() -> None:
 @pytest.mark.parametrize(
     ("change", "by"),
     [
-        ({"completion_score": 60}, -16),
+        ({"completion": 60}, -16),
         ({"confidence": 60}, -12),
-        ({"error_count": 1}, -4),
-        ({"error_count": 7}, -20),
+        ({"errors": 1}, -4),
+        ({"errors": 7}, -20),
     ],
 )
 def test_the_parts_of_the_quality(change: dict[str, int], by: int) -> None:
-    whole = Metrics(completion_score=100, confidence=100)
-    assert quality_score(whole, 100) == 100
-    assert quality_score(whole, 0) == 90
-    assert quality_score(whole.model_copy(update=change), 100) == 100 + by
+    whole = {"completion": 100, "confidence": 100, "errors": 0}
+    assert quality_score(**whole, output=100) == 100
+    assert quality_score(**whole, output=0) == 90
+    assert quality_score(**whole | change, output=100) == 100 + by
     assert (output_quality(""), output_quality("a.py b.py c.py d.py e.py " + "x" * 500)) == (0, 100)
 
 

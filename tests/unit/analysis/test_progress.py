@@ -68,8 +68,7 @@ def test_progress_is_the_difference_to_the_iteration_before() -> None:
     ],
 )
 def test_ladder(progress: int | None, confidence: int, errors: int, length: int, step: str) -> None:
-    metrics = Metrics(confidence=confidence, error_count=errors, response_length=length, progress=progress)
-    assert level(metrics) == step
+    assert level(confidence, errors, length=length, progress=progress) == step
 
 
 # covers: S0-84, S0-88, S0-89, S0-90, S0-91
@@ -89,8 +88,8 @@ def test_messages(progress: int | None, score: int, messages: list[str]) -> None
 
 # covers: S0-72, S0-73, S0-74, S0-120
 def test_quality() -> None:
-    assert quality_score(Metrics(completion_score=85, confidence=90, error_count=0), 100) >= 70
-    assert quality_score(Metrics(completion_score=20, confidence=30, error_count=5), 20) < 40
+    assert quality_score(completion=85, confidence=90, errors=0, output=100) >= 70
+    assert quality_score(completion=20, confidence=30, errors=5, output=20) < 40
 
 
 # covers: S0-23, S0-76

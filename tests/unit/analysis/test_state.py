@@ -18,6 +18,11 @@ from ralph.status import StatusMissing
         "I wrote the parser. Should the old one stay? Please tell me.",
         "Please confirm that I may delete the table.",
         "我應該用哪個？請告訴我。",
+        "The header and the footer are restyled. The menu can be done in two ways. How do you want it to look?",
+        "All nine pages are finished. The tenth is locked.\n\nHow would you like to proceed?\n1. Leave it out\n2. Ask",
+        "What counts as a visit, a session or a page view? The old report says verified sessions, the new one views.",
+        "The plan lies in `plan.md`. Please tell me whether it may be carried out. Nothing is changed so far.",
+        "开始之前有两点需要您先确认：\n\n1. 保留多久？\n2. 谁可以删除？",
     ],
 )
 def test_a_reply_that_ends_by_asking_a_person_is_a_question(text: str) -> None:
@@ -35,6 +40,7 @@ def test_a_reply_that_ends_by_asking_a_person_is_a_question(text: str) -> None:
         ("All tests pass and the feature is complete. Would you like me to do anything else?", "done"),
         ("I fixed it. What was wrong? The index was off by one.", "progress"),
         ("Why did it fail? Because of the cache.", "unknown"),
+        ("Der Umbau ist fertig, alle Tests sind grün. Soll ich als Nächstes die Hilfe schreiben?", "done"),
     ],
 )
 def test_an_offer_and_a_question_to_oneself_are_none(text: str, state: str) -> None:
@@ -52,6 +58,7 @@ def test_an_offer_and_a_question_to_oneself_are_none(text: str, state: str) -> N
             "I cannot continue without the key of the vault.",
         ),
         ("Still waiting for permission to edit `a.py`.", "Still waiting for permission to edit `a.py`."),
+        ("对 `a.py` 的修改又被拒绝，需要您授权。", "对 `a.py` 的修改又被拒绝，需要您授权。"),
     ],
 )
 def test_a_blocked_reply_keeps_what_it_needs_of_a_person(text: str, question: str) -> None:
@@ -64,12 +71,14 @@ def test_a_blocked_reply_keeps_what_it_needs_of_a_person(text: str, question: st
     [
         "I'm no longer blocked.",
         "Nothing is blocked, no approval is needed.",
+        "Page 2 is in. Someone with admin rights switches it on before the release. Pages 3 to 6 are not started.",
         "Blocked: none",
         "Blocked: 0",
         "If you need permission, say so.",
         "The reader is a blocking call; the queue is unblocked by a writer.",
         "No permission errors were found.",
         "I do not need permission for this.",
+        "Both entries are resolved.\n\n1. *Blocked: the import.* It waits no more.\n2. *Blocked: export.* It works.",
     ],
 )
 def test_what_only_looks_blocked(text: str) -> None:

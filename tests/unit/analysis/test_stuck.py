@@ -3,6 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph.analysis import AnalysisContext, Past, ResponseAnalyzer, Stuck, analyze_text, detect_stuck_loop
+from ralph.errors import UsageError
 from ralph.output import Failed, Output, ToolCall
 from ralph.status import StatusMissing
 
@@ -49,6 +50,25 @@ def test_who_reports_work_and_asks_at_its_end_does_not_wait() -> None:
     )
 
 
+def _working(allowed: int, denied: int, progressed: bool | None) -> Stuck:
+    """Three turns with as many tool calls, that ask at their end."""
+    output, asks = Output(tool_calls=ToolCall.unnamed(allowed, denied)), "Which of the two orders do you want?"
+    texts = [f"The tables of the {part} are next to it. {asks}" for part in ("lexer", "parser", "printer")]
+    past = tuple(
+        Past(text=text, state="question", denied=denied > 0, busy=output.busy, progressed=progressed)
+        for text in texts[:2]
+    )
+    last = output.model_copy(update={"text": texts[2]})
+    return ResponseAnalyzer().analyze(last, StatusMissing(), AnalysisContext(past=past, progressed=progressed)).stuck
+
+
+def test_who_used_many_tools_with_an_effect_that_nobody_knows_has_not_waited() -> None:
+    assert not _working(16, 4, None).detected
+    assert _working(9, 0, None).repeated_patterns == ("waiting for a person",)
+    assert _working(5, 15, None).repeated_patterns == ("waiting for a person", "permission denied")
+    assert "waiting for a person" in _working(16, 4, False).repeated_patterns
+
+
 def _told(*texts: str) -> Stuck:
     return analyze_text(texts[-1], previous=texts[:-1]).stuck
 
@@ -56,6 +76,32 @@ def _told(*texts: str) -> Stuck:
 def test_near_identical_outputs_are_stuck() -> None:
     assert _loop([f"Pass {number}. {LONG}" for number in range(3)]).detected
     assert not _loop(["read_file(a)", "read_file(b)", "read_file(c)"]).detected
+
+
+@pytest.mark.parametrize(
+    ("window", "repeats", "no_progress", "named"),
+    [(0, 3, 3, "window=0"), (5, 0, 3, "repeats=0"), (5, 3, -1, "no_progress=-1")],
+)
+def test_repetition_is_sought_in_one_iteration_at_least(
+    window: int, repeats: int, no_progress: int, named: str
+) -> None:
+    with pytest.raises(UsageError, match=rf"{named}\. Give 1 or more\."):
+        ResponseAnalyzer(window=window, repeats=repeats, no_progress=no_progress)
+
+
+def test_one_iteration_is_enough_to_seek_in() -> None:
+    analyzer = ResponseAnalyzer(window=1, repeats=1, no_progress=1)
+    context = AnalysisContext(progressed=False)
+    assert analyzer.analyze(Output(text="Hello."), StatusMissing(), context).stuck.detected
+
+
+@pytest.mark.parametrize("errors", [(), ("a: b",)])
+def test_what_a_caller_counts_into_a_result_is_in_no_other_one(errors: tuple[str, ...]) -> None:
+    _loop(["Wrote it."], errors=errors).error_frequency["mine"] = 7
+    _loop(["Wrote it.", "And the other one."]).error_frequency["mine"] = 7
+
+    assert "mine" not in _loop(["Wrote it."], errors=errors).error_frequency
+    assert "mine" not in _loop(["Wrote it.", "And the other one."]).error_frequency
 
 
 def test_no_progress_three_times_is_stuck() -> None:

@@ -76,6 +76,9 @@ All 14 tests pass.
         ("5 个文件已修改", "Modified 5 files"),
         ("I fixed the login bug and resolved an issue with dates.", "2 errors fixed"),
         ("**Bugs fixed:** 3", "3 errors fixed"),
+        ("The seed was 48213\n5 errors have been resolved", "5 errors fixed"),
+        ("5 errors have been resolved; fixed a few errors. 3 bugs were fixed", "5 errors fixed"),
+        ("5 errors have been corrected. 3 bugs were resolved. Fixed 2 issues.", "5 errors fixed"),
     ],
 )
 def test_what_was_done(told: str, summary: str) -> None:
@@ -123,6 +126,7 @@ def test_the_workspace_knows_better_than_the_reply(changes: Changes, summary: st
     assert ResponseAnalyzer().analyze(output, StatusMissing(), context).work_summary == summary
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(
     "piece",
     [

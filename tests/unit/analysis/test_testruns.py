@@ -51,6 +51,22 @@ def test_nothing_but_the_output_of_tests(run: Run) -> None:
     assert not found.detected
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "9\xa0tests completed",
+        "✅passed: 5",
+        "(passed: 5",
+        "✓passed: 12\n✗failed: 0",
+        "Installing…\rrspec: not found",
+        "\t E   x errors",
+        "\t  test_a (shop.CartTest) ... ok",
+    ],
+)
+def test_a_runner_is_known_by_its_words_whatever_stands_before_them(text: str) -> None:
+    assert detect_completion(text).test_only
+
+
 # covers: S1-42
 @pytest.mark.parametrize("other", OTHERS, ids=str)
 def test_something_else_than_the_output_of_tests(other: Run) -> None:
@@ -105,6 +121,12 @@ def test_single_results_tell_how_a_run_ended(text: str, passing: bool | None) ->
         ("12 of 15 tests pass.", "12 tests passing, 3 tests failing"),
         ("2 of the 15 tests fail.", "13 tests passing, 2 tests failing"),
         ("There are 3 passing unit tests.", "3 tests passing"),
+        ("67 cases succeed.", "67 tests passing"),
+        ("Chrome:\tExecuted 9 of 9 SUCCESS", "9 tests passing"),
+        ("[\t PASSED\t ] 9 tests", "9 tests passing"),
+        ("[\u3000fail 4 | warn 0 | skip 0 | pass 7 ]", "7 tests passing, 4 tests failing"),
+        ("00:05 +3 -1: loading cart_test.dart", "3 tests passing, 1 test failing"),
+        ("67 cases succeeded and 2 cases failed.", "67 tests passing, 2 tests failing"),
         ("**Tests**: 12 passed, 1 failed", "12 tests passing, 1 test failing"),
         ("12 passed, 0 failed", "12 tests passing"),
         ("12 個測試全部通過", "12 tests passing"),
@@ -115,6 +137,7 @@ def test_single_results_tell_how_a_run_ended(text: str, passing: bool | None) ->
         ("First: 3 failed, 9 passed in 0.2s\n\nAfter the fix: 12 passed in 0.2s", "12 tests passing"),
         ("=== 3 failed, 9 passed in 0.2s ===\n\n=== 12 passed in 0.2s ===", "12 tests passing"),
         # none of these says that tests passed or failed
+        ("00:05 +٣: loading cart_test.dart", ""),
         ("12 tests still need to pass.", ""),
         ("Make sure that all 12 tests pass.", ""),
         ("Once the 12 tests pass, I will go on.", ""),
@@ -171,6 +194,7 @@ def test_any_text_is_read(text: str) -> None:
     assert all(piece.text == text[piece.start : piece.end] for piece in results(analysis))
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(
     "line",
     [

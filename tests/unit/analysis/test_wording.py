@@ -7,8 +7,10 @@ from types import ModuleType
 
 import pytest
 
-from ralph.analysis import analyze_text
-from ralph.analysis.wording import SOUNDS, Weights, features, weights, wording
+from ralph.analysis import ResponseAnalyzer, analyze_text
+from ralph.analysis.wording import FIRST, SOUNDS, Ear, Weights, ear, weights, words_of
+from ralph.output import Output
+from ralph.status import parse_status
 
 FINISHED = (
     "The importer has been rewritten and every criterion is met. Amounts with a comma are parsed, duplicates are "
@@ -25,7 +27,15 @@ BLOCKED = (
 
 
 def odds(text: str, state: str, *, task: bool = False) -> float:
-    return wording(text, task=task).odds[SOUNDS.index(state)]
+    return ear().wording(text.lower(), task=task).odds[SOUNDS.index(state)] / 100
+
+
+def summed(learned: Weights, text: str, *, task: bool) -> list[float]:
+    """The odds of a text, added up weight by weight."""
+    words = words_of(text)
+    rows = [learned.anywhere[word] for word in set(words) if word in learned.anywhere]
+    rows += [learned.first[word] for word in set(words[:FIRST]) if word in learned.first]
+    return [fsum(column) for column in zip(learned.base, *rows, *([learned.task] if task else ()), strict=True)]
 
 
 @pytest.fixture(scope="module")
@@ -45,30 +55,45 @@ def test_finished_work_sounds_finished_and_other_work_does_not():
 
 
 def test_the_words_that_weigh_most_are_told():
-    heard = wording(GOING_ON, task=False)
+    heard = ear().wording(GOING_ON.lower(), task=False)
     against = heard.telling("done", against=True)
     assert len(against) == 3
-    assert set(against) <= features(GOING_ON)[0]
+    assert set(against) <= set(heard.words)
     assert not set(against) & set(heard.telling("done"))
 
 
+@pytest.mark.parametrize("text", [FINISHED, GOING_ON, BLOCKED, "A dull word is told where there is no loud one."])
+@pytest.mark.parametrize(("against", "sign"), [(False, -1), (True, 1)])
+@pytest.mark.parametrize("state", SOUNDS)
+def test_no_word_weighs_more_than_those_that_are_told(text: str, against: bool, sign: int, state: str):
+    learned, heard, column = weights(), ear().wording(text.lower(), task=False), SOUNDS.index(state)
+    weigh = dict.fromkeys(heard.words, 0)
+    for table, words in ((learned.anywhere, heard.words), (learned.first, heard.words[:FIRST])):
+        for word in table.keys() & words:
+            weigh[word] += sign * round(100 * table[word][column])
+    heaviest = sorted((weight, word) for word, weight in weigh.items() if weight < 0)[:3]
+    assert heard.telling(state, against=against) == [word for _, word in heaviest]
+
+
 def test_a_word_counts_once_and_a_number_is_its_length():
-    assert features("Done **done** 12, done: 3/4 完成") == ({"done", "##", ":", "#/#", "完", "成"},) * 2
+    assert words_of("done **done** 12, done: 3/4 完成") == ["done", "done", "##", "done", ":", "#/#", "完", "成"]
     assert odds(FINISHED, "done") == odds(f"{FINISHED} {FINISHED}", "done")
 
 
 def test_of_a_long_reply_the_ends_are_read():
     middle = "lorem ipsum " * 20_000
-    words, first = features(f"alpha {middle} omega")
-    assert {"alpha", "omega"} <= words
-    assert "alpha" in first
+    words = words_of(f"alpha {middle} omega")
+    assert len(words) < 2_500
+    assert (words[0], words[-1]) == ("alpha", "omega")
 
 
 def test_the_weights_of_ones_own_can_stand_in():
-    own = Weights((0.0,) * 3, (1.0, 0.0, 0.0), {"splendid": (2.0, 0.0, 0.0)}, {"splendid": (0.5, 0.0, 0.0)})
-    assert wording("A splendid day", task=False, learned=own).odds[0] == 2.5
-    assert wording("A splendid day", task=True, learned=own).odds[0] == 3.5
-    assert wording("A day", task=False, learned=own).heard == []
+    none = (0.0, 0.0, 0.0)
+    own = Ear(Weights(none, (1.0, 0.0, 0.0), {"splendid": (2.0, 0.0, -0.5)}, {"splendid": (0.5, 0.0, -0.01)}))
+    assert own.wording("a splendid day", task=False).odds == (250, 0, -51)
+    assert own.wording("a splendid day", task=True).odds == (350, 0, -51)
+    assert own.wording("a day", task=False).odds == (0, 0, 0)
+    assert own.wording("a day", task=False).telling("done") == []
 
 
 def test_wording_is_against_a_single_claim_alone():
@@ -89,12 +114,35 @@ def test_the_weights_are_those_that_the_cases_teach(fitting: ModuleType):
             assert row == pytest.approx(theirs[word], abs=0.03), word
 
 
-def test_the_order_of_the_words_makes_no_difference():
-    own = Weights(
-        base=(0.0, 0.0, 0.0),
-        task=(0.0, 0.0, 0.0),
-        anywhere={"one": (1e16, 0.1, 0.0), "two": (1.0, 0.2, 0.0), "three": (-1e16, -0.3, 0.0)},
-        first={},
-    )
-    for text in ("one two three", "three two one", "two three one"):
-        assert wording(text, task=False, learned=own).odds == (1.0, fsum((0.1, 0.2, -0.3)), 0.0)
+@pytest.mark.parametrize("task", [False, True])
+def test_the_odds_are_the_sums_of_the_weights(fitting: ModuleType, task: bool):
+    learned = weights()
+    for case in fitting.read_cases(fitting.CASES / "finals.jsonl"):
+        heard, sums = ear().wording(case.prose, task=task), summed(learned, case.prose, task=task)
+        assert [hundredths / 100 for hundredths in heard.odds] == pytest.approx(sums, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("wait… what?! 10:30", {"wait", "…", "what", "?", "!", "##", ":"}),
+        ("¿qué pasó? über-größe", {"qué", "pasó", "?", "über", "größe"}),
+        ("✅ done — ٣ tests → 完成了", {"✅", "done", "#", "tests", "完", "成", "了"}),
+        ("".join(chr(0x4E00 + code) for code in range(100)), {chr(0x4E00 + code) for code in range(100)}),
+        ("😀don't\x1fstop½", {"don't", "stop"}),
+    ],
+)
+def test_characters_beyond_ascii_are_letters_signs_or_nothing(text: str, words: set[str]):
+    assert set(words_of(text)) == words
+    many = "".join(f"{chr(code)} " for code in range(0x2190, 0x21C0))
+    assert set(words_of(f"{text} {many}")) == words, "many kinds of characters are read as few are"
+
+
+@pytest.mark.parametrize(("base", "said"), [(0.29, []), (0.3, ["sounds finished"])])
+def test_odds_at_an_edge_count_as_they_are_written(monkeypatch: pytest.MonkeyPatch, base: float, said: list[str]):
+    own = Ear(Weights((base, -1.0, -2.0), (0.0, 0.0, 0.0), {"splendid": (-0.1, 0.0, 0.0)}, {}))
+    monkeypatch.setattr("ralph.analysis.detectors.wordings.ear", lambda: own)
+    assert 0.3 - 0.1 < 0.2, "though it is as much in hundredths"
+    text = "A splendid " + " ".join(f"{letter}x" for letter in "abcdefghijklmnopqrst")
+    reply, _ = ResponseAnalyzer().detect(Output(text=text), parse_status(text))
+    assert [signal.name for signal in reply.signals.of("wording")] == said

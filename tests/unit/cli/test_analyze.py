@@ -5,11 +5,12 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from subprocess import PIPE, Popen
 from typing import Any
 
 import pytest
 
-from ralph.cli import analyze as analyze_command
+from ralph import jsonl
 from ralph.cli.judging import Question, judge
 from ralph.strategies import strategy_named
 
@@ -69,7 +70,7 @@ def test_the_contract(ralph: Callable[..., Any], workspace: Path) -> None:
 def test_people_see_the_decision_and_its_evidence(ralph: Callable[..., Any], workspace: Path) -> None:
     (workspace / "reply.md").write_text(DONE)
     shown = ralph("analyze", "reply.md").out
-    assert "complete, claimed and not verified: EXIT_SIGNAL: true" in shown
+    assert "complete, claimed, not verified: EXIT_SIGNAL: true" in shown
     assert "“All tests pass”" in shown
 
 
@@ -109,6 +110,13 @@ def test_going_in_circles_first_asks_for_another_approach_and_then_ends() -> Non
     assert (second["decision"], second["exit_reason"], second["should_exit"]) == ("halt", "stuck", True)
 
 
+@pytest.mark.parametrize("earlier", [1, 2, 3, 4])
+def test_nobody_has_helped_between_replies_that_are_blocked(earlier: int) -> None:
+    text = "I am stopped: the repository is read-only.\n---RALPH_STATUS---\nSTATUS: BLOCKED\n---END_RALPH_STATUS---"
+    told = _judged(text, previous=[text] * earlier)
+    assert (told["state"], told["decision"], told["exit_reason"]) == ("blocked", "halt", "blocked")
+
+
 def test_the_last_iteration_ends_the_loop() -> None:
     told = _judged("More to do.", iteration=5, max_iterations=5)
     assert (told["exit_reason"], told["decision"]) == ("max_iterations", "halt")
@@ -136,15 +144,16 @@ class TestLines:
             '{"text": "lone \\ud800 surrogate"}',
             json.dumps({"text": "More to do.", "unknown": "ignored"}),
         )
-        assert ["error" in answer for answer in told] == [False, True, True, True, True, False, False, False]
+        assert ["error" in answer for answer in told] == [False, *[True] * 5, False, False, False]
+        assert told[4] == {"error": "the line is empty"}
         assert told[2]["error"].startswith("text: ")
 
     @pytest.mark.parametrize(
         ("line", "error"),
         [
-            ('{"text": "?", "previous": "one"}', "previous: Input should be a list"),
-            ('{"text": "?", "previous": [1]}', "previous.0: Input should be a valid string"),
-            ('{"task": "?"}', "text: Field required"),
+            ('{"text": "?", "previous": "one"}', "previous: it should be a list"),
+            ('{"text": "?", "previous": [1]}', "previous.0: it should be text"),
+            ('{"task": "?"}', "text: it is missing"),
             ("[" * 100_000, "it is nested too deeply"),
             (f'{{"text": {"1" * 5_000}}}', "it holds a number that is too long"),
         ],
@@ -174,7 +183,7 @@ class TestLines:
     def test_a_line_beyond_all_measure_is_read_past(
         self, ralph: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(analyze_command, "_MOST_BYTES", 1_000)
+        monkeypatch.setattr(jsonl, "MOST_BYTES", 1_000)
         told = _lines(ralph, monkeypatch, '{"text": "' + "a" * 5_000 + '"}', '{"text": "short"}')
         assert "longer than" in told[0]["error"]
         assert told[1]["metrics"]["response_length"] == 5
@@ -185,3 +194,14 @@ def test_a_file_that_cannot_be_read(ralph: Callable[..., Any], name: str) -> Non
     ended = ralph("analyze", name)
     assert ended.code == 2
     assert f"The file {name!r} cannot be read" in ended.err
+
+
+def test_whoever_stops_reading_the_answers_is_told_of_no_fault(tmp_path: Path) -> None:
+    (tmp_path / "many.jsonl").write_text('{"text": "Done."}\n' * 3000)
+    command = [sys.executable, "-m", "ralph", "analyze", "--jsonl", "many.jsonl"]
+    with Popen(command, cwd=tmp_path, stdout=PIPE, stderr=PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""

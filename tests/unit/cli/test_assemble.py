@@ -42,7 +42,7 @@ def test_what_the_shell_is_a_mode_by_name_with_a_program_of_its_own(name: str, t
 
 @pytest.mark.parametrize("name", ["copilot", "copilot-cli", "copilot-sdk"])
 def test_a_program_that_is_not_there_is_found_out_before_the_run(name: str, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no such file"):
+    with pytest.raises(UsageError, match="does not exist"):
         executor_for(ExecutorSettings(name=name, cli_path=str(tmp_path / "nowhere")))
 
 

@@ -31,11 +31,21 @@ class TestInit:
         ralph("init", "--plan")
         assert "- [ ] " in (workspace / "@fix_plan.md").read_text()
 
+    def test_a_plan_can_be_had_later_and_leaves_the_settings_alone(
+        self, ralph: Callable[..., Any], workspace: Path
+    ) -> None:
+        (workspace / "ralph.toml").write_text("verify = ['make test']\n")
+        ended = ralph("init", "--plan")
+        assert (ended.code, "stays as it is" in ended.out) == (0, True)
+        assert "- [ ] " in (workspace / "@fix_plan.md").read_text()
+        assert (workspace / "ralph.toml").read_text() == "verify = ['make test']\n"
+        assert ralph("init", "--plan").code == 2
+
     def test_nothing_is_written_over(self, ralph: Callable[..., Any], workspace: Path) -> None:
         (workspace / "@fix_plan.md").write_text("mine")
         ended = ralph("init", "--plan")
         assert ended.code == 2
-        assert "@fix_plan.md is there already" in ended.err
+        assert "@fix_plan.md already exists" in ended.err
         assert not (workspace / "ralph.toml").exists()
         assert ralph("init", "--plan", "--force").code == 0
         assert (workspace / "@fix_plan.md").read_text() != "mine"
@@ -66,7 +76,7 @@ class TestConfig:
         assert told["untrusted"] == [file]
         shown = ralph("config", "show").out
         assert "verysecret" not in shown
-        assert "needs consent" in shown
+        assert "needs your consent" in shown
 
 
 class TestDoctor:
@@ -83,6 +93,19 @@ class TestDoctor:
         assert copilot["remedy"]
         assert "No executor can work here yet." in ralph("doctor").out
 
+    def test_a_store_that_cannot_be_opened_ends_as_the_run_would(
+        self, ralph: Callable[..., Any], workspace: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        program = workspace / "copilot"
+        program.write_text("#!/bin/sh\necho 'GitHub Copilot CLI 1.0.102.'\n")
+        program.chmod(0o755)
+        monkeypatch.setenv("COPILOT_CLI_PATH", str(program))
+        (workspace / "broken.db").write_text("no database")
+        assert ralph("doctor").code == 0
+        ended = ralph("doctor", "--store", "broken.db")
+        assert ended.code == 2
+        assert "A run cannot work here yet." in ended.out
+
     def test_an_endpoint_that_refuses(self, ralph: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("RALPH_EXECUTOR__BASE_URL", "http://127.0.0.1:1/v1")
         monkeypatch.setenv("RALPH_EXECUTOR__MODEL", "m")
@@ -91,7 +114,7 @@ class TestDoctor:
         assert "127.0.0.1:1 refuses the connection" in ended.out
         assert "correct executor.base_url" in ended.out
 
-    @pytest.mark.parametrize(("token", "said"), [("", "if the Copilot CLI is logged in"), ("x", "can work here.\n")])
+    @pytest.mark.parametrize(("token", "said"), [("", "if the Copilot CLI has a login"), ("x", "can work here.\n")])
     def test_a_login_that_cannot_be_seen_is_no_promise(
         self, ralph: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, token: str, said: str
     ) -> None:
@@ -171,7 +194,7 @@ class TestDoctor:
         monkeypatch.setenv("RALPH_EXECUTOR__NAME", "ready")
         ended = ralph("doctor")
         assert ended.code != 0
-        assert "There are two of the executor 'picky'" in ended.out
+        assert "The executor 'picky' exists twice" in ended.out
 
     def test_a_store_that_cannot_be_used(
         self, ralph: Callable[..., Any], home: Path, monkeypatch: pytest.MonkeyPatch

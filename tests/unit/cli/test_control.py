@@ -1,7 +1,9 @@
 """What one terminal asks of a run in another, and what it is told where that cannot be."""
 
 import json
+import shutil
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,10 @@ import pytest
 from ralph.cli.resume import _settings
 from ralph.config import ExecutorSettings, Settings
 from ralph.control import Request
+from ralph.decision import Halt
 from ralph.errors import UsageError
+from ralph.events import Diagnosed, Event, IterationFinished, Paused, RunFinished
+from ralph.output import Failed, Usage
 from ralph.ownership import this_process
 from ralph.record import RunRecord
 from ralph.store import default_path, open_store
@@ -33,6 +38,19 @@ def rewritten(run: RunRecord, **changes: Any) -> RunRecord:
 
     anyio.run(write)
     return changed
+
+
+def add(run: RunRecord, *events: Event) -> None:
+    """Further events, behind those that the run has."""
+
+    async def write() -> None:
+        async with open_store() as store:
+            last = await store.last_seq(run.id)
+            await store.append(
+                run.id, [event.model_copy(update={"seq": seq}) for seq, event in enumerate(events, last + 1)]
+            )
+
+    anyio.run(write)
 
 
 def asked(run: RunRecord) -> list[Request]:
@@ -137,6 +155,46 @@ def test_a_refusal_advises_commands_that_find_the_run(ralph: Ralph, alive: RunRe
     assert f"`ralph {' '.join((command, '--store', str(default_path()), *rest))}`" in ended.err
 
 
+def test_a_log_advises_commands_that_find_the_run(ralph: Ralph, done: RunRecord, tmp_path: Path) -> None:
+    about: dict[str, Any] = {"run_id": done.id, "at": datetime.now(UTC)}
+    facts: dict[str, Any] = {"verified": False, "iterations": 1, "executors": {}, "usage": Usage(), "duration": 1}
+    add(
+        done,
+        Paused(**about, reason="a person asked for it"),
+        Diagnosed(**about, text=f"`ralph rollback {done.id} --to 0` brings it back."),
+        RunFinished(**about, **facts, stop_reason="stuck", detail=f"`ralph resume {done.id}` goes on"),
+    )
+    store = tmp_path / "my runs.db"
+    shutil.copyfile(default_path(), store)
+    option = f"--store '{store}'"
+    told = " ".join(ralph("logs", done.id, "--store", str(store)).out.split())
+    for command in (
+        f"until `ralph resume {option} {done.id}`: a person asked for it",
+        f"`ralph rollback {option} {done.id} --to 0` brings it back.",
+        f"why `ralph resume {option} {done.id}` goes on",
+        f"(`ralph tell {option}`), then `ralph resume {option}`",
+        f"more ralph show {option} {done.id}",
+    ):
+        assert command in told, command
+    again = ralph("resume", done.id, "--store", str(store))
+    assert f"more ralph show {option} {done.id}" in " ".join(again.out.split())
+
+
+def test_a_log_advises_what_helps_with_the_endpoint_that_the_run_had(ralph: Ralph, done: RunRecord) -> None:
+    about: dict[str, Any] = {"run_id": done.id, "at": datetime.now(UTC), "iteration": 1}
+    facts: dict[str, Any] = {"verified": False, "iterations": 1, "executors": {}, "usage": Usage(), "duration": 1}
+    refused = Failed(failure="auth", status=401, message="no such key")
+    stopped = Halt(stop_reason="executor_unavailable", reason="no such key")
+    add(
+        done,
+        IterationFinished(**about, outcome=refused, decision=stopped),
+        RunFinished(**about, **facts, stop_reason="executor_unavailable", detail="no such key"),
+    )
+    assert "start `copilot` and enter /login" in ralph("logs", done.id).out
+    rewritten(done, settings={"executor": {"base_url": "http://127.0.0.1:9/v1"}})
+    assert "set the endpoint's key" in ralph("logs", done.id).out
+
+
 def test_what_was_imported_into_a_named_store_is_found_by_the_command_that_is_advised(
     ralph: Ralph, done: RunRecord, tmp_path: Path
 ) -> None:
@@ -145,29 +203,34 @@ def test_what_was_imported_into_a_named_store_is_found_by_the_command_that_is_ad
     assert f"`ralph show --store {other} {done.id}`" in ralph("import", file, "--store", other).out
 
 
-@pytest.mark.parametrize(("text", "said"), [(" \n", "nothing to tell"), ("x" * 8001, "longer than 8,000")])
+@pytest.mark.parametrize(("text", "said"), [(" \n", "The message is empty"), ("x" * 8001, "longer than 8,000")])
 def test_a_message_has_something_to_say_and_an_end(ralph: Ralph, crashed: RunRecord, text: str, said: str) -> None:
     ended = ralph("tell", crashed.id, text)
     assert (ended.code, said in ended.err) == (2, True)
 
 
 def test_limits_are_extended_by_what_is_said(ralph: Ralph, crashed: RunRecord) -> None:
-    ended = ralph("extend", crashed.id, "--max-iterations", "+10", "--max-duration", "1h30m")
-    assert (ended.code, "max iterations by 10" in ended.out) == (0, True)
-    assert [request.limits for request in asked(crashed)] == [{"max_iterations": 10.0, "max_duration": 5400.0}]
+    ended = ralph("extend", crashed.id, "--max-iterations", "+1000000", "--max-duration", "1h30m")
+    assert ended.code == 0
+    assert "max iterations by 1,000,000, max duration by 1 h 30 min" in ended.out
+    assert [request.limits for request in asked(crashed)] == [{"max_iterations": 1_000_000.0, "max_duration": 5400.0}]
 
 
 @pytest.mark.parametrize("amount", ["0", "-3", "+1.5", "many", "+", "1e3", "9" * 5000, "nan"])
 def test_what_is_no_amount_is_refused(ralph: Ralph, crashed: RunRecord, amount: str) -> None:
     ended = ralph("extend", crashed.id, f"--max-iterations={amount}")
     assert (ended.code, ended.err.count("\n")) == (2, 1)
-    assert "is no amount to add" in ended.err
+    assert "is not an amount to add" in ended.err
     assert asked(crashed) == []
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
-    [((), "Nothing is said"), (("--max-tokens", "+5"), "has no --max-tokens"), (("--max-duration", "x"), "no amount")],
+    [
+        ((), "no limit to extend"),
+        (("--max-tokens", "+5"), "has no --max-tokens"),
+        (("--max-duration", "x"), "not an amount"),
+    ],
 )
 def test_only_a_limit_that_is_there_is_extended(
     ralph: Ralph, crashed: RunRecord, words: tuple[str, ...], said: str

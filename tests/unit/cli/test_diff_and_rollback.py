@@ -72,14 +72,41 @@ def test_there_and_back_again(ralph: Callable[..., Any], run: RunRecord, workspa
     assert (told["written"], told["removed"], told["commits_since"]) == (1, 0, 0)
     said = ralph("rollback", "last", "--to", told["before"][:12]).out
     assert file.read_text() == "2\x1b[2J\n"
-    assert "To go back to how it was before: ralph rollback" in said
-    assert "The files are so already." in ralph("rollback", "last", "--to", "2").out
+    assert "To undo this: ralph rollback" in said
+    assert "The files are already in that state." in ralph("rollback", "last", "--to", "2").out
     file.write_text("mine\n")
     refused = ralph("rollback", "last", "--to", "0")
     assert refused.code == 2
     assert "has changes that no checkpoint holds: a.txt" in refused.err
     assert ralph("rollback", "last", "--to", "0", "--force").code == 0
     assert file.read_text() == "0\n"
+
+
+def test_the_store_that_is_read_stays_though_the_checkpoint_knows_nothing_of_it(
+    ralph: Callable[..., Any], run: RunRecord, workspace: Path, tmp_path: Path
+) -> None:
+    file, other = str(tmp_path / "run.jsonl"), str(workspace / "other.db")
+    for words in (("export", "last", "-o", file), ("import", file, "--store", other)):
+        assert ralph(*words).code == 0
+    told = json.loads(ralph("rollback", run.id, "--to", "0", "--json", "--store", other).out)
+    assert (told["written"], told["removed"]) == (1, 0)
+    assert ralph("rollback", run.id, "--to", told["before"][:12], "--store", other).code == 0
+    assert (workspace / "a.txt").read_text() == "2\x1b[2J\n"
+
+
+def test_it_stays_also_where_the_checkpoint_holds_it_as_a_file_like_any_other(
+    ralph: Callable[..., Any], kept_run: Callable[..., RunRecord], workspace: Path, tmp_path: Path
+) -> None:
+    file, other = str(tmp_path / "run.jsonl"), str(workspace / "other.db")
+    kept_run(DONE)
+    for words in (("export", "last", "-o", file), ("import", file, "--store", other)):
+        assert ralph(*words).code == 0
+    run = kept_run(executor=Writing([DONE]))
+    for words in (("export", run.id, "-o", f"{file}.2"), ("import", f"{file}.2", "--store", other)):
+        assert ralph(*words).code == 0
+    told = json.loads(ralph("rollback", run.id, "--to", "0", "--json", "--force", "--store", other).out)
+    assert (told["written"], told["removed"], told["aside"]) == (0, 1, None)
+    assert ralph("show", run.id, "--store", other).code == 0
 
 
 def test_without_git_there_is_no_branch_to_reset(ralph: Callable[..., Any], run: RunRecord) -> None:
@@ -96,7 +123,7 @@ def test_a_workspace_that_is_gone_and_checkpoints_that_are_gone_are_told(
     for words in (("diff",), ("rollback", "last", "--to", "0")):
         ended = ralph(*words)
         assert ended.code == 2
-        assert "is not there any more" in ended.err
+        assert "no longer exists" in ended.err
     workspace.rename(workspace.with_name("moved"))
     ended = ralph("rollback", run.id, "--to", "0", "--store", str(home / "state/ralph/ralph.db"))
     assert ended.code == 2

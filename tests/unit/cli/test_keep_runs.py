@@ -94,7 +94,9 @@ def test_prune(ralph: Callable[..., Any], path: Path, five: list[str], words: tu
     assert within(path, lambda store: store.check()) == (len(left), ())
 
 
-@pytest.mark.parametrize("words", [(), ("--older-than", "soon"), ("--older-than", "-3d"), ("--older-than", "nand")])
+@pytest.mark.parametrize(
+    "words", [(), ("--older-than", "soon"), ("--older-than", "-3d"), ("--older-than", "nand"), ("--older-than", "30")]
+)
 def test_prune_is_told_what(ralph: Callable[..., Any], path: Path, five: list[str], words: tuple[str, ...]) -> None:
     ended = ralph("runs", "prune", *words)
     assert ended.code == 2
@@ -174,10 +176,10 @@ def test_a_run_is_not_imported_over_another(
     before = lines_of(path)
     ended = ralph("import", str(file))
     assert ended.code == 2
-    assert "holds a run run-1 already" in ended.err
+    assert "already holds a run run-1" in ended.err
     assert lines_of(path) == before
     ended = ralph("export", long.id, "-o", str(file))
-    assert (ended.code, "is there already" in ended.err) == (2, True)
+    assert (ended.code, "already exists" in ended.err) == (2, True)
 
 
 def test_an_unfinished_run_is_nobodys_after_its_import(ralph: Callable[..., Any], path: Path, tmp_path: Path) -> None:
@@ -206,7 +208,7 @@ SPOILT: dict[str, tuple[Callable[[list[str]], list[str]], str]] = {
     "empty": (lambda lines: [], "ends before its run does"),
     "without its end": (lambda lines: lines[:-1], "ends before its run does"),
     "the run alone": (lambda lines: lines[:2], "ends before its run does"),
-    "without its beginning": (lambda lines: lines[1:], "Line 1 cannot be imported: it is no line of a run"),
+    "without its beginning": (lambda lines: lines[1:], "Line 1 cannot be imported: it is not a line of"),
     "with two beginnings": (lambda lines: [lines[0], *lines], "Line 2 cannot be imported: it is out of place"),
     "with something after its end": (lambda lines: [*lines, lines[5]], "it is out of place"),
     "without its run": (lambda lines: [lines[0], *lines[2:]], "Line 2 cannot be imported: it belongs to another run"),
@@ -218,21 +220,21 @@ SPOILT: dict[str, tuple[Callable[[list[str]], list[str]], str]] = {
     "with one line twice": (lambda lines: [*lines[:4], lines[3], *lines[4:]], "its number is 2, and the last was 2"),
     "a broken line": (lambda lines: ["{", *lines], "Line 1 cannot be imported"),
     "null": (lambda lines: ["null", *lines], "Line 1 cannot be imported"),
-    "an empty object": (lambda lines: ["{}", *lines], "Line 1 cannot be imported: it holds not exactly one thing"),
+    "an empty object": (lambda lines: ["{}", *lines], "Line 1 cannot be imported: it must hold exactly one thing"),
     "too deep": (lambda lines: ["[" * 100_000, *lines], "Line 1 cannot be imported"),
     "an escape sequence": (lambda lines: ["\x1b]0;owned\x07", *lines], "Line 1 cannot be imported"),
     "of another format": (spoilt(0, lambda value: {"ralph_run": 2}), "Line 1 cannot be imported: ralph_run"),
     "an id that is a path": (
         spoilt(1, lambda value: value["run"].update(id="../../etc")),
-        "the run's id is none that Ralph gives",
+        "the run's id is not one of Ralph's",
     ),
     "an id that is hostile": (
         spoilt(1, lambda value: value["run"].update(id="\x1b[31m")),
-        "the run's id is none that Ralph gives",
+        "the run's id is not one of Ralph's",
     ),
     "a run without its task": (
         spoilt(1, lambda value: value["run"].pop("task") and None),
-        "Line 2 cannot be imported: run.task: Field required",
+        "Line 2 cannot be imported: run.task: it is missing. Give a file",
     ),
     "something beside the run": (spoilt(1, lambda value: value.update(more=1)), "Line 2 cannot be imported: more"),
     "another run's iteration": (
@@ -251,7 +253,7 @@ SPOILT: dict[str, tuple[Callable[[list[str]], list[str]], str]] = {
     ),
     "a beginning before all time": (
         spoilt(1, lambda value: value["run"].update(started_at="0001-01-01T00:00:00+14:00")),
-        "the run's beginning is no moment",
+        "the run's start is not a valid time",
     ),
     "an event that was not kept": (spoilt(40, lambda value: value["event"].update(seq=0)), "its number is 0"),
 }
@@ -311,7 +313,7 @@ def test_doctor_tells_of_damage(ralph: Callable[..., Any], path: Path, long: Run
     found = [finding["detail"] for finding in findings()]
     assert found == [
         f"{path}: Run run-1 has 28 events, but the last is number 30: 2 are missing.",
-        f"{path}: The record of iteration 7 of run run-1 cannot be read back: run_id: Field required.",
+        f"{path}: The record of iteration 7 of run run-1 cannot be read back: run_id: it is missing.",
     ]
     assert all("ralph export" in finding["remedy"] for finding in findings())
     size = path.stat().st_size

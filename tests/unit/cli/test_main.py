@@ -1,6 +1,9 @@
 """What the program makes of wrong usage and of its own faults."""
 
+import errno
+import re
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +11,9 @@ import pytest
 
 from ralph import __version__
 from ralph.cli import runs as runs_command
+from ralph.cli.run import exit_code
+from ralph.display import Display
+from ralph.record import RunRecord, StopReason
 
 
 def test_the_version(ralph: Callable[..., Any]) -> None:
@@ -29,16 +35,47 @@ def test_no_flag_is_shown_with_a_value(ralph: Callable[..., Any], words: tuple[s
     assert "bool" not in shown
 
 
+@pytest.mark.parametrize("columns", ["40", "60"])
+@pytest.mark.parametrize("words", [("run",), ("analyze",), ("rollback",), ("runs", "prune"), ("runs",)])
+def test_a_narrow_terminal_cuts_no_option(
+    ralph: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], columns: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
+    options = set(re.findall(r"--[a-z-]+", ralph(*words, "--help").out))
+    monkeypatch.setenv("COLUMNS", columns)
+    shown = ralph(*words, "--help").out
+    assert {option for option in options if option not in shown} == set()
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (["rum"], "ralph: There is no command 'rum'. Did you mean 'run'?\n"),
+        (["--no-such"], "ralph: There is no option --no-such. `ralph --help` shows its use.\n"),
         (["breaker", "rest"], "ralph: There is no command 'rest'. Did you mean 'reset'?\n"),
         (["run", "--exectuor", "x"], "ralph: There is no option --exectuor. Did you mean '--executor'?\n"),
-        (["run", "--no-such", "x"], "ralph: There is no option --no-such. `ralph run --help` tells more.\n"),
+        (["run", "--no-such", "x"], "ralph: There is no option --no-such. `ralph run --help` shows its use.\n"),
         (["demo", "--display", "bar"], "ralph: There is no display called 'bar'. Known: auto, json"),
-        (["show", "--iteration", "x"], "ralph: Invalid value for '--iteration' / '-i': it should be a whole number."),
-        (["run", "a", "b"], "ralph: Got unexpected extra argument"),
+        (["show", "--iteration", "x"], "ralph: --iteration: 'x' is not valid: it should be a whole number.\n"),
+        (["runs", "-n", "0"], "ralph: --limit: '0' is not valid: it should be at least 1.\n"),
+        (
+            ["run", "x", "--max-iterations", "9" * 100],
+            f"ralph: --max-iterations: '{'9' * 80}…' is not valid: it should",
+        ),
+        (["run", "x", "--commit", "\udcff"], "ralph: --commit: '�' is not valid: it should be text in UTF-8.\n"),
+        (
+            ["run", "x", "--verifier", "shell:command="],
+            "ralph: The verifier 'shell': command is '', which is not valid: it should not be empty",
+        ),
+        (
+            ["run", "x", "--executor", "x" * 5000],
+            f"ralph: There is no executor called '{'x' * 199}…{'x' * 98}'. Known: ",
+        ),
+        (
+            ["run", "Make", "the", "tests", "pass"],
+            "ralph: 'the tests pass' is too much. Put quotes around a text of several words, or leave it out. `ralph",
+        ),
+        (["runs", "prune", "x" * 500], f"ralph: '{'x' * 80}' is too much. "),
     ],
 )
 def test_wrong_usage_is_one_paragraph_with_the_nearest_name(
@@ -81,6 +118,42 @@ def test_a_fault_of_our_own_is_one_paragraph_that_names_where_the_traceback_is(
 
     monkeypatch.setenv("RALPH_DEBUG", "1")
     assert "Traceback" in ralph("runs").err
+
+
+@pytest.mark.parametrize("words", [("export", "-o", "a\x1b[2Jb/c"), ("import", "a\x1b[2Jb")])
+def test_no_escape_sequence_of_what_was_given_reaches_the_terminal(
+    ralph: Callable[..., Any], kept_run: Callable[..., Any], words: tuple[str, ...]
+) -> None:
+    kept_run("Nothing done.")
+    ended = ralph(*words)
+    assert ended.code == 2
+    assert "ab" in ended.err
+    assert ended.err[:-1].isprintable()
+
+
+def test_a_fault_is_told_of_where_nothing_can_be_written_down(
+    ralph: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(*_: object) -> None:
+        raise KeyError("x")
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("tempfile.NamedTemporaryFile", full)
+    monkeypatch.setattr(runs_command, "_runs", broken)
+    ended = ralph("runs")
+    assert ended.code == 1
+    assert "KeyError: 'x'. The traceback could not be saved (No space left on device)" in ended.err
+    assert ended.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(("reason", "code"), [("completed", 1), ("stuck", 3), ("limit_reached", 5), ("cancelled", 130)])
+def test_a_run_that_could_not_be_shown_is_no_success_and_else_ends_as_it_ended(reason: StopReason, code: int) -> None:
+    shown = Display()
+    shown.out.refused = OSError(errno.ENOSPC, "No space left on device")
+    record = RunRecord(id="r", task="t", started_at=datetime(2026, 11, 21, tzinfo=UTC), stop_reason=reason)
+    assert exit_code(record, shown) == code
 
 
 def test_an_interrupt_ends_with_130(ralph: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:

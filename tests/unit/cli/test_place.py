@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from ralph.cli.place import given_store, named, stated_store
-from ralph.cli.settings import read_settings
+from ralph.cli.settings import own_sources, read_settings
+from ralph.cli.trust import require_trust
 from ralph.cli.user_file import user_file
 
 
@@ -120,3 +121,27 @@ def test_a_store_is_told_of_without_its_password(store: str | None, told: str) -
 )
 def test_the_store_among_the_arguments(words: list[str], store: str | None) -> None:
     assert given_store(words) == store
+
+
+@pytest.mark.parametrize("words", [["-C", "other"], ["--directory", "other"], ["--directory=other"]])
+def test_the_store_of_the_folder_that_is_named(workspace: Path, words: list[str]) -> None:
+    other = workspace / "other"
+    other.mkdir()
+    (other / "ralph.toml").write_text('store = "other.db"\n')
+    for source in own_sources(other):
+        require_trust(source, trust=True)
+    assert given_store(["resume", *words]) == "other.db"
+    assert given_store(["resume", *words, "--store", "a.db"]) == "a.db"
+    (other / "ralph.toml").write_text("stroe = 1\n")
+    assert given_store(["resume", *words]) is None
+
+
+def test_a_refusal_about_a_run_of_another_folder_advises_commands_that_find_it(
+    ralph: Callable[..., Any], workspace: Path
+) -> None:
+    other = workspace / "other"
+    other.mkdir()
+    (other / "ralph.toml").write_text('store = "other.db"\n')
+    for source in own_sources(other):
+        require_trust(source, trust=True)
+    assert "`ralph runs --store other.db` lists" in ralph("resume", "nothing", "-C", "other").err

@@ -35,6 +35,26 @@ def test_a_plugin_brings_a_command(ralph: Callable[..., Any], install: Install) 
     assert "greet" in ralph("--help").out
 
 
+def test_the_help_of_all_has_what_a_plugin_says_of_a_command_and_does_not_load_it(
+    ralph: Callable[..., Any], install: Install
+) -> None:
+    install(
+        "heavy",
+        """
+        import sys
+        from ralph.plugins import Command, hookimpl
+
+
+        @hookimpl
+        def ralph_commands():
+            yield Command("lift", "Lifts a weight.", lambda: sys.stderr.write("it is loaded"))
+        """,
+    )
+    ended = ralph("--help")
+    assert (ended.code, ended.err) == (0, "")
+    assert "Lifts a weight." in ended.out
+
+
 def test_one_that_cannot_be_loaded_says_so_and_hides_no_other(ralph: Callable[..., Any], install: Install) -> None:
     install("greeting", GREET)
     ended = ralph("lost")
@@ -67,5 +87,5 @@ def test_settings_that_nobody_agreed_to_are_left_out_and_told_of(
     ended = ralph("greet", "Ada")
     assert (ended.code, ended.out) == (0, "Hello, Ada!\n")
     assert "Left out: " in ended.err
-    assert "ralph.toml sets plugins" in ended.err
+    assert "ralph.toml comes with the workspace and sets plugins" in ended.err
     assert ralph("--help").err == ""

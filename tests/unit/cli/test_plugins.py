@@ -250,7 +250,7 @@ def test_the_listing_says_that_they_are_off(
     assert "echo" in listed(ralph)["plugins"]
     assert listed(ralph, "--no-plugins") == told
     monkeypatch.setenv("RALPH_PLUGINS", "none")
-    assert ralph("plugins").err.startswith("ralph: the environment: RALPH_PLUGINS: it is `off` or `on`.")
+    assert ralph("plugins").err.startswith("ralph: the environment: RALPH_PLUGINS: it must be `off` or `on`.")
 
 
 class TestLocalFile:
@@ -280,7 +280,7 @@ class TestLocalFile:
         assert ralph(*RUN, "--trust").code == 0
         assert listed(ralph)["plugins"]["local"]["from"] == str(workspace / "mine.py")
         monkeypatch.setenv("RALPH_PLUGIN_FILE", "none.py")
-        assert "is not there. Correct `plugin_file`" in ralph("plugins").err
+        assert "does not exist. Correct `plugin_file`" in ralph("plugins").err
 
     @pytest.mark.parametrize("hostile", ["link", "folder", "large"])
     def test_what_is_no_plain_small_file_is_not_read(
@@ -344,7 +344,7 @@ def test_an_executor_that_is_none_is_an_error_that_names_its_plugin(
     install("echo", ECHO.replace("Echo(materials.own.greeting)", "materials.own.greting"))
     ended = ralph(*RUN)
     assert ended.code == 2
-    assert "The executor 'echo' of the plug-in 'echo' (ralph-echo 1.2) could not be made: AttributeError" in ended.err
+    assert "The executor 'echo' of the plug-in 'echo' (ralph-echo 1.2) could not be created" in ended.err
 
 
 class TestOtherParts:

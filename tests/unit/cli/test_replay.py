@@ -137,6 +137,20 @@ class TestLines:
         (answer,) = answers(told(passes, "--jsonl"))
         assert [each["decision"] for each in answer["decisions"]] == ["pause", "continue"]
 
+    def test_a_reply_that_is_only_a_services_error_is_one_where_nobody_says_that_it_is_none(
+        self, told: Callable[..., Any]
+    ) -> None:
+        down = {"text": "API Error: 503 Service Unavailable"}
+        (unsaid,) = answers(told([worked(1), *[down] * 4, worked(2)], "--jsonl"))
+        assert unsaid["stopped_at"] is None
+        assert unsaid["decisions"][1]["reason"].startswith("the turn failed")
+        (denied,) = answers(told([worked(1), *[{**down, "error": False}] * 4, worked(2)], "--jsonl"))
+        assert not denied["decisions"][1]["reason"].startswith("the turn failed")
+        (spoken_of,) = answers(
+            told([{"text": "I mended the client: a 503 from the network is tried again."}], "--jsonl")
+        )
+        assert not spoken_of["decisions"][0]["reason"].startswith("the turn failed")
+
     def test_failures_in_a_row_open_the_breaker(self, told: Callable[..., Any]) -> None:
         (answer,) = answers(told([{"text": "", "error": True}] * 9, "--jsonl"))
         assert (answer["stop_reason"], answer["decisions"][-1]["breaker"]) == ("circuit_open", "open")
@@ -216,11 +230,11 @@ class TestWhatIf:
                 "--set: breaker.no_progres: there is no such setting. Did you mean 'no_progress'?",
             ),
             ("no_progress=5", "Did you mean 'breaker.no_progress'?"),
-            ("breaker.no_progress=many", "'many' will not do"),
+            ("breaker.no_progress=many", "'many' is not valid"),
             ("breaker=5", "It is a section"),
-            ("breaker.no_progress", "is no KEY=VALUE"),
-            ("=5", "is no KEY=VALUE"),
-            ("a..b=5", "is no KEY=VALUE"),
+            ("breaker.no_progress", "is not KEY=VALUE"),
+            ("=5", "is not KEY=VALUE"),
+            ("a..b=5", "is not KEY=VALUE"),
             ("keywords=[", "lists and tables are written as JSON"),
             ("strategy=nobody", "There is no exit strategy called 'nobody'"),
             ("preset=nobody", "no profile is called 'nobody'"),
@@ -285,7 +299,7 @@ class TestForPeople:
         assert "pass 2: waits: rate limited" in shown
         assert "1 pass that met the same rate limit" in shown
         assert "3 passes, $1.50 of $4.00; 1 of unknown cost" in shown
-        assert "1 pass with progress; of 1 nobody knows" in shown
+        assert "1 pass with progress; 1 unknown" in shown
 
     def test_settings_are_compared_with_those_in_force(self, told: Callable[..., Any]) -> None:
         passes = [{**idle(number), "run": run} for run in "ab" for number in range(5)]
@@ -304,7 +318,7 @@ class TestForPeople:
     def test_broken_lines_are_told_of_beside_it(self, told: Callable[..., Any]) -> None:
         ended = told([worked(1), *[b"{"] * 30])
         assert ended.code == 0
-        assert "left out: line 2: it is no JSON" in ended.err
+        assert "left out: line 2: it is not JSON" in ended.err
         assert "left out: 20 more" in ended.err
 
     def test_hostile_texts_do_nothing_to_a_terminal(self, told: Callable[..., Any]) -> None:

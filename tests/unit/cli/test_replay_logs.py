@@ -67,6 +67,13 @@ def test_a_name_without_a_time_leaves_the_files_own(tmp_path: Path) -> None:
     (tmp_path / "a.log").write_text("?")
     os.utime(tmp_path / "a.log", (1_700_000_000, 1_700_000_000))
     assert passes(tmp_path)[0].at == datetime.fromtimestamp(1_700_000_000, UTC)
+
+
+def test_a_log_without_a_time_in_its_name_was_written_at_the_turns_end(tmp_path: Path) -> None:
+    for took, began in ((90_500, 1_699_999_909.5), (10**15, 1_700_000_000), (-5, 1_700_000_000), ("?", 1_700_000_000)):
+        (tmp_path / "a.log").write_text(json.dumps({**RESULT, "duration_ms": took}))
+        os.utime(tmp_path / "a.log", (1_700_000_000, 1_700_000_000))
+        assert passes(tmp_path)[0].at == datetime.fromtimestamp(began, UTC)
     assert write(tmp_path, **{"a_20261399_999999.log": "?"})
     assert len(passes(tmp_path)) == 2
 

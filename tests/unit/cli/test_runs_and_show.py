@@ -18,7 +18,7 @@ from ralph.plugins import hookimpl
 from ralph.prompt import Prompt
 from ralph.record import RunRecord, RunState
 from ralph.runner import Runner
-from ralph.store import open_store
+from ralph.store import default_path, open_store
 from ralph.testing import ScriptedExecutor
 from ralph.workspace import open_workspace
 
@@ -45,8 +45,17 @@ def tripped(kept_run: Callable[..., RunRecord]) -> RunRecord:
     return kept_run(executor=ScriptedExecutor([crash, crash, crash], then="repeat_last"))
 
 
+def test_why_words_were_no_claim_names_the_plan_though_a_record_keeps_only_its_count(
+    ralph: Callable[..., Any], kept_run: Callable[..., RunRecord], workspace: Path
+) -> None:
+    (workspace / "@fix_plan.md").write_text("- [x] parse\n- [ ] print\n")
+    run = kept_run(*["All tasks are complete. Done."] * 3)
+    assert "✗ the plan is done by 50 %" in ralph("show", run.id, "-i", "1", "--why").out
+
+
 def test_nothing_ran_yet(ralph: Callable[..., Any]) -> None:
-    assert "No run yet" in ralph("runs").out
+    assert "No run yet. `ralph run` makes one." in ralph("runs").out
+    assert "`ralph run --store a.db` makes one." in ralph("runs", "--store", "a.db").out
     assert json.loads(ralph("runs", "--json").out) == []
     ended = ralph("show")
     assert (ended.code, ended.err) == (2, "ralph: There is no run in the store yet. `ralph run` makes one.\n")
@@ -224,6 +233,8 @@ class TestBreaker:
         assert "without progress" in shown
         assert "closed → open" in shown
         told = json.loads(ralph("breaker", "show", tripped.id, "--json").out)
+        for words in ((), (tripped.id,), ("last",), ("--store", str(default_path()))):
+            assert json.loads(ralph("breaker", *words, "--json").out) == told
         assert (told["run_id"], told["state"]) == (tripped.id, "open")
         assert told["history"][-1]["breaker"]["state"] == "open"
 

@@ -58,7 +58,7 @@ def test_the_variables_that_are_no_settings_are_left_alone(workspace: Path, monk
         (b"[breaker]\nno_progres = 3\n", "breaker.no_progres: there is no such setting. Did you mean 'no_progress'?"),
         (b"a =\n", "line 1"),
         (b"x = 1\n\xff", "line 2"),
-        (b"[limits]\nmax_iterations = 'many'\n", "limits.max_iterations: 'many' will not do"),
+        (b"[limits]\nmax_iterations = 'many'\n", "limits.max_iterations: 'many' is not valid"),
         (b"#" * 1_000_001, "larger than"),
     ],
 )
@@ -86,8 +86,8 @@ def test_a_planted_fifo_or_link_is_refused_and_not_waited_for(workspace: Path) -
 @pytest.mark.parametrize(
     ("flag", "value", "said"),
     [
-        ("--max-iterations", "0", "--max-iterations: '0' will not do"),
-        ("--idle-timeout", "5x", "--idle-timeout: '5x' will not do: a duration reads 90s, 15m or 2h."),
+        ("--max-iterations", "0", "--max-iterations: '0' is not valid"),
+        ("--idle-timeout", "5x", "--idle-timeout: '5x' is not valid: write a duration as 90s, 15m or 2h."),
         ("--preset", "debuging", "--preset: no profile is called 'debuging'. Did you mean 'debugging'?"),
     ],
 )
@@ -104,16 +104,17 @@ def test_an_error_of_the_command_line_names_the_flag(workspace: Path, flag: str,
         (("--base-url", "http://127.0.0.1:1/v1"), 2, "--model"),
         (("--base-url", "127.0.0.1:1", "--model", "m"), 2, "begins with neither http:// nor https://"),
         (("--base-url", "ftp://127.0.0.1", "--model", "m"), 2, "begins with neither http:// nor https://"),
-        (("--base-url", "http://[::1", "--model", "m"), 2, "is no URL"),
-        (("--base-url", "http://", "--model", "m"), 2, "names no host"),
-        (("--base-url", "http://127.0.0.1:99999", "--model", "m"), 2, "is no URL"),
+        (("--base-url", "http://[::1", "--model", "m"), 2, "is not a URL"),
+        (("--base-url", "http://", "--model", "m"), 2, "does not name a usable host"),
+        (("--base-url", "http://127.0.0.1:99999", "--model", "m"), 2, "is not a URL"),
         (("--executor", "copilot-cil"), 2, "Did you mean 'copilot-cli'?"),
         (("--strategy", "exit-signal"), 2, "Did you mean 'exit_signal'?"),
         (("--preset", "debuging"), 2, "Did you mean 'debugging'?"),
-        (("--permission", "all"), 2, "--permission: 'all' will not do"),
+        (("--permission", "all"), 2, "--permission: 'all' is not valid"),
         (("--max-cost", "3"), 2, "price"),
         (("--max-iterations", "-1"), 2, "--max-iterations"),
         (("--store", "redis://localhost"), 2, "names no store"),
+        (("--store", "memory"), 2, "'memory' names no store that Ralph can use. Type memory: instead, or ./memory"),
     ],
 )
 def test_bad_input_of_a_run_is_one_paragraph(

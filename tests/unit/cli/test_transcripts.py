@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.cli.jsonl import cleaned
 from ralph.cli.replay_lines import Line
 from ralph.cli.transcripts import told_by
+from ralph.jsonl import cleaned
 
 RESULT = {
     "type": "result",

@@ -90,9 +90,9 @@ class TestPlain:
         _shown(PlainDisplay(out), [*FROM_ELSEWHERE, locked])
         told = " ".join(out.getvalue().split())
         for said in (
-            "left at work: 4711 copilot, 4712",
+            "left running: 4711 copilot, 4712",
             "Mind the gap.",
-            "extended max_iterations by 10",
+            "extended max iterations by 10",
             "paused until `ralph resume r`: a person asked for it",
             "paused another process keeps it locked.",
         ):
@@ -329,3 +329,33 @@ class TestChoice:
         monkeypatch.setenv("CI", ci)
         monkeypatch.setenv("TERM", term)
         assert type(open_display(name)) is kind
+
+
+def test_a_long_look_at_the_workspace_is_told_a_few_times(capsys: pytest.CaptureFixture[str]) -> None:
+    display = PlainDisplay(io.StringIO())
+    for read, of in ((0, 0), (0, 0), (0, 300_000), (20_000, 300_000), (80_000, 300_000), (120_000, 300_000)):
+        display.looking(read, of)
+    assert capsys.readouterr().err.splitlines() == [
+        "ralph: looking at the workspace",
+        "ralph: looking at the workspace: 0 of 300,000 files",
+        "ralph: looking at the workspace: 80,000 of 300,000 files",
+    ]
+
+
+def test_programs_are_told_nothing_of_a_long_look(capsys: pytest.CaptureFixture[str]) -> None:
+    out = io.StringIO()
+    with JsonDisplay(out) as display:
+        display.looking(80_000, 300_000)
+    assert (out.getvalue(), *capsys.readouterr()) == ("", "", "")
+
+
+def test_the_panel_tells_a_long_look_until_the_run_has_begun(whole_run: list[Event]) -> None:
+    display = LiveDisplay(Terminal())
+    display.looking(80_000, 300_000)
+    with display.console.capture() as panel:
+        display.console.print(display.panel())
+    assert "looking at the workspace: 80,000 of 300,000 files" in panel.get()
+    display.show(next(event for event in whole_run if isinstance(event, RunStarted)))
+    with display.console.capture() as panel:
+        display.console.print(display.panel())
+    assert "looking at" not in panel.get()

@@ -1,5 +1,6 @@
 """The way out: never holding up the run, whoever reads."""
 
+import errno
 import io
 import os
 import threading
@@ -44,8 +45,20 @@ def test_a_reader_that_is_gone_is_no_error() -> None:
         out.write("x")
         out.close()
         assert out.gone
+        assert out.refused is None
         out.write("y")
         out.close()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+def test_a_disk_that_has_no_room_is_remembered() -> None:
+    with Path("/dev/full").open("w", encoding="utf-8") as stream:
+        out = Outlet(stream)
+        out.write("x")
+        out.write("y")
+        out.close()
+    assert out.refused is not None
+    assert out.refused.errno == errno.ENOSPC
 
 
 def test_it_says_when_a_reader_is_far_behind(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,11 +79,11 @@ def test_what_the_encoding_has_not_is_replaced() -> None:
     reading, writing = os.pipe()
     with os.fdopen(writing, "w", encoding="ascii") as stream:
         out = Outlet(stream)
-        out.write("a ✓ \ud800")
+        out.write("a ✓ “3 × 4 – 5” → … \ud800")
         out.close()
     arrived = os.read(reading, 100)
     os.close(reading)
-    assert arrived == b"a ? ?"
+    assert arrived == b'a ? "3 x 4 - 5" -> ... ?'
 
 
 def test_a_stream_without_a_descriptor() -> None:

@@ -10,6 +10,7 @@ from ralph.decision import Halt
 from ralph.display.plain import PlainDisplay
 from ralph.display.remedy import next_step
 from ralph.display.terminal import evidence_text
+from ralph.errors import naming_store
 from ralph.events import Event, IterationFinished, RunFinished
 from ralph.output import Failed
 
@@ -48,6 +49,11 @@ def test_where_tools_were_denied_it_says_how_they_are_allowed() -> None:
     assert "--allow" in next_step("circuit_open", detail="2 permission-denied iterations in a row")
 
 
+def test_what_the_service_denies_no_permission_of_ralphs_allows() -> None:
+    detail = "the same error 5 times: unavailable; the last turn failed: unavailable (HTTP 503): access denied by proxy"
+    assert "--allow" not in next_step("circuit_open", detail=detail)
+
+
 @pytest.mark.parametrize("reason", [None, "completed", "error"])
 def test_nothing_need_be_done_after_the_others(reason: str | None) -> None:
     assert next_step(reason) == ""  # type: ignore[arg-type]
@@ -70,6 +76,27 @@ def test_the_summary_of_a_refused_key_names_the_setting(whole_run: list[Event]) 
             display.show(event)
     assert "RALPH_EXECUTOR__API_KEY" in out.getvalue()
     assert out.getvalue().count("still open") == 1
+
+
+@pytest.mark.parametrize(
+    ("reason", "detail", "said"),
+    [
+        ("stuck", "", "run a smaller task"),
+        ("circuit_open", "2 permission-denied iterations in a row", "--allow PATTERN"),
+        ("executor_unavailable", "", "`ralph doctor`"),
+        ("limit_reached", "", "run it again with more"),
+        ("cancelled", "", ""),
+    ],
+)
+def test_no_command_is_advised_that_would_not_find_the_run(
+    whole_run: list[Event], reason: str, detail: str, said: str
+) -> None:
+    end = whole_run[-1].model_copy(update={"stop_reason": reason, "verified": False, "detail": detail})
+    out = io.StringIO()
+    with PlainDisplay(out, look_up="") as display:
+        display.show(end)
+    assert said in out.getvalue()
+    assert naming_store(out.getvalue(), " --store") == out.getvalue()
 
 
 def test_a_circle_is_told_with_what_goes_round() -> None:

@@ -194,6 +194,15 @@ async def test_what_the_agent_quotes_is_no_failure(stub: Stub, workspace: Path):
     assert killed.failure.failure == "crashed"
 
 
+async def test_a_cli_that_ends_without_a_word_is_asked_about_its_folders(stub: Stub, workspace: Path):
+    silent = await executed(stub.prints(then="exit 1"), workspace)
+    assert silent.failure is not None
+    assert "is there room" in silent.failure.message
+    spoke = await executed(stub.prints(MESSAGE, then="exit 1"), workspace)
+    assert spoke.failure is not None
+    assert spoke.failure.message == "The CLI ended with status 1."
+
+
 async def test_the_providers_own_words_are_kept(stub: Stub, workspace: Path):
     output = await executed(stub.prints(call_failure(403), session_error(statusCode=403), then="exit 1"), workspace)
     assert output.outcome == Failed(failure="refused", status=403, message="Said by the provider.")
@@ -286,7 +295,7 @@ async def test_where_only_the_sdks_runtime_is_there_the_cli_says_so(tmp_path: Pa
         return Found(runtime, "cache", "1.0.102", runtime)
 
     monkeypatch.setattr("ralph.executors.copilot_cli.provide_cli", provide)
-    with pytest.raises(ExecutorUnavailableError, match="for the SDK alone"):
+    with pytest.raises(ExecutorUnavailableError, match="only the runtime for the SDK"):
         await CopilotCLIExecutor().start()
 
 

@@ -221,7 +221,7 @@ async def test_after_three_fallbacks_in_a_row_the_primary_is_left_alone_until_th
     async with bench.executor:
         for _ in range(3):
             assert (await bench.turn()).executor == "second"
-        assert "second alone is asked for 600 seconds" in bench.told
+        assert "only second is used for 600 seconds" in bench.told
         bench.now = 599
         output = await bench.turn()
         assert (output.executor, output.attempts, len(bench.first.prompts)) == ("second", (), 6)

@@ -117,7 +117,7 @@ def test_the_setting_goes_before_the_environment_before_path_before_the_cache(ma
 
 
 @pytest.mark.parametrize("what", ["executor.cli_path", "COPILOT_CLI_PATH"])
-@pytest.mark.parametrize(("exists", "problem"), [(False, "no such file"), (True, "cannot be executed")])
+@pytest.mark.parametrize(("exists", "problem"), [(False, "does not exist"), (True, "cannot be executed")])
 async def test_a_named_program_that_is_no_use_is_an_error_that_names_it(
     machine: Machine, what: str, exists: bool, problem: str
 ) -> None:

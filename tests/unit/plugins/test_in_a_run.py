@@ -103,7 +103,7 @@ def test_a_strategy_is_chosen_by_its_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("strategy", "told"), [(Raising(), "failed: RuntimeError: no idea"), (Talking(), "gave a str, which is no claim")]
+    ("strategy", "told"), [(Raising(), "failed: RuntimeError: no idea"), (Talking(), "gave a str and not a claim")]
 )
 def test_a_strategy_that_fails_sees_no_claim_and_the_run_says_so_once(strategy: Any, told: str) -> None:
     mine = plugin(ralph_strategies=[strategy])
@@ -172,11 +172,11 @@ def test_an_observer_that_raises_and_a_hook_that_raises_leave_the_run_completed(
 
 def test_a_plugins_field_cannot_take_the_place_of_ones_own() -> None:
     mine = plugin(ralph_status_fields=[StatusField("COVERAGE", int)])
-    with pytest.raises(PluginConflictError, match="one of your own settings, one of the plug-in 'mine'"):
+    with pytest.raises(PluginConflictError, match="in your own settings and in the plug-in 'mine'"):
         run(DONE, plugins=[mine], status_fields=[StatusField("COVERAGE", float)])
 
 
 def test_two_plugins_with_a_field_of_one_name_are_refused_before_the_run() -> None:
     first, second = (plugin(ralph_status_fields=[StatusField("COVERAGE", kind)]) for kind in (float, int))
-    with pytest.raises(PluginConflictError, match="the status field 'COVERAGE'"):
+    with pytest.raises(PluginConflictError, match="The status field 'COVERAGE'"):
         run(DONE, plugins=[first, second])

@@ -94,7 +94,7 @@ def test_the_built_in_parts_come_in_by_the_same_hooks() -> None:
         ),
         (
             "from ralph.plugins import hookimpl\n@hookimpl\ndef ralph_keywords():\n    yield 'finished'",
-            "ralph_keywords gave an object of type str, which is no Keyword.",
+            "ralph_keywords gave an object of type str, which is not a Keyword.",
         ),
         ("from ralph.plugins import hookimpl\n@hookimpl\ndef ralph_keywords(): return 7", "ralph_keywords failed"),
         (
@@ -109,10 +109,10 @@ def test_the_built_in_parts_come_in_by_the_same_hooks() -> None:
             "from ralph.plugins import *\n@hookimpl\ndef ralph_executors(): yield ExecutorKind('', '', print)",
             "ralph_executors gave an executor without a name.",
         ),
-        ("from ralph.plugins import hookimpl\n@hookimpl\ndef ralph_xyz(): ...", "ralph_xyz is no hook."),
+        ("from ralph.plugins import hookimpl\n@hookimpl\ndef ralph_xyz(): ...", "ralph_xyz is not a hook."),
         (
             "from ralph.plugins import hookimpl\n@hookimpl\ndef ralph_settings(): return dict",
-            "ralph_settings gave something that is no pydantic model.",
+            "ralph_settings gave something that is not a pydantic model.",
         ),
     ],
 )
@@ -147,14 +147,14 @@ def test_two_parts_of_one_name_are_an_error_that_names_both(install: Install) ->
     install("other", ECHO)
     with pytest.raises(PluginConflictError) as refused:
         Plugins.found().require_sound()
-    assert "the executor 'echo'" in str(refused.value)
+    assert "The executor 'echo'" in str(refused.value)
     assert "'echo' (ralph-echo 1.2)" in str(refused.value)
     assert "'other' (ralph-other 1.2)" in str(refused.value)
 
 
 def test_a_plugin_cannot_take_the_place_of_a_built_in_part(install: Install) -> None:
     install("copy", ECHO.replace('ExecutorKind("echo"', 'ExecutorKind("copilot"'))
-    with pytest.raises(PluginConflictError, match="one of Ralph itself, one of the plug-in 'copy'"):
+    with pytest.raises(PluginConflictError, match="in Ralph itself and in the plug-in 'copy'"):
         Plugins.found().named("ralph_executors")
 
 
@@ -201,10 +201,11 @@ class TestSettings:
     @pytest.mark.parametrize(
         ("table", "told"),
         [
+            ({"word": "a", "times": True}, "plugins.words.times: true is not valid: it should be a whole number"),
             ({"word": "a", "tims": 2}, "plugins.words.tims: there is no such setting. Did you mean 'times'?"),
-            ({"word": "a", "times": "many"}, "plugins.words.times: 'many' will not do: it should be a whole number"),
+            ({"word": "a", "times": "many"}, "plugins.words.times: 'many' is not valid: it should be a whole number"),
             ({"times": 2}, "plugins.words.word: it is missing. Add it."),
-            ({"word": "a", "token": 5}, "plugins.words.token: what stands there (int) will not do"),
+            ({"word": "a", "token": 5}, "plugins.words.token: what stands there is not valid: it should be text"),
         ],
     )
     def test_what_will_not_do_is_refused_as_for_any_setting(

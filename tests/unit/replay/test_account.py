@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.cli.jsonl import as_object
 from ralph.cli.replay_answers import as_json
 from ralph.cli.replay_lines import Line
 from ralph.config import load_settings
+from ralph.jsonl import as_object
 from ralph.limits import Limits
-from ralph.output import Failed, Usage
+from ralph.output import Failed, Interrupted, Usage
 from ralph.plan import parse_plan
 from ralph.replay import Judging, Moves, Pass, Replay, Replayed, failure_of
 from ralph.replay.account import Step
@@ -102,6 +102,16 @@ def test_what_a_skipped_pass_has_changed_is_not_the_progress_of_the_next() -> No
         *later,
     )
     assert result.stop_reason == "circuit_open"
+
+
+def test_a_short_outage_ends_nothing_and_a_long_one_is_five_times_the_same_error() -> None:
+    out = Pass(text="API Error: 503", outcome=failure_of("API Error: 503 Service Unavailable"), changes=NOTHING)
+    for silent in (out, out.model_copy(update={"changes": None})):
+        assert replayed(worked(1), silent, silent, silent, silent, worked(2), idle(3)).stopped_at is None
+        long = replayed(worked(1), *[silent] * 8, worked(2))
+        assert (long.stopped_at, long.stop_reason) == (5, "circuit_open")
+        assert "the same error 5 times: the service does not answer" in long.steps[-1].reason
+    assert replayed(worked(1), idle(1), out, idle(2), out, idle(3)).stop_reason == "circuit_open"
 
 
 def test_a_pivot_is_shown_with_what_repeats_and_the_second_circle_halts() -> None:
@@ -196,6 +206,23 @@ def test_an_open_breaker_that_waits_lets_a_pass_probe() -> None:
     ]
 
 
+def test_a_run_that_a_limit_ended_within_a_turn_is_taken_up_again_where_it_holds_no_more() -> None:
+    cut = worked(1, outcome=Interrupted(by="limit", detail="max_tokens: 9 of 5"), usage=Usage(output_tokens=9))
+    extended = replayed(cut, worked(2, resumed=True))
+    assert (decisions(extended), extended.resumed) == ([(0, "halt"), (1, "continue")], [1])
+    held = replayed(cut, worked(2, resumed=True), limits=Limits(max_tokens=5))
+    assert (held.stopped_at, held.stop_reason, held.saved, held.resumed) == (0, "limit_reached", 1, [])
+
+
+def test_nothing_after_an_end_is_looked_at_however_much_later_it_is_or_what_its_task() -> None:
+    done = Pass(text=DONE, changes=SOMETHING, task="The import", at=AT, duration=600.0)
+    beside = worked(1, at=AT + timedelta(minutes=5))
+    other = worked(2, at=AT + timedelta(days=2)).model_copy(update={"task": "The export"})
+    result = replayed(done, beside, other)
+    assert decisions(result) == [(0, "complete")]
+    assert (result.stopped_at, result.saved, result.cut) == (0, 2, 2)
+
+
 @pytest.mark.parametrize("at", [datetime(8999, 12, 31, tzinfo=UTC), datetime(1970, 1, 1, tzinfo=UTC)])
 def test_far_off_times_and_endless_durations_break_nothing(at: datetime) -> None:
     passes = [Pass(outcome=LIMITED, at=at, duration=1e12), worked(1, at=at, duration=1e12)] * 3
@@ -229,5 +256,7 @@ def test_whatever_a_line_holds_it_is_a_pass_or_a_complaint(lines: list[dict[str,
     passes = [line.as_pass() for line in read if not isinstance(line, str)]
     result = replayed(*passes, breaker=breaker)
     assert result.passes == len(passes)
-    assert result.saved == (0 if result.stopped_at is None else len(passes) - 1 - result.stopped_at)
+    made = {step.index for step in result.steps}
+    assert len(made) + result.skipped + result.saved == len(passes)
+    assert result.stopped_at is None or result.stopped_at == max(made)
     assert json.dumps(as_json(result), allow_nan=False)

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ralph.analysis import ResponseAnalyzer
@@ -12,7 +12,7 @@ from ralph.breaker import BreakerSettings, CircuitBreaker
 from ralph.changes import Changes
 from ralph.cli.replay_stored import as_pass, as_recorded
 from ralph.conclusion import Rules
-from ralph.decision import DecisionSettings, following
+from ralph.decision import DecisionSettings, Halt, following
 from ralph.limits import Limits
 from ralph.output import Failed, Output, TimedOut, ToolCall, Usage
 from ralph.plan import TaskPlan, parse_plan
@@ -74,7 +74,7 @@ class Refuses(Verifier):
 
 
 def live(
-    said: list[Reply], scenery: Scenery, verifiers: list[Verifier], **parts: Any
+    said: list[Reply], scenery: Scenery, verifiers: list[Verifier], *, resumed: int = 0, **parts: Any
 ) -> tuple[RunRecord, list[IterationRecord]]:
     store = MemoryStore()
     runner = Runner(
@@ -89,11 +89,14 @@ def live(
     async def whole() -> tuple[RunRecord, list[IterationRecord]]:
         async with runner:
             run = await runner.run("mend it")
+            for _ in range(resumed):
+                run = await runner.resume(run.id)
             return run, [record async for record in store.iterations(run.id)]
 
     return anyio.run(whole)
 
 
+@settings(deadline=None)
 @given(
     said=st.lists(replies, min_size=1, max_size=8),
     states=states,
@@ -125,3 +128,27 @@ def test_every_decision_is_the_one_that_was_made(
     made = [(step.decision, step.breaker, step.pivot) for step in replay.result.steps]
     assert made[: len(expected)] == expected
     assert replay.result.saved == 0
+
+
+@settings(deadline=None)
+@given(
+    said=st.lists(replies.filter(lambda reply: "rate_limited" not in str(reply)), min_size=1, max_size=6),
+    states=states,
+    resumed=st.integers(1, 3),
+    cool_down=st.sampled_from([0.0, 1800.0]),
+)
+def test_a_run_that_was_resumed_goes_on_as_it_did(
+    said: list[Reply], states: list[str], resumed: int, cool_down: float
+) -> None:
+    breaker, within = CircuitBreaker(BreakerSettings(cool_down=cool_down)), Limits(max_duration=20_000)
+    run, records = live(said, Scenery(states, []), [], resumed=resumed, breaker=breaker, limits=within)
+    judging = Judging(Rules(breaker, within, DecisionSettings()), strategy_named("auto"), ResponseAnalyzer())
+    replay, ends = Replay(judging, run.id, as_recorded(run)), [False]
+    for record in records:
+        replay.hear(as_pass(run, record, resumed=ends[-1]))
+        ends.append(isinstance(record.decision, Halt))
+
+    made = [(step.decision, step.breaker) for step in replay.result.steps]
+    assert made == [(record.decision.kind, record.breaker.state) for record in records]
+    assert replay.result.saved == 0
+    assert len(replay.result.resumed) == sum(ends[1:-1])

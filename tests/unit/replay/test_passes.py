@@ -36,6 +36,13 @@ def test_its_turn_has_as_many_tool_calls_and_denials_as_are_told_and_not_more_th
     assert many.denials
 
 
+@pytest.mark.parametrize(("denials", "most_allowed"), [(0, True), (2, True), (8, True), (9, False), (17, False)])
+def test_where_nobody_tells_the_number_of_its_tool_calls_it_was_never_busy(denials: int, most_allowed: bool) -> None:
+    output = Pass(denials=denials).output
+    assert not output.busy
+    assert (len(output.tool_calls) > 2 * output.denials) is most_allowed
+
+
 @pytest.mark.parametrize(
     ("error", "kind"),
     [
@@ -49,6 +56,9 @@ def test_its_turn_has_as_many_tool_calls_and_denials_as_are_told_and_not_more_th
         ("529 overloaded_error", "unavailable"),
         ("connect ECONNREFUSED 127.0.0.1:443", "unavailable"),
         ("5-hour limit reached", "rate_limited"),
+        ("API Error: 400 input length and `max_tokens` exceed context limit: 199000 + 32000 > 200000", "refused"),
+        ("Prompt is too long", "refused"),
+        ("the model `o9` does not exist", "refused"),
         ("segmentation fault", "crashed"),
         ("the limit of 20 turns was reached", "crashed"),
         ("x" * 100_000, "crashed"),

@@ -1,11 +1,21 @@
-"""Where runs as people record them end: the ones that idle soon, the ones that work never.
+"""Whole runs, written for this project: what stopping where Ralph would stop saves, and what it cuts.
 
-Every run is replayed twice: with what its passes called and changed, and with their texts alone.
+`runs.jsonl` holds 40 runs in the form that `ralph replay` reads, each pass with `progress`: whether edits, commits or
+the agent's own counters show work; null where nobody knows. They were written by somebody who had not seen the rules,
+to waste passes in as many ways as loops do: everything was done long ago, limits, outages, denials, questions, waiting,
+reports instead of work; and to go on where a rash rule would have stopped.
+
+`interrupted_runs.jsonl` holds 12 more, of 8 to 14 passes: half of them are kept from working by denials, time-outs, a
+build that cannot be, questions; half look like that and go on, after an outage, a night, another list of tasks, an
+answer, with some calls denied in each pass, or with replies that are all alike. They are short, so that the passes that
+it takes to notice weigh more. Two of them were started again after a completion, which a replay does not follow.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+import json
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,194 +24,97 @@ from ralph.config import Settings
 from ralph.limits import Limits
 from ralph.replay import Judging, Replay, Replayed
 
-AT = datetime(2026, 3, 1, tzinfo=UTC)
-SHOP = ("the cart", "the checkout", "the stock list", "the invoices", "the coupons", "the mails", "the search")
+OURS, INTERRUPTED = "runs.jsonl", "interrupted_runs.jsonl"
+
+LEAST = [(OURS, 0.75), (INTERRUPTED, 0.57)]
+"""Which share of the cost of passes without progress is to be saved."""
+MOST = [(OURS, 0.11), (INTERRUPTED, 0.08)]
+"""Which share of the passes with progress may be cut."""
+
+Row = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Told:
-    """One pass: its text, what it called and how many files it changed, as far as somebody counted."""
-
-    text: str
-    tools: int = 0
-    files: int | None = None
-    denials: int = 0
-    error: bool = False
-    at: datetime | None = None
-
-    def line(self, *, fully: bool) -> Line:
-        counts = {"tools": self.tools, "denials": self.denials, "error": self.error, "at": self.at}
-        changes = {"changes": {"files": self.files}} if self.files is not None else {}
-        return Line.model_validate({"text": self.text, **(counts | changes if fully else {})})
+@cache
+def replayed(file: str = OURS) -> tuple[tuple[tuple[Row, ...], Replayed], ...]:
+    """Each run's passes, and what became of it."""
+    return tuple(_replayed(file))
 
 
-def worked(text: str, files: int | None = None, denials: int = 0) -> Told:
-    return Told(text, tools=24, files=files, denials=denials)
+def _replayed(file: str) -> Iterator[tuple[tuple[Row, ...], Replayed]]:
+    runs: dict[str, list[Row]] = {}
+    for line in Path(__file__).with_name(file).read_text("utf-8").strip().split("\n"):
+        row: Row = json.loads(line)
+        runs.setdefault(row["run"], []).append(row)
+    judging = Judging.by(Settings(), limits=Limits(max_iterations=None))
+    for name, rows in runs.items():
+        replay = Replay(judging, name)
+        for row in rows:
+            replay.hear(Line.model_validate({key: value for key, value in row.items() if key != "progress"}).as_pass())
+        yield tuple(rows), replay.result
 
 
-def status(word: str, signal: bool, files: int, recommendation: str) -> str:
-    return (
-        f"\n\n---RALPH_STATUS---\nSTATUS: {word}\nFILES_MODIFIED: {files}\nTESTS_STATUS: PASSING\n"
-        f"EXIT_SIGNAL: {str(signal).lower()}\nRECOMMENDATION: {recommendation}\n---END_RALPH_STATUS---"
-    )
+def passes(file: str, *, progress: bool) -> Iterator[tuple[float, bool]]:
+    """The cost of each pass with or without progress, and whether Ralph would have made it."""
+    for rows, result in replayed(file):
+        made = {step.index for step in result.steps}
+        yield from ((row.get("cost") or 0.0, at in made) for at, row in enumerate(rows) if row["progress"] is progress)
 
 
-def replayed(passes: Iterable[Told], *, fully: bool) -> Replayed:
-    replay = Replay(Judging.by(Settings(), limits=Limits(max_iterations=None)))
-    for one in passes:
-        replay.hear(one.line(fully=fully).as_pass())
-    return replay.result
+def ends(file: str = OURS) -> dict[str, tuple[int, int | None, str | None]]:
+    """Each run's number of passes, the index of the pass that it ends after, and why."""
+    return {rows[0]["run"]: (len(rows), result.stopped_at, result.stop_reason) for rows, result in replayed(file)}
 
 
-def ended(passes: Iterable[Told], *, fully: bool) -> tuple[int | None, str | None]:
-    result = replayed(passes, fully=fully)
-    return result.stopped_at, result.stop_reason
+@pytest.mark.parametrize(("file", "share"), LEAST)
+def test_most_of_what_idle_passes_cost_is_saved(file: str, share: float) -> None:
+    idle = list(passes(file, progress=False))
+    assert sum(cost for cost, made in idle if not made) >= share * sum(cost for cost, _ in idle)
 
 
-PRODUCTIVE = {
-    "stories": [
-        worked(f"Story {number} is complete. I implemented {part}; all acceptance criteria are met and all tests pass.")
-        for number, part in enumerate(SHOP, 1)
-    ],
-    "stories with known changes": [
-        worked(f"Implemented {part}. All acceptance criteria are met, all tests pass. Committed.", files=3)
-        for part in SHOP
-    ],
-    "the same kind of closing words each time": [
-        worked(f"All the changes are in place: I added {part}.\n\nThe implementation is complete, ready for review.")
-        for part in SHOP
-    ],
-    "a promise for each story": [
-        worked(f"Implemented {part} and its tests.\n\n<promise>COMPLETE</promise>", files=3) for part in SHOP
-    ],
-    "an exit signal for each story": [
-        worked(f"{part} is done." + status("COMPLETE", True, 3, f"Proceed to story {number + 1}"))
-        for number, part in enumerate(SHOP, 1)
-    ],
-    "an exit signal with tasks left": [
-        worked(f"Finished {part}." + status("COMPLETE", True, 2, f"{9 - number} tasks remain in the plan"))
-        for number, part in enumerate(SHOP, 1)
-    ],
-    "a question at the end of each piece of work": [
-        worked(f"Implemented {part} and added {number + 3} tests.\n\nShall I go on with the next part?")
-        for number, part in enumerate(SHOP)
-    ],
-    "a denied call now and then": [
-        worked(f"Implemented {part} and its tests; `git push` was denied.", denials=1 + number % 2)
-        for number, part in enumerate(SHOP)
-    ],
-    "an error that is always there": [
-        worked(f"Implemented {part}. The end-to-end test fails: ConnectionRefusedError: [Errno 111] (no database).")
-        for part in SHOP
-    ],
-    "an idle pass now and then": [
-        one
-        for part in SHOP
-        for one in (worked(f"Implemented {part} and committed it."), Told(f"Next I look at {part}."))
-    ],
-    "an error of the service now and then": [
-        one
-        for part in SHOP
-        for one in (worked(f"Implemented {part}."), Told("API Error: Connection error.", error=True))
-    ],
-    "a usage limit in between": [
-        *(worked(f"Implemented {part}.", files=2) for part in SHOP[:3]),
-        *[Told("You've hit your limit · resets 4pm (Europe/Paris)", error=True)] * 12,
-        *(worked(f"Implemented {part}.", files=2) for part in SHOP[3:]),
-    ],
-    "two passes of thought before each change": [
-        one
-        for part in SHOP
-        for one in (
-            Told(f"Read the code of {part}." + status("IN_PROGRESS", False, 0, "Plan it"), tools=8),
-            Told(f"Drew up how {part} will work." + status("IN_PROGRESS", False, 0, "Write it"), tools=8),
-            worked(f"Wrote {part}." + status("IN_PROGRESS", False, 4, "Go on")),
-        )
-    ],
-}
+@pytest.mark.parametrize(("file", "share"), MOST)
+def test_few_passes_with_progress_are_cut(file: str, share: float) -> None:
+    useful = list(passes(file, progress=True))
+    assert sum(not made for _, made in useful) <= share * len(useful)
 
 
-@pytest.mark.parametrize("fully", [True, False], ids=["fully", "text"])
-@pytest.mark.parametrize("run", PRODUCTIVE)
-def test_a_run_that_works_goes_on_to_its_end(run: str, fully: bool) -> None:
-    assert ended(PRODUCTIVE[run], fully=fully) == (None, None)
+def test_who_is_kept_from_working_is_stopped_and_who_looks_like_it_is_not() -> None:
+    ended = {run: reason for run, (_, _, reason) in ends(INTERRUPTED).items()}
+    assert ended == {
+        "harrier-data/tender-scan#0": "blocked",
+        "lindqvist/parcel-api#0": "completed",
+        "omoto-k/shift-roster#0": "circuit_open",
+        "petrel-audio/voice-notes#0": "circuit_open",
+        "quern-sys/mailroom#0": "circuit_open",
+        "salgado-it/praxis-formulare#0": "blocked",
+        "thistle-gis/map-tiles#0": None,
+        "umber-fin/pay-rules#0": None,
+        "vole-carto/atlas-cli#0": None,
+        "wren-transit/school-bus#0": "completed",
+        "yarrow-print/photo-book#0": None,
+        "zephyr-books/bank-import#0": None,
+    }
 
 
-BEGUN = worked("Implemented the exporter and twelve tests for it.", files=5)
-IDLE = {
-    "a done project": ["The project is complete. No further work is needed."] * 9,
-    "done in ever other words": [
-        "All boxes in the plan are ticked, nothing is left to do.",
-        "Nothing left to implement; the project is complete.",
-        "I checked again: every task is already done.",
-        "There is no open task. No changes made.",
-        "Still complete, nothing to do.",
-    ],
-    "done in Chinese": [
-        "所有任务都已完成，没有需要处理的内容。",
-        "项目已经完成，无需进一步操作。",
-        "计划中没有未完成的任务。",
-        "全部完成。",
-    ],
-    "done in Spanish": ["Todas las tareas están completas. No hay nada pendiente.", "El proyecto está terminado."] * 2,
-    "an exit signal": ["All tasks are complete." + status("COMPLETE", True, 0, "Nothing to do")] * 9,
-    "an exit signal of work in progress": [
-        "All tasks are complete." + status("IN_PROGRESS", True, 0, "Only manual tests remain")
-    ]
-    * 9,
-    "done without an exit": [
-        f"{words}" + status("COMPLETE", False, 0, "Review it")
-        for words in ("All items are checked.", "Everything is implemented.", "I found no further work.", "Done.")
-    ],
-    "blocked": [f"I {words}." + status("BLOCKED", False, 0, "Allow it") for words in ("cannot write", "still cannot")],
-    "questions": [
-        "Which database do you want?",
-        "Shall I begin with SQLite?",
-        "What should I work on next?",
-        "Shall I?",
-    ],
-}
+def test_long_productive_runs_reach_their_end() -> None:
+    ended = ends()
+    for run in ("basalt-tools/yaml-merge#0", "quillon/story-engine#0", "bluefin/tide-watch#0"):
+        assert ended[run][1] is None, run
+    assert ended["ferrum-labs/gpx-trim#0"] == (12, 11, "completed")
 
 
-@pytest.mark.parametrize("fully", [True, False], ids=["fully", "text"])
-@pytest.mark.parametrize("run", IDLE)
-def test_a_run_that_idles_ends_within_three_passes_of_it(run: str, fully: bool) -> None:
-    stopped_at, _ = ended([BEGUN, *(Told(text) for text in IDLE[run])], fully=fully)
-    assert stopped_at is not None
-    assert stopped_at <= 3
+def test_a_run_at_its_limit_is_taken_up_again() -> None:
+    """Passes at the limit are waited out, and what comes behind them is done."""
+    by_name = {rows[0]["run"]: (rows, result) for rows, result in replayed()}
+    for run in ("pondwater/ledger-cli#0", "rook-and-pawn/chess-clock#1"):
+        rows, result = by_name[run]
+        assert result.stopped_at is None, run
+        assert result.skipped >= 10, run
+        assert {at for at, row in enumerate(rows) if row["progress"]} <= {step.index for step in result.steps}
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("Prompt is too long", "circuit_open"),
-        ("API Error: Connection error.", "circuit_open"),
-        ("Not logged in · Please run /login", "executor_unavailable"),
-        ("I looked at it, as before.", "circuit_open"),
-    ],
-)
-def test_a_run_that_fails_each_time_ends_at_the_third_failure(text: str, reason: str) -> None:
-    stopped_at, stop_reason = ended([BEGUN, *[Told(text, error=True)] * 9], fully=True)
-    assert stop_reason == reason
-    assert stopped_at is not None
-    assert stopped_at <= 3
-
-
-def test_a_reply_that_was_cut_short_at_work_fails_with_no_word_of_its_own() -> None:
-    reply = (
-        "Implemented the rate limit: too many requests get a 429, and who is not logged in a 401 with a reason. " * 9
-    )
-    for error in (True, reply):
-        outcome = Line.model_validate({"text": reply, "error": error}).as_pass().outcome
-        assert (outcome.kind, getattr(outcome, "failure", "")) == ("failed", "crashed")
-
-
-def test_passes_without_a_login_are_skipped_while_ralph_would_have_waited() -> None:
-    def logged_out(seconds: int) -> Told:
-        return Told("Not logged in · Please run /login", error=True, at=AT + timedelta(seconds=seconds))
-
-    soon, later = [logged_out(5 * number) for number in range(6)], logged_out(300)
-    back = replayed([*soon, Told("Wrote it.", tools=9, files=1, at=AT + timedelta(seconds=90))], fully=True)
-    assert (back.stopped_at, back.skipped) == (None, 5)
-    gone = replayed([*soon, later], fully=True)
-    assert (gone.stopped_at, gone.stop_reason) == (6, "executor_unavailable")
+def test_what_was_done_long_ago_ends_at_the_first_claim_that_holds() -> None:
+    for run in ("tideline/harbor-scheduler#0", "larkspur/epub-forge#0", "sunwei/task-board#0"):
+        passes_made, stopped_at, reason = ends()[run]
+        assert reason == "completed"
+        assert stopped_at is not None
+        assert stopped_at < passes_made / 2 + 1, run

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ralph.errors import UsageError
-from ralph.store import default_path, open_store
+from ralph.store import database_named, default_path, file_of, open_store
 from ralph.store.memory import MemoryStore
 from ralph.testing.store_conformance import sample_run
 
@@ -65,6 +65,37 @@ def test_what_is_no_store_is_refused_with_what_would_be_one(name):
     assert "secret" not in str(raised.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        *(("memory", "memory:"), ("Memory:", "memory:"), ("memory:/", "memory:")),
+        *(("sqlite", "sqlite:///PATH"), ("sqlite:runs.db", "sqlite:///PATH"), ("SQLITE:/runs.db", "sqlite:///PATH")),
+        *((word, "postgresql://USER@HOST/DATABASE") for word in ("postgres", "postgresql", "postgresql:/u:secret@h/d")),
+    ],
+)
+@pytest.mark.parametrize("find", [open_store, file_of, database_named])
+def test_the_mere_kind_of_a_store_means_no_file_that_is_called_so(find, name, meant):
+    with pytest.raises(UsageError) as refused:
+        find(name)
+    assert refused.value.remedy.startswith(f"Type {meant} instead, or ./")
+    assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["./memory", "sqlite:///memory", "memory.db", "sqlite3", "runs"])
+def test_a_file_may_be_called_almost_anything(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    assert file_of(name) == tmp_path / name.removeprefix("sqlite:///")
+
+
 def test_nothing_heavy_is_loaded_before_it_is_needed():
     code = "import sys, ralph.store as s; s.open_store('memory:'); sys.exit('sqlalchemy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parent, check=False).returncode == 0
+
+
+def test_without_the_package_for_postgresql_it_is_told_how_to_install_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    monkeypatch.delitem(sys.modules, "ralph.store.postgres", raising=False)
+    with pytest.raises(UsageError) as refused:
+        open_store("postgresql://me@127.0.0.1:1/runs")
+    assert "`uv sync --all-packages --extra postgres` in a clone" in str(refused.value)
+    assert "`pip install 'psycopg[binary]'` in the environment that Ralph is in" in str(refused.value)

@@ -101,7 +101,7 @@ async def test_what_would_go_to_a_file_without_a_name_is_refused(path, then):
         path.rename(path.with_suffix(".moved"))
         if then == "replaced":
             path.write_bytes(path.with_suffix(".moved").read_bytes())
-        with pytest.raises(StoreError, match="taken away or replaced") as raised:
+        with pytest.raises(StoreError, match="removed or replaced") as raised:
             await store.append("run-1", [sample_event(1)])
         assert str(path) in str(raised.value)
 
@@ -156,13 +156,13 @@ async def test_what_is_no_file(path, kind):
         os.mkfifo(path)
     else:
         path.symlink_to("/dev/null")
-    assert "it is no file" in await refusal(path)
+    assert "it is not a file" in await refusal(path)
 
 
 async def test_a_file_of_something_else_is_left_as_it_is(path):
     path.write_text("Dear diary, this is no database. " * 50)
     before = path.read_bytes()
-    assert "no SQLite database" in await refusal(path)
+    assert "not an SQLite database" in await refusal(path)
     assert path.read_bytes() == before
 
 

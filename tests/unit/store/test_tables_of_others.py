@@ -54,7 +54,7 @@ def test_a_transaction_is_kept_as_a_whole_or_not_at_all(url):
     with pytest.raises(StoreError, match="already holds"):
         noted(database, "INSERT INTO notes VALUES ('a')", "INSERT INTO notes VALUES ('a')")
     assert noted(database) == 0
-    with pytest.raises(StoreError, match="does not take"):
+    with pytest.raises(StoreError, match="cannot add this entry"):
         noted(database, "INSERT INTO notes VALUES ('a')", "INSERT INTO remarks VALUES ('b')")
     assert noted(database) == 0
 

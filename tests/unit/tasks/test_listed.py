@@ -53,9 +53,9 @@ def test_nothing_but_true_ticks_a_story(passes: object) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("", "it is no JSON that can be read"),
-        ("[" * 100_000, "it is no JSON that can be read"),
-        ('{"userStories": ' + "9" * 5_000 + "}", "it is no JSON that can be read"),
+        ("", "it is not readable JSON"),
+        ("[" * 100_000, "it is not readable JSON"),
+        ('{"userStories": ' + "9" * 5_000 + "}", "it is not readable JSON"),
         ("[]", 'it has no list "userStories"'),
         ('{"userStories": {}}', 'it has no list "userStories"'),
         ('{"userStories": [{"id": "US-1"}]}', "it has a story without a title"),
@@ -104,9 +104,9 @@ def test_a_source_gives_a_task_and_the_plan_that_tells_how_far_it_is(tmp_path: P
         ("plan", "names no place"),
         ("plan: ", "names no place"),
         ("plan:none.md", "does not exist"),
-        ("plan:done.md", "nothing that is open"),
-        ("prd:done.md", "is no JSON file"),
-        ("prd:bad.json", "no JSON that can be read"),
+        ("plan:done.md", "no open items"),
+        ("prd:done.md", "is not a JSON file"),
+        ("prd:bad.json", "not readable JSON"),
     ],
 )
 def test_what_is_no_task_is_said(text: str, said: str, tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ from ralph.errors import UnknownNameError, UsageError
 from ralph.redact import Redactor
 from ralph.testing import ScriptedExecutor
 from ralph.verifiers import CommandVerifier, ReviewVerifier, Verifier
-from ralph.verifiers.registry import VERIFIERS, Materials, VerifierKind, parse_specification, verifier_named
+from ralph.verifiers.kinds import Materials, VerifierKind
+from ralph.verifiers.registry import VERIFIERS, parse_specification, verifier_named
 
 MATERIALS = Materials(ScriptedExecutor(), Redactor(), Confinement(), timeout=77.0, rounds=1)
 
@@ -67,8 +68,8 @@ def test_the_kinds_become_verifiers_with_their_keys_or_the_general_settings() ->
         ("review:round=2", "The verifier 'review' has no key 'round'. Did you mean 'rounds'?"),
         ("review:zzz=2", "The verifier 'review' has no key 'zzz'. Known: diff, rounds, timeout."),
         ("shell", "The verifier 'shell' needs the key 'command'. Write shell:command=… (what is run)."),
-        ("review:rounds=0", "rounds is '0', which will not do"),
-        ("review:timeout=soon", "a duration reads 90s, 15m or 2h"),
+        ("review:rounds=0", "rounds is '0', which is not valid"),
+        ("review:timeout=soon", "write a duration as 90s, 15m or 2h"),
         ("command:command=", "command is ''"),
         ("command:command=a | b", "--verify-shell"),
     ],

@@ -207,3 +207,98 @@ async def test_a_file_that_cannot_be_read_after_all_keeps_no_other_one_out(
     monkeypatch.setattr(file_index, "sort", too_hopeful)
     found = await checkpoint(workspace)
     assert repo.git("ls-tree", "-r", "--name-only", str(found.commit)).split() == ["a.txt", "link", "src/b.txt"]
+
+
+@pytest.mark.parametrize("within", ["", "src", "src/[page]"])
+async def test_what_ralph_writes_itself_is_neither_work_nor_held(repo: Repository, tmp_path: Path, within: str) -> None:
+    folder = repo.path / within
+    folder.mkdir(exist_ok=True)
+    (folder / "tracked.txt").touch()
+    repo.commit()
+    log, store, lines = folder / "night [1]*.log", folder / "runs.db", folder / "two\n*"
+    log.write_text("begins\n")
+    lines.touch()
+    own = [log, store, lines, tmp_path / "elsewhere.db", repo.path / ".git" / "ralph.db"]
+    workspace = open_workspace(folder, apart=own, state_dir=tmp_path / "state")
+    before = await workspace.snapshot()
+    first = await checkpoint(workspace)
+    store.write_text("a run\n")
+    log.write_text("begins, goes on\n")
+    assert (await workspace.changes(before, await workspace.snapshot())).files == ()
+    assert await checkpoint(workspace, 2) == first
+    (folder / "b.txt").write_text("edited\n")
+    await checkpoint(workspace, 3)
+    await open_workspace(folder, state_dir=tmp_path / "state").restore(str(first.commit))  # which is told of neither
+    assert store.read_text() == "a run\n"
+    assert log.read_text() == "begins, goes on\n"
+
+
+@pytest.mark.parametrize("git", [True, False])
+async def test_what_ralph_wrote_in_one_run_may_be_work_in_another(repo: Repository, tmp_path: Path, git: bool) -> None:
+    folder, state = repo.path if git else tmp_path / "plain", tmp_path / "state"
+    folder.mkdir(exist_ok=True)
+    log = folder / "night.log"
+
+    async def run(name: str, *apart: Path) -> tuple[bool, str, str]:
+        """Whether the log counts as work, and the checkpoints before and after it grows."""
+        workspace = open_workspace(folder, apart=apart, state_dir=state)
+        before = await workspace.snapshot()
+        held = await workspace.checkpoint(name, 1, "before", seen=before)
+        log.write_text(f"{log.read_text()}{name}\n")
+        after = await workspace.snapshot()
+        holds = await workspace.checkpoint(name, 1, "after", seen=after)
+        return bool((await workspace.changes(before, after)).files), str(held.commit), str(holds.commit)
+
+    log.write_text("begins\n")
+    counts, before, after = await run("first", log)
+    assert (counts, before) == (False, after)
+    counts, before, after = await run("second")
+    assert (counts, before == after) == (True, False)
+    assert "+second" in await open_workspace(folder, state_dir=state).difference(before, after)
+    counts, held, after = await run("third", log)
+    assert (counts, held) == (False, after), "although the second one's checkpoints hold it"
+    assert "third" not in await open_workspace(folder, state_dir=state).difference(after)
+    (folder / "new.txt").write_text("new\n")
+    await open_workspace(folder, state_dir=state).restore(after, force=True)
+    assert ("third" in log.read_text(), (folder / "new.txt").exists()) == (True, False)
+    await open_workspace(folder, state_dir=state).restore(before, force=True)
+    assert log.read_text() == "begins\nfirst\n"
+
+
+@pytest.mark.parametrize(
+    "said", ["[1]", "5", "no JSON", '{"a": [', "[" * 5000, r'"\ud800"', r'"a\u0000b"', '""', '"../x"']
+)
+@pytest.mark.parametrize("note", ["Apart", "Left-Out"])
+async def test_a_commit_with_notes_that_are_none_can_be_gone_back_to(
+    repo: Repository, workspace: Workspace, note: str, said: str
+) -> None:
+    made = repo.git("commit-tree", "HEAD^{tree}", "-m", f"x\n\n{note}: {said}\n")
+    repo.git("update-ref", "refs/ralph/run-1/9/after", made)
+    repo.write("a.txt", "edited\n")
+    await workspace.restore(made, force=True)
+    assert (repo.path / "a.txt").read_text() == "a\n"
+
+
+async def test_a_link_in_the_place_of_such_a_file_leaves_no_work_out(repo: Repository, tmp_path: Path) -> None:
+    journal, log = repo.path / "runs.db-journal", repo.path / "runs.db-wal"
+    journal.symlink_to("new.txt")
+    log.symlink_to(log.name)
+    workspace = open_workspace(repo.path, apart=[journal, log], state_dir=tmp_path / "state")
+    before = await workspace.snapshot()
+    repo.write("new.txt", "new\n")
+    assert (await workspace.changes(before, await workspace.snapshot())).files == ("new.txt",)
+    found = await checkpoint(workspace)
+    assert "new.txt" in repo.git("ls-tree", "-r", "--name-only", str(found.commit)).split()
+
+
+async def test_neither_is_it_in_a_folder_without_git(tmp_path: Path) -> None:
+    folder = tmp_path / "plain"
+    folder.mkdir()
+    log = folder / "night.log"
+    log.write_text("begins\n")
+    workspace = open_workspace(folder, apart=[log], state_dir=tmp_path / "state")
+    before = await workspace.snapshot()
+    first = await checkpoint(workspace)
+    log.write_text("begins, goes on\n")
+    assert not (await workspace.changes(before, await workspace.snapshot())).files
+    assert await checkpoint(workspace, 2) == first

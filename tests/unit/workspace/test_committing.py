@@ -67,7 +67,7 @@ async def test_a_hook_that_refuses_is_told_and_the_index_is_as_it_was(repo: Repo
     assert commit is None
     assert told == (
         "What was changed is not committed: `git commit`, which runs the repository's hook pre-commit, refused: no. "
-        "Mend that, then commit it yourself: the files are as the run has left them."
+        "Fix that, then commit it yourself: the files are as the run left them."
     )
     assert repo.git("status", "--porcelain") == "M a.txt"
 
@@ -127,6 +127,31 @@ async def test_commits_are_taken_off_and_kept(repo: Repository, workspace: Works
     assert await workspace.checkpoints.find("run-1", head) is None, "it is no checkpoint"
     await workspace.forget("run-1")
     assert repo.git("for-each-ref", "refs/ralph") == ""
+
+
+async def test_commits_kept_in_the_old_place_go_with_the_run_that_made_them(
+    repo: Repository, workspace: Workspace
+) -> None:
+    kept: dict[str, str] = {}
+    for run_id in ("run-1", "run-2"):
+        repo.write("a.txt", f"{run_id}\n")
+        kept[run_id] = repo.commit()
+        await workspace.checkpoint(run_id, 1, "after", seen=await workspace.snapshot())
+        repo.git("update-ref", f"refs/ralph/heads/{kept[run_id][:12]}", kept[run_id])
+    await workspace.forget("run-1")
+    assert repo.git("for-each-ref", "--format=%(objectname)", "refs/ralph/heads") == kept["run-2"]
+    await workspace.forget("run-2")
+    assert repo.git("for-each-ref", "refs/ralph") == ""
+
+
+async def test_a_commit_kept_in_the_old_place_is_no_checkpoint(repo: Repository, workspace: Workspace) -> None:
+    then = await held(workspace)
+    repo.write("a.txt", "1\n")
+    head = repo.commit()
+    repo.git("update-ref", f"refs/ralph/heads/{head[:12]}", head)
+    restored = await workspace.restore(then, force=True)
+    assert workspace.checkpoints
+    assert await workspace.checkpoints.find("run-1", str(restored.saved)) == restored.saved
 
 
 async def test_a_branch_that_went_elsewhere_is_not_moved(repo: Repository, workspace: Workspace) -> None:

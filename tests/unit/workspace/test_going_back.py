@@ -102,7 +102,7 @@ async def test_what_is_ignored_now_and_was_held_then_is_not_overwritten(repo: Re
     repo.write(".gitignore", "notes.txt\n")
     await held(workspace, 2)
     repo.write("notes.txt", "now, and ignored\n")
-    with pytest.raises(WorkspaceError, match=r"in the way: notes\.txt"):
+    with pytest.raises(WorkspaceError, match=r"in the way that no checkpoint holds: notes\.txt"):
         await workspace.restore(commit)
     assert (repo.path / "notes.txt").read_text() == "now, and ignored\n"
     restored = await workspace.restore(commit, force=True)
@@ -226,7 +226,7 @@ async def test_what_was_forgotten_can_be_cleaned_up_and_new_checkpoints_are_whol
     await workspace.forget("run-1")
     assert repo.git("for-each-ref", "refs/ralph") == ""
     repo.git("gc", "--quiet", "--prune=now")
-    with pytest.raises(WorkspaceError, match="not there any more"):
+    with pytest.raises(WorkspaceError, match="no longer exists"):
         await workspace.restore(first)
     later = open_workspace(repo.path, state_dir=tmp_path / "state")
     commit = await held(later)

@@ -44,6 +44,7 @@ def test_no_place_is_missed(glob: str, path: str) -> None:
         assert matching([glob])(path) == (naive(glob).search(path) is not None)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(
     "glob", ["*a" * 30 + "b", "**a" * 30 + "b", "**/*a" * 20 + "b", "a*a**" * 10 + "/b", "*" * 99 + "b"]
 )
@@ -59,3 +60,10 @@ def test_what_is_always_passed_over_is_so_beside_ones_own() -> None:
     assert all(noise(glob.replace("*", "x")) for glob in NOISE)
     assert noise("a.log")
     assert not noise("a.py")
+
+
+def test_a_path_is_passed_over_by_its_very_name() -> None:
+    noise = Noise(paths=["logs/night [1]*.log"])
+    assert noise("logs/night [1]*.log")
+    assert not noise("logs/night 1.log")
+    assert not noise("old/logs/night [1]*.log")

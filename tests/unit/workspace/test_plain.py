@@ -100,6 +100,17 @@ async def test_it_is_bounded_and_says_so(
     assert snapshot.fingerprint == (await workspace.snapshot()).fingerprint
 
 
+async def test_a_file_that_another_one_moves_out_of_the_look_or_into_it_has_not_changed(
+    folder: Path, workspace: PlainWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plain, "FILES", 100)
+    for number in range(300):
+        (folder / "src" / str(number)).touch()
+    assert (await after(workspace, (folder / "new.txt").touch)).files == ("new.txt",)
+    assert (await after(workspace, (folder / "a.txt").unlink)).files == ("a.txt",)
+    assert (await after(workspace, (folder / "src/0").unlink)).files == ("src/0",)
+
+
 async def test_a_folder_that_is_gone_is_a_problem_and_not_an_error(folder: Path, workspace: PlainWorkspace) -> None:
     before = await workspace.snapshot()
     shutil.rmtree(folder)

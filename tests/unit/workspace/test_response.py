@@ -120,6 +120,7 @@ def test_a_race_with_the_agent_never_leads_outside(folder: Path, outside: Path) 
     assert contents(outside) == {"last-response.md": "precious"}
 
 
+@pytest.mark.alone
 def test_it_is_cheap(folder: Path) -> None:
     keep_response(folder, "x")
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["again"]
 
-RunId = Annotated[str, typer.Argument(metavar="RUN", help="The run whose answers are scored again: its id, or last.")]
+RunId = Annotated[str, typer.Argument(metavar="RUN", help="The run to score again: its id, or last.")]
 
 
 def again(
@@ -29,9 +29,9 @@ def again(
     store: Store = None,
     as_json: AsJson = False,
 ) -> None:
-    """Score the answers of a run again, against other ground truth or by other settings: a new run, beside the old one.
+    """Score a run's answers again, against other ground truth or with other settings. The old run stays.
 
-    Each new analysis names the one that it was made again from.
+    Each new analysis names the one that it was made from.
     """
     import anyio
 

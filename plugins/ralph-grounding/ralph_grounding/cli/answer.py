@@ -1,7 +1,5 @@
 """`ralph score answer`: one answer, or many as lines of JSON."""
 
-import sys
-from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,8 +11,7 @@ from ralph_grounding.cli.printing import print_json, print_line
 from ralph_grounding.cli.situation import ground_truth_of, situation_of
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Sequence
-    from typing import BinaryIO
+    from collections.abc import Iterator, Sequence
 
     from ralph_grounding.analyzer import GroundingAnalyzer
     from ralph_grounding.ground_truth.pages import GroundTruth
@@ -23,21 +20,17 @@ if TYPE_CHECKING:
 
 __all__ = ["answer"]
 
-_MOST_BYTES = 64 * 1024 * 1024
-
 File = Annotated[str, typer.Argument(metavar="FILE", help="The answer; - reads it from standard input.")]
 Question = Annotated[str, typer.Option("--question", metavar="TEXT", help="What was asked.")]
 Reference = Annotated[
-    Path | None, typer.Option("--reference", metavar="FILE", help="The expected answer: accuracy is measured by it.")
+    Path | None, typer.Option("--reference", metavar="FILE", help="The expected answer, to measure accuracy.")
 ]
 Claims = Annotated[
     Path | None,
-    typer.Option(
-        "--claims", metavar="FILE", help="The expected claims, as YAML or JSON: completeness is measured by them."
-    ),
+    typer.Option("--claims", metavar="FILE", help="The expected claims, as YAML or JSON, to measure completeness."),
 ]
 AsLines = Annotated[
-    bool, typer.Option("--jsonl", help="FILE holds a JSON object a line; each is answered with one, in order.")
+    bool, typer.Option("--jsonl", help="Read one JSON object per line of FILE, and answer each, in order.")
 ]
 
 
@@ -55,12 +48,13 @@ def answer(
     as_json: AsJson = False,
     as_lines: AsLines = False,
 ) -> None:
-    """Score an answer: is it right, what does it leave out, does it credit its source?
+    """Score one answer: is it right, what does it leave out, does it credit its source?
 
-    It ends with status 1 where the settings ask for all required claims and one is missing.
+    Ends with 1 if the settings ask for all required claims and one is missing.
     """
     import anyio
 
+    from ralph.jsonl import refuse_beside_lines
     from ralph_grounding.analyzer import GroundingAnalyzer
 
     analyzer = GroundingAnalyzer(situation_of(context).measured_by(similarity))
@@ -69,7 +63,10 @@ def answer(
         ground = await ground_truth_of(context, ground_truth or (), domain, brand or ())
         async with analyzer:
             if as_lines:
-                _refuse_beside_lines(question, reference, claims)
+                refuse_beside_lines(
+                    {"--question": question, "--reference": reference, "--claims": claims},
+                    "each object has its own question, reference and claims.",
+                )
                 return await _score_lines(file, analyzer, ground)
             expected = _expected(reference, claims)
             return await _score_one(file, question, expected, analyzer, ground, as_json=as_json)
@@ -78,35 +75,14 @@ def answer(
         raise typer.Exit(1)
 
 
-def _refuse_beside_lines(question: str, reference: Path | None, claims: Path | None) -> None:
-    from ralph.errors import UsageError
-
-    given = {"--question": question, "--reference": reference, "--claims": claims}
-    if named := [name for name, value in given.items() if value]:
-        raise UsageError(
-            f"{' and '.join(named)} cannot be given with --jsonl.",
-            "There each object says by itself what it is held against: question, reference, claims.",
-        )
-
-
 def _expected(reference: Path | None, claims: Path | None) -> "ExpectedAnswer":
+    from ralph.jsonl import text_of
     from ralph_grounding.ground_truth import read_claims
     from ralph_grounding.materials import ExpectedAnswer
 
     return ExpectedAnswer(
-        text=_read(str(reference)) if reference else "", claims=read_claims(claims) if claims else None
+        text=text_of(str(reference)) if reference else "", claims=read_claims(claims) if claims else None
     )
-
-
-def _read(name: str) -> str:
-    """What a file holds; bytes that are not UTF-8 are replaced. Raises `UsageError`."""
-    from ralph.errors import UsageError
-
-    with opened(name) as stream:
-        content = stream.read(_MOST_BYTES + 1)
-    if len(content) > _MOST_BYTES:
-        raise UsageError(f"The file {name!r} is larger than {_MOST_BYTES // 1024**2} MiB.", "Take a part of it.")
-    return content.decode("utf-8-sig", "replace")
 
 
 async def _score_one(
@@ -119,11 +95,12 @@ async def _score_one(
     as_json: bool,
 ) -> bool:
     """Prints what the one answer comes to; whether it passes."""
+    from ralph.jsonl import text_of
     from ralph_grounding.lines import answer_to
     from ralph_grounding.materials import AIResponse, Query
 
     query = Query(id="answer", text=question, expected=expected)
-    result = await analyzer.analyze(AIResponse(query_id="answer", response=_read(file)), query, ground)
+    result = await analyzer.analyze(AIResponse(query_id="answer", response=text_of(file)), query, ground)
     if as_json:
         print_json(answer_to(result))
     else:
@@ -135,11 +112,12 @@ async def _score_one(
 
 async def _score_lines(file: str, analyzer: "GroundingAnalyzer", shared: "GroundTruth") -> bool:
     """Prints an answer to each line, in order; a broken one is answered, too, and the rest goes on."""
-    from ralph_grounding.lines import read_lines
+    from ralph.jsonl import objects, opened
+    from ralph_grounding.lines import Line
 
     at_once = 1 if analyzer.settings.providers.similarity == "lexical" else analyzer.settings.batch.concurrency
     with opened(file) as stream:
-        for lines in _in_groups(read_lines(stream), at_once):
+        for lines in _in_groups(objects(stream, Line, as_written=True, every=True), at_once):
             for said in await _answers(lines, analyzer, shared):
                 print_line(said)
     return True
@@ -179,20 +157,3 @@ async def _answer(
     except RalphError as error:
         return {"error": str(error)}
     return answer_to(result)
-
-
-@contextmanager
-def opened(name: str) -> "Generator[BinaryIO]":
-    """A file, or with "-" what comes in. Raises `UsageError` where it cannot be opened or read."""
-    from ralph.errors import UsageError
-
-    try:
-        if name == "-":
-            yield sys.stdin.buffer
-        else:
-            with Path(name).open("rb") as stream:
-                yield stream
-    except BrokenPipeError:
-        raise  # it is of whoever read what was printed
-    except OSError as error:
-        raise UsageError(f"The file {name!r} cannot be read: {error.strerror}.", "Name one that can, or -.") from error

@@ -20,8 +20,8 @@ from ralph_grounding.settings import GroundingSettings
 __all__ = ["app_for"]
 
 _ABOUT = (
-    "Score answers against ground truth: how right they are, what they leave out, whether they credit their source.\n\n"
-    "What is no command is the file of an answer: `ralph score FILE` is `ralph score answer FILE`."
+    "Score answers against ground truth: are they right, what do they leave out, do they credit their source?\n\n"
+    "`ralph score FILE` is short for `ralph score answer FILE`."
 )
 
 

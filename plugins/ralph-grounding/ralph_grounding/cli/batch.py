@@ -10,25 +10,29 @@ from ralph_grounding.cli.options import AsJson, Brands, Domain, Limit, Places, S
 __all__ = ["batch"]
 
 QueriesFile = Annotated[
-    Path | None, typer.Option("--queries", metavar="FILE", help="What was asked; unset: made from the ground truth.")
+    Path | None,
+    typer.Option("--queries", metavar="FILE", help="The queries; else they are made from the ground truth."),
 ]
 ClaimsFile = Annotated[
-    Path | None, typer.Option("--claims", metavar="FILE", help="The expected claims, by the queries' ids.")
+    Path | None, typer.Option("--claims", metavar="FILE", help="The expected claims of each query, by its id.")
 ]
 ResponsesFile = Annotated[
-    Path | None, typer.Option("--responses", metavar="FILE", help="The answers, a JSON object a line.")
+    Path | None, typer.Option("--responses", metavar="FILE", help="The answers, one JSON object per line.")
 ]
-Ask = Annotated[
-    bool, typer.Option("--ask", help="Ask the endpoint that the settings name: plugins.grounding.answers.url.")
-]
+Ask = Annotated[bool, typer.Option("--ask", help="Get the answers from the endpoint in plugins.grounding.answers.url.")]
 ExecutorName = Annotated[
-    str | None, typer.Option("--executor", metavar="NAME", help="Ask the agent of this executor, or of `default`.")
+    str | None,
+    typer.Option(
+        "--executor",
+        metavar="NAME",
+        help="Get the answers from an executor's agent; `default`: the one in your settings.",
+    ),
 ]
 Continued = Annotated[
     str | None,
-    typer.Option("--continue", metavar="RUN", help="Go on with a run that was cut off, or try again what failed."),
+    typer.Option("--continue", metavar="RUN", help="Continue a run that was interrupted, or retry what failed."),
 ]
-AsLines = Annotated[bool, typer.Option("--jsonl", help="Print each answer's scores at once, a JSON object a line.")]
+AsLines = Annotated[bool, typer.Option("--jsonl", help="Print each answer's scores at once, one JSON object per line.")]
 
 
 def batch(
@@ -49,9 +53,9 @@ def batch(
     as_json: AsJson = False,
     as_lines: AsLines = False,
 ) -> None:
-    """Score many answers. Each result is kept at once, so that a run that is cut off can be continued.
+    """Score many answers. Each result is stored at once, so an interrupted run can be continued.
 
-    It ends with status 1 where an answer could not be had or scored.
+    Ends with 1 if an answer could not be obtained or scored.
     """
     import anyio
 

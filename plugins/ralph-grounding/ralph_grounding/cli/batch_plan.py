@@ -43,8 +43,8 @@ class Plan(BaseModel, frozen=True):
             return cls.model_validate(run.options.get("plan"))
         except ValidationError:
             raise UsageError(
-                f"The run {run.id} was not begun by `ralph score batch`, so it cannot be continued by it.",
-                "Continue it in the program that began it, or begin a new run.",
+                f"`ralph score batch` did not start the run {run.id}, so it cannot continue it.",
+                "Continue it with the program that started it, or start a new run.",
             ) from None
 
     def require_sound(self) -> None:
@@ -53,8 +53,8 @@ class Plan(BaseModel, frozen=True):
         named = [name for name, value in sources.items() if value]
         if len(named) == 1:
             return
-        problem = "Where the answers come from is not said." if not named else f"{' and '.join(named)} are given."
-        raise UsageError(problem, "Give one of --responses FILE, --ask, and --executor NAME.")
+        problem = "No source of answers is given." if not named else f"{' and '.join(named)} cannot be combined."
+        raise UsageError(problem, "Use one of --responses FILE, --ask and --executor NAME.")
 
     def read_queries(self, ground: GroundTruth) -> tuple[Query, ...]:
         """The queries of the file, or those that rules make from the ground truth, with the claims of the other file.

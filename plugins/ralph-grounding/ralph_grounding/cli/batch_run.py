@@ -14,7 +14,7 @@ import typer
 from ralph_grounding.analyzer import GroundingAnalyzer
 from ralph_grounding.batch import BatchError, BatchResult, run_batch
 from ralph_grounding.cli.batch_plan import Plan
-from ralph_grounding.cli.keeping import opened_store, run_named, store_option
+from ralph_grounding.cli.keeping import continuing, opened_store, run_named, store_option
 from ralph_grounding.cli.printing import console, counted, one_line, print_json, print_line, print_rows
 from ralph_grounding.cli.situation import executor_named, ground_truth_of, situation_of
 from ralph_grounding.filters import Condition
@@ -50,7 +50,7 @@ async def carry_out(
             from ralph.errors import UsageError
 
             raise UsageError(
-                "--continue goes on as the run was begun, and takes no other options.", "Leave the others out."
+                "--continue uses the options that the run was started with, and takes no others.", "Remove the others."
             )
         plan = Plan.of_run(run) if run else given
         plan.require_sound()
@@ -143,20 +143,20 @@ async def score_all(
         store: its name as the command line has it, for what a person is told to type.
         run_id: of a run that `--continue` can go on with; empty: it cannot.
     """
-    continuing = f"ralph score batch --continue {shlex.quote(one_line(run_id))}{store_option(store)}" if run_id else ""
+    command = continuing(run_id, store) if run_id else ""
     progress = _Progress(total, shown=showing == "people")
     try:
         ended = await _followed(events, progress, showing)
     except (Exception, anyio.get_cancelled_exc_class()):
-        if progress.count and continuing:
-            typer.echo(f"The run is cut off. Go on with it: {continuing}", err=True)
+        if progress.count and command:
+            typer.echo(f"The run is incomplete. Continue it: {command}", err=True)
         raise
     if showing == "json":
         print_json(ended.model_dump(mode="json"))
     elif showing == "lines":
         print_line({"batch": ended.model_dump(mode="json", exclude={"results"})})
     else:
-        _print(ended, continuing, store)
+        _print(ended, command, store)
     return not ended.failed
 
 
@@ -209,22 +209,25 @@ class _Progress:
             sys.stderr.flush()
 
 
-def _print(ended: BatchResult, continuing: str, store: str | None) -> None:
+def _print(ended: BatchResult, command: str, store: str | None) -> None:
     """The summary, what failed, and what to type to look further."""
     from ralph_grounding.cli.summaries import summary_rows
 
-    out, trend = console(), ended.summary.trend
-    print_rows(("", "mean", "median", "lowest", "highest", "change", "tiers"), summary_rows(ended.summary))
+    out, trend, rows = console(), ended.summary.trend, summary_rows(ended.summary)
+    if rows:
+        print_rows(("", "mean", "median", "lowest", "highest", "change", "tiers"), rows)
     for alert in ended.summary.alerts:
         out.print(f"alert: {alert}")
-    if trend:
-        out.print(f"The change is since run {trend.previous_run_id}.{f' {trend.note}' if trend.note else ''}")
-    out.print(f"\n{ended.succeeded} of {ended.total} were scored, {ended.failed} failed.")
+    if rows and trend:
+        out.print(f"Changes are since run {trend.previous_run_id}.{f' {trend.note}' if trend.note else ''}")
+    if rows:
+        out.print()
+    out.print(f"{ended.succeeded} of {ended.total} were scored, {ended.failed} failed.")
     for error in ended.errors[:_MOST_ERRORS]:
         out.print(f"  {one_line(error.query_id, 60)}: {one_line(error.error, 300)}", soft_wrap=True)
     if (more := len(ended.errors) - _MOST_ERRORS) > 0:
         out.print(f"  and {more} more")
-    if ended.failed and continuing:
-        out.print(f"Try them again: {continuing}", soft_wrap=True)
+    if ended.failed and command:
+        out.print(f"Try them again: {command}", soft_wrap=True)
     page = f"ralph score report {shlex.quote(one_line(ended.run_id))}{store_option(store)}"
     out.print(f"The page: {page}", soft_wrap=True)

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 __all__ = ["compare", "compared", "sides_of"]
 
-Runs = Annotated[list[str], typer.Argument(metavar="RUN...", help="One run or several, by id, or last.")]
+Runs = Annotated[list[str], typer.Argument(metavar="RUN...", help="One or more runs, by id, or last.")]
 
 _SURE = 0.05
 
 
 def compare(context: typer.Context, *, runs: Runs, store: Store = None, as_json: AsJson = False) -> None:
-    """Compare the providers and models of a run, or several runs, on the queries that both sides answered."""
+    """Compare the providers and models of one run, or several runs, on the queries that both sides answered."""
     import anyio
 
     from ralph_grounding.cli.keeping import opened_store
@@ -53,8 +53,8 @@ async def compared(store: "GroundingStore", names: list[str], place: str | None 
     sides = await sides_of(store, runs)
     if len(sides) < 2:
         raise UsageError(
-            f"There is only one side in {' and '.join(runs)}: {next(iter(sides), 'no answer at all')}.",
-            "Name another run, or one with the answers of several providers or models.",
+            f"There is only one side to compare in {' and '.join(runs)}: {next(iter(sides), 'no answer at all')}.",
+            "Name another run, or one with answers from several providers or models.",
         )
     return by_query(sides)
 
@@ -111,5 +111,5 @@ def _row(difference: "MetricDifference") -> "tuple[str | Text, ...]":
         interval,
         f"{difference.wins}/{difference.losses}/{difference.ties}",
         "-" if p_value is None else f"{p_value:.3f}",
-        difference.note or ("hardly by chance" if sure else "may be chance"),
+        difference.note or ("unlikely to be chance" if sure else "may be chance"),
     )

@@ -23,14 +23,17 @@ _SHORT_ID = 8
 
 Filter = Annotated[
     str | None,
-    typer.Option("--filter", metavar="TEXT", help="List answers, such as `accuracy<50 and flag=truncated`."),
+    typer.Option(
+        "--filter", metavar="TEXT", help="List the answers that match, such as `accuracy<50 and flag=truncated`."
+    ),
 ]
 Worst = Annotated[
-    str | None, typer.Option("--worst", metavar="METRIC", help="List answers, the lowest of this score first.")
+    str | None,
+    typer.Option("--worst", metavar="METRIC", help="List answers, those with the lowest of this score first."),
 ]
-OfRun = Annotated[str | None, typer.Option("--run", metavar="RUN", help="Only that run: its id, or last.")]
+OfRun = Annotated[str | None, typer.Option("--run", metavar="RUN", help="Only this run: its id, or last.")]
 Export = Annotated[
-    str | None, typer.Option("--export", metavar="FORM", help="Write all answers as csv, json or jsonl.")
+    str | None, typer.Option("--export", metavar="FORM", help="Write answers in full, as csv, json or jsonl.")
 ]
 
 
@@ -46,7 +49,7 @@ def history(
     as_json: AsJson = False,
     store: Store = None,
 ) -> None:
-    """List the runs, the newest first; with --filter or --worst single answers; with --export all of them in full."""
+    """List the runs, newest first. --filter, --worst and --run list answers instead; --export writes them in full."""
     import anyio
 
     from ralph_grounding.cli.keeping import opened_store, run_named
@@ -107,7 +110,7 @@ async def _list_answers(
     elif rows:
         print_rows(("id", "acc", "compl", "attr", "all", "answer of", "query"), map(_cells, rows))
     else:
-        console().print("No answer is like that.")
+        console().print("No answer matches.")
 
 
 def _cells(row: "ScoreRow") -> tuple[Any, ...]:
@@ -131,7 +134,7 @@ def _as_json(row: "ScoreRow") -> dict[str, Any]:
 
 
 async def _list_runs(store: "GroundingStore", runs: "list[GroundingRun]", named: str | None, *, as_json: bool) -> None:
-    from ralph_grounding.cli.keeping import store_option
+    from ralph_grounding.cli.keeping import store_option, tell_if_interrupted
     from ralph_grounding.cli.printing import console, one_line, print_json, print_rows
     from ralph_grounding.summary import METRICS
 
@@ -155,3 +158,5 @@ async def _list_runs(store: "GroundingStore", runs: "list[GroundingRun]", named:
             *((one_line(run.domain, 60),) if several else ()),
         ))
     print_rows(("run", "began", "state", "scored", "acc", "compl", "attr", *(("domain",) if several else ())), rows)
+    for run in runs:
+        tell_if_interrupted(run, named)

@@ -4,7 +4,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
-from ralph_grounding.cli.printing import one_line
+from ralph_grounding.cli.printing import console, one_line
 from ralph_grounding.cli.situation import situation_of
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ralph_grounding.store.grounding import GroundingStore
     from ralph_grounding.store.records import GroundingRun
 
-__all__ = ["opened_store", "run_named", "store_option", "told"]
+__all__ = ["continuing", "opened_store", "run_named", "store_option", "tell_if_interrupted", "told"]
 
 
 def opened_store(context: "typer.Context", named: str | None) -> "GroundingStore":
@@ -34,6 +34,18 @@ def store_option(named: str | None) -> str:
     return f" --store {shlex.quote(place)}"
 
 
+def continuing(run_id: str, place: str | None) -> str:
+    """The command that continues a run of `ralph score batch`."""
+    return f"ralph score batch --continue {shlex.quote(one_line(run_id))}{store_option(place)}"
+
+
+def tell_if_interrupted(run: "GroundingRun", place: str | None) -> None:
+    """Says on standard output that the run's process is gone, and how to continue the run."""
+    if run.status == "interrupted":
+        command = f" Continue it: {continuing(run.id, place)}" if "plan" in run.options else ""
+        console().print(f"Run {one_line(run.id)} was interrupted.{command}", soft_wrap=True)
+
+
 async def run_named(store: "GroundingStore", name: str, place: str | None = None) -> "GroundingRun":
     """The run of an id, the beginning of one, or "last".
 
@@ -47,7 +59,9 @@ async def run_named(store: "GroundingStore", name: str, place: str | None = None
 
     found = next(iter(await store.runs(limit=1)), None) if name == "last" else await store.run(name)
     if found is None:
-        wanted = "There is no run yet." if name == "last" else f"There is no one run with the id {told(name)}."
+        wanted = (
+            "There is no run yet." if name == "last" else f"The id of no run, or of several, starts with {told(name)}."
+        )
         at = store_option(place)
         raise UsageError(wanted, f"`ralph score history{at}` lists the runs, `ralph score batch{at}` makes one.")
     return found

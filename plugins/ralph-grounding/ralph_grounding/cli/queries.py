@@ -12,12 +12,10 @@ if TYPE_CHECKING:
 
 __all__ = ["queries"]
 
-Topics = Annotated[
-    list[str] | None, typer.Option("--topic", metavar="TEXT", help="What should be asked about; repeatable.")
-]
+Topics = Annotated[list[str] | None, typer.Option("--topic", metavar="TEXT", help="A topic to ask about; repeatable.")]
 Agent = Annotated[
     str | None,
-    typer.Option("--agent", metavar="NAME", help="An executor whose agent finds the claims; rules do so by default."),
+    typer.Option("--agent", metavar="NAME", help="Let this executor's agent find the claims; else rules do."),
 ]
 
 
@@ -31,7 +29,7 @@ def queries(
     agent: Agent = None,
     limit: Limit = 50,
 ) -> None:
-    """Make queries from the ground truth, each with the answer and the claims that are expected, as YAML."""
+    """Make queries from the ground truth, as YAML, each with its expected answer and claims."""
     import anyio
 
     from ralph_grounding.cli.situation import executor_named, ground_truth_of, required_places

@@ -15,9 +15,11 @@ if TYPE_CHECKING:
 
 __all__ = ["report"]
 
-RunId = Annotated[str, typer.Argument(metavar="RUN", help="The run that it tells of most: its id, or last.")]
-Output = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where the page is written.")]
-Shown = Annotated[int, typer.Option("--worst", min=1, max=50, help="How many answers are shown, the worst first.")]
+RunId = Annotated[str, typer.Argument(metavar="RUN", help="The run to report on: its id, or last.")]
+Output = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The file to write.")]
+Shown = Annotated[
+    int, typer.Option("--worst", metavar="N", min=1, max=50, help="How many answers to show, the worst first.")
+]
 
 _MOST_RUNS = 60
 
@@ -31,7 +33,7 @@ def report(
     domain: Domain = "",
     store: Store = None,
 ) -> None:
-    """Write a page of HTML: scores over time, the worst answers with their evidence, providers side by side."""
+    """Write an HTML page: scores over time, the worst answers with their evidence, providers side by side."""
     import anyio
 
     from ralph_grounding.cli.keeping import opened_store, run_named

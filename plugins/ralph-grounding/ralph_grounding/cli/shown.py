@@ -40,7 +40,7 @@ def print_origin(stored: "StoredAnalysis") -> None:
         ("answer of", " ".join(part for part in (result.ai_provider, result.model) if part)),
         ("run", stored.run_id),
         ("analysed", f"{result.analyzed_at.astimezone():%Y-%m-%d %H:%M:%S}"),
-        ("made again from", result.previous_id),
+        ("made from", result.previous_id),
     )
     print_rows(("", ""), [(name, one_line(text)) for name, text in rows if text])
 
@@ -55,7 +55,7 @@ def score_cell(score: float | None, tier: str = "") -> "Text":
 def _score_rows(scores: Scores) -> "list[tuple[str | Text, ...]]":
     rows: list[tuple[str | Text, ...]] = []
     if accuracy := scores.accuracy:
-        said = f"likeness {accuracy.calibrated:.2f} to the expected answer ({accuracy.similarity:.2f} as measured)"
+        said = f"similarity {accuracy.calibrated:.2f} to the expected answer (measured: {accuracy.similarity:.2f})"
         rows.append(("accuracy", score_cell(accuracy.score, accuracy.tier), accuracy.tier, said))
     if completeness := scores.completeness:
         said = f"{completeness.total_found} of {completeness.total_required} required claims"
@@ -119,7 +119,7 @@ def _print_statements(result: AnalysisResult) -> None:
         if (more := len(said.not_in_ground_truth) - _MOST) > 0:
             out.print(f"  and {more} more")
     if result.feedback.highlights.highlights:
-        out.print(f"\n{result.feedback.highlights.coverage_percent:.0f} % of the answer is borne out.")
+        out.print(f"\n{result.feedback.highlights.coverage_percent:.0f} % of the answer is supported.")
 
 
 def _print_marked(result: AnalysisResult) -> None:

@@ -34,7 +34,7 @@ class Situation:
 
         names = get_args(ProviderSettings.model_fields["similarity"].annotation)
         if similarity not in names:
-            raise UnknownNameError("provider of similarity", similarity, names)
+            raise UnknownNameError("similarity provider", similarity, names)
         chosen = cast("Literal['lexical', 'local', 'endpoint', 'hybrid']", similarity)
         providers = self.settings.providers.model_copy(update={"similarity": chosen})
         return self.settings.model_copy(update={"providers": providers})
@@ -63,7 +63,7 @@ def required_places(places: Sequence[str] | None) -> Sequence[str]:
     from ralph.errors import UsageError
 
     if not places:
-        raise UsageError("What is true is not said.", "Name it: --ground-truth FILE, FOLDER or ADDRESS.")
+        raise UsageError("No ground truth is given.", "Add --ground-truth FILE, FOLDER or ADDRESS.")
     return places
 
 
@@ -73,5 +73,5 @@ def executor_named(context: "typer.Context", name: str) -> "Executor":
 
     host = situation_of(context).host
     if host is None:
-        raise UsageError(f"There is no executor {name!r} here.", "Call the command through `ralph score`.")
+        raise UsageError(f"There is no executor {name!r} here.", "Run it as `ralph score`.")
     return host.executor("" if name == "default" else name)

@@ -37,7 +37,7 @@ def site_of(url: str) -> Site:
     """The site of an address that a person named. Raises `UsageError` where it is none that can be asked."""
     parts = _split(url)
     if parts is None or not parts.hostname:
-        raise UsageError(f"{url[:200]!r} is no address of a page.", "Write one such as https://example.com/docs.")
+        raise UsageError(f"{url[:200]!r} is not the address of a page.", "Write one such as https://example.com/docs.")
     if parts.username or parts.password:
         raise UsageError(
             f"The address of {parts.hostname} has a user name or a password in it.", "Name pages that anyone may read."

@@ -93,10 +93,10 @@ def _read(output: Output, page: Page) -> _Found:
         return _Found((), "the agent failed, so rules found the claims.")
     entries = _entries(output.text[:_ANSWER])
     if entries is None:
-        return _Found((), "the agent's answer is no JSON list of statements with quotes, so rules found the claims.")
+        return _Found((), "the agent's answer is not a JSON list of statements with quotes, so rules found the claims.")
     claims = {claim.statement: claim for claim in _claims(entries[:_MOST], page)}
     if not claims:
-        return _Found((), "nothing that the agent quotes stands on the page, so rules found the claims.")
+        return _Found((), "nothing that the agent quotes is on the page, so rules found the claims.")
     left_out = len(entries) - len(claims)
     problem = f"{left_out} of the agent's {len(entries)} statements were left out: the page does not have their words."
     return _Found(tuple(claims.values()), problem if left_out else "")

@@ -76,7 +76,7 @@ class Visitor:
         except FetchError as error:
             if 400 <= error.status < 500 and error.status not in _BUSY:
                 return
-            raise FetchError(f"its robots.txt cannot be read ({error}), which forbids to read anything") from error
+            raise FetchError(f"its robots.txt cannot be read ({error}), so nothing may be read") from error
         self.robots = Robots(answer.content.decode("utf-8", "replace"))
         self._pace.delay = self.robots.delay
 
@@ -96,13 +96,13 @@ class Visitor:
     async def _follow(self, url: str, most: int) -> Answer:
         for _ in range(_MOST_REDIRECTS + 1):
             if not self.robots.allow(url):
-                raise FetchError("its robots.txt forbids to read it")
+                raise FetchError("its robots.txt does not allow reading it")
             await self._pace.turn()
             answer = await self._ask(url, most)
             if isinstance(answer, Answer):
                 return answer
             if not self._site.has(answer):
-                raise FetchError(f"it leads to another host, which nobody named: {answer[:200]}")
+                raise FetchError(f"it leads to another host, which was not named: {answer[:200]}")
             url = answer
         raise FetchError(f"it is redirected more than {_MOST_REDIRECTS} times")
 
@@ -152,14 +152,14 @@ async def _body(response: "httpx.Response", most: int) -> bytes:
     """The beginning of a body. It is unpacked here, since a packed one may be a thousand times as large."""
     packed = response.headers.get("content-encoding", "identity").strip().lower()
     if packed not in {"", "identity", "gzip", "x-gzip", "deflate"}:
-        raise FetchError(f"the site packs its pages in a way that nobody asked for ({packed[:40]})")
+        raise FetchError(f"the site uses a compression that was not asked for ({packed[:40]})")
     unpacked = zlib.decompressobj(zlib.MAX_WBITS | 32) if packed not in {"", "identity"} else None
     content = bytearray()
     async for chunk in response.aiter_raw():
         try:
             content += unpacked.decompress(chunk, most - len(content)) if unpacked else chunk
         except zlib.error as error:
-            raise FetchError("what the site packed cannot be unpacked") from error
+            raise FetchError("the site's compressed page cannot be decompressed") from error
         if len(content) >= most:
             break
     return bytes(content[:most])

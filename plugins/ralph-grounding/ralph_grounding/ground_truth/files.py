@@ -95,12 +95,12 @@ async def parsed(content: bytes, kind: Kind, limits: ReadingLimits, declared: st
         return document, f"has {unread} of {document.metadata['pages']} pages that were not read" if unread else ""
     text = decoded(content[: limits.file_bytes], declared)
     if text is None:
-        raise UnreadableError("is no text, whatever its name says")
+        raise UnreadableError("is not text, despite its name")
     read = {"html": html_document, "markdown": markdown_document}.get(kind, text_document)
     document = await to_thread.run_sync(read, text.text)
-    notes = [f"was read up to {limits.file_bytes} bytes"] if len(content) > limits.file_bytes else []
+    notes = [f"was read only up to {limits.file_bytes} bytes"] if len(content) > limits.file_bytes else []
     if text.guessed:
-        notes.append(f"is not UTF-8 and does not say what it is; it was read as {text.guessed}")
+        notes.append(f"is not UTF-8 and names no encoding; it was read as {text.guessed}")
     return document, ", and ".join(notes)
 
 
@@ -124,11 +124,11 @@ def read_text(path: Path | str) -> str:
     except (OSError, ValueError) as error:
         raise UsageError(
             f"The file {str(path)!r} cannot be read: {getattr(error, 'strerror', None) or error}.",
-            "Name a file that is there and may be read.",
+            "Name a file that exists and is readable.",
         ) from error
     if len(content) > _LARGEST_TEXT:
-        raise UsageError(f"The file {str(path)!r} is larger than {_LARGEST_TEXT // 1024**2} MiB.", "Take a part of it.")
+        raise UsageError(f"The file {str(path)!r} is larger than {_LARGEST_TEXT // 1024**2} MiB.", "Use a part of it.")
     text = decoded(content)
     if text is None:
-        raise UsageError(f"The file {str(path)!r} is no text.", "Name a file of text.")
+        raise UsageError(f"The file {str(path)!r} is not text.", "Name a text file.")
     return text.text

@@ -70,8 +70,8 @@ def read_claims(path: Path | str, query: str = "") -> tuple[ExpectedClaim, ...]:
         return by_query[query]
     if len(by_query) == 1 and not query:
         return next(iter(by_query.values()))
-    wanted = f"and none for {query!r}" if query else "and it is not known which query is meant"
-    raise UsageError(f"{located.file}: it has claims by query, {wanted}.", f"It has some for: {_some(by_query)}.")
+    wanted = f"but none for {query!r}" if query else "but no query is named"
+    raise UsageError(f"{located.file}: it has claims by query, {wanted}.", f"It has claims for: {_some(by_query)}.")
 
 
 def read_claims_by_query(path: Path | str) -> GivenClaims:
@@ -79,7 +79,7 @@ def read_claims_by_query(path: Path | str) -> GivenClaims:
     located = read_located(path)
     if _list_of(located)[0] is not None:
         located.refuse(
-            "it has claims, and does not say of which queries.", "Write a mapping from a query's id to its list."
+            "it has claims, but does not say for which queries.", "Write a mapping from a query's id to its list."
         )
     return _by_query(located)
 
@@ -87,22 +87,22 @@ def read_claims_by_query(path: Path | str) -> GivenClaims:
 def claims_at(located: Located, held: object, *place: int | str) -> tuple[ExpectedClaim, ...]:
     """The list of claims at a place of a file, each statement once. Raises `UsageError`."""
     if not isinstance(held, list):
-        located.refuse(f"claims are a list, and this is {_kind(held)}.", _FORM, *place)
+        located.refuse(f"claims must be a list, but this is {_kind(held)}.", _FORM, *place)
     entries = cast("list[Any]", held)
     if len(entries) > _MOST:
-        located.refuse(f"there are {len(entries)} claims, and at most {_MOST} are read.", "Divide the file.", *place)
+        located.refuse(f"there are {len(entries)} claims, but at most {_MOST} are read.", "Split the file.", *place)
     claims: dict[str, ExpectedClaim] = {}
     for number, entry in enumerate(entries):
         here = (*place, number)
         if not isinstance(entry, str | dict):
-            located.refuse(f"a claim is a statement or an object, and this is {_kind(entry)}.", _FORM, *here)
+            located.refuse(f"a claim must be a statement or an object, but this is {_kind(entry)}.", _FORM, *here)
         given = {"statement": entry} if isinstance(entry, str) else cast("dict[str, Any]", entry)
         checked = located.check(_Entry, given, _FORM, *here)
         before = claims.setdefault(checked.statement, ExpectedClaim(**checked.model_dump()))
         if before.importance != checked.importance:
             located.refuse(
-                f"the claim {checked.statement[:80]!r} stands there twice, as {before.importance} and as "
-                f"{checked.importance}.", "Leave one of them out.", *here,
+                f"the claim {checked.statement[:80]!r} is there twice, as {before.importance} and as "
+                f"{checked.importance}.", "Remove one of them.", *here,
             )  # fmt: skip
     return tuple(claims.values())
 
@@ -116,7 +116,7 @@ def _list_of(located: Located) -> tuple[Any, tuple[str, ...]]:
     if data is None:
         located.refuse("it is empty.", _FORM)
     if not isinstance(data, list):
-        located.refuse(f"claims are a list or a mapping, and this is {_kind(data)}.", _FORM)
+        located.refuse(f"claims must be a list or a mapping, but this is {_kind(data)}.", _FORM)
     return cast("list[Any]", data), ()
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, NoReturn, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 
-from ralph.errors import UsageError
+from ralph.errors import UsageError, plainly
 from ralph_grounding.ground_truth.files import read_bytes
 from ralph_grounding.ground_truth.readable import cleaned
 
@@ -56,12 +56,12 @@ class Located(NamedTuple):
             # A name that is not known is mostly a misspelled one, and tells more than that the right one is missing.
             first = next((each for each in wrong if each["type"] == "extra_forbidden"), wrong[0])
             inner = ".".join(str(part) for part in first["loc"])[:100]
-            said = first["msg"].removeprefix("Value error, ")[:300]
+            said = plainly(first["msg"][:300])
             if first["type"] != "extra_forbidden":
                 self.refuse(f"{inner}: {said}.", remedy, *place, *first["loc"])
             if " " in inner:
-                remedy = "Put a text with a colon in it between quotes."
-            self.refuse(f"{inner!r} is not known there.", remedy, *place, *first["loc"])
+                remedy = "Put text that contains a colon in quotes."
+            self.refuse(f"{inner!r} is not a known name here.", remedy, *place, *first["loc"])
 
 
 def read_located(path: Path | str) -> Located:
@@ -75,7 +75,7 @@ def read_located(path: Path | str) -> Located:
         problem = getattr(error, "strerror", None) or error
         raise UsageError(f"{path}: it cannot be read: {problem}.", "Name a file that is there.") from error
     if len(content) > most:
-        raise UsageError(f"{path}: it is larger than {most // 1_000_000} MB.", "Divide it into several files.")
+        raise UsageError(f"{path}: it is larger than {most // 1_000_000} MB.", "Split it into several files.")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -104,14 +104,16 @@ def _json(file: str, text: str, line: int) -> Any:
         return _shown(json.loads(text, object_pairs_hook=_once))
     except json.JSONDecodeError as error:
         where = line or error.lineno
-        raise UsageError(f"{file}, line {where}: it is no JSON: {error.msg}.", "Mend it there.") from error
+        raise UsageError(f"{file}, line {where}: it is not JSON: {error.msg}.", "Correct it there.") from error
     except _TwiceError as twice:
         where = f"{file}, line {line}" if line else file
         name = str(twice)[:80]
-        raise UsageError(f"{where}: {name!r} stands twice in one object.", "Leave one of them out.") from twice
+        raise UsageError(f"{where}: {name!r} is there twice in one object.", "Remove one of them.") from twice
     except (RecursionError, ValueError) as error:
         where = f"{file}, line {line}" if line else file
-        raise UsageError(f"{where}: it is nested too deeply, or holds a number without end.", "Mend it.") from error
+        raise UsageError(
+            f"{where}: it is nested too deeply, or has a number with too many digits.", "Correct it."
+        ) from error
 
 
 class _TwiceError(Exception):
@@ -148,8 +150,8 @@ def _yaml_file(file: str, text: str) -> Located:
     except yaml.YAMLError as error:
         mark: Any = getattr(error, "problem_mark", None)
         where = f"{file}, line {mark.line + 1}" if mark else file
-        problem = str(getattr(error, "problem", None) or "a character that may not stand there")
-        raise UsageError(f"{where}: it is no YAML: {problem[:200]}.", "Mend it there.") from error
+        problem = str(getattr(error, "problem", None) or "a character that is not allowed")
+        raise UsageError(f"{where}: it is not YAML: {problem[:200]}.", "Correct it there.") from error
     composed = _Composed(file, nodes + _MOST_COPIED)
     return Located(file, composed.value(root, ()), composed.lines)
 
@@ -186,7 +188,7 @@ class _Composed:
 
         self._left -= 1
         if len(place) > _DEEPEST or self._left < 0:
-            raise UsageError(f"{self._file}: its aliases lead into themselves, or make it too large.", "Write it out.")
+            raise UsageError(f"{self._file}: its aliases are circular, or make it too large.", "Write it out.")
         if node is None:
             return None
         if len(place) <= _NOTED:
@@ -204,10 +206,10 @@ class _Composed:
         for key, each in node.value:
             where = f"{self._file}, line {key.start_mark.line + 1}"
             if not isinstance(key, yaml.ScalarNode):
-                raise UsageError(f"{where}: a name is a list or a mapping.", "Names are texts.")
+                raise UsageError(f"{where}: a name is a list or a mapping.", "A name must be text.")
             name = cleaned(str(key.value))
             if name in held:
-                raise UsageError(f"{where}: {name[:80]!r} stands there for a second time.", "Leave one of them out.")
+                raise UsageError(f"{where}: {name[:80]!r} is there twice.", "Remove one of them.")
             if len(place) < _NOTED:
                 self.lines[*place, name] = key.start_mark.line + 1
             held[name] = self.value(each, (*place, name))

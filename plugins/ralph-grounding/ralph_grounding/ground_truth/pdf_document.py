@@ -43,7 +43,7 @@ async def pdf_document(content: bytes, *, timeout: float = 30.0) -> Document:
     try:
         said: Any = json.loads(told_text)
     except ValueError:
-        raise UnreadableError("is no PDF that can be read, or takes too much memory") from None
+        raise UnreadableError("is not a readable PDF, or takes too much memory") from None
     told = cast("dict[str, Any]", said)
     if problem := told.get("problem"):
         raise UnreadableError(str(problem))
@@ -114,7 +114,7 @@ def _read(content: bytes) -> dict[str, Any]:
         if length > _MOST_CHARACTERS:
             break
     if unread and not length:
-        return {"problem": "has no page that can be read"}
+        return {"problem": "has no readable page"}
     title = reader.metadata.title if reader.metadata else ""
     text = "\n\n".join(texts)[:_MOST_CHARACTERS]
     return {"text": text, "title": title or "", "pages": len(reader.pages), "unread": len(reader.pages) - len(texts)}
@@ -133,7 +133,7 @@ def _main() -> None:
     try:
         said = _read(sys.stdin.buffer.read())
     except Exception as error:  # noqa: BLE001 - a library that reads hostile files may raise anything
-        said = {"problem": f"is no PDF that can be read ({type(error).__name__})"}
+        said = {"problem": f"is not a readable PDF ({type(error).__name__})"}
     sys.stdout.write(json.dumps(said))
 
 

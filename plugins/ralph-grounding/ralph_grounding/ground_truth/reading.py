@@ -70,7 +70,7 @@ class _Reading:
         if await to_thread.run_sync(os.path.isdir, place):
             found = await to_thread.run_sync(lambda: list(files_in(path)))
             if not found:
-                self.problems.append(f"{place}: there is no file of Markdown, HTML, text or PDF in this folder.")
+                self.problems.append(f"{place}: this folder has no Markdown, HTML, text or PDF file.")
             for file in found:
                 await self._read_file(file, place)
         elif not await to_thread.run_sync(os.path.exists, place):
@@ -180,10 +180,10 @@ def _addresses_in(path: Path) -> list[str] | None:
 
 def _nothing(places: Sequence[str], problems: Sequence[str]) -> NoGroundTruthError:
     if not places:
-        return NoGroundTruthError("No ground truth is named.", "Name files, a folder or an address of a site.")
+        return NoGroundTruthError("No ground truth is given.", "Name files, a folder or the address of a site.")
     named = ", ".join(place[:200] for place in places[:10])
     why = " ".join(problems[:5])
     return NoGroundTruthError(
-        f"There is no page that can be read in: {named}. {why}".strip(),
-        "Name files of Markdown, HTML, text or PDF, a folder of them, or an address of a site.",
+        f"There is no readable page in: {named}. {why}".strip(),
+        "Name Markdown, HTML, text or PDF files, a folder of them, or the address of a site.",
     )

@@ -102,7 +102,9 @@ async def read_site(urls: Sequence[str], limits: ReadingLimits, *, most: int, fo
                 return reading
             await _Tour(reading, visitor, limits, most).read(urls, follow=follow)
     if scope.cancelled_caught:
-        reading.tell(urls[0], f"the time of {limits.site_seconds:g} s was over; {len(reading.pages)} pages were read")
+        reading.tell(
+            urls[0], f"the time limit of {limits.site_seconds:g} s was reached; {len(reading.pages)} pages were read"
+        )
     return reading
 
 
@@ -134,7 +136,7 @@ class _Tour:
         room = max(0, self._most - self._reading.asked)
         if new[room:]:
             self._reading.tell(
-                new[room], f"this page and {len(new) - room - 1} more were left out: {self._most} are read"
+                new[room], f"this page and {len(new) - room - 1} more were left out: at most {self._most} are read"
             )
         places = [(self._reading.number(), url) for url in new[:room]]
         leads: dict[int, list[str]] = {}
@@ -228,7 +230,7 @@ def _kind(answer: Answer) -> Kind:
         return named or "html"
     kind = _KINDS.get(answer.content_type)
     if kind is None:
-        raise FetchError(f"it is {answer.content_type[:60]}, which is not read")
+        raise FetchError(f"it is {answer.content_type[:60]}, which is not supported")
     return named if kind == "text" and named == "markdown" else kind
 
 
@@ -239,7 +241,7 @@ def _unpacked(content: bytes) -> bytes:
     try:
         return zlib.decompressobj(zlib.MAX_WBITS | 32).decompress(content, _SITEMAP_BYTES)
     except zlib.error as error:
-        raise SitemapError("is packed, and cannot be unpacked") from error
+        raise SitemapError("is compressed and cannot be decompressed") from error
 
 
 def group_by_site(urls: Iterable[str]) -> dict[Site, list[str]]:

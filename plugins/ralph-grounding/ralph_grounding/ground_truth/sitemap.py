@@ -31,11 +31,11 @@ def read_sitemap(content: bytes) -> Sitemap:
     try:
         reader.parser.Parse(content, True)  # noqa: FBT003 - it has no names for its arguments
     except expat.ExpatError as error:
-        raise SitemapError(f"is no XML: {expat.ErrorString(error.code)} in line {error.lineno}") from error
+        raise SitemapError(f"is not XML: {expat.ErrorString(error.code)} in line {error.lineno}") from error
     except (ValueError, LookupError) as error:
-        raise SitemapError("is in an encoding that is not known") from error
+        raise SitemapError("is in an unknown encoding") from error
     if reader.root not in {"urlset", "sitemapindex"}:
-        raise SitemapError("is no sitemap")
+        raise SitemapError("is not a sitemap")
     return Sitemap(reader.pages, reader.sitemaps)
 
 
@@ -56,7 +56,7 @@ class _Reader:
         parser.CharacterDataHandler = self._characters
 
     def _refuse(self, *_: object) -> None:
-        raise SitemapError("declares a document type, which no sitemap needs")
+        raise SitemapError("declares a document type, which is not allowed")
 
     def _start(self, name: str, _attributes: dict[str, str]) -> None:
         name = name.rsplit(":", 1)[-1]

@@ -61,8 +61,8 @@ def read_queries(path: Path | str) -> tuple[Query, ...]:
         query = _query(located, entry, *place, number)
         if query.id in queries:
             located.refuse(
-                f"the query {query.id[:80]!r} stands there for a second time; the first is in {where[query.id]}.",
-                "Leave one out, or give it another id.",
+                f"the query {query.id[:80]!r} is there twice; the first one is in {where[query.id]}.",
+                "Remove one, or give it another id.",
                 *place,
                 number,
             )
@@ -79,9 +79,9 @@ def with_claims(queries: Sequence[Query], given: GivenClaims) -> tuple[Query, ..
     names = {name for query in queries for name in (query.id, query.text)}
     if orphans := [name for name in given.by_query if name not in names]:
         raise UsageError(
-            f"{given.places[orphans[0]]}: there are claims for {orphans[0][:80]!r}, and no query has that id or text"
-            f"{f'; nor for {len(orphans) - 1} others' if orphans[1:] else ''}.",
-            "Name the queries as they are, or leave the claims out.",
+            f"{given.places[orphans[0]]}: it has claims for {orphans[0][:80]!r}, but no query has this id or text"
+            f"{f'; the same goes for {len(orphans) - 1} others' if orphans[1:] else ''}.",
+            "Use the id or the text of a query, or remove the claims.",
         )
     return tuple(_claimed(query, given) for query in queries)
 
@@ -98,19 +98,19 @@ def _entries(located: Located) -> tuple[list[Any], tuple[str, ...]]:
     if isinstance(data, dict):
         named = cast("dict[str, Any]", data)
         if named.keys() != {"queries"}:
-            located.refuse("it is an object without a list named queries, or with more than that.", _FORM)
+            located.refuse("an object must have a list named queries, and nothing else.", _FORM)
         data, place = named["queries"], ("queries",)
     if not isinstance(data, list) or not data:
         located.refuse("it has no queries.", _FORM, *place)
     entries = cast("list[Any]", data)
     if len(entries) > _MOST:
-        located.refuse(f"it has {len(entries)} queries, and at most {_MOST} are read.", "Divide the file.", *place)
+        located.refuse(f"it has {len(entries)} queries, but at most {_MOST} are read.", "Split the file.", *place)
     return entries, place
 
 
 def _query(located: Located, entry: object, *place: int | str) -> Query:
     if not isinstance(entry, str | dict):
-        located.refuse("a query is a question or an object.", _FORM, *place)
+        located.refuse("a query must be a question or an object.", _FORM, *place)
     held: dict[str, Any] = {"text": entry} if isinstance(entry, str) else dict(cast("dict[str, Any]", entry))
     expected = _expected(located, held, *place)
     checked = located.check(_Entry, held, _FORM, *place)
@@ -126,15 +126,15 @@ def _expected(located: Located, held: dict[str, Any], *place: int | str) -> Expe
     if isinstance(said, dict):
         inner = cast("dict[str, Any]", said)
         if not inner.keys() <= {"text", "claims"}:
-            located.refuse("what is expected has a text and claims, and nothing else.", _FORM, *place, name)
+            located.refuse(f"{name} may only have text and claims.", _FORM, *place, name)
         if inner.get("claims") is not None:
             claims = claims_at(located, inner["claims"], *place, name, "claims")
         said = inner.get("text")
     if not isinstance(said, str | None):
-        located.refuse("what is expected is a text, or an object of text and claims.", _FORM, *place, name)
+        located.refuse(f"{name} must be a text, or an object with text and claims.", _FORM, *place, name)
     own: Any = held.pop("claims", None)
     if own is not None:
         if claims is not None:
-            located.refuse("it has claims twice: of its own, and in what is expected.", "Leave one out.", *place)
+            located.refuse(f"it has claims twice: its own, and those in {name}.", "Remove one.", *place)
         claims = claims_at(located, own, *place, "claims")
     return ExpectedAnswer(text=said or "", claims=claims)

@@ -25,6 +25,9 @@ __all__ = ["ResponseFailure", "ResponseSource", "answers"]
 
 _STOPS: frozenset[Trouble] = frozenset({"key", "model"})
 
+_MOST_UNREACHED = 5
+"""Queries in a row, each with all its tries, that may find nobody there before no further one is asked."""
+
 
 class ResponseFailure(BatchError, frozen=True):  # noqa: N818 - a value, as its base is
     """A query that got no response; a batch lists it among its errors."""
@@ -76,7 +79,8 @@ async def answers(
 
     Raises:
         ProviderError: out of the stream, where asking on is no use: the key is not accepted, the model is not there,
-            the agent cannot work at all. What came before has been streamed.
+            the agent cannot work at all, or nobody could be reached by five queries in a row. What came before has been
+            streamed.
         ExecutorUnavailableError: where the agent of an `ExecutorSource` cannot even be started.
     """
     import anyio
@@ -113,6 +117,7 @@ class _Asking:
     send: "MemoryObjectSendStream[AIResponse | ResponseFailure | ProviderError]"
     sleep: Sleep | None
     stopped: bool = False
+    unreached: int = 0
 
     async def ask_all(self) -> None:
         import anyio
@@ -131,13 +136,20 @@ class _Asking:
         if not query.text.strip():
             return self._failure(query, ProviderError(f"The query {query.id!r} has no text.", kind="refused"))
         try:
-            return await tried(lambda: self.source.answer(query), retries=self.source.retries, sleep=self.sleep)
+            answer = await tried(lambda: self.source.answer(query), retries=self.source.retries, sleep=self.sleep)
         except ProviderError as error:
             count_error(error.kind)
+            self.unreached = self.unreached + 1 if error.kind == "unreachable" else 0
             if error.kind in _STOPS or (error.kind == "unreachable" and not error.again):
                 self.stopped = True
                 return error
+            if self.unreached == _MOST_UNREACHED:
+                self.stopped = True
+                problem = f"The last {_MOST_UNREACHED} queries all failed. {error.problem}"
+                return ProviderError(problem, error.remedy, kind="unreachable")
             return self._failure(query, error)
+        self.unreached = 0
+        return answer
 
     def _failure(self, query: Query, error: ProviderError) -> ResponseFailure:
         who = {"provider": self.source.provider, "model": self.source.model}

@@ -32,7 +32,7 @@ class EndpointSource(ResponseSource):
 
     def __init__(self, settings: AnswerSettings, provider: str = "") -> None:
         if not settings.model.strip():
-            raise UsageError("plugins.grounding.answers.model is empty.", "Name the model that is to be asked.")
+            raise UsageError("plugins.grounding.answers.model is empty.", "Name the model to ask.")
         self._endpoint = Endpoint(
             settings.url,
             key=settings.api_key.get_secret_value(),
@@ -55,8 +55,8 @@ class EndpointSource(ResponseSource):
         said = await self._asked(sendable(query.text))
         reason, text = self._read(said)
         if reason == "content_filter":
-            problem = f"{self._endpoint.shown} withholds its answer to {query.id!r}, by its rules on content."
-            raise ProviderError(problem, "Leave the query out, or ask another model.", kind="filtered")
+            problem = f"{self._endpoint.shown} withholds its answer to {query.id!r} because of its content rules."
+            raise ProviderError(problem, "Leave the query out, or use another model.", kind="filtered")
         model, tokens = said.get("model"), fields(said.get("usage")).get("total_tokens")
         return AIResponse(
             query_id=query.id,
@@ -94,7 +94,7 @@ class EndpointSource(ResponseSource):
         first = fields(choices[0] if choices else None)
         message: object = first.get("message")
         if not isinstance(message, dict):
-            raise self._endpoint.protocol_error("its answer holds no message")
+            raise self._endpoint.protocol_error("its answer has no message")
         reason: object = first.get("finish_reason")
         return sendable(reason) if isinstance(reason, str) else "", _text(fields(cast("object", message)))
 

@@ -91,4 +91,4 @@ def _error(name: str, output: Output) -> ProviderError:
             problem = f"The executor {name} gave no answer within {after:g} s."
             return ProviderError(problem, "Give it more time.", kind="timeout", again=True)
         case _:
-            return ProviderError(f"The turn of the executor {name} was cut short.", kind="server", again=True)
+            return ProviderError(f"The turn of the executor {name} was interrupted.", kind="server", again=True)

@@ -5,13 +5,13 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from ralph.errors import UsageError
+from ralph.errors import UsageError, plainly
 from ralph_grounding.materials import AIResponse
 
 __all__ = ["read_responses"]
 
 _LONGEST = 32 * 1024 * 1024
-_FORM = 'Each line is to be a JSON object with at least "query_id" and "response".'
+_FORM = 'Each line must be a JSON object with at least "query_id" and "response".'
 
 
 def read_responses(path: Path) -> Iterator[AIResponse]:
@@ -41,9 +41,9 @@ def _response(line: bytes, path: Path, number: int) -> AIResponse:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         place = ".".join(str(part) for part in first["loc"])
-        message = first["msg"][:200]
+        message = plainly(first["msg"][:200])
         raise _wrong(path, number, f"{place}: {message}" if place else message) from None
 
 
 def _wrong(path: Path, number: int, problem: str) -> UsageError:
-    return UsageError(f"Line {number} of {path} is no response: {problem}.", _FORM)
+    return UsageError(f"Line {number} of {path} is not a response: {problem}.", _FORM)

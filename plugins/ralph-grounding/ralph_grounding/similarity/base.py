@@ -93,7 +93,7 @@ def check(provider: SimilarityProvider, similarities: Iterable[Similarity]) -> N
             if not 0 <= value <= 1:
                 name = provider.name or type(provider).__name__
                 raise ProviderError(
-                    f"The provider {name} says that two texts are alike by {value}.",
-                    "A similarity is a number from 0 to 1: mend the provider, or take another one.",
+                    f"The provider {name} gave a similarity of {value}.",
+                    "A similarity is a number from 0 to 1. Correct the provider, or use another one.",
                     kind="protocol",
                 )

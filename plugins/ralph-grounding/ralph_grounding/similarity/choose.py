@@ -36,8 +36,8 @@ def provider_for(settings: ProviderSettings) -> SimilarityProvider:
         return provider
     if points and points.keys().isdisjoint(_calibrated_names(settings, provider)):
         raise UsageError(
-            f"The calibration {settings.calibration} is for {', '.join(sorted(points))}, and not for {provider.name}.",
-            "Fit one with `python -m ralph_grounding.similarity.fit`, or leave the setting out.",
+            f"The calibration {settings.calibration} is for {', '.join(sorted(points))}, not for {provider.name}.",
+            "Fit one with `python -m ralph_grounding.similarity.fit`, or remove the setting.",
         )
     return Fallback(provider, LexicalProvider(), retries=settings.retries)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
-from ralph.errors import UsageError
+from ralph.errors import UsageError, plainly
 from ralph_grounding.similarity.calibration import DECISION
 
 __all__ = ["UNFITTED", "UNFITTED_HYBRID", "DecisionPoints", "read_decision_points"]
@@ -60,4 +60,6 @@ def read_decision_points(path: Path) -> Mapping[str, DecisionPoints]:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         place = ".".join(str(part) for part in first["loc"]) or "the file"
-        raise UsageError(f"{path} is no calibration: {place[:200]}: {first['msg'][:200]}.", _REMEDY) from None
+        raise UsageError(
+            f"{path} is not a calibration: {place[:200]}: {plainly(first['msg'][:200])}.", _REMEDY
+        ) from None

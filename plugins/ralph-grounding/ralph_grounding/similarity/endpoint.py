@@ -81,7 +81,7 @@ class EndpointProvider(EmbeddingProvider):
             index = told.get("index", place)
             vector = _vector(told.get("embedding"))
             if vector is None or not isinstance(index, int):
-                raise self._endpoint.protocol_error(f"entry {place} of its data is no vector")
+                raise self._endpoint.protocol_error(f"entry {place} of its data is not a vector")
             vectors[index] = vector
         if sorted(vectors) != list(range(count)):
             raise self._endpoint.protocol_error(f"it gave {len(entries)} vectors for {count} texts")

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, SecretStr, ValidationError, model_validator
 
-from ralph.errors import RalphError, UsageError
+from ralph.errors import RalphError, UsageError, plainly
 from ralph_grounding.settings import ProviderSettings
 from ralph_grounding.similarity.base import SimilarityProvider
 from ralph_grounding.similarity.choose import measuring
@@ -213,7 +213,7 @@ def _rows(path: Path | None, kind: type[_Row]) -> Iterator[_Row]:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         place = ".".join(str(part) for part in first["loc"]) or "the line"
-        raise UsageError(f"Line {number} of {path} cannot be used: {place}: {first['msg'][:200]}.") from None
+        raise UsageError(f"Line {number} of {path} cannot be used: {place}: {plainly(first['msg'][:200])}.") from None
 
 
 if __name__ == "__main__":

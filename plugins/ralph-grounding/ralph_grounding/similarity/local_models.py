@@ -57,7 +57,8 @@ def load_model(name: str, download: bool) -> LocalModel:  # noqa: FBT001 - a thr
     if not installed:
         raise ProviderError(
             f"The model {name} cannot be used: neither fastembed nor sentence-transformers is installed.",
-            'Run `pip install "ralph-grounding[local]"`.',
+            "Install the extra `local`: `uv sync --all-packages --extra local` in a clone of Ralph, or "
+            "`pip install fastembed` in the environment that Ralph is in.",
             kind="model",
         )
     reasons: list[str] = []
@@ -77,16 +78,16 @@ def first_line(error: BaseException) -> str:
 
 def _missing(name: str, said: str, *, download: bool) -> ProviderError:
     if _place(name):
-        problem = f"The folder {name} holds no model that can be used: {said}."
-        remedy = "A model for ONNX is needed, with its tokenizer.json and tokenizer_config.json."
+        problem = f"The folder {name} has no usable model: {said}."
+        remedy = "It needs an ONNX model, tokenizer.json and tokenizer_config.json."
     elif not download:
-        problem = f"The model {name} is not on this machine, and a download was not asked for ({said})."
+        problem = f"The model {name} is not on this machine, and downloads are off ({said})."
         remedy = "Set plugins.grounding.providers.download to true for one run, or give the model's folder as its name."
     elif _offline():
-        problem = f"The model {name} is not on this machine, and HF_HUB_OFFLINE forbids to download it ({said})."
+        problem = f"The model {name} is not on this machine, and HF_HUB_OFFLINE forbids downloads ({said})."
         remedy = "Unset HF_HUB_OFFLINE for one run, or give the model's folder as its name."
     else:
-        problem = f"The model {name} could be neither found nor downloaded: {said}."
+        problem = f"The model {name} could not be found or downloaded: {said}."
         remedy = f"Check the name in {MODEL_SETTING}, and the network."
     return ProviderError(problem, remedy, kind="model")
 
@@ -153,11 +154,11 @@ def _made_known(fastembed: Any, folder: Path) -> str:
     """
     files = [*sorted(folder.glob("*.onnx")), *sorted(folder.glob("onnx/*.onnx"))]
     if not files:
-        raise ValueError("no file that ends in .onnx is in it")
+        raise ValueError("it has no .onnx file")
     file, pooling = files[0].relative_to(folder).as_posix(), _pooling(folder)
     described: Any = import_module("fastembed.common.model_description")
     if not hasattr(described.PoolingType, pooling):
-        raise ValueError(f"the installed fastembed does not do its kind of pooling, {pooling}")
+        raise ValueError(f"the installed fastembed does not support its kind of pooling, {pooling}")
     name = hashlib.sha256("\0".join((str(folder), file, pooling)).encode("utf-8", "surrogateescape")).hexdigest()
     if all(entry["model"] != name for entry in fastembed.TextEmbedding.list_supported_models()):
         fastembed.TextEmbedding.add_custom_model(
@@ -187,13 +188,13 @@ def _pooling(folder: Path) -> str:
     if not asked:
         return "MEAN"
     if len(asked) > 1 or asked[0] not in _POOLINGS:
-        raise ValueError(f"fastembed does not do its kind of pooling, {', '.join(asked)[:80]}")
+        raise ValueError(f"fastembed does not support its kind of pooling, {', '.join(asked)[:80]}")
     return _POOLINGS[asked[0]]
 
 
 def _by_sentence_transformers(name: str, download: bool) -> LocalModel:  # noqa: FBT001
     if _place(name):
-        raise ValueError("sentence-transformers is given no folders, since it may run the code in them")
+        raise ValueError("sentence-transformers is not used for folders, since it may run the code in them")
     library: Any = import_module("sentence_transformers")
     embedder = library.SentenceTransformer(
         name, local_files_only=not download, trust_remote_code=False, model_kwargs={"use_safetensors": True}

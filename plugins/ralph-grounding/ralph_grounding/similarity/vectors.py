@@ -55,7 +55,7 @@ def unit_vectors(vectors: "Sequence[Vector] | Matrix") -> "Matrix":
     common_length(vectors)
     rows = np.asarray(vectors, dtype=np.float64).reshape(len(vectors), -1)
     if not np.isfinite(rows).all():
-        raise ProviderError("A vector holds a number that is not finite.", "Try another model.", kind="protocol")
+        raise ProviderError("A vector has a number that is not finite.", "Try another model.", kind="protocol")
     if not rows.size:
         return rows.astype(np.float32)
     largest = np.abs(rows).max(axis=1, keepdims=True)
@@ -75,7 +75,7 @@ def common_length(vectors: "Iterable[Vector | Matrix]") -> int:
         first, second, *_ = lengths
         raise ProviderError(
             f"Vectors of {first} and of {second} numbers cannot be compared.",
-            "Check that one model gave them both.",
+            "Check that the same model made both.",
             kind="protocol",
         )
     return next(iter(lengths), 0)

@@ -17,6 +17,7 @@ import anyio.to_thread
 from sqlalchemy import Connection, Result, Row, Select, select
 
 from ralph.errors import StoreError, StoreUnusableError
+from ralph.ownership import this_process
 from ralph.store import Database, open_store
 from ralph_grounding.filters import Condition
 from ralph_grounding.result import AnalysisResult
@@ -97,7 +98,8 @@ class GroundingStore:
         Raises:
             UsageError: it is there, and was begun with other queries or other options.
         """
-        return await self._write(lambda connection: writing.begin_run(connection, run, queries))
+        owner = this_process()
+        return await self._write(lambda connection: writing.begin_run(connection, run, queries, owner))
 
     async def keep(
         self, run: GroundingRun, results: Sequence[AnalysisResult], failures: Sequence[BatchError] = ()
@@ -146,7 +148,10 @@ class GroundingStore:
         self, *, domain: str | None = None, status: RunStatus | None = None, limit: int = 100
     ) -> list[GroundingRun]:
         """The newest runs, newest first."""
-        return [rows.read_run(row) for row in await self._rows(reading.newest_runs(domain, status, limit))]
+        is_kept = status not in {"running", "interrupted"}
+        statement = reading.newest_runs(domain, status if is_kept else "running", limit if is_kept else None)
+        found = [rows.read_run(row) for row in await self._rows(statement)]
+        return [run for run in found if status in {None, run.status}][:limit]
 
     async def previous_run(self, run: GroundingRun) -> GroundingRun | None:
         """The last run of the same domain that was completed and began before this one.

@@ -55,7 +55,7 @@ def scores(filters: Iterable[Condition], order: Order, by: str, limit: int | Non
     return _ordered(found, order, by).limit(limit)
 
 
-def newest_runs(domain: str | None, status: str | None, limit: int) -> Select[Any]:
+def newest_runs(domain: str | None, status: str | None, limit: int | None) -> Select[Any]:
     found = select(runs).order_by(runs.c.started_at.desc(), runs.c.id.desc()).limit(limit)
     if domain is not None:
         found = found.where(runs.c.domain == storable(domain))

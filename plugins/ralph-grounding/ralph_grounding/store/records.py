@@ -22,7 +22,8 @@ __all__ = [
     "StoredAnalysis",
 ]
 
-RunStatus = Literal["running", "completed", "failed", "cancelled"]
+RunStatus = Literal["running", "interrupted", "completed", "failed", "cancelled"]
+"""No run is kept as "interrupted": one is where it is kept as "running" and its process is gone."""
 
 _LONGEST_ID = 400
 
@@ -75,7 +76,8 @@ class GroundingRun(BaseModel, frozen=True):
     """A batch, as the store knows it.
 
     Attributes:
-        status: a run that was killed stays "running"; it can be continued as one that was cancelled can.
+        status: a run that was killed is "interrupted" as soon as that can be seen from here; it can be continued as one
+            that was cancelled can.
         total: how many responses there are, as far as that is known; never less than `progress`.
         options: what it was begun with; continuing it with others is refused.
     """

@@ -6,6 +6,7 @@ So JSON escapes what there is no room for, and so do the columns, by `storable`.
 
 import json
 import re
+import socket
 from collections.abc import Callable
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -16,9 +17,10 @@ from pydantic_core import PydanticSerializationError
 from sqlalchemy import Row
 
 from ralph.errors import RecordError
+from ralph.ownership import Owner, has_died, is_here
 from ralph_grounding.materials import Query
 from ralph_grounding.result import AnalysisResult
-from ralph_grounding.store.records import BatchError, GroundingRun, ScoreRow, StoredAnalysis
+from ralph_grounding.store.records import BatchError, GroundingRun, RunStatus, ScoreRow, StoredAnalysis
 from ralph_grounding.summary import DomainScoreSummary
 
 __all__ = [
@@ -83,7 +85,7 @@ def query_row(query_set_id: str, place: int, query: Query) -> dict[str, Any]:
     }
 
 
-def run_row(run: GroundingRun) -> dict[str, Any]:
+def run_row(run: GroundingRun, owner: Owner) -> dict[str, Any]:
     return {
         "id": storable(run.id),
         "domain": storable(run.domain),
@@ -96,6 +98,7 @@ def run_row(run: GroundingRun) -> dict[str, Any]:
         "summary": None if run.summary is None else as_json(run.summary),
         "started_at": moment(run.started_at),
         "completed_at": None if run.completed_at is None else moment(run.completed_at),
+        "owner": as_json(owner),
     }
 
 
@@ -141,7 +144,7 @@ def read_run(row: Row[Any]) -> GroundingRun:
             id=restored(row.id),
             domain=restored(row.domain),
             query_set_id=row.query_set_id,
-            status=row.status,
+            status=_status(row.status, row.owner),
             total=row.total,
             succeeded=row.succeeded,
             failed=row.failed,
@@ -152,6 +155,18 @@ def read_run(row: Row[Any]) -> GroundingRun:
         ),
         name,
     )
+
+
+def _status(kept: RunStatus, owner: str | None) -> RunStatus:
+    """What is true of a run now: one that is kept as "running" may have lost its process.
+
+    One on another machine is believed. One on a machine of this name that is not this one is not: it was started anew.
+    """
+    if kept != "running" or owner is None:
+        return kept
+    process = Owner.model_validate_json(owner)
+    gone = has_died(process) if is_here(process) else process.host == socket.gethostname()
+    return "interrupted" if gone else "running"
 
 
 def read_analysis(row: Row[Any]) -> StoredAnalysis:

@@ -17,6 +17,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    inspect,
 )
 
 from ralph.store import Migration
@@ -59,8 +60,10 @@ runs = Table(
     Column("summary", Text),
     Column("started_at", _Text, nullable=False),
     Column("completed_at", _Text),
+    Column("owner", Text),
     Index("grounding_runs_by_start", "started_at"),
 )
+"""`owner` is the process that works on it, or did last; runs that were kept before there were owners have none."""
 
 analyses = Table(
     "grounding_analyses",
@@ -111,4 +114,10 @@ def _create(connection: Connection) -> None:
     _METADATA.create_all(connection, checkfirst=False)
 
 
-MIGRATION = Migration("ralph-grounding", "grounding_schema_version", (_create,), guest=True)
+def _add_owner(connection: Connection) -> None:
+    """For tables that a version without owners made; `_create` makes them with it."""
+    if all(column["name"] != "owner" for column in inspect(connection).get_columns(runs.name)):
+        connection.exec_driver_sql(f"ALTER TABLE {runs.name} ADD COLUMN owner TEXT")
+
+
+MIGRATION = Migration("ralph-grounding", "grounding_schema_version", (_create, _add_owner), guest=True)

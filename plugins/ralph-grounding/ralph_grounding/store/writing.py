@@ -13,20 +13,21 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.dialects.postgresql import psycopg
 
 from ralph.errors import StoreError, UsageError
+from ralph.ownership import Owner
 from ralph_grounding.store import rows, tables
 from ralph_grounding.store.records import GroundingRun, QuerySet, RunStatus
 
 __all__ = ["begin_run", "end_run", "keep"]
 
 
-def begin_run(connection: Connection, run: GroundingRun, queries: QuerySet) -> GroundingRun:
+def begin_run(connection: Connection, run: GroundingRun, queries: QuerySet, owner: Owner) -> GroundingRun:
     """Adds a run, or begins it again where it is there; what failed before is forgotten, to be tried again.
 
     Raises:
         UsageError: it is there, and was begun with other queries or other options.
     """
     _add_queries(connection, queries, run.started_at)
-    row = rows.run_row(run)
+    row = rows.run_row(run, owner)
     if _is_new(connection, tables.runs, row):
         return run
     kept = connection.execute(select(tables.runs).where(tables.runs.c.id == row["id"])).one()
@@ -41,6 +42,7 @@ def begin_run(connection: Connection, run: GroundingRun, queries: QuerySet) -> G
         "total": max(kept.total, run.total),
         "completed_at": None,
         "summary": None,
+        "owner": row["owner"],
     }
     connection.execute(update(tables.runs).where(tables.runs.c.id == row["id"]).values(again))
     return rows.read_run(connection.execute(select(tables.runs).where(tables.runs.c.id == row["id"])).one())
@@ -64,7 +66,7 @@ def keep(
         .values(succeeded=run.succeeded + added, failed=run.failed + failed, total=total)
     )
     if not changed.rowcount:
-        raise StoreError(f"The store holds no run {run_id!r} any more.", "Begin it anew.")
+        raise StoreError(f"The store no longer has the run {run_id!r}.", "Start it again.")
 
 
 def end_run(connection: Connection, run_id: str, status: RunStatus, at: datetime, **values: Any) -> None:
@@ -88,7 +90,7 @@ def _is_added(connection: Connection, row: Mapping[str, Any]) -> bool:
     same = select(it.id).where(it.run_id == row["run_id"], it.asked == row["asked"])
     if connection.execute(same).first() is None:
         raise StoreError(
-            f"The store holds another analysis of the id {row['id'][:80]!r}.", "Give each analysis an id of its own."
+            f"The store has another analysis with the id {row['id'][:80]!r}.", "Give each analysis an id of its own."
         )
     return False
 
@@ -109,6 +111,6 @@ def _insertion(dialect: str, table: Table) -> str:
 
 def _begun_otherwise(run_id: str, what: str) -> UsageError:
     return UsageError(
-        f"The run {run_id!r} was begun with {what}, so it cannot be continued like that: its scores would not compare.",
-        "Continue it as it was begun, or begin a new run.",
+        f"The run {run_id!r} was started with {what}, so its scores would not be comparable.",
+        "Continue it as it was started, or start a new run.",
     )

@@ -32,6 +32,7 @@ _PIECE = (
     "milestone",
     "phase",
 )
+_NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _CHANGES = ("changes", "further changes", "code changes", "action", "further action", "work", "further work")
 _ARE = ("", " is", " are", " was", " were")
 _RUNNING = (
@@ -67,8 +68,15 @@ _REMAINING = tuple(
 _PROVISOS = ("after approval", "after you", "when approved", "should you", "in case")
 
 CLAIMS: Words = {
-    "all": alone("all", "every", "each", "all remaining", "all of the remaining", "all existing"),
-    "everything": alone("everything", "the whole thing", "the entire project", "the entire task"),
+    "all": alone(
+        *("all", "every", "each", "both", "all remaining", "all of the remaining", "all existing"),
+        *(f"the {number}" for number in _NUMBERS),
+    ),
+    "everything": alone(
+        *("everything", "the whole thing", "the entire project", "the entire task", "everything on your list"),
+        *(f"{all_} you {asked}" for all_, asked in product(("everything", "all"), ("asked for", "listed", "wanted"))),
+        *(f"everything the {task} asks for" for task in ("ticket", "issue", "task", "story", "brief")),
+    ),
     "goal": alone(
         *("task", "tasks", "project", "feature", "features", "story", "stories", "user stories", "user story"),
         *("implementation", "work", "acceptance criteria", "acceptance criterion", "success criteria", "criteria"),
@@ -77,6 +85,7 @@ CLAIMS: Words = {
         *("specification", "issue", "issues", "ticket", "tickets", "bug", "migration", "refactoring", "refactor"),
         *("integration", "plan", "features and fixes", "prd", "functionality", "changes", "fixes", "checks", "parts"),
         *("components", "modules", "endpoints", "quality gates", "gates", "assignment", "request", "job", "points"),
+        *("findings", "defects", "bugs", "crashes", "comments", "remarks", "brief", "complaints", "wishes"),
     ),
     "closed": {
         "met": ("met", "meet", "meets", "satisfied", "satisfy", "satisfies", "fulfilled", "fulfills", "fulfil"),
@@ -226,6 +235,15 @@ CLAIMS: Words = {
         *("sandbox", "sandboxed", "sandbox's", "environment", "environment's", "pre-existing", "preexisting"),
         *("unrelated", "network", "offline", "credentials", "api key", "not installed", "unavailable", "flaky"),
         *("this machine", "display", "container", "here because", "earlier iterations", "prior iterations", "denied"),
-        *("on main", "permission", "permissions", "previously", "used to", "known"),
+        *("on main", "on master", "permission", "permissions", "previously", "used to", "known"),
+        *("without my change", "without this change", "nothing to do with", "not related to", "unmodified branch"),
+        *(f"{was} there before" for was in ("was", "were", "been")),
+        *(f"{has} always been there" for has in ("has", "have", "had")),
+        *("was there already", "were there already", "was already there", "were already there", "long before this"),
+        *(f"{is_} on the list" for is_ in ("isn't", "is not", "wasn't", "was not", "aren't", "weren't")),
+        *(f"{is_} {of}" for is_, of in product(("isn't", "wasn't", "aren't", "weren't"), ("part of", "in scope"))),
+        *("not ours", "aren't ours", "isn't ours", "it's theirs", "they're theirs", "comes from the vendor"),
+        *("come from the vendor", "vendored", "predate", "predates", "not caused by", "not introduced by"),
+        *("no fixed version", "no fixed release", "no fix upstream", "no upstream fix", "no patch upstream"),
     ),
 }

@@ -29,7 +29,7 @@ _IS = (
     *("this story is", "all work is", "work is", "progress is", "further progress is", "status:", "state:"),
 )
 _IDLE = ("no work was", "nothing was", "no progress was", "no progress is", "no further progress is")
-_MORE = ("", "more ", "else ", "further ", "more that ", "else that ", "further that ", "that ")
+_MORE = ("", "useful ", "more ", "else ", "further ", "more that ", "else that ", "further that ", "that ")
 _HELD = alone(
     *(f"{subject} blocked" for subject in _IS),
     *(
@@ -41,6 +41,11 @@ _HELD = alone(
     *("blocked again", "nothing could be done", "no work could be done", "no other work i can do", "only you can"),
 )
 _HINDERED = alone("still blocked", "blocked on", "blocked until", "blocked pending", "blocked waiting", "loops blocked")
+_WAITING = ("waiting for", "waiting on", "awaiting")
+_GIVEN = ("approval", "the approval", "permission", "the permission", "credentials", "the credentials", "sign-off")
+_STILL_WAITING = tuple(
+    f"{i}still {waiting} {leave}" for i, waiting, leave in product(("", "i'm ", "i am "), _WAITING, _GIVEN)
+)
 _BY_HAND = tuple(
     f"{verb} {what} {how}"
     for verb, what, how in product(
@@ -49,43 +54,47 @@ _BY_HAND = tuple(
         ("manually", "by hand"),
     )
 )
+_OF_A_PERSON = (
+    *_BY_HAND,
+    *("waiting for you", "waiting on you", "need you to", "needs you to", "by you", "please approve", "you approve"),
+    *("must be approved", "needs to be approved", "need to be approved", "please grant", "please execute"),
+    *("please run the following", "please log in", "please authenticate", "run me with", "start me with"),
+    *("re-run me", "rerun me", "restart me", "start the loop again", "to unblock", "unblock me", "step in"),
+    *("need from you", "following from you", "i need the following", "i need someone", "i need somebody"),
+    *("needs someone", "an administrator has to", "an admin has to", "an administrator must", "an admin must"),
+    *("administrator needs to", "admin needs to", "please allow", "until a new", "until the owner"),
+    *("without somebody", "without someone", "i'm waiting for the credentials", "waiting for credentials"),
+    *("somebody needs to", "someone needs to", "please renew", "with admin rights", "somebody has to"),
+    *("someone has to", "somebody must", "someone must", "someone with", "somebody with", "please re-upload"),
+    *("please upload", "please attach", "please add the missing", "until somebody", "until someone", "approval by"),
+    *("human intervention", "manual intervention", "human action required", "user action required"),
+    *("needs a human", "requires a human", "i need a human", "i need a person", "a human to", "a human must"),
+    *("a person to", "yourself", "manually run", "run manually", "manually apply", "apply manually"),
+)
 
 OBSTACLES: Words = {
     "blocked": {**_HELD, **alone(*(f"{unable} {go_on}" for unable, go_on in product(_UNABLE, _GO_ON)))},
-    "halted": alone("blocked", "stopped", "halted"),
+    "halted": alone(
+        *("blocked", "stopped", "halted"),
+        *_STILL_WAITING,
+    ),
     "obstacle": {
         **_HINDERED,
         **alone(
-            *_BY_HAND,
+            *_OF_A_PERSON,
+            *_STILL_WAITING,
             *("cannot proceed", "can't proceed", "cannot continue", "can't continue", "unable to proceed"),
-            *("unable to continue", "waiting for you", "waiting on you", "need you to", "needs you to", "by you"),
-            *("please approve", "you approve", "must be approved", "needs to be approved", "need to be approved"),
-            *("please grant", "please execute", "please run the following", "please log in", "please authenticate"),
-            *("was denied", "were denied", "was refused", "call was rejected", "rejected again", "denied again"),
-            *("getting rejected", "getting denied", "being rejected", "is read-only", "read-only file system"),
-            *("run me with", "start me with", "re-run me", "rerun me", "restart me", "start the loop again"),
-            *("to unblock", "unblock me", "step in", "need from you", "following from you", "i need the following"),
-            *("i need someone", "i need somebody", "needs someone", "an administrator has to", "an admin has to"),
-            *("an administrator must", "an admin must", "administrator needs to", "admin needs to", "is on hold"),
-            *("are refused", "is refused", "mounted read-only", "does not let me", "doesn't let me", "won't let me"),
-            *("was declined", "were declined", "has been revoked", "was revoked", "isn't reachable"),
-            *("is not reachable",),
-            *("not allowed to do", "i am not allowed", "i'm not allowed", "please allow", "nothing i write"),
-            *("out of options",),
-            *("until a new", "until the owner", "without somebody", "without someone", "stop here until"),
-            *("stopping here",),
-            *("i'm waiting for the credentials", "waiting for credentials", "which i don't have"),
-            *("somebody needs to", "someone needs to", "please renew", "with admin rights"),
-            *("somebody has to", "someone has to", "somebody must", "someone must", "someone with", "somebody with"),
-            *("have to stop there", "have to stop here", "had to stop there", "i can resume", "worked around from"),
-            *("please re-upload", "please upload", "please attach", "please add the missing", "until somebody"),
-            *("until someone",),
-            *("approval by", "human intervention", "manual intervention", "human action required"),
-            *("user action required",),
-            *("needs a human", "requires a human", "i need a human", "i need a person", "a human to", "a human must"),
-            *("a person to", "yourself", "manually run", "run manually", "manually apply", "apply manually"),
+            *("unable to continue", "was denied", "were denied", "was refused", "call was rejected", "rejected again"),
+            *("denied again", "getting rejected", "getting denied", "being rejected", "is read-only"),
+            *("read-only file system", "is on hold", "are refused", "is refused", "mounted read-only"),
+            *("does not let me", "doesn't let me", "won't let me", "was declined", "were declined", "has been revoked"),
+            *("was revoked", "isn't reachable", "is not reachable", "not allowed to do", "i am not allowed"),
+            *("i'm not allowed", "nothing i write", "out of options", "stop here until", "stopping here"),
+            *("which i don't have", "have to stop there", "have to stop here", "had to stop there"),
+            *("worked around from", "i can resume"),
         ),
     },
+    "hand": alone(*_OF_A_PERSON),
     "qualifier": {**_HELD, **_HINDERED, **alone("blocked")},
     "leave": alone(
         *("permission", "permissions", "approval", "approvals", "your authorization", "write access", "edit access"),
@@ -132,6 +141,8 @@ OBSTACLES: Words = {
     ),
     "plain": alone(
         *(f"{who} without" for who in ("user", "users", "request", "requests", "account", "accounts", "clients")),
+        *("please note", "please see", "please be aware", "please have a look", "please keep in mind"),
+        *(f"while {who}" for who in ("somebody", "someone", "a person", "a human", "an admin", "another")),
         *("somebody's", "someone's", "somebody else", "someone else", "those without", "anyone without"),
         *("everyone without", "calls without", "members without"),
     ),

@@ -15,11 +15,15 @@ _CHANGED = (
 )
 _OF_CODE = ("retry", "event", "infinite", "for", "while", "main", "inner", "outer", "game", "render", "polling")
 _NEXT = ("story", "task", "feature", "step", "item", "milestone", "component", "endpoint", "thing", "piece", "part")
+_EVENTS = (
+    *("entry", "boot", "startup", "start-up", "demand", "load", "launch", "login", "first", "every", "each", "click"),
+    *("connect", "reconnect", "mount", "request", "power-up", "wake-up", "activation", "change", "save", "open"),
+)
 
 STATEMENTS: Words = {
     "whole": alone(
         *("task", "project", "migration", "refactor", "refactoring", "assignment", "upgrade", "rewrite", "port", "prd"),
-        *("the job", "this job"),
+        *("the job", "this job", "goal", "target"),
         *("work on", "work for", "conversion", "translation", "epic", "clean-up", "cleanup", "rework", "overhaul"),
         *("redesign", "rollout"),
     ),
@@ -34,9 +38,21 @@ STATEMENTS: Words = {
     "member": alone("item", "box", "checkbox", "step", "phase", "milestone", "point", "todo", "subtask", "deliverable"),
     "stands": {
         "gone": ("gone", "eliminated", "cured"),
+        "reached": ("reached", "hit"),
         "in place": ("is in.", "are in.", "is in:", "is in now", "live", "merged"),
     },
-    "changed": alone(*_CHANGED, "deployed", "released", "shipped", "pushed", "rolled out", "installed", "set up"),
+    "changed": alone(
+        *_CHANGED,
+        "deployed",
+        "released",
+        "shipped",
+        "pushed",
+        "rolled out",
+        "installed",
+        "set up",
+        "all set",
+        "all sorted",
+    ),
     "news": alone(
         *("now", "is now", "are now", "no longer", "out of the dependency tree", "is written", "are written"),
         *("is working", "are working", "is operational", "is usable", "is playable", "works for"),
@@ -63,6 +79,7 @@ STATEMENTS: Words = {
         *("loop", "iteration", "phase", "phases", "milestone", "milestones", "sprint", "backlog", "fix plan"),
         *(f"{which} next {piece}" for which, piece in product(("the", "my", "this"), _NEXT)),
         *("the plan", "so far", "fix plan.md", "prd.json", "@fix plan.md", "first step", "for now", "todo.md"),
+        *("checkpoint:", "checkpoint."),
         *("approval", "approve", "permission", "failing tests", "failing test"),
     ),
     "last": alone(
@@ -80,6 +97,10 @@ STATEMENTS: Words = {
     ),
     "plain": alone(
         *("that is left", "that are left", "which is left", "which are left", "whatever is left"),
+        *("which let me", "that let me", "which lets me", "that lets me"),
+        *(f"{are} built {from_}" for are, from_ in product(("is", "are"), ("from", "with", "on", "by"))),
+        *("i can follow", "you can follow", "users can follow", "one can follow"),
+        *("this next:", "it next:", "here next:", "them next:"),
         *(f"{kind} {loop}" for kind, loop in product(_OF_CODE, ("loop", "loops"))),
     ),
     "part": alone("a failing test", "failing test for", "failing tests for"),
@@ -104,13 +125,29 @@ STATEMENTS: Words = {
         *("whether", "shows", "show"),
         *("displays", "display", "lists", "says", "explains", "explain", "prints", "returns", "reports", "users can"),
         *("user can", "you can see", "reads", "marks", "mark them", "filter by", "named", "called", "labelled", "e.g"),
-        *("such as", "where", "whose", "that are", "which are", "so that a", "raises", "rejects", "handles"),
+        *(
+            "such as",
+            "where",
+            "whose",
+            "that are",
+            "which are",
+            "so that a",
+            "did most of",
+            "raises",
+            "rejects",
+            "handles",
+        ),
         *("handle", "answers", "on every", "in case of"),
+        *(f"started on {event}" for event in _EVENTS),
+        *(
+            f"still {goes} {through}"
+            for goes, through in product(("happens", "occurs"), ("through", "via", "as before"))
+        ),
     ),
     "wanted": alone(
         *("goal", "goals", "the goal", "criterion", "criteria", "requires", "required", "requirement", "expected"),
         *("asks for", "asked for", "said", "says", "definition of done", "expectation", "should be", "wants"),
-        *("wanted", "target", "instructions", "aim"),
+        *("wanted", "target", "instructions", "aim", "is to"),
     ),
     "verified": alone(
         *("exits 0", "exit 0", "exited 0", "exits with 0", "exit code 0", "all pass", "all passing", "all passed"),

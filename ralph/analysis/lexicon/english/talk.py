@@ -14,6 +14,7 @@ _PLEADING = (
     *("please specify", "please provide", "please share", "please select", "tell me which", "tell me what"),
     *("could you tell me", "can you tell me", "could you confirm", "can you confirm", "could you clarify"),
     *("can you clarify", "need you to decide", "i need a decision", "need your decision"),
+    *("tell me whether", "tell me when i may", "tell me who", "tell me where", "let me know who"),
     *("tell me how", "let me know which", "let me know what", "let me know how", "let me know whether"),
     *("awaiting your", "waiting for your answer", "waiting for your decision", "waiting for your input"),
     *("waiting for your instructions", "waiting for your reply", "waiting for your response"),
@@ -34,6 +35,7 @@ TALK: Words = {
     "plea": alone(
         *_PLEADING,
         *("let me know", "your call", "up to you", "please reply", "please respond", "waiting for your"),
+        *("just tell me", "just reply", "just say", "reply with"),
         *("wait for your", "i'll wait", "i'll hold off", "i will hold off", "holding off until", "i'll hold"),
     ),
     "pleading": alone(*_PLEADING),
@@ -57,5 +59,8 @@ TALK: Words = {
         *("the build", "compiles", "succeeded", "is fulfilled", "this loop", "this iteration", "remaining"),
         *("still missing",),
     ),
-    "plain": alone("let me know", "let me see", "let me think"),
+    "plain": alone(
+        *("let me know", "let me see", "let me think", "which let me", "that let me", "which lets me", "that lets me"),
+        *("this next:", "it next:", "here next:", "them next:", "nothing to do with"),
+    ),
 }

@@ -60,8 +60,23 @@ KEYWORDS = (
     ),
 )
 
+_SETTLED = ("cubiert", "resuelt", "arreglad", "corregid", "migrad", "cerrad", "configurad", "solucionad")
+"""What is so behind "queda", which by itself says that something is left."""
+
 COMPLETION: Words = {
-    "plain": alone("todos los", "todos", "si falta", "cuando falta", "hace falta", "hacía falta", "no falta"),
+    "plain": alone(
+        *(f"{stays} {done}{ending}" for stays, done, ending in product(("queda", "quedan"), _SETTLED, _ENDINGS)),
+        "todo el",
+        "todo lo",
+        "todo",
+        "todos los",
+        "todos",
+        "si falta",
+        "cuando falta",
+        "hace falta",
+        "hacía falta",
+        "no falta",
+    ),
     "success": alone("éxito", "exitosamente"),
     "negation": alone(
         *("no", "nunca", "sin", "ni", "tampoco", "ningún", "ninguna", "ninguno", "nada", "todavía no", "aún no"),

@@ -9,6 +9,11 @@ __all__ = ["TALK"]
 _UNABLE = ("no puedo", "no podemos", "sigo sin poder", "no es posible", "imposible", "no he podido")
 _GO_ON = ("continuar", "avanzar", "proceder", "seguir", "progresar", "completar la tarea", "completar esta tarea")
 _AM = ("estoy", "sigo", "continúo", "estamos", "seguimos", "estoy completamente", "sigo completamente", "permanezco")
+_GIVEN = ("aprobación", "la aprobación", "autorización", "la autorización", "permiso", "permisos", "credenciales")
+_STILL = ("sigo", "sigo todavía", "seguimos", "continúo", "todavía", "aún")
+_STILL_WAITING = tuple(
+    f"{still} {waiting} {leave}" for still, waiting, leave in product(_STILL, ("a la espera de", "esperando"), _GIVEN)
+)
 _PLEADING = (
     *("dime qué", "dime cuál", "dime cómo", "dime si", "por favor confirma", "por favor indica", "indícame"),
     *("confírmame", "por favor elige"),
@@ -19,8 +24,12 @@ TALK: Words = {
         *(f"{unable} {go_on}" for unable, go_on in product(_UNABLE, _GO_ON)),
         *(f"{am} {held}" for am, held in product(_AM, ("bloqueado", "bloqueada", "bloqueados"))),
     ),
-    "halted": alone("bloqueado", "bloqueada"),
+    "halted": alone(
+        *("bloqueado", "bloqueada", "detenido", "detenida"),
+        *_STILL_WAITING,
+    ),
     "obstacle": alone(
+        *_STILL_WAITING,
         *("tú mismo", "solo lectura"),
         *("ejecuta manualmente", "ejecutar manualmente", "ejecútalo manualmente", "ejecuta tú", "ejecutes"),
         *("por favor ejecuta", "por favor aprueba", "por favor autoriza", "por favor concede", "aprueba los cambios"),
@@ -43,6 +52,39 @@ TALK: Words = {
     "negation": alone("no puedo", "no podemos", "no es posible", "no se puede", "no pude"),
     "demand": alone(
         *("por favor", "necesito que", "tienes que", "tendrás que", "debes", "alguien", "una persona", "a mano"),
+    ),
+    "barred": alone(
+        *("caducado", "caducada", "caducó", "expirado", "expirada", "expiró", "vencido", "vencida", "bloqueado"),
+        *("bloqueada", "no tengo acceso", "sin acceso", "sin permiso", "no existe", "no existen"),
+        *("no está en el entorno", "no está en el repositorio"),
+        *("no están en el repositorio", "denegado", "denegada", "denegadas", "rechazado", "rechazada", "rechazadas"),
+        *("rechaza",),
+        *("no responde", "inaccesible", "no disponible", "no está disponible", "pide un", "pide una", "suspendido"),
+        *("suspendida", "me quedo aquí", "me falta", "me faltan", "congelada", "congelado", "agotado", "agotada"),
+        *("lleno",),
+    ),
+    "hand": alone(
+        *("hace falta que", "necesito de ti", "necesito de vosotros", "qué necesito", "lo que necesito", "concede"),
+        *("vuelve a lanzar", "vuelve a ejecutar", "relanza", "solo el", "solo la", "solo puede", "sólo el"),
+        *("el titular", "el administrador"),
+        *("un administrador", "alguien de", "alguien con", "por vuestra parte", "por tu parte", "que alguien"),
+        *("necesito que apruebes", "necesito que ejecutes", "para desbloquear", "intervención humana"),
+    ),
+    "bidding": alone("pon", "añade", "habilita", "renueva", "desbloquea", "permite", "autoriza", "conecta", "amplía"),
+    "parting": alone(
+        "me detengo aquí",
+        "paro aquí",
+        "me paro aquí",
+        "lo dejo aquí",
+        "me quedo aquí",
+        "tengo que parar",
+        "tengo que detenerme",
+        "he tenido que parar",
+        "tuve que parar",
+    ),
+    "onward": alone(
+        *("después lanzo", "después sigo", "en cuanto", "puedo seguir", "podré seguir"),
+        *("hasta que haya", "hasta que alguien", "puedo continuar", "hasta entonces"),
     ),
     "condition": alone("si", "cuando", "una vez", "en caso de"),
     "person": alone(

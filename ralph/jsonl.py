@@ -1,21 +1,23 @@
-"""JSON lines as others write them: bounded, cleaned, and a broken one is an answer, not an end."""
+"""What a command is given to read: texts, and JSON lines as others write them. Everything is bounded, and a broken line
+is an answer, not an end.
+"""
 
 import json
 import sys
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 
-from ralph.errors import UsageError
+from ralph.errors import UsageError, plainly
 from ralph.status.fields import storable
 
-__all__ = ["MOST_BYTES", "as_object", "cleaned", "objects", "opened"]
+__all__ = ["MOST_BYTES", "as_object", "cleaned", "objects", "opened", "refuse_beside_lines", "text_of"]
 
 MOST_BYTES = 64 * 1024 * 1024
-"""Of one line."""
+"""Of one line, and of a text."""
 
 _M = TypeVar("_M", bound=BaseModel)
 
@@ -29,36 +31,72 @@ def opened(name: str) -> Generator[BinaryIO]:
         else:
             with Path(name).open("rb") as stream:
                 yield stream
+    except BrokenPipeError:
+        raise  # it is of whoever read what was printed
     except OSError as error:
         raise UsageError(f"The file {name!r} cannot be read: {error.strerror}.", "Name one that can, or -.") from error
 
 
-def objects(stream: BinaryIO, model: type[_M], *, most: int = MOST_BYTES) -> Iterator[tuple[int, _M | str]]:
-    """Each line that is not empty: its number, from 1, and what it holds, or what is wrong with it."""
+def text_of(name: str) -> str:
+    """What a file holds, or with "-" what comes in: bytes that are not UTF-8 are replaced. Raises `UsageError` where it
+    cannot be read or is larger than `MOST_BYTES`.
+    """
+    with opened(name) as stream:
+        content = stream.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise UsageError(f"The file {name!r} is larger than {MOST_BYTES // 1024**2} MiB.", "Use a part of it.")
+    return content.decode("utf-8-sig", "replace")
+
+
+def refuse_beside_lines(given: Mapping[str, object], instead: str) -> None:
+    """Raises `UsageError` where an option has a value that each line of `--jsonl` has for itself.
+
+    Args:
+        given: the values, by the options' names.
+        instead: what each object says, in a sentence.
+    """
+    if named := [name for name, value in given.items() if value]:
+        raise UsageError(f"{' and '.join(named)} cannot be given with --jsonl.", f"There {instead}")
+
+
+def objects(
+    stream: BinaryIO, model: type[_M], *, most: int | None = None, as_written: bool = False, every: bool = False
+) -> Iterator[tuple[int, _M | str]]:
+    """Each line that is not empty: its number, from 1, and what it holds, or what is wrong with it.
+
+    Args:
+        most: bytes of a line; `MOST_BYTES` by default.
+        as_written: texts stay as they are, whatever is in them; otherwise they are made such as can be stored.
+        every: an empty line is one with something wrong: whoever is answered line by line counts them.
+    """
+    most = MOST_BYTES if most is None else most
     for number, line in enumerate(_lines(stream, most), start=1):
         if line is None:
             yield number, f"the line is longer than {most // 1024**2} MiB"
         elif line.strip():
-            yield number, as_object(line, model)
+            yield number, as_object(line, model, as_written=as_written)
+        elif every:
+            yield number, "the line is empty"
 
 
-def as_object(line: bytes, model: type[_M]) -> _M | str:
+def as_object(line: bytes, model: type[_M], *, as_written: bool = False) -> _M | str:
     """What a JSON text holds, its texts cleaned so that they can be stored; else what is wrong with it."""
     try:
-        said = cleaned(json.loads(line.decode("utf-8-sig", "replace")))
+        said = json.loads(line.decode("utf-8-sig", "replace"))
+        said = said if as_written else cleaned(said)
     except json.JSONDecodeError as error:
-        return f"it is no JSON: {error}"
+        return f"it is not JSON: {error}"
     except RecursionError:
         return "it is nested too deeply"
     except ValueError:
         return "it holds a number that is too long"
     if not isinstance(said, dict):
-        return "it is no object"
+        return "it is not an object"
     try:
         return model.model_validate(said)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        return f"{_place(first['loc'], cast('object', said))}: {first['msg'].replace('a valid tuple', 'a list')}"[:300]
+        return f"{_place(first['loc'], cast('object', said))}: {plainly(first['msg'])}"[:300]
 
 
 def _place(parts: Sequence[int | str], said: object) -> str:

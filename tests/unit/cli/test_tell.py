@@ -1,0 +1,56 @@
+"""Tables for people, on terminals of every width."""
+
+import io
+import re
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+from ralph.cli import tell
+
+COLUMNS = ("run", "started", "ended", "iterations", "took", "task")
+ROWS = (
+    (
+        "20260703-010203-abcdef",
+        "2026-07-03 01:02:03",
+        "executor unavailable",
+        "12",
+        "2 h 5 min",
+        "Mend the tests. " * 9,
+    ),
+    ("20260703-010204-abcdef", "2026-07-03 01:02:04", "completed, verified", "3", "4.2 s", "測試 " * 30),
+    ("20260703-010205-abcdef", "2026-07-03 01:02:05", "running", "1", "", ""),
+)
+
+
+def shown(monkeypatch: pytest.MonkeyPatch, width: int) -> list[str]:
+    out = io.StringIO()
+    console = Console(file=out, force_terminal=True, width=width, color_system=None)
+    monkeypatch.setattr(tell, "console", lambda: console)
+    tell.print_table(COLUMNS, ROWS)
+    return re.sub(r"\x1b\[[\d;]*m", "", out.getvalue()).splitlines()
+
+
+@pytest.mark.parametrize("width", [200, 100, 80, 60, 40, 24])
+def test_nothing_is_cut_and_no_line_is_too_long(monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    lines = shown(monkeypatch, width)
+    assert max(map(cell_len, lines)) <= width
+    words = " ".join(lines).split()
+    assert words == [word for row in (COLUMNS, *ROWS) for cell in row for word in cell.split()]
+
+
+def test_columns_without_room_go_on_below(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert shown(monkeypatch, 80) == [
+        "run                     started              ended                 iterations",
+        "  took       task",
+        "20260703-010203-abcdef  2026-07-03 01:02:03  executor unavailable  12",
+        "  2 h 5 min  Mend the tests. Mend the tests. Mend the tests. Mend the tests.",
+        "             Mend the tests. Mend the tests. Mend the tests. Mend the tests.",
+        "             Mend the tests.",
+        "20260703-010204-abcdef  2026-07-03 01:02:04  completed, verified   3",
+        "  4.2 s      測試 測試 測試 測試 測試 測試 測試 測試 測試 測試 測試 測試 測試",
+        "             測試 測試 測試 測試 測試 測試 測試 測試 測試 測試 測試 測試 測試",
+        "             測試 測試 測試 測試",
+        "20260703-010205-abcdef  2026-07-03 01:02:05  running               1",
+    ]
