@@ -381,14 +381,29 @@ async def _start(
     environment = marked(os.environ if env is None else env, marker)
     stdin = asyncio.subprocess.PIPE if piped else asyncio.subprocess.DEVNULL
     link = _Link(sinks, marker)
+    loop = asyncio.get_running_loop()
+    starting = loop.create_task(
+        loop.subprocess_exec(lambda: link, *argv, stdin=stdin, cwd=cwd, env=environment, **_apart())
+    )
     try:
         with anyio.CancelScope(shield=True):
-            await asyncio.get_running_loop().subprocess_exec(
-                lambda: link, *argv, stdin=stdin, cwd=cwd, env=environment, **_apart()
-            )
+            await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        await _abandon(starting, link)
+        raise
     except (OSError, ValueError) as error:
         raise _unstartable(argv[0], cwd, error) from error
     return link
+
+
+async def _abandon(starting: "asyncio.Task[Any]", link: _Link) -> None:
+    """End a program whose start `asyncio.Task.cancel` has interrupted: anyio's shield does not stop that, and asyncio
+    ends the program alone, and then waits until nothing that it started holds its output open.
+    """
+    with anyio.CancelScope(shield=True):
+        await asyncio.wait([starting])
+        if not starting.cancelled() and starting.exception() is None:
+            await link.finish(GRACE)
 
 
 @cache

@@ -12,7 +12,7 @@ import pytest
 from ralph.errors import UsageError
 from ralph.process import ByteStream, ProgramMissingError, run, spawn
 from ralph.process_tree import MARK, end_family, end_tree, new_marker, started_here, survivors
-from ralph.testing import lives, until, wait_until
+from ralph.testing import lives, living, until, wait_until
 
 # A child that left its parent's session, as an agent's shells do, and the parent that started it.
 DETACHED = """
@@ -132,6 +132,20 @@ async def test_cancelling_run_ends_its_program(tmp_path: Path):
     with pytest.raises(asyncio.CancelledError):
         await task
     assert not lives(int(pid.read_text()))
+
+
+async def test_a_program_that_is_cancelled_while_it_starts_leaves_nothing(tmp_path: Path):
+    seconds = f"47{os.getpid()}"
+    for steps in range(4):
+        task = asyncio.create_task(run(["sh", "-c", f"sleep {seconds} & sleep {seconds}"], cwd=tmp_path, timeout=None))
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        task.cancel()
+        began = monotonic()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert monotonic() - began < 10
+        assert living(seconds) == []
 
 
 async def test_a_survivor_that_holds_the_output_open_is_not_waited_for(tmp_path: Path):
