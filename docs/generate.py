@@ -42,25 +42,25 @@ _WORDS = {
 PACKAGES = (
     "ralph",
     "ralph.analysis",
-    "ralph.events",
-    "ralph.output",
+    "ralph.records.events",
+    "ralph.types.output",
     "ralph.status",
-    "ralph.strategies",
-    "ralph.verification",
+    "ralph.decision.claims",
+    "ralph.types.verification",
     "ralph.executors",
-    "ralph.process",
+    "ralph.system.process",
     "ralph.workspace",
     "ralph.store",
-    "ralph.ownership",
-    "ralph.control",
-    "ralph.replay",
+    "ralph.loop.ownership",
+    "ralph.types.requests",
+    "ralph.pipeline.replay",
     "ralph.verifiers",
     "ralph.tasks",
-    "ralph.display",
+    "ralph.watch",
     "ralph.plugins",
     "ralph.hooks",
     "ralph.testing",
-    "ralph.jsonl",
+    "ralph.system.jsonl",
     "ralph.errors",
 )
 
@@ -73,7 +73,7 @@ def rewritten(text: str) -> str:
 def settings() -> str:
     """A table for each section of the settings."""
     from ralph.cli.settings import FLAGS
-    from ralph.config import Settings
+    from ralph.settings import Settings
 
     flags = {key: flag for flag, key in FLAGS.items()}
     sections = {"": Settings, **dict(_sections(Settings))}
@@ -82,14 +82,14 @@ def settings() -> str:
 
 def consent() -> str:
     """The settings that a workspace may not make by itself."""
-    from ralph.config import TRUSTED_ONLY
+    from ralph.settings import TRUSTED_ONLY
 
     return "\n".join(f"- `{key}`" for key in TRUSTED_ONLY)
 
 
 def events() -> str:
     """Every event with its fields, then every kind of value in them."""
-    from ralph import events as module
+    from ralph.records import events as module
 
     kinds = [getattr(module, name) for name in module.__all__ if inspect.isclass(getattr(module, name))]
     common = kinds[0].__mro__[1]
@@ -246,7 +246,7 @@ def _constant(model: type[BaseModel], name: str) -> str:
 
 def _kind(annotation: Any, metadata: Iterable[Any] = (), *, null: bool = False) -> str:
     """A type in plain words; models are links."""
-    from ralph.config import parse_duration
+    from ralph.settings import parse_duration
 
     arguments, metadata = get_args(annotation), tuple(metadata)
     match get_origin(annotation):

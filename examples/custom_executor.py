@@ -8,7 +8,7 @@ import sys
 import anyio
 
 from ralph import Completed, Executor, Failed, Limits, Output, Prompt, Runner, RunRecord, TimedOut, Turn
-from ralph.process import run
+from ralph.system.process import run
 
 
 class ProgramExecutor(Executor):

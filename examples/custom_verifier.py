@@ -10,7 +10,7 @@ import anyio
 
 from ralph import Prompt, Runner, RunRecord, Turn
 from ralph.testing import ScriptedExecutor
-from ralph.verification import Verdict
+from ralph.types.verification import Verdict
 from ralph.verifiers import Subject, Verifier
 from ralph.workspace import open_workspace
 

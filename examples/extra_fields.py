@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio
 
 from ralph import Hooks, Keyword, Prompt, Runner, RunRecord, StatusField, Turn
-from ralph.events import IterationFinished
+from ralph.records.events import IterationFinished
 from ralph.testing import ScriptedExecutor
 from ralph.workspace import open_workspace
 

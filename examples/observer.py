@@ -9,8 +9,8 @@ from pathlib import Path
 import anyio
 
 from ralph import Hooks, Prompt, Runner, RunRecord, Turn, Veto
-from ralph.events import IterationFinished, RunFinished
 from ralph.hooks import CompletionDue
+from ralph.records.events import IterationFinished, RunFinished
 from ralph.testing import ScriptedExecutor
 from ralph.workspace import open_workspace
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import anyio
 
 from ralph import BreakerSettings, CircuitBreaker, Prompt, Runner, RunRecord, Turn
-from ralph.config import Settings
-from ralph.replay import Judging, Moves, Pass, Replay, Replayed
+from ralph.pipeline.replay import Judging, Moves, Pass, Replay, Replayed
+from ralph.settings import Settings
 from ralph.store import open_store
 from ralph.testing import ScriptedExecutor
 from ralph.workspace import open_workspace

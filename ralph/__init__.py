@@ -5,22 +5,23 @@ next to nothing. The sub-packages `ralph.executors`, `ralph.workspace`, `ralph.s
 `ralph.plugins` and `ralph.testing` export the parts.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ralph._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from ralph.analysis import Analysis, Keyword, ResponseAnalyzer
-    from ralph.breaker import BreakerSettings, CircuitBreaker
-    from ralph.decision import Complete, Continue, Decision, Halt, Pause
+    from ralph.decision.breaker import BreakerSettings, CircuitBreaker
+    from ralph.decision.limits import Limits, Price
+    from ralph.decision.outcomes import Complete, Continue, Decision, Halt, Pause
     from ralph.errors import RalphError
     from ralph.executors.base import Executor, Turn
     from ralph.hooks import Hooks, Veto
-    from ralph.limits import Limits, Price
-    from ralph.output import Completed, Failed, Output, TimedOut, Usage
+    from ralph.loop.runner import Runner
     from ralph.prompt import Prompt
-    from ralph.record import IterationRecord, RunRecord
-    from ralph.runner import Runner
+    from ralph.records.record import IterationRecord, RunRecord
     from ralph.status import StatusField, parse_status
+    from ralph.types.output import Completed, Failed, Output, TimedOut, Usage
 
 __version__ = "0.1.0"
 
@@ -55,31 +56,20 @@ __all__ = [
     "parse_status",
 ]
 
-_HOMES = {
-    "ralph.analysis": ("Analysis", "Keyword", "ResponseAnalyzer"),
-    "ralph.breaker": ("BreakerSettings", "CircuitBreaker"),
-    "ralph.decision": ("Complete", "Continue", "Decision", "Halt", "Pause"),
-    "ralph.errors": ("RalphError",),
-    "ralph.executors.base": ("Executor", "Turn"),
-    "ralph.hooks": ("Hooks", "Veto"),
-    "ralph.limits": ("Limits", "Price"),
-    "ralph.output": ("Completed", "Failed", "Output", "TimedOut", "Usage"),
-    "ralph.prompt": ("Prompt",),
-    "ralph.record": ("IterationRecord", "RunRecord"),
-    "ralph.runner": ("Runner",),
-    "ralph.status": ("StatusField", "parse_status"),
-}
-_HOME = {name: home for home, names in _HOMES.items() for name in names}
-
-
-def __getattr__(name: str) -> Any:
-    home = _HOME.get(name)
-    if home is None:
-        raise AttributeError(f"module 'ralph' has no attribute {name!r}")
-    value = getattr(import_module(home), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_exports(
+    __name__,
+    {
+        "ralph.analysis": ("Analysis", "Keyword", "ResponseAnalyzer"),
+        "ralph.decision.breaker": ("BreakerSettings", "CircuitBreaker"),
+        "ralph.decision.limits": ("Limits", "Price"),
+        "ralph.decision.outcomes": ("Complete", "Continue", "Decision", "Halt", "Pause"),
+        "ralph.errors": ("RalphError",),
+        "ralph.executors.base": ("Executor", "Turn"),
+        "ralph.hooks": ("Hooks", "Veto"),
+        "ralph.loop.runner": ("Runner",),
+        "ralph.prompt": ("Prompt",),
+        "ralph.records.record": ("IterationRecord", "RunRecord"),
+        "ralph.status": ("StatusField", "parse_status"),
+        "ralph.types.output": ("Completed", "Failed", "Output", "TimedOut", "Usage"),
+    },
+)

@@ -22,7 +22,7 @@ RalphError                      something stopped Ralph; exit code 1 unless a su
 ```
 
 Every error says what was given, what is wrong with it and what to do: `str(error)` is the one paragraph that a
-person is shown. An agent's failure is not an exception but a value (`ralph.output.Failed`).
+person is shown. An agent's failure is not an exception but a value (`ralph.types.output.Failed`).
 """
 
 import difflib

@@ -17,7 +17,8 @@ from datetime import datetime
 
 from pydantic import BaseModel, Field
 
-from ralph.events import (
+from ralph.decision.claims import Claim
+from ralph.records.events import (
     BreakerChanged,
     Diagnosed,
     Event,
@@ -39,8 +40,7 @@ from ralph.events import (
     VerificationFinished,
     VerificationStarted,
 )
-from ralph.strategies import Claim
-from ralph.verification import Verification
+from ralph.types.verification import Verification
 
 __all__ = ["CompletionDue", "Hooks", "IterationDue", "Veto"]
 

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, PositiveInt
 
-from ralph.plan import TaskPlan
 from ralph.status import StatusField
+from ralph.types.plan import TaskPlan
 
 __all__ = ["Prompt", "build_prompt", "build_review_prompt", "contract_example"]
 

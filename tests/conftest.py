@@ -13,7 +13,7 @@ import anyio
 import pytest
 
 from ralph.errors import ProvisionError
-from ralph.executors.provision import Found, provide_cli, provide_runtime
+from ralph.executors.copilot.provision import Found, provide_cli, provide_runtime
 from ralph.testing.postgres import own_postgres, postgres_server, postgres_url
 
 __all__ = ["copilot_cli", "copilot_runtime", "own_postgres", "postgres_server", "postgres_url", "provided_cli"]

@@ -6,8 +6,9 @@ conclusions. A language is a module of `ralph.analysis.lexicon`.
 Each name is imported when it is first used: what only needs the form of an analysis does not wait for the detectors.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ralph._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from ralph.analysis.analyzer import (
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
         detect_completion,
         extract_work_summary,
     )
-    from ralph.analysis.beside import SeveralAnalyzers
+    from ralph.analysis.composite import SeveralAnalyzers
     from ralph.analysis.detectors import DETECTORS, Detector
     from ralph.analysis.expectations import expectation_messages
     from ralph.analysis.lexicon import Keyword
@@ -67,53 +68,35 @@ __all__ = [
     "to_json",
 ]
 
-_HOMES = {
-    "ralph.analysis.analyzer": (
-        "ResponseAnalyzer",
-        "analyze_text",
-        "calculate_confidence",
-        "detect_completion",
-        "extract_work_summary",
-    ),
-    "ralph.analysis.beside": ("SeveralAnalyzers",),
-    "ralph.analysis.detectors": (
-        "DETECTORS",
-        "Detector",
-    ),
-    "ralph.analysis.expectations": ("expectation_messages",),
-    "ralph.analysis.lexicon": ("Keyword",),
-    "ralph.analysis.report": ("to_json",),
-    "ralph.analysis.result": (
-        "Analysis",
-        "AnalysisContext",
-        "Analyzer",
-        "Completion",
-        "Coverage",
-        "Evidence",
-        "Further",
-        "Metrics",
-        "Opinion",
-        "Past",
-        "Stuck",
-    ),
-    "ralph.analysis.signals": (
-        "Reply",
-        "Signal",
-        "Signals",
-    ),
-    "ralph.analysis.stuck": ("detect_stuck_loop",),
-}
-_HOME = {name: home for home, names in _HOMES.items() for name in names}
-
-
-def __getattr__(name: str) -> Any:
-    home = _HOME.get(name)
-    if home is None:
-        raise AttributeError(f"module 'ralph.analysis' has no attribute {name!r}")
-    value = getattr(import_module(home), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_exports(
+    __name__,
+    {
+        "ralph.analysis.analyzer": (
+            "ResponseAnalyzer",
+            "analyze_text",
+            "calculate_confidence",
+            "detect_completion",
+            "extract_work_summary",
+        ),
+        "ralph.analysis.composite": ("SeveralAnalyzers",),
+        "ralph.analysis.detectors": ("DETECTORS", "Detector"),
+        "ralph.analysis.expectations": ("expectation_messages",),
+        "ralph.analysis.lexicon": ("Keyword",),
+        "ralph.analysis.report": ("to_json",),
+        "ralph.analysis.result": (
+            "Analysis",
+            "AnalysisContext",
+            "Analyzer",
+            "Completion",
+            "Coverage",
+            "Evidence",
+            "Further",
+            "Metrics",
+            "Opinion",
+            "Past",
+            "Stuck",
+        ),
+        "ralph.analysis.signals": ("Reply", "Signal", "Signals"),
+        "ralph.analysis.stuck": ("detect_stuck_loop",),
+    },
+)

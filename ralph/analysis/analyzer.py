@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import get_args
 
-from ralph.analysis.chant import chant
 from ralph.analysis.completion import completion, points
 from ralph.analysis.counters import reports_change
 from ralph.analysis.detectors import DETECTORS, OF_CLAIMS, Detector
@@ -15,6 +14,7 @@ from ralph.analysis.expectations import expectation_messages, output_quality
 from ralph.analysis.lexicon import Keyword
 from ralph.analysis.metrics import confidence_parts, measured, overall_confidence
 from ralph.analysis.progress import WorkDone, work_done
+from ralph.analysis.repetition import chant
 from ralph.analysis.result import (
     Analysis,
     AnalysisContext,
@@ -36,10 +36,10 @@ from ralph.analysis.summary import work_summary
 from ralph.analysis.text import read
 from ralph.analysis.vocabulary import vocabulary
 from ralph.errors import UsageError, in_words
-from ralph.output import Output
-from ralph.plan import TaskPlan, parse_plan
 from ralph.status import Status, StatusField, StatusMalformed, StatusMissing, StatusReport, parse_status
-from ralph.status.fields import storable
+from ralph.system.text import storable
+from ralph.types.output import Output
+from ralph.types.plan import TaskPlan, parse_plan
 
 __all__ = [
     "LANGUAGES",

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from ahocorasick_rs import AhoCorasick, MatchKind
 
-from ralph.pattern import pattern as late
+from ralph.system.text import pattern as late
 
 __all__ = ["Anchored", "Around", "matches_at"]
 

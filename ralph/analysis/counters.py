@@ -2,8 +2,8 @@
 
 from pydantic import JsonValue
 
-from ralph.pattern import pattern
 from ralph.status import Status, StatusReport
+from ralph.system.text import pattern
 
 __all__ = ["reports_change"]
 

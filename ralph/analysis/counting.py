@@ -1,6 +1,6 @@
 """Numbers as people write them: in digits, or the first ten in words."""
 
-from ralph.pattern import pattern
+from ralph.system.text import pattern
 
 __all__ = ["COUNT", "counted", "ends_with_count", "has_digit"]
 

@@ -3,7 +3,7 @@
 from itertools import islice
 
 from ralph.analysis.result import Level, Metrics
-from ralph.pattern import pattern
+from ralph.system.text import pattern
 
 __all__ = [
     "CATASTROPHIC_ERRORS",

@@ -7,7 +7,7 @@ from itertools import chain
 from ralph.analysis.anchored import Around
 from ralph.analysis.counting import COUNT, counted, ends_with_count
 from ralph.analysis.mentions import CHANGED, Mentions
-from ralph.pattern import pattern
+from ralph.system.text import pattern
 
 __all__ = ["told_files"]
 

@@ -3,7 +3,7 @@
 from functools import lru_cache
 from itertools import pairwise
 
-from ralph.pattern import pattern
+from ralph.system.text import pattern
 
 __all__ = ["LIKENESS", "alike"]
 

@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 
 from ralph.analysis.signals import Signal
 from ralph.analysis.text import Span
-from ralph.pattern import pattern
+from ralph.system.text import pattern
 
 __all__ = ["ends_of_limit", "resets_at"]
 

@@ -9,10 +9,10 @@ from typing import Literal, Protocol
 
 from pydantic import BaseModel, Field, NonNegativeInt
 
-from ralph.changes import Changes
-from ralph.output import Output
-from ralph.plan import TaskPlan
 from ralph.status import Status, StatusMissing
+from ralph.types.changes import Changes
+from ralph.types.output import Output
+from ralph.types.plan import TaskPlan
 
 __all__ = [
     "CONFIDENCE_WEIGHTS",

@@ -8,7 +8,7 @@ from operator import itemgetter
 from ralph.analysis.lexicon import Role
 from ralph.analysis.text import Reading, Span
 from ralph.analysis.vocabulary import Hit, Hits
-from ralph.pattern import pattern
+from ralph.system.text import pattern
 
 __all__ = ["Scope"]
 

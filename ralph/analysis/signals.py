@@ -14,8 +14,8 @@ from ralph.analysis.result import AnalysisContext, State
 from ralph.analysis.scope import Scope
 from ralph.analysis.text import Reading
 from ralph.analysis.vocabulary import Hit, Vocabulary
-from ralph.output import Output
 from ralph.status import Status
+from ralph.types.output import Output
 
 __all__ = ["AGAINST", "HIGH", "VERY_HIGH", "Reply", "Signal", "Signals"]
 

@@ -8,9 +8,8 @@ from collections.abc import Iterable
 
 from ralph.analysis.anchored import Anchored
 from ralph.analysis.text import Reading
-from ralph.output import Failed
-from ralph.pattern import pattern
-from ralph.status.fields import storable
+from ralph.system.text import pattern, storable
+from ralph.types.output import Failed
 
 __all__ = ["failure_signature", "normalised", "signatures"]
 

@@ -15,8 +15,8 @@ from ralph.analysis.result import Standstill, State
 from ralph.analysis.scope import Scope
 from ralph.analysis.signals import Reply
 from ralph.analysis.text import Span
-from ralph.pattern import pattern
 from ralph.status import StatusReport
+from ralph.system.text import pattern
 
 __all__ = ["standstill"]
 

@@ -27,8 +27,8 @@ from ralph.analysis.lexicon import Role
 from ralph.analysis.result import Completion, State
 from ralph.analysis.signals import Reply, Signal, Signals
 from ralph.analysis.vocabulary import Hit
-from ralph.output import Completed, Failed, Outcome
 from ralph.status import StatusReport
+from ralph.types.output import Completed, Failed, Outcome
 
 __all__ = ["Standing", "standing"]
 

@@ -14,12 +14,11 @@ from itertools import chain
 from operator import attrgetter
 from typing import NamedTuple
 
-from ralph.analysis.chant import Chant
 from ralph.analysis.likeness import LIKENESS, alike
+from ralph.analysis.repetition import Chant
 from ralph.analysis.result import PAST_KEPT, Evidence, Past, Stuck
 from ralph.analysis.signatures import normalised
-from ralph.pattern import pattern
-from ralph.status.fields import storable
+from ralph.system.text import pattern, storable
 
 __all__ = ["REPEATS", "TESTING", "WATCHING", "WINDOW", "detect_stuck_loop", "free", "stuck"]
 

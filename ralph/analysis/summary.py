@@ -7,7 +7,7 @@ from ralph.analysis.counting import COUNT, counted
 from ralph.analysis.files import told_files
 from ralph.analysis.mentions import MENDED, MENDED_IN_CHINESE, Mentions, mentions
 from ralph.analysis.signals import Reply, Signals
-from ralph.pattern import pattern
+from ralph.system.text import pattern
 
 __all__ = ["work_summary"]
 

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import NamedTuple
 
-from ralph.pattern import pattern
-from ralph.status.fields import storable
+from ralph.system.text import pattern, storable
 
 __all__ = ["HEAD", "TAIL", "Reading", "Span", "read"]
 

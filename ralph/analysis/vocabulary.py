@@ -12,9 +12,9 @@ from typing import Any, NamedTuple, cast
 from ahocorasick_rs import AhoCorasick
 
 from ralph.analysis.lexicon import Keyword, Role, lexicon
-from ralph.analysis.skim import Skim
+from ralph.analysis.prescan import Skim
 from ralph.analysis.text import Span
-from ralph.pattern import pattern
+from ralph.system.text import pattern
 
 __all__ = ["FIRST", "LAST", "Hit", "Hits", "Vocabulary", "vocabulary"]
 

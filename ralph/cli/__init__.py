@@ -32,7 +32,7 @@ def _for_want_of_characters(encoding: str) -> str:
     """What becomes of characters that an encoding has not: what agents write has some that no terminal has."""
     if encoding.lower() == "utf-8":
         return "replace"  # it has all but halves of characters
-    from ralph.printable import SPELT_OUT
+    from ralph.system.text import SPELT_OUT
 
     return SPELT_OUT
 
@@ -61,7 +61,7 @@ def _exit_code(arguments: list[str]) -> int:
     except Exception as error:  # noqa: BLE001 - whatever it is, a person is told of it in one paragraph
         if isinstance(error, FileNotFoundError) and _stands_nowhere():
             return _complain("The current folder no longer exists. Change to another one, and try again.", 2)
-        from ralph.display.outlet import NO_ROOM
+        from ralph.watch.outlet import NO_ROOM
 
         if isinstance(error, OSError) and error.errno in NO_ROOM:
             return _complain(f"There is no room for the output: {error.strerror}. Free some space, and try again.", 1)
@@ -85,7 +85,7 @@ def _call(arguments: list[str]) -> int:
     except typer.Abort:
         return 130
     except typer.TyperException as error:
-        from ralph.cli.complaint import paragraph
+        from ralph.cli.usage_errors import paragraph
 
         if said := paragraph(error):
             raise UsageError(said) from None
@@ -103,14 +103,14 @@ def _stands_nowhere() -> bool:
 
 def _findable(text: str, arguments: list[str]) -> str:
     """What a person is told, with commands that find the run where it is."""
-    from ralph.cli.place import given_store, named
+    from ralph.cli.store_url import given_store, named
     from ralph.errors import naming_store
 
     return naming_store(text, named(given_store(arguments)))
 
 
 def _complain(text: str, code: int) -> int:
-    from ralph.printable import printable
+    from ralph.system.text import printable
 
     one_paragraph = printable(" ".join(map(_bounded, text.split())), _LONGEST)
     sys.stderr.write(f"ralph: {one_paragraph}\n")

@@ -9,8 +9,8 @@ import typer
 from ralph.cli.options import AsJson
 
 if TYPE_CHECKING:
-    from ralph.cli.judging import Question, Ruling
-    from ralph.strategies import Strategy
+    from ralph.cli.verifying import Question, Ruling
+    from ralph.decision.claims import Strategy
 
 __all__ = ["app"]
 
@@ -48,10 +48,10 @@ def analyze(
     It uses Ralph's defaults; `ralph replay` uses the settings in force, such as further keywords.
     """
     from ralph.cli.chain import chain_json, print_chain
-    from ralph.cli.judging import Question, judge
-    from ralph.cli.tell import print_json, print_line
-    from ralph.jsonl import refuse_beside_lines, text_of
-    from ralph.strategies import strategy_named
+    from ralph.cli.output import print_json, print_line
+    from ralph.cli.verifying import Question, judge
+    from ralph.decision.claims import strategy_named
+    from ralph.system.jsonl import refuse_beside_lines, text_of
 
     chosen = strategy_named(strategy)
     if as_lines:
@@ -79,8 +79,8 @@ def analyze(
 
 def _answers(name: str, strategy: "Strategy") -> Iterator[dict[str, Any]]:
     """An answer for each line, in order; a broken or empty one is answered, too, and the rest goes on."""
-    from ralph.cli.judging import Question, judge
-    from ralph.jsonl import objects, opened
+    from ralph.cli.verifying import Question, judge
+    from ralph.system.jsonl import objects, opened
 
     with opened(name) as stream:
         for _, question in objects(stream, Question, every=True):
@@ -91,9 +91,9 @@ def _print(question: "Question", ruling: "Ruling") -> None:
     from rich.text import Text
 
     from ralph.cli.evidence import marked, print_evidence
-    from ralph.cli.tell import console
-    from ralph.display.terminal import one_line, print_rows
-    from ralph.views import describe
+    from ralph.cli.output import console
+    from ralph.records.projection import describe
+    from ralph.watch.terminal import one_line, print_rows
 
     out, analysis = console(), ruling.analysis
     metrics, stuck = analysis.metrics, analysis.stuck

@@ -7,25 +7,24 @@ from pathlib import Path
 from typing import Any
 
 from ralph.analysis import Keyword
-from ralph.breaker import CircuitBreaker
 from ralph.cli.own_files import own_files
-from ralph.config import ExecutorSettings, Settings
-from ralph.confinement import Confinement
-from ralph.display import Display
-from ralph.environment import Variables, values_of
+from ralph.decision.breaker import CircuitBreaker
+from ralph.decision.limits import Limits
 from ralph.errors import UsageError
 from ralph.executors.base import Executor, Timeouts
-from ralph.executors.provision_fetch import Progress
+from ralph.executors.copilot.provision_fetch import Progress
 from ralph.hooks import Hooks
-from ralph.limits import Limits
+from ralph.loop.runner import Runner
 from ralph.plugins import DisplayMaterials, ExecutorMaterials, Plugins, parts
 from ralph.plugins.stores import open_store
-from ralph.redact import Redactor, secret_values
-from ralph.runner import Runner
+from ralph.settings import ExecutorSettings, Settings
 from ralph.status import StatusField
-from ralph.verification import Verdict
+from ralph.system.redact import Redactor, secret_values
+from ralph.system.sandbox import Confinement, Variables, values_of
+from ralph.types.verification import Verdict
 from ralph.verifiers import CommandVerifier, Subject, Verifier, parse_command
-from ralph.verifiers.kinds import Materials
+from ralph.verifiers.kinds import VerifierMaterials
+from ralph.watch import Display
 from ralph.workspace import Workspace, git_folders, open_workspace
 from ralph.workspace.looking import Looking
 
@@ -162,7 +161,7 @@ def verifiers_for(
     Raises:
         UsageError: one of them cannot be read, or has keys that it does not know.
     """
-    materials = Materials(
+    materials = VerifierMaterials(
         executor,
         redactor,
         confinement or Confinement(),

@@ -8,9 +8,9 @@ import typer.core
 from ralph.cli.options import AsJson, RunId, StoreName
 
 if TYPE_CHECKING:
-    from ralph.breaker import BreakerState
-    from ralph.events import BreakerChanged
-    from ralph.record import RunRecord
+    from ralph.decision.breaker import BreakerState
+    from ralph.records.events import BreakerChanged
+    from ralph.records.record import RunRecord
     from ralph.store import Store
 
 __all__ = ["app"]
@@ -38,7 +38,7 @@ def show(*, run: RunId = "last", as_json: AsJson = False, store: StoreName = Non
     """Show its state, its counters and when it changed."""
     import anyio
 
-    from ralph.cli.tell import print_json
+    from ralph.cli.output import print_json
 
     record, state, history = anyio.run(_look, run, store)
     if as_json:
@@ -56,8 +56,8 @@ def reset(*, run: RunId = "last", as_json: AsJson = False, store: StoreName = No
     """Let the run continue with a probe iteration, and forget what was counted. Not while it is active."""
     import anyio
 
-    from ralph.cli.place import named
-    from ralph.cli.tell import console, print_json
+    from ralph.cli.output import console, print_json
+    from ralph.cli.store_url import named
 
     record, state = anyio.run(_reset, run, store)
     if as_json:
@@ -71,7 +71,7 @@ def reset(*, run: RunId = "last", as_json: AsJson = False, store: StoreName = No
 
 async def _look(name: str, store: str | None) -> "tuple[RunRecord, BreakerState, list[BreakerChanged]]":
     from ralph.cli.lookup import find_run, opened_store
-    from ralph.events import BreakerChanged
+    from ralph.records.events import BreakerChanged
 
     async with opened_store(store) as opened:
         run = await find_run(opened, name)
@@ -84,7 +84,7 @@ async def _reset(name: str, store: str | None) -> "tuple[RunRecord, BreakerState
     from pathlib import Path
 
     from ralph.cli.lookup import find_run, opened_store
-    from ralph.workspace.hold import Hold
+    from ralph.workspace.lock import Hold
 
     async with opened_store(store) as opened:
         run = await find_run(opened, name)
@@ -101,12 +101,12 @@ async def _reset(name: str, store: str | None) -> "tuple[RunRecord, BreakerState
 async def _reset_in(store: "Store", run: "RunRecord") -> "BreakerState":
     from datetime import UTC, datetime
 
-    from ralph.breaker import CircuitBreaker
     from ralph.cli.lookup import is_alive, where
+    from ralph.decision.breaker import CircuitBreaker
     from ralph.errors import UsageError
-    from ralph.events import BreakerChanged
-    from ralph.ownership import maker_has_died, this_process
-    from ralph.takeover import interrupted
+    from ralph.loop.ownership import maker_has_died, this_process
+    from ralph.loop.recovery import interrupted
+    from ralph.records.events import BreakerChanged
 
     if is_alive(run):
         remedy = f"End it first (`ralph stop {run.id}`); then reset its breaker."
@@ -136,8 +136,8 @@ async def _reset_in(store: "Store", run: "RunRecord") -> "BreakerState":
 def _print(run: "RunRecord", state: "BreakerState", history: "list[BreakerChanged]") -> None:
     from rich.text import Text
 
-    from ralph.cli.tell import console, when
-    from ralph.display.terminal import BREAKER_SIGNS, one_line, sign
+    from ralph.cli.output import console, when
+    from ralph.watch.terminal import BREAKER_SIGNS, one_line, sign
 
     out = console()
     warns = state.state == "closed" and state.warning

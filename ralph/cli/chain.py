@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ralph.cli.tell import console
-from ralph.display.terminal import one_line, print_rows, sign
+from ralph.cli.output import console
+from ralph.watch.terminal import one_line, print_rows, sign
 
 if TYPE_CHECKING:
-    from ralph.explanation import Stage
+    from ralph.pipeline.explain import Stage
 
 __all__ = ["chain_json", "print_chain"]
 

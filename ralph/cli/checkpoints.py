@@ -7,7 +7,7 @@ import anyio
 import anyio.to_thread
 
 from ralph.errors import UsageError, WorkspaceError
-from ralph.record import IterationRecord, RunRecord
+from ralph.records.record import IterationRecord, RunRecord
 from ralph.store import Store
 from ralph.workspace import Workspace, open_workspace
 from ralph.workspace.checkpoints import forget_folder

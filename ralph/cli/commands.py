@@ -49,7 +49,7 @@ class _LazyGroup(typer.core.TyperGroup):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Writes the help of all. No command of a plug-in is loaded for that."""
-        from ralph.cli.plugged import described_commands
+        from ralph.cli.plugin_loading import described_commands
 
         self._described = described_commands()
         try:
@@ -58,7 +58,7 @@ class _LazyGroup(typer.core.TyperGroup):
             self._described = None
 
     def list_commands(self, ctx: Any) -> list[str]:
-        from ralph.cli.plugged import described_commands
+        from ralph.cli.plugin_loading import described_commands
 
         theirs = described_commands() if self._described is None else self._described
         return [*COMMANDS, *(name for name in theirs if name not in COMMANDS)]
@@ -68,7 +68,7 @@ class _LazyGroup(typer.core.TyperGroup):
         if place is None and self._described is not None:
             return typer.core.TyperCommand(cmd_name, help=self._described[cmd_name])
         if place is None:
-            from ralph.cli.plugged import command_app, command_materials
+            from ralph.cli.plugin_loading import command_app, command_materials
 
             app = command_app(cmd_name)
             ctx.obj = command_materials()
@@ -85,7 +85,7 @@ class _LazyGroup(typer.core.TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that is called. One of a plug-in's goes by the settings of the folder, so consent comes first."""
         if args and args[0] not in COMMANDS and args[0] not in _ALIASES and "--help" not in args:
-            from ralph.cli.plugged import settle_settings
+            from ralph.cli.plugin_loading import settle_settings
 
             settle_settings()
         name, found, rest = super().resolve_command(ctx, args)

@@ -27,12 +27,12 @@ def show(*, directory: Folder = Path(), as_json: AsJson = False) -> None:
     import json
 
     from ralph.cli.assemble import frozen_settings, redactor_for
-    from ralph.cli.plugged import load_plugins
+    from ralph.cli.output import console, print_json, print_table
+    from ralph.cli.plugin_loading import load_plugins
     from ralph.cli.settings import own_sources, read_settings, workspace_folder
-    from ralph.cli.tell import console, print_json, print_table
     from ralph.cli.trust import is_trusted
     from ralph.cli.user_file import user_file
-    from ralph.display.terminal import one_line
+    from ralph.watch.terminal import one_line
 
     folder = workspace_folder(directory)
     found = read_settings(folder, own="shown")

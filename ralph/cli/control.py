@@ -10,7 +10,7 @@ import typer
 from ralph.cli.options import AsJson, StoreName
 
 if TYPE_CHECKING:
-    from ralph.record import RunRecord
+    from ralph.records.record import RunRecord
     from ralph.store import Store
 
 __all__ = ["ask", "extending", "pausing", "stopping", "telling", "until"]
@@ -44,7 +44,7 @@ MoreCalls = Annotated[str | None, _more("--max-calls-per-hour", "Add this many c
 @pausing.command()
 def pause(*, run: Run, as_json: AsJson = False, store: StoreName = None) -> None:
     """Pause a run at the end of the current iteration, until `ralph resume`."""
-    from ralph.cli.place import named
+    from ralph.cli.store_url import named
 
     record = _asked(run, store, "pause")
     when = "now" if record.state == "paused" else "at the end of the iteration under way"
@@ -57,7 +57,7 @@ def stop(*, run: Run, as_json: AsJson = False, store: StoreName = None) -> None:
 
     It can be resumed.
     """
-    from ralph.cli.place import named
+    from ralph.cli.store_url import named
 
     record = _asked(run, store, "stop")
     ended = record.state == "finished"
@@ -94,7 +94,7 @@ def extend(
     If the run has ended, this counts when it is resumed.
     """
     from ralph.errors import UsageError
-    from ralph.printable import additions
+    from ralph.system.text import additions
 
     given = (max_iterations, max_duration, max_tokens, max_requests, max_cost, max_calls_per_hour)
     limits = {kind.name: _amount(kind, text) for kind, text in zip(_KINDS, given, strict=True) if text is not None}
@@ -113,7 +113,7 @@ class _Kind(NamedTuple):
 
 
 def _seconds(text: str) -> float:
-    from ralph.config import parse_duration
+    from ralph.settings import parse_duration
 
     return float(parse_duration(text))  # pyright: ignore[reportArgumentType] - it gives a number for a text, or raises
 
@@ -155,7 +155,7 @@ def _message(text: str) -> str:
     import sys
 
     from ralph.errors import UsageError
-    from ralph.redact import Redactor, secret_values
+    from ralph.system.redact import Redactor, secret_values
 
     if text == "-":
         text = sys.stdin.read(_MOST_CHARACTERS + 1)
@@ -195,7 +195,7 @@ async def ask(
     store: "Store", run: "RunRecord", kind: Literal["pause", "resume", "stop", "tell", "extend"], **what: Any
 ) -> None:
     """Puts a request to a run's owner into the store."""
-    from ralph.control import Request
+    from ralph.types.requests import Request
 
     await store.ask(run.id, Request(at=datetime.now(UTC), kind=kind, **what))
 
@@ -244,7 +244,7 @@ def _require_limited(run: "RunRecord", limits: dict[str, float]) -> None:
 
 def _when_resumed(run: "RunRecord", store: str | None) -> str:
     from ralph.cli.lookup import state_of
-    from ralph.cli.place import named
+    from ralph.cli.store_url import named
 
     if state_of(run) in {"running", "paused"}:
         return ""
@@ -253,7 +253,7 @@ def _when_resumed(run: "RunRecord", store: str | None) -> str:
 
 def _say(run: "RunRecord", text: str, *, as_json: bool) -> None:
     from ralph.cli.lookup import state_of
-    from ralph.cli.tell import console, print_json
+    from ralph.cli.output import console, print_json
 
     if as_json:
         print_json({"run_id": run.id, "state": state_of(run), "text": text})

@@ -10,8 +10,8 @@ __all__ = ["explain"]
 
 def explain(error: Exception) -> int:
     """Tells of the error on standard error, and returns the exit code. RALPH_DEBUG=1 shows the traceback there."""
-    from ralph.printable import printable
-    from ralph.redact import Redactor, secret_values
+    from ralph.system.redact import Redactor, secret_values
+    from ralph.system.text import printable
 
     mask = Redactor(secret_values(os.environ))
     trace = mask("".join(traceback.format_exception(error)))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from ralph.config import Settings
+    from ralph.settings import Settings
 
 __all__ = ["app"]
 
@@ -63,7 +63,7 @@ def demo(*, keep: Keep = False, store: StoreName = None, display: DisplayName = 
 def _settings(base_url: str, store: str | None, display: str | None) -> "Settings":
     """What the demo runs under: nothing of the user's settings but where runs are kept and how they are shown."""
     from ralph.cli.settings import from_flags
-    from ralph.config import Source
+    from ralph.settings import Source
 
     story = {
         "executor": {"base_url": base_url, "model": "scripted"},

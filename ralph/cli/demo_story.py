@@ -10,13 +10,13 @@ from pathlib import Path
 
 import psutil
 
-from ralph.events import IterationFinished
 from ralph.hooks import Hooks
-from ralph.output import Failed
-from ralph.record import RunRecord
+from ralph.records.events import IterationFinished
+from ralph.records.projection import describe
+from ralph.records.record import RunRecord
 from ralph.testing.request import ModelRequest
 from ralph.testing.steps import Cut, EditFile, Fail, Say, Step
-from ralph.views import describe
+from ralph.types.output import Failed
 
 __all__ = ["TASK", "Evidence", "Story", "make_repository"]
 

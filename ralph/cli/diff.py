@@ -8,7 +8,7 @@ import typer
 from ralph.cli.options import AsJson, RunId, StoreName
 
 if TYPE_CHECKING:
-    from ralph.record import RunRecord
+    from ralph.records.record import RunRecord
     from ralph.store import Store
 
 __all__ = ["app"]
@@ -30,7 +30,7 @@ def diff(run: RunId = "last", *, iteration: Iteration = None, as_json: AsJson = 
     """Show what a run has changed, in commits and in uncommitted files, according to its checkpoints."""
     import anyio
 
-    from ralph.cli.tell import print_json
+    from ralph.cli.output import print_json
 
     told = anyio.run(_compare, run, iteration, store)
     if as_json:
@@ -69,7 +69,7 @@ async def _ends(store: "Store", run: "RunRecord", number: int | None) -> tuple[s
     """The checkpoints before and after an iteration, or the whole run. Raises `UsageError` where there are none."""
     from ralph.cli.checkpoints import iteration_of
     from ralph.errors import UsageError
-    from ralph.takeover import checkpoint_before
+    from ralph.loop.recovery import checkpoint_before
 
     last: str | None = None
     if number is None:
@@ -87,14 +87,14 @@ async def _ends(store: "Store", run: "RunRecord", number: int | None) -> tuple[s
 
 def _print(text: str) -> None:
     """The difference: in colours in a terminal, else as git would print it, without control characters."""
-    from ralph.views import printable
+    from ralph.records.projection import printable
 
     if not sys.stdout.isatty():
         sys.stdout.writelines(f"{printable(line, len(line) + 1)}\n" for line in text.split("\n")[:-1])
         return
     from rich.text import Text
 
-    from ralph.cli.tell import console
+    from ralph.cli.output import console
 
     out = console()
     for line in text.split("\n")[:-1]:

@@ -10,9 +10,9 @@ import typer
 from ralph.cli.options import AsJson, Folder, StoreName
 
 if TYPE_CHECKING:
-    from ralph.config import Settings
-    from ralph.executors.findings import Finding
+    from ralph.executors.copilot.findings import Finding
     from ralph.plugins import Plugins
+    from ralph.settings import Settings
 
 __all__ = ["app"]
 
@@ -37,8 +37,8 @@ def doctor(*, directory: Folder = Path(), as_json: AsJson = False, store: StoreN
     """
     import anyio
 
+    from ralph.cli.output import print_json
     from ralph.cli.settings import workspace_folder
-    from ralph.cli.tell import print_json
 
     found = anyio.run(_all_findings, workspace_folder(directory), store)
     code = _exit_code(found)
@@ -59,12 +59,12 @@ def _exit_code(found: "Sequence[Finding]") -> int:
 
 
 async def _all_findings(folder: Path, store: str | None) -> "list[Finding]":
-    from ralph.cli.plugged import load_plugins
+    from ralph.cli.plugin_loading import load_plugins
     from ralph.cli.settings import read_settings
-    from ralph.config import Settings
     from ralph.errors import RalphError
-    from ralph.executors.findings import Finding, findings
+    from ralph.executors.copilot.findings import Finding, findings
     from ralph.plugins import Plugins
+    from ralph.settings import Settings
 
     problems: list[Finding] = []
     try:
@@ -94,9 +94,9 @@ async def _all_findings(folder: Path, store: str | None) -> "list[Finding]":
 
 async def _endpoint(url: str) -> "Finding":
     from ralph.errors import RalphError
+    from ralph.executors.copilot.findings import Finding
     from ralph.executors.endpoint import check_endpoint
-    from ralph.executors.findings import Finding
-    from ralph.redact import Redactor
+    from ralph.system.redact import Redactor
 
     try:
         await check_endpoint(url)
@@ -131,7 +131,7 @@ async def _executor(title: str, name: str, settings: "Settings", plugins: "Plugi
 
     from ralph.cli.assemble import executor_for
     from ralph.errors import RalphError, in_words
-    from ralph.executors.findings import Finding
+    from ralph.executors.copilot.findings import Finding
 
     try:
         executor = executor_for(settings.executor.model_copy(update={"name": name}), plugins=plugins)
@@ -148,7 +148,7 @@ async def _executor(title: str, name: str, settings: "Settings", plugins: "Plugi
 
 def _plugins(plugins: "Plugins") -> "list[Finding]":
     """What is wrong with plug-ins; a run goes on without those that fail, but not where two are at odds."""
-    from ralph.executors.findings import Finding
+    from ralph.executors.copilot.findings import Finding
 
     remedy = "`ralph plugins` lists them; RALPH_PLUGINS=off leaves them all out."
     found = [Finding("conflict", ok=False, detail=each.problem, remedy=each.remedy) for each in plugins.conflicts()]
@@ -159,7 +159,7 @@ async def _sandbox(settings: "Settings", folder: Path) -> "list[Finding]":
     """Whether the sandbox that the settings ask for works here."""
     from ralph.cli.assemble import confinement_for
     from ralph.errors import RalphError
-    from ralph.executors.findings import Finding
+    from ralph.executors.copilot.findings import Finding
 
     if not settings.sandbox.used:
         return []
@@ -171,12 +171,12 @@ async def _sandbox(settings: "Settings", folder: Path) -> "list[Finding]":
 
 
 async def _store(settings: "Settings", plugins: "Plugins") -> "list[Finding]":
-    from ralph.cli.place import named
+    from ralph.cli.store_url import named
     from ralph.errors import RalphError, naming_store
-    from ralph.executors.findings import Finding
+    from ralph.executors.copilot.findings import Finding
     from ralph.plugins.stores import open_store
-    from ralph.redact import Redactor
     from ralph.store import default_path
+    from ralph.system.redact import Redactor
 
     place = Redactor()(settings.store) if settings.store else str(default_path())
     try:
@@ -194,7 +194,7 @@ def _workspace(folder: Path, settings: "Settings") -> "list[Finding]":
     from ralph.cli.settings import own_sources
     from ralph.cli.trust import is_trusted
     from ralph.errors import RalphError
-    from ralph.executors.findings import Finding
+    from ralph.executors.copilot.findings import Finding
     from ralph.verifiers import detect_test_command
     from ralph.workspace import GitWorkspace, open_workspace
 
@@ -222,8 +222,8 @@ def _workspace(folder: Path, settings: "Settings") -> "list[Finding]":
 def _print(found: "Sequence[Finding]", code: int) -> None:
     from rich.text import Text
 
-    from ralph.cli.tell import console
-    from ralph.display.terminal import one_line, sign
+    from ralph.cli.output import console
+    from ralph.watch.terminal import one_line, sign
 
     out = console()
     for finding in found:

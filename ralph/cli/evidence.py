@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from ralph.analysis.result import Evidence
-from ralph.display.terminal import one_line, print_rows
-from ralph.views import printable
+from ralph.records.projection import printable
+from ralph.watch.terminal import one_line, print_rows
 
 if TYPE_CHECKING:
     from rich.console import Console

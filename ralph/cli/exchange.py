@@ -11,7 +11,7 @@ import typer
 from ralph.cli.options import AsJson, RunId, StoreName
 
 if TYPE_CHECKING:
-    from ralph.record import RunRecord
+    from ralph.records.record import RunRecord
 
 __all__ = ["exporting", "importing"]
 
@@ -38,8 +38,8 @@ def import_(*, file: Input, as_json: AsJson = False, store: StoreName = None) ->
     """Add an exported run to the store. This runs nothing; resuming the run later runs what its settings name."""
     import anyio
 
-    from ralph.cli.place import named
-    from ralph.cli.tell import console, print_json
+    from ralph.cli.output import console, print_json
+    from ralph.cli.store_url import named
 
     with _twice_readable(file) as given:
         run = anyio.run(_import, given, store)
@@ -60,8 +60,8 @@ async def _export(name: str, store: str | None, file: BinaryIO) -> None:
 
 
 async def _import(file: BinaryIO, store: str | None) -> "RunRecord":
-    from ralph.cli.place import stated_store
-    from ralph.cli.plugged import plugins_of
+    from ralph.cli.plugin_loading import plugins_of
+    from ralph.cli.store_url import stated_store
     from ralph.plugins.stores import open_store
     from ralph.store.exchange import imported
 

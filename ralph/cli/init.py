@@ -52,8 +52,8 @@ The agent takes the first open box, does it, and ticks it. The work is done when
 @app.command()
 def init(*, directory: Folder = Path(), plan: Planned = False, force: Force = False) -> None:
     """Write a ralph.toml with the project's own test command; with --plan, an existing one is kept."""
+    from ralph.cli.output import console
     from ralph.cli.settings import workspace_folder
-    from ralph.cli.tell import console
     from ralph.verifiers import detect_test_command
 
     folder = workspace_folder(directory)

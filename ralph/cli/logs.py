@@ -7,9 +7,9 @@ import typer
 from ralph.cli.options import AsJson, RunId, StoreName
 
 if TYPE_CHECKING:
-    from ralph.display import Display
-    from ralph.record import RunRecord
+    from ralph.records.record import RunRecord
     from ralph.store import Store
+    from ralph.watch import Display
 
 __all__ = ["app"]
 
@@ -26,7 +26,7 @@ def logs(*, run: RunId = "last", follow: Follow = False, as_json: AsJson = False
     import anyio
 
     from ralph.cli.run import look_up
-    from ralph.display import open_display
+    from ralph.watch import open_display
 
     with open_display("json" if as_json else "plain", look_up=look_up(store)) as shown:
         anyio.run(_print, run, store, follow, shown)
@@ -37,7 +37,7 @@ async def _print(name: str, store: str | None, follow: bool, shown: "Display") -
     import anyio
 
     from ralph.cli.lookup import find_run, opened_store, state_of
-    from ralph.cli.place import named
+    from ralph.cli.store_url import named
 
     async with opened_store(store) as opened:
         run = await find_run(opened, name)

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import psutil
 
-from ralph.cli.place import stated_store
-from ralph.cli.plugged import plugins_of
+from ralph.cli.plugin_loading import plugins_of
+from ralph.cli.store_url import stated_store
 from ralph.errors import UsageError
-from ralph.ownership import has_died, is_here
+from ralph.loop.ownership import has_died, is_here
 from ralph.plugins.stores import is_foreign, open_store
-from ralph.process_tree import lives
-from ralph.record import RunRecord
+from ralph.records.record import RunRecord
 from ralph.store import Store, file_of
 from ralph.store.memory import MemoryStore
+from ralph.system.process_tree import lives
 
 __all__ = ["find_run", "is_alive", "opened_store", "state_of", "where"]
 

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from ralph.errors import UsageError
-from ralph.plan import read_plan
+from ralph.types.plan import read_plan
 
 __all__ = ["look_at_plan"]
 

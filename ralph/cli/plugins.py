@@ -23,9 +23,9 @@ def plugins(*, directory: Folder = Path(), as_json: AsJson = False, no_plugins: 
     Besides installed plug-ins, this includes the folder's file .ralph/plugin.py, which needs consent. Ends with 2 if
     two plug-ins conflict, since no run begins then; one that fails is only left out of a run, and the code is 0.
     """
-    from ralph.cli.plugged import are_off, load_plugins
+    from ralph.cli.output import print_json
+    from ralph.cli.plugin_loading import are_off, load_plugins
     from ralph.cli.settings import read_settings, workspace_folder
-    from ralph.cli.tell import print_json
     from ralph.errors import PluginConflictError
 
     folder = workspace_folder(directory)
@@ -67,8 +67,8 @@ def _adds(loaded: "Plugins", plugin: "Plugin") -> dict[str, list[str]]:
 
 
 def _print(loaded: "Plugins", conflicts: list[str], *, off: bool) -> None:
-    from ralph.cli.tell import console, print_table
-    from ralph.display.terminal import one_line
+    from ralph.cli.output import console, print_table
+    from ralph.watch.terminal import one_line
 
     rows = [
         (

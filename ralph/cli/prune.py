@@ -7,9 +7,9 @@ from typing import NamedTuple
 from ralph.cli.checkpoints import forget
 from ralph.cli.lookup import is_alive, opened_store
 from ralph.cli.worktree import tell_left
-from ralph.config import parse_duration
 from ralph.errors import RunOwnedError, UsageError
-from ralph.record import RunRecord
+from ralph.records.record import RunRecord
+from ralph.settings import parse_duration
 from ralph.store import Store
 
 __all__ = ["Pruned", "long_ago", "prune"]

@@ -12,7 +12,7 @@ from ralph.cli.options import AsJson, StoreName
 if TYPE_CHECKING:
     from ralph.cli.replay_answers import Answers, Broken
     from ralph.cli.replay_lines import Line
-    from ralph.config import Source
+    from ralph.settings import Source
 
 __all__ = ["app"]
 
@@ -86,7 +86,7 @@ def _lines(name: str) -> "Iterator[Line | Broken]":
     """The passes of a file. Raises `UsageError` where it cannot be read."""
     from ralph.cli.replay_answers import Broken
     from ralph.cli.replay_lines import Line
-    from ralph.jsonl import objects, opened
+    from ralph.system.jsonl import objects, opened
 
     with opened(name) as stream:
         for number, held in objects(stream, Line):
@@ -105,9 +105,9 @@ def _heard(
     passes: "Iterable[Line | Broken]", wish: "Source", broken: "list[Broken]", *, compare: bool, at_once: bool
 ) -> "Answers":
     """Hears all passes; what is no pass is told at once, or put into `broken`."""
+    from ralph.cli.output import print_line
     from ralph.cli.replay_answers import Answers, Broken
     from ralph.cli.replay_settings import judgings
-    from ralph.cli.tell import print_line
 
     answers = Answers(judgings(wish, compare=compare))
     for each in passes:
@@ -126,8 +126,8 @@ async def _stored(name: str, store: str | None, wish: "Source", compare: bool) -
     from ralph.cli.replay_answers import Answers
     from ralph.cli.replay_settings import judgings
     from ralph.cli.replay_stored import as_pass, as_recorded
-    from ralph.decision import Halt
-    from ralph.output import Interrupted
+    from ralph.decision.outcomes import Halt
+    from ralph.types.output import Interrupted
 
     async with opened_store(store) as opened:
         run = await find_run(opened, name)
@@ -141,7 +141,7 @@ async def _stored(name: str, store: str | None, wish: "Source", compare: bool) -
 
 def _print(answers: "Answers", broken: "list[Broken]", wish: str, *, as_json: bool, as_lines: bool) -> None:
     from ralph.cli import replay_answers
-    from ralph.cli.tell import console, print_json, print_line
+    from ralph.cli.output import console, print_json, print_line
 
     if as_lines:
         for first, *_ in answers.results():
@@ -160,6 +160,6 @@ def _print(answers: "Answers", broken: "list[Broken]", wish: str, *, as_json: bo
 
 
 def _complain(text: str) -> None:
-    from ralph.display.terminal import one_line
+    from ralph.watch.terminal import one_line
 
     sys.stderr.write(f"ralph: {one_line(text, 300)}\n")

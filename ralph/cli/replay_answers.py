@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ralph.record import RunRecord
-from ralph.replay import Judging, Pass, Replay, Replayed
+from ralph.pipeline.replay import Judging, Pass, Replay, Replayed
+from ralph.records.record import RunRecord
 
 __all__ = ["Answers", "Broken", "as_json"]
 

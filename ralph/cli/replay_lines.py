@@ -7,9 +7,9 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, Field
 
 from ralph.analysis import analyze_text
-from ralph.output import Completed, Failed, Outcome, Usage
-from ralph.plan import parse_plan
-from ralph.replay import Moves, Pass, failure_of
+from ralph.pipeline.replay import Moves, Pass, failure_of
+from ralph.types.output import Completed, Failed, Outcome, Usage
+from ralph.types.plan import parse_plan
 
 __all__ = ["Line"]
 

@@ -13,8 +13,8 @@ from pydantic import ValidationError
 from ralph.cli.replay_lines import Line
 from ralph.cli.transcripts import told_by
 from ralph.errors import UsageError, plainly
-from ralph.jsonl import cleaned
-from ralph.regular_file import read_regular
+from ralph.system.files import read_regular
+from ralph.system.jsonl import cleaned
 
 __all__ = ["Unread", "read_logs"]
 

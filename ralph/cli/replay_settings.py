@@ -4,16 +4,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ralph.analysis import Keyword
-from ralph.cli.frozen import frozen
-from ralph.cli.plugged import load_plugins
+from ralph.cli.plugin_loading import load_plugins
 from ralph.cli.settings import read_settings
-from ralph.config import SettingsFound, Source, load_settings
+from ralph.cli.stored_settings import frozen
+from ralph.decision.limits import Limits
 from ralph.errors import SettingError
-from ralph.limits import Limits
+from ralph.pipeline.replay import Judging
 from ralph.plugins import parts
 from ralph.plugins.guards import analyzer_with
-from ralph.record import RunRecord
-from ralph.replay import Judging
+from ralph.records.record import RunRecord
+from ralph.settings import SettingsFound, Source, load_settings
 
 __all__ = ["judgings", "unheard"]
 

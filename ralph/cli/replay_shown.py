@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ralph.display.terminal import STOP_SIGNS, evidence_text, one_line, print_rows, sign
-from ralph.limits import Limits
-from ralph.replay import Replayed, Step
+from ralph.decision.limits import Limits
+from ralph.pipeline.replay import Replayed, Step
+from ralph.watch.terminal import STOP_SIGNS, evidence_text, one_line, print_rows, sign
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -1,8 +1,8 @@
 """A run of our own store as recorded passes: what was measured then counts, what was said is judged anew."""
 
-from ralph.plan import PlanItem, TaskPlan
-from ralph.record import IterationRecord, PlanCount, RunRecord
-from ralph.replay import Moves, Pass
+from ralph.pipeline.replay import Moves, Pass
+from ralph.records.record import IterationRecord, PlanCount, RunRecord
+from ralph.types.plan import PlanItem, TaskPlan
 
 __all__ = ["as_pass", "as_recorded"]
 

@@ -26,9 +26,9 @@ from ralph.cli.run import (
 )
 
 if TYPE_CHECKING:
-    from ralph.config import SettingsFound
-    from ralph.display import Display
-    from ralph.record import RunRecord
+    from ralph.records.record import RunRecord
+    from ralph.settings import SettingsFound
+    from ralph.watch import Display
 
 __all__ = ["app"]
 
@@ -111,7 +111,7 @@ async def _let_go_on(run: "RunRecord", folder: Path, store: str | None) -> int:
     """Lets a run go on that waits in another process."""
     from ralph.cli.control import ask
     from ralph.cli.lookup import opened_store, where
-    from ralph.cli.tell import console
+    from ralph.cli.output import console
 
     async with opened_store(store, folder) as opened:
         await ask(opened, run, "resume")
@@ -139,7 +139,7 @@ def _require_left(run: "RunRecord") -> None:
 def _tell_completed(run: "RunRecord", folder: Path, flags: Mapping[str, object]) -> int:
     """There is nothing to do, and that is said as at the end of the run: no fault, so that no script tries again."""
     from ralph.cli.assemble import display_for
-    from ralph.cli.plugged import load_plugins
+    from ralph.cli.plugin_loading import load_plugins
     from ralph.cli.run import exit_code, look_up
     from ralph.cli.settings import read_settings
 
@@ -155,7 +155,7 @@ def _show_end(run: "RunRecord", store: str | None, shown: "Display") -> None:
     import anyio
 
     from ralph.cli.lookup import opened_store
-    from ralph.events import RunFinished
+    from ralph.records.events import RunFinished
 
     async def whole() -> None:
         async with opened_store(store) as opened:
@@ -171,7 +171,7 @@ def _go_on(
     run: "RunRecord", here: Path, flags: Mapping[str, object], *, from_checkpoint: bool, no_plugins: bool
 ) -> int:
     from ralph.cli.assemble import confinement_for, display_for, runner_for
-    from ralph.cli.plugged import load_plugins
+    from ralph.cli.plugin_loading import load_plugins
     from ralph.cli.run import exit_code, look_up, to_end
     from ralph.cli.settings import FLAGS, workspace_folder
 
@@ -218,10 +218,10 @@ def _settings(run: "RunRecord", here: Path, flags: Mapping[str, object]) -> "Set
     Keys, headers and plug-ins' secrets were not kept: they come from where they come from now. Store and display are
     those of this call.
     """
-    from ralph.cli.frozen import frozen
     from ralph.cli.settings import from_flags, read_settings
-    from ralph.config import Source
+    from ralph.cli.stored_settings import frozen
     from ralph.errors import UsageError
+    from ralph.settings import Source
 
     now = read_settings(here, _of_now(flags), own="trusted").settings
     there = read_settings(Path(run.workspace or here), own="trusted").settings

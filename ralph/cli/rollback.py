@@ -7,8 +7,8 @@ import typer
 from ralph.cli.options import AsJson, RunId, StoreName
 
 if TYPE_CHECKING:
-    from ralph.record import RunRecord
-    from ralph.workspace.going_back import Restored
+    from ralph.records.record import RunRecord
+    from ralph.workspace.restore import Restored
 
 __all__ = ["app"]
 
@@ -47,7 +47,7 @@ def rollback(
 
     told = anyio.run(_roll_back, run, to, force, reset_branch, store)
     if as_json:
-        from ralph.cli.tell import print_json
+        from ralph.cli.output import print_json
 
         print_json(told)
     else:
@@ -97,9 +97,9 @@ def _told(run: "RunRecord", commit: str, restored: "Restored", *, off: str, ahea
 def _print(told: dict[str, Any], store: str | None) -> None:
     from rich.text import Text
 
-    from ralph.cli.place import named
-    from ralph.cli.tell import console
-    from ralph.display.terminal import one_line
+    from ralph.cli.output import console
+    from ralph.cli.store_url import named
+    from ralph.watch.terminal import one_line
 
     out = console()
 

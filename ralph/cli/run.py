@@ -10,12 +10,12 @@ from ralph.cli.options import Folder, NoPlugins
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from ralph.config import Settings
-    from ralph.confinement import Confinement
-    from ralph.display import Display
+    from ralph.loop.runner import Runner
     from ralph.plugins import Plugins
-    from ralph.record import RunRecord
-    from ralph.runner import Runner
+    from ralph.records.record import RunRecord
+    from ralph.settings import Settings
+    from ralph.system.sandbox import Confinement
+    from ralph.watch import Display
     from ralph.workspace.worktree import Worktree
 
 __all__ = ["app", "exit_code", "look_up", "run_to_end", "to_end"]
@@ -235,7 +235,7 @@ def run(
     found = read_settings(folder, flags, trust=trust)
     settings = found.settings
     from ralph.cli.assemble import display_for
-    from ralph.cli.plugged import load_plugins
+    from ralph.cli.plugin_loading import load_plugins
     from ralph.cli.prompt import read_prompt
 
     plugins = load_plugins(found, folder, off=no_plugins, trust=trust, ask=True)
@@ -330,7 +330,7 @@ def to_end(
 
 def look_up(store: str | None) -> str:
     """The command that shows the run later, without a password; none does where it is not kept."""
-    from ralph.cli.place import named
+    from ralph.cli.store_url import named
 
     return "" if store == "memory:" else f"ralph show{named(store)}"
 

@@ -11,7 +11,7 @@ from ralph.cli.options import AsJson, StoreName
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ralph.record import RunRecord
+    from ralph.records.record import RunRecord
     from ralph.store import Store
     from ralph.store.glance import Glimpse
 
@@ -59,10 +59,10 @@ def prune(
     """Remove runs from the store for good, with their transcripts and checkpoints. An active run is never removed."""
     import anyio
 
+    from ralph.cli.output import console, print_json
     from ralph.cli.prune import long_ago
     from ralph.cli.prune import prune as carry_out
     from ralph.cli.settings import workspace_folder
-    from ralph.cli.tell import console, print_json
     from ralph.errors import UsageError
 
     if older_than is None and keep is None:
@@ -79,7 +79,7 @@ def prune(
 
 
 def _list(directory: Path | None, limit: int, store: str | None, *, as_json: bool) -> None:
-    from ralph.cli.tell import console, print_json
+    from ralph.cli.output import console, print_json
 
     if directory is None and not as_json and (glimpsed := _glimpsed(store, limit)):
         _print([(run, run.stop_reason or run.state if run.finished_at else "crashed") for run in glimpsed])
@@ -88,8 +88,8 @@ def _list(directory: Path | None, limit: int, store: str | None, *, as_json: boo
     import anyio
 
     from ralph.cli.lookup import state_of
-    from ralph.cli.place import named
     from ralph.cli.settings import workspace_folder
+    from ralph.cli.store_url import named
 
     folder = workspace_folder(directory) if directory else None
     found = anyio.run(_runs, store, folder, limit)
@@ -104,7 +104,7 @@ def _list(directory: Path | None, limit: int, store: str | None, *, as_json: boo
 
 def _glimpsed(store: str | None, limit: int) -> "list[Glimpse] | None":
     """The newest runs, where they can be had quickly."""
-    from ralph.cli.place import stated_store
+    from ralph.cli.store_url import stated_store
     from ralph.store import file_of
     from ralph.store.glance import glance
 
@@ -134,9 +134,9 @@ def _as_json(run: "RunRecord") -> dict[str, Any]:
 
 def _print(found: "Sequence[tuple[RunRecord | Glimpse, str]]") -> None:
     """Runs, and how each ended or where it stands."""
-    from ralph.cli.tell import print_table, when
-    from ralph.display.terminal import one_line
-    from ralph.printable import duration
+    from ralph.cli.output import print_table, when
+    from ralph.system.text import duration
+    from ralph.watch.terminal import one_line
 
     rows: list[tuple[str, ...]] = []
     for run, state in found:

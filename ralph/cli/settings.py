@@ -7,9 +7,9 @@ from typing import Any, Literal, cast
 
 from ralph.cli.trust import FileSource, is_trusted, require_trust
 from ralph.cli.user_file import user_file
-from ralph.config import SettingsFound, Source, environment, load_settings
 from ralph.errors import SettingError, UsageError, WorkspaceError
-from ralph.regular_file import read_regular
+from ralph.settings import SettingsFound, Source, environment, load_settings
+from ralph.system.files import read_regular
 
 __all__ = ["FLAGS", "from_flags", "own_sources", "read_settings", "workspace_folder"]
 

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from ralph.explanation import Stage
-    from ralph.record import IterationRecord, RunRecord
+    from ralph.pipeline.explain import Stage
+    from ralph.records.record import IterationRecord, RunRecord
 
 __all__ = ["app"]
 
@@ -48,7 +48,7 @@ def show(
 
 def _show_iteration(run: "RunRecord", found: "list[IterationRecord]", *, why: bool, as_json: bool) -> None:
     from ralph.cli.chain import chain_json, print_chain
-    from ralph.cli.tell import console, print_json
+    from ralph.cli.output import console, print_json
 
     chain = _chain(run, found) if why else ()
     if as_json:
@@ -64,9 +64,9 @@ def _chain(run: "RunRecord", found: "list[IterationRecord]") -> "tuple[Stage, ..
     """Why the last of the iterations was followed by what followed."""
     from ralph.cli.replay_settings import judgings
     from ralph.cli.what_if import what_if
-    from ralph.conclusion import revisit
-    from ralph.explanation import explain
-    from ralph.tally import Tally
+    from ralph.decision.streaks import Tally
+    from ralph.pipeline.evaluate import revisit
+    from ralph.pipeline.explain import explain
 
     judging, *_ = judgings(what_if(()), run)
     before = found[-2].tally if len(found) > 1 else Tally()
@@ -90,8 +90,8 @@ async def _load(name: str, number: int, store: str | None) -> "tuple[RunRecord, 
 async def _show_run(name: str, store: str | None, as_json: bool) -> None:  # noqa: FBT001 - called through anyio.run
     """Reads and prints one iteration after another: a long run has more than fits into memory."""
     from ralph.cli.lookup import find_run, opened_store
-    from ralph.cli.place import named
-    from ralph.cli.tell import console
+    from ralph.cli.output import console
+    from ralph.cli.store_url import named
 
     async with opened_store(store) as opened:
         run = await find_run(opened, name)
@@ -100,7 +100,7 @@ async def _show_run(name: str, store: str | None, as_json: bool) -> None:  # noq
 
 
 async def _write_json(run: "RunRecord", iterations: "AsyncIterator[IterationRecord]") -> None:
-    from ralph.cli.tell import print_json_list
+    from ralph.cli.output import print_json_list
 
     items = (iteration.model_dump(mode="json") async for iteration in iterations)
     await print_json_list({"run": run.model_dump(mode="json")}, "iterations", items)
@@ -112,8 +112,8 @@ async def _print_run(
     """Prints the run; `store` is the option that names the store, for the commands that are advised."""
     from rich.text import Text
 
-    from ralph.cli.tell import when
-    from ralph.display.terminal import clipped, one_line
+    from ralph.cli.output import when
+    from ralph.watch.terminal import clipped, one_line
 
     out.print(Text(f"run {run.id}", style="bold"))
     out.print(Text.assemble(("  task        ", "dim"), clipped(run.task, 6)))
@@ -135,8 +135,8 @@ def _print_problems(out: "Console", run: "RunRecord", store: str) -> None:
     """What was told of plug-ins and observers that failed."""
     from rich.text import Text
 
-    from ralph.display.terminal import one_line
     from ralph.errors import naming_store
+    from ralph.watch.terminal import one_line
 
     if run.problems:
         out.print()
@@ -152,7 +152,7 @@ def _print_end(
     from rich.text import Text
 
     from ralph.cli.lookup import state_of
-    from ralph.display.summary import print_summary
+    from ralph.watch.summary import print_summary
 
     if run.state == "finished":
         print_summary(
@@ -176,9 +176,9 @@ def _print_short(out: "Console", iteration: "IterationRecord") -> None:
     """What an iteration came to, in a few lines."""
     from rich.text import Text
 
-    from ralph.display.plain import changes_text, outcome_text
-    from ralph.display.terminal import evidence_text, one_line
-    from ralph.views import describe, duration
+    from ralph.records.projection import describe, duration
+    from ralph.watch.plain import changes_text, outcome_text
+    from ralph.watch.terminal import evidence_text, one_line
 
     who = iteration.executor or "nobody"
     out.print(Text(f"iteration {iteration.number}", style="bold"), end="")
@@ -200,7 +200,7 @@ def _print_iteration(out: "Console", iteration: "IterationRecord") -> None:
     from rich.text import Text
 
     from ralph.cli.evidence import marked, print_evidence
-    from ralph.display.terminal import one_line
+    from ralph.watch.terminal import one_line
 
     _print_short(out, iteration)
     analysis, breaker = iteration.analysis, iteration.breaker
@@ -233,6 +233,6 @@ def _print_iteration(out: "Console", iteration: "IterationRecord") -> None:
 def _texts(hostile: str) -> "list[Text]":
     from rich.text import Text
 
-    from ralph.views import printable
+    from ralph.records.projection import printable
 
     return [Text(printable(hostile))] if hostile.strip() else []

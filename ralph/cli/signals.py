@@ -11,8 +11,8 @@ import anyio
 import anyio.abc
 
 if TYPE_CHECKING:
-    from ralph.display import Display
-    from ralph.runner import Runner
+    from ralph.loop.runner import Runner
+    from ralph.watch import Display
 
 __all__ = ["cancelled_by_signals"]
 
@@ -63,7 +63,7 @@ def _heard() -> list[signal.Signals]:
 def _die(number: int) -> NoReturn:
     import psutil
 
-    from ralph.process_tree import started_here
+    from ralph.system.process_tree import started_here
 
     for _ in range(3):  # a tree can grow while it is felled
         for child in {*psutil.Process().children(recursive=True), *started_here()}:

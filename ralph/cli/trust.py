@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from ralph.config import Source, untrusted_keys
 from ralph.errors import UntrustedSettingsError
+from ralph.settings import Source, untrusted_keys
 
 __all__ = ["FileSource", "is_agreed", "is_trusted", "remember", "require_trust"]
 
@@ -84,7 +84,7 @@ def _agrees(source: Source, keys: tuple[str, ...]) -> bool:
         return False
     import typer
 
-    from ralph.views import printable
+    from ralph.records.projection import printable
 
     typer.echo(f"{source.name} comes with the workspace and can run programs or send data elsewhere:", err=True)
     for key in keys:

@@ -4,8 +4,8 @@ import json
 from collections.abc import Sequence
 from typing import Any, cast
 
-from ralph.config import Source
 from ralph.errors import SettingError, UsageError
+from ralph.settings import Source
 
 __all__ = ["what_if"]
 

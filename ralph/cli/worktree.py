@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ralph.record import RunRecord
+    from ralph.records.record import RunRecord
     from ralph.workspace.worktree import End, Worktree
 
 __all__ = ["end_again", "end_worktree", "new_worktree", "tell_left"]
@@ -25,7 +25,7 @@ def new_worktree(folder: Path) -> "Generator[Worktree]":
     """
     import anyio
 
-    from ralph.runner import new_run_id
+    from ralph.loop.runner import new_run_id
     from ralph.workspace.worktree import make_worktree
 
     made = anyio.run(make_worktree, folder, new_run_id(datetime.now(UTC)))
@@ -92,7 +92,7 @@ async def tell_left(record: "RunRecord", *, would: bool) -> list[str]:
 
 def _tell(text: str) -> None:
     """To standard error: standard output is the display's."""
-    from ralph.views import printable
+    from ralph.records.projection import printable
 
     sys.stderr.write(f"{printable(text)}\n")
     sys.stderr.flush()

@@ -4,14 +4,16 @@ Beside the executors there is what one is made of: the turn and its transcript, 
 asked, the confinement, a program that is talked with and leaves nothing behind, and what masks secrets.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from ralph._lazy import lazy_exports
+
 if TYPE_CHECKING:
-    from ralph.confinement import Confinement
     from ralph.executors.base import Executor, Quantity, Timeouts, Transcript, Turn, watchdog, within_time
-    from ralph.executors.copilot_cli import CopilotCLIExecutor, Ending
-    from ralph.executors.copilot_sdk import CopilotSDKExecutor
+    from ralph.executors.copilot.cli import CopilotCLIExecutor, Ending
+    from ralph.executors.copilot.provision import present_cli, provide_cli
+    from ralph.executors.copilot.provision_fetch import Progress
+    from ralph.executors.copilot.sdk import CopilotSDKExecutor
     from ralph.executors.endings import how_it_ended, kind_of_status
     from ralph.executors.fallback import FallbackExecutor, PrimaryBreaker
     from ralph.executors.jsonl import JsonLines, Oversized, Unreadable
@@ -23,10 +25,9 @@ if TYPE_CHECKING:
         PermissionPolicy,
         PermissionRequest,
     )
-    from ralph.executors.provision import present_cli, provide_cli
-    from ralph.executors.provision_fetch import Progress
-    from ralph.process import ByteStream, ProgramMissingError, Running, spawn
-    from ralph.redact import Redactor
+    from ralph.system.process import ByteStream, ProgramMissingError, Running, spawn
+    from ralph.system.redact import Redactor
+    from ralph.system.sandbox import Confinement
 
 __all__ = [
     "CREDENTIALS",
@@ -63,30 +64,27 @@ __all__ = [
     "within_time",
 ]
 
-_HOMES = {
-    "ralph.confinement": ("Confinement",),
-    "ralph.executors.copilot_cli": ("CopilotCLIExecutor", "Ending"),
-    "ralph.executors.copilot_sdk": ("CopilotSDKExecutor",),
-    "ralph.executors.endings": ("how_it_ended", "kind_of_status"),
-    "ralph.executors.fallback": ("FallbackExecutor", "PrimaryBreaker"),
-    "ralph.executors.jsonl": ("JsonLines", "Oversized", "Unreadable"),
-    "ralph.executors.permissions": (
-        *("CREDENTIALS", "DENIED_COMMANDS"),
-        *("Allowed", "Denied", "PermissionPolicy", "PermissionRequest"),
-    ),
-    "ralph.executors.provision": ("present_cli", "provide_cli"),
-    "ralph.executors.provision_fetch": ("Progress",),
-    "ralph.process": ("ByteStream", "ProgramMissingError", "Running", "spawn"),
-    "ralph.redact": ("Redactor",),
-}
-_HOME = {name: home for home, names in _HOMES.items() for name in names}
-
-
-def __getattr__(name: str) -> object:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOME.get(name, f"{__name__}.base")), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_exports(
+    __name__,
+    {
+        "ralph.executors.base": ("Executor", "Quantity", "Timeouts", "Transcript", "Turn", "watchdog", "within_time"),
+        "ralph.executors.copilot.cli": ("CopilotCLIExecutor", "Ending"),
+        "ralph.executors.copilot.provision": ("present_cli", "provide_cli"),
+        "ralph.executors.copilot.provision_fetch": ("Progress",),
+        "ralph.executors.copilot.sdk": ("CopilotSDKExecutor",),
+        "ralph.executors.endings": ("how_it_ended", "kind_of_status"),
+        "ralph.executors.fallback": ("FallbackExecutor", "PrimaryBreaker"),
+        "ralph.executors.jsonl": ("JsonLines", "Oversized", "Unreadable"),
+        "ralph.executors.permissions": (
+            "CREDENTIALS",
+            "DENIED_COMMANDS",
+            "Allowed",
+            "Denied",
+            "PermissionPolicy",
+            "PermissionRequest",
+        ),
+        "ralph.system.sandbox": ("Confinement",),
+        "ralph.system.process": ("ByteStream", "ProgramMissingError", "Running", "spawn"),
+        "ralph.system.redact": ("Redactor",),
+    },
+)

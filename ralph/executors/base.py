@@ -24,9 +24,9 @@ from typing import ClassVar, Literal, Self
 
 import anyio
 
-from ralph.output import Attempt, Failed, Message, Outcome, Output, TimedOut, ToolCall, Usage
 from ralph.prompt import Prompt
-from ralph.redact import Redactor
+from ralph.system.redact import Redactor
+from ralph.types.output import Attempt, Failed, Message, Outcome, Output, TimedOut, ToolCall, Usage
 
 __all__ = [
     "Diagnosed",

@@ -2,7 +2,7 @@
 
 from signal import Signals
 
-from ralph.output import FailureKind
+from ralph.types.output import FailureKind
 
 __all__ = ["how_it_ended", "kind_of_status"]
 

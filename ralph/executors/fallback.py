@@ -24,8 +24,8 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_result, stop_after_
 
 from ralph.errors import ExecutorUnavailableError
 from ralph.executors.base import Executor, Timeouts, Turn
-from ralph.output import Failed, FailureKind, Output
 from ralph.prompt import Prompt
+from ralph.types.output import Failed, FailureKind, Output
 
 __all__ = ["FallbackExecutor", "PrimaryBreaker", "half_done"]
 

@@ -19,8 +19,9 @@ that is no such thing, is written down as that plug-in's problem, and everything
 Each name is imported when it is first used.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ralph._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from ralph.plugins.kinds import (
@@ -39,8 +40,7 @@ if TYPE_CHECKING:
     )
     from ralph.plugins.loaded import Plugins
     from ralph.plugins.markers import API_VERSION, hookimpl
-    from ralph.verifiers.kinds import Materials as VerifierMaterials
-    from ralph.verifiers.kinds import VerifierKind
+    from ralph.verifiers.kinds import VerifierKind, VerifierMaterials
 
 __all__ = [
     "API_VERSION",
@@ -62,22 +62,25 @@ __all__ = [
     "hookimpl",
 ]
 
-_ELSEWHERE = {
-    "API_VERSION": ("ralph.plugins.markers", "API_VERSION"),
-    "Plugins": ("ralph.plugins.loaded", "Plugins"),
-    "VerifierKind": ("ralph.verifiers.kinds", "VerifierKind"),
-    "VerifierMaterials": ("ralph.verifiers.kinds", "Materials"),
-    "hookimpl": ("ralph.plugins.markers", "hookimpl"),
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home, called = _ELSEWHERE.get(name, ("ralph.plugins.kinds", name))
-    value = globals()[name] = getattr(import_module(home), called)
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_exports(
+    __name__,
+    {
+        "ralph.plugins.kinds": (
+            "AnalyzerKind",
+            "Command",
+            "CommandMaterials",
+            "DisplayKind",
+            "DisplayMaterials",
+            "ExecutorKind",
+            "ExecutorMaterials",
+            "PromptMoment",
+            "PromptPart",
+            "StoreKind",
+            "TaskSourceKind",
+            "TaskSourceMaterials",
+        ),
+        "ralph.plugins.loaded": ("Plugins",),
+        "ralph.plugins.markers": ("API_VERSION", "hookimpl"),
+        "ralph.verifiers.kinds": ("VerifierMaterials", "VerifierKind"),
+    },
+)

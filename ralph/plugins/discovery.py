@@ -16,7 +16,7 @@ _BUILT_IN = {
     "verifiers": "ralph.plugins.builtin.verifiers",
     "strategies": "ralph.plugins.builtin.strategies",
     "stores": "ralph.plugins.builtin.stores",
-    "displays": "ralph.display.plugin",
+    "displays": "ralph.watch.plugin",
     "tasks": "ralph.plugins.builtin.tasks",
 }
 """Ralph's own parts, one plug-in a part."""

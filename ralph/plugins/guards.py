@@ -6,14 +6,14 @@ from ralph.analysis import Keyword, ResponseAnalyzer, SeveralAnalyzers
 from ralph.analysis.detectors import Detector
 from ralph.analysis.result import Analysis, AnalysisContext, Analyzer
 from ralph.analysis.signals import Reply, Signal
-from ralph.output import Output
+from ralph.decision.claims import Case, Claim
 from ralph.plugins.kinds import PromptMoment
 from ralph.plugins.loaded import Plugins
 from ralph.plugins.offers import Offer, name_of
 from ralph.plugins.plugin import failure
-from ralph.printable import printable
 from ralph.status import Status
-from ralph.strategies import Case, Claim
+from ralph.system.text import printable
+from ralph.types.output import Output
 
 __all__ = ["GuardedAnalyzer", "GuardedStrategy", "analyzer_with", "prompt_texts"]
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from ralph.analysis import Detector, Keyword
+    from ralph.decision.claims import Strategy
     from ralph.hooks import Hooks
     from ralph.plugins.kinds import (
         AnalyzerKind,
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
         TaskSourceKind,
     )
     from ralph.status import StatusField
-    from ralph.strategies import Strategy
     from ralph.verifiers.kinds import VerifierKind
 
 __all__ = [
@@ -194,7 +194,7 @@ def ralph_verifiers(settings: "BaseModel | None") -> "Iterable[VerifierKind] | N
         ```python
         from pydantic import BaseModel
         from ralph.plugins import VerifierKind, hookimpl
-        from ralph.verification import Verdict
+        from ralph.types.verification import Verdict
         from ralph.verifiers import Verifier
 
 
@@ -225,7 +225,7 @@ def ralph_strategies(settings: "BaseModel | None") -> "Iterable[Strategy] | None
     Example:
         ```python
         from ralph.plugins import hookimpl
-        from ralph.strategies import Case, Claim
+        from ralph.decision.claims import Case, Claim
 
 
         class Ticked:
@@ -334,7 +334,7 @@ def ralph_displays(settings: "BaseModel | None") -> "Iterable[DisplayKind] | Non
 
     Example:
         ```python
-        from ralph.display import Display
+        from ralph.watch import Display
         from ralph.plugins import DisplayKind, hookimpl
 
 

@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from ralph.analysis.result import Analyzer
-    from ralph.config import ExecutorSettings
-    from ralph.confinement import Confinement
-    from ralph.display.base import Display
     from ralph.executors.base import Executor
-    from ralph.executors.provision_fetch import Progress
-    from ralph.plan import TaskPlan
-    from ralph.redact import Redactor
+    from ralph.executors.copilot.provision_fetch import Progress
+    from ralph.settings import ExecutorSettings
     from ralph.store.base import Store
+    from ralph.system.redact import Redactor
+    from ralph.system.sandbox import Confinement
     from ralph.tasks.base import Task
+    from ralph.types.plan import TaskPlan
+    from ralph.watch.base import Display
 
 __all__ = [
     "AnalyzerKind",

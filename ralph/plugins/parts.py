@@ -16,12 +16,12 @@ from ralph.tasks.base import Task
 
 if TYPE_CHECKING:
     from ralph.analysis.result import Analyzer
-    from ralph.display.base import Display
+    from ralph.decision.claims import Strategy
     from ralph.executors.base import Executor
     from ralph.store.base import Store
-    from ralph.strategies import Strategy
     from ralph.verifiers.base import Verifier
-    from ralph.verifiers.kinds import Materials
+    from ralph.verifiers.kinds import VerifierMaterials
+    from ralph.watch.base import Display
 
 __all__ = ["analyzer", "display", "executor", "store", "strategy", "task", "verifier"]
 
@@ -42,7 +42,7 @@ def executor(plugins: Plugins, name: str, materials: ExecutorMaterials) -> "Exec
     )
 
 
-def verifier(plugins: Plugins, text: str, materials: "Materials") -> "Verifier":
+def verifier(plugins: Plugins, text: str, materials: "VerifierMaterials") -> "Verifier":
     """The verifier of a specification, as `ralph.verifiers.registry.verifier_named`."""
     from ralph.verifiers.base import Verifier as Base
     from ralph.verifiers.registry import parse_specification, verifier_named

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ralph.errors import in_words
 from ralph.plugins.markers import API_VERSION
-from ralph.printable import printable
+from ralph.system.text import printable
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -86,6 +86,6 @@ class Plugin:
 
 def failure(error: BaseException) -> str:
     """What went wrong in foreign code, in one line without secrets and without a full stop."""
-    from ralph.redact import Redactor
+    from ralph.system.redact import Redactor
 
     return printable(" ".join(Redactor()(in_words(error)[: 4 * _TOLD]).split()), _TOLD)

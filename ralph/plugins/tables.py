@@ -47,7 +47,7 @@ class Tables:
         """
         from pydantic import BaseModel, ValidationError
 
-        from ralph.config import require_numbers, setting_error
+        from ralph.settings import require_numbers, setting_error
 
         if not isinstance(model, type) or not issubclass(model, BaseModel):
             plugin.problems.append("ralph_settings gave something that is not a pydantic model.")
@@ -92,7 +92,7 @@ class Tables:
 
 def shown_table(table: Mapping[str, Any], own: "BaseModel | None") -> dict[str, Any]:
     """A plug-in's table as it is kept and shown. Where its model is not known, names tell what is secret."""
-    from ralph.redact import is_secret_name
+    from ralph.system.redact import is_secret_name
 
     read = own.model_dump(mode="json", by_alias=True) if own is not None else {}
     return {key: MASKED if is_secret_name(key) else read.get(key, value) for key, value in table.items()}

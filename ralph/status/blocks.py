@@ -14,8 +14,8 @@ from typing import Literal, cast
 
 from pydantic import JsonValue
 
-from ralph.pattern import pattern
-from ralph.status.fields import RESERVED, as_text, storable
+from ralph.status.fields import RESERVED, as_text
+from ralph.system.text import pattern, storable
 
 __all__ = ["Block", "Source", "StatusForm", "blocks", "stray_signals"]
 

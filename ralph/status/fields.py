@@ -10,9 +10,9 @@ from pydantic import Field, JsonValue, PlainSerializer, PlainValidator, WithJson
 from pydantic.dataclasses import dataclass
 
 from ralph.errors import UsageError
-from ralph.pattern import pattern
+from ralph.system.text import storable
 
-__all__ = ["RESERVED", "StatusField", "as_signal", "as_text", "shown", "storable"]
+__all__ = ["RESERVED", "StatusField", "as_signal", "as_text", "shown"]
 
 RESERVED = frozenset({"EXIT_SIGNAL", "REASON", "STATUS"})
 """The fields that every block may have."""
@@ -20,7 +20,6 @@ RESERVED = frozenset({"EXIT_SIGNAL", "REASON", "STATUS"})
 _WORDS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 _TYPES: dict[str, Any] = {"str": str, "int": int, "float": float, "bool": bool, "list[str]": list[str]}
 _SAMPLES = {"str": "text", "int": "3", "float": "0.5", "bool": "false", "list[str]": "one, two"}
-_UNSTORABLE = pattern(r"[\x00\ud800-\udfff]")
 
 
 def _field_type(given: object) -> object:
@@ -97,20 +96,6 @@ class StatusField:
             if choice.casefold() == word:
                 return choice
         raise ValueError(f"{shown(value)} is none of {', '.join(self.choices)}")
-
-
-def storable(text: str) -> str:
-    """The text with a replacement character for each NUL and lone surrogate, which no store can hold."""
-    if "\0" not in text:
-        if text.isascii():
-            return text
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            pass
-        else:
-            return text
-    return _UNSTORABLE.sub("\ufffd", text)
 
 
 def as_text(value: JsonValue) -> str:

@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field, JsonValue, NonNegativeInt
 
 from ralph.status.blocks import Block, Source, StatusForm, blocks, stray_signals
-from ralph.status.fields import RESERVED, StatusField, as_signal, as_text, shown, storable
+from ralph.status.fields import RESERVED, StatusField, as_signal, as_text, shown
+from ralph.system.text import storable
 
 __all__ = ["Status", "StatusForm", "StatusMalformed", "StatusMissing", "StatusReport", "parse_status"]
 

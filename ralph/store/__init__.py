@@ -5,10 +5,10 @@ A plug-in keeps tables of its own in the same places: `database_named` finds the
 """
 
 import re
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ralph._lazy import lazy_exports
 from ralph.errors import UsageError
 
 if TYPE_CHECKING:
@@ -29,8 +29,6 @@ __all__ = [
     "open_store",
 ]
 
-_ELSEWHERE = {"Database": "database", "MemoryStore": "memory", "Migration": "migration", "Store": "base"}
-"""What much else hangs on."""
 
 _SERVER = re.compile(r"postgres(ql)?://")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
@@ -131,7 +129,12 @@ def _not_a_store(name: str) -> UsageError:
     )
 
 
-def __getattr__(name: str) -> object:
-    if name not in _ELSEWHERE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_ELSEWHERE[name]}"), name)
+__getattr__, __dir__ = lazy_exports(
+    __name__,
+    {
+        "ralph.store.base": ("Store",),
+        "ralph.store.database": ("Database",),
+        "ralph.store.memory": ("MemoryStore",),
+        "ralph.store.migration": ("Migration",),
+    },
+)

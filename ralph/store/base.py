@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator, Sequence
 from types import TracebackType
 from typing import NamedTuple, Self
 
-from ralph.control import Request
-from ralph.events import Event
-from ralph.record import IterationRecord, RunRecord, RunState, Trace, weighty
+from ralph.records.events import Event
+from ralph.records.record import IterationRecord, RunRecord, RunState, Trace, weighty
+from ralph.types.requests import Request
 
 __all__ = ["LEASE", "Health", "Store", "named"]
 

@@ -14,12 +14,12 @@ from typing import BinaryIO, Literal
 import anyio
 from pydantic import BaseModel, ValidationError
 
-from ralph.control import Request
 from ralph.errors import UsageError, plainly
-from ralph.events import Event
-from ralph.record import IterationRecord, RunRecord
+from ralph.records.events import Event
+from ralph.records.record import IterationRecord, RunRecord
 from ralph.store.base import LEASE, Store
 from ralph.store.rows import as_json
+from ralph.types.requests import Request
 
 __all__ = ["exported", "imported", "parts_of"]
 

@@ -4,11 +4,11 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
 
-from ralph.control import Request
 from ralph.errors import OwnershipLostError, RunOwnedError, StoreError
-from ralph.events import Event
-from ralph.record import IterationRecord, RunRecord, Trace
+from ralph.records.events import Event
+from ralph.records.record import IterationRecord, RunRecord, Trace
 from ralph.store.base import LEASE, Health, Store, named
+from ralph.types.requests import Request
 
 __all__ = ["MemoryStore"]
 

@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
 
-from ralph.control import Request
 from ralph.errors import RecordError, plainly
-from ralph.events import Event, parse_event
-from ralph.record import IterationRecord, RunRecord, Trace
+from ralph.records.events import Event, parse_event
+from ralph.records.record import IterationRecord, RunRecord, Trace
+from ralph.types.requests import Request
 
 __all__ = [
     "as_json",

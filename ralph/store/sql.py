@@ -15,14 +15,14 @@ from typing import Any, Concatenate, NamedTuple, ParamSpec, Self, TypeVar
 
 import anyio
 
-from ralph.control import Request
 from ralph.errors import StoreError, StoreUnusableError
-from ralph.events import Event
-from ralph.record import IterationRecord, RunRecord, Trace
-from ralph.store import ownership, upkeep
+from ralph.records.events import Event
+from ralph.records.record import IterationRecord, RunRecord, Trace
+from ralph.store import leases, upkeep
 from ralph.store.base import LEASE, Health, Store, named
 from ralph.store.database import Database
 from ralph.store.tables import InDoubtError, Tables
+from ralph.types.requests import Request
 
 __all__ = ["SqlStore"]
 
@@ -80,25 +80,25 @@ class SqlStore(Store):
             await asyncio.sleep(0)  # at least once an iteration, whoever else is due gets a turn
 
     async def acquire(self, run_id: str, owner: str, *, dead: str = "", seconds: float = LEASE) -> None:
-        await self._do(ownership.acquire, run_id, named(owner), dead, seconds)
+        await self._do(leases.acquire, run_id, named(owner), dead, seconds)
 
     async def renew(self, run_id: str, owner: str, *, seconds: float = LEASE) -> None:
-        await self._do(ownership.renew, run_id, named(owner), seconds)
+        await self._do(leases.renew, run_id, named(owner), seconds)
 
     async def release(self, run_id: str, owner: str) -> None:
-        await self._do(ownership.release, run_id, named(owner))
+        await self._do(leases.release, run_id, named(owner))
 
     async def leased(self, run_id: str) -> bool:
-        return await self._do(ownership.leased, run_id)
+        return await self._do(leases.leased, run_id)
 
     async def holder(self, run_id: str) -> str:
-        return await self._do(ownership.holder, run_id)
+        return await self._do(leases.holder, run_id)
 
     async def ask(self, run_id: str, request: Request) -> int:
-        return await self._do(ownership.ask, run_id, request)
+        return await self._do(leases.ask, run_id, request)
 
     async def requests(self, run_id: str, *, after: int = 0) -> list[Request]:
-        return await self._do(ownership.requests, run_id, after)
+        return await self._do(leases.requests, run_id, after)
 
     async def run(self, run_id: str) -> RunRecord | None:
         return await self._do(Tables.run, run_id)

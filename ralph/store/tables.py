@@ -19,8 +19,8 @@ from sqlalchemy import (
 from sqlalchemy.engine.interfaces import DBAPICursor
 
 from ralph.errors import OwnershipLostError, RunOwnedError, StoreError
-from ralph.events import Event
-from ralph.record import IterationRecord, RunRecord, Trace
+from ralph.records.events import Event
+from ralph.records.record import IterationRecord, RunRecord, Trace
 from ralph.store import rows, schema
 from ralph.store.database import Database
 from ralph.store.statement import Statement

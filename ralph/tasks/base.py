@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from ralph.plan import TaskPlan
+from ralph.types.plan import TaskPlan
 
 __all__ = ["Task", "chosen"]
 

@@ -7,8 +7,8 @@ workspace, and compared with how it was before the run.
 from pathlib import Path
 
 from ralph.errors import UsageError
-from ralph.plan import TaskPlan, read_plan
 from ralph.tasks.base import Task
+from ralph.types.plan import TaskPlan, read_plan
 
 __all__ = ["plan_task", "prd_task"]
 

@@ -7,8 +7,9 @@ agent, `FakeClock` a clock that a test moves. `ExecutorConformance`, `DetectorCo
 processes. The other names are what a server's script is made of. Nothing is loaded before it is used.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from ralph._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from ralph.testing.analyzer_conformance import AnalyzerConformance
@@ -75,31 +76,36 @@ __all__ = [
     "writes",
 ]
 
-_ELSEWHERE = {
-    "AnalyzerConformance": "analyzer_conformance",
-    "DetectorConformance": "detector_conformance",
-    "ExecutorConformance": "executor_conformance",
-    "FakeClock": "clock",
-    "ModelRequest": "request",
-    "ModelServer": "model_server",
-    "Reply": "scripted",
-    "Repository": "repository",
-    "ScriptedExecutor": "scripted",
-    "SeenEvents": "seen",
-    "StoreConformance": "store_conformance",
-    "VerifierConformance": "verifier_conformance",
-    "own_environment": "program",
-    "run_ralph": "program",
-    "writes": "scripted",
-    **dict.fromkeys(("lives", "living", "until", "wait_until"), "watching"),
-}
-
-
-def __getattr__(name: str) -> object:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_ELSEWHERE.get(name, 'steps')}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_exports(
+    __name__,
+    {
+        "ralph.testing.analyzer_conformance": ("AnalyzerConformance",),
+        "ralph.testing.clock": ("FakeClock",),
+        "ralph.testing.detector_conformance": ("DetectorConformance",),
+        "ralph.testing.executor_conformance": ("ExecutorConformance",),
+        "ralph.testing.model_server": ("ModelServer",),
+        "ralph.testing.program": ("own_environment", "run_ralph"),
+        "ralph.testing.repository": ("Repository",),
+        "ralph.testing.request": ("ModelRequest",),
+        "ralph.testing.scripted": ("Reply", "ScriptedExecutor", "writes"),
+        "ralph.testing.seen": ("SeenEvents",),
+        "ralph.testing.steps": (
+            "Call",
+            "Cut",
+            "EditFile",
+            "Empty",
+            "Fail",
+            "Garbage",
+            "Hang",
+            "Say",
+            "Shell",
+            "Stall",
+            "Step",
+            "Use",
+            "WriteFile",
+        ),
+        "ralph.testing.store_conformance": ("StoreConformance",),
+        "ralph.testing.verifier_conformance": ("VerifierConformance",),
+        "ralph.testing.watching": ("lives", "living", "until", "wait_until"),
+    },
+)

@@ -13,10 +13,10 @@ import json
 import pytest
 
 from ralph.analysis import Analysis, AnalysisContext, Analyzer, Past, ResponseAnalyzer, SeveralAnalyzers
-from ralph.output import Completed, Failed, Interrupted, Outcome, Output, TimedOut
-from ralph.plan import parse_plan
 from ralph.status import parse_status
 from ralph.testing.hostile_texts import HOSTILE, grows_linearly
+from ralph.types.output import Completed, Failed, Interrupted, Outcome, Output, TimedOut
+from ralph.types.plan import parse_plan
 
 __all__ = ["AnalyzerConformance"]
 

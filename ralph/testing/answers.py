@@ -7,7 +7,6 @@ Known are the Copilot CLI's `create`, `edit`, `apply_patch` (which it offers to 
 import json
 import shlex
 
-from ralph.output import Usage
 from ralph.testing.request import ModelRequest
 from ralph.testing.steps import (
     Action,
@@ -26,6 +25,7 @@ from ralph.testing.steps import (
     WriteFile,
 )
 from ralph.testing.wire import Answer, End, ToolUse
+from ralph.types.output import Usage
 
 __all__ = ["Reaction", "react"]
 

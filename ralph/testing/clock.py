@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import anyio.lowlevel
 
-from ralph.clock import Clock
+from ralph.system.clock import Clock
 
 __all__ = ["FakeClock"]
 

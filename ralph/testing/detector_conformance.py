@@ -21,9 +21,9 @@ import pytest
 from ralph.analysis import AnalysisContext, Detector, Reply, ResponseAnalyzer, Signal
 from ralph.analysis.result import State
 from ralph.analysis.signals import VERY_HIGH
-from ralph.output import Output
 from ralph.status import parse_status
 from ralph.testing.hostile_texts import HOSTILE, grows_linearly
+from ralph.types.output import Output
 
 __all__ = ["DetectorConformance"]
 

@@ -28,9 +28,9 @@ import psutil
 import pytest
 
 from ralph.executors.base import Executor, Quantity, Timeouts, Transcript, Turn, TurnEvent
-from ralph.output import Completed, Failed, Message, Output, TimedOut
 from ralph.prompt import Prompt
-from ralph.redact import Redactor
+from ralph.system.redact import Redactor
+from ralph.types.output import Completed, Failed, Message, Output, TimedOut
 
 __all__ = ["ExecutorConformance"]
 

@@ -4,7 +4,7 @@ import anyio
 import pytest
 
 from ralph.errors import OwnershipLostError, RunOwnedError, StoreError
-from ralph.record import RunState
+from ralph.records.record import RunState
 from ralph.store.base import Store
 from ralph.testing.store_samples import (
     sample_event,

@@ -8,8 +8,8 @@ from typing import ClassVar, Literal
 import anyio.lowlevel
 
 from ralph.executors.base import Executor, Quantity, Turn
-from ralph.output import Completed, Failed, Interrupted, Output, TimedOut, ToolCall, Usage
 from ralph.prompt import Prompt
+from ralph.types.output import Completed, Failed, Interrupted, Output, TimedOut, ToolCall, Usage
 
 __all__ = ["Reply", "ScriptedExecutor", "writes"]
 

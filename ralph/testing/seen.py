@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from ralph.events import Event
 from ralph.hooks import Hooks
+from ralph.records.events import Event
 
 __all__ = ["SeenEvents"]
 

@@ -19,7 +19,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field, JsonValue, NonNegativeFloat, PositiveInt
 from pydantic.dataclasses import dataclass
 
-from ralph.output import Usage
+from ralph.types.output import Usage
 
 __all__ = [
     "Action",

@@ -15,7 +15,7 @@ import anyio
 import pytest
 
 from ralph.errors import StoreError
-from ralph.events import Event, IterationStarted, MessageReceived, MessageStreamed, RunStarted
+from ralph.records.events import Event, IterationStarted, MessageReceived, MessageStreamed, RunStarted
 from ralph.store.base import Store
 from ralph.testing.ownership_conformance import OwnershipConformance
 from ralph.testing.store_samples import START, sample_event, sample_iteration, sample_run

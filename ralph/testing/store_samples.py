@@ -4,12 +4,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from ralph.analysis.result import Analysis
-from ralph.changes import Changes
-from ralph.control import Request
-from ralph.decision import Continue, Pause
-from ralph.events import MessageReceived
-from ralph.output import Completed, Failed
-from ralph.record import IterationRecord, PlanCount, RunRecord
+from ralph.decision.outcomes import Continue, Pause
+from ralph.records.events import MessageReceived
+from ralph.records.record import IterationRecord, PlanCount, RunRecord
+from ralph.types.changes import Changes
+from ralph.types.output import Completed, Failed
+from ralph.types.requests import Request
 
 __all__ = ["START", "sample_event", "sample_history", "sample_iteration", "sample_request", "sample_run"]
 

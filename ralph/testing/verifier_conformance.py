@@ -25,9 +25,9 @@ from dataclasses import replace
 import psutil
 import pytest
 
-from ralph.output import Usage
-from ralph.plan import parse_plan
-from ralph.verification import Verdict
+from ralph.types.output import Usage
+from ralph.types.plan import parse_plan
+from ralph.types.verification import Verdict
 from ralph.verifiers.base import Subject, Verifier
 from ralph.verifiers.excerpt import SHOWN, SIGNATURE
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ralph.output import Usage
 from ralph.testing.request import Body
+from ralph.types.output import Usage
 
 __all__ = ["Answer", "End", "ToolUse", "completion", "completion_chunks", "response", "response_events"]
 

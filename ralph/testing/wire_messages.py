@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from ralph.output import Usage
 from ralph.testing.request import Body
 from ralph.testing.wire import Answer, ToolUse
+from ralph.types.output import Usage
 
 __all__ = ["message", "message_error", "message_events"]
 

@@ -1,7 +1,8 @@
 """What says, other than the agent, whether a claim of completion holds. Each name is imported when it is first used."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from ralph._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from ralph.verifiers.base import Subject, Verifier
@@ -21,21 +22,13 @@ __all__ = [
     "parse_command",
 ]
 
-_HOMES = {
-    "base": ("Subject", "Verifier"),
-    "command": ("CommandVerifier", "parse_command"),
-    "detect": ("Detected", "detect_test_command"),
-    "hearing": ("Hearing",),
-    "review": ("ReviewVerifier",),
-}
-_HOME = {name: home for home, names in _HOMES.items() for name in names}
-
-
-def __getattr__(name: str) -> object:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_exports(
+    __name__,
+    {
+        "ralph.verifiers.base": ("Subject", "Verifier"),
+        "ralph.verifiers.command": ("CommandVerifier", "parse_command"),
+        "ralph.verifiers.detect": ("Detected", "detect_test_command"),
+        "ralph.verifiers.hearing": ("Hearing",),
+        "ralph.verifiers.review": ("ReviewVerifier",),
+    },
+)

@@ -4,9 +4,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ralph.output import Usage
-from ralph.plan import TaskPlan
-from ralph.verification import Verdict
+from ralph.types.output import Usage
+from ralph.types.plan import TaskPlan
+from ralph.types.verification import Verdict
 
 __all__ = ["Subject", "Verifier"]
 

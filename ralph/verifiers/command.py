@@ -6,11 +6,11 @@ import sys
 from collections.abc import Sequence
 
 from ralph.analysis.signatures import normalised
-from ralph.confinement import Confinement
 from ralph.errors import UsageError, VerifierError
-from ralph.process import Finished, run
-from ralph.redact import Redactor
-from ralph.verification import Verdict
+from ralph.system.process import Finished, run
+from ralph.system.redact import Redactor
+from ralph.system.sandbox import Confinement
+from ralph.types.verification import Verdict
 from ralph.verifiers.base import Subject, Verifier
 from ralph.verifiers.excerpt import SHOWN, SIGNATURE, clipped, readable
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from pydantic import BaseModel
 
-from ralph.regular_file import read_regular
+from ralph.system.files import read_regular
 
 __all__ = ["Detected", "detect_test_command"]
 

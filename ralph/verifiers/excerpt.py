@@ -2,8 +2,8 @@
 
 import re
 
-from ralph.redact import Redactor
-from ralph.status.fields import storable
+from ralph.system.redact import Redactor
+from ralph.system.text import storable
 
 __all__ = ["SHOWN", "SIGNATURE", "clipped", "readable"]
 

@@ -13,9 +13,9 @@ import anyio
 
 from ralph.analysis.signatures import normalised
 from ralph.errors import VerifierError, in_words
-from ralph.output import Usage
-from ralph.redact import Redactor
-from ralph.verification import Verdict, Verification
+from ralph.system.redact import Redactor
+from ralph.types.output import Usage
+from ralph.types.verification import Verdict, Verification
 from ralph.verifiers.base import Subject, Verifier
 from ralph.verifiers.excerpt import SIGNATURE, clipped, readable
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from ralph.confinement import Confinement
     from ralph.executors.base import Executor
-    from ralph.redact import Redactor
+    from ralph.system.redact import Redactor
+    from ralph.system.sandbox import Confinement
     from ralph.verifiers.base import Verifier
 
-__all__ = ["Materials", "VerifierKind"]
+__all__ = ["VerifierKind", "VerifierMaterials"]
 
 
-class Materials(NamedTuple):
+class VerifierMaterials(NamedTuple):
     """What every verifier may be made of.
 
     Attributes:
@@ -46,4 +46,4 @@ class VerifierKind:
     name: str
     about: str
     keys: "type[BaseModel]"
-    build: "Callable[[Any, Materials], Verifier]"
+    build: "Callable[[Any, VerifierMaterials], Verifier]"

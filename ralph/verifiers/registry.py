@@ -15,12 +15,12 @@ from collections.abc import Iterator, Mapping
 
 from pydantic import BaseModel, Field, ValidationError
 
-from ralph.config import Duration
 from ralph.errors import UnknownNameError, UsageError, nearest, plainly
-from ralph.redact import Redactor
+from ralph.settings import Duration
+from ralph.system.redact import Redactor
 from ralph.verifiers.base import Verifier
 from ralph.verifiers.command import CommandVerifier, parse_command
-from ralph.verifiers.kinds import Materials, VerifierKind
+from ralph.verifiers.kinds import VerifierKind, VerifierMaterials
 from ralph.verifiers.review import ReviewVerifier
 
 __all__ = ["VERIFIERS", "parse_specification", "verifier_named"]
@@ -40,15 +40,15 @@ class _ReviewKeys(BaseModel, frozen=True, extra="forbid"):
     diff: int = Field(default=60_000, ge=1_000, le=1_000_000, description="Characters of the changes that it is shown.")
 
 
-def _command(keys: _CommandKeys, materials: Materials) -> Verifier:
+def _command(keys: _CommandKeys, materials: VerifierMaterials) -> Verifier:
     return _program(parse_command(keys.command), keys, materials)
 
 
-def _shell(keys: _CommandKeys, materials: Materials) -> Verifier:
+def _shell(keys: _CommandKeys, materials: VerifierMaterials) -> Verifier:
     return _program(keys.command, keys, materials)
 
 
-def _program(command: tuple[str, ...] | str, keys: _CommandKeys, materials: Materials) -> Verifier:
+def _program(command: tuple[str, ...] | str, keys: _CommandKeys, materials: VerifierMaterials) -> Verifier:
     return CommandVerifier(
         command,
         timeout=keys.timeout or materials.timeout,
@@ -57,7 +57,7 @@ def _program(command: tuple[str, ...] | str, keys: _CommandKeys, materials: Mate
     )
 
 
-def _review(keys: _ReviewKeys, materials: Materials) -> Verifier:
+def _review(keys: _ReviewKeys, materials: VerifierMaterials) -> Verifier:
     return ReviewVerifier(
         materials.executor,
         rounds=keys.rounds or materials.rounds,
@@ -78,7 +78,7 @@ VERIFIERS: Mapping[str, VerifierKind] = {
 """The kinds by name."""
 
 
-def verifier_named(text: str, materials: Materials, kinds: Mapping[str, VerifierKind] = VERIFIERS) -> Verifier:
+def verifier_named(text: str, materials: VerifierMaterials, kinds: Mapping[str, VerifierKind] = VERIFIERS) -> Verifier:
     """The verifier of a specification.
 
     Raises:

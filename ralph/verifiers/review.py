@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 
 import anyio
 
+from ralph.decision.feedback import failure_text
 from ralph.errors import UsageError
 from ralph.executors.base import Executor, Timeouts, Transcript, Turn, TurnEvent
-from ralph.feedback import failure_text
-from ralph.output import Completed, Failed, Output, TimedOut, Usage
+from ralph.executors.execute import execute
 from ralph.prompt import Prompt, build_review_prompt, contract_example
-from ralph.redact import Redactor
 from ralph.status import Status, StatusMalformed, StatusReport, parse_status
-from ralph.turn import execute
-from ralph.verification import Verdict
+from ralph.system.redact import Redactor
+from ralph.types.output import Completed, Failed, Output, TimedOut, Usage
+from ralph.types.verification import Verdict
 from ralph.verifiers.base import Subject, Verifier
 from ralph.verifiers.excerpt import clipped
 

@@ -11,16 +11,16 @@ from typing import Literal, Self
 import anyio.to_thread
 from pydantic import BaseModel
 
-from ralph.changes import Changes, Checkpoint
 from ralph.errors import WorkspaceError
-from ralph.plan import TaskPlan, read_plan
+from ralph.types.changes import Changes, Checkpoint
+from ralph.types.plan import TaskPlan, read_plan
 from ralph.workspace.checkpoints import Checkpoints
 from ralph.workspace.committing import Committed
-from ralph.workspace.going_back import Restored
-from ralph.workspace.hold import Hold
+from ralph.workspace.lock import Hold
 from ralph.workspace.looking import Looking, announced
 from ralph.workspace.protection import Mended, Protection
 from ralph.workspace.response import keep_response
+from ralph.workspace.restore import Restored
 
 __all__ = ["NoWorkspace", "Snapshot", "Workspace", "fingerprint", "summed"]
 

@@ -19,11 +19,11 @@ from typing import NamedTuple
 
 import anyio
 
-from ralph.changes import Checkpoint
 from ralph.errors import WorkspaceError
+from ralph.types.changes import Checkpoint
 from ralph.workspace.file_index import LISTED, FileIndex, Tree
 from ralph.workspace.git_program import UnreadableError, shown, unquoted
-from ralph.workspace.going_back import GoingBack, Restored
+from ralph.workspace.restore import GoingBack, Restored
 
 __all__ = ["Checkpoints", "FileChange", "forget_folder"]
 

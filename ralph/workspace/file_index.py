@@ -16,11 +16,11 @@ from typing import NamedTuple
 
 import anyio.to_thread
 
-from ralph.regular_file import read_regular
+from ralph.system.files import read_regular
 from ralph.workspace.git_program import UnreadableError, ask, environment, unquoted
-from ralph.workspace.hold import folder_key, state_folder
+from ralph.workspace.ignore import NOISE
+from ralph.workspace.lock import folder_key, state_folder
 from ralph.workspace.looking import go_on
-from ralph.workspace.noise import NOISE
 from ralph.workspace.repository import STATUS, Repository, read_status
 from ralph.workspace.sorting import Sorted, sort
 

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import anyio.to_thread
 
-from ralph.changes import Changes
+from ralph.types.changes import Changes
 from ralph.workspace.base import Snapshot, Workspace, fingerprint, summed
 from ralph.workspace.branch import commits_since, take_off
 from ralph.workspace.checkpoints import Checkpoints
 from ralph.workspace.committing import Committed, commit_paths
+from ralph.workspace.content_hash import Marks
 from ralph.workspace.file_index import FileIndex
 from ralph.workspace.git_program import shown
+from ralph.workspace.ignore import Noise
 from ralph.workspace.looking import go_on
-from ralph.workspace.marks import Marks
-from ralph.workspace.noise import Noise
 from ralph.workspace.plain import PlainWorkspace
 from ralph.workspace.protection import Protection
 from ralph.workspace.repository import Repository, Status, UnreadableError

@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 from ralph.errors import UsageError
-from ralph.process import run
+from ralph.system.process import run
 
 __all__ = ["UnreadableError", "ask", "ask_now", "complaint", "environment", "shown", "unquoted"]
 

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import anyio.to_thread
 
-from ralph.changes import Changes
+from ralph.types.changes import Changes
 from ralph.workspace.base import Snapshot, Workspace, fingerprint, summed
 from ralph.workspace.checkpoints import Checkpoints
+from ralph.workspace.content_hash import Marks
 from ralph.workspace.file_index import FileIndex
 from ralph.workspace.git_program import shown
+from ralph.workspace.ignore import Noise
 from ralph.workspace.looking import go_on
-from ralph.workspace.marks import Marks
-from ralph.workspace.noise import Noise
 from ralph.workspace.protection import Protection
 
 __all__ = ["PlainWorkspace"]

@@ -18,8 +18,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from ralph.regular_file import read_regular
-from ralph.workspace.noise import Noise, matching
+from ralph.system.files import read_regular
+from ralph.workspace.ignore import Noise, matching
 
 __all__ = ["Mended", "Protection"]
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ralph.errors import WorkspaceError
-from ralph.regular_file import read_regular
+from ralph.system.files import read_regular
+from ralph.workspace.content_hash import ABSENT
 from ralph.workspace.git_program import UnreadableError, ask, ask_now, complaint, environment, unquoted
-from ralph.workspace.marks import ABSENT
 
 __all__ = ["STATUS", "Repository", "Status", "UnreadableError", "find_repository", "read_status"]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from ralph.errors import UsageError
-from ralph.process import run
+from ralph.system.process import run
 from ralph.workspace.git_program import complaint, environment
 from ralph.workspace.repository import Repository
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from ralph.errors import WorkspaceError
-from ralph.workspace.hold import state_folder
+from ralph.workspace.lock import state_folder
 from ralph.workspace.repository import Repository, find_repository
 from ralph.workspace.users_git import GitFailedError, UsersGit, under_way_in
 

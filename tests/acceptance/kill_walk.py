@@ -26,24 +26,24 @@ from typing import Any, ClassVar
 
 import anyio
 
-import ralph.journal
-import ralph.process
-from ralph.breaker import BreakerSettings, CircuitBreaker
-from ralph.events import Event
+import ralph.loop.event_log
+import ralph.system.process
+from ralph.decision.breaker import BreakerSettings, CircuitBreaker
+from ralph.decision.limits import Limits
 from ralph.executors.base import Executor, Turn
 from ralph.hooks import Hooks
-from ralph.limits import Limits
-from ralph.output import Completed, Output, Usage
-from ralph.process import Running, spawn
+from ralph.loop.runner import Runner
 from ralph.prompt import Prompt
-from ralph.record import RunState
-from ralph.runner import Runner
+from ralph.records.events import Event
+from ralph.records.record import RunState
 from ralph.store import Store, open_store
+from ralph.system.process import Running, spawn
 from ralph.testing import ScriptedExecutor, lives
+from ralph.types.output import Completed, Output, Usage
 from ralph.verifiers import CommandVerifier
 from ralph.workspace import open_workspace
 
-ralph.journal._GROUP = 0.01  # what is waited for in each of some hundred runs
+ralph.loop.event_log._GROUP = 0.01  # what is waited for in each of some hundred runs
 
 AT_ONCE = 3
 STATUS = "---RALPH_STATUS---\nEXIT_SIGNAL: {}\nREASON: {}\n---END_RALPH_STATUS---"
@@ -227,7 +227,7 @@ def runner(order: dict[str, Any], points: Points) -> Runner:
 
 async def work(order: dict[str, Any]) -> dict[str, Any]:
     points = Points(Path(order["folder"]), order.get("point", ""))
-    ralph.process._start = points.around("program", ralph.process._start)  # type: ignore[attr-defined]
+    ralph.system.process._start = points.around("program", ralph.system.process._start)  # type: ignore[attr-defined]
     async with runner(order, points) as loop:
         if order["mode"] == "run":
             record = await loop.run("Write both halves.")

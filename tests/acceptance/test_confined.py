@@ -10,9 +10,8 @@ from typing import Any
 import anyio
 import pytest
 
-from ralph.confinement import Confinement
 from ralph.errors import UsageError
-from ralph.sandbox import Sandbox
+from ralph.system.sandbox import Confinement, Sandbox
 from ralph.testing import ModelServer, Say, Shell, Step, WriteFile
 from ralph.testing.request import ModelRequest
 

@@ -17,8 +17,8 @@ from analysis_texts import HOSTILE, ordinary
 from ralph.analysis import Analysis, AnalysisContext, Past, ResponseAnalyzer, to_json
 from ralph.analysis.analyzer import LANGUAGES
 from ralph.analysis.lexicon import lexicon
-from ralph.output import Output
 from ralph.status import parse_status
+from ralph.types.output import Output
 
 SECONDS = float(sys.argv[1]) if sys.argv[1:] else 600.0
 SEED = int(sys.argv[2]) if sys.argv[2:] else 0

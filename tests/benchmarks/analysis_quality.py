@@ -20,12 +20,12 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ralph.cli.judging import Question, judge
 from ralph.cli.replay_lines import Line
-from ralph.config import Settings
-from ralph.limits import Limits
-from ralph.replay import Judging, Replay, Replayed
-from ralph.strategies import strategy_named
+from ralph.cli.verifying import Question, judge
+from ralph.decision.claims import strategy_named
+from ralph.decision.limits import Limits
+from ralph.pipeline.replay import Judging, Replay, Replayed
+from ralph.settings import Settings
 
 Row = dict[str, Any]
 Judged = tuple[Row, object, object]

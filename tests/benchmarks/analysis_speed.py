@@ -16,8 +16,8 @@ from time import thread_time
 from analysis_texts import HOSTILE, ordinary
 
 from ralph.analysis import AnalysisContext, ResponseAnalyzer
-from ralph.output import Output
 from ralph.status import parse_status
+from ralph.types.output import Output
 
 ROUNDS = int(sys.argv[1]) if sys.argv[1:] else 5
 

@@ -16,9 +16,9 @@ from pathlib import Path
 from time import perf_counter
 
 from ralph.executors.base import Turn
-from ralph.executors.copilot_cli import CopilotCLIExecutor
-from ralph.output import Completed
+from ralph.executors.copilot.cli import CopilotCLIExecutor
 from ralph.prompt import Prompt
+from ralph.types.output import Completed
 
 ROUNDS = 100
 PROMPT = Prompt(text="Do the work.\n" * 100, task="Do the work.")

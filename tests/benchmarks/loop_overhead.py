@@ -20,14 +20,14 @@ from time import perf_counter
 import anyio
 import psutil
 
-from ralph.breaker import BreakerSettings, CircuitBreaker
+from ralph.decision.breaker import BreakerSettings, CircuitBreaker
+from ralph.decision.limits import Limits
 from ralph.executors.base import Executor, Turn
-from ralph.limits import Limits
-from ralph.output import Completed, Output, Usage
+from ralph.loop.runner import Runner
 from ralph.prompt import Prompt
-from ralph.record import RunRecord
-from ralph.runner import Runner
+from ralph.records.record import RunRecord
 from ralph.store import open_store
+from ralph.types.output import Completed, Output, Usage
 from ralph.workspace import open_workspace
 from ralph.workspace.base import Workspace
 

@@ -19,10 +19,10 @@ from time import perf_counter, thread_time
 from analysis_texts import ordinary
 
 from ralph.analysis import AnalysisContext, Analyzer, ResponseAnalyzer
-from ralph.output import Output
 from ralph.plugins import Plugins
 from ralph.plugins.guards import analyzer_with
 from ralph.status import parse_status
+from ralph.types.output import Output
 
 ROUNDS = int(sys.argv[1]) if sys.argv[1:] else 15
 TURNS = 3_000

@@ -20,15 +20,15 @@ from time import perf_counter
 import anyio
 from sqlalchemy import Connection
 
-from ralph.changes import Changes
-from ralph.config import Settings
-from ralph.decision import Continue
-from ralph.events import Event, MessageReceived
-from ralph.output import Completed
-from ralph.record import IterationRecord, RunRecord
+from ralph.decision.outcomes import Continue
+from ralph.records.events import Event, MessageReceived
+from ralph.records.record import IterationRecord, RunRecord
+from ralph.settings import Settings
 from ralph.store import open_store
 from ralph.store.sql import SqlStore
 from ralph.store.sqlite import SqliteFile
+from ralph.types.changes import Changes
+from ralph.types.output import Completed
 
 EVENTS = 100
 MANY = 10_000

@@ -7,9 +7,9 @@ from functools import cache, partial
 import pytest
 
 from ralph.analysis import DETECTORS, Detector, Reply, ResponseAnalyzer, Signals
-from ralph.output import Output
 from ralph.status import parse_status
 from ralph.testing import DetectorConformance
+from ralph.types.output import Output
 
 TELLING = {
     "detect_status": "---RALPH_STATUS---\nEXIT_SIGNAL: true\nSTATUS: COMPLETE\n---END_RALPH_STATUS---",

@@ -9,9 +9,9 @@ import pytest
 
 from ralph.executors import CopilotCLIExecutor, CopilotSDKExecutor, FallbackExecutor
 from ralph.executors.base import Executor, Turn, within_time
-from ralph.output import Failed, TimedOut
 from ralph.prompt import Prompt
 from ralph.testing import ExecutorConformance, Fail, Hang, ModelServer, Reply, Say, ScriptedExecutor
+from ralph.types.output import Failed, TimedOut
 
 SAID = "Nothing remarkable happened."
 

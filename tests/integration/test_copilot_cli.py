@@ -10,11 +10,11 @@ import psutil
 import pytest
 
 from ralph.executors.base import Timeouts, Transcript, Turn
-from ralph.executors.copilot_cli import CopilotCLIExecutor
+from ralph.executors.copilot.cli import CopilotCLIExecutor
 from ralph.executors.permissions import PermissionPolicy
-from ralph.output import Completed, Output, TimedOut
 from ralph.prompt import Prompt
 from ralph.testing import Call, Cut, Empty, Fail, Garbage, Hang, ModelServer, Say, Shell, Stall, WriteFile, lives, until
+from ralph.types.output import Completed, Output, TimedOut
 
 PROMPT = Prompt(text="Do the work, é.", task="work")
 

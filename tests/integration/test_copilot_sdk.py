@@ -14,10 +14,9 @@ import pytest
 
 from ralph.errors import ExecutorUnavailableError, UsageError
 from ralph.executors.base import Diagnosed, MessageDelta, Timeouts, ToolFinished, ToolStarted, Transcript, Turn
-from ralph.executors.copilot_events import Event
-from ralph.executors.copilot_sdk import CopilotSDKExecutor
+from ralph.executors.copilot.events import Event
+from ralph.executors.copilot.sdk import CopilotSDKExecutor
 from ralph.executors.permissions import PermissionPolicy
-from ralph.output import Completed, Failed, Message, Output, TimedOut
 from ralph.prompt import Prompt
 from ralph.testing import (
     Call,
@@ -35,6 +34,7 @@ from ralph.testing import (
     WriteFile,
     until,
 )
+from ralph.types.output import Completed, Failed, Message, Output, TimedOut
 
 PATIENT = Timeouts(idle=20, iteration=40, tool=20)
 
@@ -431,7 +431,7 @@ async def test_a_missing_runtime_says_so(tmp_path: Path) -> None:
 async def test_a_program_that_is_no_runtime_says_so(
     tmp_path: Path, script: str, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ralph.executors.copilot_runtime.START", 1.0)
+    monkeypatch.setattr("ralph.executors.copilot.runtime.START", 1.0)
     program = tmp_path / "copilot"
     program.write_text(f"#!/bin/sh\n{script}\n")
     program.chmod(0o755)

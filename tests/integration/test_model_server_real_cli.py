@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from ralph.output import Usage
 from ralph.testing import (
     Cut,
     EditFile,
@@ -25,6 +24,7 @@ from ralph.testing import (
     Use,
     WriteFile,
 )
+from ralph.types.output import Usage
 
 APIS = pytest.mark.parametrize("api", ["completions", "responses"])
 ARGUMENTS = ("--allow-all-tools", "--no-ask-user", "--no-auto-update", "--no-color", "--output-format", "json")

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from ralph.errors import ProvisionError
-from ralph.executors.provision import provide_cli, provide_runtime
-from ralph.executors.provision_fetch import PINNED, platform_name
-from ralph.process import run
+from ralph.executors.copilot.provision import provide_cli, provide_runtime
+from ralph.executors.copilot.provision_fetch import PINNED, platform_name
+from ralph.system.process import run
 
 
 def environment(tmp_path: Path, **more: str) -> dict[str, str]:

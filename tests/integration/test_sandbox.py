@@ -8,19 +8,17 @@ from typing import Any
 import anyio
 import pytest
 
-from ralph.confinement import Confinement
-from ralph.environment import Variables
 from ralph.errors import UsageError
 from ralph.executors.base import Turn
-from ralph.executors.copilot import CopilotExecutor
-from ralph.executors.copilot_cli import CopilotCLIExecutor
-from ralph.executors.copilot_sdk import CopilotSDKExecutor
+from ralph.executors.copilot.cli import CopilotCLIExecutor
+from ralph.executors.copilot.sdk import CopilotSDKExecutor
+from ralph.executors.copilot.together import CopilotExecutor
 from ralph.executors.permissions import PermissionPolicy
-from ralph.output import Completed
-from ralph.process import run
 from ralph.prompt import Prompt
-from ralph.sandbox import Sandbox
+from ralph.system.process import run
+from ralph.system.sandbox import Confinement, Sandbox, Variables
 from ralph.testing import ModelServer, Say, Shell
+from ralph.types.output import Completed
 
 PROMPT = Prompt(text="Do the work.", task="work")
 ANYTHING = PermissionPolicy(mode="approve-all")

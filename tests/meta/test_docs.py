@@ -15,7 +15,7 @@ import pytest
 import typer
 
 from ralph.cli.commands import command
-from ralph.config import Settings
+from ralph.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])

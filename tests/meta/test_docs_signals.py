@@ -11,9 +11,9 @@ import pytest
 
 from ralph.analysis import AnalysisContext, Evidence, ResponseAnalyzer, Signal
 from ralph.analysis.result import State
-from ralph.output import Output
-from ralph.plan import parse_plan
 from ralph.status import parse_status
+from ralph.types.output import Output
+from ralph.types.plan import parse_plan
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "explanation" / "signals.md"

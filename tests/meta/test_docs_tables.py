@@ -8,16 +8,16 @@ from typing import get_args
 from ralph.analysis.lexicon import Role
 from ralph.analysis.result import State
 from ralph.analysis.text import HEAD, TAIL
-from ralph.breaker import PRESETS, BreakerSettings
 from ralph.cli.run import exit_code
-from ralph.clock import Clock
-from ralph.decision import StopReason
+from ralph.decision.breaker import PRESETS, BreakerSettings
+from ralph.decision.claims import STRATEGIES
+from ralph.decision.outcomes import StopReason
 from ralph.executors.base import Timeouts
+from ralph.executors.copilot.provision_fetch import PINNED
 from ralph.executors.permissions import PermissionMode
-from ralph.executors.provision_fetch import PINNED
-from ralph.output import FailureKind
-from ralph.record import RunRecord
-from ralph.strategies import STRATEGIES
+from ralph.records.record import RunRecord
+from ralph.system.clock import Clock
+from ralph.types.output import FailureKind
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

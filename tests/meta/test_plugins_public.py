@@ -28,7 +28,7 @@ def documented() -> dict[str, set[str]]:
     sections = re.split(r"^## (ralph[\w.]*)$", page, flags=re.MULTILINE)[1:]
     pairs = zip(sections[::2], sections[1::2], strict=True)
     named = {name: set(re.findall(r"^\| `(\w+)` ", text, re.MULTILINE)) for name, text in pairs}
-    return {**named, "ralph.config": {"Settings"}}
+    return {**named, "ralph.settings": {"Settings"}}
 
 
 def imported(code: str) -> Iterator[tuple[str, str]]:
@@ -53,7 +53,7 @@ def undocumented(codes: Iterable[str]) -> list[str]:
 def test_there_are_plugins_and_names() -> None:
     assert len(PACKAGES) >= 5
     assert {"Executor", "PermissionPolicy"} <= documented()["ralph.executors"]
-    assert undocumented(["from ralph.runner import new_run_id"]) == ["ralph.runner.new_run_id"]
+    assert undocumented(["from ralph.loop.runner import new_run_id"]) == ["ralph.loop.runner.new_run_id"]
 
 
 @pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.name)

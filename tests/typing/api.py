@@ -36,15 +36,15 @@ from ralph import (
     parse_status,
 )
 from ralph.analysis import AnalysisContext, Opinion
-from ralph.events import Event, IterationFinished, RunFinished
+from ralph.decision.claims import Case, Claim
 from ralph.executors import CopilotCLIExecutor, CopilotSDKExecutor, FallbackExecutor
 from ralph.hooks import CompletionDue, IterationDue
 from ralph.plugins import AnalyzerKind, ExecutorKind, ExecutorMaterials, PromptMoment, PromptPart, hookimpl
+from ralph.records.events import Event, IterationFinished, RunFinished
 from ralph.status import Status, StatusMalformed, StatusMissing, StatusReport
 from ralph.store import open_store
-from ralph.strategies import Case, Claim
 from ralph.testing import ScriptedExecutor
-from ralph.verification import Verdict
+from ralph.types.verification import Verdict
 from ralph.verifiers import CommandVerifier, Subject, Verifier, parse_command
 from ralph.workspace import open_workspace
 

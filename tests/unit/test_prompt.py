@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.plan import TaskPlan, parse_plan
 from ralph.prompt import build_prompt, build_review_prompt, contract_example
 from ralph.status import StatusField, StatusMissing, StatusReport, parse_status
+from ralph.types.plan import TaskPlan, parse_plan
 
 FIELDS = (
     StatusField("RISK", int, "how risky the change is, 0 to 10", example=2),

@@ -11,7 +11,7 @@ from acp.connection import Connection
 
 from ralph.errors import UsageError
 from ralph.executors import Confinement, Denied, PermissionPolicy, PermissionRequest, Redactor, Running, Turn
-from ralph.output import Completed, Failed, Outcome, Usage
+from ralph.types.output import Completed, Failed, Outcome, Usage
 from ralph_acp.agents import Agent
 from ralph_acp.failures import classify
 from ralph_acp.files import read_file, write_file

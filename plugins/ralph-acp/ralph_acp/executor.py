@@ -23,7 +23,7 @@ from ralph.executors import (
     spawn,
     within_time,
 )
-from ralph.output import Failed, Outcome, Output
+from ralph.types.output import Failed, Outcome, Output
 from ralph_acp.agents import Agent, Endpoint, filled
 from ralph_acp.conversation import Conversation, Offer
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ralph.executors import kind_of_status
-from ralph.output import Failed, FailureKind
+from ralph.types.output import Failed, FailureKind
 from ralph_acp.values import mapping, text
 
 __all__ = ["classify"]

@@ -18,7 +18,7 @@ import pytest
 from platformdirs import user_cache_path
 
 from ralph.errors import ProvisionError
-from ralph.executors.provision import provide_cli
+from ralph.executors.copilot.provision import provide_cli
 from ralph_acp import AcpExecutor
 
 OPENCODE = "1.18.33"

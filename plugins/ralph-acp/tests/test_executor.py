@@ -15,10 +15,10 @@ import pytest
 from ralph.errors import ExecutorUnavailableError, UsageError
 from ralph.executors import PermissionPolicy, Timeouts, Transcript, Turn
 from ralph.executors.base import Diagnosed, MessageDelta
-from ralph.output import Completed, Output, TimedOut, Usage
 from ralph.prompt import Prompt
-from ralph.redact import Redactor
+from ralph.system.redact import Redactor
 from ralph.testing import lives, until
+from ralph.types.output import Completed, Output, TimedOut, Usage
 from ralph_acp import AGENTS, AcpExecutor
 
 PROMPT = Prompt(text="Do the work, é.", task="work")

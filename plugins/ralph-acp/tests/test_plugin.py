@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ralph.config import ExecutorSettings
 from ralph.errors import ExecutorUnavailableError, UsageError
 from ralph.plugins import ExecutorMaterials
+from ralph.settings import ExecutorSettings
 from ralph.testing import own_environment, run_ralph
 from ralph_acp import AcpExecutor, AcpSettings
 from ralph_acp.agents import Copilot, OpenCode

@@ -10,9 +10,9 @@ import psutil
 import pytest
 
 from ralph.executors import PermissionPolicy, Timeouts, Turn
-from ralph.output import Completed, Output, TimedOut
 from ralph.prompt import Prompt
 from ralph.testing import Call, Fail, Hang, ModelRequest, ModelServer, Say, Shell, Step, WriteFile
+from ralph.types.output import Completed, Output, TimedOut
 from ralph_acp import AGENTS, AcpExecutor
 
 PROMPT = Prompt(text="Do the work, é.", task="work")

@@ -9,8 +9,8 @@ import pytest
 
 from ralph import Completed, TimedOut, Turn, Usage
 from ralph.executors import FallbackExecutor, PermissionPolicy, Timeouts
-from ralph.output import Message
 from ralph.testing import Call, EditFile, Fail, Say, ScriptedExecutor, Shell, Stall, Use, WriteFile
+from ralph.types.output import Message
 from ralph_claude import ClaudeExecutor
 
 

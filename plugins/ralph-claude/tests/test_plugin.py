@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from ralph.config import ExecutorSettings
 from ralph.errors import ExecutorUnavailableError, UnknownNameError
 from ralph.executors import Confinement
 from ralph.plugins import ExecutorMaterials
+from ralph.settings import ExecutorSettings
 from ralph_claude import ClaudeExecutor, ClaudeSettings
 from ralph_claude.plugin import build, ralph_executors, ralph_settings
 

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from ralph import Failed
 from ralph.executors import kind_of_status
-from ralph.output import FailureKind
+from ralph.types.output import FailureKind
 
 __all__ = ["failure_of", "wait_in"]
 

@@ -9,7 +9,7 @@ import pytest
 
 from ralph import Completed, Output
 from ralph.executors import Confinement, PermissionPolicy
-from ralph.sandbox import Sandbox
+from ralph.system.sandbox import Sandbox
 from ralph.testing import ModelServer, Say, Shell
 from ralph_codex import CodexExecutor
 

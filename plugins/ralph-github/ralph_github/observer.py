@@ -5,7 +5,7 @@ import time
 import anyio.to_thread
 
 from ralph import Hooks
-from ralph.events import Event, IterationFinished, Paused, Resumed, RunFinished, RunStarted
+from ralph.records.events import Event, IterationFinished, Paused, Resumed, RunFinished, RunStarted
 from ralph_github.branch import branch_of
 from ralph_github.clerk import Clerk, Report
 from ralph_github.reports import Run, mark, report, request

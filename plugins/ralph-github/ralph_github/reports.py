@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ralph.events import RunFinished
+from ralph.records.events import RunFinished
 from ralph_github.task import IssueName
 from ralph_github.text import code, line
 

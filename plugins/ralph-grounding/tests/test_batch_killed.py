@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from ralph.ownership import this_process
+from ralph.loop.ownership import this_process
 from ralph.store import database_named
 from ralph_grounding.materials import Query
 from ralph_grounding.store import open_grounding_store

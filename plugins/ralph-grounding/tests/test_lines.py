@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ralph import jsonl
+from ralph.system import jsonl
 from ralph_grounding.ground_truth.chunks import page_of_text
 from ralph_grounding.ground_truth.pages import GroundTruth
 from ralph_grounding.lines import Line

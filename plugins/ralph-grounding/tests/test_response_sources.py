@@ -9,8 +9,8 @@ from pydantic import SecretStr
 
 from ralph import Completed, Executor, Failed, Output, Prompt, RalphError, TimedOut, Turn
 from ralph.errors import ExecutorUnavailableError, UsageError
-from ralph.output import Usage
 from ralph.testing import Fail, Garbage, Hang, ModelRequest, ModelServer, Say, ScriptedExecutor, Step
+from ralph.types.output import Usage
 from ralph_grounding.errors import ProviderError
 from ralph_grounding.materials import AIResponse, Query
 from ralph_grounding.responses import (

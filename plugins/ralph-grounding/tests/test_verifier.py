@@ -13,9 +13,9 @@ from ralph import Prompt, Runner, Turn
 from ralph.errors import UsageError, VerifierError
 from ralph.executors import Confinement
 from ralph.plugins import VerifierMaterials
-from ralph.redact import Redactor
+from ralph.system.redact import Redactor
 from ralph.testing import ScriptedExecutor, VerifierConformance
-from ralph.verification import Verdict
+from ralph.types.verification import Verdict
 from ralph.verifiers import Subject
 from ralph.workspace import open_workspace
 from ralph_grounding import GroundingVerifier

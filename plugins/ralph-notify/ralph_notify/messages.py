@@ -6,7 +6,7 @@ characters that are not seen, and without those by which chats make mentions, li
 
 from typing import Literal, NamedTuple
 
-from ralph.events import (
+from ralph.records.events import (
     BreakerChanged,
     Event,
     ExecutorFellBack,

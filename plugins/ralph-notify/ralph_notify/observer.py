@@ -6,7 +6,7 @@ import time
 import anyio.to_thread
 
 from ralph import Hooks
-from ralph.events import Event, RunFinished, RunStarted
+from ralph.records.events import Event, RunFinished, RunStarted
 from ralph_notify.courier import couriers
 from ralph_notify.messages import is_asking, message
 from ralph_notify.settings import NotifySettings

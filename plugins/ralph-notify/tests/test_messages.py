@@ -6,8 +6,8 @@ import pytest
 
 from ralph import Analysis, Continue, Usage
 from ralph.analysis import AnalysisContext, ResponseAnalyzer
-from ralph.events import Event, IterationFinished, Paused, RunFinished, RunStarted, VerificationFinished
-from ralph.output import Completed
+from ralph.records.events import Event, IterationFinished, Paused, RunFinished, RunStarted, VerificationFinished
+from ralph.types.output import Completed
 from ralph_notify.messages import line, message
 
 AT = datetime(2026, 11, 21, 3, 30, tzinfo=UTC)

@@ -21,7 +21,7 @@ from ralph.analysis.lexicon import Role
 from ralph.analysis.signals import HIGH, VERY_HIGH, Reply, Signal
 from ralph.analysis.text import Span
 from ralph.analysis.vocabulary import Hit
-from ralph.pattern import pattern
+from ralph.system.text import pattern
 
 __all__ = ["detect_achievements"]
 

@@ -12,7 +12,7 @@ from ralph.analysis.scope import Scope
 from ralph.analysis.signals import AGAINST, Reply, Signal
 from ralph.analysis.text import Reading, Span
 from ralph.analysis.vocabulary import Hit
-from ralph.pattern import pattern
+from ralph.system.text import pattern
 
 __all__ = ["announced", "detect_announcements"]
 

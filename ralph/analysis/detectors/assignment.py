@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from ralph.analysis.text import Span
-from ralph.pattern import pattern
+from ralph.system.text import pattern
 
 __all__ = ["IDENTIFIER", "Assignment", "assignment"]
 

@@ -4,7 +4,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ralph.analysis.text import Span
-from ralph.pattern import pattern
+from ralph.system.text import pattern
 
 __all__ = ["Bound", "bound"]
 

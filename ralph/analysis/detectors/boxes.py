@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from ralph.analysis.signals import AGAINST, Reply, Signal
-from ralph.pattern import pattern
-from ralph.plan import TaskPlan, parse_plan
+from ralph.system.text import pattern
+from ralph.types.plan import TaskPlan, parse_plan
 
 __all__ = ["detect_boxes"]
 

@@ -2,7 +2,7 @@
 
 from ralph.analysis.signals import Reply
 from ralph.analysis.vocabulary import Hit
-from ralph.pattern import pattern
+from ralph.system.text import pattern
 
 __all__ = ["is_of_check"]
 

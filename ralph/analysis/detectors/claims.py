@@ -24,7 +24,7 @@ from ralph.analysis.lexicon import Role
 from ralph.analysis.scope import Scope
 from ralph.analysis.signals import HIGH, VERY_HIGH, Reply, Signal
 from ralph.analysis.vocabulary import Hit
-from ralph.pattern import pattern
+from ralph.system.text import pattern
 
 __all__ = ["bounded", "claim", "detect_claims"]
 

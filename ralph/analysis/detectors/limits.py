@@ -19,8 +19,8 @@ from ralph.analysis.scope import Scope
 from ralph.analysis.signals import Reply, Signal
 from ralph.analysis.text import Span
 from ralph.analysis.vocabulary import Hit
-from ralph.pattern import pattern
 from ralph.status import StatusMissing
+from ralph.system.text import pattern
 
 __all__ = ["detect_limits"]
 

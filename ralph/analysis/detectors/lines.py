@@ -1,6 +1,6 @@
 """Lines of the prose, for what depends on where in its line a word stands."""
 
-from ralph.pattern import pattern
+from ralph.system.text import pattern
 
 __all__ = ["in_list", "line_end", "line_start"]
 

@@ -13,7 +13,7 @@ from ralph.analysis.lexicon import Role
 from ralph.analysis.signals import Reply
 from ralph.analysis.text import Span
 from ralph.analysis.vocabulary import Hit
-from ralph.pattern import pattern
+from ralph.system.text import pattern
 
 __all__ = ["Opening", "is_to_come"]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from ralph.analysis.scope import Scope
 from ralph.analysis.signals import Reply, Signal
 from ralph.analysis.text import Span
-from ralph.pattern import pattern
+from ralph.system.text import pattern
 
 __all__ = ["detect_percentages"]
 

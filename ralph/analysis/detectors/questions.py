@@ -8,7 +8,7 @@ from ralph.analysis.lexicon import Role
 from ralph.analysis.scope import Scope
 from ralph.analysis.signals import VERY_HIGH, Reply, Signal
 from ralph.analysis.text import Reading, Span
-from ralph.pattern import pattern
+from ralph.system.text import pattern
 
 __all__ = ["detect_questions"]
 

@@ -13,7 +13,7 @@ from ralph.analysis.scope import Scope
 from ralph.analysis.signals import HIGH, Reply, Signal
 from ralph.analysis.text import Span
 from ralph.analysis.vocabulary import Hit
-from ralph.pattern import pattern
+from ralph.system.text import pattern
 
 __all__ = ["detect_reports"]
 

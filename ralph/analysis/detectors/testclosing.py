@@ -7,7 +7,7 @@ import re
 from typing import NamedTuple
 
 from ralph.analysis.text import Span
-from ralph.pattern import pattern
+from ralph.system.text import pattern
 
 __all__ = ["SUMMED", "Found", "Report", "closing", "excused"]
 

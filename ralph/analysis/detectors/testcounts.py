@@ -13,7 +13,7 @@ from ahocorasick_rs import AhoCorasick, MatchKind
 from ralph.analysis.anchored import Anchored
 from ralph.analysis.counting import has_digit
 from ralph.analysis.detectors.testclosing import SUMMED, Found, Report, closing, excused
-from ralph.pattern import pattern
+from ralph.system.text import pattern
 
 __all__ = ["Report", "last_report"]
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
-from ralph.pattern import pattern
+from ralph.system.text import pattern
 
 __all__ = ["only_tests"]
 

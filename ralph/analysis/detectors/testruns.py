@@ -10,7 +10,7 @@ from ralph.analysis.detectors.testshapes import runner_lines
 from ralph.analysis.detectors.uncoloured import is_coloured, uncoloured
 from ralph.analysis.signals import AGAINST, Reply, Signal
 from ralph.analysis.text import Span
-from ralph.pattern import pattern
+from ralph.system.text import pattern
 
 __all__ = ["detect_tests"]
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ahocorasick_rs import AhoCorasick
 
-from ralph.pattern import pattern
+from ralph.system.text import pattern
 
 __all__ = ["runner_lines"]
 

@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from typing import NamedTuple
 
-from ralph.pattern import pattern
+from ralph.system.text import pattern
 
 __all__ = ["Uncoloured", "is_coloured", "uncoloured"]
 

@@ -26,8 +26,8 @@ def _common(materials: ExecutorMaterials) -> dict[str, Any]:
 
 
 def _copilot_sdk(materials: ExecutorMaterials) -> "Executor":
-    from ralph.executors.copilot_sdk import CopilotSDKExecutor
-    from ralph.executors.provision import find_cli
+    from ralph.executors.copilot.provision import find_cli
+    from ralph.executors.copilot.sdk import CopilotSDKExecutor
 
     settings = materials.settings
     legacy = settings.cli_mode == "what-the-shell"
@@ -36,8 +36,8 @@ def _copilot_sdk(materials: ExecutorMaterials) -> "Executor":
 
 
 def _copilot_cli(materials: ExecutorMaterials) -> "Executor":
-    from ralph.executors.copilot_cli import CopilotCLIExecutor
-    from ralph.executors.provision import find_cli
+    from ralph.executors.copilot.cli import CopilotCLIExecutor
+    from ralph.executors.copilot.provision import find_cli
 
     named, mode = materials.settings.cli_path, materials.settings.cli_mode
     if mode == "what-the-shell":

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 from ralph.plugins.markers import hookimpl
 
 if TYPE_CHECKING:
-    from ralph.strategies import Strategy
+    from ralph.decision.claims import Strategy
 
 __all__ = ["ralph_strategies"]
 
 
 @hookimpl
 def ralph_strategies() -> "Iterable[Strategy]":
-    from ralph.strategies import STRATEGIES
+    from ralph.decision.claims import STRATEGIES
 
     return STRATEGIES.values()

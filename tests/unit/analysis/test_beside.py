@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from ralph.analysis import Analysis, AnalysisContext, Opinion, ResponseAnalyzer, SeveralAnalyzers
-from ralph.output import Output, ToolCall
+from ralph.decision.claims import Case, Claim, claimed, strategy_named
 from ralph.status import StatusMissing
-from ralph.strategies import Case, Claim, claimed, strategy_named
+from ralph.types.output import Output, ToolCall
 
 WORDS = "The parser is finished. All tasks are complete, and all tests pass."
 

@@ -27,8 +27,8 @@ from typing import Any, Literal, NamedTuple
 import pytest
 from pydantic import BaseModel
 
-from ralph.cli.judging import Question, judge
-from ralph.strategies import strategy_named
+from ralph.cli.verifying import Question, judge
+from ralph.decision.claims import strategy_named
 
 CASES = Path(__file__).parent / "cases"
 AUTO = strategy_named("auto")

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.analysis.chant import Chant, chant
+from ralph.analysis.repetition import Chant, chant
 
 WORDS = st.sampled_from(["run", "the", "tests", "again", "it", "works"])
 

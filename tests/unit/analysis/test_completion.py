@@ -1,8 +1,8 @@
 import pytest
 
 from ralph.analysis import AnalysisContext, Keyword, ResponseAnalyzer, analyze_text, detect_completion
-from ralph.output import Output
 from ralph.status import StatusMissing
+from ralph.types.output import Output
 
 
 @pytest.mark.parametrize(

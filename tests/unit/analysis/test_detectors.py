@@ -16,8 +16,8 @@ from ralph.analysis.lexicon import Role
 from ralph.analysis.result import Analysis, State
 from ralph.analysis.scope import Scope
 from ralph.analysis.signals import Signals
-from ralph.output import Output
 from ralph.status import StatusMissing
+from ralph.types.output import Output
 
 
 def ticket(reply: Reply) -> Iterable[Signal]:

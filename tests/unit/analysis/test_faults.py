@@ -2,7 +2,7 @@ import pytest
 
 from ralph.analysis import analyze_text
 from ralph.analysis.signatures import failure_signature, normalised
-from ralph.output import Failed
+from ralph.types.output import Failed
 
 
 # covers: S0-57, S0-58

@@ -15,11 +15,11 @@ from ralph.analysis import (
     expectation_messages,
 )
 from ralph.analysis.expectations import CATASTROPHIC_ERRORS, STAGNATION, output_quality, quality_score
-from ralph.cli.judging import Question, judge
-from ralph.output import Output
-from ralph.plan import compare, parse_plan
+from ralph.cli.verifying import Question, judge
+from ralph.decision.claims import strategy_named
 from ralph.status import StatusMissing
-from ralph.strategies import strategy_named
+from ralph.types.output import Output
+from ralph.types.plan import compare, parse_plan
 
 FOUR = ("completion_score", "confidence", "error_count", "response_length")
 

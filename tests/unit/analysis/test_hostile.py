@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph.analysis import Analysis, AnalysisContext, ResponseAnalyzer, to_json
-from ralph.output import Output
 from ralph.status import parse_status
+from ralph.types.output import Output
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 HOSTILE: Mapping[str, Callable[[int], str]] = runpy.run_path(str(BENCHMARKS / "analysis_texts.py"))["HOSTILE"]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from ralph.cli.judging import Question, judge
-from ralph.strategies import strategy_named
+from ralph.cli.verifying import Question, judge
+from ralph.decision.claims import strategy_named
 
 AUTO = strategy_named("auto")
 

@@ -16,10 +16,10 @@ from ralph.analysis import (
     extract_work_summary,
 )
 from ralph.analysis.expectations import output_quality
-from ralph.cli.judging import Question, judge
-from ralph.output import Output
+from ralph.cli.verifying import Question, judge
+from ralph.decision.claims import strategy_named
 from ralph.status import StatusMissing
-from ralph.strategies import strategy_named
+from ralph.types.output import Output
 
 SIGNAL = "\n\n---RALPH_STATUS---\nEXIT_SIGNAL: true\n---END_RALPH_STATUS---\n"
 TEST_RUN = "PASS src/{0}.test.ts\n\nTests: {0} passed, {0} total\n"

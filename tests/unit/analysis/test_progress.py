@@ -2,9 +2,9 @@ import pytest
 
 from ralph.analysis import AnalysisContext, Metrics, Past, ResponseAnalyzer, analyze_text, expectation_messages
 from ralph.analysis.expectations import level, quality_score
-from ralph.output import Output
-from ralph.plan import parse_plan
 from ralph.status import StatusMissing
+from ralph.types.output import Output
+from ralph.types.plan import parse_plan
 
 
 @pytest.mark.parametrize(

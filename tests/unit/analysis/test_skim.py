@@ -1,6 +1,6 @@
 import pytest
 
-from ralph.analysis.skim import FIRST, LAST, Skim
+from ralph.analysis.prescan import FIRST, LAST, Skim
 
 SKIM = Skim(["all tests pass", "完成"], ["done"])
 

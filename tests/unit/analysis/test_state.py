@@ -5,8 +5,8 @@ from collections.abc import Iterable
 import pytest
 
 from ralph.analysis import AnalysisContext, Reply, ResponseAnalyzer, Signal, analyze_text
-from ralph.output import Output
 from ralph.status import StatusMissing
+from ralph.types.output import Output
 
 
 @pytest.mark.parametrize(

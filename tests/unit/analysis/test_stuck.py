@@ -4,8 +4,8 @@ from hypothesis import strategies as st
 
 from ralph.analysis import AnalysisContext, Past, ResponseAnalyzer, Stuck, analyze_text, detect_stuck_loop
 from ralph.errors import UsageError
-from ralph.output import Failed, Output, ToolCall
 from ralph.status import StatusMissing
+from ralph.types.output import Failed, Output, ToolCall
 
 ERROR = "TypeError: x at /w/{0}.py:{0}"
 LONG = "The server answers with the page, the page shows a list of names, and every name leads to a form. " * 4

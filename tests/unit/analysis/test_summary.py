@@ -5,9 +5,9 @@ from time import perf_counter
 import pytest
 
 from ralph.analysis import AnalysisContext, ResponseAnalyzer, extract_work_summary
-from ralph.changes import Changes
-from ralph.output import Output
 from ralph.status import StatusMissing
+from ralph.types.changes import Changes
+from ralph.types.output import Output
 
 TABLE = """## Files changed
 

@@ -9,8 +9,8 @@ import pytest
 
 from ralph.analysis import ResponseAnalyzer, analyze_text
 from ralph.analysis.wording import FIRST, SOUNDS, Ear, Weights, ear, weights, words_of
-from ralph.output import Output
 from ralph.status import parse_status
+from ralph.types.output import Output
 
 FINISHED = (
     "The importer has been rewritten and every criterion is met. Amounts with a comma are parsed, duplicates are "

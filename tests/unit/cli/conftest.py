@@ -10,8 +10,8 @@ import pytest
 
 from ralph.cli import main
 from ralph.executors.base import Executor
-from ralph.record import RunRecord
-from ralph.runner import Runner
+from ralph.loop.runner import Runner
+from ralph.records.record import RunRecord
 from ralph.store import open_store
 from ralph.testing import ScriptedExecutor
 from ralph.verifiers import CommandVerifier

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from ralph import jsonl
-from ralph.cli.judging import Question, judge
-from ralph.strategies import strategy_named
+from ralph.cli.verifying import Question, judge
+from ralph.decision.claims import strategy_named
+from ralph.system import jsonl
 
 DONE = """\
 All tests pass.

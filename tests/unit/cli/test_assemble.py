@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from ralph.cli.assemble import executor_for, runner_for, verifiers_for
-from ralph.config import ExecutorSettings, Settings
 from ralph.errors import UnknownNameError, UsageError
 from ralph.executors import CopilotCLIExecutor, FallbackExecutor
 from ralph.executors.base import Turn
 from ralph.executors.permissions import PermissionPolicy
 from ralph.prompt import Prompt
-from ralph.redact import Redactor
+from ralph.settings import ExecutorSettings, Settings
+from ralph.system.redact import Redactor
 from ralph.testing import ScriptedExecutor
 
 

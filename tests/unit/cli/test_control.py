@@ -11,16 +11,16 @@ import anyio
 import pytest
 
 from ralph.cli.resume import _settings
-from ralph.config import ExecutorSettings, Settings
-from ralph.control import Request
-from ralph.decision import Halt
+from ralph.decision.outcomes import Halt
 from ralph.errors import UsageError
-from ralph.events import Diagnosed, Event, IterationFinished, Paused, RunFinished
-from ralph.output import Failed, Usage
-from ralph.ownership import this_process
-from ralph.record import RunRecord
+from ralph.loop.ownership import this_process
+from ralph.records.events import Diagnosed, Event, IterationFinished, Paused, RunFinished
+from ralph.records.record import RunRecord
+from ralph.settings import ExecutorSettings, Settings
 from ralph.store import default_path, open_store
 from ralph.testing import ScriptedExecutor
+from ralph.types.output import Failed, Usage
+from ralph.types.requests import Request
 
 DONE = "It is done.\n\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: all there\n---END_RALPH_STATUS---\n"
 NEW = {"state": "running", "stop_reason": None, "finished_at": None}

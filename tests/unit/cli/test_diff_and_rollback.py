@@ -11,11 +11,11 @@ import anyio
 import pytest
 
 from ralph.executors.base import Turn
-from ralph.output import Output
 from ralph.prompt import Prompt
-from ralph.record import RunRecord
+from ralph.records.record import RunRecord
 from ralph.store import open_store
 from ralph.testing import ScriptedExecutor
+from ralph.types.output import Output
 
 DONE = "It is done.\n\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: all there\n---END_RALPH_STATUS---\n"
 WORKING = "I go on.\n\n---RALPH_STATUS---\nEXIT_SIGNAL: false\nREASON: more to do\n---END_RALPH_STATUS---\n"

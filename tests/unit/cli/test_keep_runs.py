@@ -14,8 +14,8 @@ import anyio
 import pytest
 
 from ralph.cli.run import look_up
-from ralph.ownership import this_process
-from ralph.record import RunRecord
+from ralph.loop.ownership import this_process
+from ralph.records.record import RunRecord
 from ralph.store import Store, glance, open_store
 from ralph.store.exchange import exported
 from ralph.testing.store_samples import sample_event, sample_history, sample_iteration, sample_request, sample_run

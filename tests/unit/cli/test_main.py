@@ -12,8 +12,8 @@ import pytest
 from ralph import __version__
 from ralph.cli import runs as runs_command
 from ralph.cli.run import exit_code
-from ralph.display import Display
-from ralph.record import RunRecord, StopReason
+from ralph.records.record import RunRecord, StopReason
+from ralph.watch import Display
 
 
 def test_the_version(ralph: Callable[..., Any]) -> None:

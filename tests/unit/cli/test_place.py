@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from ralph.cli.place import given_store, named, stated_store
 from ralph.cli.settings import own_sources, read_settings
+from ralph.cli.store_url import given_store, named, stated_store
 from ralph.cli.trust import require_trust
 from ralph.cli.user_file import user_file
 
@@ -88,8 +88,8 @@ def test_what_is_wrong_with_the_settings_is_still_told(ralph: Callable[..., Any]
 
 
 def test_the_settings_are_not_read_where_there_are_none(workspace: Path) -> None:
-    code = "import sys; from ralph.cli.place import stated_store as s; from pathlib import Path; s(None, Path()); "
-    code += "sys.exit('ralph.config' in sys.modules)"
+    code = "import sys; from ralph.cli.store_url import stated_store as s; from pathlib import Path; s(None, Path()); "
+    code += "sys.exit('ralph.settings' in sys.modules)"
     environment = {**os.environ, "RALPH_STORE": "variable.db"}
     assert subprocess.run([sys.executable, "-c", code], env=environment, check=False).returncode == 0
 

@@ -349,10 +349,10 @@ def test_an_executor_that_is_none_is_an_error_that_names_its_plugin(
 
 class TestOtherParts:
     CODE = """
-        from ralph.display import Display
+        from ralph.watch import Display
         from ralph.plugins import DisplayKind, StoreKind, VerifierKind, hookimpl
         from ralph.store import open_store
-        from ralph.verification import Verdict
+        from ralph.types.verification import Verdict
         from ralph.verifiers import Verifier
         from pydantic import BaseModel
 

@@ -12,10 +12,10 @@ import pytest
 from ralph.cli.what_if import what_if
 from ralph.errors import UsageError
 from ralph.executors.base import Turn
-from ralph.output import Failed, Output
 from ralph.prompt import Prompt
-from ralph.record import RunRecord
+from ralph.records.record import RunRecord
 from ralph.testing import ScriptedExecutor
+from ralph.types.output import Failed, Output
 
 DONE = "It is done.\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: all there\n---END_RALPH_STATUS---"
 WORKING = "I go on.\n---RALPH_STATUS---\nEXIT_SIGNAL: false\nREASON: more to do\n---END_RALPH_STATUS---"

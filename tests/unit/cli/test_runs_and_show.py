@@ -9,17 +9,17 @@ from typing import Any
 import anyio
 import pytest
 
-from ralph.breaker import BreakerState
+from ralph.decision.breaker import BreakerState
 from ralph.errors import UsageError
 from ralph.executors.base import Turn
 from ralph.hooks import Hooks
-from ralph.output import Failed, Message, Output, TimedOut
+from ralph.loop.runner import Runner
 from ralph.plugins import hookimpl
 from ralph.prompt import Prompt
-from ralph.record import RunRecord, RunState
-from ralph.runner import Runner
+from ralph.records.record import RunRecord, RunState
 from ralph.store import default_path, open_store
 from ralph.testing import ScriptedExecutor
+from ralph.types.output import Failed, Message, Output, TimedOut
 from ralph.workspace import open_workspace
 
 DONE = "It is done.\n\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: all there\n---END_RALPH_STATUS---\n"

@@ -11,8 +11,8 @@ import pytest
 from ralph.cli.assemble import executor_for, frozen_settings, redactor_for, runner_for, verifiers_for
 from ralph.cli.run import app
 from ralph.cli.settings import FLAGS, read_settings
-from ralph.config import Settings, Source, load_settings
 from ralph.errors import SettingError, UnknownNameError, UntrustedSettingsError, UsageError
+from ralph.settings import Settings, Source, load_settings
 from ralph.testing import ScriptedExecutor
 
 

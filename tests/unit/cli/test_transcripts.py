@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ralph.cli.replay_lines import Line
 from ralph.cli.transcripts import told_by
-from ralph.jsonl import cleaned
+from ralph.system.jsonl import cleaned
 
 RESULT = {
     "type": "result",

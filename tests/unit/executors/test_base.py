@@ -23,9 +23,9 @@ from ralph.executors.base import (
     watchdog,
     within_time,
 )
-from ralph.output import Completed, Failed, Interrupted, Message, Outcome, Output, TimedOut, Usage
 from ralph.prompt import Prompt
-from ralph.redact import MASK, Redactor
+from ralph.system.redact import MASK, Redactor
+from ralph.types.output import Completed, Failed, Interrupted, Message, Outcome, Output, TimedOut, Usage
 
 SECRET = "hunter2-is-not-a-password"
 OUTCOMES: list[Outcome] = [

@@ -11,12 +11,12 @@ import pytest
 
 from ralph.errors import ExecutorUnavailableError, UsageError
 from ralph.executors.base import Diagnosed, Timeouts, Transcript, Turn
-from ralph.executors.copilot_cli import CopilotCLIExecutor, Ending
+from ralph.executors.copilot.cli import CopilotCLIExecutor, Ending
+from ralph.executors.copilot.provision import Found
 from ralph.executors.permissions import PermissionPolicy
-from ralph.executors.provision import Found
-from ralph.output import Completed, Failed, Output, TimedOut
 from ralph.prompt import Prompt
 from ralph.testing import lives, until
+from ralph.types.output import Completed, Failed, Output, TimedOut
 
 PROMPT = Prompt(text="Do the é work.", task="work")
 
@@ -294,7 +294,7 @@ async def test_where_only_the_sdks_runtime_is_there_the_cli_says_so(tmp_path: Pa
     async def provide(**_: Any) -> Found:
         return Found(runtime, "cache", "1.0.102", runtime)
 
-    monkeypatch.setattr("ralph.executors.copilot_cli.provide_cli", provide)
+    monkeypatch.setattr("ralph.executors.copilot.cli.provide_cli", provide)
     with pytest.raises(ExecutorUnavailableError, match="only the runtime for the SDK"):
         await CopilotCLIExecutor().start()
 

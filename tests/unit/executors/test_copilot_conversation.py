@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from ralph.executors.copilot_conversation import asked_for
+from ralph.executors.copilot.conversation import asked_for
 from ralph.executors.permissions import PermissionRequest
 
 

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph.executors.base import MessageDelta, ToolFinished, Transcript
-from ralph.executors.copilot_events import classify_failure, ends_turn, failure_in, in_the_providers_words, record
-from ralph.output import Completed, Failed, Output
+from ralph.executors.copilot.events import classify_failure, ends_turn, failure_in, in_the_providers_words, record
+from ralph.types.output import Completed, Failed, Output
 
 
 def event(kind: str, agent: str | None = None, **data: Any) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from time import monotonic
 import anyio
 import pytest
 
-from ralph.executors.copilot_log import logged_retry_after
+from ralph.executors.copilot.log import logged_retry_after
 
 FAILED = (
     "2026-11-21T02:11:59.704Z [WARNING] [rust:model_events::producer] Model provider request failed "

@@ -7,7 +7,7 @@ import pytest
 
 from ralph.errors import ExecutorUnavailableError
 from ralph.executors import copilot_runtime
-from ralph.executors.copilot_runtime import CopilotRuntime
+from ralph.executors.copilot.runtime import CopilotRuntime
 
 LIMITED = (
     '2026-11-21T02:00:36.547Z [WARNING] [rust:model_events::producer] Model provider request failed {"stage":'

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from ralph.executors.copilot_usage import SessionLog, UsageMeter
-from ralph.output import Usage
+from ralph.executors.copilot.usage import SessionLog, UsageMeter
+from ralph.types.output import Usage
 
 
 def total(path: Path, tokens_in: int, tokens_out: int, *, calls: int = 1, premium: float = 0) -> Path:

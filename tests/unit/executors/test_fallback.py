@@ -11,8 +11,8 @@ import pytest
 from ralph.errors import ExecutorUnavailableError, UsageError
 from ralph.executors.base import Diagnosed, Executor, FellBack, Quantity, Timeouts, Transcript, Turn, TurnEvent
 from ralph.executors.fallback import FallbackExecutor, PrimaryBreaker, half_done
-from ralph.output import Completed, Failed, FailureKind, Interrupted, Outcome, Output, TimedOut, Usage
 from ralph.prompt import Prompt
+from ralph.types.output import Completed, Failed, FailureKind, Interrupted, Outcome, Output, TimedOut, Usage
 
 DONE = Completed()
 

@@ -16,9 +16,9 @@ import pytest
 
 from ralph.errors import ProvisionError, UsageError
 from ralph.executors import provision_fetch
-from ralph.executors.findings import findings
-from ralph.executors.provision import Found, find_cli, provide_cli, provide_runtime
-from ralph.executors.provision_fetch import PINNED, PINS, Pin, fetch_cli, platform_name
+from ralph.executors.copilot.findings import findings
+from ralph.executors.copilot.provision import Found, find_cli, provide_cli, provide_runtime
+from ralph.executors.copilot.provision_fetch import PINNED, PINS, Pin, fetch_cli, platform_name
 
 NATIVE = b"\x7fELF not really"
 PLATFORM = platform_name()

@@ -7,10 +7,10 @@ import pytest
 
 from ralph import Hooks, Keyword, Limits, Runner, StatusField
 from ralph.analysis import Signal
+from ralph.decision.claims import Case, Claim
 from ralph.errors import PluginConflictError, UnknownNameError
-from ralph.events import Diagnosed, IterationFinished
 from ralph.plugins import PromptMoment, PromptPart, hookimpl
-from ralph.strategies import Case, Claim
+from ralph.records.events import Diagnosed, IterationFinished
 from ralph.testing import ScriptedExecutor
 
 DONE = "Done.\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: all there\n---END_RALPH_STATUS---\n"

@@ -5,12 +5,12 @@ from types import SimpleNamespace
 
 import pytest
 
+from ralph.decision.claims import STRATEGIES
 from ralph.errors import PluginConflictError, SettingError
 from ralph.plugins import Plugins, hookimpl
 from ralph.plugins.offers import HOOKS
 from ralph.plugins.plugin import Plugin
 from ralph.plugins.tables import Tables
-from ralph.strategies import STRATEGIES
 from ralph.verifiers.registry import VERIFIERS
 
 Install = Callable[..., None]
@@ -238,7 +238,7 @@ class TestSettings:
 
 
 def test_helpers_that_are_called_like_hooks_are_no_problem(install: Install) -> None:
-    install("helped", "import ralph.config as ralph_config\ndef ralph_version(): ...\nralph_home = '/'")
+    install("helped", "import ralph.settings as ralph_config\ndef ralph_version(): ...\nralph_home = '/'")
     assert plugin(Plugins.found(), "helped").problems == []
 
 

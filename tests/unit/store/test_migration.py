@@ -7,12 +7,12 @@ from contextlib import closing
 import anyio
 import pytest
 
-from ralph.control import Request
 from ralph.errors import OwnershipLostError
-from ralph.events import MessageReceived
-from ralph.record import RunState
+from ralph.records.events import MessageReceived
+from ralph.records.record import RunState
 from ralph.store import open_store
 from ralph.testing.store_samples import START, sample_event, sample_iteration
+from ralph.types.requests import Request
 
 FIRST = """
 CREATE TABLE runs (

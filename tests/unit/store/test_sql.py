@@ -10,7 +10,7 @@ from sqlalchemy.dialects import postgresql
 from sqlalchemy.schema import CreateTable
 
 from ralph.errors import StoreError
-from ralph.events import MessageReceived
+from ralph.records.events import MessageReceived
 from ralph.store import open_store, schema, tables
 from ralph.store.sqlite import SqliteFile
 from ralph.testing.store_conformance import sample_event, sample_iteration, sample_run

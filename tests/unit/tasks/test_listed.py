@@ -12,10 +12,10 @@ import pytest
 
 from ralph import Prompt, Runner, Turn
 from ralph.errors import UnknownNameError, UsageError
-from ralph.plan import TaskPlan, parse_plan, parse_prd, read_plan
 from ralph.plugins import Plugins, TaskSourceKind, hookimpl, parts
 from ralph.tasks import Task, chosen
 from ralph.testing import ScriptedExecutor
+from ralph.types.plan import TaskPlan, parse_plan, parse_prd, read_plan
 from ralph.workspace import open_workspace
 
 STORIES = [

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from ralph.analysis import Analysis, AnalysisContext, Analyzer, Completion, Evidence, Opinion
-from ralph.output import Output
 from ralph.status import Status
 from ralph.testing import AnalyzerConformance
+from ralph.types.output import Output
 
 
 class Right:

@@ -13,9 +13,9 @@ import anyio
 import pytest
 
 from ralph.executors.base import Executor, Turn, within_time
-from ralph.output import Completed, Failed, Output, Usage
 from ralph.prompt import Prompt
 from ralph.testing import ExecutorConformance
+from ralph.types.output import Completed, Failed, Output, Usage
 
 
 class Right(Executor):

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from ralph.output import Usage
 from ralph.testing import (
     Call,
     Cut,
@@ -24,6 +23,7 @@ from ralph.testing import (
     Use,
     WriteFile,
 )
+from ralph.types.output import Usage
 
 TOOLS = [
     {"name": "Write", "input_schema": {}},

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from ralph.output import Usage
 from ralph.testing import (
     Call,
     Cut,
@@ -27,6 +26,7 @@ from ralph.testing import (
     Use,
     WriteFile,
 )
+from ralph.types.output import Usage
 
 PATHS = {"completions": "/v1/chat/completions", "responses": "/v1/responses"}
 BOTH = pytest.mark.parametrize("api", PATHS)

@@ -4,10 +4,10 @@ from pathlib import Path
 import pytest
 
 from ralph.executors.base import Transcript, Turn, TurnEvent
-from ralph.output import Completed, Failed, Message, Output, TimedOut, ToolCall, Usage
 from ralph.prompt import Prompt
-from ralph.redact import Redactor
+from ralph.system.redact import Redactor
 from ralph.testing import ScriptedExecutor
+from ralph.types.output import Completed, Failed, Message, Output, TimedOut, ToolCall, Usage
 
 PROMPT = Prompt(text="Mend the shop. " * 10, task="Mend the shop.")
 

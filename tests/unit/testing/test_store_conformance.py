@@ -7,7 +7,7 @@ import anyio
 import pytest
 
 from ralph.errors import OwnershipLostError, RunOwnedError, StoreError
-from ralph.record import RunState
+from ralph.records.record import RunState
 from ralph.store.base import Health
 from ralph.store.memory import MemoryStore
 from ralph.testing import StoreConformance

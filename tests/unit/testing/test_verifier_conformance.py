@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from ralph.output import Usage
 from ralph.testing import VerifierConformance
-from ralph.verification import Verdict
+from ralph.types.output import Usage
+from ralph.types.verification import Verdict
 from ralph.verifiers import Subject, Verifier
 
 

@@ -9,9 +9,9 @@ import anyio
 import pytest
 
 from ralph.errors import VerifierError
-from ralph.output import Usage
-from ralph.redact import Redactor
-from ralph.verification import Verdict, Verification
+from ralph.system.redact import Redactor
+from ralph.types.output import Usage
+from ralph.types.verification import Verdict, Verification
 from ralph.verifiers import Hearing, Subject, Verifier
 
 Says = Callable[[Subject], Awaitable[Verdict]]

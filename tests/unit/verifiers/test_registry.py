@@ -3,15 +3,15 @@
 import pytest
 from pydantic import BaseModel
 
-from ralph.confinement import Confinement
 from ralph.errors import UnknownNameError, UsageError
-from ralph.redact import Redactor
+from ralph.system.redact import Redactor
+from ralph.system.sandbox import Confinement
 from ralph.testing import ScriptedExecutor
 from ralph.verifiers import CommandVerifier, ReviewVerifier, Verifier
-from ralph.verifiers.kinds import Materials, VerifierKind
+from ralph.verifiers.kinds import VerifierKind, VerifierMaterials
 from ralph.verifiers.registry import VERIFIERS, parse_specification, verifier_named
 
-MATERIALS = Materials(ScriptedExecutor(), Redactor(), Confinement(), timeout=77.0, rounds=1)
+MATERIALS = VerifierMaterials(ScriptedExecutor(), Redactor(), Confinement(), timeout=77.0, rounds=1)
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,12 @@ import pytest
 
 from ralph.errors import ExecutorUnavailableError, UsageError
 from ralph.executors.base import Turn
-from ralph.output import Completed, Failed, Output, TimedOut, Usage
-from ralph.plan import parse_plan
 from ralph.prompt import Prompt, contract_example
-from ralph.redact import Redactor
+from ralph.system.redact import Redactor
 from ralph.testing import Reply, ScriptedExecutor
-from ralph.verification import Verdict
+from ralph.types.output import Completed, Failed, Output, TimedOut, Usage
+from ralph.types.plan import parse_plan
+from ralph.types.verification import Verdict
 from ralph.verifiers import ReviewVerifier, Subject
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from ralph.changes import Checkpoint
 from ralph.testing import Repository
+from ralph.types.changes import Checkpoint
 from ralph.workspace import Workspace, checkpoints, file_index, open_workspace
 from ralph.workspace.sorting import Sorted, sort
 

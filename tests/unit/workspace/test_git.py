@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from ralph.changes import Changes
 from ralph.errors import WorkspaceError
 from ralph.testing import Repository
+from ralph.types.changes import Changes
 from ralph.workspace import GitWorkspace, PlainWorkspace, Workspace, open_workspace
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ralph.changes import Changes
 from ralph.testing import Repository
+from ralph.types.changes import Changes
 from ralph.workspace import GitWorkspace, Workspace, open_workspace
 
 

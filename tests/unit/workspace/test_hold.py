@@ -10,12 +10,12 @@ import pytest
 
 from ralph.errors import WorkspaceBusyError, WorkspaceError
 from ralph.workspace import open_workspace
-from ralph.workspace.hold import Hold
+from ralph.workspace.lock import Hold
 
 HOLDER = """
 import sys
 from pathlib import Path
-from ralph.workspace.hold import Hold
+from ralph.workspace.lock import Hold
 Hold(Path(sys.argv[1]), Path(sys.argv[2])).take("theirs")
 print("held", flush=True)
 sys.stdin.read()

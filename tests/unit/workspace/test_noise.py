@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.workspace.noise import NOISE, Noise, matching
+from ralph.workspace.ignore import NOISE, Noise, matching
 
 
 @pytest.mark.parametrize(

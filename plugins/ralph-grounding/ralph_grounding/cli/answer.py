@@ -54,7 +54,7 @@ def answer(
     """
     import anyio
 
-    from ralph.jsonl import refuse_beside_lines
+    from ralph.system.jsonl import refuse_beside_lines
     from ralph_grounding.analyzer import GroundingAnalyzer
 
     analyzer = GroundingAnalyzer(situation_of(context).measured_by(similarity))
@@ -76,7 +76,7 @@ def answer(
 
 
 def _expected(reference: Path | None, claims: Path | None) -> "ExpectedAnswer":
-    from ralph.jsonl import text_of
+    from ralph.system.jsonl import text_of
     from ralph_grounding.ground_truth import read_claims
     from ralph_grounding.materials import ExpectedAnswer
 
@@ -95,7 +95,7 @@ async def _score_one(
     as_json: bool,
 ) -> bool:
     """Prints what the one answer comes to; whether it passes."""
-    from ralph.jsonl import text_of
+    from ralph.system.jsonl import text_of
     from ralph_grounding.lines import answer_to
     from ralph_grounding.materials import AIResponse, Query
 
@@ -112,7 +112,7 @@ async def _score_one(
 
 async def _score_lines(file: str, analyzer: "GroundingAnalyzer", shared: "GroundTruth") -> bool:
     """Prints an answer to each line, in order; a broken one is answered, too, and the rest goes on."""
-    from ralph.jsonl import objects, opened
+    from ralph.system.jsonl import objects, opened
     from ralph_grounding.lines import Line
 
     at_once = 1 if analyzer.settings.providers.similarity == "lexical" else analyzer.settings.batch.concurrency

@@ -8,7 +8,7 @@ import anyio
 from anyio import to_thread
 
 from ralph.errors import RalphError, UsageError, VerifierError
-from ralph.verification import Verdict
+from ralph.types.verification import Verdict
 from ralph.verifiers import Subject, Verifier
 from ralph_grounding.analyzer import GroundingAnalyzer
 from ralph_grounding.ground_truth import read_claims, read_ground_truth, read_text

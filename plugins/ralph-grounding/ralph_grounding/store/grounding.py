@@ -17,7 +17,7 @@ import anyio.to_thread
 from sqlalchemy import Connection, Result, Row, Select, select
 
 from ralph.errors import StoreError, StoreUnusableError
-from ralph.ownership import this_process
+from ralph.loop.ownership import this_process
 from ralph.store import Database, open_store
 from ralph_grounding.filters import Condition
 from ralph_grounding.result import AnalysisResult

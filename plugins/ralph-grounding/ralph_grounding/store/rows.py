@@ -17,7 +17,7 @@ from pydantic_core import PydanticSerializationError
 from sqlalchemy import Row
 
 from ralph.errors import RecordError
-from ralph.ownership import Owner, has_died, is_here
+from ralph.loop.ownership import Owner, has_died, is_here
 from ralph_grounding.materials import Query
 from ralph_grounding.result import AnalysisResult
 from ralph_grounding.store.records import BatchError, GroundingRun, RunStatus, ScoreRow, StoredAnalysis

@@ -13,7 +13,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.dialects.postgresql import psycopg
 
 from ralph.errors import StoreError, UsageError
-from ralph.ownership import Owner
+from ralph.loop.ownership import Owner
 from ralph_grounding.store import rows, tables
 from ralph_grounding.store.records import GroundingRun, QuerySet, RunStatus
 

@@ -1,0 +1,173 @@
+"""Limits of a run, held against what it has used.
+
+A limit on a quantity that nothing here measures is refused at the start: it would never trip.
+"""
+
+from collections.abc import Collection, Iterable
+from datetime import datetime, timedelta
+
+from pydantic import BaseModel, Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
+
+from ralph.errors import UnmeasurableLimitError
+from ralph.types.output import Usage
+
+__all__ = ["LimitReached", "Limits", "Price", "Spent"]
+
+_HOUR = timedelta(hours=1)
+_MOST = 10**12
+
+
+class Price(BaseModel, frozen=True, extra="forbid"):
+    """What a model costs, in US dollars per million tokens."""
+
+    input: NonNegativeFloat = Field(description="Price of what the model reads.")
+    output: NonNegativeFloat = Field(description="Price of what it writes.")
+    cached_input: NonNegativeFloat | None = Field(
+        default=None, description="Price of what it reads from its cache; unset: as input."
+    )
+
+    def of(self, usage: Usage) -> float | None:
+        """The cost of a usage; None where its tokens were not measured."""
+        if usage.input_tokens is None and usage.output_tokens is None:
+            return None
+        cached = min(usage.cache_read_tokens or 0, usage.input_tokens or 0)
+        fresh = (usage.input_tokens or 0) - cached
+        cached_price = self.input if self.cached_input is None else self.cached_input
+        return (fresh * self.input + cached * cached_price + (usage.output_tokens or 0) * self.output) / 1e6
+
+
+class Spent(BaseModel, frozen=True):
+    """What a run has used so far.
+
+    Attributes:
+        iterations: the rate-limited ones not counted.
+        duration: in seconds, iterations and pauses together.
+        calls: when an agent was called in the last hour, oldest first; kept where their number is limited.
+    """
+
+    iterations: NonNegativeInt = 0
+    duration: NonNegativeFloat = 0.0
+    usage: Usage = Usage()
+    calls: tuple[datetime, ...] = ()
+
+    def called(self, at: datetime, *, keep: int | None, times: int = 1) -> "Spent":
+        """With more calls of the executor; only the last `keep` calls before are of interest, without a limit none.
+
+        None is later than `at`: where the clock was set back, it would count for longer than an hour.
+        """
+        if keep is None:
+            return self
+        recent = tuple(min(call, at) for call in self.calls[-keep:] if at - call < _HOUR)
+        return self.model_copy(update={"calls": (*recent, *[at] * times)})
+
+    def waited(self, seconds: float) -> "Spent":
+        """With a pause."""
+        return self.model_copy(update={"duration": self.duration + max(0.0, seconds)})
+
+    def used(self, usage: Usage, duration: float, *, counts: bool) -> "Spent":
+        """With one more iteration; `counts` is False for a rate-limited one."""
+        return self.model_copy(
+            update={
+                "iterations": self.iterations + counts,
+                "duration": self.duration + duration,
+                "usage": self.usage + usage,
+            }
+        )
+
+
+class LimitReached(BaseModel, frozen=True):
+    """A limit that was reached. `until` says when it is over, for the one that passes by itself."""
+
+    limit: str
+    allowed: float
+    used: float
+    until: datetime | None = None
+
+    def __str__(self) -> str:
+        return f"{self.limit}: {_shown(self.used)} of {_shown(self.allowed)}"
+
+
+class Limits(BaseModel, frozen=True, extra="forbid"):
+    """What a run may use. None: no limit."""
+
+    max_iterations: PositiveInt | None = Field(
+        default=50, le=_MOST, description="Iterations; rate-limited ones do not count."
+    )
+    max_duration: PositiveFloat | None = Field(default=None, le=_MOST, description="Seconds, pauses included.")
+    max_tokens: PositiveInt | None = Field(default=None, le=_MOST, description="Input and output tokens together.")
+    max_requests: PositiveFloat | None = Field(
+        default=None, le=_MOST, description="Premium requests, as the provider bills them."
+    )
+    max_cost: PositiveFloat | None = Field(default=None, le=_MOST, description="US dollars.")
+    calls_per_hour: PositiveInt | None = Field(
+        default=None, le=10_000, description="Calls of the agent in any hour; beyond that, the run waits."
+    )
+
+    def require_measured(self, measures: Collection[str], *, priced: bool) -> None:
+        """Raises `UnmeasurableLimitError` for a limit on what is not measured.
+
+        Args:
+            measures: what the executor measures: "tokens", "premium_requests", "cost".
+            priced: whether a price is set for the model, so that tokens give a cost.
+        """
+        if self.max_tokens is not None and "tokens" not in measures:
+            raise UnmeasurableLimitError(
+                "--max-tokens", "the number of tokens", "Use --max-iterations or --max-duration, or another executor."
+            )
+        if self.max_requests is not None and "premium_requests" not in measures:
+            raise UnmeasurableLimitError(
+                "--max-requests",
+                "the number of premium requests",
+                "Use --max-iterations or --max-duration; with your own endpoint, use --max-tokens.",
+            )
+        if self.max_cost is not None and "cost" not in measures and not (priced and "tokens" in measures):
+            raise UnmeasurableLimitError(
+                "--max-cost",
+                "the cost",
+                'Set the model\'s price in ralph.toml ([prices."MODEL"] input = …, output = …; US dollars for a '
+                "million tokens), or use --max-tokens.",
+            )
+
+    def reached(self, spent: Spent, at: datetime) -> LimitReached | None:
+        """The first limit that is reached, calls an hour last."""
+        limited = (
+            ("max_iterations", self.max_iterations, spent.iterations),
+            ("max_duration", self.max_duration, spent.duration),
+        )
+        return _first(limited) or self.within_turn(spent) or self._calls_reached(spent, at)
+
+    def ends(self, spent: Spent, at: datetime) -> datetime | None:
+        """When the run's time is over, if nothing else ends it; None without a limit on it."""
+        left = self.left(spent)
+        return None if left is None else at + timedelta(seconds=left)
+
+    def left(self, spent: Spent) -> float | None:
+        """How much of the run's time is left, in seconds; None without a limit on it."""
+        return None if self.max_duration is None else max(0.0, self.max_duration - spent.duration)
+
+    def within_turn(self, spent: Spent) -> LimitReached | None:
+        """The first limit on what is used up that is reached: these also act while the agent is at work."""
+        usage = spent.usage
+        return _first((
+            ("max_tokens", self.max_tokens, usage.tokens),
+            ("max_requests", self.max_requests, usage.premium_requests),
+            ("max_cost", self.max_cost, usage.cost),
+        ))
+
+    def _calls_reached(self, spent: Spent, at: datetime) -> LimitReached | None:
+        allowed = self.calls_per_hour
+        recent = [call for call in spent.calls if at - call < _HOUR]
+        if allowed is None or len(recent) < allowed:
+            return None
+        return LimitReached(limit="calls_per_hour", allowed=allowed, used=len(recent), until=recent[-allowed] + _HOUR)
+
+
+def _first(limited: Iterable[tuple[str, float | None, float | None]]) -> LimitReached | None:
+    for limit, allowed, used in limited:
+        if allowed is not None and used is not None and used >= allowed:
+            return LimitReached(limit=limit, allowed=allowed, used=used)
+    return None
+
+
+def _shown(number: float) -> str:
+    return f"{number:,.0f}" if number == int(number) else f"{number:,.4g}"

@@ -1,0 +1,445 @@
+"""Which decision follows from an iteration.
+
+The order is fixed; the first rule that applies decides:
+
+1. cancelled
+2. a claim of completion that every verifier passed (or, without verifiers, that nothing speaks against; or that could
+   not be verified, twice)
+3. nobody is logged in, for the second time: waiting does not help; the first time is a pause like that of a limit
+4. rate-limited: a pause, which counts against nothing
+5. the executor cannot work
+6. blocked: the agent needs a person
+7. a limit
+8. the breaker is open
+9. test saturation
+10. stuck for the second time; the first time makes the next iteration a pivot, and so does every time that the loop
+    only watches what still runs, which may end by itself
+11. the calls of an hour are used up: go on when it is over
+12. go on
+"""
+
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from ralph.analysis.reset_time import resets_at
+from ralph.analysis.result import Evidence
+from ralph.analysis.stuck import TESTING, WATCHING
+from ralph.decision.breaker import BreakerState
+from ralph.decision.claims import Case, Claim
+from ralph.decision.contradictions import open_boxes, waiting
+from ralph.decision.feedback import failure_text, feedback
+from ralph.decision.limits import LimitReached
+from ralph.decision.outcomes import (
+    LONGEST_WAIT,
+    Complete,
+    Considered,
+    Continue,
+    Decision,
+    DecisionSettings,
+    Halt,
+    Pause,
+    held_by,
+)
+from ralph.decision.streaks import Tally
+from ralph.types.output import Interrupted, TimedOut
+from ralph.types.verification import Verdict, Verification
+
+__all__ = ["Situation", "consider", "decide"]
+
+_SETTINGS = DecisionSettings()
+_ASKING = ("status_blocked", "blocked", "obstacle", "question")
+_BELIEVED = 5
+"""Rate limits in a row whose named times are believed to the second."""
+_SAID = 300
+"""Characters of a reply that are given as a reason."""
+
+
+class Situation(NamedTuple):
+    """All that a decision rests on.
+
+    Attributes:
+        tally: with this iteration in it (`Tally.after`).
+        breaker: with this iteration in it.
+        at: the time.
+        claim: what the exit strategy made of the case.
+        verification: what the verifiers said of the claim; None where there are none or nothing was claimed.
+        limit: the limit that is reached, if one is.
+        breaker_ends_run: whether an open breaker stops the run or waits for `breaker_until`.
+    """
+
+    case: Case
+    tally: Tally
+    breaker: BreakerState
+    at: datetime
+    claim: Claim | None = None
+    verification: Verification | None = None
+    limit: LimitReached | None = None
+    breaker_ends_run: bool = True
+    breaker_until: datetime | None = None
+    settings: DecisionSettings = _SETTINGS
+
+
+def decide(situation: Situation) -> Decision:
+    """What follows from an iteration: the decision of the first rule that applies."""
+    for rule in _RULES:
+        if (decision := rule.decision(situation)) is not None:
+            return decision
+    return _go_on(situation)
+
+
+def consider(situation: Situation) -> tuple[Considered, ...]:
+    """Every rule in order, with what it asks for and why; the first that asks for anything decides."""
+    considered: list[Considered] = []
+    for rule in _RULES:
+        decision = rule.decision(situation)
+        considered.append(Considered(rule.name, decision, decision.reason if decision else rule.silent(situation)))
+    word = _go_on(situation)
+    return (*considered, Considered("go on", word, word.reason))
+
+
+class _Rule(NamedTuple):
+    """One rule of the order: its decision where it applies, else why it does not."""
+
+    name: str
+    decision: Callable[[Situation], Decision | None]
+    why_not: str | Callable[[Situation], str]
+
+    def silent(self, situation: Situation) -> str:
+        """Why it does not apply."""
+        return self.why_not if isinstance(self.why_not, str) else self.why_not(situation)
+
+
+def _cancelled(situation: Situation) -> Halt | None:
+    outcome = situation.case.output.outcome
+    if isinstance(outcome, Interrupted) and outcome.by == "signal":
+        return Halt(stop_reason="cancelled", reason=outcome.detail or "the run was cancelled")
+    return None
+
+
+def _completed(situation: Situation) -> Complete | None:
+    claim, verification = situation.claim, situation.verification
+    if claim is None or _is_refuted(verification) or _doubted(situation) or _unverified(situation):
+        return None
+    return Complete(
+        reason=f"{claim.reason}{_backing(verification)}{_left(situation.case, claim)}",
+        verified=verification is not None and verification.passed,
+        still_open=claim.doubts,
+        evidence=claim.evidence,
+    )
+
+
+def _backing(verification: Verification | None) -> str:
+    """What stands behind a completion beside the claim."""
+    if verification is None:
+        return ""
+    if verification.passed:
+        return f"; verified by {_named(verification.verdicts)}"
+    unknown = ((_named([verdict]), " ".join(verdict.output[:_SAID].split())) for verdict in verification.undecided)
+    return "".join(f"; not verified by {name}: {why}" for name, why in unknown)
+
+
+def _left(case: Case, claim: Claim) -> str:
+    """What is open in the plan, for a strategy that does not ask for it."""
+    left = case.plan.still_open if case.plan is not None and not claim.doubts else ()
+    return f"; yet {open_boxes(left)}" if left else ""
+
+
+def _named(verdicts: Iterable[Verdict]) -> str:
+    """Verifiers in a row; a command, which has more than one word, in quotes."""
+    names = (verdict.verifier for verdict in verdicts)
+    return ", ".join(name if name.isidentifier() else f"`{name}`" for name in names)
+
+
+def _why_incomplete(situation: Situation) -> str:
+    claim, verification = situation.claim, situation.verification
+    if claim is None:
+        return "the exit strategy sees no claim that the task is done"
+    if verification is not None and verification.refuted:
+        return f"refuted by {', '.join(f'`{verdict.verifier}`' for verdict in verification.refuted)}"
+    if verification is not None and verification.cut_short:
+        return f"its verification was cut short: {verification.cut_short}"
+    if verification is not None and verification.undecided:
+        return f"{_named(verification.undecided)} could not find out whether it holds"
+    return f"the claim {waiting(claim.doubts)}"
+
+
+def _is_refuted(verification: Verification | None) -> bool:
+    return verification is not None and bool(verification.refuted)
+
+
+def _unverified(situation: Situation) -> bool:
+    """Whether a claim waits for its verification: it was cut short, or could not be had at the first time of asking.
+    One that cannot be had again is not waited for: the claim stands then, for what it is worth.
+    """
+    verification = situation.verification
+    if verification is None:
+        return False
+    return bool(verification.cut_short or (verification.undecided and not situation.tally.confirming))
+
+
+def _doubted(situation: Situation) -> bool:
+    """Whether a claim waits for its confirmation."""
+    claim = situation.claim
+    return claim is not None and not claim.holds(confirming=situation.tally.confirming)
+
+
+def _logged_out(situation: Situation) -> Halt | None:
+    case = situation.case
+    if situation.tally.logins < situation.settings.unavailable:
+        return None
+    reason = f"nobody is logged in: {_said(case)}; log in as the agent's own program asks, then resume the run"
+    return Halt(stop_reason="executor_unavailable", reason=reason, evidence=_pieces(case, "limited"))
+
+
+def _why_logged_in(situation: Situation) -> str:
+    return _row(situation.tally.logins, situation.settings.unavailable, "iterations without a login")
+
+
+def _limited(situation: Situation) -> Pause | None:
+    case, limit = situation.case, situation.limit
+    if not case.limited:
+        return None
+    until = min(_end_of_limit(situation), situation.at + timedelta(seconds=LONGEST_WAIT))
+    if limit is not None and limit.until is not None:
+        until = max(until, limit.until)
+    what = "nobody is logged in" if case.logged_out else "rate limited"
+    return Pause(until=until, reason=f"{what}: {_said(case)}".rstrip(": "), evidence=_pieces(case, "limited"))
+
+
+def _said(case: Case) -> str:
+    """The service's own words."""
+    failure = case.output.failure
+    if failure is not None and failure.failure == "rate_limited":
+        return failure.message
+    return " ".join(case.output.text[:_SAID].split())
+
+
+def _end_of_limit(situation: Situation) -> datetime:
+    """The time that the failure names, or the reply; else a wait that is doubled each time.
+
+    A service whose named times prove too early again and again is given more and more, up to the first wait where none
+    is named: one that always says "at once" would otherwise be asked all night without a pause.
+    """
+    analysis, settings, failure = situation.case.analysis, situation.settings, situation.case.output.failure
+    met = min(max(situation.tally.limited, 1), 21)
+    least = min(2.0 ** max(met - _BELIEVED, 0) - 1, settings.rate_limit_wait, settings.max_rate_limit_wait)
+    wait = failure.retry_after if failure is not None else None
+    if wait is None:
+        wait = analysis.retry_after
+    if wait is None and analysis.limited_until and (named := resets_at(analysis.limited_until, situation.at)):
+        wait = (named - situation.at).total_seconds()
+    if wait is None:
+        wait = min(settings.rate_limit_wait * 2.0 ** (met - 1), settings.max_rate_limit_wait)
+    return situation.at + timedelta(seconds=min(max(wait, least), LONGEST_WAIT))
+
+
+def _unavailable(situation: Situation) -> Halt | None:
+    failure = situation.case.output.failure
+    if failure is None:
+        return None
+    if failure.failure == "auth" or situation.tally.refused >= situation.settings.unavailable:
+        return Halt(stop_reason="executor_unavailable", reason=failure_text(failure))
+    return None
+
+
+def _why_available(situation: Situation) -> str:
+    failure, tally, settings = situation.case.output.failure, situation.tally, situation.settings
+    if failure is None:
+        return "the executor answered"
+    return f"{failure_text(failure)}; {_row(tally.refused, settings.unavailable, 'turned-down iterations')}"
+
+
+def _blocked(situation: Situation) -> Halt | None:
+    case, tally, settings = situation.case, situation.tally, situation.settings
+    if tally.blocked < settings.blocked and tally.questions < settings.questions:
+        return None
+    asked = case.analysis.question or case.analysis.work_summary or "the agent says that it cannot go on alone"
+    return Halt(stop_reason="blocked", reason=asked, evidence=_pieces(case, *_ASKING))
+
+
+def _why_not_blocked(situation: Situation) -> str:
+    tally, settings = situation.tally, situation.settings
+    blocked = _row(tally.blocked, settings.blocked, "blocked iterations")
+    return f"{blocked}, {_row(tally.questions, settings.questions, 'questions')}"
+
+
+def _limit(situation: Situation) -> Halt | None:
+    outcome = situation.case.output.outcome
+    if isinstance(outcome, Interrupted) and outcome.by == "limit":
+        return Halt(stop_reason="limit_reached", reason=outcome.detail or "a limit was reached within the turn")
+    held = held_by(situation.limit) if situation.limit else None
+    if not isinstance(held, Halt):
+        return None
+    return held.model_copy(update={"reason": f"{held.reason}{_in_vain(situation)}"})
+
+
+def _in_vain(situation: Situation) -> str:
+    """What became of the claim in an iteration that another rule ends: each refuting verifier with its last words,
+    where programs say what failed; or what speaks against it.
+    """
+    claim = situation.claim
+    verdicts = situation.verification.refuted if situation.verification is not None else ()
+    if not verdicts and claim is not None and _doubted(situation):
+        return f"; the claim of completion {waiting(claim.doubts)}"
+    last = ((verdict, " ".join(verdict.output.strip().rpartition("\n")[2].split())[:_SAID]) for verdict in verdicts)
+    told = (f"{_named([verdict])}{f' ({words})' if words else ''}" for verdict, words in last)
+    return f"; the claim of completion was refuted by {', '.join(told)}" if verdicts else ""
+
+
+def _why_within_limits(situation: Situation) -> str:
+    return "only one that passes by itself" if situation.limit else "none is reached"
+
+
+def _breaker(situation: Situation) -> Halt | Pause | None:
+    breaker, until = situation.breaker, situation.breaker_until
+    if breaker.state != "open":
+        return None
+    if situation.breaker_ends_run or until is None:
+        reason = f"{breaker.reason}{_cut_off(situation.case)}{_in_vain(situation)}"
+        return Halt(stop_reason="circuit_open", reason=reason)
+    return Pause(until=until, reason=f"circuit open: {breaker.reason}", then=_go_on(situation))
+
+
+def _cut_off(case: Case) -> str:
+    """How the last turn failed: "3 iterations without progress" alone tells nobody that it was the service."""
+    if failure := case.output.failure:
+        return f"; the last turn failed: {failure_text(failure)}"
+    ended = _ended_early(case)
+    return ended and f"; the last turn {ended}"
+
+
+def _ended_early(case: Case) -> str:
+    """How Ralph ended a turn; empty where it did not."""
+    match case.output.outcome:
+        case TimedOut(limit=limit, after=after):
+            return f"was ended after {after:g} s ({limit} time-out)"
+        case Interrupted(detail=detail):
+            return f"was ended: {detail}"
+        case _:
+            return ""
+
+
+def _why_closed(situation: Situation) -> str:
+    breaker = situation.breaker
+    return f"{breaker.state.replace('_', '-')}{f', but warns: {breaker.reason}' if breaker.warning else ''}"
+
+
+def _saturated(situation: Situation) -> Halt | None:
+    count = situation.tally.test_only
+    if count < situation.settings.test_saturation:
+        return None
+    reason = f"{count} iterations in a row only ran tests{_in_vain(situation)}"
+    return Halt(stop_reason="test_saturation", reason=reason, evidence=_pieces(situation.case, "test_"))
+
+
+def _why_unsaturated(situation: Situation) -> str:
+    return _row(situation.tally.test_only, situation.settings.test_saturation, "test-only iterations")
+
+
+def _stuck_again(situation: Situation) -> Halt | None:
+    why = _circles(situation.case)
+    if not why or not situation.tally.pivoted or _only_watches(situation.case):
+        return None
+    reason = f"stuck again after a change of approach: {why}{_in_vain(situation)}"
+    return Halt(stop_reason="stuck", reason=reason, evidence=situation.case.analysis.stuck.evidence)
+
+
+def _why_not_stuck(situation: Situation) -> str:
+    if why := _circles(situation.case):
+        when = "watching what may end by itself" if _only_watches(situation.case) else "for the first time"
+        return f"{when}, which asks for another approach: {why}"
+    return "this iteration moved the work" if situation.case.progressed else "nothing repeats"
+
+
+def _later(situation: Situation) -> Pause | None:
+    """The wait for a limit that passes by itself. It comes last: it must hide no reason to stop."""
+    held = held_by(situation.limit) if situation.limit else None
+    return held.model_copy(update={"then": _go_on(situation)}) if isinstance(held, Pause) else None
+
+
+def _row(count: int, most: int, what: str) -> str:
+    return f"{count} of {most} {what} in a row" if count else f"no {what}"
+
+
+_RULES = (
+    _Rule("cancelled", _cancelled, "nobody asked for it"),
+    _Rule("completed", _completed, _why_incomplete),
+    _Rule("logged out", _logged_out, _why_logged_in),
+    _Rule("limited", _limited, "no rate limit was met"),
+    _Rule("executor unavailable", _unavailable, _why_available),
+    _Rule("blocked", _blocked, _why_not_blocked),
+    _Rule("limit", _limit, _why_within_limits),
+    _Rule("circuit open", _breaker, _why_closed),
+    _Rule("test saturation", _saturated, _why_unsaturated),
+    _Rule("stuck", _stuck_again, _why_not_stuck),
+    _Rule("calls of the hour", _later, "none that are used up"),
+)
+
+
+def _go_on(situation: Situation) -> Continue:
+    case, claim, verification = situation.case, situation.claim, situation.verification
+    doubted, pivot = _doubted(situation), _circles(case)
+    if pivot:
+        times = "" if situation.tally.pivoted else " for the first time"
+        reason = f"stuck{times}: the approach must change"
+    elif _is_refuted(verification):
+        reason = "a claim of completion was refuted"
+    elif claim is not None and _unverified(situation):
+        reason = "a claim of completion waits for its verification"
+    elif claim is not None and doubted:
+        reason = f"a claim of completion {waiting(claim.doubts)}"
+    else:
+        reason = _why_on(case)
+    warning = situation.breaker.reason if situation.breaker.warning else ""
+    return Continue(
+        reason=reason,
+        feedback=feedback(case, claim if doubted else None, verification, redirected=bool(pivot or warning)),
+        pivot=pivot,
+        warning=warning,
+        confirm=doubted or (claim is not None and not _is_refuted(verification) and _unverified(situation)),
+        evidence=(*(claim.evidence if claim else ()), *(case.analysis.stuck.evidence if pivot else ())),
+    )
+
+
+def _why_on(case: Case) -> str:
+    if failure := case.output.failure:
+        return f"the turn failed and is tried again: {failure_text(failure)}"
+    if ended := _ended_early(case):
+        return f"the turn {ended}"
+    return "the agent says that work is left" if case.exit_signal is False else _why_unclaimed(case)
+
+
+def _why_unclaimed(case: Case) -> str:
+    """Why the agent's turn ends nothing; a reply that reports the task as done can still be no claim."""
+    open_plan = case.plan is not None and bool(case.plan.still_open)  # for which done words are taken for progress
+    overruled = open_plan and case.analysis.state == "progress" and case.analysis.completion.detected
+    if case.analysis.state != "done" and not overruled:
+        return "nothing says that the task is done"
+    if case.exit_signal:
+        said = "the agent says that the task is done"
+    else:
+        said = f"the words say that the task is done (strength {case.analysis.completion.confidence:g} of 100)"
+    if case.plan is not None and case.plan.still_open:
+        return f"{said}, but {open_boxes(case.plan.still_open)}"
+    return f"{said}, which the exit strategy takes for no claim"
+
+
+def _circles(case: Case) -> str:
+    """How the loop goes in circles; empty where it does not. To run tests alone ends a run by its own rule, and a
+    service that does not answer is brought back by no other approach.
+    """
+    stuck = case.analysis.stuck
+    if not stuck.detected or case.progressed or case.unanswered or stuck.repeated_patterns == (TESTING,):
+        return ""
+    told = (f"{piece.why}: “{piece.text}”" if piece.text else piece.why for piece in stuck.evidence)
+    return "; ".join(told) or "; ".join(stuck.repeated_patterns) or "the loop goes in circles"
+
+
+def _only_watches(case: Case) -> bool:
+    """Whether the loop goes in circles by nothing but watching what still runs."""
+    return case.analysis.stuck.repeated_patterns == (WATCHING,)
+
+
+def _pieces(case: Case, *signals: str) -> tuple[Evidence, ...]:
+    return tuple(piece for piece in case.analysis.evidence if piece.signal.startswith(signals))

@@ -1,0 +1,78 @@
+"""What iterations leave for the decisions after them."""
+
+from pydantic import BaseModel, NonNegativeInt
+
+from ralph.decision.claims import Case
+from ralph.decision.outcomes import Decision, asks_a_person, following
+from ralph.types.output import Interrupted
+
+__all__ = ["Tally"]
+
+_CALM = 3
+
+
+class Tally(BaseModel, frozen=True):
+    """What earlier iterations leave for later decisions: a fold over the run, kept in every record.
+
+    Attributes:
+        answered: an executor has answered at least once, be it in a turn that failed or was cut short later on.
+        limited, refused, blocked, test_only: iterations of that kind in a row.
+        logins: limited iterations in a row that nobody was logged in for.
+        questions: iterations in a row that asked a person, the blocked ones included.
+        pivoted: the loop was stuck, and has had its change of approach.
+        calm: iterations in a row after that which were not stuck; three of them, and a loop that is stuck again has a
+            change of approach again.
+        confirming: the iteration at hand may confirm a claim of completion.
+    """
+
+    answered: bool = False
+    limited: NonNegativeInt = 0
+    logins: NonNegativeInt = 0
+    refused: NonNegativeInt = 0
+    blocked: NonNegativeInt = 0
+    questions: NonNegativeInt = 0
+    test_only: NonNegativeInt = 0
+    pivoted: bool = False
+    calm: NonNegativeInt = 0
+    confirming: bool = False
+
+    def after(self, case: Case) -> "Tally":
+        """With one more iteration, before its decision. One that Ralph itself cut short says nothing of the agent, nor
+        does one in which a service that is known to be there did not answer.
+        """
+        failure, analysis = case.output.failure, case.analysis
+        if isinstance(case.output.outcome, Interrupted):
+            return self.model_copy(update={"answered": self.answered or case.output.heard_model})
+        if case.limited:
+            logins = self.logins + 1 if case.logged_out else 0
+            return self.model_copy(update={"limited": self.limited + 1, "logins": logins})
+        if case.unanswered and self.answered:
+            return self.model_copy(update={"limited": 0, "logins": 0, "refused": 0})
+        answered = self.answered or failure is None or case.output.heard_model
+        turned_down = failure is not None and (
+            failure.failure == "refused" or (failure.failure == "unavailable" and not answered)
+        )
+        calm = self.calm + 1 if self.pivoted and not analysis.stuck.detected else 0
+        recovered = calm >= _CALM or (calm > 0 and case.moved is True)
+        return self.model_copy(
+            update={
+                "answered": answered,
+                "limited": 0,
+                "logins": 0,
+                "refused": self.refused + 1 if turned_down else 0,
+                "blocked": self.blocked + 1 if case.waits and analysis.state == "blocked" else 0,
+                "questions": self.questions + 1 if case.waits else 0,
+                "test_only": self.test_only + 1 if analysis.completion.test_only and not case.moved else 0,
+                "pivoted": self.pivoted and not recovered,
+                "calm": calm,
+            }
+        )
+
+    def decided(self, decision: Decision) -> "Tally":
+        """With what the iteration's decision leaves behind; see `asks_a_person` for what an end leaves."""
+        if asks_a_person(decision):
+            return self.model_copy(update={"blocked": 0, "questions": 0, "pivoted": False, "calm": 0})
+        word = following(decision)
+        if word is None:
+            return self
+        return self.model_copy(update={"pivoted": self.pivoted or bool(word.pivot), "confirming": word.confirm})

@@ -1,0 +1,1 @@
+"""GitHub Copilot, through its SDK and through its command line."""

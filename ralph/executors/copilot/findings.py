@@ -1,0 +1,109 @@
+"""What there is on this machine of what the Copilot executors need: for `ralph doctor`. Nothing is fetched."""
+
+import os
+import platform
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+from ralph.errors import RalphError
+from ralph.executors.copilot.provision import Found, present_cli
+from ralph.executors.copilot.provision_fetch import PINNED, REMEDY
+from ralph.system.process import run
+
+__all__ = ["Finding", "findings"]
+
+_LOGINS = ("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN", "COPILOT_PROVIDER_BASE_URL")
+_VERSION = re.compile(r"\d{1,9}(\.\d{1,9})+")
+_PATIENCE = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked for.
+
+    Attributes:
+        name: what, such as "copilot" or "git".
+        ok: whether Ralph can work with what was found.
+        detail: what was found, or what is wrong.
+        remedy: what to do; empty where nothing need be done.
+    """
+
+    name: str
+    ok: bool
+    detail: str
+    remedy: str = ""
+
+
+async def findings(
+    setting: Path | None = None, *, env: Mapping[str, str] = os.environ, cache: Path | None = None
+) -> list[Finding]:
+    """All findings, in the order in which they matter; the arguments are those of `find_cli`. It takes a second."""
+    npm = await _program("npm", env)
+    return [
+        *await _copilot(setting, env, cache, npm=npm),
+        npm or Finding("npm", ok=True, detail="not on PATH; it is needed only to fetch the Copilot CLI"),
+        await _program("node", env) or Finding("node", ok=True, detail="not on PATH; only npm needs it"),
+        await _program("git", env)
+        or Finding(
+            "git",
+            ok=False,
+            detail="not on PATH; changes are then seen by comparing files, without commits or checkpoints",
+            remedy="Install git.",
+        ),
+        Finding("python", ok=True, detail=platform.python_version()),
+        Finding("github-copilot-sdk", ok=True, detail=metadata.version("github-copilot-sdk")),
+        _login(env),
+    ]
+
+
+async def _copilot(
+    setting: Path | None, env: Mapping[str, str], cache: Path | None, npm: Finding | None
+) -> list[Finding]:
+    try:
+        found = await present_cli(setting, env=env, cache=cache)
+    except RalphError as error:
+        return [Finding("copilot", ok=False, detail=error.problem, remedy=error.remedy)]
+    if found:
+        return [
+            Finding("copilot", ok=True, detail=f"{found.version or 'version unknown'}, {found.path} ({found.source})"),
+            _runtime(found),
+        ]
+    if npm:
+        return [Finding("copilot", ok=True, detail=f"not here yet; the first run fetches version {PINNED} with npm")]
+    return [Finding("copilot", ok=False, detail="not here, and there is no npm to fetch it with", remedy=REMEDY)]
+
+
+def _runtime(found: Found) -> Finding:
+    detail = str(found.runtime) if found.runtime else "not unpacked yet; the CLI does so when it is first launched"
+    return Finding("copilot-runtime", ok=True, detail=detail)
+
+
+async def _program(name: str, env: Mapping[str, str]) -> Finding | None:
+    """The program with the version that it tells; None where it is not on PATH."""
+    path = shutil.which(name, path=env.get("PATH", ""))
+    if path is None:
+        return None
+    try:
+        done = await run([path, "--version"], cwd=Path(path).parent, env=env, timeout=_PATIENCE, max_output=2_000)
+    except RalphError as error:
+        return Finding(name, ok=False, detail=error.problem, remedy=error.remedy)
+    if done.code or done.timed_out:
+        return Finding(name, ok=False, detail=f"{path} does not answer --version", remedy=f"Install {name} anew.")
+    version = _VERSION.search(done.stdout)
+    return Finding(name, ok=True, detail=f"{version[0] if version else 'version unknown'}, {path}")
+
+
+def _login(env: Mapping[str, str]) -> Finding:
+    """By the names of the variables alone: their values are nobody's business."""
+    if names := [name for name in _LOGINS if env.get(name)]:
+        return Finding("login", ok=True, detail=f"{', '.join(names)} in the environment")
+    return Finding(
+        "login",
+        ok=False,
+        detail="nothing in the environment; Ralph cannot see a login that the CLI keeps itself",
+        remedy="Start `copilot` and enter /login, or set GH_TOKEN, or name a model of your own with --base-url.",
+    )

@@ -1,0 +1,69 @@
+"""One turn of an agent, as the runner sees it: what it tells becomes events, what it raises becomes a failure."""
+
+import logging
+from datetime import datetime
+from typing import Any
+
+from ralph.errors import ExecutorUnavailableError, UsageError, in_words
+from ralph.executors.base import (
+    Diagnosed,
+    Executor,
+    FellBack,
+    MessageDelta,
+    ToolFinished,
+    ToolStarted,
+    Turn,
+    TurnEvent,
+)
+from ralph.prompt import Prompt
+from ralph.records import events
+from ralph.records.events import Event
+from ralph.system.redact import Redactor
+from ralph.types.output import Failed, Message, Output, Usage
+
+__all__ = ["as_event", "execute"]
+
+_logger = logging.getLogger("ralph.loop.runner")
+
+
+def as_event(happened: TurnEvent, *, run_id: str, iteration: int, at: datetime) -> Event | None:
+    """What an executor told, as an event of the run; None for what is no event."""
+    common: dict[str, Any] = {"run_id": run_id, "iteration": iteration, "at": at}
+    match happened:
+        case MessageDelta(text=text):
+            return events.MessageStreamed(**common, text=text)
+        case Message():
+            return events.MessageReceived(**common, text=happened.text, tool_calls=happened.tool_calls)
+        case ToolStarted(call=call):
+            return events.ToolStarted(**common, tool=call)
+        case ToolFinished(call=call):
+            return events.ToolFinished(**common, tool=call)
+        case FellBack(before=before, after=after, attempt=attempt):
+            return events.ExecutorFellBack(**common, before=before, after=after, attempt=attempt)
+        case Diagnosed(text=text):
+            return events.Diagnosed(**common, text=text)
+        case Usage():
+            return None
+
+
+async def execute(executor: Executor, prompt: Prompt, turn: Turn, redactor: Redactor) -> Output:
+    """The executor's output, complete.
+
+    An executor that raises has crashed: that is data too, and a night is not ended by it. One that says by its error
+    what is wrong, such as that the folder is gone, did not answer. One that returns a bare text without telling the
+    transcript has its text masked and told here.
+    """
+    transcript = turn.transcript
+    try:
+        output = await executor.execute(prompt, turn)
+    except (ExecutorUnavailableError, UsageError) as error:
+        output = transcript.finish(Failed(failure="unavailable", message=str(error)))
+    except Exception as error:
+        _logger.exception("the executor %s raised; its turn counts as crashed", executor.name)
+        message = redactor(in_words(error))[:500]
+        output = transcript.finish(Failed(failure="crashed", message=message))
+    if output.text and not transcript.messages:
+        transcript.message(output.text)
+        text = transcript.messages[-1].text
+        output = output.model_copy(update={"text": text, "messages": output.messages or transcript.messages})
+    return output if output.executor else output.model_copy(update={"executor": executor.name})

@@ -1,0 +1,1 @@
+"""The loop: one iteration after another, until a decision ends the run."""

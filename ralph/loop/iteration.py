@@ -1,0 +1,439 @@
+"""One iteration, from the prompt to its durable record."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from time import monotonic
+from typing import Any, Literal
+
+import anyio
+
+from ralph.analysis.result import AnalysisContext, Analyzer
+from ralph.decision.breaker import BreakerState
+from ralph.decision.claims import Case, Claim, Strategy, claimed
+from ralph.decision.limits import LimitReached, Limits, Price
+from ralph.decision.tool_loops import Patience
+from ralph.executors.base import Executor, Timeouts, ToolFinished, Transcript, Turn, TurnEvent
+from ralph.executors.execute import as_event, execute
+from ralph.hooks import CompletionDue
+from ralph.loop.checkpointing import Upkeep
+from ralph.loop.dispatch import Objection
+from ralph.loop.event_log import Journal
+from ralph.loop.lease import Stop, Tenure
+from ralph.pipeline.evaluate import Progress, Rules, breaker_changed, conclude, priced, progress
+from ralph.plugins.guards import prompt_texts
+from ralph.plugins.kinds import PromptMoment
+from ralph.plugins.offers import Offer
+from ralph.prompt import Prompt, build_prompt, contract_example
+from ralph.records.events import (
+    BreakerChanged,
+    Diagnosed,
+    Event,
+    IterationFinished,
+    IterationStarted,
+    Told,
+    VerificationFinished,
+    VerificationStarted,
+)
+from ralph.records.record import IterationRecord, RunRecord, RunState
+from ralph.status import StatusField, StatusReport, parse_status
+from ralph.system.clock import Clock
+from ralph.system.redact import Redactor
+from ralph.tasks.base import chosen
+from ralph.types.changes import Changes
+from ralph.types.output import Interrupted, Output, Usage
+from ralph.types.plan import TaskPlan
+from ralph.types.requests import Request
+from ralph.types.verification import Verdict, Verification
+from ralph.verifiers.base import Subject, Verifier
+from ralph.verifiers.hearing import Hearing
+from ralph.workspace.base import Snapshot, Workspace
+
+__all__ = ["ActiveRun", "Parts", "iterate", "looked", "preflight"]
+
+_LAST_WORDS = 4.0
+"""Seconds that a cancelled iteration has for storing what there was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Everything that an iteration works with; see `Runner` for what each is."""
+
+    executor: Executor
+    analyzer: Analyzer
+    workspace: Workspace
+    verifiers: tuple[Verifier, ...]
+    strategy: Strategy
+    rules: Rules
+    status_fields: tuple[StatusField, ...]
+    timeouts: Timeouts
+    context: Literal["fresh", "continue"]
+    prices: Mapping[str, Price]
+    model: str | None
+    plan: str | None
+    promise: str | None
+    redactor: Redactor
+    clock: Clock
+    commit: Literal["none", "iteration", "completion"] = "none"
+    prompt_parts: tuple[Offer, ...] = ()
+    choose: Literal["agent", "ralph"] = "agent"
+
+    def price(self, model: str | None) -> Price | None:
+        """What the model that answered costs, where that is known."""
+        return self.prices.get(model or self.model or "") or self.prices.get(self.model or "")
+
+    def read_plan(self) -> TaskPlan | None:
+        """The workspace's plan, or None; its texts are masked, as all that enters."""
+        plan = self.workspace.plan(self.plan)
+        texts = "\n".join(f"{item.text} {item.section}" for item in plan.items) if plan else ""
+        if plan is None or self.redactor(texts) == texts:
+            return plan
+        masked = self.redactor
+        items = (
+            item.model_copy(update={"text": masked(item.text), "section": masked(item.section)}) for item in plan.items
+        )
+        return plan.model_copy(update={"items": tuple(items)})
+
+
+@dataclass(slots=True)
+class ActiveRun:
+    """A run in this process's hands.
+
+    Attributes:
+        before: the workspace as the iteration under way found it; None before the first.
+        checkpoint: the commit that holds it as it was then; None where none does.
+        telling: a person's messages that go to the agent with this iteration's prompt.
+        upkeep: what looks after the workspace.
+        summary: what the last iteration's agent has done, in its own words.
+        began: when this iteration's first look at the workspace did, on the monotonic clock.
+    """
+
+    record: RunRecord
+    state: RunState
+    journal: Journal
+    tenure: Tenure
+    stop: Stop
+    upkeep: Upkeep
+    before: Snapshot | None = None
+    checkpoint: str | None = None
+    telling: tuple[Request, ...] = ()
+    summary: str = ""
+    transcript: Transcript = field(default_factory=Transcript)
+    began: float = 0.0
+
+    @property
+    def id(self) -> str:
+        return self.record.id
+
+    @property
+    def next_number(self) -> int:
+        return self.state.number + 1
+
+    @property
+    def limits(self) -> Limits:
+        """As they are now: a person may extend them at any time."""
+        return self.tenure.limits
+
+    def begins_here(self) -> None:
+        """What is not known of the workspace before the first iteration, as the run was ended then, is as it is now."""
+        mark = self.record.fingerprint or (self.before.fingerprint if self.before else None)
+        checkpoint = self.record.checkpoint or self.checkpoint
+        self.record = self.record.model_copy(update={"fingerprint": mark, "checkpoint": checkpoint})
+        known = {"baseline": mark, "fingerprints": ((mark,),) if mark else ()}
+        self.state = self.state.model_copy(update=known)
+
+    def stamp(self, at: datetime, *, iteration: int | None = None) -> dict[str, Any]:
+        """What every event of the iteration under way begins with."""
+        return {"run_id": self.id, "iteration": self.next_number if iteration is None else iteration, "at": at}
+
+
+async def looked(parts: Parts, run: ActiveRun) -> bool:
+    """Looks at the workspace as the next iteration finds it; False where the run is ended meanwhile."""
+    run.began, run.checkpoint = monotonic(), None
+    with run.stop.watched(), parts.workspace.announced():
+        if run.before is None:
+            run.before = await parts.workspace.snapshot()
+        run.checkpoint = await run.upkeep.before(run.next_number, run.before)
+    return not run.stop.reason
+
+
+async def iterate(parts: Parts, run: ActiveRun, stop: Stop) -> IterationRecord:
+    """Does one iteration, once the workspace was looked at; its record is durable when this returns.
+
+    Cancelled from outside, it ends the agent's turn and stores what there was before the cancellation goes on.
+    """
+    number, started_at, checkpoint = run.next_number, parts.clock.now(), run.checkpoint
+    run.telling = run.tenure.messages(run.state.heard)
+    prompt = _prompt(parts, run)
+    unknown = number == 1 and None in {run.record.fingerprint, run.record.checkpoint}
+    if unknown:
+        run.begins_here()
+    cooled = parts.rules.breaker.cooled(run.state.breaker, started_at)
+    started: list[Event] = [*_breaker_events(run, cooled, started_at)]
+    run.state = run.state.model_copy(update={"breaker": cooled})
+    started.append(IterationStarted(**run.stamp(started_at), prompt=parts.redactor(prompt.text), checkpoint=checkpoint))
+    started += [Told(**run.stamp(started_at), text=parts.redactor(message.text)) for message in run.telling]
+    await run.journal.commit(*started, run=run.record if unknown else None)
+    try:
+        output = await _turn(parts, run, prompt, stop)
+        run.journal.check()
+        return await _conclude(parts, run, output, started_at, stop)
+    except anyio.get_cancelled_exc_class():
+        if run.state.number < number:
+            with anyio.move_on_after(_LAST_WORDS, shield=True):
+                stop.reason = stop.reason or "cancelled"
+                output = run.transcript.finish(Interrupted(by="signal", detail=stop.reason))
+                await _conclude(parts, run, output, started_at, stop)
+        raise
+
+
+async def preflight(parts: Parts, task: str, stop: Stop) -> Verification | None:
+    """What the verifiers say before the first iteration, those that are asked then; None where none is.
+
+    Raises:
+        VerifierError: one of them cannot start.
+    """
+    early = [verifier for verifier in parts.verifiers if verifier.before_run]
+    hearing = Hearing(early, Subject(parts.workspace.path, task=task), redactor=parts.redactor)
+    limits = parts.rules.limits
+    with stop.watched(limits.max_duration):
+        await hearing.before_run()
+        return hearing.closed() if early else None
+    return hearing.closed(stop.reason or _time_is_over(limits))
+
+
+async def _verified(
+    parts: Parts, run: ActiveRun, claim: Claim, seen: Progress, *, output: Output, stop: Stop
+) -> Verification | None:
+    """What the verifiers say of a claim, within what the run may use; None without verifiers."""
+    price = parts.price(output.model)
+    spent = run.state.spent.used(output.usage, monotonic() - run.began, counts=False)
+    hits: list[str] = []
+
+    def used(usage: Usage) -> None:
+        if (hit := run.limits.within_turn(spent.used(priced(usage, price), 0.0, counts=False))) and stop.scope:
+            hits.append(str(hit))
+            stop.scope.cancel()
+
+    async def difference(limit: int) -> str:
+        since = run.record.checkpoint
+        return await parts.workspace.difference(since, limit=limit) if since else ""
+
+    def began(verifier: str) -> None:
+        run.journal.note(VerificationStarted(**run.stamp(parts.clock.now()), verifier=verifier))
+
+    subject = Subject(
+        parts.workspace.path,
+        task=run.record.task,
+        plan=seen.plan,
+        iteration=run.next_number,
+        run_id=run.id,
+        claim=claim.reason,
+        difference=difference,
+    )
+    hearing = Hearing(parts.verifiers, subject, redactor=parts.redactor, began=began, used=used)
+    with stop.watched(run.limits.left(spent)):
+        await hearing.of_claim()
+        return hearing.closed() if parts.verifiers else None
+    return hearing.closed(stop.reason or next(iter(hits), _time_is_over(run.limits)))
+
+
+async def _vetoed(
+    parts: Parts, run: ActiveRun, claim: Claim, output: Output, verification: Verification | None
+) -> Verification | None:
+    """What the verifiers said, and after them, of a claim that is about to be accepted, who vetoes."""
+    said = verification or Verification()
+    if run.stop.reason or said.refuted or said.cut_short or (said.undecided and not run.state.tally.confirming):
+        return verification
+    due = CompletionDue(
+        **run.stamp(parts.clock.now()),
+        task=run.record.task,
+        workspace=run.record.workspace,
+        text=output.text,
+        claim=claim,
+        verification=verification,
+    )
+    objections: list[Objection] = []
+    with run.stop.watched():
+        objections = await run.journal.audience.before_completion(due)
+    vetoes = [
+        Verdict(verifier=f"veto of {hook}", passed=False, output=(why := parts.redactor(reason)), signature=why[:200])
+        for hook, reason in objections
+    ]
+    return said.model_copy(update={"verdicts": (*said.verdicts, *vetoes)}) if vetoes else verification
+
+
+def _time_is_over(limits: Limits) -> str:
+    over = limits.max_duration or 0.0
+    return str(LimitReached(limit="max_duration", allowed=over, used=over))
+
+
+def _prompt(parts: Parts, run: ActiveRun) -> Prompt:
+    word, plan = run.state.word, parts.read_plan()
+    moment = PromptMoment(run.record.task, run.next_number, run.id, parts.workspace.path, plan)
+    return build_prompt(
+        run.record.task,
+        iteration=run.next_number,
+        plan=plan,
+        feedback=word.feedback,
+        pivot=word.pivot or word.warning,
+        interrupted=run.state.cut_short,
+        told=[parts.redactor(message.text) for message in run.telling],
+        fields=parts.status_fields,
+        promise=parts.promise,
+        verify=[verifier.condition for verifier in parts.verifiers],
+        parts=[*chosen(plan, by=parts.choose), *prompt_texts(parts.prompt_parts, moment)],
+    )
+
+
+async def _turn(parts: Parts, run: ActiveRun, prompt: Prompt, stop: Stop) -> Output:
+    """The agent's turn, cut short by a person's wish, by a limit that is reached within it, or as it gets nowhere."""
+    spent, number = run.state.spent, run.next_number
+    cut: list[Interrupted] = []
+    patience = Patience()
+
+    def end(how: Interrupted) -> None:
+        cut.append(how)
+        scope.cancel()
+
+    def hear(happened: TurnEvent) -> None:
+        if isinstance(happened, Usage):
+            used = spent.used(priced(happened, parts.price(run.transcript.model)), 0.0, counts=False)
+            if hit := run.limits.within_turn(used):
+                end(Interrupted(by="limit", detail=str(hit)))
+        elif event := as_event(happened, run_id=run.id, iteration=number, at=parts.clock.now()):
+            run.journal.note(event)
+        if isinstance(happened, ToolFinished) and (lost := patience.lost(happened.call)):
+            end(lost)
+
+    run.transcript = Transcript(hear, parts.redactor)
+    turn = Turn(
+        workspace=parts.workspace.path,
+        iteration=number,
+        timeouts=parts.timeouts,
+        transcript=run.transcript,
+        session_id=run.state.session_id if parts.context == "continue" else None,
+        session_of=run.state.session_executor,
+    )
+    scope = stop.watched(run.limits.left(spent))
+    with scope:
+        return await execute(parts.executor, prompt, turn, parts.redactor)
+    if stop.reason:
+        return run.transcript.finish(Interrupted(by="signal", detail=stop.reason))
+    return run.transcript.finish(cut[0] if cut else Interrupted(by="limit", detail=_time_is_over(run.limits)))
+
+
+async def _conclude(parts: Parts, run: ActiveRun, output: Output, started_at: datetime, stop: Stop) -> IterationRecord:
+    """Everything after the turn: what it changed, what it says, what follows."""
+    output = output.model_copy(update={"usage": priced(output.usage, parts.price(output.model))})
+    seen = await _look(parts, run, output)
+    case = _case(parts, run, output, seen)
+    claim = claimed(parts.strategy, case)
+    verification: Verification | None = None
+    if claim is not None and claim.holds(confirming=run.state.tally.confirming) and not stop.reason:
+        verification = await _verified(parts, run, claim, seen, output=output, stop=stop)
+        verification = await _vetoed(parts, run, claim, output, verification)
+    if stop.reason:
+        interrupted = output.model_copy(update={"outcome": Interrupted(by="signal", detail=stop.reason)})
+        case = case.model_copy(update={"output": interrupted})
+    if verification is not None:
+        # Verifiers leave files behind, which are no work of the next iteration; what they used counts for this one.
+        await run.upkeep.mend(case.iteration)
+        run.before = await parts.workspace.snapshot()
+        used = output.usage + priced(verification.usage, parts.price(output.model))
+        case = case.model_copy(update={"output": case.output.model_copy(update={"usage": used})})
+    run.summary = case.analysis.work_summary
+    if await run.upkeep.commit("iteration", case.iteration, run.summary, run.record.checkpoint):
+        run.before = await parts.workspace.snapshot()
+    checkpoint = await run.upkeep.after(case.iteration, run.before, hurried=bool(stop.reason))
+    record = conclude(
+        replace(parts.rules, limits=run.limits),
+        run.record,
+        run.state,
+        case,
+        seen,
+        claim=claim,
+        verification=verification,
+        fingerprint=run.before.fingerprint if run.before else None,
+        checkpoint=checkpoint,
+        started_at=started_at,
+        at=parts.clock.now(),
+        duration=monotonic() - run.began,
+    )
+    if run.telling and not record.limited and (output.messages or output.tool_calls):
+        record = record.model_copy(update={"heard": run.telling[-1].seq})
+    since = monotonic()
+    await run.journal.commit(*_finished(run, record), iteration=record)
+    state = run.state.after(record)
+    run.state = state.model_copy(update={"spent": state.spent.waited(monotonic() - since)})  # as for a full disk
+    return record
+
+
+async def _look(parts: Parts, run: ActiveRun, output: Output) -> Progress:
+    """What became of the workspace. The answer is written there first, before anything is concluded from it."""
+    if problem := parts.workspace.keep_response(output.text):
+        run.journal.note(Diagnosed(**run.stamp(parts.clock.now()), text=problem))
+    await run.upkeep.mend(run.next_number)
+    after = await parts.workspace.snapshot()
+    changes = await parts.workspace.changes(run.before, after) if run.before else Changes()
+    run.before = after
+    return progress(run.record, run.state, changes, parts.read_plan())
+
+
+def _case(parts: Parts, run: ActiveRun, output: Output, seen: Progress) -> Case:
+    status = parse_status(
+        output.text, parts.status_fields, promise=parts.promise, example=contract_example(parts.status_fields)
+    )
+    context = AnalysisContext(
+        task=run.record.task,
+        iteration=run.next_number,
+        max_iterations=run.limits.max_iterations,
+        plan=seen.plan,
+        changes=seen.changes,
+        progressed=seen.progressed,
+        past=run.state.past,
+    )
+    return Case(
+        iteration=run.next_number,
+        output=output,
+        analysis=parts.analyzer.analyze(output, status, context),
+        plan=seen.plan_state,
+        changed=seen.changed,
+        progressed=seen.progressed,
+        task=run.record.task,
+    )
+
+
+def _finished(run: ActiveRun, record: IterationRecord) -> list[Event]:
+    """What is told of a finished iteration, in the order in which it came about."""
+    stamp = run.stamp(record.finished_at)
+    told: list[Event] = []
+    if record.verification is not None:
+        told.append(VerificationFinished(**stamp, passed=record.verification.passed, **dict(record.verification)))
+    told += _breaker_events(run, record.breaker, record.finished_at)
+    status = record.analysis.status
+    told.append(
+        IterationFinished(
+            **stamp,
+            executor=record.executor,
+            outcome=record.outcome,
+            text=record.text,
+            fields=status.fields if isinstance(status, StatusReport) else {},
+            changes=record.changes,
+            plan=record.plan,
+            progressed=record.progressed,
+            analysis=record.analysis,
+            breaker=record.breaker,
+            decision=record.decision,
+            usage=record.usage,
+            duration=record.duration,
+        )
+    )
+    return told
+
+
+def _breaker_events(run: ActiveRun, after: BreakerState, at: datetime) -> list[Event]:
+    before = run.state.breaker
+    if not breaker_changed(before, after):
+        return []
+    return [BreakerChanged(**run.stamp(at), before=before.state, breaker=after)]

@@ -1,0 +1,247 @@
+"""Why a decision was made: the whole chain from the signals of a reply to what followed, as lines for people.
+
+Pure: it draws on what the record of an iteration holds, so a stored decision can be explained as well as a new one.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from pydantic import BaseModel
+
+from ralph.analysis.result import CONFIDENCE_WEIGHTS, Analysis, Evidence
+from ralph.decision.breaker import BreakerState
+from ralph.decision.claims import STRENGTH, Case, Claim
+from ralph.decision.outcomes import Considered, Decision
+from ralph.decision.rules import Situation, consider
+from ralph.status import StatusMalformed, StatusReport
+from ralph.types.verification import Verification
+
+__all__ = ["Line", "Stage", "explain"]
+
+Mark = Literal["for", "against", "told"]
+
+_PARTS = {
+    "keywords": "completion words",
+    "tests": "passing tests",
+    "quality": "quality of the output",
+    "no_errors": "freedom from errors",
+}
+
+SIGNALS = 30
+"""Signals that are told: the weightiest."""
+
+QUOTED = 80
+"""Characters of the text that a signal marks."""
+
+
+class Line(BaseModel, frozen=True):
+    """One sentence of an explanation.
+
+    Attributes:
+        mark: whether it speaks for the stage's conclusion or against it, or is only told.
+        text: hostile where it quotes; not yet made fit for a terminal.
+    """
+
+    text: str
+    mark: Mark = "told"
+
+
+class Stage(BaseModel, frozen=True):
+    """One step of the chain.
+
+    Attributes:
+        name: what is concluded, such as "completion".
+        conclusion: in a few words.
+        lines: what it rests on.
+    """
+
+    name: str
+    conclusion: str
+    lines: tuple[Line, ...] = ()
+
+
+def explain(situation: Situation, strategy: str, made: Decision | None = None) -> tuple[Stage, ...]:
+    """The chain of one iteration, from the signals to the decision.
+
+    Args:
+        strategy: the exit strategy's name.
+        made: the decision as it was made, which may have known more of the plan than a record keeps.
+    """
+    case, claim = situation.case, situation.claim
+    analysis = case.analysis
+    return (
+        _signals(analysis.evidence),
+        _status(analysis),
+        _completion(analysis),
+        _confidence(analysis),
+        _state(analysis),
+        _stuck(analysis),
+        *_further(analysis),
+        _claim(case, strategy, claim),
+        _verification(claim, situation.verification),
+        _breaker(situation.breaker),
+        _decision(consider(situation), made),
+    )
+
+
+def _signals(evidence: Sequence[Evidence]) -> Stage:
+    heavy = sorted(evidence, key=lambda piece: -abs(piece.weight))[:SIGNALS]
+    lines = [Line(text=_piece(piece), mark=_mark(piece.weight)) for piece in heavy]
+    if len(evidence) > SIGNALS:
+        lines.append(Line(text=f"and {len(evidence) - SIGNALS} lighter ones"))
+    return Stage(name="signals", conclusion=f"{len(evidence)} found" if evidence else "none", lines=tuple(lines))
+
+
+def _piece(piece: Evidence) -> str:
+    place = f" at {piece.start}–{piece.end}" if piece.end else ""
+    said = piece.text if len(piece.text) <= QUOTED else f"{piece.text[: QUOTED - 1]}…"
+    quoted = f" “{said}”" if said and piece.signal != "exit_signal" else ""
+    weight = f"{piece.weight:+g} " if piece.weight else ""
+    return f"{weight}{piece.signal}{place}{quoted}: {piece.why}"
+
+
+def _mark(weight: float) -> Mark:
+    return "for" if weight > 0 else "against" if weight < 0 else "told"
+
+
+def _status(analysis: Analysis) -> Stage:
+    status = analysis.status
+    if isinstance(status, StatusReport):
+        said = "no EXIT_SIGNAL" if status.exit_signal is None else f"EXIT_SIGNAL: {str(status.exit_signal).lower()}"
+        lines = [Line(text=f"STATUS: {status.status}")] if status.status else []
+        lines += [Line(text=f"REASON: {status.reason}")] if status.reason else []
+        return Stage(name="status block", conclusion=said, lines=tuple(lines))
+    if isinstance(status, StatusMalformed):
+        return Stage(name="status block", conclusion=f"cannot be read: {status.problem}")
+    return Stage(name="status block", conclusion="none")
+
+
+def _completion(analysis: Analysis) -> Stage:
+    done = analysis.completion
+    strength = f"strength {done.confidence:g} of 100"
+    lines = [Line(text=f"claims that count: {', '.join(done.keywords)}", mark="for")] if done.keywords else []
+    contradicting = [piece for piece in analysis.evidence if piece.weight <= -50 and piece.signal != "exit_signal"]
+    lines += [Line(text=f"{piece.signal} contradicts: {piece.why}", mark="against") for piece in contradicting[:5]]
+    if not done.detected and done.keywords and not contradicting:
+        lines.append(Line(text="one claim needs a second signal, such as passing tests", mark="against"))
+    word = "the words say that it is done" if done.detected else "the words do not say that it is done"
+    return Stage(name="completion", conclusion=f"{word} ({strength})", lines=tuple(lines))
+
+
+def _confidence(analysis: Analysis) -> Stage:
+    """The weighted sum, part by part, and the guide's numbers."""
+    metrics = analysis.metrics
+    parts = [
+        Line(text=f"{_PARTS[name]} {value:g} × {weight:g} = {value * weight:g}")
+        for name, weight in CONFIDENCE_WEIGHTS.items()
+        if (value := analysis.confidence_parts.get(name)) is not None
+    ]
+    numbers = (
+        f"completion {metrics.completion_score} % (by {metrics.completion_source}), certainty {metrics.confidence}, "
+        f"{_counted(metrics.error_count, 'error pattern')} in {_counted(metrics.error_occurrences, 'place')}, "
+        f"quality {metrics.quality_score}"
+    )
+    return Stage(name="confidence", conclusion=f"{analysis.confidence:g} of 100", lines=(*parts, Line(text=numbers)))
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
+def _state(analysis: Analysis) -> Stage:
+    lines = [Line(text=f"asks: {analysis.question}")] if analysis.question else []
+    if analysis.work_summary:
+        lines.append(Line(text=f"did: {analysis.work_summary}"))
+    return Stage(name="state", conclusion=analysis.state, lines=tuple(lines))
+
+
+def _stuck(analysis: Analysis) -> Stage:
+    stuck = analysis.stuck
+    mark: Mark = "for" if stuck.detected else "told"
+    told = (f"{piece.why}: “{piece.text}”" if piece.text else piece.why for piece in stuck.evidence[:10])
+    lines = tuple(Line(text=text, mark=mark) for text in told)
+    word = f"yes ({stuck.confidence:g} % of the window repeats)" if stuck.detected else "no"
+    return Stage(name="stuck", conclusion=word, lines=lines)
+
+
+def _further(analysis: Analysis) -> Iterable[Stage]:
+    """What the analyzers beside the first think of a completion, where there are any."""
+    if not analysis.further:
+        return
+    holding, supporting = analysis.opinions("holds_back"), analysis.opinions("supports")
+    lines = [Line(text=f"{name} holds it back: {why}".rstrip(": "), mark="against") for name, why in holding.items()]
+    lines += [Line(text=f"{name} supports it: {why}".rstrip(": "), mark="for") for name, why in supporting.items()]
+    word = "hold a completion back" if holding else "support a completion" if supporting else "no opinion"
+    yield Stage(name="further analyzers", conclusion=f"{word} ({', '.join(analysis.further)})", lines=tuple(lines))
+
+
+def _claim(case: Case, strategy: str, claim: Claim | None) -> Stage:
+    if claim is None:
+        return Stage(name="claim", conclusion=f"the strategy {strategy} sees none", lines=tuple(_unclaimed(case)))
+    doubts = tuple(Line(text=f"doubted: {doubt}", mark="against") for doubt in claim.doubts)
+    return Stage(name="claim", conclusion=f"{claim.reason} (by the strategy {strategy})", lines=doubts)
+
+
+def _unclaimed(case: Case) -> Iterable[Line]:
+    """What stands against a claim, whichever strategy asks."""
+    analysis = case.analysis
+    if case.output.outcome.kind != "completed":
+        yield Line(text="the turn did not end by itself, so it claims nothing", mark="against")
+    if case.exit_signal is False:
+        yield Line(text="EXIT_SIGNAL: false vetoes every claim made by words", mark="against")
+    if analysis.state in {"blocked", "question", "limited", "error"}:
+        yield Line(text=f"the reply's state is {analysis.state}", mark="against")
+    if case.plan is not None and case.plan.still_open:
+        boxes = len(case.plan.still_open)
+        are = "box of the plan is" if boxes == 1 else "boxes of the plan are"
+        yield Line(text=f"{boxes} {are} open", mark="against")
+    elif case.plan is None and analysis.metrics.completion_source == "plan" and analysis.metrics.completion_score < 100:
+        yield Line(text=f"the plan is done by {analysis.metrics.completion_score:g} %", mark="against")
+    if not analysis.completion.detected:
+        yield Line(text="no words say that it is done", mark="against")
+    elif (strength := analysis.completion.confidence) < STRENGTH:
+        yield Line(text=f"the words' strength is {strength:g}; auto asks for {STRENGTH:g}", mark="against")
+
+
+def _verification(claim: Claim | None, verification: Verification | None) -> Stage:
+    if verification is None:
+        return Stage(name="verification", conclusion="none asked for" if claim else "nothing to verify")
+    lines = tuple(
+        Line(
+            text=f"`{verdict.verifier}` {verdict.word}",
+            mark="for" if verdict.passed else "told" if verdict.undecided else "against",
+        )
+        for verdict in verification.verdicts
+    )
+    word = "passed" if verification.passed else "refuted" if verification.refuted else "undecided"
+    cut = f", cut short: {verification.cut_short}" if verification.cut_short else ""
+    return Stage(name="verification", conclusion=f"{word}{cut}", lines=lines)
+
+
+def _breaker(breaker: BreakerState) -> Stage:
+    counted = {
+        "without progress": breaker.no_progress,
+        "stagnant": breaker.stagnant,
+        "permission-denied": breaker.denials,
+        "with the same error": max(breaker.errors.values(), default=0),
+    }
+    lines = [Line(text=f"iterations in a row {what}: {count}") for what, count in counted.items() if count]
+    if breaker.reason:
+        lines.append(Line(text=breaker.reason, mark="against"))
+    state = breaker.state.replace("_", " ") + (" with a warning" if breaker.warning else "")
+    return Stage(name="breaker", conclusion=state, lines=tuple(lines))
+
+
+def _decision(considered: Sequence[Considered], made: Decision | None) -> Stage:
+    """The rules in order: those that did not apply, and the one that did."""
+    lines: list[Line] = []
+    conclusion = ""
+    for rule in considered:
+        if rule.decision is None:
+            lines.append(Line(text=f"{rule.rule}: {rule.why}"))
+            continue
+        why = made.reason if made is not None and made.kind == rule.decision.kind else rule.why
+        lines.append(Line(text=f"{rule.rule}: {why}", mark="for"))
+        conclusion = f"{rule.decision.kind}: {why}"
+        break
+    return Stage(name="decision", conclusion=conclusion, lines=tuple(lines))

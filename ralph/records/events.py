@@ -1,0 +1,303 @@
+"""What happened, as frozen events in the past tense; a discriminated union, versioned.
+
+Every event is durable before anyone sees it, and has a `seq`: 1, 2, 3 … within its run. Some are shown live, have
+`seq` 0 and are not kept: `MessageStreamed`, and what is told of a store while it cannot be written. Readers must
+ignore types and fields that they do not know; a change that would break them raises `VERSION`.
+"""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, Field, NonNegativeFloat, NonNegativeInt, PositiveInt, TypeAdapter
+
+from ralph.analysis.result import Analysis
+from ralph.decision.breaker import BreakerState
+from ralph.decision.claims import limited
+from ralph.decision.outcomes import Decision, StopReason
+from ralph.records.record import PlanCount
+from ralph.types.changes import Changes
+from ralph.types.output import Attempt, Outcome, ToolCall, Usage
+from ralph.types.verification import Verdict
+
+__all__ = [
+    "VERSION",
+    "BreakerChanged",
+    "Diagnosed",
+    "Event",
+    "ExecutorFellBack",
+    "Extended",
+    "IterationFinished",
+    "IterationStarted",
+    "MessageReceived",
+    "MessageStreamed",
+    "OrphansEnded",
+    "Paused",
+    "ProtectedRestored",
+    "Resumed",
+    "RunFinished",
+    "RunStarted",
+    "Told",
+    "ToolFinished",
+    "ToolStarted",
+    "VerificationFinished",
+    "VerificationStarted",
+    "parse_event",
+]
+
+VERSION = 1
+
+
+class _Happened(BaseModel, frozen=True):
+    """What every event has.
+
+    Attributes:
+        at: when, in UTC.
+        iteration: 0 outside of any.
+    """
+
+    type: str = ""
+    run_id: str
+    seq: NonNegativeInt = 0
+    at: datetime
+    iteration: NonNegativeInt = 0
+
+
+class RunStarted(_Happened, frozen=True):
+    """A run began, or went on (`resumed`) after a stop or a crash.
+
+    Attributes:
+        version: of the events; readers of one version may not understand another.
+        workspace: the folder that the agent works in; None where there is none.
+        verifiers: who checks a claim of completion, as people are told of them.
+        already_green: every verifier was asked before the first iteration, and passed; they cannot tell when the work
+            is done.
+        max_iterations: the limit; None where there is none.
+    """
+
+    type: Literal["run_started"] = "run_started"
+    version: int = VERSION
+    task: str
+    workspace: str | None = None
+    executor: str = ""
+    strategy: str = ""
+    verifiers: tuple[str, ...] = ()
+    already_green: bool = False
+    max_iterations: PositiveInt | None = None
+    resumed: bool = False
+
+
+class IterationStarted(_Happened, frozen=True):
+    """An iteration began; `prompt` is what the agent was sent, `checkpoint` the commit that holds the workspace."""
+
+    type: Literal["iteration_started"] = "iteration_started"
+    prompt: str = ""
+    checkpoint: str | None = None
+
+
+class MessageStreamed(_Happened, frozen=True):
+    """A piece of a message under way."""
+
+    type: Literal["message_streamed"] = "message_streamed"
+    text: str
+
+
+class MessageReceived(_Happened, frozen=True):
+    """The agent said something; `tool_calls` counts the tools that the message asked for."""
+
+    type: Literal["message_received"] = "message_received"
+    text: str
+    tool_calls: NonNegativeInt = 0
+
+
+class ToolStarted(_Happened, frozen=True):
+    """The agent began to use a tool."""
+
+    type: Literal["tool_started"] = "tool_started"
+    tool: ToolCall
+
+
+class ToolFinished(_Happened, frozen=True):
+    """A tool ended."""
+
+    type: Literal["tool_finished"] = "tool_finished"
+    tool: ToolCall
+
+
+class ExecutorFellBack(_Happened, frozen=True):
+    """`before` could not do it; `after` tries next. Both are the same for a retry."""
+
+    type: Literal["executor_fell_back"] = "executor_fell_back"
+    before: str
+    after: str
+    attempt: Attempt
+
+
+class Diagnosed(_Happened, frozen=True):
+    """Something a person should know that is no failure."""
+
+    type: Literal["diagnosed"] = "diagnosed"
+    text: str
+
+
+class ProtectedRestored(_Happened, frozen=True):
+    """Protected paths had been changed in this iteration.
+
+    Attributes:
+        paths: those that are as they were again.
+        aside: the folder to which was moved what was found in their place; None where nothing was.
+        left: those that are as they were found: too large to be given back, or changed after the run had crashed.
+    """
+
+    type: Literal["protected_restored"] = "protected_restored"
+    paths: tuple[str, ...]
+    aside: str | None = None
+    left: tuple[str, ...] = ()
+
+
+class VerificationStarted(_Happened, frozen=True):
+    """A verifier was asked about a claim of completion; before the run's first iteration nothing is told of it."""
+
+    type: Literal["verification_started"] = "verification_started"
+    verifier: str
+
+
+class VerificationFinished(_Happened, frozen=True):
+    """The verifiers spoke on a claim of completion, or, in iteration 0, before the run's first iteration. `cut_short`
+    says why not all of them have.
+    """
+
+    type: Literal["verification_finished"] = "verification_finished"
+    passed: bool
+    verdicts: tuple[Verdict, ...]
+    cut_short: str = ""
+
+
+class BreakerChanged(_Happened, frozen=True):
+    """The circuit breaker changed its state or its warning."""
+
+    type: Literal["breaker_changed"] = "breaker_changed"
+    before: str
+    breaker: BreakerState
+
+
+class IterationFinished(_Happened, frozen=True):
+    """An iteration ended, with all that was concluded from it. `fields` are the registered status fields.
+
+    Attributes:
+        executor: the one that answered.
+        text: the agent's last message.
+        plan: how far it is now; None where there is no plan.
+        progressed: whether workspace or plan moved; None where that is not known.
+        duration: in seconds, verification included.
+    """
+
+    type: Literal["iteration_finished"] = "iteration_finished"
+    executor: str = ""
+    outcome: Outcome
+    text: str = ""
+    fields: dict[str, Any] = {}
+    changes: Changes = Changes()
+    plan: PlanCount | None = None
+    progressed: bool | None = None
+    analysis: Analysis = Analysis()
+    breaker: BreakerState = BreakerState()
+    decision: Decision
+    usage: Usage = Usage()
+    duration: NonNegativeFloat = 0.0
+
+    @property
+    def limited(self) -> bool:
+        """Whether it met a limit of the service, and so counts against nothing."""
+        return limited(self.outcome, self.analysis, progressed=self.progressed)
+
+
+class Paused(_Happened, frozen=True):
+    """The run waits until a moment, or with None until a person lets it go on.
+
+    One with `seq` 0 says that the store cannot be written: the run waits until it can be again.
+    """
+
+    type: Literal["paused"] = "paused"
+    until: datetime | None = None
+    reason: str
+
+
+class Resumed(_Happened, frozen=True):
+    """The run goes on after a pause."""
+
+    type: Literal["resumed"] = "resumed"
+
+
+class Told(_Happened, frozen=True):
+    """A person's message goes to the agent, with the prompt of this iteration."""
+
+    type: Literal["told"] = "told"
+    text: str
+
+
+class Extended(_Happened, frozen=True):
+    """A person has allowed the run more: `added` to which of its limits, and what each comes to (None: no limit)."""
+
+    type: Literal["extended"] = "extended"
+    added: dict[str, float]
+    limits: dict[str, float | None]
+
+
+class OrphansEnded(_Happened, frozen=True):
+    """Before the run went on, what its dead process had started and left behind was ended: numbers and names."""
+
+    type: Literal["orphans_ended"] = "orphans_ended"
+    processes: tuple[str, ...]
+
+
+class RunFinished(_Happened, frozen=True):
+    """The run ended; `verified` says whether anything but the agent's word stands behind a completion.
+
+    Attributes:
+        detail: why it ended, in a few words.
+        still_open: what spoke against a completion and was overruled by the agent's confirmation.
+        executors: how many iterations each of them answered.
+        usage: of the whole run.
+        duration: in seconds, of the whole run.
+    """
+
+    type: Literal["run_finished"] = "run_finished"
+    stop_reason: StopReason
+    verified: bool
+    detail: str
+    still_open: tuple[str, ...] = ()
+    iterations: NonNegativeInt
+    executors: dict[str, int]
+    usage: Usage
+    duration: NonNegativeFloat
+
+
+Event = Annotated[
+    RunStarted
+    | IterationStarted
+    | MessageStreamed
+    | MessageReceived
+    | ToolStarted
+    | ToolFinished
+    | ExecutorFellBack
+    | Diagnosed
+    | VerificationStarted
+    | VerificationFinished
+    | BreakerChanged
+    | IterationFinished
+    | Paused
+    | ProtectedRestored
+    | Resumed
+    | Told
+    | Extended
+    | OrphansEnded
+    | RunFinished,
+    Field(discriminator="type"),
+]
+
+_EVENT: TypeAdapter[Event] = TypeAdapter(Event)
+
+
+def parse_event(text: str | bytes) -> Event:
+    """An event from its JSON. Raises pydantic's `ValidationError` for anything else."""
+    return _EVENT.validate_json(text)

@@ -1,0 +1,223 @@
+"""Folds a run's events into what every display shows; pure.
+
+Agent text is hostile: `printable` takes the control characters out of whatever goes to a terminal.
+"""
+
+from datetime import datetime
+from functools import singledispatch
+
+from pydantic import BaseModel, NonNegativeFloat, NonNegativeInt
+
+from ralph.decision.outcomes import Complete, Decision, Halt, Pause, StopReason
+from ralph.records.events import (
+    BreakerChanged,
+    Event,
+    ExecutorFellBack,
+    Extended,
+    IterationFinished,
+    IterationStarted,
+    MessageReceived,
+    MessageStreamed,
+    Paused,
+    Resumed,
+    RunFinished,
+    RunStarted,
+    ToolFinished,
+    ToolStarted,
+    VerificationFinished,
+    VerificationStarted,
+)
+from ralph.records.record import PlanCount
+from ralph.system.text import duration, printable
+from ralph.types.output import Usage
+
+__all__ = ["RunView", "describe", "duration", "numbered", "printable"]
+
+_LAST_MESSAGE = 2_000
+
+
+def numbered(iteration: int, most: int | None, limited: int = 0, *, of: str = "of") -> str:
+    """An iteration's number, and how it counts against its limit, which rate-limited ones do not."""
+    if most is None:
+        return str(iteration)
+    counted = f"{iteration}, counts as {iteration - limited}" if limited else f"{iteration}"
+    return f"{counted} {of} {most}"
+
+
+def describe(decision: Decision) -> str:
+    """A decision in one line."""
+    match decision:
+        case Complete():
+            word = "complete, verified" if decision.verified else "complete, claimed, not verified"
+        case Halt():
+            word = f"stop ({decision.stop_reason})"
+        case Pause():
+            word = f"pause until {decision.until:%H:%M:%S} UTC"
+        case _:
+            word = "go on"
+    return f"{word}: {decision.reason}"
+
+
+class RunView(BaseModel, frozen=True):
+    """A run as a display shows it, after any number of its events.
+
+    Attributes:
+        activity: what the agent is doing, in a few words.
+        limited: iterations that met a rate limit, and so do not count.
+        message: the end of its last message, or of the one under way.
+        message_ended: whether what it says next is another message.
+        since: when the iteration under way began.
+        paused_until: None also of a pause that a person has to end.
+    """
+
+    run_id: str = ""
+    task: str = ""
+    workspace: str | None = None
+    state: str = "starting"
+    iteration: NonNegativeInt = 0
+    max_iterations: int | None = None
+    limited: NonNegativeInt = 0
+    breaker: str = "closed"
+    breaker_warning: str = ""
+    executor: str = ""
+    activity: str = ""
+    message: str = ""
+    message_ended: bool = True
+    plan: PlanCount | None = None
+    usage: Usage = Usage()
+    started_at: datetime | None = None
+    since: datetime | None = None
+    paused_until: datetime | None = None
+    last_decision: str = ""
+    fallbacks: NonNegativeInt = 0
+    stop_reason: StopReason | None = None
+    verified: bool = False
+    detail: str = ""
+    duration: NonNegativeFloat = 0.0
+
+    def after(self, event: Event) -> "RunView":
+        """With one more event; one of a kind that is not known changes nothing."""
+        return self.model_copy(update=_changes(event, self))
+
+
+@singledispatch
+def _changes(event: object, view: RunView) -> dict[str, object]:
+    """What an event changes in a view."""
+    return {}
+
+
+@_changes.register
+def _(event: RunStarted, view: RunView) -> dict[str, object]:
+    return {
+        "run_id": event.run_id,
+        "task": event.task,
+        "workspace": event.workspace,
+        "executor": event.executor,
+        "max_iterations": event.max_iterations,
+        "started_at": event.at,
+        "state": "running",
+        "paused_until": None,
+        "stop_reason": None,
+        "verified": False,
+        "detail": "",
+    }
+
+
+@_changes.register
+def _(event: IterationStarted, view: RunView) -> dict[str, object]:
+    return {
+        "iteration": event.iteration,
+        "since": event.at,
+        "activity": "thinking",
+        "message_ended": True,
+        "state": "running",
+    }
+
+
+@_changes.register
+def _(event: MessageStreamed, view: RunView) -> dict[str, object]:
+    before = "" if view.message_ended else view.message
+    return {"message": (before + event.text)[-_LAST_MESSAGE:], "message_ended": False, "activity": "answering"}
+
+
+@_changes.register
+def _(event: MessageReceived, view: RunView) -> dict[str, object]:
+    return {"message": event.text[-_LAST_MESSAGE:] if event.text.strip() else view.message, "message_ended": True}
+
+
+@_changes.register
+def _(event: ToolStarted, view: RunView) -> dict[str, object]:
+    return {"activity": f"using {event.tool.name}", "message_ended": True}
+
+
+@_changes.register
+def _(event: ToolFinished, view: RunView) -> dict[str, object]:
+    return {"activity": "thinking"}
+
+
+@_changes.register
+def _(event: ExecutorFellBack, view: RunView) -> dict[str, object]:
+    if event.before == event.after:
+        return {"activity": f"{event.before} failed and is asked again"}
+    return {"fallbacks": view.fallbacks + 1, "activity": f"{event.before} failed, {event.after} tries next"}
+
+
+@_changes.register
+def _(event: VerificationStarted, view: RunView) -> dict[str, object]:
+    return {"activity": f"verifying: {event.verifier}"}
+
+
+@_changes.register
+def _(event: VerificationFinished, view: RunView) -> dict[str, object]:
+    return {"activity": "verified" if event.passed else "verification failed"}
+
+
+@_changes.register
+def _(event: BreakerChanged, view: RunView) -> dict[str, object]:
+    return {
+        "breaker": event.breaker.state,
+        "breaker_warning": event.breaker.reason if event.breaker.warning else "",
+    }
+
+
+@_changes.register
+def _(event: IterationFinished, view: RunView) -> dict[str, object]:
+    return {
+        "executor": event.executor or view.executor,
+        "usage": view.usage + event.usage,
+        "plan": event.plan or view.plan,
+        "last_decision": describe(event.decision),
+        "activity": "",
+        "message": event.text[-_LAST_MESSAGE:] or view.message,
+        "message_ended": True,
+        "limited": view.limited + event.limited,
+    }
+
+
+@_changes.register
+def _(event: Paused, view: RunView) -> dict[str, object]:
+    return {"state": "paused", "paused_until": event.until, "activity": event.reason}
+
+
+@_changes.register
+def _(event: Extended, view: RunView) -> dict[str, object]:
+    most = event.limits.get("max_iterations")
+    return {} if most is None else {"max_iterations": int(most)}
+
+
+@_changes.register
+def _(event: Resumed, view: RunView) -> dict[str, object]:
+    return {"state": "running", "paused_until": None, "activity": ""}
+
+
+@_changes.register
+def _(event: RunFinished, view: RunView) -> dict[str, object]:
+    return {
+        "state": "finished",
+        "stop_reason": event.stop_reason,
+        "verified": event.verified,
+        "detail": event.detail,
+        "usage": event.usage,
+        "duration": event.duration,
+        "activity": "",
+    }

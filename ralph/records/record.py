@@ -1,0 +1,368 @@
+"""The durable facts: what a run is, and what each of its iterations came to.
+
+An `IterationRecord` holds all that resuming needs; the transcript is kept apart, in the events. Resuming is a fold
+over the records: `RunState.after` takes one at a time.
+"""
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+from pydantic import BaseModel, NonNegativeFloat, NonNegativeInt, PositiveInt
+
+from ralph.analysis.result import PAST_KEPT, Analysis, Past
+from ralph.decision.breaker import BreakerState
+from ralph.decision.claims import Claim, limited, unanswered
+from ralph.decision.limits import Spent
+from ralph.decision.outcomes import Complete, Continue, Decision, Halt, Pause, StopReason, asks_a_person, following
+from ralph.decision.streaks import Tally
+from ralph.types.changes import FINGERPRINTS_KEPT, Changes, Checkpoint
+from ralph.types.output import Attempt, Completed, Interrupted, Outcome, Usage, busy
+from ralph.types.plan import TaskPlan
+from ralph.types.verification import Verification
+
+__all__ = ["IterationRecord", "Owner", "PlanCount", "RunRecord", "RunState", "Trace", "weighty"]
+
+_DIED = "Ralph's own process ended in the middle of it"
+
+
+class PlanCount(BaseModel, frozen=True):
+    """How far the plan was: non-optional boxes."""
+
+    done: NonNegativeInt
+    total: NonNegativeInt
+
+    @classmethod
+    def of(cls, plan: TaskPlan | None) -> "PlanCount | None":
+        """That of a plan; None without one."""
+        return None if plan is None else cls(done=plan.done, total=plan.total)
+
+
+class Owner(BaseModel, frozen=True):
+    """The process that has a run.
+
+    Attributes:
+        token: by which the store knows it; another one each time that a run is taken up.
+        host: the name of its machine, for people.
+        machine: which boot of which machine, and which of its worlds of processes: only there do the others mean
+            anything.
+        pid: its number.
+        created: when it was started, in seconds since 1970.
+        mark: what the marks of everything that it starts begin with.
+    """
+
+    token: str
+    host: str = ""
+    machine: str = ""
+    pid: int = 0
+    created: float = 0.0
+    mark: str = ""
+
+
+class IterationRecord(BaseModel, frozen=True):
+    """What one iteration came to.
+
+    Attributes:
+        number: counted from 1, the rate-limited ones included.
+        text: the agent's answer, masked.
+        partial: the last that it said in a turn that did not come to its end; never read for completion.
+        duration: in seconds, verification included.
+        progressed: whether workspace or plan moved; None where unknown.
+        fingerprint: of the workspace when the iteration was over: verifiers may have left files after `changes`.
+        checkpoint: of the workspace at that time.
+        claim: what the exit strategy made of it; its evidence is the decision's.
+        heard: the last request whose message an agent has been given, in this iteration or before.
+        spent, tally, breaker: of the run, this iteration included.
+    """
+
+    run_id: str
+    number: PositiveInt
+    started_at: datetime
+    finished_at: datetime
+    text: str = ""
+    partial: str = ""
+    executor: str = ""
+    model: str | None = None
+    session_id: str | None = None
+    outcome: Outcome
+    attempts: tuple[Attempt, ...] = ()
+    usage: Usage = Usage()
+    duration: NonNegativeFloat = 0.0
+    tool_calls: NonNegativeInt = 0
+    denials: NonNegativeInt = 0
+    diagnostics: str = ""
+    changes: Changes = Changes()
+    fingerprint: str | None = None
+    checkpoint: Checkpoint = Checkpoint()
+    plan: PlanCount | None = None
+    progressed: bool | None = None
+    analysis: Analysis = Analysis()
+    claim: Claim | None = None
+    verification: Verification | None = None
+    heard: NonNegativeInt = 0
+    breaker: BreakerState = BreakerState()
+    decision: Decision
+    spent: Spent = Spent()
+    tally: Tally = Tally()
+
+    @property
+    def past(self) -> Past:
+        """What later analyses need of it."""
+        at_work = busy(self.tool_calls, self.denials)
+        return Past.of(self.text, self.analysis, denied=self.denials > 0, progressed=self.progressed, busy=at_work)
+
+    @property
+    def limited(self) -> bool:
+        """Whether it met a limit of the service, and so counts against nothing."""
+        return limited(self.outcome, self.analysis, progressed=self.progressed)
+
+    @property
+    def unanswered(self) -> bool:
+        """Whether the service failed before the agent had used a tool."""
+        return unanswered(self.outcome, self.tool_calls)
+
+    @property
+    def silent(self) -> bool:
+        """Whether there is nothing in it that the agent said: it was limited, or the service did not answer."""
+        return (self.limited and not self.text) or self.unanswered
+
+
+class RunRecord(BaseModel, frozen=True):
+    """A run as a whole.
+
+    Attributes:
+        origin: the folder whose worktree the workspace is, where Ralph made one for the run.
+        onto: the branch that was checked out there, which the worktree's is to be merged into; None where none was.
+        imported: it is a copy of a run in another store, whose checkpoints are not this one's to remove.
+        settings: as they were in force when it started, without secrets.
+        state: "running" also of a run that crashed; `owner` tells which process had it, `pid` its number alone.
+        apart: paths in the workspace that Ralph itself has written in any process of the run, such as the store.
+        fingerprint, plan: of workspace and plan before the first iteration.
+        checkpoint: the commit that holds the workspace of that time; None where none was made.
+        problems: what was told of plug-ins and observers that failed, and were left out; at most twenty.
+        breaker: as a person has reset it after iteration `reset_after`; None where nobody has.
+        interrupted: the iteration that a crash cut off; it is done again.
+        limits_set: by the name of a limit, the last request to extend it that its present value has in it already.
+        stop_reason: None until it has ended.
+        verified: whether anything but the agent's word stands behind a completion.
+        detail: why it ended, for a person.
+        still_open: what spoke against a completion and was overruled.
+        executors: iterations answered by each.
+    """
+
+    id: str
+    task: str
+    workspace: str | None = None
+    origin: str | None = None
+    onto: str | None = None
+    imported: bool = False
+    settings: dict[str, Any] = {}
+    started_at: datetime
+    pid: int = 0
+    owner: Owner | None = None
+    state: Literal["running", "paused", "finished"] = "running"
+    apart: tuple[str, ...] = ()
+    fingerprint: str | None = None
+    checkpoint: str | None = None
+    plan: TaskPlan | None = None
+    problems: tuple[str, ...] = ()
+    breaker: BreakerState | None = None
+    reset_after: NonNegativeInt = 0
+    interrupted: NonNegativeInt = 0
+    limits_set: dict[str, int] = {}
+    finished_at: datetime | None = None
+    stop_reason: StopReason | None = None
+    verified: bool = False
+    detail: str = ""
+    still_open: tuple[str, ...] = ()
+    iterations: NonNegativeInt = 0
+    executors: dict[str, int] = {}
+    usage: Usage = Usage()
+    duration: NonNegativeFloat = 0.0
+
+
+class Trace(BaseModel, frozen=True):
+    """What folding needs of an iteration, however long ago it was: a hundred bytes where the record has kilobytes.
+
+    Attributes:
+        limited: it met a limit of the service.
+        marks: the workspace's fingerprints after it.
+        ticked: boxes of the plan; None without a plan.
+        answered: its executor completed the turn.
+        remembered: whether its words are looked back on, and among which others; empty where they are not.
+        steers: it left a word for the next one. One that the service did not answer leaves the word as it was, for no
+            agent has followed it yet.
+    """
+
+    number: PositiveInt
+    limited: bool = False
+    marks: tuple[str, ...] = ()
+    ticked: NonNegativeInt | None = None
+    executor: str = ""
+    answered: bool = False
+    session_id: str | None = None
+    remembered: Literal["", "limited", "worked"] = ""
+    steers: bool = False
+
+    @classmethod
+    def of(cls, record: IterationRecord) -> "Trace":
+        """That of an iteration."""
+        limited = record.limited
+        kind = "limited" if record.analysis.state == "limited" else "worked"
+        return cls(
+            number=record.number,
+            limited=limited,
+            marks=tuple(mark for mark in dict.fromkeys((record.changes.fingerprint, record.fingerprint)) if mark),
+            ticked=record.plan.done if record.plan else None,
+            executor=record.executor,
+            answered=isinstance(record.outcome, Completed),
+            session_id=record.session_id,
+            remembered="" if record.silent else kind,
+            steers=following(record.decision) is not None and not record.unanswered,
+        )
+
+
+def weighty(traces: Sequence[Trace]) -> frozenset[int]:
+    """The numbers of the iterations that a fold needs whole: of the others their traces come to the same."""
+    kinds = [[trace.number for trace in traces if trace.remembered == kind] for kind in ("limited", "worked")]
+    steering = [trace.number for trace in traces if trace.steers]
+    last = [trace.number for trace in traces[-1:]]
+    return frozenset((*kinds[0][-PAST_KEPT:], *kinds[1][-PAST_KEPT:], *steering[-1:], *last))
+
+
+class RunState(BaseModel, frozen=True):
+    """What the next iteration needs of the ones before: a fold over the records.
+
+    Attributes:
+        fingerprints: of the workspace by iteration, oldest first, the one before the run in front, the last ten kept.
+        baseline: the fingerprint before the run; None where unknown.
+        ticked: the most boxes of the plan that were ticked at any time: ticking one again is no progress.
+        cut_short: how the last turn ended, where it had used tools, or a crash cut it off, and neither the agent nor
+            `word` says so.
+        heard: the last request whose message an agent has been given.
+        at: when the last iteration was over; None before the first.
+        word: what the next iteration's agent is told; a rate limit and an outage leave it as it was.
+    """
+
+    number: NonNegativeInt = 0
+    spent: Spent = Spent()
+    tally: Tally = Tally()
+    breaker: BreakerState = BreakerState()
+    baseline: str | None = None
+    fingerprints: tuple[tuple[str, ...], ...] = ()
+    ticked: NonNegativeInt = 0
+    past: tuple[Past, ...] = ()
+    session_id: str | None = None
+    session_executor: str = ""
+    executors: dict[str, int] = {}
+    cut_short: str = ""
+    heard: NonNegativeInt = 0
+    at: datetime | None = None
+    word: Continue = Continue()
+    decision: Decision | None = None
+
+    @classmethod
+    def of(cls, run: RunRecord, records: Iterable[IterationRecord | Trace] = ()) -> "RunState":
+        """After the iterations of a run so far, the `weighty` ones whole."""
+        fingerprints = ((run.fingerprint,),) if run.fingerprint else ()
+        ticked = run.plan.done if run.plan else 0
+        state = cls(baseline=run.fingerprint, fingerprints=fingerprints, ticked=ticked)
+        for record in records:
+            state = state.passed(record) if isinstance(record, Trace) else state.after(record)
+        if run.breaker is not None and run.reset_after == state.number:
+            state = state.model_copy(update={"breaker": run.breaker})
+        if run.interrupted > state.number:
+            state = state.model_copy(update={"cut_short": _DIED})
+        return state
+
+    def after(self, record: IterationRecord) -> "RunState":
+        """With one more iteration."""
+        trace = Trace.of(record)
+        update: dict[str, Any] = {
+            **self._passing(trace),
+            "spent": record.spent,
+            "tally": record.tally,
+            "breaker": record.breaker,
+            "cut_short": _cut_short(record),
+            "heard": record.heard,
+            "at": record.finished_at,
+            "word": following(record.decision) if trace.steers else self.word,
+            "decision": record.decision,
+        }
+        if trace.remembered:
+            update["past"] = _remembered(self.past, record.past)
+        if asks_a_person(record.decision):
+            update["breaker"] = BreakerState(trips=record.breaker.trips)
+            update["past"] = tuple(one for one in self.past if one.state == "limited")
+        return self.model_copy(update=update)
+
+    def passed(self, trace: Trace) -> "RunState":
+        """With one more iteration of which nothing but its trace matters any more."""
+        return self.model_copy(update=self._passing(trace))
+
+    def _passing(self, trace: Trace) -> dict[str, Any]:
+        update: dict[str, Any] = {"number": trace.number, "fingerprints": self._seen(trace)}
+        if trace.ticked is not None:
+            update["ticked"] = max(self.ticked, trace.ticked)
+        if trace.session_id is not None or not trace.limited:
+            update |= {"session_id": trace.session_id, "session_executor": trace.executor}
+        if trace.executor and trace.answered:
+            update["executors"] = {**self.executors, trace.executor: self.executors.get(trace.executor, 0) + 1}
+        return update
+
+    def _seen(self, trace: Trace) -> tuple[tuple[str, ...], ...]:
+        """The workspace's states with the iteration's own. Waiting for a rate limit must not push older ones out."""
+        if not trace.limited:
+            return (*self.fingerprints, trace.marks)[-FINGERPRINTS_KEPT:]
+        *before, last = self.fingerprints or ((),)
+        return (*before, tuple(dict.fromkeys((*last, *trace.marks)))[-FINGERPRINTS_KEPT:])
+
+    def as_of(self, now: datetime) -> "RunState":
+        """Where the clock was set back since the last iteration: no wait is longer than it was to be then."""
+        with suppress(OverflowError, TypeError):  # a store may hold a time of the year 9999, or without a zone
+            return self if self.at is None else self.dated_back(self.at - now)
+        return self
+
+    def dated_back(self, by: timedelta) -> "RunState":
+        """After the clock was found to have been set back by so much, if it was."""
+        if by <= timedelta(0):
+            return self
+        breaker, paused = self.breaker, self.paused
+        opened = breaker.opened_at and breaker.opened_at - by
+        update: dict[str, Any] = {
+            "spent": self.spent.model_copy(update={"calls": tuple(call - by for call in self.spent.calls)}),
+            "breaker": breaker.model_copy(update={"opened_at": opened}),
+        }
+        if paused is not None:
+            update["decision"] = paused.model_copy(update={"until": paused.until - by})
+        return self.model_copy(update=update)
+
+    @property
+    def ended(self) -> Complete | Halt | None:
+        """The decision that ended the run, if one did."""
+        return self.decision if isinstance(self.decision, Complete | Halt) else None
+
+    @property
+    def paused(self) -> Pause | None:
+        """The pause that the run is in, if it is in one."""
+        return self.decision if isinstance(self.decision, Pause) else None
+
+
+def _remembered(before: tuple[Past, ...], last: Past) -> tuple[Past, ...]:
+    """The iterations that are looked back on. Those at a limit push no others out."""
+    past = (*before, last)
+    kind = [index for index, one in enumerate(past) if (one.state == "limited") is (last.state == "limited")]
+    return past if len(kind) <= PAST_KEPT else (*past[: kind[0]], *past[kind[0] + 1 :])
+
+
+def _cut_short(record: IterationRecord) -> str:
+    """Where a turn ends in a pause or by Ralph itself, its half-done work is news to the next one's agent."""
+    if not record.tool_calls:
+        return ""
+    if record.limited:
+        return "it was rate limited"
+    if not isinstance(record.outcome, Interrupted):
+        return ""
+    told = record.outcome.by == "circles" and following(record.decision) is not None
+    return "" if told else "it was ended before its time"

@@ -1,0 +1,69 @@
+"""Who has a run, and what others ask of whoever has it: what a SQL store does for that, synchronously."""
+
+from typing import Any
+
+from sqlalchemy import func, insert, select, update
+from sqlalchemy.engine.interfaces import DBAPICursor
+
+from ralph.errors import OwnershipLostError, RunOwnedError
+from ralph.store import rows, schema
+from ralph.store.tables import Tables
+from ralph.types.requests import Request
+
+__all__ = ["acquire", "ask", "holder", "leased", "release", "renew", "requests"]
+
+_owner = schema.owners.c
+_request = schema.requests.c
+
+
+def acquire(tables: Tables, run_id: str, owner: str, dead: str, seconds: float) -> None:
+    def work(cursor: DBAPICursor) -> None:
+        token, holds = tables.hold(cursor, run_id)
+        if holds and token not in {"", owner, dead}:
+            raise RunOwnedError(run_id)
+        lease = update(schema.owners).where(_owner.run_id == run_id)
+        tables.connection.execute(lease.values(token=owner, until=tables.now + seconds))
+
+    tables.transact(work, repeatable=True)
+
+
+def renew(tables: Tables, run_id: str, owner: str, seconds: float) -> None:
+    if not _changed(tables, run_id, owner, until=tables.now + seconds):
+        raise OwnershipLostError(run_id)
+
+
+def release(tables: Tables, run_id: str, owner: str) -> None:
+    _changed(tables, run_id, owner, token="", until=0.0)
+
+
+def _changed(tables: Tables, run_id: str, owner: str, **values: Any) -> bool:
+    """Whether the run is that owner's; then the lease is another one now."""
+    lease = update(schema.owners).where(_owner.run_id == run_id, _owner.token == owner).values(values)
+    return tables.transact(lambda _: tables.connection.execute(lease).rowcount, repeatable=True) > 0
+
+
+def leased(tables: Tables, run_id: str) -> bool:
+    holds = (_owner.token != "") & (_owner.until > tables.now)
+    return bool(tables.all(select(_owner.run_id).where(_owner.run_id == run_id, holds)))
+
+
+def holder(tables: Tables, run_id: str) -> str:
+    found = tables.all(select(_owner.token).where(_owner.run_id == run_id))
+    return found[0][0] if found else ""
+
+
+def ask(tables: Tables, run_id: str, request: Request) -> int:
+    def work(cursor: DBAPICursor) -> int:
+        tables.hold(cursor, run_id)
+        last = select(func.max(_request.seq)).where(_request.run_id == run_id)
+        seq = (tables.connection.scalar(last) or 0) + 1
+        row = rows.request_row(run_id, request.model_copy(update={"seq": seq}))
+        tables.connection.execute(insert(schema.requests).values(row))
+        return seq
+
+    return tables.transact(work)
+
+
+def requests(tables: Tables, run_id: str, after: int) -> list[Request]:
+    statement = select(_request.seq, _request.body).where(_request.run_id == run_id, _request.seq > after)
+    return [rows.read_request(run_id, *row) for row in tables.all(statement.order_by(_request.seq))]

@@ -1,0 +1,432 @@
+"""Running other programs: bounded output, time-outs, and an end for everything that a program started.
+
+`run` runs one to its end; `spawn` gives one that is talked with while it runs. Either way, nothing that was started
+is left behind when the caller is cancelled or the time is over. Three things make that hold:
+
+- a program is kept apart from the terminal, so that a Ctrl-C there reaches Ralph alone, which then ends it;
+- the tree below it is taken before the first signal is sent, for children of a dead process belong to nobody;
+- its environment carries a mark that its children inherit, by which those that nobody owns are found again.
+"""
+
+import asyncio
+import errno
+import os
+import signal
+from collections import deque
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from time import monotonic
+from typing import Any, Protocol, Self, cast
+
+import anyio
+import psutil
+
+from ralph.errors import UsageError
+from ralph.system.process_tree import GRACE, end_family, known, marked, new_marker
+
+__all__ = ["ByteStream", "Finished", "ProgramMissingError", "Running", "run", "spawn"]
+
+_ROOM = 256 * 1024
+"""How many bytes of unread output are held before the program has to wait."""
+
+
+class ProgramMissingError(UsageError):
+    """A program is not there, or is not one that can be run."""
+
+    def __init__(self, program: str, why: str) -> None:
+        self.program, self.why = program, why
+        super().__init__(
+            f"{program!r} cannot be run: {why}.",
+            "Install it, or name the right program, with its full path if necessary.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A program that has ended.
+
+    Attributes:
+        code: its exit status; negative for the signal that ended it, as in `subprocess`.
+        stdout, stderr: what it wrote, as text. Bytes that are not UTF-8 are replaced. Of more than `max_output`
+            bytes the first and the last half of that are kept, with a line in between that tells how many are missing.
+        stdout_truncated, stderr_truncated: whether anything is missing.
+        timed_out: it was ended because its time was over.
+        duration: in seconds.
+    """
+
+    code: int
+    stdout: str
+    stderr: str
+    stdout_truncated: bool
+    stderr_truncated: bool
+    timed_out: bool
+    duration: float
+
+
+async def run(
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str] | None = None,
+    stdin: bytes | str | None = None,
+    timeout: float | None,
+    max_output: int = 1_000_000,
+    end_leftovers: bool = False,
+) -> Finished:
+    """Runs a program to its end.
+
+    What it started in the background and still runs then is neither waited for, even if it holds the output open,
+    nor ended, unless `end_leftovers` asks for it. At the time-out and on cancellation, the whole tree is ended.
+
+    Args:
+        env: the whole environment; None for Ralph's own.
+        stdin: what it reads; without it, its input is empty.
+        timeout: in seconds; None for as long as it takes.
+        max_output: how many bytes of each stream are kept.
+
+    Raises:
+        ProgramMissingError: there is no such program.
+        UsageError: it cannot be started with these arguments or in this folder.
+    """
+    began = monotonic()
+    out, err = _Kept(max_output), _Kept(max_output)
+    link = await _start(argv, cwd=cwd, env=env, marker=new_marker(), sinks=(out, err), piped=stdin is not None)
+    try:
+        if stdin is not None:
+            link.write(stdin if isinstance(stdin, bytes) else stdin.encode("utf-8", "replace"))
+            link.close_stdin()
+        with anyio.move_on_after(timeout) as scope:
+            await link.exited.wait()
+    finally:
+        if link.exited.is_set():
+            link.suspect = end_leftovers or link.code < 0
+        await link.finish(GRACE)
+    return Finished(
+        code=link.code,
+        stdout=out.text(),
+        stderr=err.text(),
+        stdout_truncated=out.truncated,
+        stderr_truncated=err.truncated,
+        timed_out=scope.cancelled_caught,
+        duration=monotonic() - began,
+    )
+
+
+class Running:
+    """A program that runs: a view of it for the one who reads and writes.
+
+    Attributes:
+        stdout, stderr: both must be read, or the program comes to wait.
+    """
+
+    def __init__(self, link: "_Link", stdout: "ByteStream", stderr: "ByteStream") -> None:
+        self._link = link
+        self.stdout = stdout
+        self.stderr = stderr
+
+    @property
+    def pid(self) -> int:
+        return self._link.pid
+
+    @property
+    def code(self) -> int | None:
+        """The exit status, negative for a signal; None while it runs."""
+        return self._link.code if self._link.exited.is_set() else None
+
+    def suspected(self) -> None:
+        """The program may leave something behind that runs on, as when an agent has used tools: what carries the mark
+        is then looked for and ended even after a peaceful end.
+        """
+        self._link.suspect = True
+
+    async def send(self, data: bytes) -> None:
+        """Writes to the program, waiting while it does not read. What is sent to one that has ended is lost."""
+        await self._link.writable.wait()
+        self._link.write(data)
+
+    def close_stdin(self) -> None:
+        """Tells the program that no more comes, once everything is written."""
+        self._link.close_stdin()
+
+    async def wait(self) -> int:
+        """The exit status, as soon as there is one."""
+        await self._link.exited.wait()
+        return self._link.code
+
+
+@asynccontextmanager
+async def spawn(
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str] | None = None,
+    marker: str | None = None,
+    grace: float = GRACE,
+) -> AsyncGenerator[Running]:
+    """A program to talk with; when the block is left, it and everything that it started are ended.
+
+    A program that has ended by itself by then leaves nothing to do, which is the cheap way. After a death by a signal,
+    with `Running.suspected`, or where something still holds its output open, what carries the mark is ended, too.
+
+    Args:
+        env: the whole environment; None for Ralph's own.
+        marker: the mark that it carries; None for a new one.
+        grace: in seconds, from the request to end until the kill.
+
+    Raises:
+        ProgramMissingError, UsageError: as `run` does.
+    """
+    out, err = ByteStream(), ByteStream()
+    link = await _start(argv, cwd=cwd, env=env, marker=marker or new_marker(), sinks=(out, err), piped=True)
+    try:
+        yield Running(link, out, err)
+    finally:
+        await link.finish(grace)
+
+
+class _Sink(Protocol):
+    """Where a program's output goes."""
+
+    def attach(self, transport: asyncio.ReadTransport) -> None: ...
+    def feed(self, data: bytes) -> None: ...
+    def end(self) -> None: ...
+
+
+class _Kept:
+    """Output of which the first and the last half of `limit` bytes are kept."""
+
+    def __init__(self, limit: int) -> None:
+        self._half = max(limit // 2, 1)
+        self._head = bytearray()
+        self._tail = bytearray()
+        self._total = 0
+
+    def attach(self, transport: asyncio.ReadTransport) -> None:
+        """It takes whatever comes."""
+
+    def feed(self, data: bytes) -> None:
+        self._total += len(data)
+        rest = self._half - len(self._head)
+        if rest > 0:
+            self._head += data[:rest]
+            data = data[rest:]
+        self._tail += data
+        if len(self._tail) > 2 * self._half + _ROOM:
+            del self._tail[: -self._half]
+
+    def end(self) -> None:
+        """Nothing waits for it."""
+
+    @property
+    def truncated(self) -> bool:
+        return self._total > 2 * self._half
+
+    def text(self) -> str:
+        if not self.truncated:
+            return (self._head + self._tail).decode("utf-8", "replace")
+        missing = f"\n[… {self._total - 2 * self._half} bytes left out …]\n"
+        return self._head.decode("utf-8", "replace") + missing + self._tail[-self._half :].decode("utf-8", "replace")
+
+
+class ByteStream:
+    """What a program writes, in chunks as they come: `async for chunk in stream`. It ends with the program, even if
+    something that the program started holds the stream open. Unread output is bounded: the program waits.
+    """
+
+    def __init__(self) -> None:
+        self._chunks: deque[bytes] = deque()
+        self._unread = 0
+        self._ended = self._paused = False
+        self._changed = asyncio.Event()
+        self._transport: asyncio.ReadTransport | None = None
+
+    def attach(self, transport: asyncio.ReadTransport) -> None:
+        self._transport = transport
+
+    def feed(self, data: bytes) -> None:
+        self._chunks.append(data)
+        self._unread += len(data)
+        self._changed.set()
+        if self._unread > _ROOM and self._transport and not self._paused:
+            self._paused = True
+            self._transport.pause_reading()
+
+    def end(self) -> None:
+        self._ended = True
+        self._changed.set()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> bytes:
+        while not self._chunks:
+            if self._ended:
+                raise StopAsyncIteration
+            self._changed.clear()
+            await self._changed.wait()
+        chunk = self._chunks.popleft()
+        self._unread -= len(chunk)
+        if self._unread <= _ROOM and not self._ended and self._transport and self._paused:
+            self._paused = False
+            self._transport.resume_reading()
+        return chunk
+
+
+class _Link(asyncio.SubprocessProtocol):
+    """Between the event loop and one program. The loop's own stream classes would wait for the output's end, which
+    a grandchild can put off for ever; here the end of the program is the end.
+    """
+
+    def __init__(self, sinks: tuple[_Sink, _Sink], marker: str) -> None:
+        self.exited = asyncio.Event()
+        self.writable = asyncio.Event()
+        self.writable.set()
+        self.marker = marker
+        self.suspect = False
+        self.family: set[psutil.Process] = set()
+        self._sinks: dict[int, _Sink] = {1: sinks[0], 2: sinks[1]}
+        self._open = {1, 2}
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.SubprocessTransport", transport)
+        self.family = known(self._transport.get_pid())
+        for fd, sink in self._sinks.items():
+            sink.attach(cast("asyncio.ReadTransport", self._transport.get_pipe_transport(fd)))
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        self._sinks[fd].feed(data)
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        self.writable.set()
+        if fd in self._open:
+            self._open.discard(fd)
+            self._sinks[fd].end()
+
+    def pause_writing(self) -> None:
+        self.writable.clear()
+
+    def resume_writing(self) -> None:
+        self.writable.set()
+
+    def process_exited(self) -> None:
+        """What was read already may still be on its way here, so it goes first."""
+        for fd in self._open:
+            cast("asyncio.ReadTransport", self._transport.get_pipe_transport(fd)).pause_reading()
+        asyncio.get_running_loop().call_soon(self._end)
+
+    def _end(self) -> None:
+        """What the program wrote lies in the pipes by now: it is taken from there, and that was all."""
+        for fd in tuple(self._open):
+            self.suspect |= self._drain(fd)
+            self._open.discard(fd)
+            self._sinks[fd].end()
+        self.suspect |= self.code < 0
+        self._transport.close()
+        self.exited.set()
+
+    @property
+    def pid(self) -> int:
+        return self._transport.get_pid()
+
+    @property
+    def code(self) -> int:
+        code = self._transport.get_returncode()
+        return -signal.SIGKILL if code is None else code
+
+    def write(self, data: bytes) -> None:
+        cast("asyncio.WriteTransport", self._transport.get_pipe_transport(0)).write(data)
+
+    def close_stdin(self) -> None:
+        cast("asyncio.WriteTransport", self._transport.get_pipe_transport(0)).close()
+
+    async def finish(self, grace: float) -> None:
+        """Ends what is left. It cannot be cancelled, and takes a few seconds at most."""
+        if self.exited.is_set() and not self.suspect:
+            return
+        with anyio.CancelScope(shield=True):
+            await end_family(self.family, grace, marker=self.marker)
+            with anyio.move_on_after(1.0):
+                await self.exited.wait()
+            self._transport.close()
+
+    def _drain(self, fd: int) -> bool:
+        """Takes what is left in a pipe, at most a full one; whether somebody else holds it open still."""
+        pipe = cast("asyncio.ReadTransport", self._transport.get_pipe_transport(fd))
+        if pipe.is_closing() or os.name != "posix":
+            return False
+        number = pipe.get_extra_info("pipe").fileno()
+        for _ in range(16):
+            try:
+                data = os.read(number, 65_536)
+            except BlockingIOError:
+                return True
+            if not data:
+                return False
+            self._sinks[fd].feed(data)
+        return True
+
+
+async def _start(
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str] | None,
+    marker: str,
+    sinks: tuple[_Sink, _Sink],
+    piped: bool,
+) -> _Link:
+    environment = marked(os.environ if env is None else env, marker)
+    stdin = asyncio.subprocess.PIPE if piped else asyncio.subprocess.DEVNULL
+    link = _Link(sinks, marker)
+    loop = asyncio.get_running_loop()
+    starting = loop.create_task(
+        loop.subprocess_exec(lambda: link, *argv, stdin=stdin, cwd=cwd, env=environment, **_apart())
+    )
+    try:
+        with anyio.CancelScope(shield=True):
+            await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        await _abandon(starting, link)
+        raise
+    except (OSError, ValueError) as error:
+        raise _unstartable(argv[0], cwd, error) from error
+    return link
+
+
+async def _abandon(starting: "asyncio.Task[Any]", link: _Link) -> None:
+    """End a program whose start `asyncio.Task.cancel` has interrupted: anyio's shield does not stop that, and asyncio
+    ends the program alone, and then waits until nothing that it started holds its output open.
+    """
+    with anyio.CancelScope(shield=True):
+        await asyncio.wait([starting])
+        if not starting.cancelled() and starting.exception() is None:
+            await link.finish(GRACE)
+
+
+@cache
+def _apart() -> dict[str, Any]:
+    """What keeps a program apart from the terminal. In a session of its own it cannot even ask for a password there.
+    But Linux schedules a new session as a stranger, at the cost of milliseconds on a busy machine: where there is no
+    terminal, a group of its own will do.
+    """
+    try:
+        os.close(os.open("/dev/tty", os.O_RDWR))
+    except OSError:
+        return {"process_group": 0} if os.name == "posix" else {}
+    return {"start_new_session": True}
+
+
+def _unstartable(program: str, cwd: Path, error: OSError | ValueError) -> UsageError:
+    if not cwd.is_dir():
+        return UsageError(f"{program!r} cannot be run in {str(cwd)!r}: there is no such folder.", "Name another one.")
+    if isinstance(error, FileNotFoundError):
+        return ProgramMissingError(program, "there is no such program")
+    if isinstance(error, PermissionError):
+        return ProgramMissingError(program, "it is not executable")
+    if isinstance(error, OSError) and error.errno == errno.ENOEXEC:
+        return ProgramMissingError(program, "it is not a program for this machine")
+    reason = error.strerror if isinstance(error, OSError) else str(error)
+    return UsageError(f"{program!r} cannot be started: {reason}.", "Look at its arguments and its environment.")

@@ -1,0 +1,235 @@
+"""Confinement of the agent and the verifiers: their environment variables, and bubblewrap where the kernel allows it.
+
+Variables with secret names are not passed on unless the program needs them: an unattended agent has no business with
+them, and what it prints ends up in a model's context. In a strict list only the named ones are passed on, with what no
+program can do without.
+
+A sandboxed program sees the machine read-only, except the workspace and the listed paths. The home folder, the folder
+for temporary files and the session's sockets are its own and empty, and go when it ends. It sees no other processes,
+and ends with Ralph.
+"""
+
+import os
+import tempfile
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, Field, field_validator
+
+from ralph.errors import UsageError
+from ralph.system.redact import is_secret_name
+
+__all__ = ["ESSENTIAL", "Confinement", "Names", "Sandbox", "Variables", "apart", "values_of"]
+
+ESSENTIAL = (
+    *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "TERM", "TZ", "LANG", "LANGUAGE", "LC_*"),
+    *("TMPDIR", "TMP", "TEMP", "XDG_*_HOME", "XDG_RUNTIME_DIR"),
+    *("SYSTEMROOT", "SYSTEMDRIVE", "COMSPEC", "PATHEXT", "WINDIR", "USERPROFILE", "APPDATA", "LOCALAPPDATA"),
+)
+"""Given in any case; `*` matches anything."""
+
+_OWN = ("RALPH_STORE", "RALPH_PLUGINS__*")
+"""Not called secrets, but addresses that may hold a password; they are nobody's business but Ralph's."""
+
+
+def _require_names(text: str) -> str:
+    if "=" in text or "\0" in text:
+        raise ValueError("no variable can have this name; give only names, without values, as in CARGO_*")
+    return text
+
+
+Names = Annotated[str, AfterValidator(_require_names)]
+"""The name of a variable, or several joined by commas; `*` matches anything."""
+
+
+def apart(names: Iterable[str]) -> tuple[str, ...]:
+    """Names, those that were joined by commas each by itself."""
+    return tuple(name.strip() for each in names for name in each.split(",") if name.strip())
+
+
+def values_of(environ: Mapping[str, str], names: Collection[str]) -> list[str]:
+    """The values of the variables that names mean, in which `*` matches anything."""
+    return [value for name, value in environ.items() if _any(name, names)]
+
+
+class Variables(BaseModel, frozen=True, extra="forbid"):
+    """Which of Ralph's own environment variables are passed on.
+
+    Both lists hold names, in which `*` matches anything: `CARGO_*`; several may be joined by commas.
+    """
+
+    only: tuple[Names, ...] | None = Field(
+        default=None,
+        description="A strict list: only these variables, and those that every program needs, are passed on.",
+    )
+    keep: tuple[Names, ...] = Field(
+        default=(), description="Variables passed on although their names look secret: NPM_TOKEN."
+    )
+
+    @field_validator("only", "keep")
+    @classmethod
+    def _apart(cls, names: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        return None if names is None else apart(names)
+
+    def of(self, environ: Mapping[str, str], needed: Collection[str] = ()) -> dict[str, str]:
+        """Those of an environment that are passed on.
+
+        Args:
+            needed: the names of those without which the program cannot work, a login's for example.
+        """
+        return {name: value for name, value in environ.items() if name in needed or self._passes(name)}
+
+    def _passes(self, name: str) -> bool:
+        if self.only is not None:
+            return _any(name, ESSENTIAL) or _any(name, self.only) or _any(name, self.keep)
+        return _any(name, self.keep) or not (_any(name, _OWN) or is_secret_name(name))
+
+
+def _any(name: str, patterns: Collection[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+_BWRAP = "bwrap"
+_APART = (
+    *("--die-with-parent", "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--cap-drop", "ALL"),
+    *("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),
+)
+_SOCKETS = ("/run/docker.sock", "/run/podman/podman.sock", "/run/containerd/containerd.sock")
+"""Who reaches one of these can be anybody on this machine."""
+
+
+class Sandbox(BaseModel, frozen=True, extra="forbid"):
+    """What programs in it may write, see and reach; every path may begin with `~`."""
+
+    kind: Literal["none", "bwrap"] = Field(default="none", description="none, or bwrap: bubblewrap, on Linux.")
+    network: Literal["all", "agent", "none"] = Field(
+        default="all", description="Who may use the network: all, agent (but not the verifiers), or none."
+    )
+    readable: tuple[Path, ...] = Field(
+        default=(), description="Paths in the home folder that may be read, such as ~/.nvm."
+    )
+    writable: tuple[Path, ...] = Field(default=(), description="Paths besides the workspace that may be written.")
+
+    @property
+    def used(self) -> bool:
+        """Whether programs are confined at all."""
+        return self.kind != "none"
+
+    def command(
+        self,
+        argv: Sequence[str],
+        *,
+        workspace: Path,
+        agent: bool = False,
+        readable: Iterable[Path] = (),
+        writable: Iterable[Path] = (),
+    ) -> list[str]:
+        """The command line that runs a program in the sandbox; as it was given where there is none.
+
+        Args:
+            agent: whether it is the agent, for the network's sake; else it is a verifier.
+            readable, writable: what this program needs beside the settings'.
+        """
+        if not self.used:
+            return list(argv)
+        connected = self.network == "all" or (agent and self.network == "agent")
+        return [
+            _BWRAP,
+            *_APART,
+            *(() if connected else ("--unshare-net",)),
+            *_hidden(),
+            *_bound("--ro-bind-try", [*_programs(), *self.readable, *readable]),
+            *_bound("--bind-try", [*self.writable, *writable]),
+            *("--bind", str(workspace), str(workspace), "--chdir", str(workspace)),
+            "--",
+            *argv,
+        ]
+
+
+def _hidden() -> Iterator[str]:
+    """Folders that are the sandbox's own, in an order in which none covers another that was wanted."""
+    places = {Path.home(), Path(tempfile.gettempdir()), Path("/tmp"), Path("/var/tmp"), Path("/run/user")}  # noqa: S108
+    for place in sorted({place.resolve() for place in places if place.is_dir()} - {Path("/")}):
+        yield from ("--tmpfs", str(place))
+    for socket in _SOCKETS:
+        if os.path.exists(socket):  # noqa: PTH110 - of a folder that we may not enter, False is the answer
+            yield from ("--ro-bind", "/dev/null", socket)
+
+
+def _programs() -> Iterator[Path]:
+    """The folders of PATH that lie in the home folder; without them many a tool would be gone."""
+    home = Path.home().resolve()
+    for name in os.environ.get("PATH", "").split(os.pathsep):
+        place = Path(name)
+        if place.is_absolute() and place.is_relative_to(home) and place != home:
+            yield place
+
+
+def _bound(option: str, places: Iterable[Path]) -> Iterator[str]:
+    for place in dict.fromkeys(place.expanduser().absolute() for place in places):
+        yield from (option, str(place), str(place))
+
+
+_TRIED = 20.0
+"""Seconds that the sandbox has for a program that does nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Confinement:
+    """How the agent and the verifiers are confined.
+
+    Attributes:
+        workspace: the folder that they work in, the only one that a sandbox lets them write; without one a sandbox
+            takes the folder that a program is started in.
+        folders: what belongs to the workspace and lies elsewhere: git's own folder, for a worktree.
+    """
+
+    variables: Variables = field(default_factory=Variables)
+    sandbox: Sandbox = field(default_factory=Sandbox)
+    workspace: Path | None = None
+    folders: tuple[Path, ...] = ()
+
+    def environment(self, needed: Collection[str] = ()) -> dict[str, str]:
+        """The variables that a program is given of Ralph's own; `needed` names those that it cannot do without."""
+        return self.variables.of(os.environ, needed)
+
+    def command(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: Path,
+        agent: bool = False,
+        readable: Iterable[Path] = (),
+        writable: Iterable[Path] = (),
+    ) -> list[str]:
+        """The command line that starts a program within its bounds; see `Sandbox.command`."""
+        return self.sandbox.command(
+            argv,
+            workspace=self.workspace or cwd,
+            agent=agent,
+            readable=readable,
+            writable=[*self.folders, *writable],
+        )
+
+    async def require(self, cwd: Path | None = None) -> None:
+        """Makes sure that the sandbox works here, where one is asked for.
+
+        Raises:
+            UsageError: it does not, and why.
+        """
+        if not self.sandbox.used:
+            return
+        from ralph.system.process import ProgramMissingError, run
+
+        cwd = self.workspace or cwd or Path.cwd()
+        remedy = "Install bubblewrap and allow user namespaces, or leave --sandbox out."
+        try:
+            tried = await run(self.command(["true"], cwd=cwd), cwd=cwd, timeout=_TRIED, max_output=2_000)
+        except ProgramMissingError as error:
+            raise UsageError(f"The sandbox bwrap cannot be used: {error.why}.", remedy) from error
+        if tried.code or tried.timed_out:
+            said = " ".join(tried.stderr.split())[:300] or f"it ended with status {tried.code}"
+            raise UsageError(f"The sandbox bwrap cannot be used here: {said}.", remedy)

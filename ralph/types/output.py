@@ -1,0 +1,219 @@
+"""What one turn of an agent gave: its messages, its tool calls, what it used and how it ended.
+
+An `Output` is made by an executor and read by everything after it. The text in it was masked and cleaned at the
+executor's boundary (`ralph.system.redact`), so that every span of evidence refers to the text as stored.
+"""
+
+from typing import Annotated, Literal, TypeVar
+
+from pydantic import BaseModel, Field, NonNegativeFloat, NonNegativeInt
+
+__all__ = [
+    "Attempt",
+    "Completed",
+    "Failed",
+    "FailureKind",
+    "Interrupted",
+    "Message",
+    "Outcome",
+    "Output",
+    "TimedOut",
+    "ToolCall",
+    "Usage",
+    "busy",
+]
+
+_N = TypeVar("_N", int, float)
+
+_UNNAMED = 1_000
+_BUSY = 10
+
+FailureKind = Literal["auth", "rate_limited", "unavailable", "protocol", "crashed", "refused"]
+"""Why an executor failed.
+
+auth: not logged in, or the key is not accepted. rate_limited: a quota or a limit, over when its time has come.
+unavailable: the model or the service did not answer, or answered with its own error. protocol: an answer that
+cannot be understood. crashed: the agent's process died. refused: the request itself was turned down (forbidden,
+no such model, context too long), and would be again.
+"""
+
+
+class Message(BaseModel, frozen=True):
+    """One message of the agent. `tool_calls` counts the tools that the message itself asked for."""
+
+    text: str
+    tool_calls: NonNegativeInt = 0
+
+
+class ToolCall(BaseModel, frozen=True):
+    """One tool that the agent used.
+
+    Attributes:
+        arguments: the arguments as JSON text, at most 2,000 characters of it.
+        success: None while it has not finished.
+        denied: the permission policy turned it down.
+        result: what it gave back, at most 2,000 characters of it.
+        duration: in seconds.
+    """
+
+    id: str
+    name: str
+    arguments: str = ""
+    success: bool | None = None
+    denied: bool = False
+    result: str = ""
+    duration: NonNegativeFloat = 0.0
+
+    @staticmethod
+    def unnamed(allowed: int, denied: int = 0) -> "tuple[ToolCall, ...]":
+        """Calls of which nobody knows more than how many there were, a thousand of each kind at most."""
+        used = (ToolCall(id="", name="tool", success=True),) * min(allowed, _UNNAMED)
+        return (ToolCall(id="", name="tool", success=False, denied=True),) * min(denied, _UNNAMED) + used
+
+
+class Usage(BaseModel, frozen=True):
+    """What was used. None means "not measured", never zero; a sum with a measured value is measured.
+
+    Attributes:
+        input_tokens: includes `cache_read_tokens`.
+        premium_requests: as the provider bills them.
+        cost: in US dollars.
+        model_calls: requests to the model, the failed ones included.
+    """
+
+    input_tokens: NonNegativeInt | None = None
+    output_tokens: NonNegativeInt | None = None
+    cache_read_tokens: NonNegativeInt | None = None
+    premium_requests: NonNegativeFloat | None = None
+    cost: NonNegativeFloat | None = None
+    model_calls: NonNegativeInt | None = None
+
+    @property
+    def tokens(self) -> int | None:
+        """Input and output tokens together."""
+        return _add(self.input_tokens, self.output_tokens)
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            input_tokens=_add(self.input_tokens, other.input_tokens),
+            output_tokens=_add(self.output_tokens, other.output_tokens),
+            cache_read_tokens=_add(self.cache_read_tokens, other.cache_read_tokens),
+            premium_requests=_add(self.premium_requests, other.premium_requests),
+            cost=_add(self.cost, other.cost),
+            model_calls=_add(self.model_calls, other.model_calls),
+        )
+
+
+class Completed(BaseModel, frozen=True):
+    """The agent ended its turn by itself. It says nothing of the work being done."""
+
+    kind: Literal["completed"] = "completed"
+
+
+class TimedOut(BaseModel, frozen=True):
+    """The watchdog ended the turn.
+
+    Attributes:
+        limit: which time ran out: no sign of life ("idle"), the whole turn ("iteration") or one tool ("tool").
+        after: in seconds.
+    """
+
+    kind: Literal["timed_out"] = "timed_out"
+    limit: Literal["idle", "iteration", "tool"]
+    after: NonNegativeFloat
+
+
+class Failed(BaseModel, frozen=True):
+    """The executor could not do its work.
+
+    Attributes:
+        message: what it said, at most a few hundred characters; for people.
+        retry_after: in seconds from the failure, where the provider named a time.
+        status: the HTTP status, where there was one.
+    """
+
+    kind: Literal["failed"] = "failed"
+    failure: FailureKind
+    message: str = ""
+    retry_after: NonNegativeFloat | None = None
+    status: int | None = None
+
+
+class Interrupted(BaseModel, frozen=True):
+    """Ralph itself ended the turn: a signal came, a limit was reached within it, or the agent did nothing any more but
+    ask for what it is denied, or the same few things over and over. What there was is kept.
+    """
+
+    kind: Literal["interrupted"] = "interrupted"
+    by: Literal["signal", "limit", "denials", "circles"]
+    detail: str = ""
+
+
+Outcome = Annotated[Completed | TimedOut | Failed | Interrupted, Field(discriminator="kind")]
+
+
+class Attempt(BaseModel, frozen=True):
+    """A try that did not give the output: which executor, why it failed, what it used nonetheless."""
+
+    executor: str
+    outcome: Outcome
+    usage: Usage = Usage()
+    duration: NonNegativeFloat = 0.0
+
+
+class Output(BaseModel, frozen=True):
+    """One turn of an agent.
+
+    Attributes:
+        text: the last message that asked for no tool; the one place that status and completion are read from.
+            Empty where there was none.
+        usage: of the whole turn, the failed attempts included.
+        executor: who answered: "copilot-sdk", not "fallback".
+        session_id: the agent's own session, where it can be taken up again.
+        duration: in seconds, the failed attempts included.
+        attempts: tries before this one, oldest first.
+        diagnostics: the end of what the agent's program wrote to its error stream; for people.
+    """
+
+    text: str = ""
+    messages: tuple[Message, ...] = ()
+    tool_calls: tuple[ToolCall, ...] = ()
+    usage: Usage = Usage()
+    outcome: Outcome = Completed()
+    executor: str = ""
+    model: str | None = None
+    session_id: str | None = None
+    duration: NonNegativeFloat = 0.0
+    attempts: tuple[Attempt, ...] = ()
+    diagnostics: str = ""
+
+    @property
+    def denials(self) -> int:
+        """How many tool calls the permission policy turned down."""
+        return sum(call.denied for call in self.tool_calls)
+
+    @property
+    def busy(self) -> bool:
+        """Whether its tool calls make it most likely that it has changed something."""
+        return busy(len(self.tool_calls), self.denials)
+
+    @property
+    def heard_model(self) -> bool:
+        """Whether the model has said anything in the turn, be it in an attempt that failed."""
+        return bool(self.messages or self.tool_calls or self.usage.output_tokens)
+
+    @property
+    def failure(self) -> Failed | None:
+        """The failure that ended the turn, if one did."""
+        return self.outcome if isinstance(self.outcome, Failed) else None
+
+
+def busy(calls: int, denials: int) -> bool:
+    """Whether most of a turn's tool calls were allowed, and more than it takes to look whether all is done."""
+    return calls > 2 * denials and calls - denials >= _BUSY
+
+
+def _add(left: _N | None, right: _N | None) -> _N | None:
+    if left is None or right is None:
+        return right if left is None else left
+    return left + right

@@ -1,0 +1,288 @@
+"""The task plan: a Markdown checklist that the agent works off, and ticks as it goes; or a PRD, whose user stories are
+the items.
+
+The file is the agent's to edit, so it is evidence with care. It is read bounded and never through a link that leads
+out of the workspace, and it is compared with how it was before the run: boxes that were ticked then prove nothing,
+and an item that vanishes or is reworded stays open.
+"""
+
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, cast
+
+from pydantic import BaseModel, PositiveInt
+
+from ralph.system.files import read_regular
+from ralph.system.text import pattern
+
+__all__ = [
+    "PLAN_NAMES",
+    "PlanItem",
+    "PlanState",
+    "TaskPlan",
+    "compare",
+    "moved",
+    "parse_plan",
+    "parse_prd",
+    "read_plan",
+]
+
+PLAN_NAMES = (".ralph/@fix_plan.md", "@fix_plan.md", "fix_plan.md")
+"""Where a plan is looked for, in this order; the first that exists is the plan."""
+
+_MOST_BYTES = 1_000_000
+_MOST_ITEMS = 5_000
+_MOST_CHARACTERS = 500
+_TOO_LONG = f"it is longer than {_MOST_BYTES:,} bytes"
+
+_BULLET = r"(?:[-*+]|\d{1,9}[.)])[ \t]+"
+_ITEM = pattern(rf"[ \t]*{_BULLET}\[([ xX])\](?=\s|$)(.*)")
+_FENCE = pattern(rf"[ \t]*(?:{_BULLET})?(`{{3,}}|~{{3,}})(.*)")
+_HEADING = pattern(r" {0,3}(#{1,6})(?=\s|$)(.*)")
+_OPTIONAL = pattern(r"(?:^|[:(\[]|\s[-–—])\W*(?:(?:optional|future)(?![\w-])|nice[ -]to[ -]haves?\b)", re.IGNORECASE)
+_OPTIONAL_ITEM = pattern(
+    r"[(\[][ ]?(?:optional|nice[ -]to[ -]have)[ ]?[)\]]|^\W*(?:optional|nice[ -]to[ -]have)[*_]{0,3}:", re.IGNORECASE
+)
+_DECORATION = pattern(r"[*_`~\s]+")
+_UNSTORABLE = pattern(r"[\x00\ud800-\udfff]")
+
+
+class PlanItem(BaseModel, frozen=True):
+    """One box of the plan.
+
+    Attributes:
+        text: what stands behind the box, at most 500 characters of it.
+        optional: it stands in a section called Optional, Future or Nice to have, or is marked "(optional)" itself.
+        line: counted from 1; of a story, its place in the list.
+        section: the heading above it; empty where there is none.
+    """
+
+    text: str
+    ticked: bool = False
+    optional: bool = False
+    line: PositiveInt = 1
+    section: str = ""
+
+
+class TaskPlan(BaseModel, frozen=True):
+    """A plan as it was at one moment. Optional items count for nothing.
+
+    Attributes:
+        path: where it was read, relative to the workspace; empty for a text.
+        problem: why it could not be read, or not to its end; such a plan is never finished.
+    """
+
+    items: tuple[PlanItem, ...] = ()
+    path: str = ""
+    problem: str = ""
+
+    @property
+    def open(self) -> tuple[PlanItem, ...]:
+        """What is left to do."""
+        return tuple(item for item in self.items if not item.ticked and not item.optional)
+
+    @property
+    def done(self) -> int:
+        return sum(item.ticked and not item.optional for item in self.items)
+
+    @property
+    def total(self) -> int:
+        return sum(not item.optional for item in self.items)
+
+    @property
+    def score(self) -> int:
+        """The share of ticked boxes in whole percent, rounded down: 100 only when all are, 0 without any box."""
+        return self.done * 100 // self.total if self.total else 0
+
+
+class PlanState(BaseModel, frozen=True):
+    """The plan against how it was when the run started.
+
+    Attributes:
+        now: the plan as it is; without items where it is gone.
+        ticked_during_run: what was open at the start, or came later, and is ticked now.
+        missing: what was open and is no longer there in the same words; nobody knows that it is done.
+    """
+
+    now: TaskPlan = TaskPlan()
+    ticked_during_run: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+
+    @property
+    def still_open(self) -> tuple[str, ...]:
+        """What speaks against a finished plan: open boxes, then what is missing."""
+        return (*(item.text for item in self.now.open), *self.missing)
+
+    @property
+    def all_ticked_during_run(self) -> bool:
+        """Whether the plan is finished, and by this run's work."""
+        return bool(self.ticked_during_run) and not self.still_open and not self.now.problem
+
+
+def parse_plan(text: str, path: str = "") -> TaskPlan:
+    """The checklist in a Markdown text: `[ ]`, `[x]` and `[X]` behind any bullet, at any depth, outside fenced code.
+
+    At most 1 MB and 5,000 items are read; the plan's `problem` says when there was more.
+    """
+    problem = "" if len(text) <= _MOST_BYTES else _TOO_LONG
+    items: list[PlanItem] = []
+    sections = _Sections()
+    for number, line in _prose_lines(_UNSTORABLE.sub("\ufffd", text[:_MOST_BYTES])):
+        if heading := _HEADING.match(line):
+            sections.enter(len(heading[1]), heading[2].strip(" \t#"))
+        elif box := _ITEM.match(line):
+            if len(items) == _MOST_ITEMS:
+                problem = f"it has more than {_MOST_ITEMS:,} items"
+                break
+            words = box[2].strip()[:_MOST_CHARACTERS]
+            items.append(
+                PlanItem(
+                    text=words,
+                    ticked=box[1] != " ",
+                    optional=sections.optional or bool(_OPTIONAL_ITEM.search(words)),
+                    line=number,
+                    section=sections.title,
+                )
+            )
+    return TaskPlan(items=tuple(items), path=path, problem=problem)
+
+
+def parse_prd(text: str, path: str = "") -> TaskPlan:
+    """The user stories of a PRD in JSON, `{"userStories": [{"id", "title", "priority", "passes"}, …]}`, the most urgent
+    first (1 is more urgent than 2). A story is ticked where `passes` is true, and nothing else.
+
+    At most 1 MB and 5,000 stories are read; the plan's `problem` says when there was more, and what else is wrong.
+    """
+    try:
+        found: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        return TaskPlan(path=path, problem="it is not readable JSON")
+    stories: Any = cast("dict[str, Any]", found).get("userStories") if isinstance(found, dict) else None
+    if not isinstance(stories, list):
+        return TaskPlan(path=path, problem='it has no list "userStories"')
+    items = [_story(story, line) for line, story in enumerate(cast("list[object]", stories)[:_MOST_ITEMS], start=1)]
+    problem = f"it has more than {_MOST_ITEMS:,} items" if len(cast("list[object]", stories)) > _MOST_ITEMS else ""
+    kept = sorted((item for item in items if item is not None), key=lambda item: item[0])
+    if len(kept) < len(items):
+        problem = "it has a story without a title"
+    return TaskPlan(items=tuple(item for _, item in kept), path=path, problem=problem)
+
+
+def _story(story: object, number: int) -> tuple[float, PlanItem] | None:
+    """How urgent a story is, and the item that it is; None for what is no story."""
+    told = cast("dict[str, object]", story) if isinstance(story, dict) else {}
+    name, title, priority = told.get("id"), told.get("title"), told.get("priority")
+    if not isinstance(title, str) or not title.strip():
+        return None
+    words = f"{name}: {title}" if isinstance(name, str) and name.strip() else title
+    text = " ".join(_UNSTORABLE.sub("\ufffd", words[: 4 * _MOST_CHARACTERS]).split())[:_MOST_CHARACTERS]
+    urgency = priority if isinstance(priority, int | float) and abs(priority) <= _MOST_BYTES else _MOST_BYTES
+    return urgency, PlanItem(text=text, ticked=told.get("passes") is True, line=number)
+
+
+def read_plan(workspace: Path, name: str | None = None) -> TaskPlan | None:
+    """The workspace's plan, or None where there is none; it never raises on what it finds there.
+
+    Args:
+        name: the plan's path within the workspace; None looks for `PLAN_NAMES`.
+    """
+    for candidate in PLAN_NAMES if name is None else (name,):
+        try:
+            content = _read(workspace, candidate)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except (OSError, ValueError, RuntimeError) as error:
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            return TaskPlan(path=candidate, problem=reason)
+        parse = parse_prd if candidate.casefold().endswith(".json") else parse_plan
+        plan = parse(content[:_MOST_BYTES].decode("utf-8-sig", errors="replace"), candidate)
+        return plan.model_copy(update={"problem": _TOO_LONG}) if len(content) > _MOST_BYTES else plan
+    return None
+
+
+def compare(before_run: TaskPlan | None, now: TaskPlan | None, seen: Iterable[TaskPlan | None] = ()) -> PlanState:
+    """What the run has done to its plan.
+
+    Args:
+        before_run: the plan when the run started.
+        seen: plans of iterations in between: what they added must not vanish either.
+    """
+    now = now or TaskPlan()
+    ticked = Counter(_key(item) for item in now.items if item.ticked and not item.optional)
+    ticked -= Counter(_key(item) for item in _items(before_run) if item.ticked and not item.optional)
+    names = {_key(item): item.text for item in now.items if item.ticked and not item.optional}
+    missing: dict[str, str] = {}
+    there = Counter(_key(item) for item in now.items if not item.optional)
+    for plan in (before_run, *seen):
+        owed = Counter(_key(item) for item in _items(plan) if not item.optional)
+        opened = {_key(item): item.text for item in (plan.open if plan else ())}
+        missing |= {key: text for key, text in opened.items() if owed[key] > there[key]}
+    return PlanState(
+        now=now,
+        ticked_during_run=tuple(names[key] for key in ticked.elements()),
+        missing=tuple(missing.values()),
+    )
+
+
+def moved(previous: TaskPlan | None, now: TaskPlan | None) -> bool:
+    """Whether a box is ticked now that was not: the plan's share in an iteration's progress."""
+    was = Counter(_key(item) for item in _items(previous) if item.ticked)
+    return bool(Counter(_key(item) for item in _items(now) if item.ticked) - was)
+
+
+class _Sections:
+    """Where in the headings a line stands: a section is optional when it or one above it is called so."""
+
+    def __init__(self) -> None:
+        self._path: list[tuple[int, str, bool]] = []
+
+    def enter(self, level: int, title: str) -> None:
+        while self._path and self._path[-1][0] >= level:
+            self._path.pop()
+        title = title[:_MOST_CHARACTERS]
+        self._path.append((level, title, self.optional or bool(_OPTIONAL.search(title))))
+
+    @property
+    def title(self) -> str:
+        return self._path[-1][1] if self._path else ""
+
+    @property
+    def optional(self) -> bool:
+        return bool(self._path) and self._path[-1][2]
+
+
+def _prose_lines(text: str) -> Iterator[tuple[int, str]]:
+    """The numbered lines that stand outside fenced code."""
+    fence = ""
+    for number, line in enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), start=1):
+        if fence:
+            closer = line.strip()
+            if closer.startswith(fence) and not closer.strip(fence[0]):
+                fence = ""
+        elif (mark := _FENCE.match(line)) and "`" not in mark[2]:
+            fence = mark[1]
+        else:
+            yield number, line
+
+
+def _items(plan: TaskPlan | None) -> tuple[PlanItem, ...]:
+    return plan.items if plan else ()
+
+
+def _key(item: PlanItem) -> str:
+    """What makes two items the same: their words, whatever the emphasis and spacing."""
+    return _DECORATION.sub(" ", item.text).strip().casefold()
+
+
+def _read(workspace: Path, name: str) -> bytes:
+    """What the file holds: at most one byte more than what is parsed of it."""
+    os.lstat(os.path.join(workspace, name))  # noqa: PTH118 - most often it is not there: the cheapest way to know
+    root = workspace.resolve()
+    path = (root / name).resolve(strict=True)
+    if not path.is_relative_to(root):
+        raise ValueError("it leads out of the workspace")
+    return read_regular(path, _MOST_BYTES + 1)

@@ -1,0 +1,33 @@
+"""The built-in displays."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from ralph.plugins.kinds import DisplayKind, DisplayMaterials
+from ralph.plugins.markers import hookimpl
+
+if TYPE_CHECKING:
+    from ralph.watch.base import Display
+
+__all__ = ["ralph_displays"]
+
+
+@hookimpl
+def ralph_displays() -> Iterable[DisplayKind]:
+    for name, about in (
+        ("auto", "live at a terminal, else plain"),
+        ("live", "a panel that is drawn anew"),
+        ("plain", "lines, as in a log"),
+        ("json", "each event as a JSON object"),
+        ("none", "nothing"),
+    ):
+        yield _kind(name, about)
+
+
+def _kind(name: str, about: str) -> DisplayKind:
+    def build(materials: DisplayMaterials) -> "Display":
+        from ralph.watch import open_display
+
+        return open_display(name, look_up=materials.look_up, endpoint=materials.endpoint)
+
+    return DisplayKind(name, about, build)

@@ -1,0 +1,185 @@
+"""Going back: from the files as they are to those of another tree, touching only what differs.
+
+Nothing is written through a link, and nothing is overwritten or removed that the present tree does not hold.
+"""
+
+import os
+import shutil
+import stat
+from collections.abc import Iterable
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+import anyio.to_thread
+
+from ralph.errors import WorkspaceError
+from ralph.workspace.content_hash import ABSENT
+from ralph.workspace.file_index import LISTED, FileIndex, Tree
+from ralph.workspace.git_program import shown, unquoted
+from ralph.workspace.sorting import leads_elsewhere
+
+__all__ = ["GoingBack", "Restored"]
+
+_REPOSITORY = "160000"
+_NAMED = 5
+
+
+class Restored(NamedTuple):
+    """What became of the files.
+
+    Attributes:
+        written, removed: how many.
+        saved: the commit that holds them as they were before; None where nothing had to be done.
+        aside: the folder to which was moved what stood in the way; None where nothing did.
+        inner: repositories inside, which are left as they are although they were at another commit.
+        problem: what could not be given back.
+    """
+
+    written: int = 0
+    removed: int = 0
+    saved: str | None = None
+    aside: Path | None = None
+    inner: tuple[str, ...] = ()
+    problem: str = ""
+
+
+class GoingBack:
+    """The way from one tree to another.
+
+    Args:
+        present: the tree of the files as they are.
+        target: the one to go to.
+    """
+
+    def __init__(self, index: FileIndex, present: Tree, target: Tree) -> None:
+        self._index = index
+        self._present = present
+        self._target = target
+        self._gone: list[bytes] = []
+        self._written: list[bytes] = []
+        self._inner: list[bytes] = []
+        self._in_the_way: list[bytes] = []
+
+    @property
+    def anything(self) -> bool:
+        """Whether any file is to be written or removed."""
+        return bool(self._gone or self._written)
+
+    async def look(self, *, force: bool) -> None:
+        """Finds out what is to be done. Raises `WorkspaceError` where something is in the way, unless forced."""
+        words = ("diff-tree", "-r", "--raw", "--no-abbrev", "--no-renames", self._present.id, self._target.id)
+        added: list[bytes] = []
+        apart = self._index.apart_from_top  # the target may be of a run in which they were files like any other
+        for line in await self._index.own(*words, max_output=LISTED):
+            fields, _, name = line.removeprefix(":").partition("\t")
+            old, new, *_ = fields.split(" ")
+            path = unquoted(name)
+            if path in apart:
+                continue
+            if _REPOSITORY in {old, new}:
+                self._inner.append(path)
+            elif new != ABSENT:
+                self._written.append(path)
+                added += [path] if old == ABSENT else []
+            elif path not in self._target.left_out:
+                self._gone.append(path)
+        self._in_the_way = await anyio.to_thread.run_sync(self._obstacles, added)
+        if self._in_the_way and not force:
+            raise self.refusal(
+                "has files in the way that no checkpoint holds", [shown(path) for path in self._in_the_way]
+            )
+
+    def refusal(self, why: str, paths: list[str]) -> WorkspaceError:
+        """Why the files are left as they are."""
+        named = ", ".join(paths[:_NAMED]) + (f" and {len(paths) - _NAMED:,} more" if len(paths) > _NAMED else "")
+        return WorkspaceError(
+            f"{self._index.top} {why}{f': {named}' if named else ''}.",
+            "With --force they are saved elsewhere first, and Ralph says how to get them back.",
+        )
+
+    async def go(self) -> Restored:
+        """Does it. Raises `UnreadableError` or `OSError` where it fails on the way."""
+        aside = await anyio.to_thread.run_sync(self._put_aside) if self._in_the_way else None
+        await anyio.to_thread.run_sync(self._remove)
+        if self._written:
+            await self._write()
+        after = await self._index.tree()
+        words = ("diff-tree", "-r", "--name-only", after.id, self._target.id)
+        ours = {*self._gone, *self._written}
+        wrong = [path for path in map(unquoted, await self._index.own(*words, max_output=LISTED)) if path in ours]
+        named = ", ".join(map(shown, wrong[:_NAMED]))
+        return Restored(
+            written=len(self._written),
+            removed=len(self._gone),
+            aside=aside,
+            inner=tuple(map(shown, self._inner)),
+            problem=f"{len(wrong):,} files could not be restored: {named}." if wrong else "",
+        )
+
+    async def _write(self) -> None:
+        """Writes files as the target tree has them, through an index of its own."""
+        path = self._index.folder / "target.index"
+        env = {"GIT_INDEX_FILE": str(path)}
+        path.with_name(f"{path.name}.lock").unlink(missing_ok=True)
+        try:
+            await self._index.own("read-tree", self._target.id, env=env)
+            paths = b"".join(path + b"\0" for path in self._written)
+            await self._index.own("checkout-index", "--force", "--quiet", "-z", "--stdin", stdin=paths, env=env)
+        finally:
+            path.unlink(missing_ok=True)
+
+    def _obstacles(self, added: Iterable[bytes]) -> list[bytes]:
+        """What lies where something is to be written, and is held by nothing."""
+        gone = set(self._gone)
+        found: dict[bytes, None] = {}
+        for path in added:
+            parts = path.split(b"/")
+            for depth in range(1, len(parts) + 1):
+                place = b"/".join(parts[:depth])
+                kind = self._kind(place)
+                if kind is None or place in gone:
+                    break
+                if not stat.S_ISDIR(kind) or (place == path and self._anything_else(place, gone)):
+                    found[place] = None
+                    break
+        return list(found)
+
+    def _anything_else(self, folder: bytes, gone: set[bytes]) -> bool:
+        """Whether a folder has anything but what is about to be removed."""
+        root = os.fsencode(self._index.top) + b"/"
+        for where, _, names in os.walk(root + folder):
+            if any(os.path.join(where, name)[len(root) :] not in gone for name in names):  # noqa: PTH118
+                return True
+        return False
+
+    def _kind(self, path: bytes) -> int | None:
+        try:
+            return os.lstat(os.fsencode(self._index.top) + b"/" + path).st_mode
+        except OSError:
+            return None
+
+    def _put_aside(self) -> Path:
+        """Moves what is in the way into the user's state folder."""
+        aside = self._index.folder / "aside" / f"{datetime.now(UTC):%Y%m%d-%H%M%S-%f}"
+        for path in map(os.fsdecode, self._in_the_way):
+            (aside / path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.move(self._index.top / path, aside / path)
+        return aside
+
+    def _remove(self) -> None:
+        """Removes files, and the folders that are empty then; what cannot be removed is found out afterwards."""
+        root = os.fsencode(self._index.top) + b"/"
+        links: dict[bytes, bool] = {b"": False}
+        for path in self._gone:
+            with suppress(OSError):
+                if not leads_elsewhere(root, path, links):
+                    os.unlink(root + path)  # noqa: PTH108  bytes are no Path
+                    self._remove_empty(root, path)
+
+    def _remove_empty(self, root: bytes, path: bytes) -> None:
+        folder = path.rpartition(b"/")[0]
+        while folder and os.fsdecode(folder) not in self._index.kept_folders:
+            os.rmdir(root + folder)  # noqa: PTH106
+            folder = folder.rpartition(b"/")[0]

@@ -1,0 +1,197 @@
+"""What a run does for its workspace: checkpoints in the records, protected paths, commits."""
+
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ralph.decision.limits import Limits
+from ralph.executors.base import Turn
+from ralph.hooks import Hooks
+from ralph.loop.runner import Runner, new_run_id
+from ralph.prompt import Prompt
+from ralph.records.events import Diagnosed, Event, IterationStarted, ProtectedRestored
+from ralph.store.memory import MemoryStore
+from ralph.testing import ScriptedExecutor
+from ralph.types.changes import Changes, Checkpoint
+from ralph.workspace import Workspace, open_workspace
+from ralph.workspace.base import Snapshot
+
+WORKING = "I wrote it.\n---RALPH_STATUS---\nEXIT_SIGNAL: false\nREASON: more to do\n---END_RALPH_STATUS---"
+DONE = "I wrote the rest.\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: written\n---END_RALPH_STATUS---"
+
+
+class Seen(Hooks):
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    async def on_event(self, event: Event) -> None:
+        self.events.append(event)
+
+    def of(self, kind: type[Any]) -> list[Any]:
+        return [event for event in self.events if isinstance(event, kind)]
+
+
+def writes(answer: str, **files: str) -> Any:
+    """A reply that writes files first; a name's double underscore is a slash."""
+
+    def reply(_prompt: Prompt, turn: Turn) -> str:
+        for name, text in files.items():
+            path = turn.workspace / name.replace("__", "/").replace("dotgit", ".git")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        return answer
+
+    return reply
+
+
+def git(folder: Path, *words: str) -> str:
+    identity = ("-c", "user.name=t", "-c", "user.email=t@localhost")
+    done = subprocess.run(["git", *identity, *words], cwd=folder, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    git(folder, "init", "-q")
+    git(folder, "config", "user.name", "A Person")
+    git(folder, "config", "user.email", "person@localhost")
+    git(folder, "commit", "-q", "--allow-empty", "-m", "start")
+    return folder
+
+
+async def ran(
+    folder: Path, tmp_path: Path, replies: Sequence[Any], store: MemoryStore | None = None, **settings: Any
+) -> tuple[Any, Seen, list[Any]]:
+    """A run of so many replies: its record, what was told, and its iterations' records."""
+    seen, store = Seen(), store or MemoryStore()
+    workspace = open_workspace(folder, state_dir=tmp_path / "state")
+    runner = Runner(
+        executor=ScriptedExecutor(replies),
+        workspace=workspace,
+        store=store,
+        hooks=[seen],
+        limits=Limits(max_iterations=len(replies)),
+        **settings,
+    )
+    async with runner:
+        record = await runner.run("Write it.")
+        return record, seen, [each async for each in store.iterations(record.id)]
+
+
+async def test_records_and_events_name_the_checkpoints(folder: Path, tmp_path: Path) -> None:
+    replies = [writes(WORKING, a="1\n"), WORKING, writes(DONE, b="2\n")]
+    record, seen, iterations = await ran(folder, tmp_path, replies)
+    commits = [record.checkpoint, *(each.checkpoint.commit for each in iterations)]
+    held = [git(folder, "ls-tree", "--name-only", commit).split() for commit in commits]
+    assert held == [[], ["a"], ["a"], ["a", "b"]]
+    assert commits[1] == commits[2]
+    assert [event.checkpoint for event in seen.of(IterationStarted)] == commits[:3]
+
+
+async def test_what_cannot_be_held_is_told_once(folder: Path, tmp_path: Path) -> None:
+    (folder / "inner").mkdir()
+    git(folder / "inner", "init", "-q")
+    _, seen, iterations = await ran(folder, tmp_path, [writes(WORKING, a="1\n"), writes(DONE, a="2\n")])
+    told = [event.text for event in seen.of(Diagnosed)]
+    assert told == ["The checkpoint does not hold inner (it is a repository of its own)."]
+    assert iterations[-1].checkpoint.problem == told[0]
+
+
+async def test_a_protected_path_is_given_back_before_it_counts_as_a_change(folder: Path, tmp_path: Path) -> None:
+    replies = [writes(WORKING, **{"ralph.toml": "verify = []\n", "dotgit__hooks__pre-push": "#!/bin/sh\n"}), DONE]
+    _, seen, iterations = await ran(folder, tmp_path, replies)
+    (restored,) = seen.of(ProtectedRestored)
+    assert restored.paths == (".git/hooks/pre-push", "ralph.toml")
+    assert restored.iteration == 1
+    assert (Path(restored.aside) / "ralph.toml").read_text() == "verify = []\n"
+    assert iterations[0].changes.files == ()
+    assert not (folder / "ralph.toml").exists()
+
+
+async def test_after_the_run_protected_paths_are_a_persons_again(folder: Path, tmp_path: Path) -> None:
+    store = MemoryStore()
+    record, _, _ = await ran(folder, tmp_path, [WORKING], store)
+    (folder / "ralph.toml").write_text("")
+    seen = Seen()
+    workspace = open_workspace(folder, state_dir=tmp_path / "state")
+    limits = Limits(max_iterations=2)
+    async with Runner(
+        executor=ScriptedExecutor([DONE]), workspace=workspace, store=store, hooks=[seen], limits=limits
+    ) as runner:
+        await runner.resume(record.id)
+    assert seen.of(ProtectedRestored) == []
+    assert (folder / "ralph.toml").exists()
+
+
+async def test_each_iteration_is_committed_and_no_commit_of_ralph_is_the_agents(folder: Path, tmp_path: Path) -> None:
+    (folder / "dirty").write_text("mine\n")
+    replies = [writes(WORKING, a="1\n"), WORKING, writes(DONE, b="2\n")]
+    record, _, iterations = await ran(folder, tmp_path, replies, commit="iteration")
+    subjects = git(folder, "log", "--format=%s|%an").splitlines()
+    assert [subject.partition("|")[2] for subject in subjects] == ["A Person", "A Person", "t"]
+    assert f"Ralph-Run: {record.id}" in git(folder, "log", "-1", "--format=%B")
+    assert git(folder, "status", "--porcelain") == "?? dirty"
+    assert [each.changes.commits for each in iterations] == [0, 0, 0]
+    assert [each.progressed for each in iterations] == [True, False, True]
+
+
+@pytest.mark.parametrize(("last", "commits"), [(DONE, 2), (WORKING, 1)])
+async def test_at_completion_there_is_one_commit(folder: Path, tmp_path: Path, last: str, commits: int) -> None:
+    record, _, _ = await ran(folder, tmp_path, [writes(WORKING, a="1\n"), writes(last, b="2\n")], commit="completion")
+    assert record.stop_reason == ("completed" if last == DONE else "limit_reached")
+    assert git(folder, "rev-list", "--count", "HEAD") == str(commits)
+
+
+async def test_why_nothing_is_committed_is_told_once(tmp_path: Path) -> None:
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    replies = [writes(WORKING, a="1\n"), writes(WORKING, a="2\n"), writes(DONE, a="3\n")]
+    _, seen, _ = await ran(plain, tmp_path, replies, commit="iteration")
+    assert [event.text for event in seen.of(Diagnosed)] == [
+        "What was changed is not committed: the workspace is not under git."
+    ]
+
+
+async def test_without_checkpoints_a_commit_is_refused_in_words(folder: Path, tmp_path: Path) -> None:
+    workspace = open_workspace(folder, checkpoints=False, state_dir=tmp_path / "state")
+    seen = Seen()
+    executor = ScriptedExecutor([writes(DONE, a="1\n")])
+    async with Runner(executor=executor, workspace=workspace, hooks=[seen], commit="completion") as runner:
+        record = await runner.run("Write it.")
+    assert record.checkpoint is None
+    assert [event.text for event in seen.of(Diagnosed)] == [
+        "What was changed is not committed: no checkpoint tells what was there before the run."
+    ]
+    assert git(folder, "for-each-ref", "refs/ralph") == ""
+
+
+async def test_a_workspace_that_only_sees_goes_on_working(tmp_path: Path) -> None:
+    class Own(Workspace):
+        async def snapshot(self) -> Snapshot:
+            return Snapshot(fingerprint="same")
+
+        async def changes(self, before: Snapshot, after: Snapshot) -> Changes:
+            return Changes(fingerprint="same")
+
+    store = MemoryStore()
+    workspace = Own(tmp_path, state_dir=tmp_path / "state")
+    async with Runner(executor=ScriptedExecutor([DONE, DONE]), workspace=workspace, store=store) as runner:
+        record = await runner.run("Look.")
+        iterations = [each async for each in store.iterations(record.id)]
+    assert record.checkpoint is None
+    assert {each.checkpoint for each in iterations} == {Checkpoint()}
+
+
+async def test_a_run_can_be_named_before_it_begins(folder: Path, tmp_path: Path) -> None:
+    from datetime import UTC, datetime
+
+    name = new_run_id(datetime(2026, 7, 3, 2, 15, tzinfo=UTC))
+    assert name.startswith("20260703-021500-")
+    workspace = open_workspace(folder, state_dir=tmp_path / "state")
+    async with Runner(executor=ScriptedExecutor([DONE, DONE]), workspace=workspace) as runner:
+        assert (await runner.run("Look.", run_id=name)).id == name

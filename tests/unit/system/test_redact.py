@@ -1,0 +1,210 @@
+import random
+from time import thread_time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ralph.system.redact import MASK, Redactor, secret_values
+
+# Shapes, not secrets: put together here so that no scanner takes them for real ones.
+FILLER = "Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4z"
+TOKENS = {
+    "github": "ghp" + "_" + FILLER + "0123",
+    "github app": "ghs" + "_" + FILLER + "0123",
+    "github fine-grained": "github" + "_pat_11ABCDEFG0" + FILLER + "_" + FILLER,
+    "openai": "sk" + "-" + FILLER + "0123456789abcdef",
+    "openai project": "sk" + "-proj-" + FILLER + "_" + FILLER,
+    "anthropic": "sk" + "-ant-api03-" + FILLER + "-" + FILLER,
+    "aws": "AKIA" + "IOSFODNN7EXAMPLE",
+    "slack": "xox" + "b-123456789012-" + FILLER,
+    "google": "AI" + "za" + FILLER + "abc",
+    "gitlab": "gl" + "pat-" + FILLER,
+    "gitlab runner": "gl" + "rt-" + FILLER,
+    "hugging face": "hf" + "_" + FILLER + "01",
+    "npm": "np" + "m_" + FILLER + "0123",
+    "pypi": "py" + "pi-AgEIcHlwaS5vcmc" + FILLER + "-" + FILLER,
+    "stripe": "sk" + "_live_" + FILLER,
+    "stripe restricted": "rk" + "_test_" + FILLER,
+    "docker": "dckr" + "_pat_" + FILLER,
+    "digitalocean": "dop" + "_v1_" + "0123456789abcdef" * 4,
+    "shopify": "shp" + "at_" + "0123456789abcdef" * 2,
+    "sentry": "sntrys" + "_" + FILLER,
+    "google oauth": "ya29" + ".a0Af" + FILLER,
+    "sendgrid": "SG" + "." + FILLER[:22] + "." + FILLER + FILLER[:11],
+    "jwt": "ey" + "JhbGciOiJIUzI1NiJ9.ey" + "JzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U",
+}
+KEY = (
+    "-----BEGIN RSA "
+    "PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n" + "\n".join([FILLER * 2] * 12) + "\n-----END RSA " + "PRIVATE KEY-----"
+)
+
+
+@pytest.mark.parametrize("name", TOKENS)
+def test_a_token_of_a_known_shape_is_masked_and_nothing_else(name: str) -> None:
+    token = TOKENS[name]
+
+    assert Redactor()(f"The token is '{token}', keep it.") == f"The token is '{MASK}', keep it."
+    assert Redactor()(token) == MASK
+    assert Redactor()(f"key={token}\n") == f"key={MASK}\n"
+
+
+@pytest.mark.parametrize("prefix", ["ghp_", "gho_", "ghu_", "ghs_", "ghr_", "AKIA", "ASIA", "xapp-", "sk-or-"])
+def test_every_prefix_of_a_kind_of_token_is_known(prefix: str) -> None:
+    assert Redactor()(f"({prefix}{FILLER.upper()})") == f"({MASK})"
+
+
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        ("Authorization: Bearer abcdefghijklmnop.qrst", "Authorization: Bearer ***"),
+        ('{"Authorization": "Bearer a1b2c3d4e5"}', '{"Authorization": "Bearer ***"}'),
+        ("authorization: basic dXNlcjpwYXNzd29yZDE=", "authorization: basic ***"),
+        ("postgres://me:hunter2!@db.example/x", "postgres://me:***@db.example/x"),
+        ("see http://localhost:8080/a@b and a:b@c", "see http://localhost:8080/a@b and a:b@c"),
+        (f"before\n{KEY}\nafter", "before\n***\nafter"),
+        (f'"{KEY}"'.replace("\n", "\\n"), '"***"'),
+        (f"cut: {KEY[:600]}", "cut: ***"),
+        (f"{KEY[:600]}\n\nSee above.", "***\n\nSee above."),
+        ("nul \x00 and \ud800 alone", "nul \ufffd and \ufffd alone"),
+    ],
+)
+def test_what_surrounds_a_secret_stays(text: str, masked: str) -> None:
+    assert Redactor()(text) == masked
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The bearer authentication of task-force-management-of-things",
+        "a risk-abcdefghijklmnopqrstuvwxyz-free plan, ghp_short, sk-short, AKIAshort",
+        "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",
+        "---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: 已完成所有工作\n---END_RALPH_STATUS---",
+        "git commit 9fceb02d0ae598e95dc970b74767f19372d61af8",
+    ],
+)
+def test_ordinary_text_is_left_alone(text: str) -> None:
+    assert Redactor()(text) == text
+
+
+def test_a_mention_of_a_private_key_does_not_eat_the_answer() -> None:
+    text = "I removed the -----BEGIN PRIVATE KEY----- line from the docs.\n\nEXIT_SIGNAL: true"
+
+    assert Redactor()(text) == "I removed the *** line from the docs.\n\nEXIT_SIGNAL: true"
+
+
+def test_given_values_are_masked_in_every_spelling_but_not_when_short() -> None:
+    redact = Redactor(["p@ss wörd\n1", "short", "", "  longenough  "])
+
+    assert redact("x p@ss wörd\n1 y") == "x *** y"
+    assert redact(r'{"x": "p@ss w\u00f6rd\n1"}') == '{"x": "***"}'
+    assert redact("?q=p%40ss%20w%C3%B6rd%0A1") == "?q=***"
+    assert redact("short longenough") == "short ***"
+
+
+SECRETS = [*TOKENS.values(), KEY, "Bearer abcdefghijklmnop.qrst", "x://u:pa55@h", "value with spaces", "wörter-ganz"]
+PIECES = st.sampled_from([
+    *SECRETS,
+    "aaaa",
+    " ",
+    "\n",
+    "Bearer ",
+    "-----BEGIN ",
+    "PRIVATE KEY-----",
+    "-----END",
+    "://",
+    "@",
+    "sk-",
+    "\0",
+    "ö",
+])
+TEXTS = st.lists(st.one_of(PIECES, st.text(max_size=12)), max_size=12).map("".join)
+
+
+@given(text=TEXTS, seed=st.integers(0, 2**32), largest=st.integers(1, 60))
+@settings(max_examples=400, deadline=None)
+def test_pieces_give_what_the_whole_gives(text: str, seed: int, largest: int) -> None:
+    redact = Redactor(["value with spaces", "wörter-ganz", "aaaaaaaa"])
+    chance, stream = random.Random(seed), redact.stream()
+    shown, position = [], 0
+    while position < len(text):
+        step = chance.randint(1, largest)
+        shown.append(stream.feed(text[position : position + step]))
+        position += step
+    shown.append(stream.flush())
+
+    assert "".join(shown) == redact(text)
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+@pytest.mark.parametrize("filler", ["", "x" * 3000 + " ", "字" * 50, "-" * 3000])
+def test_a_secret_is_masked_wherever_it_is_split(secret: str, filler: str) -> None:
+    redact = Redactor(["value with spaces", "wörter-ganz"])
+    text = f"{filler}{secret} end"
+    whole = redact(text)
+    assert secret not in whole
+
+    for cut in range(len(filler), len(text), 1 if len(secret) < 200 else 13):
+        stream = redact.stream()
+        assert stream.feed(text[:cut]) + stream.feed(text[cut:]) + stream.flush() == whole
+
+
+def test_a_token_without_end_is_swallowed_and_not_kept_in_memory() -> None:
+    stream = Redactor().stream()
+    shown = [stream.feed(TOKENS["openai"])] + [stream.feed(FILLER * 100) for _ in range(100)]
+
+    assert "".join(shown) in {"", MASK}
+    assert len(stream._text) < 20_000
+    assert "".join(shown) + stream.feed(" end") + stream.flush() == f"{MASK} end"
+
+
+def test_prose_is_shown_word_by_word() -> None:
+    stream = Redactor().stream()
+
+    assert stream.feed("The quick bro") == "The quick "
+    assert stream.feed("wn fox") == "brown "
+    assert stream.feed("完成了") == "fox完成了"
+
+
+def test_masking_twice_changes_nothing() -> None:
+    redact = Redactor(["some literal value"])
+    once = redact(" ".join([*SECRETS, "some literal value"]))
+
+    assert redact(once) == once
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize(
+    "unit", ["eyJ", "://a:", "ghp_", "-----BEGIN PRIVATE KEY-----", "Bearer ", "a" * 5, "sk-", TOKENS["aws"] + " "]
+)
+def test_time_grows_with_the_length_and_no_faster(unit: str) -> None:
+    redact = Redactor(["some literal value", "another one here"])
+
+    def seconds(size: int) -> float:
+        text = unit * (size // len(unit))
+        began = thread_time()
+        redact(text)
+        return thread_time() - began
+
+    small = min(seconds(100_000) for _ in range(3))
+    assert min(seconds(400_000) for _ in range(3)) < 12 * small + 0.05
+
+
+def test_the_environment_tells_what_is_secret() -> None:
+    environ = {
+        "GH_TOKEN": "v1",
+        "AWS_SECRET_ACCESS_KEY": "v2",
+        "OPENAI_API_KEY": "v3",
+        "DB_PASSWORD": "v4",
+        "MY_APIKEY": "v5",
+        "client_secret": "v6",
+        "KEYBOARD": "no",
+        "MAX_TOKENS": "no",
+        "PWD": "/no",
+        "PASSWORD_FILE": "/no",
+        "MONKEY": "no",
+        "HOME": "/no",
+        "EMPTY_TOKEN": "",
+    }
+
+    assert secret_values(environ) == ("v1", "v2", "v3", "v4", "v5", "v6")

@@ -1,0 +1,42 @@
+"""Which variables are passed on."""
+
+import pytest
+
+from ralph.system.sandbox import Variables
+
+ENVIRON = {
+    "PATH": "/bin",
+    "HOME": "/home/me",
+    "LC_ALL": "C",
+    "EDITOR": "vi",
+    "NPM_TOKEN": "1",
+    "NPM_CONFIG_REGISTRY": "https://example.test",
+    "DB_PASSWORD": "2",
+    "RALPH_EXECUTOR__API_KEY": "3",
+    "RALPH_STORE": "postgresql://me:4@host/db",
+    "RALPH_PLUGINS__NOTIFY__URLS": "discord://6/7",
+    "GH_TOKEN": "5",
+}
+
+
+def test_what_looks_secret_is_not_passed_on():
+    assert set(Variables().of(ENVIRON)) == {"PATH", "HOME", "LC_ALL", "EDITOR", "NPM_CONFIG_REGISTRY"}
+
+
+def test_what_the_program_needs_is_passed_on_in_any_case():
+    assert "GH_TOKEN" in Variables().of(ENVIRON, {"GH_TOKEN"})
+    assert "GH_TOKEN" in Variables(only=()).of(ENVIRON, {"GH_TOKEN"})
+
+
+def test_what_is_to_be_kept_is_passed_on_although_it_looks_secret():
+    assert set(Variables(keep=("DB_*",)).of(ENVIRON)) - set(Variables().of(ENVIRON)) == {"DB_PASSWORD"}
+
+
+@pytest.mark.parametrize(
+    ("only", "more"),
+    [((), set[str]()), (("EDITOR",), {"EDITOR"}), (("EDITOR, NPM_*",), {"EDITOR", "NPM_TOKEN", "NPM_CONFIG_REGISTRY"})],
+)
+def test_a_strict_list_passes_on_what_it_names_and_what_no_program_can_do_without(
+    only: tuple[str, ...], more: set[str]
+):
+    assert set(Variables(only=only).of(ENVIRON)) == {"PATH", "HOME", "LC_ALL"} | more

@@ -1,0 +1,361 @@
+"""What people and programs see of a run."""
+
+import io
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from rich.segment import Segment
+
+from ralph.records.events import (
+    Event,
+    Extended,
+    IterationFinished,
+    MessageReceived,
+    OrphansEnded,
+    Paused,
+    RunFinished,
+    RunStarted,
+    Told,
+    VerificationFinished,
+    VerificationStarted,
+)
+from ralph.types.output import Failed, Usage
+from ralph.types.verification import Verdict
+from ralph.watch import Display, open_display
+from ralph.watch.json import JsonDisplay
+from ralph.watch.live import LiveDisplay
+from ralph.watch.plain import PlainDisplay
+
+HOSTILE = "\x1b[2J\x1b]0;pwned\x07\u202e[red]x[/red] :smile: \x9b31m\r overwritten"
+
+
+class Terminal(io.StringIO):
+    """A stream that says that it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def _shown(display: Display, events: list[Event]) -> None:
+    with display:
+        for event in events:
+            display.show(event)
+
+
+@pytest.fixture(autouse=True)
+def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("CI", "FORCE_COLOR", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setenv("LINES", "30")
+
+
+class TestJson:
+    def test_one_event_a_line_with_its_type_in_front(self, whole_run: list[Event]) -> None:
+        out = io.StringIO()
+        _shown(JsonDisplay(out), whole_run)
+        told = [json.loads(line) for line in out.getvalue().splitlines()]
+        assert all(list(event)[:4] == ["type", "run_id", "seq", "at"] for event in told)
+        assert [event["seq"] for event in told] == list(range(1, len(whole_run)))
+        assert "message_streamed" not in {event["type"] for event in told}
+        end = told[-1]
+        assert end["type"] == "run_finished"
+        assert {"stop_reason", "verified", "detail", "iterations", "executors", "usage", "duration"} <= end.keys()
+        assert {"analysis", "breaker", "decision"} <= next(e for e in told if e["type"] == "iteration_finished").keys()
+
+    def test_no_text_breaks_a_line(self) -> None:
+        out = io.StringIO()
+        text = "a\u2028b\u0085c\nd\x1b 測試"
+        _shown(JsonDisplay(out), [MessageReceived(run_id="r", at=datetime.now(UTC), text=text)])
+        (line,) = out.getvalue().splitlines()
+        assert json.loads(line)["text"] == text
+
+
+FROM_ELSEWHERE: list[Event] = [
+    OrphansEnded(run_id="r", at=datetime.now(UTC), processes=("4711 copilot", f"4712 {HOSTILE}")),
+    Told(run_id="r", at=datetime.now(UTC), text=f"Mind the gap. {HOSTILE}"),
+    Extended(run_id="r", at=datetime.now(UTC), added={"max_iterations": 10, HOSTILE: 1}, limits={"max_iterations": 60}),
+    Paused(run_id="r", seq=7, at=datetime.now(UTC), reason="a person asked for it"),
+]
+
+
+class TestPlain:
+    def test_what_comes_from_elsewhere_is_told(self) -> None:
+        out = io.StringIO()
+        locked = Paused(run_id="r", at=datetime.now(UTC), reason="another process keeps it locked.")
+        _shown(PlainDisplay(out), [*FROM_ELSEWHERE, locked])
+        told = " ".join(out.getvalue().split())
+        for said in (
+            "left running: 4711 copilot, 4712",
+            "Mind the gap.",
+            "extended max iterations by 10",
+            "paused until `ralph resume r`: a person asked for it",
+            "paused another process keeps it locked.",
+        ):
+            assert said in told, said
+        assert not {"\x1b", "\x07", "\u202e", "\x9b"} & set(out.getvalue())
+
+    def test_it_tells_what_happened(self, whole_run: list[Event]) -> None:
+        out = io.StringIO()
+        _shown(PlainDisplay(out), whole_run)
+        told = out.getvalue()
+        for said in (
+            "Make the tests pass.",
+            "pytest -q does not succeed yet",
+            "iteration 1 of at most 50",
+            'bash {"command": "ls"} (2.0 s)',
+            "copilot-sdk gives way to copilot-cli: crashed: the runtime died",
+            "The runtime was started anew.",
+            "It is done.",
+            "pytest -q fails",
+            "1 failed: test_median",
+            "warns: 2 iterations without progress",
+            "changed 2 files, 1 commit; plan 1/2",
+            "go on: a claim of completion was refuted",
+            "rate limited: slow down",
+            "refused (HTTP 403): forbidden",
+            "✓ Completed, verified by `pytest -q`",
+            "2 (copilot-cli 1, copilot-sdk 1)",
+            "1,200 tokens",
+            "ralph show r-1",
+        ):
+            assert said in told, said
+        assert "\x1b" not in told
+
+    def test_a_verifier_that_could_not_find_out_neither_succeeds_nor_fails(self) -> None:
+        out = io.StringIO()
+        verdict = Verdict.unknown("review", "There was no review: unavailable.")
+        stamp: dict[str, Any] = {"run_id": "r-1", "at": datetime.now(UTC), "iteration": 1}
+        display = PlainDisplay(out)
+        display.verifying("review")
+        _shown(display, [VerificationFinished(**stamp, passed=False, verdicts=(verdict,))])
+        assert "review is at work" in out.getvalue()
+        assert "review is undecided (0.0 s)" in out.getvalue()
+        assert "There was no review: unavailable." in out.getvalue()
+
+    def test_of_a_long_failure_the_end_is_shown_too(self) -> None:
+        out = io.StringIO()
+        output = "\n".join(["collected 99 items", *["."] * 99, "1 failed, 98 passed", "[It ended with status 1.]"])
+        verdict = Verdict(verifier="pytest", passed=False, output=output)
+        stamp: dict[str, Any] = {"run_id": "r-1", "at": datetime.now(UTC), "iteration": 1}
+        _shown(PlainDisplay(out), [VerificationFinished(**stamp, passed=False, verdicts=(verdict,))])
+        shown = [line[10:].strip() for line in out.getvalue().splitlines()][1:]
+        assert shown == ["collected 99 items", ".", ".", "… 91 more lines", *["."] * 6, *output.split("\n")[-2:]]
+
+    def test_a_rate_limited_iteration_does_not_count_against_the_limit(self, whole_run: list[Event]) -> None:
+        out = io.StringIO()
+        events: list[Event] = [
+            event.model_copy(update={"outcome": Failed(failure="rate_limited", status=429)})
+            if isinstance(event, IterationFinished)
+            else event.model_copy(update={"max_iterations": 1})
+            if isinstance(event, RunStarted)
+            else event
+            for event in whole_run
+        ]
+        _shown(PlainDisplay(out), events)
+        assert "iteration 2, counts as 1 of at most 1\n" in out.getvalue()
+
+    def test_a_line_is_never_broken_in_a_pipe(self) -> None:
+        out = io.StringIO()
+        display = PlainDisplay(out)
+        _shown(display, [MessageReceived(run_id="r", at=datetime.now(UTC), text="word " * 500)])
+        assert len(out.getvalue().splitlines()) == 1
+
+    @pytest.mark.parametrize("columns", ["20", "40", "200"])
+    def test_lines_fit_the_terminal(
+        self, monkeypatch: pytest.MonkeyPatch, whole_run: list[Event], columns: str
+    ) -> None:
+        from rich.cells import cell_len
+        from rich.text import Text
+
+        monkeypatch.setenv("COLUMNS", columns)
+        out = Terminal()
+        wide = MessageReceived(run_id="r", at=datetime.now(UTC), text="測試" * 100)
+        _shown(PlainDisplay(out), [*whole_run[:-1], wide])
+        most = max(int(columns), 42)
+        assert all(cell_len(Text.from_ansi(line).plain) <= most for line in out.getvalue().splitlines())
+
+    def test_no_color_is_respected(self, monkeypatch: pytest.MonkeyPatch, whole_run: list[Event]) -> None:
+        coloured, plain = Terminal(), Terminal()
+        _shown(PlainDisplay(coloured), whole_run)
+        monkeypatch.setenv("NO_COLOR", "1")
+        _shown(PlainDisplay(plain), whole_run)
+        assert "\x1b[32m" in coloured.getvalue() or "\x1b[1;32m" in coloured.getvalue()
+        assert not any(f"[{code}m" in plain.getvalue() for code in ("31", "32", "33", "1;31", "1;32", "1;33"))
+
+    @pytest.mark.parametrize(
+        ("reason", "said"),
+        [
+            ("circuit_open", "✗ Stopped: the circuit breaker is open"),
+            ("limit_reached", "✗ Stopped: a limit is reached"),
+            ("executor_unavailable", "ralph doctor"),
+            ("cancelled", "■ Cancelled"),
+            ("completed", "Completed: claimed, not verified"),
+        ],
+    )
+    def test_every_end_says_what_it_is(self, reason: str, said: str) -> None:
+        out = io.StringIO()
+        end = RunFinished.model_validate({
+            "run_id": "r",
+            "at": datetime.now(UTC),
+            "stop_reason": reason,
+            "verified": False,
+            "detail": "why",
+            "iterations": 1,
+            "executors": {},
+            "usage": Usage(),
+            "duration": 1,
+        })
+        _shown(PlainDisplay(out), [end])
+        assert said in out.getvalue()
+
+
+@pytest.mark.parametrize("make", [PlainDisplay, LiveDisplay])
+@pytest.mark.parametrize("stream", [io.StringIO, Terminal])
+def test_hostile_text_does_nothing_to_a_terminal(
+    make: Callable[..., Display], stream: Callable[[], io.StringIO], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    out = stream()
+    at = datetime.now(UTC)
+    _shown(make(out), [RunStarted(run_id="r", at=at, task=HOSTILE), MessageReceived(run_id="r", at=at, text=HOSTILE)])
+    told = out.getvalue()
+    assert not {"\x07", "\u202e", "\x9b"} & set(told)
+    assert "\x1b[2J" not in told
+    assert "\x1b]0;" not in told
+    assert "[red]x[/red] :smile:" in told
+
+
+def test_the_panel_says_what_a_paused_run_waits_for() -> None:
+    display = LiveDisplay(Terminal())
+    for event in FROM_ELSEWHERE:
+        display.view = display.view.after(event)
+    display.console.print(display.panel())
+    assert display.view.max_iterations == 60
+    assert isinstance(display.out._stream, Terminal)
+    assert "paused: a person asked for it" in display.out._stream.getvalue()
+
+
+class TestLive:
+    def test_the_panel_shows_what_is_going_on(self, whole_run: list[Event]) -> None:
+        display = LiveDisplay(Terminal())
+        for event in whole_run[:12]:
+            display.show(event)
+        with display.console.capture() as captured:
+            display.console.print(display.panel())
+        shown = captured.get()
+        for said in ("Make the tests pass.", "iteration 1 of 50", "breaker warning", "1,200 tokens", "plan 1/2"):
+            assert said in shown, said
+        assert "It is done." in shown
+
+    def test_while_it_verifies_it_says_so(self, whole_run: list[Event]) -> None:
+        display = LiveDisplay(Terminal())
+
+        def shown() -> str:
+            with display.console.capture() as captured:
+                display.console.print(display.panel())
+            return captured.get()
+
+        display.verifying("pytest -q")
+        assert "verifying: pytest -q" in shown()
+        for event in whole_run[:2]:
+            display.show(event)
+        assert "verifying" not in shown()
+        assert "starting the agent" in shown()
+        stamp: dict[str, Any] = {"run_id": "r-1", "at": datetime.now(UTC), "iteration": 1}
+        for verifier in ("pytest -q", "review"):
+            display.show(VerificationStarted(**stamp, verifier=verifier))
+            assert f"verifying: {verifier}" in shown()
+        display.show(whole_run[9])
+        assert "verifying: " not in shown()
+
+    def test_above_it_stands_what_is_worth_scrolling_back_to(self, whole_run: list[Event]) -> None:
+        out = Terminal()
+        _shown(LiveDisplay(out), whole_run)
+        told = out.getvalue()
+        assert "gives way to" in told
+        assert "go on: a claim of completion was refuted" in told
+        assert "Completed, verified by" in told
+        assert '"command": "ls"' not in told
+
+    @pytest.mark.parametrize(("columns", "lines"), [("10", "3"), ("20", "5"), ("300", "100")])
+    def test_it_fits_any_window(
+        self, monkeypatch: pytest.MonkeyPatch, whole_run: list[Event], columns: str, lines: str
+    ) -> None:
+        monkeypatch.setenv("COLUMNS", columns)
+        monkeypatch.setenv("LINES", lines)
+        out = Terminal()
+        with LiveDisplay(out) as display:
+            for event in whole_run:
+                display.show(event)
+                panel = display.console.render_lines(display.panel(), pad=False)
+                assert max(map(Segment.get_line_length, panel)) <= int(columns)
+        assert "Completed" in out.getvalue()
+
+    def test_a_pause_counts_down(self, monkeypatch: pytest.MonkeyPatch, whole_run: list[Event]) -> None:
+        monkeypatch.setenv("COLUMNS", "120")
+        display = LiveDisplay(Terminal())
+        for event in whole_run[:13]:
+            display.show(event)
+        with display.console.capture() as captured:
+            display.console.print(display.panel())
+        assert "paused until" in captured.get()
+        assert "rate limited: slow down" in captured.get()
+
+
+class TestChoice:
+    @pytest.mark.parametrize(
+        ("name", "tty", "ci", "term", "kind"),
+        [
+            ("auto", True, "", "xterm", LiveDisplay),
+            ("auto", True, "true", "xterm", PlainDisplay),
+            ("auto", False, "", "xterm", PlainDisplay),
+            ("auto", True, "", "dumb", PlainDisplay),
+            ("live", True, "true", "xterm", LiveDisplay),
+            ("live", False, "", "xterm", PlainDisplay),
+            ("plain", True, "", "xterm", PlainDisplay),
+            ("json", True, "", "xterm", JsonDisplay),
+            ("none", True, "", "xterm", Display),
+        ],
+    )
+    def test_by_name_and_place(
+        self, monkeypatch: pytest.MonkeyPatch, name: str, tty: bool, ci: str, term: str, kind: type[Display]
+    ) -> None:
+        monkeypatch.setattr("sys.stdout", Terminal() if tty else io.StringIO())
+        monkeypatch.setenv("CI", ci)
+        monkeypatch.setenv("TERM", term)
+        assert type(open_display(name)) is kind
+
+
+def test_a_long_look_at_the_workspace_is_told_a_few_times(capsys: pytest.CaptureFixture[str]) -> None:
+    display = PlainDisplay(io.StringIO())
+    for read, of in ((0, 0), (0, 0), (0, 300_000), (20_000, 300_000), (80_000, 300_000), (120_000, 300_000)):
+        display.looking(read, of)
+    assert capsys.readouterr().err.splitlines() == [
+        "ralph: looking at the workspace",
+        "ralph: looking at the workspace: 0 of 300,000 files",
+        "ralph: looking at the workspace: 80,000 of 300,000 files",
+    ]
+
+
+def test_programs_are_told_nothing_of_a_long_look(capsys: pytest.CaptureFixture[str]) -> None:
+    out = io.StringIO()
+    with JsonDisplay(out) as display:
+        display.looking(80_000, 300_000)
+    assert (out.getvalue(), *capsys.readouterr()) == ("", "", "")
+
+
+def test_the_panel_tells_a_long_look_until_the_run_has_begun(whole_run: list[Event]) -> None:
+    display = LiveDisplay(Terminal())
+    display.looking(80_000, 300_000)
+    with display.console.capture() as panel:
+        display.console.print(display.panel())
+    assert "looking at the workspace: 80,000 of 300,000 files" in panel.get()
+    display.show(next(event for event in whole_run if isinstance(event, RunStarted)))
+    with display.console.capture() as panel:
+        display.console.print(display.panel())
+    assert "looking at" not in panel.get()
