@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ralph.errors import ExecutorUnavailableError
-from ralph.executors import copilot_runtime
+from ralph.executors.copilot import runtime as copilot_runtime
 from ralph.executors.copilot.runtime import CopilotRuntime
 
 LIMITED = (

@@ -15,7 +15,7 @@ import anyio
 import pytest
 
 from ralph.errors import ProvisionError, UsageError
-from ralph.executors import provision_fetch
+from ralph.executors.copilot import provision_fetch
 from ralph.executors.copilot.findings import findings
 from ralph.executors.copilot.provision import Found, find_cli, provide_cli, provide_runtime
 from ralph.executors.copilot.provision_fetch import PINNED, PINS, Pin, fetch_cli, platform_name

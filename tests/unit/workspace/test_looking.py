@@ -9,7 +9,7 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from ralph.workspace import Workspace, file_index, looking, marks, open_workspace, plain, sorting
+from ralph.workspace import Workspace, content_hash, file_index, looking, open_workspace, plain, sorting
 from ralph.workspace.looking import announced, go_on
 
 FILES = 300
@@ -61,7 +61,7 @@ async def checkpoint(workspace: Workspace) -> None:
 
 
 @pytest.mark.parametrize(
-    ("module", "look"), [(plain, snapshot), (marks, snapshot), (sorting, checkpoint), (file_index, checkpoint)]
+    ("module", "look"), [(plain, snapshot), (content_hash, snapshot), (sorting, checkpoint), (file_index, checkpoint)]
 )
 async def test_a_look_is_ended_within_a_moment_wherever_it_is(
     module: object,

@@ -7,7 +7,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from ralph.cli import tell
+from ralph.cli import output
 
 COLUMNS = ("run", "started", "ended", "iterations", "took", "task")
 ROWS = (
@@ -27,8 +27,8 @@ ROWS = (
 def shown(monkeypatch: pytest.MonkeyPatch, width: int) -> list[str]:
     out = io.StringIO()
     console = Console(file=out, force_terminal=True, width=width, color_system=None)
-    monkeypatch.setattr(tell, "console", lambda: console)
-    tell.print_table(COLUMNS, ROWS)
+    monkeypatch.setattr(output, "console", lambda: console)
+    output.print_table(COLUMNS, ROWS)
     return re.sub(r"\x1b\[[\d;]*m", "", out.getvalue()).splitlines()
 
 
