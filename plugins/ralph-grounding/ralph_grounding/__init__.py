@@ -1,6 +1,6 @@
-"""Scores answers against ground truth: accuracy, completeness, attribution, each with its evidence.
+"""Scoring of answers against ground truth: accuracy, completeness and attribution, each with its evidence.
 
-Each name is imported when it is first used: the plug-in is looked at whenever Ralph starts.
+Each name is imported on first use, because Ralph looks at the plug-in on every start.
 """
 
 from importlib import import_module

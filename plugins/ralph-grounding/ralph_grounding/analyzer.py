@@ -1,4 +1,4 @@
-"""The analyzer: one answer, judged by three scorers that know nothing of each other, with feedback for people."""
+"""The analyzer: one answer, judged by three independent scorers, with feedback for readers."""
 
 import time
 from collections import Counter
@@ -36,23 +36,23 @@ from ralph_grounding.text.language import detect_language
 __all__ = ["ANALYZER_VERSION", "GroundingAnalyzer"]
 
 ANALYZER_VERSION = "1"
-"""Another one whenever the same answer may get another score."""
+"""The version of the scoring; it changes whenever the same answer may get another score."""
 
 _EXPECTED = "expected answer"
 
 
 class _Case(NamedTuple):
-    """What is judged, and against what."""
+    """An answer and the material to judge it against."""
 
     text: str
     query: Query
     ground: GroundTruth
     sources: GroundTruth
-    """What statements are looked up in: the pages, or without any the expected answer; empty where none are."""
+    """The texts to look statements up in: the pages, else the expected answer; empty if there is neither."""
 
 
 class _Notes(NamedTuple):
-    """Flags for programs, and the same in sentences for people."""
+    """Flags for programs, and the same findings as sentences for readers."""
 
     flags: dict[str, None]
     sentences: list[str]
@@ -63,12 +63,12 @@ class _Notes(NamedTuple):
 
 
 class GroundingAnalyzer:
-    """Scores answers against ground truth. Used in `async with`, which opens the provider of similarity.
+    """Scorer of answers against ground truth. Use it in `async with`, which opens the similarity provider.
 
     Args:
-        settings: the defaults where none are given.
-        provider: what measures similarity; without one it is made from the settings, and replaced by words where it
-            does not answer.
+        settings: the defaults if not given.
+        provider: measures similarity; by default it is made from the settings and falls back to comparing words if it
+            fails.
     """
 
     def __init__(
@@ -97,18 +97,23 @@ class GroundingAnalyzer:
         run_id: str = "",
         evidence: bool = True,
     ) -> AnalysisResult:
-        """Judges one answer. What it is not held against is not measured: accuracy needs an expected text, completeness
-        expected claims, attribution a domain or brands.
+        """Judge one answer.
+
+        A metric without material is not measured: accuracy needs an expected text, completeness expected claims, and
+        attribution a domain or brands.
 
         Args:
-            previous_id: of the analysis that this one makes again.
-            run_id: of the run that it is part of, for what is counted.
-            evidence: False: nothing is looked up in the ground truth, which takes most of the time; the scores are the
-                same, but there are no matched chunks, no highlights and no statements that contradict it.
+            response: the answer.
+            query: the question and what is expected of its answer.
+            ground_truth: the pages to look statements up in.
+            previous_id: id of the analysis that this one repeats.
+            run_id: id of the run that it belongs to, for the metrics.
+            evidence: False skips the look-up in the ground truth, which takes most of the time. The scores stay the
+                same, but there are no matched chunks, highlights or contradicting statements.
 
         Raises:
-            NoGroundTruthError: there is nothing at all to hold the answer against.
-            ProviderError: the provider of similarity does not answer, and words may not take its place.
+            NoGroundTruthError: there is nothing to hold the answer against.
+            ProviderError: the similarity provider does not answer, and the fallback to words is not allowed.
         """
         _require_something(query, ground_truth)
         began = time.perf_counter()
@@ -125,8 +130,9 @@ class GroundingAnalyzer:
     def analyze_batch(
         self, responses: Iterable[AIResponse], queries: Iterable[Query], ground_truth: GroundTruth
     ) -> AsyncGenerator[AnalysisResult | BatchError | BatchResult]:
-        """Judges many answers, each paired with its query by the query's id. It gives results and errors as they come,
-        and last the `BatchResult`, with all of them and the summary.
+        """Judge many answers, each paired with its query by the query's id.
+
+        Yields results and errors as they come, and last the `BatchResult` with all of them and the summary.
         """
 
         async def analyze(response: AIResponse, query: Query) -> AnalysisResult:
@@ -135,7 +141,7 @@ class GroundingAnalyzer:
         return run_batch(responses, queries, analyze, settings=self.settings.batch, domain=ground_truth.domain)
 
     async def reanalyze(self, previous: AnalysisResult, ground_truth: GroundTruth) -> AnalysisResult:
-        """Judges the same answer to the same query against other ground truth; the new analysis names the old one."""
+        """Judge the same answer to the same query against other ground truth; the new analysis names the old one."""
         query = Query(id=previous.query_id, text=previous.query, domain=previous.domain, expected=previous.expected)
         response = AIResponse(
             query_id=previous.query_id,
@@ -149,7 +155,7 @@ class GroundingAnalyzer:
 
     @property
     def _trouble(self) -> str:
-        """Why words took the provider's place, as far as that is known."""
+        """The reason for falling back to words, if known."""
         return self._provider.trouble if isinstance(self._provider, Fallback) else "It did not answer."
 
     async def _judged(self, case: _Case) -> tuple[Scores, Feedback]:
@@ -170,7 +176,7 @@ class GroundingAnalyzer:
         return self._attribution.score(case.text, domain, brands, urls)
 
     async def _empty(self, case: _Case) -> tuple[Scores, Feedback]:
-        """An empty answer has nothing on all three metrics, whether or not there is something to measure it by."""
+        """Score an empty answer 0 on all three metrics, even those without material to measure them by."""
         tier = tier_of(0, self.settings.tiers)
         completeness = await self._completeness.score("", case.query.expected.claims or ())
         scores = self._scores(
@@ -266,7 +272,7 @@ def _metadata(response: AIResponse, taken: Intake) -> dict[str, Any]:
 
 
 def _as_first_taken(taken: Intake, metadata: Mapping[str, Any]) -> Intake:
-    """An answer that is judged again, with what was odd when it came: what is kept is the text that was made of it."""
+    """Restore the oddities noted when the answer first came; only its cleaned text is stored."""
     length, oddities = metadata.get("truncated_from"), metadata.get("malformed")
     said = cast("list[object]", oddities) if isinstance(oddities, list | tuple) else []
     before = (each for each in said if isinstance(each, str))
@@ -277,7 +283,7 @@ def _as_first_taken(taken: Intake, metadata: Mapping[str, Any]) -> Intake:
 
 
 def _noted(case: _Case, taken: Intake, scores: Scores, metadata: Mapping[str, Any]) -> _Notes:
-    """What a person should look at."""
+    """Collect what a reader should look at."""
     notes = _Notes({}, [])
     if not case.text.strip():
         notes.add("empty_response", "The answer is empty: all three scores are 0.")
@@ -301,7 +307,7 @@ def _noted(case: _Case, taken: Intake, scores: Scores, metadata: Mapping[str, An
 
 
 def _language(case: _Case) -> str:
-    """The language of most pages, else of the expected answer; empty where that cannot be told."""
+    """Return the language of most pages, else of the expected answer; empty if it cannot be detected."""
     known = Counter(page.language for page in case.ground.pages if page.language)
     if known:
         return known.most_common(1)[0][0]

@@ -1,4 +1,4 @@
-"""Work on a stream of items, some at a time: what comes of each is given on as soon as it is there."""
+"""Concurrent work on a stream of items, with each result passed on as soon as it is ready."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Iterable
@@ -15,14 +15,14 @@ _R = TypeVar("_R")
 async def as_done(
     items: Iterable[_T] | AsyncIterable[_T], work: Callable[[_T], Awaitable[_R]], limit: int
 ) -> AsyncGenerator[list[_R]]:
-    """What comes of the items, in the order in which it is there; together what is there together.
+    """Yield the results of the work in order of completion, grouped if several complete together.
 
-    An item is only taken when there is room for it, so at most `limit` are under way; while nobody takes what came of
-    them, no more begin. Where the items break off with an error, those under way are finished before it is raised; an
-    error of the work is raised at once. However it ends, nothing is left running.
+    An item is only taken when there is room for it, so at most `limit` are in progress; while the consumer pauses, no
+    more begin. If the source of items raises, the items in progress are finished first; an error of the work is raised
+    at once. However the stream ends, nothing is left running.
 
-    No task group may be open where a generator yields, since that may be left from another task: so these are tasks
-    of the event loop's own, all of them ended here.
+    No task group may be open where a generator yields, because the generator may be closed from another task. So the
+    work runs in plain tasks of the event loop, all of them ended here.
     """
     source = _each(items)
     running: set[asyncio.Task[_R]] = set()
@@ -54,7 +54,7 @@ async def as_done(
 
 
 async def _some_done(tasks: set[asyncio.Task[Any]], *, wait: bool) -> set[asyncio.Task[Any]]:
-    """Those that are done; where none is, the first that will be, or after a moment none."""
+    """Return the completed tasks; if there are none, wait for the first one, or just yield once to the event loop."""
     if not tasks:
         return set()
     done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED, timeout=None if wait else 0)
@@ -62,7 +62,7 @@ async def _some_done(tasks: set[asyncio.Task[Any]], *, wait: bool) -> set[asynci
 
 
 async def _end(tasks: Iterable[asyncio.Task[Any]]) -> None:
-    """Cancels tasks and waits until they have ended, however impatient the caller is."""
+    """Cancel tasks and wait until they have ended, even if the caller is cancelled repeatedly."""
     for task in tasks:
         task.cancel()
     with anyio.CancelScope(shield=True):
@@ -74,7 +74,7 @@ async def _coroutine(awaitable: Awaitable[_T]) -> _T:
 
 
 async def _each(items: Iterable[_T] | AsyncIterable[_T]) -> AsyncGenerator[_T]:
-    """The items. A generator among what may be given is closed in any case, so that it lets go of what it holds."""
+    """Yield the items, and close their source in any case, so that a generator releases its resources."""
     if isinstance(items, AsyncIterable):
         try:
             async for item in items:

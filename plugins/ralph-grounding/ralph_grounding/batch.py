@@ -1,6 +1,6 @@
-"""A batch: many responses are analysed, some at a time; one failure does not stop it, and a kill loses nothing.
+"""A batch: many responses are analysed concurrently; one failure does not stop it, and a kill loses nothing.
 
-Where there is a store, a result is durable before anybody sees it, and the same run can be continued.
+With a store, a result is durable before it is yielded, and the same run can be continued.
 """
 
 import secrets
@@ -35,27 +35,27 @@ Analyze = Callable[[AIResponse, Query], Awaitable[AnalysisResult]]
 """Analyses a response to a query. The result has the response's query id, provider and model."""
 
 Sleep = Callable[[float], Awaitable[None]]
-"""Waits so many seconds."""
+"""Waits the given number of seconds."""
 
 _FIRST_WAIT = 0.25
-"""Seconds before the second try, doubled before each further one. A provider has waited for longer by itself before."""
+"""Seconds before the second attempt, doubled before each further one. The provider has already waited longer itself."""
 
 _LONGEST_WAIT = 5.0
 
 _STORE_RETRIES = 7
-"""A store that is locked, or whose server starts anew, is waited for for about twenty seconds."""
+"""Attempts on a locked store, or one with a restarting server; together they wait about twenty seconds."""
 
 _LONGEST_ERROR = 1000
 
 
 class BatchResult(BaseModel, frozen=True):
-    """What a batch comes to.
+    """The outcome of a batch.
 
     Attributes:
-        status: "completed" also where some responses failed; "failed" where all did, or where the first failure was to
-            end it.
-        total: of those that were done with: `succeeded` + `failed`.
-        results: those of the same run that were there before come first; empty where they were not to be held.
+        status: "completed" even if some responses failed; "failed" if all did, or if the batch was to stop at the first
+            failure.
+        total: responses that are finished: `succeeded` + `failed`.
+        results: starts with those that the same run had before; empty if results are not collected.
         errors: one for each of `failed`.
     """
 
@@ -91,29 +91,34 @@ async def run_batch(
     keep_results: bool = True,
     sleep: Sleep | None = None,
 ) -> AsyncGenerator[AnalysisResult | BatchError | BatchResult]:
-    """Yields results and errors as they come, and last the `BatchResult`.
+    """Yield results and errors as they come, and last the `BatchResult`.
 
-    Responses are paired with queries by `query_id`. A response to no query, a second one of the same provider and model
-    to the same query and a query without a response are errors; so is a `BatchError` among the responses, which says
-    that a provider gave none. A result is durable in the store before it is yielded.
+    Responses are paired with queries by `query_id`. These are errors: a response to no query, a second response of the
+    same provider and model to the same query, and a query without a response. So is a `BatchError` among the responses,
+    which says that a provider gave none. A result is durable in the store before it is yielded.
 
-    An analysis that fails is tried again as often as `settings.max_retries` says, which goes on beside a provider's own
-    retries: a call that always fails for a passing reason is made (1 + theirs) × (1 + these) times. What would fail
-    again, such as a wrong key or missing ground truth, is not tried again.
+    A failed analysis is repeated up to `settings.max_retries` times, on top of a provider's own retries: a call that
+    always fails for a temporary reason is made (1 + theirs) × (1 + these) times. Failures that would repeat, such as a
+    wrong key or missing ground truth, are not retried.
 
-    Leave it with `contextlib.aclosing`, or cancel it: nothing is left running then, and the run in the store is
-    "cancelled". A run whose process was killed is "interrupted". Both, and those with failures, are continued by giving
-    the same `run_id`, queries, options and responses again: only what has no result is analysed.
+    Leave the generator with `contextlib.aclosing`, or cancel it: nothing is left running then, and the run in the store
+    is "cancelled". A run with a killed process is "interrupted". To continue either, or a run with failures, pass the
+    same `run_id`, queries, options and responses again: only responses without a result are analysed.
 
     Args:
-        run_id: of the run in the store that is continued, or that is begun under this id; empty: a new one.
-        domain: of the run; None: that of the queries if they all have the same, else empty.
-        options: what the scores hang on; they are kept with the run, as JSON.
-        keep_results: False: `BatchResult.results` stays empty, so that a batch of any length needs no more memory.
-        sleep: waits so many seconds between tries; None for real time.
+        responses: the responses, or errors in their place.
+        queries: the questions; each id is unique.
+        analyze: analyses one response.
+        settings: concurrency, retries and limits.
+        store: keeps the results.
+        run_id: id of the run in the store to continue, or to begin under this id; empty: a new one.
+        domain: the run's domain; None: that of the queries if they all have the same, else empty.
+        options: what the scores depend on; stored with the run as JSON.
+        keep_results: False leaves `BatchResult.results` empty, so that memory does not grow with the batch.
+        sleep: waits between attempts, in seconds; None for real time.
 
     Raises:
-        UsageError: the queries make no set, or the run was begun with others or with other options.
+        UsageError: two queries conflict, or the run was begun with other queries or options.
         StoreError: the store cannot keep a result. The run can be continued later.
     """
     settings = settings or BatchSettings()
@@ -140,14 +145,14 @@ async def run_batch(
 
 
 class _Done(NamedTuple):
-    """A result, and what the store keeps of it; None without a store."""
+    """A result and its row for the store; the row is None without a store."""
 
     result: AnalysisResult
     row: Mapping[str, Any] | None
 
 
 class _Batch:
-    """How far a batch has come."""
+    """Progress of a batch."""
 
     def __init__(
         self,
@@ -172,7 +177,7 @@ class _Batch:
         self._result: BatchResult | None = None
 
     async def begin(self, run_id: str, domain: str | None, options: Mapping[str, Any], total: int | None) -> None:
-        """Begins the run, or takes up what it has."""
+        """Begin the run, or load what it already has."""
         now = datetime.now(UTC)
         domains = {query.domain for query in self._queries.queries}
         self._run = GroundingRun(
@@ -198,7 +203,7 @@ class _Batch:
                 self._results.append(kept.result)
 
     async def work(self, given: AIResponse | BatchError) -> _Done | BatchError | None:
-        """What comes of one response; None where nothing is to be done."""
+        """Analyse one response; return None if there is nothing to do."""
         pair = self.pairing.pair(given)
         if not isinstance(pair, Pair):
             return pair
@@ -217,7 +222,7 @@ class _Batch:
             )
 
     async def take(self, group: Sequence[_Done | BatchError | None]) -> list[AnalysisResult | BatchError]:
-        """Makes what has come durable; returns what is then to be shown."""
+        """Make finished work durable and return what to yield then."""
         done = [each for each in group if isinstance(each, _Done)]
         failed = [each for each in group if isinstance(each, BatchError)]
         if self._store is not None and (done or failed):
@@ -232,7 +237,7 @@ class _Batch:
         return [*(each.result for each in done), *failed]
 
     async def end(self, status: RunStatus) -> None:
-        """The summary, and in the store the run's end."""
+        """Write the summary, and the run's end in the store."""
         now = datetime.now(UTC)
         summary = self._tally.summary(
             domain=self._run.domain, run_id=self._run.id, run_at=self._run.started_at, failed=len(self.errors)
@@ -266,7 +271,7 @@ class _Batch:
         )
 
     async def give_up(self, status: RunStatus) -> None:
-        """Says in the store that the run is not at work any more, as far as that can be said."""
+        """Record in the store that the run has stopped, if the store still answers."""
         if self._store is not None:
             with anyio.CancelScope(shield=True), suppress(StoreError):
                 await self._store.end_run(self._run.id, status, datetime.now(UTC))
@@ -277,13 +282,13 @@ class _Batch:
 
 
 def _otherwise(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """What the run before did in another way than this one, of what both say."""
+    """List the settings in which the earlier run differs from this one, of those that both record."""
     ways = {"similarity": "used another similarity provider", "scoring": "used other scoring settings"}
     return [way for key, way in ways.items() if key in before and key in now and before[key] != now[key]]
 
 
 def _again(helps: Callable[[BaseException], bool], retries: int, sleep: Sleep | None) -> Callable[[], "AsyncRetrying"]:
-    """What calls something again after errors that are likely to pass; a new one for each call."""
+    """Return a factory of retry policies for temporary errors; each call needs a new policy."""
     from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, wait_exponential
 
     return AsyncRetrying(

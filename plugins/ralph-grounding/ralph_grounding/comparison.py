@@ -1,4 +1,4 @@
-"""Sides against each other on one set of queries: providers, models or runs, by the differences query by query."""
+"""Comparison of sides on one set of queries: providers, models or runs, by their differences query by query."""
 
 import math
 import statistics
@@ -22,7 +22,7 @@ _TIE = 1e-9
 
 
 class Scored(Protocol):
-    """What of an analysis is compared; a row of the store is one."""
+    """The part of an analysis that is compared; a row of the store has it, too."""
 
     @property
     def query_id(self) -> str: ...
@@ -42,8 +42,8 @@ class Side(BaseModel, frozen=True):
     """One side by itself.
 
     Attributes:
-        queries: how many it answered.
-        means: of all its answers, for each metric that was measured.
+        queries: number of queries that it answered.
+        means: the mean of all its answers, for each measured metric.
     """
 
     name: str
@@ -52,18 +52,18 @@ class Side(BaseModel, frozen=True):
 
 
 class MetricDifference(BaseModel, frozen=True):
-    """The first side's scores less the second's, query by query.
+    """The first side's scores minus the second's, query by query.
 
     Attributes:
-        pairs: the queries for which both have this score; all else is about these.
-        low, high: between them lies the mean difference of all such queries, with 95 % confidence, if the differences
-            are about normal (Student's t); None for fewer than two pairs.
+        pairs: the number of queries for which both sides have this score; all other values are about these.
+        low, high: the bounds of the 95 % confidence interval of the mean difference, if the differences are about
+            normal (Student's t); None for fewer than two pairs.
         wins, losses, ties: of the first side.
-        p_value: how often chance alone makes as large a difference, either way. With up to 13 queries that differ it is
-            exact: the share of the ways to flip the differences' signs whose mean is as far from 0. With more it is
-            that of Wilcoxon's signed ranks.
-        adjusted_p: the same after Holm's correction for all pairs of sides that were compared on this metric.
-        note: why there is no p value, or why it is 1.
+        p_value: the two-sided probability that chance alone makes as large a difference. With up to 13 queries that
+            differ it is exact: the share of the sign flips of the differences with a mean at least as far from 0. With
+            more it is that of Wilcoxon's signed-rank test.
+        adjusted_p: the same after Holm's correction for all pairs of sides compared on this metric.
+        note: the reason for a missing p value, or for one of 1.
     """
 
     metric: Compared
@@ -81,9 +81,9 @@ class MetricDifference(BaseModel, frozen=True):
 
 
 class PairComparison(BaseModel, frozen=True):
-    """Two sides. Queries that only one of them answered are listed, by their ids, and left out of everything else.
+    """Two sides. Queries that only one of them answered are listed by their ids and left out of everything else.
 
-    What asks something else under the same id is another query.
+    A different question under the same id is another query.
     """
 
     first: str
@@ -108,9 +108,9 @@ _Table = Mapping[tuple[str, str], _Row]
 
 
 def compare(sides: Mapping[str, Iterable[AnalysisResult | Scored]]) -> Comparison:
-    """Compares the sides, given as each one's analyses by its name.
+    """Compare the sides, given as each one's analyses by its name.
 
-    Of several answers of a side to the same query the mean is taken. In memory are four numbers a query and side.
+    Several answers of a side to the same query count by their mean. Memory holds four numbers per query and side.
     """
     tables = {name: _table(analyses) for name, analyses in sides.items()}
     pairs = [_pair(first, second, tables[first], tables[second]) for first, second in combinations(tables, 2)]
@@ -197,7 +197,7 @@ def _interval(differences: Sequence[float]) -> tuple[float | None, float | None]
 
 
 def _significance(differences: Sequence[float]) -> tuple[float | None, str]:
-    """The p value, and what there is to say of it. Ties change nothing: whichever way they fall, they are nothing."""
+    """Compute the p value and the note about it. Ties do not change it."""
     if len(differences) < 2:
         return None, "a single query says nothing about others"
     differing = [round(difference, 9) for difference in differences if difference]
@@ -236,7 +236,7 @@ def _corrected(pairs: Sequence[PairComparison]) -> list[PairComparison]:
 
 
 def _holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Holm's correction: the smallest p times the number of tests, the next times one less, never descending."""
+    """Apply Holm's correction: the smallest p times the number of tests, the next times one less, never descending."""
     adjusted: list[float | None] = [None] * len(p_values)
     tested = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
     highest = 0.0

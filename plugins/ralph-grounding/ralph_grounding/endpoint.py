@@ -1,4 +1,4 @@
-"""An endpoint that speaks OpenAI's dialect of HTTP, whoever serves it: asked, and its failures told apart."""
+"""Client of an OpenAI-compatible HTTP endpoint, which classifies its failures."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -49,7 +49,7 @@ _BY_WORDS: tuple[tuple[str, Trouble], ...] = (
     ("content filter", "filtered"),
     ("content management policy", "filtered"),
 )
-"""What servers without codes write in the message of a status 400."""
+"""Phrases in the message of a status 400 from servers without error codes."""
 
 _AGAIN: frozenset[Trouble] = frozenset({"rate_limit", "server", "timeout"})
 _NEVER_AGAIN = "insufficient_quota"
@@ -71,18 +71,18 @@ _SAID: dict[Trouble, tuple[str, str]] = {
 
 
 class Endpoint:
-    """Asks an endpoint. It is entered before it is used, and may be used by several tasks at once.
+    """A client of one endpoint. Enter it before use; several tasks may share it.
 
-    The key is in no message: not in ours, and not where the endpoint repeats it.
+    The key is in no message, even if the endpoint repeats it.
 
     Args:
-        url: the base URL, up to and with /v1.
+        url: the base URL, up to and including /v1.
         key: sent as a bearer token; empty for none.
         timeout: of a call, in seconds, from its beginning to the last byte of the answer.
         setting: the setting that the URL was read from, for the messages.
 
     Raises:
-        UsageError: where the URL is none that can be asked.
+        UsageError: the URL is not valid.
     """
 
     def __init__(self, url: str, *, key: str = "", timeout: float = 30.0, setting: str = "url") -> None:
@@ -101,7 +101,7 @@ class Endpoint:
         headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
         try:
             self._client = httpx.AsyncClient(headers=headers, timeout=self._timeout)
-        except (httpx.InvalidURL, ImportError, OSError, ValueError) as error:  # a proxy or certificates of no use
+        except (httpx.InvalidURL, ImportError, OSError, ValueError) as error:  # an unusable proxy or certificate
             problem = (
                 f"The environment's proxy or certificates for {self.shown} cannot be used: {self._clean(str(error))}."
             )
@@ -115,10 +115,10 @@ class Endpoint:
             await client.aclose()
 
     async def post(self, path: str, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The answer, a JSON object.
+        """Post a JSON object and return the answer, a JSON object.
 
         Raises:
-            ProviderError: of the kind that the failure is; `again` where another try may help.
+            ProviderError: with the kind of the failure; `again` is true if a retry may help.
         """
         import anyio
         import httpx
@@ -137,7 +137,7 @@ class Endpoint:
         return self._read(status, headers, answer)
 
     def protocol_error(self, what: str) -> ProviderError:
-        """The error for an answer that has not the form that it should have, such as "it has no vectors"."""
+        """Make the error for an answer in the wrong form, such as "it has no vectors"."""
         said, remedy = _SAID["protocol"]
         return ProviderError(f"{self.shown} {said}: {what}.", remedy, kind="protocol")
 
@@ -179,24 +179,24 @@ class Endpoint:
         )
 
     def _clean(self, text: str) -> str:
-        """Another's words, made fit to be shown: without the key, on one line, bounded."""
+        """Make a foreign text fit to show: without the key, on one line, bounded."""
         masked = text.replace(self._key, "***") if self._key else text
         printable = "".join(letter if letter.isprintable() else " " for letter in masked[: 10 * _MOST_SAID])
         return " ".join(printable.split())[:_MOST_SAID].rstrip(".")
 
 
 def fields(given: object) -> Mapping[str, Any]:
-    """What an answer holds at some place, if that is an object; else no fields."""
+    """Return the fields of a value if it is an object; else none."""
     return cast("dict[str, Any]", given) if isinstance(given, dict) else {}
 
 
 def sendable(text: str) -> str:
-    """The text without what cannot be written as UTF-8, or not be taken by many servers: lone surrogates and NULs."""
+    """Remove what UTF-8 cannot encode or many servers refuse: lone surrogates and NULs."""
     return text.replace("\0", " ").encode("utf-8", "replace").decode()
 
 
 def _checked(url: str, setting: str) -> tuple[str, str]:
-    """The URL to append paths to, and the same as it may be shown: without a password."""
+    """Return the URL to append paths to, and the same without a password, for messages."""
     remedy = f'Set {setting} to a base URL such as "https://api.example.com/v1".'
     try:
         parts = urlsplit(url.strip())
@@ -213,7 +213,7 @@ def _checked(url: str, setting: str) -> tuple[str, str]:
 
 
 def _told(said: Mapping[str, Any]) -> tuple[Sequence[str], str]:
-    """The codes and the message of an error, in any of the shapes that servers give it."""
+    """Return the codes and the message of an error, in any of the known shapes."""
     error: object = said.get("error") or said
     if isinstance(error, str):
         return (), error
@@ -224,7 +224,7 @@ def _told(said: Mapping[str, Any]) -> tuple[Sequence[str], str]:
 
 
 def _status(status: int, said: Mapping[str, Any]) -> int:
-    """The status of an answer, or that which some servers write into the error of one that is said to be fine."""
+    """Return the status of an answer, or the one that some servers write into the error of a successful answer."""
     code = fields(said.get("error")).get("code")
     return code if 200 <= status < 300 and isinstance(code, int) and 400 <= code < 600 else status
 

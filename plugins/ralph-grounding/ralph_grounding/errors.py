@@ -1,4 +1,4 @@
-"""What can go wrong that a person can mend."""
+"""Failures that the user can fix."""
 
 from typing import Literal
 
@@ -13,12 +13,12 @@ Trouble = Literal[
 
 
 class ProviderError(RalphError):
-    """A provider of similarity or of answers does not do its work.
+    """A provider of similarity or of answers failed.
 
     Attributes:
-        kind: what is told apart in the counts.
-        again: whether another try may help: of a timeout, a rate limit, a server's trouble.
-        retry_after: in seconds from the failure, where the provider named a time.
+        kind: the category in the metrics.
+        again: True if a retry may help: after a timeout, a rate limit or a server failure.
+        retry_after: seconds from the failure, if the provider named a time.
     """
 
     def __init__(

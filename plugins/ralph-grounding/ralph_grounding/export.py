@@ -1,8 +1,7 @@
-"""Analyses as CSV, JSON and lines of JSON, a piece at a time.
+"""Analyses as CSV, JSON and JSON lines, streamed in pieces.
 
-A spreadsheet takes a cell that begins with one of `= + - @`, a tab or a line's end for a formula. So texts that begin
-so get an apostrophe before them in CSV, which spreadsheets do not show; numbers stay as they are. JSON has all texts as
-they are.
+Spreadsheets read a cell that begins with one of `= + - @`, a tab or a line end as a formula. So such texts get a
+leading apostrophe in CSV, which spreadsheets do not show; numbers stay as they are. JSON has all texts unchanged.
 """
 
 import csv
@@ -33,14 +32,14 @@ COLUMNS = (
     "combined",
     "flags",
 )
-"""Of the CSV. What was not measured is empty; flags are separated by spaces."""
+"""The columns of the CSV. A score that was not measured is empty; flags are separated by spaces."""
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 _UNENCODABLE = re.compile("[\0\ud800-\udfff]")
 
 
 async def csv_lines(scores: AsyncIterable[ScoreRow]) -> AsyncGenerator[str]:
-    """The lines of a CSV file as RFC 4180 has it, each with its end, the names of the columns first."""
+    """Yield the lines of an RFC 4180 CSV file, each with its line end; the header comes first."""
     yield _line(*COLUMNS)
     async for row in scores:
         yield _line(
@@ -64,13 +63,13 @@ async def csv_lines(scores: AsyncIterable[ScoreRow]) -> AsyncGenerator[str]:
 
 
 async def json_lines(analyses: AsyncIterable[StoredAnalysis]) -> AsyncGenerator[str]:
-    """A JSON object a line, whole, each with its end."""
+    """Yield one JSON object per line, each with its line end."""
     async for analysis in analyses:
         yield as_json(analysis) + "\n"
 
 
 async def json_array(analyses: AsyncIterable[StoredAnalysis]) -> AsyncGenerator[str]:
-    """One JSON array of the same objects."""
+    """Yield the pieces of one JSON array of the same objects."""
     before = "[\n"
     async for analysis in analyses:
         yield before + as_json(analysis)

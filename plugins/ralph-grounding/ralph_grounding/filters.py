@@ -1,6 +1,7 @@
-"""Filters over analyses, as a person writes them: `accuracy<50 and provider=openai, flag!=empty_response`.
+"""Filters over analyses, as users write them: `accuracy<50 and provider=openai, flag!=empty_response`.
 
-A filter is conditions that must all hold, joined by `and` or a comma. A score that was not measured meets none.
+A filter is a list of conditions that must all hold, joined by `and` or a comma. A score that was not measured meets
+none.
 """
 
 import math
@@ -37,10 +38,10 @@ class Condition(NamedTuple):
 
 
 class FilterError(UsageError):
-    """A filter that cannot be read.
+    """A filter that is not valid.
 
     Attributes:
-        position: of the character where it goes wrong, from 1.
+        position: of the first wrong character, from 1.
     """
 
     def __init__(self, text: str, at: int, problem: str, remedy: str) -> None:
@@ -50,10 +51,10 @@ class FilterError(UsageError):
 
 
 def parse_filter(text: str) -> tuple[Condition, ...]:
-    """The conditions of a filter; none for an empty one.
+    """Parse a filter into its conditions; an empty filter has none.
 
     Raises:
-        FilterError: it says where, and what is possible there.
+        FilterError: names the position, and what is possible there.
     """
     if len(text) > _LONGEST:
         raise FilterError(text, _LONGEST, "it is too long", f"Write at most {_LONGEST} characters.")

@@ -1,1 +1,1 @@
-"""`ralph score`: answers held against ground truth. One module a command, imported when that command is called."""
+"""Commands of `ralph score`. Each command is a module that is imported when it is called."""

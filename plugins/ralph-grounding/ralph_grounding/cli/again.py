@@ -1,4 +1,4 @@
-"""`ralph score again`: the same answers, held against what is true now."""
+"""`ralph score again`: the same answers, scored against other ground truth."""
 
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Annotated
@@ -76,7 +76,7 @@ def again(
 async def _answers(
     store: "GroundingStore", run: "GroundingRun", before: dict[tuple[str, str, str], str]
 ) -> "AsyncIterator[AIResponse]":
-    """The answers of a run; whose analysis each had is noted down."""
+    """Yield the answers of a run, and note the analysis that each had."""
     from ralph_grounding.filters import Condition
     from ralph_grounding.materials import AIResponse
 

@@ -1,4 +1,4 @@
-"""`ralph score answer`: one answer, or many as lines of JSON."""
+"""`ralph score answer`: one answer, or many as JSON lines."""
 
 from itertools import islice
 from pathlib import Path
@@ -50,7 +50,7 @@ def answer(
 ) -> None:
     """Score one answer: is it right, what does it leave out, does it credit its source?
 
-    Ends with 1 if the settings ask for all required claims and one is missing.
+    Exits with 1 if the settings require all required claims and one is missing.
     """
     import anyio
 
@@ -94,7 +94,7 @@ async def _score_one(
     *,
     as_json: bool,
 ) -> bool:
-    """Prints what the one answer comes to; whether it passes."""
+    """Print the result of one answer; return True if it passes."""
     from ralph.system.jsonl import text_of
     from ralph_grounding.lines import answer_to
     from ralph_grounding.materials import AIResponse, Query
@@ -111,7 +111,7 @@ async def _score_one(
 
 
 async def _score_lines(file: str, analyzer: "GroundingAnalyzer", shared: "GroundTruth") -> bool:
-    """Prints an answer to each line, in order; a broken one is answered, too, and the rest goes on."""
+    """Print a result for each line, in order; a broken line gets an error, and the rest continues."""
     from ralph.system.jsonl import objects, opened
     from ralph_grounding.lines import Line
 

@@ -1,4 +1,4 @@
-"""The commands together."""
+"""The command group of `ralph score`."""
 
 from collections.abc import Callable
 from typing import Any
@@ -26,7 +26,7 @@ _ABOUT = (
 
 
 class _Scoring(typer.core.TyperGroup):
-    """A group whose first command is meant where none is named."""
+    """A command group that runs its first command if none is named."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         named = args[:1] and (args[0] in self.commands or args[0] == "--help")
@@ -34,7 +34,7 @@ class _Scoring(typer.core.TyperGroup):
 
 
 def app_for(settings: GroundingSettings) -> typer.Typer:
-    """`ralph score` under some settings."""
+    """Build the commands of `ralph score` for the given settings."""
     app = typer.Typer(cls=_Scoring, add_completion=False, help=_ABOUT)
 
     @app.callback()

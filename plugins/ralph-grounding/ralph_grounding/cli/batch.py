@@ -1,4 +1,4 @@
-"""`ralph score batch`: many answers to many queries, kept, and continued where it was cut off."""
+"""`ralph score batch`: many answers to many queries, stored, and continued after an interruption."""
 
 from pathlib import Path
 from typing import Annotated
@@ -55,7 +55,7 @@ def batch(
 ) -> None:
     """Score many answers. Each result is stored at once, so an interrupted run can be continued.
 
-    Ends with 1 if an answer could not be obtained or scored.
+    Exits with 1 if an answer could not be obtained or scored.
     """
     import anyio
 

@@ -1,4 +1,4 @@
-"""What a batch is to do, as it was asked for: it is kept with the run, so that the run can be continued."""
+"""The options of a batch, stored with its run so that the run can be continued."""
 
 from pathlib import Path
 from typing import Any, Self
@@ -20,9 +20,9 @@ class Plan(BaseModel, frozen=True):
     """The options of a batch; paths are absolute.
 
     Attributes:
-        responses: a file of answers; without one they are asked for.
-        ask: of the endpoint of the settings.
-        executor: whose agent is asked; None: none.
+        responses: a file of answers; without one the answers are requested.
+        ask: request the answers from the endpoint of the settings.
+        executor: request the answers from this executor's agent; None: from no agent.
     """
 
     queries: str | None = None
@@ -38,7 +38,7 @@ class Plan(BaseModel, frozen=True):
 
     @classmethod
     def of_run(cls, run: GroundingRun) -> Self:
-        """The plan that a run was begun with. Raises `UsageError` where it was not begun by this command."""
+        """Return the plan that a run was begun with. Raises `UsageError` if another command began it."""
         try:
             return cls.model_validate(run.options.get("plan"))
         except ValidationError:
@@ -48,7 +48,7 @@ class Plan(BaseModel, frozen=True):
             ) from None
 
     def require_sound(self) -> None:
-        """Raises `UsageError` where it is not clear where the answers come from."""
+        """Raise `UsageError` unless the plan names exactly one source of answers."""
         sources = {"--responses": self.responses, "--ask": self.ask, "--executor": self.executor}
         named = [name for name, value in sources.items() if value]
         if len(named) == 1:
@@ -57,10 +57,10 @@ class Plan(BaseModel, frozen=True):
         raise UsageError(problem, "Use one of --responses FILE, --ask and --executor NAME.")
 
     def read_queries(self, ground: GroundTruth) -> tuple[Query, ...]:
-        """The queries of the file, or those that rules make from the ground truth, with the claims of the other file.
+        """Read the queries of the file, or make them from the ground truth; add the claims of the other file.
 
         Raises:
-            UsageError: a file is not as it should be, or nothing can be asked.
+            UsageError: a file is not valid, or the ground truth gives no questions.
         """
         from ralph_grounding.ground_truth import read_claims_by_query
         from ralph_grounding.queries import make_queries, read_queries, with_claims
@@ -69,12 +69,12 @@ class Plan(BaseModel, frozen=True):
         return with_claims(found, read_claims_by_query(Path(self.claims))) if self.claims else found
 
     def options(self, settings: GroundingSettings, ground: GroundTruth) -> dict[str, Any]:
-        """What the scores hang on: the plan, how is scored, and what is true."""
+        """Return what the scores depend on: the plan, the scoring settings and the ground truth's version."""
         return {"plan": self.model_dump(mode="json"), **scored_by(settings, ground)}
 
 
 def scored_by(settings: GroundingSettings, ground: GroundTruth) -> dict[str, Any]:
-    """What the scores of the same answers hang on, as it is kept with a run."""
+    """Return what the scores of the same answers depend on, as it is stored with a run."""
     providers = settings.providers
     return {
         "scoring": settings.model_dump(mode="json", include=_SCORING),

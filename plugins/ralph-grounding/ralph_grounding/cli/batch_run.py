@@ -1,4 +1,4 @@
-"""Carrying out a batch, and telling how it goes."""
+"""Execution of a batch, with progress."""
 
 import shlex
 import sys
@@ -36,10 +36,14 @@ _MOST_ERRORS = 20
 async def carry_out(
     context: typer.Context, given: Plan, continued: str | None, store: str | None, showing: Showing
 ) -> bool:
-    """Scores the answers that a plan names; whether none failed.
+    """Score the answers that a plan names; return True if none failed.
 
     Args:
-        continued: the run that is gone on with, whose own plan counts then.
+        context: the command's context.
+        given: the options of the command line.
+        continued: the run to continue, with its own plan instead of `given`.
+        store: the name of the store, if any was given.
+        showing: the output format.
 
     Raises:
         UsageError: the plan cannot be carried out as it is.
@@ -83,7 +87,7 @@ async def carry_out(
 
 
 def new_id() -> str:
-    """Of a run that begins now."""
+    """Make an id for a new run."""
     import secrets
     from datetime import UTC, datetime
 
@@ -91,7 +95,7 @@ def new_id() -> str:
 
 
 def _tell(ground: "GroundTruth", queries: int, run_id: str, showing: Showing) -> None:
-    """What is about to happen, on standard error."""
+    """Announce on standard error what is about to happen."""
     for problem in ground.problems[:_MOST_ERRORS]:
         typer.echo(f"note: {one_line(problem, 400)}", err=True)
     if showing == "people":
@@ -100,18 +104,18 @@ def _tell(ground: "GroundTruth", queries: int, run_id: str, showing: Showing) ->
 
 
 async def _unanswered(store: GroundingStore, run_id: str, queries: Sequence[Query]) -> list[Query]:
-    """The queries that the run has no answer to yet."""
+    """Return the queries that the run has no answer to yet."""
     answered = {row.query_id async for row in store.scores([Condition("run", "=", run_id)])}
     return [query for query in queries if query.id not in answered]
 
 
 async def _responses(context: typer.Context, stack: AsyncExitStack, plan: Plan, queries: Sequence[Query]) -> Any:
-    """The answers, as they come."""
+    """Open the source of the answers and return its stream."""
     from ralph_grounding.responses import answers, read_responses
 
     if plan.responses:
         given = read_responses(Path(plan.responses))
-        first = next(given, None)  # a file that cannot be read is told of before a run begins
+        first = next(given, None)  # report a file that cannot be read before a run begins
         return given if first is None else chain([first], given)
     source = await _source(context, stack, plan)
     return await stack.enter_async_context(answers(queries, source))
@@ -136,12 +140,14 @@ async def score_all(
     store: str | None,
     run_id: str = "",
 ) -> bool:
-    """Tells of results and errors as they come, and of the whole at the end; whether none failed.
+    """Print results and errors as they come, and the summary at the end; return True if none failed.
 
     Args:
-        total: of the answers that will come; 0: nobody knows.
-        store: its name as the command line has it, for what a person is told to type.
-        run_id: of a run that `--continue` can go on with; empty: it cannot.
+        events: the stream of `run_batch`.
+        total: number of expected answers; 0 if unknown.
+        showing: the output format.
+        store: its name as given on the command line, for the commands suggested to the user.
+        run_id: the run that `--continue` accepts; empty if it cannot be continued.
     """
     command = continuing(run_id, store) if run_id else ""
     progress = _Progress(total, shown=showing == "people")
@@ -163,7 +169,7 @@ async def score_all(
 async def _followed(
     events: AsyncGenerator[AnalysisResult | BatchError | BatchResult], progress: "_Progress", showing: Showing
 ) -> BatchResult:
-    """Tells of what comes until the end, which is returned."""
+    """Print each event until the end, and return the final result."""
     with progress:
         async with aclosing(events):
             async for event in events:
@@ -188,7 +194,7 @@ def _line(event: AnalysisResult | BatchError) -> dict[str, Any]:
 
 
 class _Progress:
-    """A line on a terminal that says how far it is; nothing anywhere else."""
+    """A progress line on a terminal; nothing elsewhere."""
 
     def __init__(self, total: int, *, shown: bool) -> None:
         self.count, self._total, self._shown = 0, total, shown and sys.stderr.isatty()
@@ -210,7 +216,7 @@ class _Progress:
 
 
 def _print(ended: BatchResult, command: str, store: str | None) -> None:
-    """The summary, what failed, and what to type to look further."""
+    """Print the summary, the failures and the commands for a closer look."""
     from ralph_grounding.cli.summaries import summary_rows
 
     out, trend, rows = console(), ended.summary.trend, summary_rows(ended.summary)

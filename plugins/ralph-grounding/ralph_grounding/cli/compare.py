@@ -40,10 +40,12 @@ def compare(context: typer.Context, *, runs: Runs, store: Store = None, as_json:
 
 
 async def compared(store: "GroundingStore", names: list[str], place: str | None = None) -> "Comparison":
-    """The comparison of the sides of some runs. Raises `UsageError` where there are fewer than two.
+    """Compare the sides of some runs. Raises `UsageError` if there are fewer than two.
 
     Args:
-        place: the store's name as the command line has it, for what a person is told to type.
+        store: an open store.
+        names: ids of runs, their beginnings, or "last".
+        place: the store's name as given on the command line, for the commands suggested to the user.
     """
     from ralph.errors import UsageError
     from ralph_grounding.cli.keeping import run_named
@@ -60,7 +62,7 @@ async def compared(store: "GroundingStore", names: list[str], place: str | None 
 
 
 async def sides_of(store: "GroundingStore", runs: "Mapping[str, GroundingRun]") -> "dict[str, list[ScoreRow]]":
-    """The scores by side: of one run its providers and models, of several the runs, and within each those of it."""
+    """Group the scores by side: the providers and models of one run, or several runs."""
     from ralph_grounding.filters import Condition
 
     sides: dict[str, list[ScoreRow]] = {}

@@ -1,4 +1,4 @@
-"""`ralph score history`: what is kept: runs over time, and single answers by a filter."""
+"""`ralph score history`: stored runs over time, and single answers selected by a filter."""
 
 import sys
 from contextlib import AsyncExitStack, aclosing
@@ -19,7 +19,7 @@ _Metric = Literal["accuracy", "completeness", "attribution", "combined"]
 _METRICS: tuple[_Metric, ...] = ("accuracy", "completeness", "attribution", "combined")
 _FORMS = ("csv", "json", "jsonl")
 _SHORT_ID = 8
-"""Characters of an id that tell answers apart well enough for `ralph score show`."""
+"""Characters of an id that are enough for `ralph score show` to identify an answer."""
 
 Filter = Annotated[
     str | None,
@@ -83,7 +83,7 @@ def _checked(kind: str, name: str | None, known: tuple[str, ...]) -> str | None:
 
 
 async def _export(store: "GroundingStore", form: str, conditions: "list[Condition]") -> None:
-    """Writes every answer, one after another: no more than a page of them is in memory."""
+    """Write every answer, one after another, with at most one page of them in memory."""
     from ralph_grounding.export import csv_lines, json_array, json_lines
 
     async with AsyncExitStack() as stack:

@@ -1,4 +1,4 @@
-"""Where the commands find what is kept."""
+"""Access to the store for the commands."""
 
 import re
 import shlex
@@ -17,16 +17,16 @@ __all__ = ["continuing", "opened_store", "run_named", "store_option", "tell_if_i
 
 
 def opened_store(context: "typer.Context", named: str | None) -> "GroundingStore":
-    """The store that the command line names, else the one of the settings; to be used in `async with`."""
+    """Return the store named on the command line, else the one of the settings; use it in `async with`."""
     from ralph_grounding.store import open_grounding_store
 
     return open_grounding_store(named or situation_of(context).settings.store)
 
 
 def store_option(named: str | None) -> str:
-    """What a command that a person is told to type has behind its name to find the same store, without a password.
+    """Return the option that makes a suggested command find the same store, without a password.
 
-    Empty where none was named, as then the settings name it.
+    Empty if no store was named, because the settings name it then.
     """
     if named is None:
         return ""
@@ -35,25 +35,27 @@ def store_option(named: str | None) -> str:
 
 
 def continuing(run_id: str, place: str | None) -> str:
-    """The command that continues a run of `ralph score batch`."""
+    """Return the command that continues a run of `ralph score batch`."""
     return f"ralph score batch --continue {shlex.quote(one_line(run_id))}{store_option(place)}"
 
 
 def tell_if_interrupted(run: "GroundingRun", place: str | None) -> None:
-    """Says on standard output that the run's process is gone, and how to continue the run."""
+    """Report on standard output that the run's process is gone, and how to continue the run."""
     if run.status == "interrupted":
         command = f" Continue it: {continuing(run.id, place)}" if "plan" in run.options else ""
         console().print(f"Run {one_line(run.id)} was interrupted.{command}", soft_wrap=True)
 
 
 async def run_named(store: "GroundingStore", name: str, place: str | None = None) -> "GroundingRun":
-    """The run of an id, the beginning of one, or "last".
+    """Find the run with an id, the beginning of one, or "last".
 
     Args:
-        place: the store's name as the command line has it, for what a person is told to type.
+        store: an open store.
+        name: the run's id, the beginning of it, or "last".
+        place: the store's name as given on the command line, for the commands suggested to the user.
 
     Raises:
-        UsageError: there is none, or several have that beginning.
+        UsageError: no run matches, or several have that beginning.
     """
     from ralph.errors import UsageError
 
@@ -68,5 +70,5 @@ async def run_named(store: "GroundingStore", name: str, place: str | None = None
 
 
 def told(name: str) -> str:
-    """A name as a person gave it, for a sentence."""
+    """Quote a name as the user gave it, for a sentence."""
     return repr(one_line(name, 80))

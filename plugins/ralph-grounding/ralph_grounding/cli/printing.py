@@ -1,4 +1,4 @@
-"""What the commands print: JSON for programs, and for people texts that cannot act on their terminal."""
+"""Output of the commands: JSON for programs, and text for readers that cannot control their terminal."""
 
 import json
 import re
@@ -19,7 +19,7 @@ _ENDLESS = 10_000
 
 
 def console() -> "Console":
-    """A console on standard output; in a pipe no line is folded."""
+    """Make a console on standard output; in a pipe it folds no line."""
     from rich.console import Console
 
     out = Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
@@ -29,29 +29,29 @@ def console() -> "Console":
 
 
 def one_line(text: str, most: int = 200) -> str:
-    """A hostile text in one line: what would act on a terminal is left out, and what is too long is cut."""
+    """Put a hostile text on one line, without terminal control characters, cut to `most` characters."""
     flat = " ".join(_ACTING.sub(" ", text[: 4 * most]).split())
     return flat if len(flat) <= most and len(text) <= 4 * most else f"{flat[: most - 1]}…"
 
 
 def counted(number: int, one: str, many: str = "") -> str:
-    """A number of things, as in "1 page" and "2 pages"."""
+    """Format a number of things, as in "1 page" and "2 pages"."""
     return f"{number} {one if number == 1 else many or f'{one}s'}"
 
 
 def print_json(value: Any) -> None:
-    """A JSON value, indented, in ASCII for any reader."""
+    """Print a JSON value, indented, in ASCII for any reader."""
     sys.stdout.write(json.dumps(value, indent=2) + "\n")
 
 
 def print_line(value: Any) -> None:
-    """A JSON value as one line, at once, in ASCII for any reader."""
+    """Print a JSON value as one line, flushed at once, in ASCII for any reader."""
     sys.stdout.write(f"{json.dumps(value)}\n")
     sys.stdout.flush()
 
 
 def print_rows(columns: Sequence[str], rows: "Iterable[Sequence[str | Text]]") -> None:
-    """Rows under headings, or without any where all are empty. The last column is folded where it does not fit."""
+    """Print rows under headings; omit the headings if all are empty. The last column folds if it is too wide."""
     from rich.table import Table
     from rich.text import Text
 

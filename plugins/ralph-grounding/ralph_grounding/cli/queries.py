@@ -1,4 +1,4 @@
-"""`ralph score queries`: questions that the ground truth answers, for a person to look through."""
+"""`ralph score queries`: questions that the ground truth answers, for the user to review."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 

@@ -1,4 +1,4 @@
-"""`ralph score report`: one page of HTML that stands by itself."""
+"""`ralph score report`: one self-contained HTML page."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -75,7 +75,7 @@ async def _gathered(
 
 
 def _write(path: Path, page: str) -> None:
-    """Writes the page as a whole or not at all. Raises `UsageError`."""
+    """Write the page completely or not at all. Raises `UsageError`."""
     import os
     from tempfile import NamedTemporaryFile
 

@@ -1,4 +1,4 @@
-"""`ralph score show`: one analysis that is kept."""
+"""`ralph score show`: one stored analysis."""
 
 from typing import Annotated
 

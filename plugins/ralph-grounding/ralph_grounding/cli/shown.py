@@ -1,4 +1,4 @@
-"""One analysis, for people."""
+"""One analysis as text for readers."""
 
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 __all__ = ["print_origin", "print_result", "score_cell"]
 
 _MOST = 20
-"""Statements of one kind that are listed."""
+"""The number of statements of one kind to list."""
 
 
 def print_result(result: AnalysisResult) -> None:
-    """The scores with their evidence, the check-list of claims, and what the ground truth says of the rest."""
+    """Print the scores with their evidence, the checklist of claims, and what the ground truth says about the rest."""
     if rows := _score_rows(result.scores):
         print_rows(("", "", "", ""), rows)
     if result.scores.completeness and result.scores.completeness.matches:
@@ -33,7 +33,7 @@ def print_result(result: AnalysisResult) -> None:
 
 
 def print_origin(stored: "StoredAnalysis") -> None:
-    """Whose answer to what it is."""
+    """Print who answered which query."""
     result = stored.result
     rows = (
         ("query", result.query or result.query_id),
@@ -46,7 +46,7 @@ def print_origin(stored: "StoredAnalysis") -> None:
 
 
 def score_cell(score: float | None, tier: str = "") -> "Text":
-    """A score in the colour of its tier."""
+    """Format a score in the colour of its tier."""
     from rich.text import Text
 
     return Text("-" if score is None else f"{score:3.0f}", style=TIER_STYLES.get(tier, ""))
@@ -72,7 +72,7 @@ def _score_rows(scores: Scores) -> "list[tuple[str | Text, ...]]":
 
 
 def _print_claim(judged: ClaimJudgement) -> None:
-    """The claim with a mark, and below it what stands there for it or against it."""
+    """Print the claim with a mark, and below it the evidence for or against it."""
     from rich.text import Text
 
     mark, style, said = "✗", "red", "not found"
@@ -91,7 +91,7 @@ def _quoted(text: str) -> str:
 
 
 def _differences(conflicts: tuple[Conflict, ...]) -> str:
-    """In what a statement goes against a claim: `number: 500 instead of 50`."""
+    """Format the differences between a statement and a claim: `number: 500 instead of 50`."""
     return "; ".join(
         f"{conflict.kind}: {one_line(conflict.said, 40) or 'none'} instead of {one_line(conflict.expected, 40)}"
         for conflict in conflicts[:3]
@@ -105,7 +105,7 @@ def _head(title: str) -> None:
 
 
 def _print_statements(result: AnalysisResult) -> None:
-    """What may go against the ground truth, and what it does not know."""
+    """Print the statements that may contradict the ground truth, and those it does not know."""
     said, out = result.feedback.claims, console()
     of_ground = [one for one in said.contradicts if one.source]
     if of_ground:
@@ -123,7 +123,7 @@ def _print_statements(result: AnalysisResult) -> None:
 
 
 def _print_marked(result: AnalysisResult) -> None:
-    """The answer itself, with what is borne out in green and what may be wrong in yellow; a few thousand characters."""
+    """Print the answer with supported text in green and doubtful text in yellow; at most a few thousand characters."""
     from rich.text import Text
 
     most = 4_000

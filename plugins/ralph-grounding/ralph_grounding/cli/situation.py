@@ -1,4 +1,4 @@
-"""What every command is given."""
+"""The context that every command receives."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,13 +18,13 @@ __all__ = ["Situation", "executor_named", "ground_truth_of", "required_places", 
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """The settings in force, and what the program can make for a plug-in."""
+    """The settings in force, and what the program can create for a plug-in."""
 
     settings: GroundingSettings
     host: "CommandMaterials | None" = None
 
     def measured_by(self, similarity: str | None) -> GroundingSettings:
-        """The settings with another provider of similarity, where one is named. Raises `UnknownNameError`."""
+        """Return the settings with another similarity provider, if one is named. Raises `UnknownNameError`."""
         if similarity is None:
             return self.settings
         from typing import get_args
@@ -41,14 +41,14 @@ class Situation:
 
 
 def situation_of(context: "typer.Context") -> Situation:
-    """What a command was given."""
+    """Return the situation of a command."""
     return cast("Situation", context.obj)
 
 
 async def ground_truth_of(
     context: "typer.Context", places: Sequence[str], domain: str, brands: Sequence[str]
 ) -> "GroundTruth":
-    """The ground truth that the options name, read as far as the settings say; empty where they name no place."""
+    """Read the ground truth that the options name, within the limits of the settings; empty if they name no place."""
     from ralph_grounding.ground_truth import read_ground_truth
     from ralph_grounding.ground_truth.pages import GroundTruth
 
@@ -59,7 +59,7 @@ async def ground_truth_of(
 
 
 def required_places(places: Sequence[str] | None) -> Sequence[str]:
-    """The places that the options name. Raises `UsageError` for none."""
+    """Return the places that the options name. Raises `UsageError` if there are none."""
     from ralph.errors import UsageError
 
     if not places:
@@ -68,7 +68,7 @@ def required_places(places: Sequence[str] | None) -> Sequence[str]:
 
 
 def executor_named(context: "typer.Context", name: str) -> "Executor":
-    """An executor by its name; "default" is the one of the settings in force. Raises `UsageError`."""
+    """Create an executor by its name; "default" is the one of the settings in force. Raises `UsageError`."""
     from ralph.errors import UsageError
 
     host = situation_of(context).host

@@ -1,4 +1,4 @@
-"""The summary of a run, for people."""
+"""The summary of a run as text for readers."""
 
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ __all__ = ["summary_rows"]
 
 
 def summary_rows(summary: DomainScoreSummary) -> "list[tuple[str | Text, ...]]":
-    """A row for each metric that was measured: mean, median, lowest, highest, how the mean changed, and tiers."""
+    """Make a row for each measured metric: mean, median, lowest, highest, change of the mean, and tiers."""
     rows: list[tuple[str | Text, ...]] = []
     for name in METRICS:
         metric = summary.metric(name)
@@ -26,7 +26,7 @@ def summary_rows(summary: DomainScoreSummary) -> "list[tuple[str | Text, ...]]":
 
 
 def _change(summary: DomainScoreSummary, name: Metric) -> str:
-    """Of the mean against the run before: an arrow and by how much."""
+    """Format the change of the mean since the run before: an arrow and the difference."""
     trend = summary.trend
     if trend is None:
         return ""

@@ -1,4 +1,4 @@
-"""Feedback for people: the claims as a check-list, and what of a response the ground truth bears out."""
+"""Feedback for readers: the claims as a checklist, and the parts of a response that the ground truth supports."""
 
 from ralph_grounding.feedback.claims import claim_feedback
 from ralph_grounding.feedback.highlights import highlight_feedback

@@ -1,4 +1,4 @@
-"""The claims as a check-list: found, missing, perhaps contradicted, and what the ground truth does not know."""
+"""The claims as a checklist: found, missing, possibly contradicted, and unknown to the ground truth."""
 
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -29,14 +29,17 @@ async def claim_feedback(
     provider: SimilarityProvider,
     threshold: float,
 ) -> ClaimFeedback:
-    """What became of the claims, of all levels of importance, and of the response's own statements.
+    """Report what became of the claims, of all levels of importance, and of the response's own statements.
 
     Args:
-        completeness: None where no claims were expected.
-        threshold: a statement that is more alike than this to a passage is in the ground truth.
+        completeness: None if no claims were expected.
+        response: the response's text.
+        ground_truth: the pages to look statements up in.
+        provider: measures similarity.
+        threshold: a statement with a higher similarity to a passage is in the ground truth.
 
     Raises:
-        ProviderError: where the provider does not answer.
+        ProviderError: the provider does not answer.
     """
     matches = await match(response, ground_truth, provider)
     return check_list(completeness, response, matches if ground_truth.chunks else (), threshold)
@@ -45,12 +48,15 @@ async def claim_feedback(
 def check_list(
     completeness: CompletenessResult | None, response: str, matches: Sequence[Match], threshold: float
 ) -> ClaimFeedback:
-    """The same from what was matched already.
+    """Build the same feedback from existing matches.
 
     A statement that may contradict something is not listed as unknown.
 
     Args:
-        matches: empty without ground truth: there is nothing then that could know a statement.
+        completeness: None if no claims were expected.
+        response: the response's text.
+        matches: empty without ground truth: no statement can be known or unknown then.
+        threshold: see `claim_feedback`.
     """
     judgements = completeness.matches if completeness else ()
     contradicted = [_against_claim(judged) for judged in judgements if judged.conflicts]
@@ -98,7 +104,7 @@ def _against_source(response: str, found: Match) -> Contradiction:
 
 
 def _has_any(span: Span, starts: Sequence[int]) -> bool:
-    """Whether one of the conflicts begins in the piece: what goes against an expected claim is told of once."""
+    """Return True if a conflict begins in the piece: a conflict with an expected claim is reported once."""
     place = bisect_left(starts, span.start)
     return place < len(starts) and starts[place] < span.end
 

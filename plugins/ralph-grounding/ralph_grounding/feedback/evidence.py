@@ -1,4 +1,4 @@
-"""The sentence of a passage that a statement is about, by the words that they share."""
+"""The sentence of a passage that a statement is about, found by their common words."""
 
 from functools import lru_cache
 from typing import NamedTuple
@@ -19,8 +19,8 @@ class Evidence(NamedTuple):
     """A sentence of a passage.
 
     Attributes:
-        shared: 0–1, the share of the words with a meaning, numbers aside, that it has in common with the statement: of
-            those of the one that has fewer.
+        shared: 0–1, the share of content words, without numbers, in common with the statement, relative to the one that
+            has fewer.
     """
 
     text: str
@@ -34,7 +34,7 @@ class _Sentence(NamedTuple):
 
 
 def evidence(passage: str, statement: str) -> Evidence:
-    """The sentence that has most words with the statement in common, the shorter one of two; the first without any."""
+    """Return the sentence with most words in common with the statement: the shorter of two, the first if none."""
     language = guess_language(passage[:_FOR_LANGUAGE])
     said = _sentence(statement, language)
 

@@ -1,4 +1,4 @@
-"""The response with what is borne out marked."""
+"""The response with the supported parts marked."""
 
 from collections.abc import Sequence
 
@@ -14,16 +14,16 @@ __all__ = ["highlight_feedback", "highlighted"]
 async def highlight_feedback(
     response: str, ground_truth: GroundTruth, provider: SimilarityProvider, threshold: float
 ) -> HighlightFeedback:
-    """What of the response is in the ground truth, and where: pieces that are more alike than the threshold.
+    """Find the parts of the response that are in the ground truth: pieces more similar than the threshold.
 
     Raises:
-        ProviderError: where the provider does not answer.
+        ProviderError: the provider does not answer.
     """
     return highlighted(response, await match(response, ground_truth, provider), threshold)
 
 
 def highlighted(response: str, matches: Sequence[Match], threshold: float) -> HighlightFeedback:
-    """The same from what was matched already."""
+    """Build the same feedback from existing matches."""
     borne_out = [found for found in matches if found.is_borne_out(threshold)]
     others = [found.span for found in matches if not found.is_borne_out(threshold)]
     visible = _visible(response, Span(0, len(response)))
@@ -52,5 +52,5 @@ def _highlight(response: str, found: Match) -> Highlight:
 
 
 def _visible(text: str, span: Span) -> int:
-    """How many characters are not white space."""
+    """Count the characters that are not white space."""
     return sum(len(word) for word in text[span.start : span.end].split())

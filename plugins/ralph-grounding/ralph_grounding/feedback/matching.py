@@ -1,4 +1,4 @@
-"""Each piece of a response with the passage of the ground truth that is most like it."""
+"""Each piece of a response with the most similar passage of the ground truth."""
 
 from typing import NamedTuple
 
@@ -14,11 +14,12 @@ from ralph_grounding.text.span import Span, trimmed
 __all__ = ["Match", "Source", "match"]
 
 _RELATED = 0.5
-"""The calibrated similarity, and the share of common words, from which a statement is taken to be about the same."""
+"""The lowest calibrated similarity and share of common words at which a statement counts as being on the same subject.
+"""
 
 
 class Source(NamedTuple):
-    """Where in the ground truth a piece has its like. `text` is the sentence that it has most in common with."""
+    """The counterpart of a piece in the ground truth. `text` is the sentence that it has most in common with."""
 
     chunk: Chunk
     page: Page
@@ -26,15 +27,15 @@ class Source(NamedTuple):
 
 
 class Match(NamedTuple):
-    """What was found for a piece.
+    """The counterpart found for a piece.
 
     Attributes:
-        span: the piece; those of all matches together are the response.
+        span: the piece; the spans of all matches together cover the response.
         stated: the same without white space at its ends.
-        source: None where nothing is alike.
+        source: None if nothing is similar.
         similarity: calibrated.
-        conflicts: in what the piece goes against its source, with positions in the response.
-        fallback: measured by words, since the provider of similarity did not answer.
+        conflicts: the differences between the piece and its source, with positions in the response.
+        fallback: measured by words, because the similarity provider did not answer.
     """
 
     span: Span
@@ -45,15 +46,15 @@ class Match(NamedTuple):
     fallback: bool = False
 
     def is_borne_out(self, threshold: float) -> bool:
-        """Whether the ground truth says so: it is more alike than the threshold, and there is no conflict."""
+        """Return True if the ground truth supports the piece: it is similar enough, without a conflict."""
         return self.source is not None and is_above(self.similarity, threshold) and not self.conflicts
 
 
 async def match(response: str, ground_truth: GroundTruth, provider: SimilarityProvider) -> list[Match]:
-    """The pieces in their order, each with its source.
+    """Return the pieces in order, each with its source.
 
     Raises:
-        ProviderError: where the provider does not answer.
+        ProviderError: the provider does not answer.
     """
     cut = [(piece, trimmed(response, piece)) for piece in pieces(response)]
     chunks = ground_truth.chunks

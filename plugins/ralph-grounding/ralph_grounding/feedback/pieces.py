@@ -1,4 +1,4 @@
-"""The pieces of a response that are looked up in the ground truth: sentences, as a rule."""
+"""The pieces of a response to look up in the ground truth: usually sentences."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -19,17 +19,18 @@ _ADDRESS = re.compile(r"\bhttps?://\S+")
 
 
 def pieces(response: str) -> list[Span]:
-    """Stretches that together are the response, each with the white space after it.
+    """Cut the response into stretches that together cover it, each with the white space after it.
 
-    A sentence of more than 1,000 characters is cut at white space; of more than 2,000 pieces neighbours are joined.
+    A sentence of more than 1,000 characters is cut at white space; beyond 2,000 pieces neighbours are joined.
     """
     cut = [piece for sentence in sentences(response) for piece in _cut(response, sentence)]
     return list(_joined(cut, -(-len(cut) // _MOST)))
 
 
 def is_statement(text: str) -> bool:
-    """Whether a piece states something: it has three words or more beside addresses, and is no question, heading or
-    announcement.
+    """Return True if a piece states something.
+
+    It needs three words or more besides addresses, and is not a question, a heading or an announcement.
     """
     if _HEADING.match(text) or text.rstrip(_CLOSING).endswith(("?", "？", ":", "：")):
         return False

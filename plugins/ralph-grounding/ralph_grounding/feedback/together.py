@@ -1,4 +1,4 @@
-"""Both kinds of feedback at the cost of one."""
+"""Both kinds of feedback for the price of one."""
 
 from ralph_grounding.feedback.claims import check_list
 from ralph_grounding.feedback.highlights import highlighted
@@ -17,10 +17,10 @@ async def give_feedback(
     provider: SimilarityProvider,
     threshold: float,
 ) -> Feedback:
-    """`claim_feedback` and `highlight_feedback`, with each piece of the response looked up only once.
+    """Build `claim_feedback` and `highlight_feedback`, with each piece of the response looked up only once.
 
     Raises:
-        ProviderError: where the provider does not answer.
+        ProviderError: the provider does not answer.
     """
     matches = await match(response, ground_truth, provider)
     return Feedback(
