@@ -1,4 +1,4 @@
-"""What an answer is before it is judged: a text that can be stored and shown, and what was odd about it."""
+"""Preparation of an answer before it is judged: a text that can be stored and shown, and what was odd about it."""
 
 import json
 import re
@@ -18,9 +18,9 @@ class Intake(NamedTuple):
     """An answer, ready to be judged.
 
     Attributes:
-        text: without characters that no store or terminal has, at most as long as was asked.
-        oddities: what was mended, a sentence each; empty for an ordinary answer.
-        cut_from: how long it was, where it was cut; 0 where it is whole.
+        text: without characters that no store or terminal can hold, at most as long as requested.
+        oddities: the repairs, a sentence each; empty for an ordinary answer.
+        cut_from: the original length if it was cut; 0 if it is whole.
     """
 
     text: str
@@ -29,11 +29,12 @@ class Intake(NamedTuple):
 
 
 def take_in(said: object, most: int, *, unwrap: bool = True) -> Intake:
-    """Makes the best of what a provider gave: a text, or something that has one within, such as a provider's own JSON.
+    """Make a text of what a provider gave: a text, or something that contains one, such as a provider's own JSON.
 
     Args:
-        most: characters that are kept.
-        unwrap: False for a text that was taken in before.
+        said: the provider's answer.
+        most: maximum number of characters.
+        unwrap: False for a text that was prepared before.
     """
     oddities: list[str] = []
     text = said if isinstance(said, str) and not unwrap else _unwrapped(said, oddities)
@@ -48,7 +49,7 @@ def take_in(said: object, most: int, *, unwrap: bool = True) -> Intake:
 
 
 def _unwrapped(said: object, oddities: list[str]) -> str:
-    """The text itself: of a string that is nothing but a JSON object, the text within."""
+    """Return the text itself: of a string that is only a JSON object, the text within."""
     if isinstance(said, bytes | bytearray):
         said = said.decode("utf-8", "replace")
     if isinstance(said, str):
@@ -72,7 +73,7 @@ def _unwrapped(said: object, oddities: list[str]) -> str:
 
 
 def _text_in(value: Any, depth: int) -> str | None:
-    """The text of an object such as endpoints give; None where there is none."""
+    """Return the text of an object such as endpoints return; None if it has none."""
     if isinstance(value, str):
         return value
     if depth == 0:
@@ -98,7 +99,7 @@ def _kind(value: object) -> str:
 
 
 def _is_left_open(text: str) -> bool:
-    """Whether a fence of code is opened and never closed."""
+    """Return True if a code fence is opened and never closed."""
     opened = ""
     for fence in _FENCE.finditer(text):
         if not opened:

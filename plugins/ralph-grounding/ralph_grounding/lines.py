@@ -1,4 +1,4 @@
-"""Answers as lines of JSON: an object a line, each with what its answer is held against, and an answer to each."""
+"""Answers as JSON lines: an object per line, each with its expected answer, and a result for each."""
 
 from typing import Annotated, Any
 
@@ -20,7 +20,7 @@ def _as_page(given: object) -> object:
 
 
 class PageLine(BaseModel, frozen=True):
-    """A page within a line: its text, or an object that also says where it is."""
+    """A page within a line: its text, or an object with its address, too."""
 
     text: str
     url: str = ""
@@ -28,7 +28,7 @@ class PageLine(BaseModel, frozen=True):
 
 
 class Line(BaseModel, frozen=True):
-    """One answer, and what it is held against. What is missing is not measured."""
+    """One answer, and the material to judge it against. Missing material leaves its metric unmeasured."""
 
     response: Any
     reference: str | None = None
@@ -41,16 +41,16 @@ class Line(BaseModel, frozen=True):
     question: str = Field(default="", validation_alias=AliasChoices("question", "query"))
 
     def query(self, number: int) -> Query:
-        """What was asked, as far as the line says."""
+        """Return the question, as far as the line gives it."""
         expected = ExpectedAnswer(text=self.reference or "", claims=self.claims)
         return Query(id=f"line {number}", text=self.question, domain=self.domain, expected=expected)
 
     def answer(self, number: int) -> AIResponse:
-        """What was answered."""
+        """Return the answer."""
         return AIResponse(query_id=f"line {number}", response=self.response, provider=self.provider, model=self.model)
 
     def ground(self, shared: GroundTruth) -> GroundTruth:
-        """The line's own ground truth; what it does not say holds as for all lines."""
+        """Return the line's own ground truth; for what it lacks, the shared one applies."""
         if not (self.ground_truth or self.domain or self.brands):
             return shared
         from ralph_grounding.ground_truth.chunks import page_of_text
@@ -67,7 +67,7 @@ class Line(BaseModel, frozen=True):
 
 
 def answer_to(result: AnalysisResult) -> dict[str, Any]:
-    """What is told of an answer: the three scores, or null where one was not measured, and the feedback."""
+    """Return the printed result: the three scores, null if not measured, and the feedback."""
     said = result.model_dump(mode="json", include={"feedback", "flags", "notes", "provider", "ground_truth_version"})
     scores = result.scores.model_dump(mode="json")
     return {

@@ -1,4 +1,4 @@
-"""What is to be judged: questions, what is expected of their answers, and the answers."""
+"""The input of a score: questions, their expected answers, and the answers."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -16,8 +16,8 @@ class ExpectedClaim(BaseModel, frozen=True):
     """A statement that a right answer makes.
 
     Attributes:
-        importance: only "required" ones count for the score; the feedback tells of all.
-        source_claim_id: the ground truth's claim that it was made from; empty where it was given.
+        importance: only "required" ones count for the score; the feedback lists all.
+        source_claim_id: the claim of the ground truth that it was made from; empty if the user gave it.
     """
 
     statement: str = Field(min_length=1)
@@ -26,10 +26,10 @@ class ExpectedClaim(BaseModel, frozen=True):
 
 
 class ExpectedAnswer(BaseModel, frozen=True):
-    """What an answer is held against. Without a text accuracy is not measured, without claims completeness is not.
+    """The material to judge an answer against. Accuracy needs a text, completeness needs claims.
 
     Attributes:
-        claims: None where nobody said which; an empty tuple where there is nothing to be checked.
+        claims: None if unknown; an empty tuple if there is nothing to check.
     """
 
     text: str = ""
@@ -44,7 +44,7 @@ class Query(BaseModel, frozen=True):
         domain: of the site that the answer should credit; empty: the ground truth's.
         variations: other wordings of the same question.
         difficulty: 0 (easy) to 1.
-        priority: higher ones are asked first.
+        priority: higher ones come first.
     """
 
     id: str = Field(min_length=1)
@@ -61,14 +61,14 @@ class Query(BaseModel, frozen=True):
 
 
 class AIResponse(BaseModel, frozen=True):
-    """What a provider answered to a query.
+    """A provider's answer to a query.
 
     Attributes:
-        response: mostly a text; what is none is made the best of.
-        provider: who was asked, such as "openai"; "" where that is not known.
-        responded_at: with a time zone; None where that is not known.
-        tokens: that the provider says it used; None where it does not say.
-        latency: in seconds; None where it was not measured.
+        response: usually a text; anything else is converted as far as possible.
+        provider: who answered, such as "openai"; "" if unknown.
+        responded_at: with a time zone; None if unknown.
+        tokens: as the provider reports them; None if it does not.
+        latency: in seconds; None if not measured.
     """
 
     query_id: str = Field(min_length=1)

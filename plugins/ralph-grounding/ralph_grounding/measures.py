@@ -1,4 +1,4 @@
-"""What is tracked of the analyses, through OpenTelemetry: nothing is counted where no SDK is set up.
+"""OpenTelemetry metrics of the analyses; without an SDK nothing is counted.
 
 | instrument | kind | attributes |
 |---|---|---|
@@ -26,7 +26,7 @@ _SCORE_STEPS = [10 * step for step in range(1, 10)]
 
 
 def record_analysis(result: AnalysisResult, *, seconds: float, run_id: str = "") -> None:
-    """Counts an analysis that was made, its scores, and how long it took."""
+    """Count an analysis, its scores and its duration."""
     of_domain = {"domain": result.domain}
     _analyses().add(1, of_domain | ({"run_id": run_id} if run_id else {}))
     _duration().record(seconds, of_domain)
@@ -40,25 +40,25 @@ def record_analysis(result: AnalysisResult, *, seconds: float, run_id: str = "")
 
 
 def count_embedding_tokens(tokens: int, *, model: str) -> None:
-    """Counts tokens that an endpoint says it used for embeddings."""
+    """Count the tokens that an endpoint reports for embeddings."""
     _tokens().add(tokens, {"model": model})
 
 
 def count_error(kind: str) -> None:
-    """Counts a failure by its kind, such as "rate_limit"; one that was tried again and passed is none."""
+    """Count a failure by its kind, such as "rate_limit"; one that passed on a retry does not count."""
     _errors().add(1, {"type": kind})
 
 
 def record_claim_precision(found: Sequence[bool], labels: Sequence[bool], *, provider: str) -> float | None:
-    """The share of the claims found that are there in a person's eyes, too; None, and no record, where none was found.
+    """Record the share of the found claims that the labels confirm; return None, without a record, if none was found.
 
     Args:
         found: for each claim, whether it was found.
-        labels: for each claim, whether a person says that it is there.
-        provider: who measured similarity.
+        labels: for each claim, whether it is there according to a human judge.
+        provider: the similarity provider.
 
     Raises:
-        ValueError: where there are not as many labels as findings.
+        ValueError: the numbers of labels and findings differ.
     """
     if len(found) != len(labels):
         raise ValueError(f"{len(found)} findings cannot be held against {len(labels)} labels")

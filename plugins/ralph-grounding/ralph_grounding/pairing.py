@@ -1,4 +1,4 @@
-"""Which response answers which query, and what is wrong with those that answer none."""
+"""Pairing of responses with queries, and the errors for responses that have none."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -17,7 +17,7 @@ class Pair(NamedTuple):
 
 
 class Pairing:
-    """Pairs responses with queries by the query's id. Each query has one response of a provider's model."""
+    """Matcher of responses to queries by the query's id. Each query has one response per provider and model."""
 
     def __init__(self, queries: QuerySet) -> None:
         self._queries = {query.id: query for query in queries.queries}
@@ -25,11 +25,11 @@ class Pairing:
         self._seen = _Answered()
 
     def pass_over(self, query_id: str, provider: str, model: str) -> None:
-        """That response was analysed before."""
+        """Skip that response: an earlier attempt analysed it."""
         self._kept.add(query_id, provider, model)
 
     def pair(self, given: AIResponse | BatchError) -> Pair | BatchError | None:
-        """The pair; or why there is none; or None for what was analysed before."""
+        """Return the pair, or the error if there is none, or None for a response that was analysed before."""
         query = self._queries.get(given.query_id)
         if query is None:
             return _wrong(given, "No query has this id.")
@@ -42,7 +42,7 @@ class Pairing:
         return given if isinstance(given, BatchError) else Pair(given, query)
 
     def unanswered(self) -> Iterator[BatchError]:
-        """An error for each query that nobody has answered."""
+        """Yield an error for each query without an answer."""
         answered = self._seen.queries | self._kept.queries
         for query_id in self._queries:
             if query_id not in answered:
@@ -50,7 +50,7 @@ class Pairing:
 
 
 class _Answered:
-    """Which queries whom has answered: little more is held than a place in a set for each."""
+    """The set of answered queries per provider and model, in little memory."""
 
     def __init__(self) -> None:
         self._of: dict[tuple[str, str], set[str]] = {}

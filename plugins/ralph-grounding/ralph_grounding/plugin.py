@@ -1,4 +1,4 @@
-"""The plug-in: what Ralph is told of it. Nothing heavy is loaded before it is asked for."""
+"""The plug-in's hook implementations. Heavy modules load only on demand."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING

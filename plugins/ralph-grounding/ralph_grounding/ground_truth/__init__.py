@@ -1,6 +1,6 @@
-"""Ground truth: what answers are held against, and where it comes from.
+"""Ground truth: the pages that answers are held against, and where they come from.
 
-Each name is imported when it is first used.
+Each name is imported on first use.
 """
 
 from importlib import import_module

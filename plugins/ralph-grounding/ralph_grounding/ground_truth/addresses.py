@@ -1,4 +1,4 @@
-"""Addresses of pages: one spelling for each, and which site it belongs to."""
+"""Addresses of pages: one spelling for each, and the site it belongs to."""
 
 from typing import NamedTuple
 from urllib.parse import SplitResult, urljoin, urlsplit
@@ -17,24 +17,24 @@ _NO_PAGES = frozenset(_NO_PAGES_WORDS.split())
 
 
 class Site(NamedTuple):
-    """What may be read where a person named an address: its host and port, and "www." before it or not."""
+    """The part of the web to read for one address: its host and port, with or without "www."."""
 
     host: str
     port: int | None
 
     def has(self, url: str) -> bool:
-        """Whether an address belongs to the site. HTTP and HTTPS on their own ports are the same."""
+        """Return True if an address belongs to the site. HTTP and HTTPS on their default ports are the same."""
         parts = _split(url)
         return parts is not None and _site(parts) == self
 
 
 def is_address(place: str) -> bool:
-    """Whether a place is an address rather than a file."""
+    """Return True if a place is an address rather than a file."""
     return place.lower().startswith(("http://", "https://"))
 
 
 def site_of(url: str) -> Site:
-    """The site of an address that a person named. Raises `UsageError` where it is none that can be asked."""
+    """Return the site of an address that the user named. Raises `UsageError` if the address is not valid."""
     parts = _split(url)
     if parts is None or not parts.hostname:
         raise UsageError(f"{url[:200]!r} is not the address of a page.", "Write one such as https://example.com/docs.")
@@ -46,12 +46,12 @@ def site_of(url: str) -> Site:
 
 
 def without_www(host: str) -> str:
-    """A host's name in lower case, without "www."."""
+    """Return a host's name in lower case, without "www."."""
     return host.lower().strip(".").removeprefix("www.")
 
 
 def joined(base: str, link: str) -> str | None:
-    """Where a link leads to, without its fragment; None for what cannot be asked for, such as mail."""
+    """Resolve a link, without its fragment; None for what HTTP cannot request, such as mail."""
     try:
         url = urljoin(base, link.strip())
     except ValueError:
@@ -63,7 +63,7 @@ def joined(base: str, link: str) -> str | None:
 
 
 def resolved(base: str, link: str) -> str | None:
-    """Where a link of a page leads to, without its fragment; None for what is no page: mail, pictures, programs."""
+    """Resolve a link of a page, without its fragment; None unless it may lead to a page: mail, pictures, programs."""
     url = joined(base, link)
     if url is None:
         return None
@@ -72,7 +72,7 @@ def resolved(base: str, link: str) -> str | None:
 
 
 def page_key(url: str) -> str:
-    """The same for addresses that differ in nothing but scheme, "www.", a slash at the end or a fragment."""
+    """Return one key for addresses that differ only in scheme, "www.", a trailing slash or the fragment."""
     parts = urlsplit(url)
     site = _site(parts)
     query = f"?{parts.query}" if parts.query else ""

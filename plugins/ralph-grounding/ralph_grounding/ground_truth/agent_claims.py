@@ -1,8 +1,8 @@
-"""Claims that an agent finds in the pages: one turn a page, and nothing believed that the page does not say.
+"""Claims that an agent finds in the pages: one turn per page, and nothing accepted that the page does not say.
 
-The agent is shown the page as data and asked for a JSON list of statements, each with the words of the page that say
-so. A statement whose words are not there is left out. Where there is no answer, or none that can be read, the page
-keeps the claims that the rules found, and a problem says so.
+The agent sees the page as data and returns a JSON list of statements, each with its quote from the page. A statement
+without its quote on the page is dropped. If there is no readable answer, the page keeps the claims that the rules
+found, and a problem says so.
 """
 
 import json
@@ -45,11 +45,12 @@ class _Found(NamedTuple):
 async def with_agent_claims(
     ground_truth: GroundTruth, executor: Executor, *, pages: int = 20, timeout: float = 120.0
 ) -> GroundTruth:
-    """The ground truth with the claims that an agent found in its first pages, beside those of structured data.
+    """Return the ground truth with the claims that an agent found in its first pages, beside those of structured data.
 
     Args:
-        executor: is asked, once a page; it has been started. It works in an empty folder and may only look.
-        pages: how many pages are asked about; the others keep what the rules found.
+        ground_truth: the pages.
+        executor: runs one turn per page; it is already started. It works in an empty folder and may only read.
+        pages: number of pages for the agent; the others keep what the rules found.
         timeout: of a turn, in seconds.
     """
     told: list[Page] = []
@@ -103,7 +104,7 @@ def _read(output: Output, page: Page) -> _Found:
 
 
 def _entries(answer: str) -> list[dict[str, Any]] | None:
-    """The list in an answer, which may stand in a fence or among words; None where there is none."""
+    """Return the list in an answer, which may stand in a fence or among words; None if there is none."""
     fenced = _FENCED.search(answer)
     start, end = answer.find("["), answer.rfind("]")
     for text in (answer, fenced[1] if fenced else "", answer[start : end + 1] if 0 <= start < end else ""):

@@ -1,6 +1,6 @@
 """Passages of a page: at most 750 tokens of one section, each beginning with the last 100 tokens of the one before.
 
-A token is taken for four characters.
+A token counts as four characters.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,17 +20,17 @@ _ENDS = ("\n\n", "\n", ". ", "! ", "? ", "。", "！", "？", "; ", ", ", "、",
 
 
 def token_count(text: str) -> int:
-    """About how many tokens of a language model a text has: a fourth of its characters, rounded up."""
+    """Estimate the tokens of a text for a language model: a quarter of its characters, rounded up."""
     return -(-len(text) // _LETTERS)
 
 
 def page_of_text(text: str, *, url: str, title: str = "") -> Page:
-    """A page from nothing but a text: passages, and neither claims nor entities."""
+    """Make a page from a plain text: passages, without claims or entities."""
     return Page(url=url, title=title, text=text, chunks=chunks_of(text_document(text).blocks, url))
 
 
 def chunks_of(blocks: Sequence[Block], url: str) -> tuple[Chunk, ...]:
-    """The passages of a page, in order. No passage reaches over a heading."""
+    """Cut a page into passages, in order. No passage crosses a heading."""
     chunks: list[Chunk] = []
     seen: dict[str, int] = {}
     for path, body in _sections(blocks):
@@ -50,7 +50,7 @@ def chunks_of(blocks: Sequence[Block], url: str) -> tuple[Chunk, ...]:
 
 
 def _sections(blocks: Sequence[Block]) -> Iterator[tuple[tuple[str, ...], list[Block]]]:
-    """The headings above, and the blocks below them; one with nothing below, no heading either, stands alone."""
+    """Yield the headings above and the blocks below them; a heading with nothing below stands alone."""
     path: list[tuple[int, str]] = []
     body: list[Block] = []
     bare = False
@@ -82,7 +82,7 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def _last_end(text: str, low: int, high: int) -> int:
-    """Where to cut: after the last paragraph that ends between the two, else line, sentence, word, character."""
+    """Find where to cut: after the last paragraph that ends between the two, else line, sentence, word, character."""
     for end in _ENDS:
         if (at := text.rfind(end, low, high)) >= 0:
             return at + len(end)
@@ -90,7 +90,7 @@ def _last_end(text: str, low: int, high: int) -> int:
 
 
 def _first_start(text: str, low: int, high: int) -> int:
-    """Where the next passage begins: at the first paragraph between the two, else line, sentence, word, character."""
+    """Find where the next passage begins: at the first paragraph between the two, else line, sentence, word, character."""
     for end in _ENDS:
         if 0 <= (at := text.find(end, low, high)) < high - len(end):
             return at + len(end)

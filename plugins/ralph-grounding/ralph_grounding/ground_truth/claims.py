@@ -1,9 +1,9 @@
 """Statements that the ground truth makes, found by rules.
 
-A claim is a declarative sentence that stands by itself and states something that can be checked: a number, a name or
-what something is. Questions, menus, orders to the reader, code, and sentences that say "it" of something named before
-are none; nor is what is said of the text itself, or in the first person without a number. Structured data is surer than
-prose.
+A claim is a declarative sentence that stands by itself and states something verifiable: a number, a name, or what
+something is. These are not claims: questions, menus, orders to the reader, code, sentences that say "it" of something
+named before, statements about the text itself, and the first person without a number. Structured data is more certain
+than prose.
 """
 
 import re
@@ -18,7 +18,7 @@ from ralph_grounding.text.sentences import sentences
 __all__ = ["MOST_CLAIMS", "ORDERS", "claim_id", "claims_of", "is_claim", "statements_in"]
 
 MOST_CLAIMS = 300
-"""Of one page."""
+"""The maximum for one page."""
 
 _SENTENCE = 0.5
 _ANSWER = 0.95
@@ -70,7 +70,7 @@ _ORDERS_WORDS = (
     "visit wait watch wrap write bitte klicken lesen veuillez cliquez haga"
 )
 ORDERS = frozenset(_ORDERS_WORDS.split())
-"""Verbs that a sentence to the reader begins with, in lower case."""
+"""Verbs at the beginning of an instruction to the reader, in lower case."""
 
 _LEANS_WORDS = (
     "it this that these those they he she its their his her here there such both either neither and but or so then "
@@ -101,12 +101,12 @@ _ORDERS_WIDE = (
 
 
 def claim_id(url: str, statement: str) -> str:
-    """The id of a claim of a page: the same as long as both are."""
+    """Return the id of a claim of a page; it depends on nothing but the two."""
     return sha256(f"{url}\0{statement}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def claims_of(document: Document, chunks: Sequence[Chunk], url: str, language: str = "") -> tuple[SourceClaim, ...]:
-    """The claims of a page, the surest first, 300 at most; each statement once."""
+    """Find the claims of a page, the most certain first, at most 300; each statement once."""
     found: dict[str, SourceClaim] = {}
 
     def take(statement: str, confidence: float, chunk: str = "", *, structured: bool = True) -> None:
@@ -144,19 +144,19 @@ def _descriptions(document: Document) -> Iterator[str]:
 
 
 def statements_in(text: str) -> Iterator[str]:
-    """The sentences of a text that are claims, in order, without the marks of lists."""
+    """Yield the sentences of a text that are claims, in order, without list markers."""
     return filter(None, map(_statement, _sentences(text)))
 
 
 def _sentences(text: str) -> Iterator[str]:
-    """The sentences of a text, each in one line; those that are far too long for a claim are passed over."""
+    """Yield the sentences of a text, each on one line; skip those that are far too long for a claim."""
     for span in sentences(text):
         if span.end - span.start <= 2 * _LENGTHS.stop:
             yield " ".join(text[span.start : span.end].split())
 
 
 def _statement(sentence: str) -> str:
-    """The claim that a sentence makes; empty where it makes none."""
+    """Return the claim that a sentence makes; empty if it makes none."""
     item = _BULLET.sub("", sentence)
     statement = _REPLIES.sub("", item)
     if statement != item:
@@ -165,10 +165,11 @@ def _statement(sentence: str) -> str:
 
 
 def is_claim(sentence: str, *, item: bool = False) -> bool:
-    """Whether a sentence states something that can be checked.
+    """Return True if a sentence states something verifiable.
 
     Args:
-        item: it is an item of a list, which may end without a full stop where it has a verb.
+        sentence: the sentence, on one line.
+        item: it is a list item, which may end without a full stop if it has a verb.
     """
     wide = _WIDE.search(sentence) is not None
     if len(sentence) not in (_SHORT_LENGTHS if wide else _LENGTHS) or _ASKS.search(sentence) or _CODE.search(sentence):
@@ -189,12 +190,12 @@ def is_claim(sentence: str, *, item: bool = False) -> bool:
 
 
 def _is_whole(sentence: str) -> bool:
-    """Whether every bracket that is opened is closed: a point within them may have been taken for the end."""
+    """Return True if every opened bracket is closed: a full stop inside may have been taken for the end."""
     return all(sentence.count(opened) == sentence.count(closed) for opened, closed in ("()", "（）", "[]"))
 
 
 def _leans(sentence: str, words: Sequence[str]) -> bool:
-    """Whether a sentence is an order, a clause, or one that is understood only beside those around it."""
+    """Return True if a sentence is an order, a clause, or depends on those around it."""
     if sentence[0].islower() and words[0].islower():
         return True  # the rest of a sentence, or a name of code
     first = words[0].lower().replace("’", "'")
@@ -210,6 +211,6 @@ def _has_number(sentence: str) -> bool:
 
 
 def _has_name(words: Sequence[str]) -> bool:
-    """Whether a word that is not the first is written as a name is, among words that are not."""
+    """Return True if a word after the first is capitalised like a name, among words that are not."""
     capital = sum(word[0].isupper() and word.lower() not in {"i", "i'm"} for word in words[1:])
     return 0 < capital < len(words) - 1

@@ -1,4 +1,4 @@
-"""What every reader makes of a file or a page: blocks of text in their order."""
+"""The common result of all readers of files and pages: blocks of text in order."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
@@ -9,10 +9,10 @@ BlockKind = Literal["heading", "paragraph", "item", "row", "code"]
 
 
 class Block(NamedTuple):
-    """A heading, a paragraph, an item of a list, a row of a table, or code; never empty.
+    """A heading, a paragraph, a list item, a table row, or code; never empty.
 
     Attributes:
-        level: of a heading, 1 being the outermost; 0 for all else.
+        level: of a heading, 1 being the outermost; 0 for everything else.
     """
 
     kind: BlockKind
@@ -24,11 +24,11 @@ class Document(NamedTuple):
     """A file or a page as its reader saw it.
 
     Attributes:
-        language: as it declares itself, such as "en"; empty where it does not.
-        site_name: as it declares that of its site.
-        metadata: what else it says of itself, bounded.
+        language: as the document declares it, such as "en"; empty if it does not.
+        site_name: as the document declares it.
+        metadata: its other declarations, bounded.
         items: its structured data (JSON-LD), one by one.
-        links: where it leads to, as written.
+        links: the targets of its links, as written.
     """
 
     blocks: tuple[Block, ...] = ()
@@ -46,7 +46,7 @@ class Document(NamedTuple):
 
 
 def text_of(blocks: Sequence[Block]) -> str:
-    """Blocks as one text: set apart by blank lines, but for the items of a list and the rows of a table."""
+    """Join blocks into one text: blank lines between them, except between list items and table rows."""
     pieces: list[str] = []
     before = ""
     for block in blocks:

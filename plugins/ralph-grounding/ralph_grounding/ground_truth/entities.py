@@ -1,4 +1,4 @@
-"""Who the pages are about: the names that an answer may credit, and their other spellings."""
+"""The subjects of the pages: the names that an answer may credit, and their other spellings."""
 
 import re
 from collections import Counter
@@ -36,7 +36,7 @@ _SHORTEST_LABEL = 4
 
 
 def entities_of(document: Document) -> tuple[Entity, ...]:
-    """What a page names in its structured data and its tags, each once."""
+    """List what a page names in its structured data and its tags, each once."""
     found: dict[str, Entity] = {}
     named = list(things_in(document.items))
     if document.site_name:
@@ -50,7 +50,7 @@ def entities_of(document: Document) -> tuple[Entity, ...]:
 
 
 def aliases_of(name: str) -> tuple[str, ...]:
-    """Other ways to write a company's name: without its legal form."""
+    """Return other spellings of a company's name: without its legal form."""
     words = _LEGAL_FORMS_WIDE.sub("", name).split() or [name]
     while len(words) > 1 and words[-1].strip(".,()").replace(".", "").lower() in _LEGAL_FORMS:
         words.pop()
@@ -59,9 +59,9 @@ def aliases_of(name: str) -> tuple[str, ...]:
 
 
 def brands_of(pages: Sequence[Page], domain: str) -> tuple[str, ...]:
-    """The brands of a site: what its titles end with, and the name of its domain where nothing else names it.
+    """Find the brands of a site: the common endings of its titles, else the name of its domain.
 
-    A part of a title is a brand where it is the same as the domain's label, or where most of several titles end so.
+    A part of a title is a brand if it equals the domain's label, or if most of several titles end with it.
     """
     label = domain_label(domain)
     known = [name for page in pages for entity in page.entities for name in (entity.name, *entity.aliases)]
@@ -83,12 +83,12 @@ def _is_named(label: str, names: Iterable[str]) -> bool:
 
 
 def _divided(title: str) -> list[str]:
-    """The parts of a title."""
+    """Split a title into its parts."""
     return [part.strip() for part in _DIVIDES.split(title[:300])]
 
 
 def domain_label(domain: str) -> str:
-    """The name in a domain: "acme" of docs.acme.co.uk; empty for an address of numbers, and for a machine's name."""
+    """Return the name in a domain: "acme" of docs.acme.co.uk; empty for an IP address or a machine's name."""
     from publicsuffixlist import PublicSuffixList
 
     host = domain.partition(":")[0].strip(".").lower()

@@ -1,4 +1,4 @@
-"""Asking one site for its pages: politely, bounded, and never anybody else."""
+"""Requests to one site: polite, bounded, and never to another site."""
 
 import zlib
 from collections.abc import AsyncGenerator
@@ -23,7 +23,9 @@ _FIRST_WAIT = 1.0
 
 
 class FetchError(Exception):
-    """A page that cannot be had; the text says why, as the end of a sentence. `status` is 0 where none was given."""
+    """A page that cannot be fetched; the text gives the reason, as the end of a sentence. `status` is 0 without a
+    response.
+    """
 
     def __init__(self, problem: str, status: int = 0) -> None:
         super().__init__(problem)
@@ -31,7 +33,7 @@ class FetchError(Exception):
 
 
 class Answer(NamedTuple):
-    """A page as it came: where it really is, what it is, its bytes and the encoding that its server tells."""
+    """A page as received: its final address, its type, its bytes and the encoding that its server declares."""
 
     url: str
     content_type: str
@@ -40,14 +42,14 @@ class Answer(NamedTuple):
 
 
 class _Pace:
-    """When the next request may begin, for all tasks together."""
+    """The earliest time for the next request, shared by all tasks."""
 
     def __init__(self) -> None:
         self.delay = 0.0
         self._next = 0.0
 
     async def turn(self) -> None:
-        """Returns when it is the caller's turn."""
+        """Wait until the caller may send its request."""
         import anyio
 
         at = max(anyio.current_time(), self._next)
@@ -55,14 +57,14 @@ class _Pace:
         await anyio.sleep_until(at)
 
     def hold(self, seconds: float) -> None:
-        """No request begins for so long."""
+        """Delay the next request by some seconds."""
         import anyio
 
         self._next = max(self._next, anyio.current_time() + seconds)
 
 
 class Visitor:
-    """Asks one site. Redirects are followed within it, at most five; what robots.txt forbids is not asked for."""
+    """A client of one site. It follows at most five redirects within the site and obeys robots.txt."""
 
     def __init__(self, client: "httpx.AsyncClient", site: Site, limits: ReadingLimits) -> None:
         self._client, self._site, self._limits = client, site, limits
@@ -70,7 +72,7 @@ class Visitor:
         self.robots = Robots(None)
 
     async def learn_rules(self, start: str) -> None:
-        """Reads the site's robots.txt. Raises `FetchError` where the site fails to tell, which forbids everything."""
+        """Read the site's robots.txt. Raises `FetchError` if the site fails to answer, which forbids everything."""
         try:
             answer = await self.get(urljoin(start, "/robots.txt"), 500_000)
         except FetchError as error:
@@ -81,7 +83,7 @@ class Visitor:
         self._pace.delay = self.robots.delay
 
     async def get(self, url: str, most: int) -> Answer:
-        """A page, or its first `most` bytes. Raises `FetchError`."""
+        """Fetch a page, or its first `most` bytes. Raises `FetchError`."""
         usual = _FIRST_WAIT
         for attempt in range(1, self._limits.tries + 1):
             try:
@@ -107,7 +109,7 @@ class Visitor:
         raise FetchError(f"it is redirected more than {_MOST_REDIRECTS} times")
 
     async def _ask(self, url: str, most: int) -> Answer | str:
-        """What one request gives: a page, or the address that it is redirected to."""
+        """Send one request; return a page, or the address that it redirects to."""
         import anyio
         import httpx
 
@@ -140,7 +142,7 @@ class _BusyError(Exception):
 
 @asynccontextmanager
 async def visiting(site: Site, limits: ReadingLimits) -> AsyncGenerator[Visitor]:
-    """A visitor of a site; its connections are closed with the block."""
+    """Open a visitor of a site; its connections are closed with the block."""
     import httpx
 
     headers = {"User-Agent": USER_AGENT, "Accept-Encoding": "gzip, deflate", "Accept": "text/html,*/*;q=0.5"}
@@ -149,7 +151,7 @@ async def visiting(site: Site, limits: ReadingLimits) -> AsyncGenerator[Visitor]
 
 
 async def _body(response: "httpx.Response", most: int) -> bytes:
-    """The beginning of a body. It is unpacked here, since a packed one may be a thousand times as large."""
+    """Read the beginning of a body. It is unpacked here, because a packed one may be a thousand times as large."""
     packed = response.headers.get("content-encoding", "identity").strip().lower()
     if packed not in {"", "identity", "gzip", "x-gzip", "deflate"}:
         raise FetchError(f"the site uses a compression that was not asked for ({packed[:40]})")

@@ -1,4 +1,4 @@
-"""Files as documents, and the files of a folder. A folder's links are not followed: they may lead anywhere."""
+"""Files as documents, and the files of a folder. Links in a folder are not followed: they may lead anywhere."""
 
 import os
 import stat
@@ -18,7 +18,7 @@ from ralph_grounding.ground_truth.text_document import text_document
 __all__ = ["FoundFile", "Kind", "files_in", "kind_of", "parsed", "read_bytes", "read_file", "read_text"]
 
 Kind = str
-"""One of "html", "markdown", "pdf", "text"; empty for what is not read."""
+"""One of "html", "markdown", "pdf", "text"; empty for other files."""
 
 _KINDS = {
     **dict.fromkeys((".html", ".htm", ".xhtml"), "html"),
@@ -32,7 +32,7 @@ _LARGEST_TEXT = 64 * 1024 * 1024
 
 
 class FoundFile(NamedTuple):
-    """A file of a folder: its path, and its path from there with slashes. `problem` says why it is not read."""
+    """A file of a folder: its path, and its relative path with slashes. `problem` says why it is not read."""
 
     path: Path
     name: str
@@ -40,12 +40,12 @@ class FoundFile(NamedTuple):
 
 
 def kind_of(path: Path) -> Kind:
-    """What a file is, by the end of its name."""
+    """Return the kind of a file by its extension."""
     return _KINDS.get(path.suffix.lower(), "")
 
 
 def files_in(folder: Path) -> Iterator[FoundFile]:
-    """The files in a folder and below that can be read, by name. Hidden folders and those of tools are passed over."""
+    """Yield the readable files in a folder and below, by name. Skips hidden folders and those of tools."""
     entries = 0
     for below, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _PASSED_OVER)
@@ -63,14 +63,16 @@ def files_in(folder: Path) -> Iterator[FoundFile]:
 async def read_file(
     path: Path, limits: ReadingLimits, *, kind: Kind = "", follow: bool = False
 ) -> tuple[Document, str]:
-    """A file's document, and what a person should know of how it was read; mostly nothing.
+    """Read a file as a document; also return what the user should know about the reading, usually nothing.
 
     Args:
-        kind: what the file is, where its name does not say.
-        follow: the file may be a link, since a person named it.
+        path: the file.
+        limits: how much to read.
+        kind: the kind of the file, if its name does not say.
+        follow: the file may be a link, because the user named it.
 
     Raises:
-        UnreadableError: it is none that can be read; why.
+        UnreadableError: the file cannot be read; the text gives the reason.
     """
     from anyio import to_thread
 
@@ -84,7 +86,7 @@ async def read_file(
 
 
 async def parsed(content: bytes, kind: Kind, limits: ReadingLimits, declared: str = "") -> tuple[Document, str]:
-    """The document that bytes are, and what a person should know of it. Raises `UnreadableError`."""
+    """Parse bytes into a document and a note for the user. Raises `UnreadableError`."""
     from anyio import to_thread
 
     if kind == "pdf":
@@ -105,7 +107,7 @@ async def parsed(content: bytes, kind: Kind, limits: ReadingLimits, declared: st
 
 
 def read_bytes(path: Path, most: int, *, follow: bool = False) -> bytes:
-    """The beginning of a regular file. Anything else, such as a pipe, raises `OSError`; it never waits."""
+    """Read the beginning of a regular file. Anything else, such as a pipe, raises `OSError`; this never blocks."""
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     handle = os.open(path, flags if follow else flags | getattr(os, "O_NOFOLLOW", 0))
     try:
@@ -118,7 +120,7 @@ def read_bytes(path: Path, most: int, *, follow: bool = False) -> bytes:
 
 
 def read_text(path: Path | str) -> str:
-    """The text of a file that a person named, such as an expected answer. Raises `UsageError`."""
+    """Read a text file that the user named, such as an expected answer. Raises `UsageError`."""
     try:
         content = read_bytes(Path(path), _LARGEST_TEXT + 1, follow=True)
     except (OSError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Claims that a person wrote down: YAML or JSON, in one of three forms.
+"""Claims that the user wrote down: YAML or JSON, in one of three forms.
 
 A list, for one answer or for all; an entry is a statement, or an object with its importance:
 
@@ -32,7 +32,7 @@ _MOST = 10_000
 
 
 class GivenClaims(NamedTuple):
-    """Claims by the id or the text of their query, and where each query's stand, such as "claims.yaml, line 3"."""
+    """Claims by the id or the text of their query, and the place of each query's claims, such as "claims.yaml, line 3"."""
 
     by_query: Mapping[str, tuple[ExpectedClaim, ...]]
     places: Mapping[str, str]
@@ -52,14 +52,15 @@ class _Entry(BaseModel, frozen=True, extra="forbid"):
 
 
 def read_claims(path: Path | str, query: str = "") -> tuple[ExpectedClaim, ...]:
-    """The claims of a file, each statement once.
+    """Read the claims of a file, each statement once.
 
     Args:
-        query: whose claims are meant, where the file has them by query.
+        path: the file.
+        query: the query to select, if the file has claims by query.
 
     Raises:
-        UsageError: the file cannot be read, is not in one of the forms, or has claims by query and none for this one;
-            it names the file, the line or the entry, and what to do.
+        UsageError: the file cannot be read, is not in one of the forms, or has claims by query and none for this one.
+            It names the file, the line or the entry, and the remedy.
     """
     located = read_located(path)
     held, place = _list_of(located)
@@ -75,7 +76,7 @@ def read_claims(path: Path | str, query: str = "") -> tuple[ExpectedClaim, ...]:
 
 
 def read_claims_by_query(path: Path | str) -> GivenClaims:
-    """The claims of a file that has them by query. Raises `UsageError` for any other."""
+    """Read the claims of a file that has them by query. Raises `UsageError` for any other."""
     located = read_located(path)
     if _list_of(located)[0] is not None:
         located.refuse(
@@ -85,7 +86,7 @@ def read_claims_by_query(path: Path | str) -> GivenClaims:
 
 
 def claims_at(located: Located, held: object, *place: int | str) -> tuple[ExpectedClaim, ...]:
-    """The list of claims at a place of a file, each statement once. Raises `UsageError`."""
+    """Read the list of claims at a place of a file, each statement once. Raises `UsageError`."""
     if not isinstance(held, list):
         located.refuse(f"claims must be a list, but this is {_kind(held)}.", _FORM, *place)
     entries = cast("list[Any]", held)
@@ -108,7 +109,7 @@ def claims_at(located: Located, held: object, *place: int | str) -> tuple[Expect
 
 
 def _list_of(located: Located) -> tuple[Any, tuple[str, ...]]:
-    """The list that the file is, or has under `claims` and nothing else; None where it has claims by query."""
+    """Return the list that the file is, or has as its only content under `claims`; None if it has claims by query."""
     data = located.data
     if isinstance(data, dict):
         named = cast("dict[str, Any]", data)

@@ -1,4 +1,4 @@
-"""HTML: the main content, and what the page says of itself. What is not shown to people is not read."""
+"""HTML: the main content, and the page's metadata. Hidden content is not read."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -30,15 +30,15 @@ _LONGEST_VALUE = 1_000
 _MOST_TAGS = 40
 _MOST_LINKS = 5_000
 _LITTLE = 80
-"""Characters of a main element that is a shell which a script would fill."""
+"""Below so many characters the main element counts as a shell for a script to fill."""
 
 
 def html_document(markup: str) -> Document:
-    """A page of HTML. Any text is one; it takes linear time."""
+    """Parse a page of HTML in linear time. Accepts any text."""
     from bs4 import BeautifulSoup
 
     sifted = sift(markup)
-    # The line end keeps the parser from warning of a text that looks like a file's name.
+    # The line end keeps the parser from warning about a text that looks like a file's name.
     soup = BeautifulSoup(sifted.markup + "\n", "html.parser")
     tags = _meta(soup)
     blocks = _main_blocks(soup)
@@ -54,7 +54,7 @@ def html_document(markup: str) -> Document:
 
 
 def _meta(soup: "BeautifulSoup") -> dict[str, str]:
-    """The page's `<meta>` tags, the first of each name."""
+    """Return the page's `<meta>` tags, the first of each name."""
     tags: dict[str, str] = {}
     for tag in soup.find_all("meta", limit=500):
         name = one_line(_attribute(tag, "property") or _attribute(tag, "name"), 80).lower()
@@ -89,7 +89,7 @@ def _metadata(soup: "BeautifulSoup", tags: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _links(soup: "BeautifulSoup") -> Iterator[str]:
-    """Where the page's links lead to, as written, or below what the page says that they are below."""
+    """Yield the targets of the page's links, as written, or resolved against the page's base."""
     base = soup.find("base", href=True)
     below = _attribute(base, "href").strip() if base else ""
     for link in soup.find_all("a", href=True, limit=_MOST_LINKS):
@@ -100,7 +100,7 @@ def _links(soup: "BeautifulSoup") -> Iterator[str]:
 
 
 def _main_blocks(soup: "BeautifulSoup") -> tuple[Block, ...]:
-    """The blocks of the main element where there is one that holds something, else of the whole page."""
+    """Return the blocks of the main element if it has content, else of the whole page."""
     articles = soup.find_all("article", limit=2)
     for root in (soup.find("main"), soup.find(role="main"), articles[0] if len(articles) == 1 else None):
         if root is not None:
@@ -111,7 +111,9 @@ def _main_blocks(soup: "BeautifulSoup") -> tuple[Block, ...]:
 
 
 def _blocks(root: "Tag", *, whole: bool) -> tuple[Block, ...]:
-    """What is shown below an element, in order; without recursion, since pages may be nested without end."""
+    """Collect the visible text below an element, in order; without recursion, because pages may be nested without
+    limit.
+    """
     from bs4.element import NavigableString, Tag
 
     writer = _Writer()
@@ -132,7 +134,7 @@ def _blocks(root: "Tag", *, whole: bool) -> tuple[Block, ...]:
 
 
 def _is_left_out(tag: "Tag", *, whole: bool) -> bool:
-    """Whether an element is no content: furniture of the page, or hidden from its readers."""
+    """Return True if an element is not content: navigation, or hidden from readers."""
     if tag.name in _LEFT_OUT:
         return True
     if whole and tag.name == "header" and tag.parent is not None and tag.parent.name == "body":
@@ -146,7 +148,7 @@ def _is_left_out(tag: "Tag", *, whole: bool) -> bool:
 
 
 class _Writer:
-    """Gathers text into blocks."""
+    """Collector of text into blocks."""
 
     def __init__(self) -> None:
         self._blocks: list[Block] = []
@@ -154,7 +156,7 @@ class _Writer:
         self._kinds: list[tuple[BlockKind, int]] = [("paragraph", 0)]
 
     def enter(self, name: str) -> None:
-        """An element begins."""
+        """Begin an element."""
         if name == "br":
             self._text.append("\n" if self._kinds[-1][0] == "code" else " ")
         elif name in {"td", "th"} and any(map(str.strip, self._text)):
@@ -164,7 +166,7 @@ class _Writer:
             self._kinds.append(kind)
 
     def leave(self, name: str) -> None:
-        """An element ends."""
+        """End an element."""
         if self._kind(name) is not None:
             self._close()
             self._kinds.pop()
@@ -173,12 +175,12 @@ class _Writer:
         self._text.append(text)
 
     def blocks(self) -> list[Block]:
-        """All of them, when the end is reached."""
+        """Return all blocks at the end."""
         self._close()
         return self._blocks
 
     def _kind(self, name: str) -> tuple[BlockKind, int] | None:
-        """What an element's text is; None where it is part of the text around it."""
+        """Return the kind of an element's text; None if it belongs to the text around it."""
         if name in _HEADINGS:
             return "heading", _HEADINGS[name]
         if name in _KINDS:

@@ -1,4 +1,4 @@
-"""How much is read, so that no folder, no site and no file can keep a reader busy."""
+"""Limits on reading, so that no folder, site or file can keep a reader busy."""
 
 from pydantic import BaseModel, Field
 
@@ -6,7 +6,7 @@ __all__ = ["ReadingLimits"]
 
 
 class ReadingLimits(BaseModel, frozen=True, extra="forbid"):
-    """What is read at most. What is left out for it is told among the problems."""
+    """The maximum to read. Whatever the limits leave out is listed among the problems."""
 
     pages: int = Field(default=500, ge=1, le=100_000, description="Pages in all, from files and sites.")
     file_bytes: int = Field(default=5_000_000, ge=1, description="Of a file of text, or of a page of a site.")

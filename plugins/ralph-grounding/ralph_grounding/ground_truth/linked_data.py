@@ -1,4 +1,4 @@
-"""Structured data (JSON-LD with the words of schema.org): what a page says of itself for machines."""
+"""Structured data (JSON-LD with the vocabulary of schema.org): a page's description of itself for programs."""
 
 import html
 import json
@@ -50,14 +50,14 @@ _WORDINGS = {
 
 
 class Fact(NamedTuple):
-    """A statement that structured data makes, and how surely the page says so."""
+    """A statement that structured data makes, and how certain it is."""
 
     statement: str
     confidence: float
 
 
 def items_in(scripts: Sequence[str]) -> tuple[Item, ...]:
-    """The things that a page's JSON-LD scripts describe, the ones within others included; 200 at most, of 1 MB."""
+    """Parse the objects of a page's JSON-LD scripts, nested ones included; at most 200, from 1 MB."""
     items: list[Item] = []
     left = _MOST_CHARACTERS
     for script in scripts:
@@ -65,7 +65,7 @@ def items_in(scripts: Sequence[str]) -> tuple[Item, ...]:
         if left < 0:
             break
         try:
-            waiting: deque[Any] = deque([json.loads(script, parse_float=str)])  # 38.00 stays what it is
+            waiting: deque[Any] = deque([json.loads(script, parse_float=str)])  # 38.00 stays as it is
         except (ValueError, RecursionError):
             continue  # broken scripts are common, and the page's text is still there
         while waiting and len(items) < _MOST_ITEMS:
@@ -81,7 +81,7 @@ def items_in(scripts: Sequence[str]) -> tuple[Item, ...]:
 
 
 def value(item: Item, *names: str) -> str:
-    """The first of the named properties that has a text: its own, or the name of the thing that it is."""
+    """Return the first of the named properties that has a text: its own, or the name of its object."""
     for name in names:
         held: Any = item.get(name)
         if isinstance(held, list):
@@ -97,12 +97,12 @@ def value(item: Item, *names: str) -> str:
 
 
 def plain(text: str) -> str:
-    """A text of structured data, which may hold HTML, escaped or not, without it."""
+    """Strip HTML, escaped or not, from a text of structured data."""
     return one_line(_TAG.sub(" ", html.unescape(_TAG.sub(" ", text))), 5_000)
 
 
 def things_in(items: Sequence[Item]) -> Iterator[Entity]:
-    """The things that have a name: brands, organisations, products, people, places."""
+    """Yield the things that have a name: brands, organisations, products, people, places."""
     for item in items:
         kind = _kind(item)
         name = value(item, "name", "legalName")[:120]
@@ -137,7 +137,7 @@ def _types(item: Item) -> list[str]:
 
 
 def questions_in(items: Sequence[Item]) -> tuple[tuple[str, str], ...]:
-    """The questions of an FAQ page, each with its answer."""
+    """Return the questions of an FAQ page, each with its answer."""
     found: list[tuple[str, str]] = []
     for item in items:
         accepted: Any = item.get("acceptedAnswer")
@@ -151,8 +151,9 @@ def questions_in(items: Sequence[Item]) -> tuple[tuple[str, str], ...]:
 
 
 def facts_in(items: Sequence[Item], language: str = "") -> Iterator[Fact]:
-    """What the properties of organisations and products say: as sentences in English, German and Chinese; in any other
-    language as "name: value".
+    """Yield the properties of organisations and products as statements.
+
+    They are sentences in English, German and Chinese; in any other language they read "name: value".
     """
     wordings = _WORDINGS.get(language or "en", {})
     for item in items:
@@ -193,7 +194,7 @@ def _of_product(item: Item, name: str) -> Iterator[tuple[str, str, str, float]]:
 
 
 def _price(offer: Item) -> str:
-    """What is paid, such as "38.00 GBP" or "64.00–89.00 GBP"; empty where only the lowest price of several is said."""
+    """Format a price, such as "38.00 GBP" or "64.00–89.00 GBP"; empty if only the lowest of several prices is given."""
     price, low, high = (value(offer, key) for key in ("price", "lowPrice", "highPrice"))
     if low and high:
         price = low if low == high else f"{low}–{high}"

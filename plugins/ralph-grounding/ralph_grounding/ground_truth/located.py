@@ -1,7 +1,7 @@
-"""YAML, JSON and lines of JSON that a person wrote, with the lines of their entries, so that errors can name them.
+"""YAML, JSON and JSON lines that the user wrote, with the lines of their entries for error messages.
 
-YAML is read as text alone: `no` is "no", a date is what was written. Aliases are few and merge keys have no meaning, so
-that no file grows when it is read.
+YAML is read as text alone: `no` is "no", a date is what was written. Aliases are limited and merge keys have no
+meaning, so that no file grows when it is read.
 """
 
 import json
@@ -29,14 +29,14 @@ _Place = tuple[int | str, ...]
 
 
 class Located(NamedTuple):
-    """A file's data, and the lines of what is in it, by the way that leads there."""
+    """A file's data, and the lines of its entries by their paths."""
 
     file: str
     data: Any
     lines: Mapping[_Place, int]
 
     def at(self, *place: int | str) -> str:
-        """Where something stands, such as "claims.yaml, line 3" or "claims.json, entry 2"."""
+        """Return the place of an entry, such as "claims.yaml, line 3" or "claims.json, entry 2"."""
         for length in range(len(place), 0, -1):
             if line := self.lines.get(place[:length]):
                 return f"{self.file}, line {line}"
@@ -44,16 +44,16 @@ class Located(NamedTuple):
         return self.file if number is None else f"{self.file}, entry {number}"
 
     def refuse(self, problem: str, remedy: str, *place: int | str) -> NoReturn:
-        """Raises `UsageError`, naming the place."""
+        """Raise `UsageError` with the place."""
         raise UsageError(f"{self.at(*place)}: {problem}", remedy)
 
     def check(self, model: type[_Model], held: object, remedy: str, *place: int | str) -> _Model:
-        """What is held at a place as a model. Raises `UsageError` with the first thing that is wrong with it."""
+        """Validate the value at a place as a model. Raises `UsageError` with the first problem."""
         try:
             return model.model_validate(held)
         except ValidationError as error:
             wrong = error.errors(include_url=False, include_input=False)
-            # A name that is not known is mostly a misspelled one, and tells more than that the right one is missing.
+            # An unknown name is usually a misspelt one, and more helpful than the note that the right one is missing.
             first = next((each for each in wrong if each["type"] == "extra_forbidden"), wrong[0])
             inner = ".".join(str(part) for part in first["loc"])[:100]
             said = plainly(first["msg"][:300])
@@ -65,7 +65,7 @@ class Located(NamedTuple):
 
 
 def read_located(path: Path | str) -> Located:
-    """A file by the end of its name: .jsonl, .json, else YAML. Raises `UsageError`."""
+    """Read a file by its extension: .jsonl, .json, else YAML. Raises `UsageError`."""
     path = Path(path)
     suffix = path.suffix.lower()
     most = _LARGEST if suffix in {".json", ".jsonl", ".ndjson"} else _LARGEST_YAML
@@ -117,7 +117,7 @@ def _json(file: str, text: str, line: int) -> Any:
 
 
 class _TwiceError(Exception):
-    """A name that an object has twice."""
+    """A name that occurs twice in an object."""
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -129,7 +129,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _shown(data: Any) -> Any:
-    """The data with all its texts cleaned."""
+    """Return the data with all its texts cleaned."""
     if isinstance(data, str):
         return cleaned(data)
     if isinstance(data, list):
@@ -157,7 +157,7 @@ def _yaml_file(file: str, text: str) -> Located:
 
 
 def _bounded(file: str, events: Iterator[Any]) -> int:
-    """Goes through a file before it is put together; how much there is. Raises `UsageError` where that is unwise."""
+    """Measure a file before it is composed. Raises `UsageError` if it would grow too large."""
     import yaml
 
     depth = aliases = count = 0
@@ -176,14 +176,16 @@ def _bounded(file: str, events: Iterator[Any]) -> int:
 
 
 class _Composed:
-    """Makes data of a file's nodes. The lines of entries are noted to the third level: no error names a deeper one."""
+    """Builder of data from a file's nodes. It notes the lines of entries to the third level; no error names a deeper
+    one.
+    """
 
     def __init__(self, file: str, most: int) -> None:
         self._file, self._left = file, most
         self.lines: dict[_Place, int] = {}
 
     def value(self, node: Any, place: _Place) -> Any:
-        """What a node means. Raises `UsageError`."""
+        """Return the value of a node. Raises `UsageError`."""
         import yaml
 
         self._left -= 1

@@ -1,4 +1,4 @@
-"""Markdown, with tables and front matter. Its HTML is read as HTML; its code is kept apart from what it says."""
+"""Markdown, with tables and front matter. Its HTML is read as HTML; its code is kept apart from its prose."""
 
 import re
 from typing import TYPE_CHECKING, Any
@@ -18,12 +18,13 @@ _ENTRY = re.compile(r"^([A-Za-z][\w-]{0,40}):[ \t]*(\S.{0,500})$", re.MULTILINE)
 _LONGEST_INLINE = 20_000
 _MOST_INLINE = 1_000_000
 _MOST_LINES = 100_000
-"""What is longer was not written by a person: a paragraph of so many characters keeps its marks, and so do those after
-so many; after so many lines the rest is plain text."""
+"""Beyond these sizes no one wrote the text by hand: a longer paragraph keeps its marks, and so do all after that many
+characters; after that many lines the rest is plain text.
+"""
 
 
 def markdown_document(text: str) -> Document:
-    """A text in Markdown. Any text is one."""
+    """Parse a text in Markdown. Accepts any text."""
     front = _FRONT.match(text)
     entries = {
         name.lower(): one_line(said.strip(" \"'"), 300) for name, said in _ENTRY.findall(front[1] if front else "")
@@ -38,14 +39,14 @@ def markdown_document(text: str) -> Document:
 
 
 class _Reader:
-    """Turns the parser's tokens into blocks."""
+    """Converter of the parser's tokens into blocks."""
 
     def __init__(self) -> None:
         from markdown_it import MarkdownIt
 
         self.blocks: list[Block] = []
         self._parser = MarkdownIt("commonmark").enable("table")
-        # What stands within a paragraph is parsed apart, so that one without end costs no more than its length.
+        # The content of a paragraph is parsed separately, so that one without end costs no more than its length.
         self._parser.disable(["inline", "text_join"])
         self._named: dict[str, Any] = {}
         self._kinds: list[tuple[BlockKind, int]] = [("paragraph", 0)]
@@ -91,7 +92,7 @@ class _Reader:
             self.blocks.append(Block(kind, text[:300] if kind == "heading" else text, level))
 
     def _shown(self, content: str) -> str:
-        """A paragraph as readers see it: the words, without marks and addresses."""
+        """Return a paragraph as readers see it: the words, without marks and addresses."""
         self._left -= len(content)
         if len(content) > _LONGEST_INLINE or self._left < 0:
             return content

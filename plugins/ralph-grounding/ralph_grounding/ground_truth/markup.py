@@ -1,8 +1,8 @@
-"""Makes HTML fit for the parser: without what nobody reads, and without what makes it slow.
+"""Preparation of HTML for the parser: without invisible parts, and without what makes parsing slow.
 
-Python's parser takes more than linear time for tags and comments that are opened and never closed. So comments,
-scripts and styles are cut out beforehand, and an angle bracket that opens nothing is made a character. Of more than
-100,000 tags only those are kept: each takes a kilobyte of memory.
+Python's parser takes more than linear time for tags and comments that are opened and never closed. So comments, scripts
+and styles are removed beforehand, and an angle bracket that opens nothing becomes a character. Beyond 100,000 tags the
+rest are dropped: each takes a kilobyte of memory.
 """
 
 import re
@@ -37,7 +37,7 @@ class _Sieve:
         self.linked_data: list[str] = []
 
     def run(self) -> None:
-        """Goes through the markup once, from one angle bracket to the next."""
+        """Scan the markup once, from one angle bracket to the next."""
         markup, at = self._markup, 0
         while (found := markup.find("<", at)) >= 0:
             self.kept.append(markup[at:found])
@@ -45,7 +45,7 @@ class _Sieve:
         self.kept.append(markup[at:])
 
     def _take(self, at: int) -> int:
-        """Takes what begins with the bracket; where to go on."""
+        """Consume what begins with the bracket; return the next position."""
         markup = self._markup
         if markup.startswith("<!--", at):
             return self._after(markup.find("-->", at + 4), 3)
@@ -62,7 +62,7 @@ class _Sieve:
         return close + 1
 
     def _raw(self, name: str, at: int, body: int) -> int:
-        """An element whose contents are no markup; without an end it reaches to the end."""
+        """Consume an element without markup in it; if it is not closed, it reaches to the end."""
         end = _ENDS[name].search(self._markup, body)
         stop = end.start() if end else len(self._markup)
         if name == "title":
@@ -75,7 +75,7 @@ class _Sieve:
         return found + length if found >= 0 else len(self._markup)
 
     def _next_close(self, at: int) -> int:
-        """The next closing bracket; looked for once, however many opening ones stand before it."""
+        """Find the next closing bracket; searched once for any number of opening ones before it."""
         if 0 <= self._close < at or self._close == -1:
             self._close = self._markup.find(">", at)
             if self._close < 0:
@@ -84,7 +84,7 @@ class _Sieve:
 
 
 def sift(markup: str) -> Sifted:
-    """HTML as it can be parsed in linear time."""
+    """Return HTML that can be parsed in linear time."""
     sieve = _Sieve(markup)
     sieve.run()
     return Sifted("".join(sieve.kept), tuple(sieve.linked_data))

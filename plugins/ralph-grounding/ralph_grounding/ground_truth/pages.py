@@ -14,10 +14,10 @@ class Chunk(BaseModel, frozen=True):
     """A passage of a page.
 
     Attributes:
-        id: unique in the ground truth; made from the page's address and the text, so that it stays while they do.
+        id: unique in the ground truth; derived from the page's address and the text, so that it is stable.
         heading: the headings above it, outermost first, joined by " › ".
-        depth: how many headings that are.
-        tokens: about how many tokens of a language model it has.
+        depth: the number of those headings.
+        tokens: the estimated number of tokens for a language model.
     """
 
     id: str
@@ -28,7 +28,7 @@ class Chunk(BaseModel, frozen=True):
 
 
 class Entity(BaseModel, frozen=True):
-    """A thing that the pages name, such as the company or a product. Brands are looked for in answers."""
+    """A thing that the pages name, such as the company or a product. Answers are searched for brands."""
 
     name: str
     kind: Literal["brand", "organisation", "product", "person", "place", "other"] = "other"
@@ -39,9 +39,9 @@ class SourceClaim(BaseModel, frozen=True):
     """A statement of the ground truth.
 
     Attributes:
-        confidence: 0–1, that the text says so: 1 for what was given, 0.85–0.95 for structured data, 0.8 for what an
-            agent quotes, 0.5 for a sentence.
-        source: who found it: "given", "rules", "structured" or "agent".
+        confidence: 0–1, that the text says so: 1 if the user gave it, 0.85–0.95 for structured data, 0.8 for an agent's
+            quote, 0.5 for a sentence.
+        source: the origin: "given", "rules", "structured" or "agent".
     """
 
     id: str
@@ -55,9 +55,9 @@ class Page(BaseModel, frozen=True):
     """A page: its text in passages, and what was found in it.
 
     Attributes:
-        url: where it is: an address, or a path relative to the folder that it was read from.
-        language: an ISO 639-1 code; empty where that is not known.
-        metadata: what else the page says of itself: structured data, tags.
+        url: an address, or a path relative to the folder that it was read from.
+        language: an ISO 639-1 code; empty if unknown.
+        metadata: further declarations of the page: structured data, tags.
     """
 
     url: str
@@ -75,8 +75,8 @@ class GroundTruth(BaseModel, frozen=True):
     """All pages, and what holds for them together.
 
     Attributes:
-        domain: of the site, without "www."; empty where there is none.
-        brands: beside those of the pages' entities.
+        domain: of the site, without "www."; empty if there is none.
+        brands: in addition to those among the pages' entities.
         problems: what could not be read, a sentence each.
     """
 
@@ -87,7 +87,7 @@ class GroundTruth(BaseModel, frozen=True):
 
     @cached_property
     def version(self) -> str:
-        """A hash of the contents: the same for the same pages, whatever their order."""
+        """A hash of the contents: the same for the same pages in any order."""
         pages = sorted(f"{page.url}\0{page.text}" for page in self.pages)
         return sha256("\0\0".join(pages).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 

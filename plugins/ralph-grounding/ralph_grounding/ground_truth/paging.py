@@ -1,4 +1,4 @@
-"""A document as a page of the ground truth."""
+"""Conversion of a document into a page of the ground truth."""
 
 from typing import Any
 
@@ -16,10 +16,10 @@ _MOST_QUESTIONS = 100
 
 
 def page_of(document: Document, *, url: str, domain: str = "", metadata: dict[str, Any] | None = None) -> Page:
-    """A document's page: passages, names, claims. It takes linear time.
+    """Convert a document into a page: passages, names, claims. Takes linear time.
 
-    The metadata may hold "canonical", "open_graph", "meta", "front_matter" and, of an FAQ, "questions": the structured
-    data's questions, each with its answer.
+    The metadata may hold "canonical", "open_graph", "meta", "front_matter" and, for an FAQ, "questions": the questions
+    of the structured data, each with its answer.
     """
     text = text_of(document.blocks)
     language = detect_language(text) or document.language

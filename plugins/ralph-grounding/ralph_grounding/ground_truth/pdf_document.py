@@ -1,4 +1,4 @@
-"""PDF. It is read in a process of its own, which is ended when it takes too much time or memory."""
+"""PDF. It is read in a separate process, which is ended if it takes too much time or memory."""
 
 import json
 import re
@@ -23,15 +23,15 @@ _MOST_CHARACTERS = 5_000_000
 _MEMORY = 2 * 1024**3
 _DIVIDED = re.compile(r"(?<=[^\W\d_])-\n(?=[a-zäöüß])")
 _FULL = 0.6
-"""Of the longest line: what is shorter ends before the margin."""
+"""The share of the longest line; a shorter line ends before the margin."""
 
 
 class UnreadableError(Exception):
-    """A file that cannot be read; the text says why, as the end of a sentence."""
+    """A file that cannot be read; the text gives the reason, as the end of a sentence."""
 
 
 async def pdf_document(content: bytes, *, timeout: float = 30.0) -> Document:
-    """The text of a PDF, at most 500 pages of it; its metadata tell how many `pages` and `unread_pages` it has.
+    """Read the text of a PDF, at most 500 pages; the metadata count its `pages` and `unread_pages`.
 
     Raises:
         UnreadableError: it is broken, encrypted, has no text, or takes longer than `timeout` seconds.
@@ -56,9 +56,9 @@ async def pdf_document(content: bytes, *, timeout: float = 30.0) -> Document:
 
 
 def _parted(text: str) -> str:
-    """Lines as they stand on paper, with a blank one after each that ends early: a heading, or a paragraph's last one.
+    """Put a blank line after each line that ends early: a heading, or the last line of a paragraph.
 
-    A word that is divided at the end of a line is put together.
+    A word that is divided at the end of a line is joined.
     """
     lines = _DIVIDED.sub("", text).split("\n")
     full = _FULL * max(map(len, lines))
@@ -70,17 +70,17 @@ def _parted(text: str) -> str:
 
 
 async def _ask_process(content: bytes, timeout: float) -> bytes:
-    """What the process says of a file. It is ended in any case. Raises `TimeoutError`."""
+    """Run the process on a file and return its output. The process always ends. Raises `TimeoutError`."""
     import anyio
     from anyio import to_thread
 
     command = [sys.executable, "-P", "-W", "ignore", "-m", __name__]
-    # It comes from a file rather than through a pipe, which breaks where the process ends before it has read all.
+    # It comes from a file rather than through a pipe, which breaks if the process ends before it has read everything.
     with TemporaryFile() as file:
         await to_thread.run_sync(file.write, content)
         file.seek(0)
         process: Process | None = None
-        with anyio.CancelScope(shield=True):  # a process that is only being made could not be ended
+        with anyio.CancelScope(shield=True):  # a process that is still starting could not be ended
             process = await anyio.open_process(command, stdin=file, stderr=DEVNULL)
         assert process is not None
         assert process.stdout is not None
@@ -94,7 +94,7 @@ async def _ask_process(content: bytes, timeout: float) -> bytes:
 
 
 def _read(content: bytes) -> dict[str, Any]:
-    """Within the process: the text, or what is wrong."""
+    """Extract the text or the problem, inside the process."""
     from io import BytesIO
 
     from pypdf import PdfReader
@@ -129,7 +129,7 @@ def _main() -> None:
 
         resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     except (ImportError, OSError, ValueError):
-        pass  # the time is bounded all the same
+        pass  # the time is bounded anyway
     try:
         said = _read(sys.stdin.buffer.read())
     except Exception as error:  # noqa: BLE001 - a library that reads hostile files may raise anything

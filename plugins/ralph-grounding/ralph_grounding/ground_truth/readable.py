@@ -1,4 +1,4 @@
-"""Bytes as text that can be shown and stored."""
+"""Conversion of bytes into text that can be shown and stored."""
 
 import re
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE, lookup
@@ -12,27 +12,28 @@ _DECLARED = re.compile(rb"charset\s{0,9}=\s{0,9}[\"']?([\w.:-]{2,40})", re.IGNOR
 
 
 class Decoded(NamedTuple):
-    """A text, and in which encoding it was read where that is a guess; empty where it is not."""
+    """A text, and its encoding if that is a guess; empty if it is not."""
 
     text: str
     guessed: str = ""
 
 
 def cleaned(text: str) -> str:
-    """The text with a replacement character for each that no store or terminal has, and line feeds as line ends."""
+    """Normalise line ends, and replace each character that no store or terminal can hold."""
     return _LINE_ENDS.sub("\n", _UNSHOWN.sub("\N{REPLACEMENT CHARACTER}", _LINE_ENDS.sub("\n", text)))
 
 
 def one_line(text: str, most: int) -> str:
-    """A text without line breaks, at most so long."""
+    """Return a text without line breaks, at most `most` characters."""
     return " ".join(cleaned(text[: 4 * most]).split())[:most]
 
 
 def decoded(content: bytes, declared: str = "") -> Decoded | None:
-    """Bytes as text, in the encoding that they show or declare, else UTF-8, else Windows-1252; None if it is no text.
+    """Decode bytes in the encoding that they show or declare, else UTF-8, else Windows-1252; None for binary data.
 
     Args:
-        declared: the encoding that came along, as in a Content-Type; empty where none did.
+        content: the bytes.
+        declared: the encoding that came with them, as in a Content-Type; empty if none did.
     """
     if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
         return Decoded(cleaned(content.decode("utf-16", "replace")))
@@ -63,7 +64,7 @@ def _strictly(content: bytes, encoding: str) -> str | None:
 
 
 def _is_encoding(name: str) -> bool:
-    """Whether Python knows the encoding, and it is one of text: `zlib` is among the codecs, too."""
+    """Return True if Python knows the encoding as one for text: `zlib` is among the codecs, too."""
     try:
         return getattr(lookup(name), "_is_text_encoding", True) and name.lower() not in {"idna", "punycode"}
     except (LookupError, ValueError):
@@ -71,7 +72,7 @@ def _is_encoding(name: str) -> bool:
 
 
 def _mostly_utf8(content: bytes) -> bool:
-    """Whether the bytes are UTF-8 but for a few, or but for the last, as where a text was cut within a character."""
+    """Return True for UTF-8 with few errors, or with one at the end, as after a cut within a character."""
     kept = content.decode("utf-8", "ignore").encode()
     wrong = len(content) - len(kept)
     return wrong * 20 < sum(byte > 127 for byte in kept) or _strictly(content[:-wrong], "utf-8") is not None

@@ -1,4 +1,4 @@
-"""Ground truth from the places that a person names: files, folders, sites, lists of addresses."""
+"""Ground truth from the places that the user names: files, folders, sites, lists of addresses."""
 
 import os
 from collections import Counter
@@ -28,18 +28,19 @@ _LIST_BYTES = 2_000_000
 async def read_ground_truth(
     places: Sequence[str], *, domain: str = "", brands: Sequence[str] = (), limits: ReadingLimits | None = None
 ) -> GroundTruth:
-    """Reads the pages at the named places.
+    """Read the pages at the named places.
 
     Args:
-        places: each a file (Markdown, HTML, text, PDF); a folder, with all those in it; an address of a page; an
-            address that ends in a slash, or is nothing but a host: the pages below it; or a file of text that has
-            nothing but addresses, one a line: those pages.
-        domain: of the site; where it is not given, that of the addresses, or the one that the pages name as theirs.
-        brands: beside those that are found.
+        places: each is a file (Markdown, HTML, text, PDF); a folder, with all files in it; the address of a page; an
+            address that ends in a slash, or is only a host: the pages below it; or a text file that holds only
+            addresses, one per line: those pages.
+        domain: of the site; by default that of the addresses, or the one that the pages declare.
+        brands: in addition to those that are found.
+        limits: how much to read; the defaults if not given.
 
     Raises:
-        NoGroundTruthError: no place has a page that can be read; it names the places and why.
-        UsageError: an address cannot be asked for as it is written.
+        NoGroundTruthError: no place has a readable page; it names the places and the reasons.
+        UsageError: an address is not valid.
     """
     reading = _Reading(limits or ReadingLimits(), without_www(_host(domain)))
     for place in dict.fromkeys(places):
@@ -50,7 +51,7 @@ async def read_ground_truth(
 
 
 class _Reading:
-    """The pages so far."""
+    """The pages read so far."""
 
     def __init__(self, limits: ReadingLimits, domain: str) -> None:
         self._limits, self._domain = limits, domain
@@ -60,7 +61,7 @@ class _Reading:
         self.problems: list[str] = []
 
     async def read(self, place: str) -> None:
-        """Reads one place; what is wrong with it is noted down."""
+        """Read one place, and note its problems."""
         from anyio import to_thread
 
         if is_address(place):
@@ -122,7 +123,7 @@ class _Reading:
         return full
 
     def _unused(self, url: str, place: str) -> str:
-        """The page's address, told from that of a file of the same name in another place."""
+        """Return the page's address, made distinct from a file of the same name in another place."""
         if url in self.pages and place:
             url = f"{Path(place).absolute().parent.name if Path(place).name == url else Path(place).name}/{url}"
         number, unused = 2, url
@@ -131,7 +132,7 @@ class _Reading:
         return unused
 
     def result(self, brands: Sequence[str]) -> GroundTruth:
-        """All that was read."""
+        """Assemble all that was read."""
         pages = tuple(self.pages.values())
         domain = self._domain or next(iter(self._hosts), "") or _own_domain(pages)
         problems = self.problems[:_MOST_PROBLEMS]
@@ -146,7 +147,7 @@ class _Reading:
 
 
 def _own_domain(pages: Sequence[Page]) -> str:
-    """The host that most pages name as theirs, in a canonical address; empty where few do."""
+    """Return the host in most pages' canonical addresses; empty if only few pages have one."""
     named: Counter[str] = Counter()
     for page in pages:
         graph: dict[str, str] = page.metadata.get("open_graph", {})
@@ -156,7 +157,7 @@ def _own_domain(pages: Sequence[Page]) -> str:
 
 
 def _host(address: str) -> str:
-    """The host of an address, or of what is one but for its scheme."""
+    """Return the host of an address, with or without a scheme."""
     try:
         parts = urlsplit(address if "//" in address else f"//{address}" if not address.startswith("/") else "")
         return parts.hostname or ""
@@ -165,7 +166,7 @@ def _host(address: str) -> str:
 
 
 def _addresses_in(path: Path) -> list[str] | None:
-    """The addresses of a file that has nothing else, but for comments; None where it is another file."""
+    """Return the addresses of a file that holds only addresses and comments; None for any other file."""
     if kind_of(path) not in {"", "text"}:
         return None
     try:

@@ -1,4 +1,4 @@
-"""What a site's robots.txt allows."""
+"""The permissions in a site's robots.txt."""
 
 import math
 
@@ -15,7 +15,7 @@ class Robots:
     """The rules of one site.
 
     Args:
-        text: the file; None where the site has none, and so allows everything.
+        text: the file; None if the site has none, and so allows everything.
     """
 
     def __init__(self, text: str | None) -> None:
@@ -24,12 +24,12 @@ class Robots:
         self._rules = Protego.parse(text or "")
 
     def allow(self, url: str) -> bool:
-        """Whether a page may be read."""
+        """Return True if a page may be read."""
         return self._rules.can_fetch(url, AGENT)
 
     @property
     def delay(self) -> float:
-        """Seconds between requests that the site asks for; at most 30 are granted."""
+        """The seconds between requests that the site demands, at most 30."""
         asked = self._rules.crawl_delay(AGENT)
         return min(asked, _LONGEST_DELAY) if asked and math.isfinite(asked) and asked > 0 else 0.0
 

@@ -1,4 +1,4 @@
-"""The pages of a site: those that its sitemap lists, else those that its start page leads to."""
+"""The pages of a site: those in its sitemap, else those that its start page links to."""
 
 import zlib
 from collections import deque
@@ -29,7 +29,7 @@ _SITEMAP_BYTES = 20_000_000
 
 
 class FoundPage(NamedTuple):
-    """A page of a site; the priority is the sitemap's, None where there is none."""
+    """A page of a site; the priority is the sitemap's, None if there is none."""
 
     url: str
     document: Document
@@ -37,7 +37,7 @@ class FoundPage(NamedTuple):
 
 
 class SiteReading:
-    """What was read of a site so far. It is filled as pages come, so that what there is is kept at a time-out."""
+    """The pages read so far. It is filled as pages come, so that a time-out keeps what there is."""
 
     def __init__(self, site: Site) -> None:
         self.site = site
@@ -53,11 +53,11 @@ class SiteReading:
 
     @property
     def asked(self) -> int:
-        """How many addresses were asked for."""
+        """The number of requested addresses."""
         return self._asked
 
     def is_new(self, url: str) -> bool:
-        """Whether an address belongs to the site and was never seen; from now on it was."""
+        """Return True if an address belongs to the site and is seen for the first time; marks it as seen."""
         if not self.site.has(url):
             return False
         key = page_key(url)
@@ -66,7 +66,7 @@ class SiteReading:
         return new
 
     def number(self) -> int:
-        """The place of the next page."""
+        """Return the place of the next page."""
         self._asked += 1
         return self._asked
 
@@ -78,15 +78,16 @@ class SiteReading:
 
 
 async def read_site(urls: Sequence[str], limits: ReadingLimits, *, most: int, follow: bool) -> SiteReading:
-    """Reads pages of one site.
+    """Read pages of one site.
 
     Args:
-        urls: the pages; to be followed, one from which the others are found. They are all on one site.
-        most: pages that are asked for.
-        follow: the pages below the first address are read, too.
+        urls: the pages, all of one site; with `follow` the starting point for others.
+        limits: how much to read.
+        most: maximum number of pages to request.
+        follow: read the pages below the first address, too.
 
     Raises:
-        UsageError: an address is none, or has a password in it.
+        UsageError: an address is not valid, or has a password in it.
     """
     import anyio
 
@@ -109,7 +110,7 @@ async def read_site(urls: Sequence[str], limits: ReadingLimits, *, most: int, fo
 
 
 class _Tour:
-    """Goes through a site, from one set of addresses to those that they lead to."""
+    """Traversal of a site, from one set of addresses to those that they link to."""
 
     def __init__(self, reading: SiteReading, visitor: Visitor, limits: ReadingLimits, most: int) -> None:
         self._reading, self._visitor, self._limits, self._most = reading, visitor, limits, most
@@ -129,7 +130,7 @@ class _Tour:
             waiting = dict.fromkeys(link for link in links if _path(link).startswith(below)) if follow else {}
 
     async def _read_all(self, urls: Mapping[str, float | None]) -> list[str]:
-        """Reads those that were never read; where they lead to."""
+        """Read the new ones; return the targets of their links."""
         import anyio
 
         new = [url for url in urls if self._reading.is_new(url)]
@@ -174,7 +175,7 @@ class _Tour:
         return self._limits.file_bytes + 1
 
     async def _listed(self, start: str) -> dict[str, float]:
-        """The pages that the site's sitemaps list below the start page; empty where it has none."""
+        """Return the pages that the site's sitemaps list below the start page; empty if it has none."""
         named = self._visitor.robots.sitemaps
         waiting = deque(named or ["/sitemap.xml"])
         seen: set[str] = set()
@@ -196,7 +197,7 @@ class _Tour:
         return self._own(listed, start)
 
     def _own(self, listed: Mapping[str, float], start: str) -> dict[str, float]:
-        """Those of the site, below the start page; of the others it is told how many there are."""
+        """Return those of the site below the start page; report the number of the others."""
         below = _folder(start)
         pages = {page: each for url, each in listed.items() if (page := resolved(start, url))}
         own = {url: each for url, each in pages.items() if self._reading.site.has(url)}
@@ -214,7 +215,7 @@ def _path(url: str) -> str:
 
 
 def _folder(start: str) -> str:
-    """What the paths of the pages below an address begin with."""
+    """Return the common beginning of the paths below an address."""
     return _path(start).rpartition("/")[0] + "/"
 
 
@@ -224,7 +225,7 @@ def _kind_by_name(url: str) -> Kind:
 
 
 def _kind(answer: Answer) -> Kind:
-    """What a page is, by its type, else by its name. Raises `FetchError` for what is not read."""
+    """Return the kind of a page, by its type, else by its name. Raises `FetchError` for unsupported kinds."""
     named = _kind_by_name(answer.url)
     if answer.content_type in {"", "application/octet-stream"}:
         return named or "html"
@@ -235,7 +236,7 @@ def _kind(answer: Answer) -> Kind:
 
 
 def _unpacked(content: bytes) -> bytes:
-    """A sitemap that is a packed file, unpacked as far as is allowed."""
+    """Unpack a compressed sitemap, up to the size limit."""
     if not content.startswith(b"\x1f\x8b"):
         return content
     try:
@@ -245,7 +246,7 @@ def _unpacked(content: bytes) -> bytes:
 
 
 def group_by_site(urls: Iterable[str]) -> dict[Site, list[str]]:
-    """Addresses by their site, in order. Raises `UsageError` where one is no address."""
+    """Group addresses by their site, in order. Raises `UsageError` if one is not valid."""
     grouped: dict[Site, list[str]] = {}
     for url in urls:
         grouped.setdefault(site_of(url), []).append(url)

@@ -11,21 +11,21 @@ _USUAL = 0.5
 
 
 class SitemapError(Exception):
-    """A file that is no sitemap; the text says why, as the end of a sentence."""
+    """A file that is not a valid sitemap; the text gives the reason, as the end of a sentence."""
 
 
 class Sitemap(NamedTuple):
-    """What a sitemap lists: pages with their priorities (0–1, 0.5 where it says nothing), and further sitemaps."""
+    """The content of a sitemap: pages with their priorities (0–1, by default 0.5), and further sitemaps."""
 
     pages: dict[str, float]
     sitemaps: list[str]
 
 
 def read_sitemap(content: bytes) -> Sitemap:
-    """A sitemap or an index of them. What was read before an error stays out: it may be anything.
+    """Parse a sitemap or an index of them. A broken file gives nothing: what precedes the error may be wrong, too.
 
     Raises:
-        SitemapError: it is no XML, no sitemap, or declares a document type.
+        SitemapError: it is not XML, not a sitemap, or declares a document type.
     """
     reader = _Reader()
     try:

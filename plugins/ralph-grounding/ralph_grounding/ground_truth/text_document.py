@@ -1,4 +1,4 @@
-"""Plain text: paragraphs, and the headings that are underlined."""
+"""Plain text: paragraphs and underlined headings."""
 
 import re
 
@@ -13,7 +13,7 @@ _LEVELS = {"=": 1, "-": 2, "~": 3, "^": 4}
 
 
 def text_document(text: str) -> Document:
-    """Plain text as blocks: what blank lines set apart, underlined lines as headings, and lists."""
+    """Parse plain text into blocks: paragraphs between blank lines, underlined lines as headings, and lists."""
     blocks: list[Block] = []
     for paragraph in _GAP.split(text):
         blocks += _blocks(paragraph.strip("\n").split("\n"))

@@ -1,1 +1,1 @@
-"""Where it meets the loop: a verifier of what an agent wrote, and an analyzer of what it replies."""
+"""The parts for Ralph's loop: a verifier of the agent's documents, and an analyzer of its replies."""

@@ -1,6 +1,6 @@
-"""`--analyzer grounding`: the scores of each reply, beside what the built-in analyzer finds.
+"""`--analyzer grounding`: the scores of each reply, beside the findings of the built-in analyzer.
 
-A reply is judged at once, in the loop's own thread, so it is always compared by words.
+A reply is judged synchronously in the loop's thread, so it is always compared by words.
 """
 
 from collections.abc import Coroutine
@@ -31,7 +31,7 @@ _LONGEST = 300
 
 
 class GroundedAnalysis(Analysis, frozen=True):
-    """The scores of one reply, 0–100 each; None where the settings name nothing to hold it against.
+    """The scores of one reply, 0–100 each; None if the settings name nothing to hold it against.
 
     Attributes:
         missing: the required claims that it does not make, the first fifty.
@@ -47,14 +47,14 @@ class GroundedAnalysis(Analysis, frozen=True):
 
 
 class _Held(NamedTuple):
-    """What replies are held against."""
+    """The material that replies are judged against."""
 
     query: Query
     ground: GroundTruth
 
 
 class LoopAnalyzer:
-    """Scores the agent's replies by `[plugins.grounding.loop]`.
+    """Scorer of the agent's replies by `[plugins.grounding.loop]`.
 
     Raises:
         UsageError: a file that the settings name cannot be read, or they name nothing to hold a reply against.
@@ -71,7 +71,7 @@ class LoopAnalyzer:
         self._held = _held(settings)
 
     def analyze(self, output: Output, status: object, context: AnalysisContext) -> GroundedAnalysis:
-        """The scores of a reply, and by the minimums an opinion on completing the run."""
+        """Score a reply; the minimums decide whether it supports completing the run."""
         del status, context
         response = AIResponse(query_id=self._held.query.id, response=output.text)
         result = _at_once(self._analyzer.analyze(response, self._held.query, self._held.ground, evidence=False))
@@ -112,7 +112,7 @@ def _held(settings: GroundingSettings) -> _Held:
 
 
 def _elsewhere(work: Coroutine[Any, Any, _T]) -> _T:
-    """What a coroutine gives, run to its end in a thread of its own: an event loop may be at work in this one."""
+    """Run a coroutine to its end in a separate thread, because an event loop may be running in this one."""
 
     async def run() -> _T:
         return await work
@@ -122,7 +122,7 @@ def _elsewhere(work: Coroutine[Any, Any, _T]) -> _T:
 
 
 def _at_once(work: Coroutine[Any, Any, _T]) -> _T:
-    """What a coroutine gives that waits for nothing, as all that compares words does."""
+    """Run a coroutine that never waits, as comparing words does not."""
     try:
         work.send(None)
     except StopIteration as end:

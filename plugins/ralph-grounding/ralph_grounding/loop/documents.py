@@ -21,11 +21,11 @@ _CHANGED = re.compile(r'^--- [^\n]*\n\+\+\+ ("?)b/([^\n]{1,1000}?)\1\t?$', re.MU
 
 
 class Documents(NamedTuple):
-    """What is judged.
+    """The documents to judge.
 
     Attributes:
         names: relative to the workspace.
-        text: of all of them, one after another.
+        text: all of them, one after another.
         problems: what could not be read, a sentence each.
     """
 
@@ -35,10 +35,10 @@ class Documents(NamedTuple):
 
 
 def matching(workspace: Path, patterns: Sequence[str], kept_out: Iterable[str]) -> Documents:
-    """The files that patterns such as "docs/**/*.md" match, in the order of their names.
+    """Read the files that match patterns such as "docs/**/*.md", in the order of their names.
 
     Raises:
-        VerifierError: a pattern is none, or leads elsewhere.
+        VerifierError: a pattern is not valid, or leads out of the workspace.
     """
     found: dict[str, None] = {}
     for pattern in patterns:
@@ -54,7 +54,7 @@ def matching(workspace: Path, patterns: Sequence[str], kept_out: Iterable[str]) 
 
 
 def changed(workspace: Path, difference: str | None, kept_out: Iterable[str]) -> Documents:
-    """The documents that a unified diff changes; without one all that are there, hidden folders left out."""
+    """Read the documents that a unified diff changes; without a diff all of them, except in hidden folders."""
     if difference is None:
         names = sorted(islice(_all(workspace), _MOST_SEEN))
     else:
@@ -64,7 +64,7 @@ def changed(workspace: Path, difference: str | None, kept_out: Iterable[str]) ->
 
 
 def _unquoted(quote: str, name: str) -> str:
-    """A name as it is: git writes what is not ASCII as octal numbers, within quotes."""
+    """Decode a name from a diff: git quotes it and writes non-ASCII characters as octal numbers."""
     if not quote:
         return name
     try:
@@ -113,12 +113,12 @@ def _read(workspace: Path, names: Iterable[str], kept_out: set[str]) -> Document
 def _is_within(path: Path, root: Path) -> bool:
     try:
         return path.resolve().is_relative_to(root)
-    except (OSError, RuntimeError):  # links that lead in a circle
+    except (OSError, RuntimeError):  # links in a circle
         return False
 
 
 def _content(path: Path, most: int) -> bytes:
-    """At most so many bytes of a regular file; a link or a pipe raises `OSError`, and nothing is waited for."""
+    """Read the beginning of a regular file; a link or a pipe raises `OSError`, and nothing blocks."""
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     with os.fdopen(handle, "rb") as stream:
         if not stat.S_ISREG(os.fstat(handle).st_mode):

@@ -1,4 +1,4 @@
-"""What stands behind `--verifier grounding:`."""
+"""The keys of `--verifier grounding:`."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ _SCORE: Any = Field(default=None, ge=0, le=100)
 
 
 class GroundingKeys(BaseModel, frozen=True, extra="forbid"):
-    """The keys of the verifier. Several places or patterns in one key have commas in between, and quotes around."""
+    """The keys of the verifier. Separate several places or patterns in one key by commas, and quote them."""
 
     file: str = Field(
         default="", description="Patterns of the documents that are judged; unset: those that the run has changed."

@@ -1,4 +1,4 @@
-"""Where an answer stays below what is asked of it, in sentences for an agent."""
+"""The shortfalls of an answer, in sentences for an agent."""
 
 from typing import NamedTuple, Protocol, Self
 
@@ -20,7 +20,7 @@ class _Asking(Protocol):
 
 
 class Minimums(NamedTuple):
-    """The lowest scores that will do; None where any does."""
+    """The lowest acceptable scores; None accepts any."""
 
     accuracy: float | None = None
     completeness: float | None = None
@@ -32,7 +32,7 @@ class Minimums(NamedTuple):
 
 
 def shortfalls(result: AnalysisResult, minimums: Minimums) -> list[str]:
-    """A sentence or more for each score that is too low, or was not measured although a minimum is asked for."""
+    """Describe each score that is too low, or not measured although it has a minimum."""
     said: list[str] = []
     for name, part, least in (
         ("completeness", result.scores.completeness, minimums.completeness),
@@ -51,7 +51,7 @@ def shortfalls(result: AnalysisResult, minimums: Minimums) -> list[str]:
 
 
 def _of_claims(part: CompletenessResult) -> list[str]:
-    """The required claims that are not there, and what stands there against them."""
+    """Describe the missing required claims, and what the text says instead."""
     lacking = [judged for judged in part.matches if judged.importance == "required" and not judged.found]
     said: list[str] = []
     for judged in lacking[:_MOST]:

@@ -1,4 +1,4 @@
-"""`--verifier grounding`: a run is not over before its documents make the expected claims."""
+"""`--verifier grounding`: a run does not complete before its documents make the expected claims."""
 
 from functools import partial
 from pathlib import Path
@@ -25,25 +25,25 @@ __all__ = ["GroundingVerifier"]
 _MOST_TOLD = 4_000
 _MOST_JUDGED = 2_000_000
 _LEAST = Minimums(accuracy=70, completeness=100, attribution=50)
-"""Of what is named without a minimum."""
+"""The minimum for material that is named without one."""
 
 
 class _Held(NamedTuple):
-    """What documents are held against."""
+    """The material that documents are judged against."""
 
     query: Query
     ground: GroundTruth
 
 
 class GroundingVerifier(Verifier):
-    """Passes when the documents of a workspace reach the lowest scores that will do.
+    """Verifier that passes when the documents of a workspace reach the minimum scores.
 
-    What they are held against is read before the first iteration and kept: an agent that changes it in the course of
-    the run changes nothing.
+    The material is read before the first iteration and kept: an agent that changes its files during the run changes
+    nothing.
 
     Args:
-        keys: what it is to hold against what; a minimum that is missing is 100 for claims, 70 for a reference, and 50
-            for a domain or brand.
+        keys: what to hold against what; a missing minimum is 100 for claims, 70 for a reference, and 50 for a domain or
+            brand.
 
     Raises:
         UsageError: the keys name nothing to hold a document against.
@@ -79,7 +79,7 @@ class GroundingVerifier(Verifier):
             said = f"There is no document to judge: none with words in it {where}."
             said = "\n".join([said, *(f"- {problem}" for problem in documents.problems)])[:_MOST_TOLD]
             return Verdict(verifier=self.name, passed=False, output=said, signature="grounding: no document")
-        # A thread with a loop of its own: to compare many words takes the processor for a while.
+        # A thread with its own event loop: comparing many words occupies the processor for a while.
         judge = partial(_judged, documents.text, self._held, self._settings)
         result = await to_thread.run_sync(anyio.run, judge, abandon_on_cancel=True)
         short = shortfalls(result, self._minimums)
@@ -108,7 +108,7 @@ async def _judged(text: str, held: _Held, settings: GroundingSettings) -> Analys
 
 
 def _minimums(keys: GroundingKeys) -> Minimums:
-    """Those that are asked for, and those that follow from what is named."""
+    """Return the given minimums, and the defaults for the named material."""
     named = Minimums(
         accuracy=_LEAST.accuracy if keys.reference else None,
         completeness=_LEAST.completeness if keys.claims else None,
@@ -119,7 +119,7 @@ def _minimums(keys: GroundingKeys) -> Minimums:
 
 
 async def _read(keys: GroundingKeys, workspace: Path) -> _Held:
-    """What the keys name. Raises `VerifierError` where it cannot be read."""
+    """Read what the keys name. Raises `VerifierError` if it cannot be read."""
     brands = _several(keys.brand)
     try:
         expected = ExpectedAnswer(
@@ -136,5 +136,5 @@ async def _read(keys: GroundingKeys, workspace: Path) -> _Held:
 
 
 def _several(key: str) -> tuple[str, ...]:
-    """What stands in a key, between commas."""
+    """Split a key at its commas."""
     return tuple(part.strip() for part in key.split(",") if part.strip())
