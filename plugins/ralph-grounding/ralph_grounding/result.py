@@ -1,7 +1,6 @@
-"""What an analysis comes to: three scores, each with its evidence, and feedback for people.
+"""The result of an analysis: three scores, each with its evidence, and feedback for readers.
 
-All positions count characters of the response as it was analysed: `response[start:end]` is the text that stands beside
-them.
+All positions count characters of the response as it was analysed: `response[start:end]` is the text beside them.
 """
 
 from collections.abc import Mapping
@@ -59,11 +58,11 @@ class Segment(BaseModel, frozen=True):
 
 
 class ChunkMatch(BaseModel, frozen=True):
-    """A piece of the response, and the chunk of the ground truth that is most like it.
+    """A piece of the response, and the most similar chunk of the ground truth.
 
     Attributes:
         similarity: calibrated, so that 0.75 is the decision point.
-        raw: as the provider measures it.
+        raw: the provider's own measure.
     """
 
     response_segment: str
@@ -74,14 +73,14 @@ class ChunkMatch(BaseModel, frozen=True):
 
 
 class AccuracyResult(BaseModel, frozen=True):
-    """How alike the response is to the expected answer.
+    """The similarity between the response and the expected answer.
 
     Attributes:
-        similarity: raw, as the provider measures it.
-        calibrated: what the score is a hundred times of.
+        similarity: raw, the provider's own measure.
+        calibrated: a hundredth of the score.
         aggregations: the calibrated similarity by each way to join the pieces, "max" and "mean".
         matched_chunks: further evidence, from the ground truth; it does not change the score.
-        fallback: measured by words, since the provider of similarity did not answer.
+        fallback: measured by words, because the similarity provider did not answer.
     """
 
     score: float = _Score
@@ -94,10 +93,10 @@ class AccuracyResult(BaseModel, frozen=True):
 
 
 class Conflict(BaseModel, frozen=True):
-    """One thing in which a statement goes against a claim: it may be wrong, or be about something else.
+    """One difference between a statement and a claim: the statement may be wrong, or about something else.
 
     Attributes:
-        expected: what the claim has, such as "50"; "said" what stands in the response instead, at `position`.
+        expected: the claim's version, such as "50"; `said` is the response's version, at `position`.
     """
 
     kind: ConflictKind
@@ -117,12 +116,12 @@ class ClaimMatch(BaseModel, frozen=True):
 
 
 class ClaimJudgement(BaseModel, frozen=True):
-    """What became of one claim, found or not.
+    """The judgement on one claim, found or not.
 
     Attributes:
         claim: its statement.
-        matched_text: the most similar words of the response; empty where nothing is alike.
-        conflicts: in what the matched text goes against the claim; then it is not found.
+        matched_text: the most similar words of the response; empty if nothing is similar.
+        conflicts: the differences between the matched text and the claim; with one the claim is not found.
     """
 
     claim: str
@@ -136,14 +135,14 @@ class ClaimJudgement(BaseModel, frozen=True):
 
 
 class CompletenessResult(BaseModel, frozen=True):
-    """Which of the expected claims the response makes.
+    """The expected claims that the response makes, and those that it does not.
 
     Attributes:
-        claims_missing: the required ones; the feedback tells of the others, too.
-        matches: all claims, in the order in which they were given.
-        passed: False where all required claims must be found and one is not.
-        note: why a score means less than it seems to; empty mostly.
-        fallback: measured by words, since the provider of similarity did not answer.
+        claims_missing: the required ones; the feedback lists the others, too.
+        matches: all claims, in the given order.
+        passed: False if all required claims must be found and one is not.
+        note: the reason if a score means less than it seems; usually empty.
+        fallback: measured by words, because the similarity provider did not answer.
     """
 
     score: float = _Score
@@ -162,9 +161,9 @@ class AttributionMention(BaseModel, frozen=True):
     """A place where the response names its source.
 
     Attributes:
-        target: what it is a mention of: the address, domain or brand looked for.
+        target: the address, domain or brand that is mentioned.
         context: the words around it, at most 60 characters on each side.
-        implies: what else the same words name, as the address of a page names its domain; they add nothing.
+        implies: what else the same words name, as the address of a page names its domain; it does not add to the score.
     """
 
     type: Literal["url", "domain", "brand"]
@@ -176,10 +175,10 @@ class AttributionMention(BaseModel, frozen=True):
 
 
 class AttributionResult(BaseModel, frozen=True):
-    """Whether the response credits its source.
+    """The mentions of the source in the response.
 
     Attributes:
-        has_domain_mention: also where the domain stands within an address; `implies` says so of that mention.
+        has_domain_mention: true also for a domain within an address; `implies` of that mention says so.
     """
 
     score: float = _Score
@@ -191,7 +190,7 @@ class AttributionResult(BaseModel, frozen=True):
 
 
 class ClaimEvidence(BaseModel, frozen=True):
-    """A claim that was found, for people. `confidence` is the calibrated similarity."""
+    """A claim that was found, for readers. `confidence` is the calibrated similarity."""
 
     claim: str
     evidence: str
@@ -206,10 +205,10 @@ class MissingClaim(BaseModel, frozen=True):
 
 
 class Contradiction(BaseModel, frozen=True):
-    """A statement of the response that may go against a claim, or against the ground truth.
+    """A statement of the response that may contradict a claim, or the ground truth.
 
     Attributes:
-        source: the chunk of the ground truth that has the claim; empty where the claim was expected of the answer.
+        source: the chunk of the ground truth with the claim; empty for an expected claim.
     """
 
     claim: str
@@ -220,10 +219,10 @@ class Contradiction(BaseModel, frozen=True):
 
 
 class ClaimFeedback(BaseModel, frozen=True):
-    """The claims, as a check-list.
+    """The claims, as a checklist.
 
     Attributes:
-        not_in_ground_truth: statements that nothing in the ground truth is like. That does not make them false.
+        not_in_ground_truth: statements without a counterpart in the ground truth. They need not be false.
         contradicts: candidates, apart from those.
     """
 
@@ -234,7 +233,7 @@ class ClaimFeedback(BaseModel, frozen=True):
 
 
 class GroundTruthSource(BaseModel, frozen=True):
-    """Where in the ground truth it stands."""
+    """A place in the ground truth."""
 
     chunk_id: str
     page_url: str
@@ -242,7 +241,7 @@ class GroundTruthSource(BaseModel, frozen=True):
 
 
 class Highlight(BaseModel, frozen=True):
-    """A piece of the response that the ground truth bears out."""
+    """A piece of the response that the ground truth supports."""
 
     response_range: TextPosition
     response_text: str
@@ -251,11 +250,11 @@ class Highlight(BaseModel, frozen=True):
 
 
 class HighlightFeedback(BaseModel, frozen=True):
-    """What of the response is borne out. Highlights and unmatched segments together cover it exactly once.
+    """The supported parts of the response. Highlights and unmatched segments together cover it exactly once.
 
     Attributes:
         coverage_percent: the highlights' share of the characters that are not white space, 0–100.
-        fallback: measured by words, since the provider of similarity did not answer.
+        fallback: measured by words, because the similarity provider did not answer.
     """
 
     highlights: tuple[Highlight, ...] = ()
@@ -265,10 +264,10 @@ class HighlightFeedback(BaseModel, frozen=True):
 
 
 class Scores(BaseModel, frozen=True):
-    """The three scores. One is None where there was nothing to hold the response against.
+    """The three scores. One is None if there was nothing to hold the response against.
 
     Attributes:
-        combined: by the weights of those that are there; None where none is.
+        combined: the mean by the weights of the measured ones; None if there are none.
     """
 
     accuracy: AccuracyResult | None = None
@@ -278,23 +277,23 @@ class Scores(BaseModel, frozen=True):
 
 
 class Feedback(BaseModel, frozen=True):
-    """What people are told."""
+    """The feedback for readers."""
 
     claims: ClaimFeedback = ClaimFeedback()
     highlights: HighlightFeedback = HighlightFeedback(coverage_percent=0)
 
 
 class AnalysisResult(BaseModel, frozen=True):
-    """The whole analysis of one response, with all that is needed to make it again.
+    """The whole analysis of one response, with all that is needed to repeat it.
 
     Attributes:
         ai_provider: the response's `provider`; `response_at` is its `responded_at`.
         expected: what the response was held against.
-        flags: what a person, or a program, should look at: "needs_review", "empty_response", "truncated",
-            "malformed", "keyword_fallback", "other_language", "nothing_to_check".
-        notes: the flags in sentences, and whatever else there is to say.
-        provider: what measured similarity, such as "lexical".
-        previous_id: the analysis that this one was made again from; empty for a first one.
+        flags: findings for a reader, or a program: "needs_review", "empty_response", "truncated", "malformed",
+            "keyword_fallback", "other_language", "nothing_to_check".
+        notes: the flags in sentences, and further remarks.
+        provider: the similarity provider, such as "lexical".
+        previous_id: the analysis that this one repeats; empty for a first one.
     """
 
     id: str

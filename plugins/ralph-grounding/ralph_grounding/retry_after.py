@@ -1,4 +1,4 @@
-"""The header Retry-After, by which a busy server says when it may be asked again."""
+"""The header Retry-After, in which a busy server names the time for the next request."""
 
 import math
 import time
@@ -8,7 +8,7 @@ __all__ = ["named_wait"]
 
 
 def named_wait(header: str) -> float | None:
-    """The seconds that a header Retry-After names, by their number or by a moment; None where it cannot be read."""
+    """Parse a Retry-After header, a number or a date, into seconds; None if it is not valid."""
     try:
         seconds = float(header)
     except ValueError:

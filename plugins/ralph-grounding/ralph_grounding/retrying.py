@@ -1,4 +1,4 @@
-"""Trying again, with waits that grow: 1 s, 2 s, 4 s … up to 60 s, each shorter by chance, by up to a quarter."""
+"""Retries with growing waits: 1 s, 2 s, 4 s … up to 60 s, each shortened at random by up to a quarter."""
 
 import random
 from collections.abc import Awaitable, Callable
@@ -11,25 +11,26 @@ __all__ = ["MOST", "Sleep", "tried"]
 _T = TypeVar("_T")
 
 Sleep = Callable[[float], Awaitable[None]]
-"""Waits so many seconds."""
+"""Waits the given number of seconds."""
 
 MOST = 60.0
-"""Seconds of the longest wait. Who asks for a longer one is not asked again."""
+"""The longest wait, in seconds. A provider that demands a longer one is not called again."""
 
 _JITTER = 0.25
 
 
 async def tried(call: Callable[[], Awaitable[_T]], *, retries: int, sleep: Sleep | None = None) -> _T:
-    """What the call returns, after at most so many further tries.
+    """Return the call's result, after at most `retries` retries.
 
-    It is tried again only where that may help, and not before the time that the provider named.
+    A retry happens only if it may help, and not before the time that the provider named.
 
     Args:
-        retries: after the first try.
-        sleep: how to wait; None for real time.
+        call: the call.
+        retries: number of attempts after the first.
+        sleep: waits, in seconds; None for real time.
 
     Raises:
-        ProviderError: that of the last try.
+        ProviderError: that of the last attempt.
     """
     import anyio
     from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt

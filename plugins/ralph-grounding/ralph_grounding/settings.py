@@ -21,7 +21,7 @@ __all__ = [
 
 
 class AccuracySettings(BaseModel, frozen=True, extra="forbid"):
-    """How the likeness of a response to the expected answer is found."""
+    """The measure of similarity between a response and the expected answer."""
 
     chunking_strategy: Literal["none", "sentences", "paragraphs"] = Field(
         default="paragraphs", description="What a response is cut into before it is compared."
@@ -32,7 +32,7 @@ class AccuracySettings(BaseModel, frozen=True, extra="forbid"):
 
 
 class CompletenessSettings(BaseModel, frozen=True, extra="forbid"):
-    """When an expected claim counts as found."""
+    """The conditions for finding an expected claim."""
 
     similarity_threshold: float = Field(
         default=0.75, ge=0, lt=1, description="A claim is found where its calibrated similarity is above this."
@@ -43,7 +43,7 @@ class CompletenessSettings(BaseModel, frozen=True, extra="forbid"):
 
 
 class AttributionSettings(BaseModel, frozen=True, extra="forbid"):
-    """What a mention of the source is worth."""
+    """The value of a mention of the source."""
 
     url_weight: float = Field(default=100, ge=0, le=100, description="A page's address is given.")
     domain_weight: float = Field(default=75, ge=0, le=100, description="The domain is named.")
@@ -70,7 +70,7 @@ class TierSettings(BaseModel, frozen=True, extra="forbid"):
 
 
 class WeightSettings(BaseModel, frozen=True, extra="forbid"):
-    """What each metric counts in the combined score; one that was not measured counts nothing."""
+    """The weight of each metric in the combined score; one that was not measured is left out."""
 
     accuracy: float = Field(default=0.4, ge=0, le=100)
     completeness: float = Field(default=0.4, ge=0, le=100)
@@ -84,7 +84,7 @@ class WeightSettings(BaseModel, frozen=True, extra="forbid"):
 
 
 class ProviderSettings(BaseModel, frozen=True, extra="forbid"):
-    """What finds out how alike two texts are."""
+    """The similarity provider."""
 
     similarity: Literal["lexical", "local", "endpoint", "hybrid"] = Field(
         default="lexical",
@@ -106,7 +106,7 @@ class ProviderSettings(BaseModel, frozen=True, extra="forbid"):
 
 
 class AnswerSettings(BaseModel, frozen=True, extra="forbid"):
-    """Where responses are got from, if not from a file."""
+    """The source of responses, if they do not come from a file."""
 
     url: str = Field(default="", description="An OpenAI-compatible endpoint's base URL, up to and with /v1.")
     model: str = Field(default="", description="The model that is asked.")
@@ -119,7 +119,7 @@ class AnswerSettings(BaseModel, frozen=True, extra="forbid"):
 
 
 class BatchSettings(BaseModel, frozen=True, extra="forbid"):
-    """How a batch goes on."""
+    """The execution of a batch."""
 
     concurrency: int = Field(default=5, ge=1, le=64, description="Responses that are analysed at a time.")
     retry_on_failure: bool = Field(default=True, description="An analysis that failed is tried again.")
@@ -128,9 +128,9 @@ class BatchSettings(BaseModel, frozen=True, extra="forbid"):
 
 
 class LoopSettings(BaseModel, frozen=True, extra="forbid"):
-    """What `--analyzer grounding` holds each reply of the agent against. Paths are relative to where Ralph is called.
+    """The material that `--analyzer grounding` holds each reply against. Paths are relative to the current folder.
 
-    A minimum that a reply does not reach holds a completion back; without one the scores only stand beside the others.
+    A reply below a minimum blocks a completion; without minimums the scores are only shown beside the others.
     """
 
     claims: str = Field(default="", description="A file of claims, as YAML or JSON.")
@@ -144,7 +144,7 @@ class LoopSettings(BaseModel, frozen=True, extra="forbid"):
 
     @property
     def names_nothing(self) -> bool:
-        """Whether there is nothing to hold a reply against."""
+        """True if there is nothing to hold a reply against."""
         return not (self.claims or self.reference or self.ground_truth or self.domain or self.brands)
 
     @model_validator(mode="after")

@@ -1,4 +1,4 @@
-"""What the scores of a run come to, and against those of the run before: in memory are three numbers an analysis."""
+"""Summary of a run's scores, and the change since the run before; memory holds three numbers per analysis."""
 
 import math
 import statistics
@@ -29,7 +29,7 @@ METRICS: tuple[Metric, ...] = get_args(Metric)
 TIERS: tuple[Tier, ...] = get_args(Tier)
 
 ALERT_DROP = 10.0
-"""A mean that falls by more than so many percent of what it was is told of."""
+"""The fall of a mean, in percent of its former value, above which there is an alert."""
 
 _ROUNDING = 1e-9
 
@@ -42,11 +42,11 @@ class Point(NamedTuple):
 
 
 class MetricSummary(BaseModel, frozen=True):
-    """What one metric comes to. The five numbers are None where nothing was measured.
+    """The summary of one metric. The five numbers are None if nothing was measured.
 
     Attributes:
-        measured: how many analyses have this score: what it was not measured for counts nowhere here.
-        distribution: how many are in each of the four tiers; together `measured`.
+        measured: the number of analyses with this score; the others count nowhere here.
+        distribution: the number in each of the four tiers; their sum is `measured`.
     """
 
     measured: int = Field(ge=0)
@@ -58,11 +58,12 @@ class MetricSummary(BaseModel, frozen=True):
 
 
 class ScoreTrend(BaseModel, frozen=True):
-    """This run's means less those of the domain's last completed run; None where one of the two has none.
+    """This run's means minus those of the domain's last completed run; None if either has none.
 
     Attributes:
-        same_queries: whether both asked the same.
-        note: in what the two runs differ, besides the answers, so that they compare with care; empty if in nothing.
+        same_queries: whether both runs asked the same.
+        note: the differences between the two runs, besides the answers, that limit the comparison; empty if there are
+            none.
     """
 
     previous_run_id: str
@@ -87,12 +88,12 @@ class ScoreAlert(BaseModel, frozen=True):
 
 
 class DomainScoreSummary(BaseModel, frozen=True):
-    """What a run's scores come to.
+    """The summary of a run's scores.
 
     Attributes:
-        run_at: when the run began.
-        query_count: the responses that were analysed; those that failed are in `failed_count` and in no mean. Each
-            metric's distribution sums to this, less those that it was not measured for.
+        run_at: the run's start.
+        query_count: the number of analysed responses; failures count in `failed_count` and in no mean. Each metric's
+            distribution sums to this, less its unmeasured ones.
         trend: absent for a domain's first run.
     """
 
@@ -108,16 +109,18 @@ class DomainScoreSummary(BaseModel, frozen=True):
     alerts: tuple[ScoreAlert, ...] = ()
 
     def metric(self, name: Metric) -> MetricSummary:
-        """The summary of the metric of that name."""
+        """Return the summary of the metric with that name."""
         return {"accuracy": self.accuracy, "completeness": self.completeness, "attribution": self.attribution}[name]
 
     def against(
         self, previous: "DomainScoreSummary", *, same_queries: bool, otherwise: Sequence[str] = ()
     ) -> "DomainScoreSummary":
-        """The same with what changed since an earlier run of the domain.
+        """Return the summary with the changes since an earlier run of the domain.
 
         Args:
-            otherwise: what else the earlier run did in another way, such as "used other scoring settings".
+            previous: the earlier run's summary.
+            same_queries: both runs asked the same.
+            otherwise: other differences of the earlier run, such as "used other scoring settings".
         """
         differing = [*(() if same_queries else ("asked another set of queries",)), *otherwise]
         deltas = {name: _delta(previous.metric(name).mean, self.metric(name).mean) for name in METRICS}
@@ -135,21 +138,21 @@ class DomainScoreSummary(BaseModel, frozen=True):
 
 
 class ScoreTally:
-    """Takes scores one analysis after the other. The median is exact: eight bytes a score are kept for it."""
+    """Collector of scores, one analysis after the other. The median is exact, at eight bytes per score."""
 
     def __init__(self) -> None:
         self._count = 0
         self._metrics = {name: _MetricTally() for name in METRICS}
 
     def add(self, *points: Point | None) -> None:
-        """Counts one analysis: its scores in the order of `METRICS`, None for what was not measured."""
+        """Count one analysis: its scores in the order of `METRICS`, None for unmeasured ones."""
         self._count += 1
         for name, point in zip(METRICS, points, strict=True):
             if point is not None:
                 self._metrics[name].add(point)
 
     def summary(self, *, domain: str, run_id: str, run_at: datetime, failed: int = 0) -> DomainScoreSummary:
-        """What was counted so far."""
+        """Summarise the scores so far."""
         return DomainScoreSummary(
             domain=domain,
             run_id=run_id,
@@ -187,7 +190,7 @@ class _MetricTally:
 
 
 def points_of(scores: Scores) -> tuple[Point | None, Point | None, Point | None]:
-    """The scores of an analysis in the order of `METRICS`."""
+    """Return the scores of an analysis in the order of `METRICS`."""
     return (
         scores.accuracy and Point(scores.accuracy.score, scores.accuracy.tier),
         scores.completeness and Point(scores.completeness.score, scores.completeness.tier),

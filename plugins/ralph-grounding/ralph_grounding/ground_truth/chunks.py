@@ -90,7 +90,7 @@ def _last_end(text: str, low: int, high: int) -> int:
 
 
 def _first_start(text: str, low: int, high: int) -> int:
-    """Find where the next passage begins: at the first paragraph between the two, else line, sentence, word, character."""
+    """Find where the next passage begins: at the first paragraph between the two, else line, sentence, word."""
     for end in _ENDS:
         if 0 <= (at := text.find(end, low, high)) < high - len(end):
             return at + len(end)

@@ -23,8 +23,9 @@ _FIRST_WAIT = 1.0
 
 
 class FetchError(Exception):
-    """A page that cannot be fetched; the text gives the reason, as the end of a sentence. `status` is 0 without a
-    response.
+    """A page that cannot be fetched; the text gives the reason, as the end of a sentence.
+
+    `status` is 0 without a response.
     """
 
     def __init__(self, problem: str, status: int = 0) -> None:

@@ -32,7 +32,7 @@ _MOST = 10_000
 
 
 class GivenClaims(NamedTuple):
-    """Claims by the id or the text of their query, and the place of each query's claims, such as "claims.yaml, line 3"."""
+    """Claims by the id or the text of their query, and each query's place in the file: "claims.yaml, line 3"."""
 
     by_query: Mapping[str, tuple[ExpectedClaim, ...]]
     places: Mapping[str, str]

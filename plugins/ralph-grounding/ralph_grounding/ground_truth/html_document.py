@@ -111,9 +111,7 @@ def _main_blocks(soup: "BeautifulSoup") -> tuple[Block, ...]:
 
 
 def _blocks(root: "Tag", *, whole: bool) -> tuple[Block, ...]:
-    """Collect the visible text below an element, in order; without recursion, because pages may be nested without
-    limit.
-    """
+    """Collect the visible text below an element, in order; without recursion, because pages may nest without limit."""
     from bs4.element import NavigableString, Tag
 
     writer = _Writer()

@@ -176,8 +176,9 @@ def _bounded(file: str, events: Iterator[Any]) -> int:
 
 
 class _Composed:
-    """Builder of data from a file's nodes. It notes the lines of entries to the third level; no error names a deeper
-    one.
+    """Builder of data from a file's nodes.
+
+    It notes the lines of entries to the third level; no error names a deeper one.
     """
 
     def __init__(self, file: str, most: int) -> None:

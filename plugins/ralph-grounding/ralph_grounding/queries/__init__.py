@@ -1,6 +1,6 @@
-"""Questions to be asked, and what is expected of their answers: from a file, or by rules from the ground truth.
+"""Questions and their expected answers: from a file, or made by rules from the ground truth.
 
-Each name is imported when it is first used.
+Each name is imported on first use.
 """
 
 from importlib import import_module

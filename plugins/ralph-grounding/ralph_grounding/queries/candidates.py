@@ -1,4 +1,4 @@
-"""What may be asked of the ground truth."""
+"""Possible questions about the ground truth."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -30,13 +30,13 @@ _Told = tuple[Page, SourceClaim]
 
 
 class Candidate(NamedTuple):
-    """A question that could be asked.
+    """A possible question.
 
     Attributes:
         wordings: the question, then its variations.
-        answer: what the ground truth says.
-        depth: how many headings stand above it, its own included.
-        wanted: a person asked for its topic.
+        answer: the ground truth's answer.
+        depth: the number of headings above it, its own included.
+        wanted: the user requested its topic.
     """
 
     wordings: tuple[str, ...]
@@ -50,14 +50,14 @@ class Candidate(NamedTuple):
 
 
 def candidates_of(ground_truth: GroundTruth) -> list[Candidate]:
-    """All questions, in the order of the pages, 3,000 at most; each has a claim to be found in its answer."""
+    """Collect all questions, in the order of the pages, at most 3,000; each has a claim to find in its answer."""
     brand = _brand(ground_truth)
     found = (each for page in ground_truth.pages for each in _of_page(page, brand))
     return list(islice((each for each in (*_of_products(ground_truth), *islice(found, _MOST)) if each.claims), _MOST))
 
 
 def on_topics(topics: Sequence[str], ground_truth: GroundTruth) -> list[Candidate]:
-    """The questions about topics that a person named, each with the claims that have all of its words."""
+    """Collect the questions about requested topics, each with the claims that contain all words of the topic."""
     if not topics:
         return []
     language = ground_truth.pages[0].language
@@ -83,7 +83,7 @@ def _wanted(topic: str, telling: Sequence[tuple[Page, SourceClaim]], brand: str,
 
 
 def _brand(ground_truth: GroundTruth) -> str:
-    """Whose answers are asked for: a brand without its legal form, else the domain."""
+    """Return the subject of the questions: a brand without its legal form, else the domain."""
     named = next(iter(ground_truth.brand_names), "")
     return next(iter(aliases_of(named)), named) or ground_truth.domain
 
@@ -102,7 +102,7 @@ def _of_page(page: Page, brand: str) -> Iterator[Candidate]:
 
 
 def _of_questions(page: Page, language: Language) -> Iterator[Candidate]:
-    """What the structured data of an FAQ asks."""
+    """Yield the questions in the structured data of an FAQ."""
     questions: list[dict[str, str]] = page.metadata.get("questions", [])
     for asked in questions:
         question, answer = asked["question"], asked["answer"]
@@ -124,7 +124,7 @@ def _of_heading(
 
 
 def _asking(heading: str, above: str, brand: str, kind: QueryKind, language: Language) -> tuple[str, ...]:
-    """A heading as a question in several wordings; none where nobody could know what it asks."""
+    """Turn a heading into a question in several wordings; none if its subject is not clear."""
     lower = heading.casefold()
     if _ASKS.search(heading):
         return (heading,)
@@ -157,7 +157,7 @@ def _of_definitions(
 
 
 def _of_products(ground_truth: GroundTruth) -> Iterator[Candidate]:
-    """What each product is and costs, and how each two of them differ."""
+    """Yield what each product is and costs, and how each two of them differ."""
     named = {entity.name: page for page in ground_truth.pages for entity in page.entities if entity.kind == "product"}
     known: list[tuple[str, list[_Told]]] = []
     for name in islice(named, _MOST_PRODUCTS):
@@ -185,7 +185,7 @@ def _worded(language: Language, form: Form, *names: str) -> tuple[str, ...]:
 
 
 def _answer(text: str) -> str:
-    """The beginning of a passage, in whole sentences."""
+    """Return the beginning of a passage, in whole sentences."""
     if len(text) <= _ANSWER:
         return text
     ends = [span.end for span in sentences(text, 0, _ANSWER)]

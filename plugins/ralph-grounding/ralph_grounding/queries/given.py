@@ -1,8 +1,8 @@
-"""Queries that a person wrote down: a list in YAML or JSON, the same under the name `queries`, or lines of JSON.
+"""Queries that the user wrote down: a list in YAML or JSON, the same under the name `queries`, or JSON lines.
 
-A query is a question, or an object: `text` (or `query`, `question`) and, as wanted, `id`, `expected` (or `reference`),
-`claims`, `domain`, `kind`, `topic`, `variations`, `difficulty`, `priority`, `source_urls`. What is expected is the
-answer's text, or an object of `text` and `claims`.
+A query is a question, or an object: `text` (or `query`, `question`) and optionally `id`, `expected` (or `reference`),
+`claims`, `domain`, `kind`, `topic`, `variations`, `difficulty`, `priority`, `source_urls`. The expected answer is a
+text, or an object of `text` and `claims`.
 """
 
 from collections.abc import Sequence
@@ -47,11 +47,11 @@ class _Entry(BaseModel, frozen=True, extra="forbid", coerce_numbers_to_str=True)
 
 
 def read_queries(path: Path | str) -> tuple[Query, ...]:
-    """The queries of a file, in its order.
+    """Read the queries of a file, in its order.
 
     Raises:
-        UsageError: the file cannot be read or has none; an entry is not in one of the forms; two have the same id. It
-            names the file, the line or the entry, and what to do.
+        UsageError: the file cannot be read or has no queries; an entry is not in one of the forms; two have the same
+            id. It names the file, the line or the entry, and the remedy.
     """
     located = read_located(path)
     entries, place = _entries(located)
@@ -71,10 +71,10 @@ def read_queries(path: Path | str) -> tuple[Query, ...]:
 
 
 def with_claims(queries: Sequence[Query], given: GivenClaims) -> tuple[Query, ...]:
-    """The queries with the claims of another file, found by a query's id or its text; they replace the query's own.
+    """Replace the queries' claims by those of another file, found by a query's id or its text.
 
     Raises:
-        UsageError: there are claims for a query that is not there; it names where.
+        UsageError: there are claims for an unknown query; it names the place.
     """
     names = {name for query in queries for name in (query.id, query.text)}
     if orphans := [name for name in given.by_query if name not in names]:
@@ -119,7 +119,7 @@ def _query(located: Located, entry: object, *place: int | str) -> Query:
 
 
 def _expected(located: Located, held: dict[str, Any], *place: int | str) -> ExpectedAnswer:
-    """Takes what is expected out of an entry."""
+    """Take the expected answer out of an entry."""
     name = "expected" if "expected" in held else "reference"
     said: Any = held.pop(name, None)
     claims: tuple[ExpectedClaim, ...] | None = None

@@ -1,4 +1,4 @@
-"""Which queries are the same."""
+"""Identity of queries: ids, and near duplicates."""
 
 from collections.abc import Iterable
 from hashlib import sha256
@@ -13,17 +13,17 @@ _FUNCTION_WORDS = frozenset(word for words in FUNCTION_WORDS.values() for word i
 
 
 def query_id(text: str) -> str:
-    """The id of a question that has none: made from its words, so that it stays while they do."""
+    """Derive the id of a question without one from its words, so that it is stable."""
     return f"q-{sha256(' '.join(text.casefold().split()).encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
 
 
 def stems_of(text: str, language: str = "") -> frozenset[str]:
-    """What a question is about: the stems of its words but for those that say little; of all words where all do."""
+    """Return the subject of a question: the stems of its content words, or of all words if there are none."""
     found = tokens(text[:2_000], language or None)
     telling = frozenset(token.stem for token in found if token.word not in _FUNCTION_WORDS)
     return telling or frozenset(token.stem for token in found)
 
 
 def is_near(stems: frozenset[str], others: Iterable[frozenset[str]]) -> bool:
-    """Whether one of the others shares at least 85 % of all their stems."""
+    """Return True if one of the others shares at least 85 % of all their stems."""
     return any(len(stems & other) >= _NEAR * len(stems | other) for other in others)

@@ -1,6 +1,6 @@
-"""Queries by rules from the ground truth: what its FAQs ask, what it defines, what its headings and products are.
+"""Queries made by rules from the ground truth: its FAQs, definitions, headings and products.
 
-Each is expected to be answered with the passage that it was made from, and with the claims of that passage.
+The expected answer of each is the passage that it was made from, with the claims of that passage.
 """
 
 from collections.abc import Iterable, Sequence
@@ -28,21 +28,22 @@ _BY_KIND: dict[QueryKind, float] = {
 def make_queries(
     ground_truth: GroundTruth, *, limit: int = 50, topics: Sequence[str] = (), variations: int = VARIATIONS
 ) -> tuple[Query, ...]:
-    """The questions that the ground truth answers, the most important first.
+    """Make the questions that the ground truth answers, the most important first.
 
-    The priority is 0.4 × the page's in its sitemap (0.5 where it has none) + 0.2 × that of the kind (transactional and
-    comparison 1, informational 0.7, navigational 0.4) + 0.2 × that of the topic (1 for one that was asked for, else 1
-    by the depth of its heading) + 0.2 where the topic was asked for. The difficulty is 1 for a comparison, 0.7 where
-    more than two claims are expected, else 0.4. The same ground truth always makes the same queries with the same ids.
+    The priority is 0.4 × the page's in its sitemap (by default 0.5) + 0.2 × that of the kind (transactional and
+    comparison 1, informational 0.7, navigational 0.4) + 0.2 × that of the topic (1 for a requested one, else 1 divided
+    by the depth of its heading) + 0.2 for a requested topic. The difficulty is 1 for a comparison, 0.7 with more than
+    two expected claims, else 0.4. The same ground truth always makes the same queries with the same ids.
 
     Args:
-        limit: how many; of those that share 85 % of their words only the first is taken.
-        topics: what a person wants to be asked about. Where the ground truth makes no claims, nothing else is.
+        ground_truth: the pages.
+        limit: the maximum; of those that share 85 % of their words only the first is taken.
+        topics: subjects of the questions. If the ground truth makes no claims, there are no other questions.
         variations: other wordings of each, at most three.
 
     Raises:
         NoGroundTruthError: there are no pages.
-        UsageError: nothing can be asked.
+        UsageError: the pages give no questions.
     """
     if not ground_truth.pages:
         raise NoGroundTruthError("There is no ground truth to make queries from.", "Name files, a folder or a site.")

@@ -1,4 +1,4 @@
-"""Headings in English that tell how to do something: "Install from PyPI", "Return an item", "How to pay"."""
+"""English headings that tell how to do something: "Install from PyPI", "Return an item", "How to pay"."""
 
 import re
 
@@ -17,17 +17,18 @@ _NOUNS_WORDS = (
     "share shop sign start stop switch talk tap treat turn type update upgrade use view visit watch"
 )
 _NOUNS = frozenset(_NOUNS_WORDS.split())
-"""Orders that may as well be a noun before another one, as in "return policy"."""
+"""Imperatives that may also be a noun before another one, as in "return policy"."""
 _PREPOSITIONS = frozenset({"inside", "behind", "beyond", "within", "across", "along", "around", "unlike", "outside"})
 _NO_VERBS = FUNCTION_WORDS["en"] | _PREPOSITIONS
 _OF_THE_WHOLE = frozenset({"install", "configure", "deploy", "uninstall", "update", "upgrade"})
 
 
 def task_of(heading: str, brand: str) -> str:
-    """What a heading tells how to do, such as "return an item"; empty where it is none of these.
+    """Return the task of a heading, such as "return an item"; empty if it has none.
 
     Args:
-        brand: what "Install" by itself is about; empty for none.
+        heading: the heading.
+        brand: the object of "Install" by itself; empty for none.
     """
     if brand and heading.lower() in _OF_THE_WHOLE:
         return f"{heading.lower()} {brand}"

@@ -1,6 +1,6 @@
-"""How questions are worded, by language. The first wording is the question, the others are its variations.
+"""The wordings of questions, by language. The first wording is the question, the others are its variations.
 
-`{0}` is what is asked about, `{1}` what it is compared with, or whose it is.
+`{0}` is the subject of the question, `{1}` the thing that it is compared with, or its owner.
 """
 
 import re
@@ -14,12 +14,12 @@ Form = Literal["definition", "about", "of", "how_to", "comparison", "navigationa
 
 
 class Language(NamedTuple):
-    """The wordings of a language, and the words that tell what a heading is about.
+    """The wordings of a language, and the words that reveal the subject of a heading.
 
     Attributes:
-        defines: a sentence that says what something is; the group is the thing.
-        prices, contacts: headings that say nothing but that prices or addresses are below, in lower case.
-        generic: headings that say nothing, in lower case.
+        defines: a sentence that defines something; the group is the thing.
+        prices, contacts: headings that only announce prices or addresses, in lower case.
+        generic: headings without a subject, in lower case.
     """
 
     wordings: dict[Form, tuple[str, ...]]
@@ -156,12 +156,12 @@ _LANGUAGES = {"en": _ENGLISH, "de": _GERMAN, "zh": _CHINESE}
 
 
 def language_of(code: str) -> Language:
-    """The wordings of a language; English ones for a language that has none here."""
+    """Return the wordings of a language; the English ones for an unsupported language."""
     return _LANGUAGES.get(code, _ENGLISH)
 
 
 def kind_of_heading(heading: str, language: Language) -> QueryKind:
-    """What a person who asks about a heading wants."""
+    """Return the intent behind a question about a heading."""
     for kind, words in language.kinds.items():
         if words.search(heading):
             return kind

@@ -1,4 +1,4 @@
-"""The report: one HTML page that needs nothing else, for people who want to see what answers are worth."""
+"""The report: one self-contained HTML page about the scores of answers."""
 
 from ralph_grounding.report.data import ReportData, worst
 from ralph_grounding.report.page import render_report

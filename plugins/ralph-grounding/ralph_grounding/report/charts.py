@@ -1,4 +1,4 @@
-"""The geometry of the charts; the template draws them."""
+"""Geometry of the charts; the template draws them."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -23,8 +23,8 @@ class Series(NamedTuple):
     """One line.
 
     Attributes:
-        paths: the points of each unbroken stretch, as SVG writes them; a run without this score breaks the line.
-        label_y: where the name stands, clear of the others.
+        paths: the points of each unbroken stretch, in SVG's notation; a run without this score breaks the line.
+        label_y: the position of the name, clear of the others.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Tick(NamedTuple):
 
 
 class LineChart(NamedTuple):
-    """Scores over time, from 0 at the bottom to 100 at the top, all runs equally far apart."""
+    """Scores over time, from 0 at the bottom to 100 at the top, with all runs equally far apart."""
 
     name: str
     width: int
@@ -53,7 +53,7 @@ class LineChart(NamedTuple):
 
 
 class _Frame(NamedTuple):
-    """A size: `margin` is for the names on the right, `dates` how many there is room for."""
+    """A size: `margin` is for the names on the right, `dates` the number of dates that fit."""
 
     name: str
     width: int
@@ -74,14 +74,14 @@ class Interval(NamedTuple):
 
 
 def line_charts(runs: Sequence[DomainScoreSummary]) -> tuple[LineChart, ...]:
-    """The same chart for wide and for narrow screens; none where there is nothing to draw."""
+    """Draw the same chart for wide and for narrow screens; none if there is no data."""
     if not any(run.metric(name).mean is not None for run in runs for name in METRICS):
         return ()
     return tuple(_line_chart(frame, runs) for frame in _FRAMES)
 
 
 def interval(difference: MetricDifference, reach: float) -> Interval | None:
-    """Where to draw a difference; None without one."""
+    """Place a difference on the scale; None without one."""
     if difference.mean is None:
         return None
     low = difference.mean if difference.low is None else difference.low
@@ -135,7 +135,7 @@ def _series(
 
 
 def _labelled(series: Sequence[Series], x: float) -> tuple[Series, ...]:
-    """Names beside the last points, pushed down where they would stand on each other."""
+    """Put names beside the last points, moved down where they would overlap."""
     placed: list[Series] = []
     for one in sorted(series, key=lambda one: one.dots[-1].y):
         at = max(one.dots[-1].y + 4, placed[-1].label_y + _LABEL_GAP if placed else 0)
@@ -144,6 +144,6 @@ def _labelled(series: Sequence[Series], x: float) -> tuple[Series, ...]:
 
 
 def _spread(count: int, most: int) -> range:
-    """At most so many places, equally far apart, the last one among them."""
+    """Choose at most `most` places, equally far apart, the last one among them."""
     step = max(1, -(-(count - 1) // (most - 1)))
     return range((count - 1) % step, count, step)

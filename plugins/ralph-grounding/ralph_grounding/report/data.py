@@ -1,4 +1,4 @@
-"""What a report tells of."""
+"""The content of a report."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -17,13 +17,13 @@ MOST_ANALYSES = 50
 
 
 class ReportData(BaseModel, frozen=True):
-    """What a report tells of; every part may be empty.
+    """The content of a report; every part may be empty.
 
     Attributes:
-        runs: the oldest first. The cards tell of the last one, the chart of the last 60.
-        analyses: those that are shown with their evidence, in the order of `worst`; at most 50.
-        comparison: of providers or models, where there are two or more.
-        tiers: what the mean scores are called by.
+        runs: the oldest first. The cards show the last one, the chart the last 60.
+        analyses: those shown with their evidence, in the order of `worst`; at most 50.
+        comparison: of providers or models, if there are two or more.
+        tiers: the names of the mean scores.
     """
 
     title: str = "Answers against ground truth"
@@ -35,7 +35,7 @@ class ReportData(BaseModel, frozen=True):
 
 
 def worst(analyses: Iterable[AnalysisResult], most: int = MOST_ANALYSES) -> tuple[AnalysisResult, ...]:
-    """Those with the lowest combined scores, the worst first; what has no score comes last. Keeps at most 50."""
+    """Return those with the lowest combined scores, the worst first, unscored ones last. Keeps at most 50."""
     return tuple(nsmallest(min(most, MOST_ANALYSES), analyses, key=_badness))
 
 

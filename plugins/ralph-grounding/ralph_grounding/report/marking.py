@@ -1,4 +1,4 @@
-"""A response cut where something begins or ends that is to be marked."""
+"""A response cut at the ends of its marks."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -14,11 +14,11 @@ _MOST_NOTES, _LONGEST_NOTE = 5, 240
 
 
 class Stretch(NamedTuple):
-    """A piece of the response, marked alike from its beginning to its end.
+    """A piece of the response with the same marks from beginning to end.
 
     Attributes:
-        marks: "borne-out", "doubtful", "unknown", "mention", as many as apply, with spaces between.
-        note: why, for who points at it.
+        marks: "borne-out", "doubtful", "unknown", "mention", any number of them, with spaces between.
+        note: the reason, shown on hovering.
     """
 
     text: str
@@ -33,7 +33,7 @@ class _Mark(NamedTuple):
 
 
 def stretches(analysis: AnalysisResult) -> Iterator[Stretch]:
-    """The first 20,000 characters of the response, in order and without a gap."""
+    """Cut the first 20,000 characters of the response, in order and without a gap."""
     end = min(len(analysis.response), LONGEST_RESPONSE)
     marks = [mark for mark in _marks(analysis) if mark.at.start < mark.at.end and mark.at.start < end]
     edges = sorted({0, end} | {edge for mark in marks for edge in (mark.at.start, mark.at.end) if edge <= end})

@@ -1,4 +1,4 @@
-"""The page itself."""
+"""Rendering of the HTML page."""
 
 from base64 import b64encode
 from functools import cache
@@ -16,9 +16,9 @@ __all__ = ["render_report"]
 
 
 def render_report(data: ReportData) -> str:
-    """The report as one HTML page: no scripts, nothing that is loaded from elsewhere, and a policy that allows neither.
+    """Render the report as one HTML page: no scripts, no external resources, and a policy that forbids both.
 
-    Whatever the answers and the ground truth hold stays text. The page can be encoded as UTF-8.
+    The contents of answers and ground truth stay text. The page can be encoded as UTF-8.
     """
     environment = _environment()
     css, _, _ = environment.loader.get_source(environment, "page.css")  # pyright: ignore[reportOptionalMemberAccess]

@@ -1,4 +1,4 @@
-"""Texts as they may be shown: what could deceive a reader, or is no text at all, is replaced."""
+"""Texts made fit for display: deceptive or invalid characters are replaced."""
 
 import re
 
@@ -11,18 +11,18 @@ _ADDRESS = re.compile(r"https?://[^\s\"'<>\\]{1,2000}", re.IGNORECASE)
 
 
 def clipped(text: str, most: int = 300) -> str:
-    """At most so many characters, and an ellipsis where there are more. Controls, also of direction, show as �."""
+    """Return at most `most` characters, with an ellipsis if there are more. Controls, also of direction, become �."""
     shown = _UNSHOWN.sub("\ufffd", text[:most].replace("\r\n", "\n"))
     return f"{shown}…" if len(text) > most else shown
 
 
 def number(value: float | None, digits: int = 0) -> str:
-    """A score for people; a dash where there is none. Minus signs are real ones."""
+    """Format a score for readers; a dash if there is none. Minus signs are real ones."""
     if value is None:
         return "–"
     return f"{value:.{digits}f}".replace("-", "−") if round(value, digits) else f"{0:.{digits}f}"
 
 
 def web_address(url: str) -> str:
-    """The address if a link may lead there, else nothing: neither scripts nor files."""
+    """Return the address if a link may lead there, else nothing: neither scripts nor files."""
     return url if _ADDRESS.fullmatch(url) else ""

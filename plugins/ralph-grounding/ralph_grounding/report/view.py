@@ -1,4 +1,4 @@
-"""What the template shows, computed beforehand: it only has to write it down."""
+"""The variables of the template, computed beforehand."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -53,7 +53,7 @@ class Difference(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """Two sides. `reach` is the end of the scale that the differences are drawn on."""
+    """Two sides. `reach` is the end of the scale for their differences."""
 
     found: PairComparison
     reach: int
@@ -61,7 +61,7 @@ class Pair(NamedTuple):
 
 
 def view_of(data: ReportData) -> dict[str, Any]:
-    """The template's variables."""
+    """Compute the template's variables."""
     last = data.runs[-1] if data.runs else None
     return {
         "data": data,
@@ -140,7 +140,7 @@ def _pair(found: PairComparison) -> Pair:
 
 
 def _verdict(one: MetricDifference, pair: PairComparison) -> str:
-    """In words, so that nobody takes chance for a difference."""
+    """Describe the difference in words, so that chance is not taken for one."""
     if one.mean is None or one.adjusted_p is None:
         return one.note
     if one.adjusted_p >= _SIGNIFICANT:

@@ -1,4 +1,4 @@
-"""Where responses come from: a file, an OpenAI-compatible endpoint, or an agent."""
+"""Sources of responses: a file, an OpenAI-compatible endpoint, or an agent."""
 
 from ralph_grounding.responses.answers import ResponseFailure, ResponseSource, answers
 from ralph_grounding.responses.endpoint import EndpointSource

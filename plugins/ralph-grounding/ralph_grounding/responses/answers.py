@@ -1,4 +1,4 @@
-"""Queries, asked several at a time, and their answers as they come.
+"""Concurrent requests for answers to queries.
 
 ```python
 async with answers(queries, EndpointSource(settings)) as stream:
@@ -26,24 +26,24 @@ __all__ = ["ResponseFailure", "ResponseSource", "answers"]
 _STOPS: frozenset[Trouble] = frozenset({"key", "model"})
 
 _MOST_UNREACHED = 5
-"""Queries in a row, each with all its tries, that may find nobody there before no further one is asked."""
+"""The number of unreachable queries in a row, each with all its attempts, after which the rest are not sent."""
 
 
 class ResponseFailure(BatchError, frozen=True):  # noqa: N818 - a value, as its base is
-    """A query that got no response; a batch lists it among its errors."""
+    """A query without a response; a batch lists it among its errors."""
 
     kind: Trouble
 
 
 class ResponseSource:
-    """Answers queries. Subclass it and implement `answer`.
+    """A source of answers. Subclass it and implement `answer`.
 
-    It is entered before it is asked (`async with`), and asked by as many tasks at once as `concurrency` says.
+    Enter it before use (`async with`); up to `concurrency` tasks call it at once.
 
     Attributes:
-        provider, model: who answers, for the list of failures; empty where that is not known.
-        concurrency: calls at a time.
-        retries: after a call that failed and may be tried again.
+        provider, model: the origin of the answers, for the list of failures; empty if unknown.
+        concurrency: maximum number of simultaneous calls.
+        retries: number of retries of a call with a temporary failure.
     """
 
     provider: str = ""
@@ -58,10 +58,10 @@ class ResponseSource:
         return None
 
     async def answer(self, query: Query) -> AIResponse:
-        """The response to one query; it is not tried again here.
+        """Return the response to one query, without retries.
 
         Raises:
-            ProviderError: where there is none.
+            ProviderError: there is no response.
         """
         raise NotImplementedError
 
@@ -70,18 +70,20 @@ class ResponseSource:
 async def answers(
     queries: Sequence[Query], source: ResponseSource, *, sleep: Sleep | None = None
 ) -> AsyncGenerator[AsyncIterator[AIResponse | ResponseFailure]]:
-    """Asks the queries, those of the highest priority first; leaving the block ends what is under way.
+    """Send the queries, those of the highest priority first; leaving the block cancels the calls in progress.
 
     There is one answer or one failure for each query, in the order in which they come.
 
     Args:
-        sleep: how to wait before another try; None for real time.
+        queries: the questions.
+        source: answers them; entered and left here.
+        sleep: waits before a retry, in seconds; None for real time.
 
     Raises:
-        ProviderError: out of the stream, where asking on is no use: the key is not accepted, the model is not there,
-            the agent cannot work at all, or nobody could be reached by five queries in a row. What came before has been
-            streamed.
-        ExecutorUnavailableError: where the agent of an `ExecutorSource` cannot even be started.
+        ProviderError: from the stream, if further calls are pointless: the key is not accepted, the model does not
+            exist, the agent cannot work at all, or five queries in a row were unreachable. The results before it have
+            been streamed.
+        ExecutorUnavailableError: the agent of an `ExecutorSource` cannot be started.
     """
     import anyio
 
@@ -110,7 +112,7 @@ async def _streamed(
 
 @dataclass(slots=True)
 class _Asking:
-    """What the tasks that ask have in common: the queries that are left, and whether to go on."""
+    """The state that the requesting tasks share: the remaining queries, and whether to continue."""
 
     left: Iterator[Query]
     source: ResponseSource
@@ -120,6 +122,7 @@ class _Asking:
     unreached: int = 0
 
     async def ask_all(self) -> None:
+        """Send the queries until none is left."""
         import anyio
 
         async with self.send, anyio.create_task_group() as group:

@@ -16,18 +16,18 @@ from ralph_grounding.settings import AnswerSettings
 __all__ = ["EndpointSource"]
 
 _NEWER_LIMIT = "max_completion_tokens"
-"""What some models want to be told instead of "max_tokens"; they say so."""
+"""The parameter that some models require instead of "max_tokens"; their error names it."""
 
 
 class EndpointSource(ResponseSource):
-    """Asks `POST {url}/chat/completions`, a conversation of its own for each query.
+    """Client of `POST {url}/chat/completions`, with a separate conversation for each query.
 
     Args:
-        settings: whom to ask, and how.
-        provider: what the provider is called in the responses; empty for the endpoint's host.
+        settings: the endpoint, the model and the options of a call.
+        provider: the provider's name in the responses; empty for the endpoint's host.
 
     Raises:
-        UsageError: where the URL or the model is missing or impossible.
+        UsageError: the URL or the model is missing or not valid.
     """
 
     def __init__(self, settings: AnswerSettings, provider: str = "") -> None:
@@ -88,7 +88,7 @@ class EndpointSource(ResponseSource):
         }
 
     def _read(self, said: Mapping[str, Any]) -> tuple[str, str]:
-        """Why the answer ended, and what it says."""
+        """Return the finish reason and the text."""
         given: object = said.get("choices")
         choices = cast("list[object]", given) if isinstance(given, list) else []
         first = fields(choices[0] if choices else None)
@@ -100,7 +100,7 @@ class EndpointSource(ResponseSource):
 
 
 def _text(message: Mapping[str, Any]) -> str:
-    """What a message says: its text, the texts of its parts, or why it says nothing."""
+    """Return the text of a message: its content, its parts, or its refusal."""
     content: object = message.get("content")
     if isinstance(content, list):
         parts = [fields(part).get("text") for part in cast("list[object]", content)]

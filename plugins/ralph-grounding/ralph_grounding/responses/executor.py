@@ -1,4 +1,4 @@
-"""Responses from an agent, through any executor of Ralph's: one turn for each query."""
+"""Responses from an agent, through any of Ralph's executors: one turn for each query."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,19 +22,19 @@ _TROUBLES: dict[str, tuple[Trouble, bool]] = {
     "crashed": ("server", True),
     "refused": ("refused", False),
 }
-"""What a failure of an executor is here, and whether another try may help."""
+"""The kind of each executor failure, and whether a retry may help."""
 
 _REQUEST = "Answer the question below in plain prose. Only answer it: change no file, and ask nothing back.\n\n"
 
 
 class ExecutorSource(ResponseSource):
-    """Asks an agent, one query after another, each in a fresh session that is only to look and to answer.
+    """Source that asks an agent, one query after another, each in a new session that may only read and answer.
 
     Args:
         executor: started when the source is entered, and stopped when it is left.
-        workspace: the folder that the agent works in: an empty one, unless its answers are to draw on what lies there.
+        workspace: the agent's working folder: an empty one, unless its answers should use the files there.
         timeout: of a turn, in seconds.
-        retries: after a turn that failed and may be tried again.
+        retries: number of retries of a turn with a temporary failure.
     """
 
     def __init__(self, executor: Executor, workspace: Path, *, timeout: float = 600.0, retries: int = 3) -> None:
@@ -63,7 +63,7 @@ class ExecutorSource(ResponseSource):
         )
 
     async def _turn(self, prompt: Prompt) -> Output:
-        """One turn. An executor that raises has crashed: that ends one query, not all of them."""
+        """Run one turn. An executor that raises has crashed: that ends one query, not all of them."""
         import anyio
 
         timeouts = Timeouts(idle=self._timeout, iteration=self._timeout, tool=self._timeout)
@@ -81,7 +81,7 @@ class ExecutorSource(ResponseSource):
 
 
 def _error(name: str, output: Output) -> ProviderError:
-    """What a turn that was not completed is to those who wait for its answer."""
+    """Convert the output of a failed turn into an error."""
     match output.outcome:
         case Failed(failure=failure, message=message, retry_after=wait):
             kind, again = _TROUBLES[failure]

@@ -15,10 +15,10 @@ _FORM = 'Each line must be a JSON object with at least "query_id" and "response"
 
 
 def read_responses(path: Path) -> Iterator[AIResponse]:
-    """The responses in a file of JSON lines, one after another, with at most one line in memory. Empty lines are none.
+    """Read the responses of a JSON lines file, one at a time, with at most one line in memory. Skips empty lines.
 
     Raises:
-        UsageError: where the file cannot be read, or a line is no response; what came before has been given.
+        UsageError: the file cannot be read, or a line is not a response; the responses before it have been yielded.
     """
     try:
         with path.open("rb") as file:

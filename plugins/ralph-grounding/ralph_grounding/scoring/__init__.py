@@ -1,1 +1,1 @@
-"""The three scores, their tiers, and the one that they combine to."""
+"""The three scores, their tiers, and their combination."""

@@ -1,4 +1,4 @@
-"""Accuracy: how alike a response is to the expected answer."""
+"""Accuracy: the similarity between a response and the expected answer."""
 
 from collections.abc import Sequence
 
@@ -12,19 +12,19 @@ from ralph_grounding.text import Span, paragraphs, sentences, trimmed
 __all__ = ["AccuracyScorer"]
 
 _MOST_PIECES = 32
-"""Where a response has more, neighbours are taken together: each piece costs a question to the provider."""
+"""Beyond so many pieces neighbours are joined: each piece costs a call to the provider."""
 
 
 class AccuracyScorer:
-    """Compares a response with the expected answer, piece by piece, and with the ground truth for further evidence.
+    """Scorer that compares a response with the expected answer, piece by piece, and finds evidence in the ground truth.
 
-    A response of several pieces has the likeness of its best piece, or of the whole if that is higher ("max", the
-    default): many right answers say it in one place and go on. The mean of the pieces, weighted by their lengths
-    ("mean"), counts against an answer whatever else it says; it told right answers from wrong ones a little less well.
-    The result has both, and the settings say which one the score is made of.
+    A response of several pieces has the similarity of its best piece, or of the whole if that is higher ("max", the
+    default): many right answers state the fact in one place and continue. The mean of the pieces, weighted by their
+    lengths ("mean"), counts everything else against an answer; it separated right from wrong answers a little less
+    well. The result has both, and the settings choose which one makes the score.
 
     Args:
-        provider: measures the likeness; entered by the caller.
+        provider: measures the similarity; entered by the caller.
     """
 
     def __init__(
@@ -40,12 +40,12 @@ class AccuracyScorer:
     async def score(
         self, response: str, reference: str, ground_truth: GroundTruth, question: str = ""
     ) -> AccuracyResult:
-        """The score, 0–100: a hundred times the calibrated likeness. A higher likeness never has a lower score.
+        """Return the score, 0–100: a hundred times the calibrated similarity. A higher similarity never scores lower.
 
-        A response or a reference that is blank scores 0. The ground truth's passages do not change the score.
+        A blank response or reference scores 0. The ground truth's passages do not change the score.
 
         Raises:
-            ProviderError: where the provider fails.
+            ProviderError: the provider fails.
         """
         pieces = _pieces(response, self._settings.chunking_strategy)
         texts = [response[piece.start : piece.end] for piece in pieces]
@@ -71,7 +71,7 @@ class AccuracyScorer:
     async def _matched_chunks(
         self, response: str, pieces: Sequence[Span], ground_truth: GroundTruth
     ) -> tuple[ChunkMatch, ...]:
-        """For each piece the most similar passage; none for a piece that is like nothing."""
+        """Find the most similar passage for each piece; none for a piece without a similar one."""
         chunks = ground_truth.chunks
         if not chunks or not pieces:
             return ()
@@ -103,7 +103,7 @@ def _mean(alike: Sequence[Similarity], weights: Sequence[int]) -> Similarity:
 
 
 def _pieces(response: str, strategy: str) -> list[Span]:
-    """What the response is cut into, without white space around it; nothing of a blank one."""
+    """Cut the response into pieces without white space around them; a blank one has none."""
     match strategy:
         case "paragraphs":
             spans = paragraphs(response)

@@ -16,10 +16,10 @@ _STOP = (
     "\u00a0\u00ab\u00bb\u2000-\u200a\u2018-\u201f\u2026\u2028-\u202f\u2039\u203a\u205f"
     "\u3000-\u3004\u3008-\u3020\u3030\u30fb\uff01-\uff0c\uff0e\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65"
 )
-"""What no address goes on through: white space, quotation marks, brackets, East Asian punctuation."""
+"""Characters that end an address: white space, quotation marks, brackets, East Asian punctuation."""
 
 _DOT = "[.．]|[。｡](?=[0-9A-Za-z-]{1,63}[.．。｡][0-9A-Za-z])"
-"""What parts labels: also East Asian full stops, as browsers read them, but only where no sentence could begin."""
+"""Separators of labels: also East Asian full stops, as browsers read them, but only where no sentence could begin."""
 
 _LETTER = f"(?:[^\\W{GAPLESS}]|[{JOINED}-])"
 _EDGES = "_-" + "".join(map(chr, (0xAD, 0x200B, 0x200C, 0x200D, 0x200E, 0x200F, 0x2060, 0xFEFF, 0xFE0F)))
@@ -28,13 +28,13 @@ _WEB = frozenset({"http", "https", "ftp", "ftps"})
 
 
 class Address(NamedTuple):
-    """A stretch of the text that is one address, so that nothing is looked for within it.
+    """A stretch of the text that is one address, so that nothing else is searched for within it.
 
     Attributes:
         form: "url" with a scheme of the web, "other_scheme", "email", "page" (a host and more than "/"), "host" alone,
             "path" from the root of a site or of a disk.
-        host: as it is written, without user, port and trailing dot; empty for a path.
-        path: with its "/"; empty where there is none. Query and fragment are left out.
+        host: as written, without user, port and trailing dot; empty for a path.
+        path: with its "/"; empty if there is none. Query and fragment are left out.
     """
 
     start: int
@@ -45,10 +45,10 @@ class Address(NamedTuple):
 
 
 def find_addresses(text: str, *, gapless: bool = False, dotless: bool = False) -> Iterator[Address]:
-    """All addresses, from left to right; they do not overlap.
+    """Find all addresses, from left to right; they do not overlap.
 
-    Letters of scripts without spaces end a host, since prose goes on there, unless `gapless` says that the hosts looked
-    for are in such a script. A host has a dot, unless `dotless`.
+    Letters of scripts without spaces end a host, because prose continues there, unless `gapless` says that the wanted
+    hosts are in such a script. A host has a dot, unless `dotless`.
     """
     for found in _pattern(gapless, dotless).finditer(text):
         if found["scheme"]:
@@ -63,14 +63,14 @@ def find_addresses(text: str, *, gapless: bool = False, dotless: bool = False) -
 
 
 def find_paths(text: str) -> Iterator[Address]:
-    """Runs that could be a path of two segments or more, with or without a first "/", from left to right."""
+    """Find runs that could be a path of two segments or more, with or without a leading "/", from left to right."""
     for found in _paths().finditer(text):
         end = _trimmed(found, 0)
         yield Address(found.start(), end, "path", path=path_of(text[found.start() : end]))
 
 
 def path_of(path: str) -> str:
-    """The form in which paths are compared: from the root, decoded, without query, fragment and trailing "/"."""
+    """Normalise a path for comparison: from the root, decoded, without query, fragment and trailing "/"."""
     from urllib.parse import unquote
 
     bare = re.split(r"[?#]", path, maxsplit=1)[0].removeprefix("./")
@@ -90,9 +90,9 @@ def _with_scheme(found: re.Match[str]) -> Address:
 
 
 def _host_of(authority: str) -> tuple[str, str]:
-    """The host in `user:password@host:port`, and what stands behind it that belongs to neither.
+    """Return the host in `user:password@host:port`, and the rest that belongs to neither.
 
-    What has a dot there could be the rest of a host, which then is not the one that it begins like.
+    A rest with a dot could continue the host, which then is not the one that it begins like.
     """
     location = authority.rpartition("@")[2]
     found = re.match(r"((?:[\w.%-]|[^\x00-\x7f])*)(?::\d{0,5}(?!\w))?", location)
@@ -117,21 +117,22 @@ def _without_scheme(found: re.Match[str]) -> Iterator[Address]:
 
 
 def _without_compound(host: str) -> str:
-    """`example.com` of "an example.com-based service": no top-level domain has a hyphen, but for Punycode's."""
+    """Return `example.com` for "an example.com-based service": no top-level domain has a hyphen, except in Punycode."""
     before, dot, last = host.rpartition(".")
     return host if last.lower().startswith("xn--") else (before + dot + last.partition("-")[0]).rstrip(".")
 
 
 def _trimmed(found: re.Match[str], group: str | int) -> int:
-    """Where a group ends without the punctuation of the sentence around it."""
+    """Return the end of a group without the punctuation of the sentence around it."""
     return found.start(group) + len(found[group].rstrip(_TRAILING))
 
 
 @cache
 def _rest() -> str:
-    """The rest of an address: to white space or a closing bracket that it did not open, or to the next address.
+    """Return the pattern for the rest of an address.
 
-    A letter of a script without spaces right behind a Latin one or a digit ends it, too.
+    It reaches to white space, to a closing bracket that it did not open, or to the next address. A letter of a script
+    without spaces right after a Latin one or a digit ends it, too.
     """
     plain = f"[^{_STOP}(),;{GAPLESS}]++"
     dot = f"(?:．(?=\\w)|{_DOT})"

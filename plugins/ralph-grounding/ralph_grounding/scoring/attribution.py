@@ -1,15 +1,15 @@
-"""Attribution: whether a response credits its source, by address, by domain or by brand.
+"""Attribution: credit to the source, by address, by domain or by brand.
 
-What counts as a mention:
+These are mentions:
 
-- A URL: an address with a scheme whose host is the domain or within it; `example.com/pricing` without one; and a bare
-  path of two segments or more that is a known page's. A known page's full address counts on any host.
+- A URL: an address with a scheme and a host in the domain; `example.com/pricing` without one; and a bare path of two
+  segments or more that is a known page's. A known page's full address counts on any host.
 - The domain: `example.com`, `www.example.com`, `docs.example.com`, and e-mail addresses there.
-- A brand: as a word of its own.
+- A brand: as a separate word.
 
-Hosts end where their labels do: `notexample.com`, `example.com.evil.io` and `example.com@evil.io` are somebody else's,
-and nothing within somebody else's address counts, whatever its path or query says. Links, code spans and HTML are
-read as the text that they are.
+Hosts are compared by whole labels: `notexample.com`, `example.com.evil.io` and `example.com@evil.io` belong to others,
+and nothing within another site's address counts, whatever its path or query says. Links, code spans and HTML are read
+as plain text.
 """
 
 from bisect import bisect_right
@@ -34,7 +34,7 @@ _MOST_LISTED = 1000
 
 
 class _Candidate(NamedTuple):
-    """Something that may be a mention, or "foreign": somebody else's address, in which nothing is one."""
+    """A possible mention, or "foreign": another site's address, which contains no mention."""
 
     start: int
     end: int
@@ -43,7 +43,7 @@ class _Candidate(NamedTuple):
 
 
 class AttributionScorer:
-    """Scores how far a response credits its source."""
+    """Scorer of the credit that a response gives to its source."""
 
     def __init__(self, settings: AttributionSettings | None = None, tiers: TierSettings | None = None) -> None:
         self._settings = settings or AttributionSettings()
@@ -52,14 +52,15 @@ class AttributionScorer:
     def score(
         self, response: str, domain: str, brand_names: Sequence[str], known_urls: Iterable[str] = ()
     ) -> AttributionResult:
-        """The weight of the best mention, and the bonus for each further one, up to the maximum.
+        """Return the weight of the best mention, plus the bonus for each further one, up to the maximum.
 
-        Where candidates overlap the longest is the mention, and of equally long ones the weightiest kind; what the
-        others would have been stands in its `implies`, and in the flags. All mentions count; the first 1,000 are
-        listed.
+        If candidates overlap, the longest is the mention, and of equally long ones the kind with the highest weight;
+        the others stand in its `implies`, and in the flags. All mentions count; the first 1,000 are listed.
 
         Args:
-            domain: a host, or an address on it; empty where there is none.
+            response: the response's text.
+            domain: a host, or an address on it; empty if there is none.
+            brand_names: names of the source.
             known_urls: of the ground truth's pages: addresses, or paths.
         """
         candidates = list(_source(domain, tuple(brand_names), tuple(known_urls)).candidates(response))
@@ -89,7 +90,7 @@ class AttributionScorer:
 
 
 class _Source:
-    """What is looked for."""
+    """The names and addresses to search for."""
 
     def __init__(self, domain: str, brands: Sequence[str], known_urls: Iterable[str]) -> None:
         self._domain = Domain.of(domain)
@@ -143,7 +144,7 @@ class _Source:
 
 @lru_cache(maxsize=8)
 def _source(domain: str, brands: tuple[str, ...], known_urls: tuple[str, ...]) -> _Source:
-    """Kept, since many responses are held against the same ground truth."""
+    """Make the source, cached because many responses are held against the same ground truth."""
     return _Source(domain, brands, known_urls)
 
 
@@ -152,20 +153,20 @@ def _without_www(labels: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _touches(brands: list[_Candidate], address: Address) -> bool:
-    """Whether a brand begins in the address; only then does it matter whose it is."""
+    """Return True if a brand begins in the address; only then its owner matters."""
     place = bisect_right(brands, (address.start,))
     return any(brand.start < address.end for brand in brands[place : place + 1])
 
 
 def _is_certain(response: str, address: Address) -> bool:
-    """Whether what looks like an address is one: `Node.js`, `and/or` and a missing space behind a full stop are not."""
+    """Return True for a real address: `Node.js`, `and/or` and a missing space after a full stop are not."""
     if address.form == "path":
         return address.path.count("/") > 1
     return address.form not in {"host", "page"} or has_known_suffix(address.host)
 
 
 def _longest(candidates: list[_Candidate], length: int) -> tuple[list[_Candidate], list[_Candidate]]:
-    """Those that are kept, none of which overlap, in their order; and the others."""
+    """Split the candidates into the kept ones, in order and without overlap, and the others."""
     covered = bytearray(length)
     kept: list[_Candidate] = []
     dropped: list[_Candidate] = []
@@ -179,7 +180,7 @@ def _longest(candidates: list[_Candidate], length: int) -> tuple[list[_Candidate
 
 
 def _implied(kept: list[_Candidate], dropped: list[_Candidate]) -> dict[int, set[Literal["domain", "brand"]]]:
-    """What else each of those that were kept names, by its place: other kinds that lie wholly within it."""
+    """Collect, by place, what else each kept candidate names: other kinds that lie wholly within it."""
     starts = [candidate.start for candidate in kept]
     implied: dict[int, set[Literal["domain", "brand"]]] = {}
     for candidate in dropped:

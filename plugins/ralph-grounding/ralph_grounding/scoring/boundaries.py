@@ -1,4 +1,4 @@
-"""Where words end, in scripts with and without spaces. Characters are given as ranges for classes of expressions."""
+"""Word boundaries, in scripts with and without spaces. Characters are ranges for regular expression classes."""
 
 import re
 
@@ -15,7 +15,7 @@ JOINED = (
     "\u00ad\u0300-\u036f\u0610-\u061a\u064b-\u065f\u0900-\u0903\u093a-\u094f\u0981-\u0983\u09bc-\u09cd\u1ab0-\u1aff\u1dc0-\u1dff"
     "\u200b-\u200f\u2060\u20d0-\u20ff\ufe00-\ufe0f\ufe20-\ufe2f\ufeff"
 )
-"""Marks and invisible characters: between two letters they join them, elsewhere they are nothing."""
+"""Marks and invisible characters: between two letters they join them, elsewhere they are ignored."""
 
 _GAPLESS = re.compile(f"[{GAPLESS}]")
 _HAN = re.compile(
@@ -23,19 +23,19 @@ _HAN = re.compile(
 )
 _SEE_THROUGH = re.compile(f"[_{JOINED}]")
 _ACCENT = re.compile("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]")
-_FARTHEST = 16  # characters that are looked through; a longer run of them is a boundary
+_FARTHEST = 16  # characters to look through; a longer run of them is a boundary
 
 
 def has_gapless(text: str) -> bool:
-    """Whether a letter of a script without spaces is in it."""
+    """Return True if the text contains a letter of a script without spaces."""
     return bool(_GAPLESS.search(text))
 
 
 def begins_word(text: str, start: int) -> bool:
-    """Whether a word may begin at `start`, where a letter of it stands.
+    """Return True if a word may begin at `start`, the place of one of its letters.
 
-    Chinese words may begin anywhere. One of another script without spaces begins where the script does: the Japanese
-    for "line" does not stand in that for "online".
+    Chinese words may begin anywhere. A word of another script without spaces begins where the script does: the Japanese
+    word for "line" is not found in that for "online".
     """
     before = _letter(text, range(start - 1, max(-1, start - 1 - _FARTHEST), -1))
     first = text[start]
@@ -47,7 +47,10 @@ def begins_word(text: str, start: int) -> bool:
 
 
 def ends_word(text: str, end: int) -> bool:
-    """Whether a word may end before `end`. One of a script without spaces may: particles and other words follow it."""
+    """Return True if a word may end before `end`.
+
+    In a script without spaces it may: particles and other words follow it.
+    """
     if end < len(text) and _ACCENT.match(text[end]):
         return False
     after = _letter(text, range(end, min(len(text), end + _FARTHEST)))
@@ -56,7 +59,7 @@ def ends_word(text: str, end: int) -> bool:
 
 
 def _letter(text: str, places: range) -> str:
-    """The first word character on the way, through emphasis and invisible ones; empty where another comes first."""
+    """Return the first word character on the way, past emphasis and invisible ones; empty if another comes first."""
     for place in places:
         if not _SEE_THROUGH.match(text[place]):
             return text[place] if _is_word(text[place]) else ""

@@ -1,4 +1,4 @@
-"""Brands in a text: as whole words, in the spellings in which a brand is meant."""
+"""Brands in a text: as whole words, in the spellings that mean a brand."""
 
 import re
 import unicodedata
@@ -19,7 +19,7 @@ _LATIN = re.compile(r"[0-9a-z]+")
 
 
 class BrandMention(NamedTuple):
-    """Where a brand is named; `brand` is the name that was looked for."""
+    """A mention of a brand; `brand` is the name that was searched for."""
 
     start: int
     end: int
@@ -30,9 +30,9 @@ class _Sought(NamedTuple):
     """A brand in one of the forms in which it may stand in a folded text.
 
     Attributes:
-        signs: what a text that names it must have: its runs of Latin letters and digits, as wholes, since no word goes
-            on beside a brand; where it has none of them, its letters.
-        spellings: how it must be written; empty: in any way.
+        signs: the necessary content of a text with the brand: its runs of Latin letters and digits, as whole words,
+            because no word continues beside a brand; if it has none, its letters.
+        spellings: the accepted spellings; empty: any.
     """
 
     brand: str
@@ -42,9 +42,9 @@ class _Sought(NamedTuple):
 
 
 class Brands:
-    """Brands to look for, made ready once for any number of texts: a text costs about the same however many they are.
+    """Brands to search for, prepared once for any number of texts: the cost of a text hardly depends on their number.
 
-    Names of more than 200 characters are none, and of more than 10,000 names the first are looked for.
+    Names of more than 200 characters are ignored, and only the first 10,000 names are used.
     """
 
     def __init__(self, names: Iterable[str]) -> None:
@@ -54,10 +54,10 @@ class Brands:
                 self._by_sign.setdefault(max(sought.signs, key=len), []).append(sought)
 
     def find(self, text: str) -> Iterator[BrandMention]:
-        """All places where a brand stands as a word of its own; those of several brands may overlap.
+        """Find all places where a brand stands as a separate word; those of several brands may overlap.
 
         Case matters only for a name that is an everyday word ("Apple") or has up to three letters ("HP"): it counts as
-        it is written, and in capitals. A name that was given in small letters is found in any case.
+        written, and in capitals. A name that was given in lower case is found in any case.
         """
         folded = _fold(text)
         signs = {*_LATIN.findall(folded), *folded}
@@ -88,7 +88,7 @@ def _places(sought: _Sought, text: str, folded: str) -> Iterator[BrandMention]:
 
 @lru_cache(maxsize=_MOST_BRANDS)
 def _pattern(words: tuple[str, ...]) -> re.Pattern[str]:
-    """Kept, since making one takes longer than looking for it."""
+    """Compile the pattern, cached because that takes longer than the search."""
     return re.compile(r"\s{1,8}".join(re.escape(word) for word in words))
 
 
@@ -107,13 +107,13 @@ def _is_everyday(name: str) -> bool:
 
 @cache
 def _everyday_words() -> frozenset[str]:
-    """English words that are brands, too."""
+    """Return the English words that are brands, too."""
     lines = files("ralph_grounding.scoring").joinpath("everyday_words.txt").read_text("utf-8").splitlines()
     return frozenset(word for line in lines if not line.startswith("#") for word in line.split())
 
 
 def _fold(text: str) -> str:
-    """Small letters, plain apostrophes and hyphens, no full-width letters; as long as the text: places agree."""
+    """Return lower case, plain apostrophes and hyphens, no full-width letters; the length and all places stay."""
     if text.isascii():
         return text.lower()
     alike = text.translate(_ALIKE)

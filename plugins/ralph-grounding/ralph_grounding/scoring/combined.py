@@ -12,9 +12,9 @@ def combined_score(
     attribution: AttributionResult | None,
     weights: WeightSettings,
 ) -> float | None:
-    """The mean of the scores that are there, by their weights, 0–100.
+    """Return the mean of the existing scores by their weights, 0–100.
 
-    None where none is there, or where those that are weigh nothing.
+    None if there are no scores, or if their weights are 0.
     """
     weighed = [
         (result.score, weight)

@@ -1,4 +1,4 @@
-"""Completeness: which of the expected claims a response makes."""
+"""Completeness: the share of the expected claims that a response makes."""
 
 from collections.abc import Sequence
 
@@ -15,14 +15,14 @@ NOTHING_TO_CHECK = "nothing to check: no claim is required"
 
 
 class CompletenessScorer:
-    """Looks for each expected claim in a response.
+    """Scorer that looks for each expected claim in a response.
 
-    A claim is found where its calibrated similarity is above the threshold and nothing in the matched text goes against
+    A claim is found if its calibrated similarity is above the threshold and nothing in the matched text conflicts with
     it. Both are rounded to six decimals first, so that exactly the threshold is not found.
 
     Args:
         provider: measures similarity; entered by the caller.
-        settings: the defaults where none are given; so are the tiers.
+        settings: the defaults if not given, like the tiers.
     """
 
     def __init__(
@@ -36,14 +36,14 @@ class CompletenessScorer:
         self._tiers = tiers or TierSettings()
 
     async def score(self, response: str, claims: Sequence[ExpectedClaim]) -> CompletenessResult:
-        """The share of the required claims that are found, 0–100; other claims are judged, but do not count.
+        """Return the share of the required claims that are found, 0–100; other claims are judged, but do not count.
 
         Without required claims the score is 100, and a note says that there was nothing to check. A blank response
-        makes no claim. Where `require_all_required` is set and one is missing, the result does not pass; the score is
-        the same.
+        makes no claim. If `require_all_required` is set and one is missing, the result does not pass; the score is the
+        same.
 
         Raises:
-            ProviderError: where the provider fails.
+            ProviderError: the provider fails.
         """
         supports = await self._provider.supports([claim.statement for claim in claims], response)
         check(self._provider, (support.similarity for support in supports))

@@ -1,4 +1,4 @@
-"""Hosts: whether one belongs to a domain. Compared label by label, in the form that people read."""
+"""Membership of hosts in a domain, compared label by label in readable form."""
 
 import re
 import unicodedata
@@ -16,10 +16,10 @@ _NUMERIC = re.compile(r"\d+")
 
 
 def host_labels(host: str) -> tuple[str, ...]:
-    """A host's labels, in small letters and without Punycode; none where it cannot be one.
+    """Split a host into its labels, in lower case and without Punycode; none if it is not a host.
 
-    `EXAMPLE.com.` and `example.com` are the same, as are `xn--mnchen-3ya.de` and `münchen.de`, or a host that is partly
-    percent-encoded and one that is not. Letters that only look alike stay different.
+    `EXAMPLE.com.` and `example.com` are the same, as are `xn--mnchen-3ya.de` and `münchen.de`, or a host with and
+    without percent-encoding. Letters that only look alike stay different.
     """
     if not 0 < len(host) <= _LONGEST_HOST:
         return ()
@@ -30,13 +30,13 @@ def host_labels(host: str) -> tuple[str, ...]:
 
 
 class Domain(NamedTuple):
-    """A site's domain, without "www."; without labels it is none, and no host belongs to it."""
+    """A site's domain, without "www."; without labels it is empty, and owns no host."""
 
     labels: tuple[str, ...]
 
     @classmethod
     def of(cls, text: str) -> "Domain":
-        """The domain that is meant by a host or an address, with or without a scheme, a port, a path."""
+        """Return the domain of a host or an address, with or without a scheme, a port, a path."""
         authority = re.split(r"[/?#\\]", text.strip().split("://", 1)[-1], maxsplit=1)[0]
         labels = host_labels(authority.rpartition("@")[2].partition(":")[0])
         return cls(labels[1:] if len(labels) > 1 and labels[0] == "www" else labels)
@@ -45,9 +45,9 @@ class Domain(NamedTuple):
         return ".".join(self.labels)
 
     def owns(self, labels: tuple[str, ...]) -> bool:
-        """Whether a host is the domain or within it: `docs.example.com` is within `example.com`, not the reverse.
+        """Return True for the domain and hosts within it: `docs.example.com` is within `example.com`, not the reverse.
 
-        What is within a public suffix such as `github.io` belongs to somebody else.
+        Names within a public suffix such as `github.io` belong to others.
         """
         if not self.labels or labels[-len(self.labels) :] != self.labels:
             return False
@@ -59,7 +59,7 @@ class Domain(NamedTuple):
 
 
 def has_known_suffix(host: str) -> bool:
-    """Whether a name ends in a top-level domain that there is; `Node.js` does not."""
+    """Return True if a name ends in an existing top-level domain; `Node.js` does not."""
     labels = host_labels(host)
     return len(labels) > 1 and _suffixes().publicsuffix(_ascii(".".join(labels)), accept_unknown=False) is not None
 
@@ -76,7 +76,7 @@ def _suffixes() -> "PublicSuffixList":
 
 
 def _decoded(host: str) -> str:
-    """Without percent-encoding, unless that hides what no host has, such as a slash."""
+    """Remove percent-encoding, unless that hides a character that no host has, such as a slash."""
     try:
         decoded = unquote(host, errors="strict")
     except UnicodeError:
@@ -85,7 +85,7 @@ def _decoded(host: str) -> str:
 
 
 def _readable(label: str) -> str:
-    """A label out of Punycode, which is decoded only up to the length that a label may have: decoding is quadratic."""
+    """Decode a label from Punycode, only up to the length that a label may have: decoding is quadratic."""
     if not label.startswith("xn--") or len(label) > _LONGEST_LABEL:
         return label
     try:

@@ -1,4 +1,4 @@
-"""Where found begins: strictly above the threshold, whatever the last bits of a floating point number say."""
+"""The threshold: strictly above it, independent of rounding errors."""
 
 __all__ = ["is_above"]
 
@@ -6,5 +6,5 @@ _DIGITS = 6
 
 
 def is_above(similarity: float, threshold: float) -> bool:
-    """Whether a calibrated similarity is above the threshold; both are rounded to six decimals first."""
+    """Return True if a calibrated similarity is above the threshold; both are rounded to six decimals first."""
     return round(similarity, _DIGITS) > round(threshold, _DIGITS)

@@ -1,4 +1,4 @@
-"""Tiers: what a score is called."""
+"""Tiers: the names of score ranges."""
 
 from ralph_grounding.result import Tier
 from ralph_grounding.settings import TierSettings
@@ -7,7 +7,7 @@ __all__ = ["tier_of"]
 
 
 def tier_of(score: float, tiers: TierSettings) -> Tier:
-    """The highest tier whose lowest score this one reaches: 84.9 is good, 85 is excellent. Any score at all has one."""
+    """Return the highest tier with a minimum that the score reaches: 84.9 is good, 85 is excellent."""
     if score >= tiers.excellent:
         return "excellent"
     if score >= tiers.good:

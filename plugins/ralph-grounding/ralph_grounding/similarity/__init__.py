@@ -1,1 +1,1 @@
-"""How alike two texts are: by words, by a model, by both; each with its own calibration."""
+"""Similarity of two texts: by words, by a model, or by both; each with its own calibration."""

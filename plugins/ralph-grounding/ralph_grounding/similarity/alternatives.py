@@ -1,4 +1,4 @@
-"""Expected answers that name several, each of them right."""
+"""Expected answers that name several alternatives, each of them right."""
 
 import re
 from collections.abc import Iterator
@@ -9,16 +9,16 @@ _MOST = 64
 _WORDS = 8
 _LONGEST = 10_000
 _SEPARATOR = re.compile(r"[/|;]")
-# Dates, fractions and addresses have slashes of their own.
+# Dates, fractions and addresses contain slashes, too.
 _NO_SEPARATOR = re.compile(r"\d[ \t]?/[ \t]?\d|://|/[ \t]*$|^[ \t]*/|[\r\n]")
 _ASIDE = re.compile(r"(?:^|[ \t])\([^()]{0,200}\)")
 
 
 def alternatives(reference: str) -> list[str]:
-    """The reference itself first, then each answer it names: the parts of "A/B", "A; B" or "A | B", without asides.
+    """List the reference itself first, then each answer it names: the parts of "A/B", "A; B" or "A | B".
 
-    Only short parts are answers of their own: two sentences with a semicolon between them belong together, and so do
-    the halves of "km/h". At most 64.
+    Asides are left out. Only short parts are separate answers: two sentences with a semicolon between them belong
+    together, and so do the halves of "km/h". At most 64.
     """
     if len(reference) > _LONGEST:
         return [reference]

@@ -1,8 +1,8 @@
-"""How far a response says what a reference answer says, judged by their words.
+"""Agreement of a response with a reference answer, measured by their words.
 
-It sees words, not truth: a false answer in the words of the right one is as like it as a true one, and a right answer
-in words of its own is not. Four things are put together: how much of the reference is said, how much of what is said
-is in the reference, whether the response declines to answer, and whether it goes against the reference.
+It sees words, not truth: a false answer in the words of the right one is as similar as a true one, and a right answer
+in other words is not. Four things are combined: how much of the reference is said, how much of the response is in the
+reference, whether the response declines to answer, and whether it contradicts the reference.
 """
 
 from collections.abc import Sequence
@@ -28,16 +28,17 @@ _FOR_LANGUAGE = 400
 
 
 class AnswerParameters(BaseModel, frozen=True, extra="forbid"):
-    """What the parts count.
+    """The weights of the parts.
 
-    The plug-in's `tests/fit_answers.py` tries them on answers that people judged. None of them matters much: of all
-    that it tries the best tell right from wrong hardly better than the worst, and of good ones the mild are taken.
+    The plug-in's `tests/fit_answers.py` tries them on answers with human labels. None of them matters much: the best of
+    all tried values hardly separate right from wrong better than the worst, and the moderate ones among the good are
+    used.
 
     Attributes:
-        said: the share of the likeness that the reference's words make, found in the response; the rest is for the
-            response's words, found in the reference.
-        refused: what is left of the likeness where the response declines to answer.
-        contested: what is left where the response goes against all of the reference, or has other numbers in its place.
+        said: the share of the similarity for the reference's words found in the response; the rest is for the
+            response's words found in the reference.
+        refused: the factor for a response that declines to answer.
+        contested: the factor for a response that contradicts all of the reference, or has other numbers in its place.
         decision: the raw similarity at which an answer is as likely right as wrong.
     """
 
@@ -49,17 +50,17 @@ class AnswerParameters(BaseModel, frozen=True, extra="forbid"):
 
 @lru_cache(maxsize=1)
 def answer_parameters() -> AnswerParameters:
-    """Those that are shipped."""
+    """Load the shipped parameters."""
     written = resources.files("ralph_grounding.similarity").joinpath("answers.json").read_bytes()
     return AnswerParameters.model_validate_json(written)
 
 
 def agreement(reference: str, response: str, question: str = "") -> Similarity:
-    """How far the response says what the reference says, or one of the alternatives that it names.
+    """Measure how far the response says what the reference says, or one of the alternatives that it names.
 
-    A text is like itself by 1, and a short reference is like the long response that it stands in by a raw 0.75. Words
-    that the question has already tell less, so that the others are counted once more. Time grows with the lengths of
-    the texts, of which the first 100,000 characters are looked at.
+    A text has the similarity 1 to itself, and a short reference a raw 0.75 to a long response that contains it. Words
+    of the question tell less, so the other words count twice. Time grows with the lengths of the texts, of which the
+    first 100,000 characters are used.
     """
     parameters = answer_parameters()
     raw = likeness(reference, response, question, parameters)
@@ -67,7 +68,7 @@ def agreement(reference: str, response: str, question: str = "") -> Similarity:
 
 
 def likeness(reference: str, response: str, question: str, parameters: AnswerParameters) -> float:
-    """The raw similarity, 0–1; 0 where one of them is blank."""
+    """Compute the raw similarity, 0–1; 0 if one of them is blank."""
     reference, response = reference[:_LOOKED_AT], response[:_LOOKED_AT]
     if not reference.strip() or not response.strip():
         return 0.0
@@ -113,7 +114,7 @@ def _recall(wanted: Sequence[Token], said: _Said) -> float:
 
 
 def _other_numbers(wanted: Sequence[Token], said: _Said) -> float:
-    """The share of the words that are numbers which the response does not have, where it has others; else 0."""
+    """Return the share of the words that are numbers missing from the response, if it has other numbers; else 0."""
     numbers = {word.stem for word in wanted if word.number}
     missing = sum(number not in said.vocabulary for number in numbers)
     known = numbers | said.asked
@@ -123,6 +124,6 @@ def _other_numbers(wanted: Sequence[Token], said: _Said) -> float:
 
 
 def _content(words: Sequence[Token], language: str) -> Sequence[Token]:
-    """Without function words, unless there are no others."""
+    """Remove function words, unless there are no others."""
     function_words = FUNCTION_WORDS.get(language, frozenset[str]())
     return [word for word in words if word.number or word.word not in function_words] or words

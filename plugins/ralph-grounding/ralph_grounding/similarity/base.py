@@ -1,4 +1,4 @@
-"""What a similarity provider is: something that says how alike two texts are, on a scale of its own and on ours."""
+"""The interface of similarity providers: two texts in, one similarity out, on the provider's and the common scale."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Self
@@ -10,12 +10,12 @@ __all__ = ["NO_SIMILARITY", "Nearest", "Similarity", "SimilarityProvider", "Supp
 
 
 class Similarity(NamedTuple):
-    """How alike two texts are.
+    """The similarity of two texts.
 
     Attributes:
-        value: calibrated, 0–1: 0.75 is where the provider is as likely right as wrong to call them the same.
-        raw: as the provider measures it, clamped to 0–1. A higher raw value never has a lower calibrated one.
-        fallback: measured by words, since the provider that was asked did not answer (see `Fallback`).
+        value: calibrated, 0–1: at 0.75 the provider is as likely right as wrong to call them the same.
+        raw: the provider's own measure, clamped to 0–1. A higher raw value never has a lower calibrated one.
+        fallback: measured by words, because the requested provider did not answer (see `Fallback`).
     """
 
     value: float
@@ -27,11 +27,11 @@ NO_SIMILARITY = Similarity(0.0, 0.0)
 
 
 class Support(NamedTuple):
-    """How far a response makes a claim, and with which of its words.
+    """The degree to which a response makes a claim, and its words for it.
 
     Attributes:
-        start, end: the most similar stretch of the response, mostly a sentence; equal where nothing is alike.
-        conflicts: in what that stretch goes against the claim, with positions in the response.
+        start, end: the most similar stretch of the response, usually a sentence; equal if nothing is similar.
+        conflicts: the differences between that stretch and the claim, with positions in the response.
     """
 
     similarity: Similarity
@@ -41,24 +41,23 @@ class Support(NamedTuple):
 
 
 class Nearest(NamedTuple):
-    """The passage that a segment is most like: its place in the list, or -1 where it is like none."""
+    """The most similar passage to a segment: its place in the list, or -1 if there is none."""
 
     passage: int
     similarity: Similarity
 
 
 class SimilarityProvider:
-    """Measures similarity. Subclass it, give it a name, and implement the three questions.
+    """A measure of similarity. Subclass it, give it a name, and implement the three questions.
 
-    A provider has a calibration of its own, since a cosine of one model says nothing about that of another. It is
-    entered before it is used (`async with`), and may be used by several tasks at once. Empty texts are like nothing:
-    they get `NO_SIMILARITY`.
+    Each provider has its own calibration, because a cosine of one model means nothing for another. Enter it before use
+    (`async with`); several tasks may share it. Empty texts are similar to nothing: they get `NO_SIMILARITY`.
 
     Attributes:
-        name: as in `providers.similarity`, with the model's behind a colon where there is one.
+        name: as in `providers.similarity`, with a model's name after a colon.
 
     Raises:
-        ProviderError: where the provider cannot be reached or will not answer.
+        ProviderError: the provider cannot be reached or refuses to answer.
     """
 
     name: str = ""
@@ -70,23 +69,23 @@ class SimilarityProvider:
         return None
 
     async def supports(self, claims: Sequence[str], response: str) -> list[Support]:
-        """How far the response makes each of the claims; as many as claims, in their order."""
+        """Measure how far the response makes each of the claims; as many results as claims, in their order."""
         raise NotImplementedError
 
     async def agreement(self, reference: str, response: str, question: str = "") -> Similarity:
-        """How far the response, or a piece of one, says what the reference says, as an answer to the question."""
+        """Measure how far the response, or a piece, says what the reference says, as an answer to the question."""
         raise NotImplementedError
 
     async def nearest(self, segments: Sequence[str], passages: Sequence[str]) -> list[Nearest]:
-        """For each segment of a response the passage of the ground truth that bears it out best."""
+        """Find, for each segment of a response, the passage of the ground truth that supports it best."""
         raise NotImplementedError
 
 
 def check(provider: SimilarityProvider, similarities: Iterable[Similarity]) -> None:
-    """Holds what a provider measured to its scale.
+    """Check that a provider's values are on its scale.
 
     Raises:
-        ProviderError: a value is no number from 0 to 1.
+        ProviderError: a value is not a number from 0 to 1.
     """
     for similarity in similarities:
         for value in (similarity.value, similarity.raw):

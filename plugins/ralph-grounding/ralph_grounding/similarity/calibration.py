@@ -1,7 +1,7 @@
-"""What the lexical provider's raw similarity means: the parameters that it measures with, and its decision points.
+"""The lexical provider's parameters and decision points, which give its raw similarity a meaning.
 
-They are in `lexical.json` beside this module. `tests/fit_lexical.py` of the plug-in's sources fits them on claims that
-people looked for in responses.
+They are in `lexical.json` beside this module. `tests/fit_lexical.py` of the plug-in's sources fits them on claims with
+human labels.
 """
 
 from collections.abc import Sequence
@@ -18,15 +18,15 @@ DECISION = 0.75
 
 
 class TokenWeights(BaseModel, frozen=True, extra="forbid"):
-    """What a token of a claim counts: e to the power of the sum of those that apply to it.
+    """The weight of a claim's token: e to the power of the sum of the values that apply to it.
 
     Attributes:
         function: of a word that only holds the sentence together.
         number: of a number.
-        last: of the last word with a meaning of its own, mostly what is new in a claim.
+        last: of the last content word, usually the new information of a claim.
         length: for every five characters, up to ten: long words are rare.
-        common: of an everyday word that has others beside it for the same.
-        shared: of a word that all the claims have that are asked for together; in proportion of one that some have.
+        common: of an everyday word that has synonyms.
+        shared: of a word in all claims of the same call; in proportion for one in some of them.
     """
 
     function: float
@@ -37,13 +37,13 @@ class TokenWeights(BaseModel, frozen=True, extra="forbid"):
     shared: float
 
     def of(self, features: Sequence[float]) -> float:
-        """What a token counts of which this is known, in the order of the attributes. Above 0."""
+        """Return the weight of a token with these features, in the order of the attributes. Above 0."""
         weights = (self.function, self.number, self.last, self.length, self.common, self.shared)
         return exp(sum(weight * feature for weight, feature in zip(weights, features, strict=True)))
 
 
 class LexicalParameters(BaseModel, frozen=True, extra="forbid"):
-    """All that was fitted.
+    """All fitted parameters.
 
     Attributes:
         decision: the raw similarity at which a claim is as likely made as not.
@@ -54,7 +54,7 @@ class LexicalParameters(BaseModel, frozen=True, extra="forbid"):
 
 
 def calibrated(raw: float, decision: float) -> float:
-    """A raw similarity on the common scale: 0 at 0, 0.75 at the decision point, 1 at 1, and straight in between."""
+    """Map a raw similarity to the common scale: 0 at 0, 0.75 at the decision point, 1 at 1, and linear in between."""
     raw = max(0.0, min(1.0, raw))
     if raw <= decision:
         return DECISION * (raw / decision)
@@ -63,6 +63,6 @@ def calibrated(raw: float, decision: float) -> float:
 
 @lru_cache(maxsize=1)
 def lexical_parameters() -> LexicalParameters:
-    """Those that are shipped."""
+    """Load the shipped parameters."""
     written = resources.files("ralph_grounding.similarity").joinpath("lexical.json").read_bytes()
     return LexicalParameters.model_validate_json(written)

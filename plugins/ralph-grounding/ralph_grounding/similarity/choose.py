@@ -1,4 +1,4 @@
-"""From the settings to what measures similarity."""
+"""Choice of the similarity provider by the settings."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,10 +23,10 @@ __all__ = ["measuring", "provider_for"]
 
 
 def provider_for(settings: ProviderSettings) -> SimilarityProvider:
-    """The provider that the settings name, not entered yet. A model's is replaced by words where it fails.
+    """Make the provider that the settings name, not entered yet. A model falls back to words if it fails.
 
     Raises:
-        UsageError: where a setting that it needs is missing or impossible.
+        UsageError: a required setting is missing or not valid.
     """
     points: Mapping[str, DecisionPoints] = {}
     if settings.calibration:
@@ -43,15 +43,16 @@ def provider_for(settings: ProviderSettings) -> SimilarityProvider:
 
 
 def _calibrated_names(settings: ProviderSettings, provider: SimilarityProvider) -> list[str]:
-    """Whose decision points the provider uses: its own, and those of the model in a hybrid."""
+    """List the names with decision points for the provider: its own, and the model's in a hybrid."""
     of_model = [f"{settings.embedding}:{settings.embedding_model.strip()}"] if settings.similarity == "hybrid" else []
     return [provider.name, *of_model]
 
 
 def measuring(settings: ProviderSettings, points: Mapping[str, DecisionPoints]) -> SimilarityProvider:
-    """The same without anything in its place where it fails.
+    """Make the same provider without a fallback.
 
     Args:
+        settings: names the provider.
         points: the decision points of models, by the providers' names. Without those of this one they are a guess.
     """
     if settings.similarity == "lexical":

@@ -1,4 +1,4 @@
-"""Claims as they are looked for: the words of each, and what every word counts."""
+"""Claims prepared for a search: the words of each, and the weight of every word."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,11 +14,11 @@ __all__ = ["Claim", "ClaimToken", "Features", "prepared"]
 
 _LONG = 10
 _LOOKED_AT = 10_000
-"""Characters of a claim."""
+"""The maximum length of a claim, in characters."""
 
 
 class Features(NamedTuple):
-    """What is known of a token of a claim, by the names and in the order of `TokenWeights`; 0–1, the length 0–2."""
+    """The features of a claim's token, by the names and in the order of `TokenWeights`; 0–1, the length 0–2."""
 
     function: float
     number: float
@@ -32,8 +32,8 @@ class ClaimToken(NamedTuple):
     """A token of a claim.
 
     Attributes:
-        content: whether it has a meaning of its own, unlike a function word.
-        weight: what it counts, above 0: what its features come to by the parameters that are shipped.
+        content: False for a function word.
+        weight: its weight, above 0, from its features and the shipped parameters.
     """
 
     token: Token
@@ -43,7 +43,7 @@ class ClaimToken(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """A claim, and the language whose rules its words were taken apart by."""
+    """A claim, and the language that its words were analysed in."""
 
     text: str
     tokens: tuple[ClaimToken, ...]
@@ -51,10 +51,10 @@ class Claim(NamedTuple):
 
 
 def prepared(claims: Sequence[str], language: str) -> list[Claim]:
-    """The claims that are asked for together, in their order.
+    """Prepare the claims of one call, in order.
 
-    What many of them have in common, such as the name of the thing that they all are about, tells least about each, so
-    that it counts less in each. A claim on its own has nothing in common with another.
+    Words that many of the claims share, such as the name of their common subject, distinguish each claim least, so they
+    weigh less. A single claim shares no words.
     """
     found = [tokens(claim[:_LOOKED_AT], language) for claim in claims]
     sharing = Counter(stem for words in found for stem in {word.stem for word in words})

@@ -1,4 +1,4 @@
-"""In what a statement goes against a claim that it is like: numbers, dates, negations, contraries, names."""
+"""Conflicts between a statement and a similar claim: numbers, dates, negations, opposites, names."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice, takewhile
@@ -16,9 +16,9 @@ from ralph_grounding.text.stems import guess_language
 __all__ = ["find_conflicts"]
 
 _LESS_ALIKE = 0.4
-"""The share of a claim's other words that will do where a number stands between the same two words in both."""
+"""The required share of a claim's other words if a number stands between the same two words in both."""
 _REACH = 1
-"""Words with a meaning, on each side, of which two words must have one in common to stand in the same place."""
+"""Content words on each side; two words in the same place have one of them in common."""
 _MOST = 20
 _APPROXIMATELY = (
     "about almost nearly around approximately roughly over more than under less up least most some circa ca etwa rund "
@@ -33,18 +33,19 @@ _SHORTEST = 4
 def find_conflicts(
     claim: str, statement_text: str, start: int = 0, language: str | None = None
 ) -> tuple[Conflict, ...]:
-    """In what the statement goes against the claim; nothing where it is about something else, as far as words tell.
+    """Find the differences between a statement and a claim; none if it is about something else, as far as words show.
 
-    It is better to miss a conflict than to see one that is none, so that each kind asks for the rest of the claim to be
-    there, and for the two things to stand in the same place.
-
-    Returns:
-        The first twenty; one is enough for the claim not to be made.
+    A missed conflict is better than a false one. So each kind requires the rest of the claim to be there, and the two
+    things to stand in the same place.
 
     Args:
-        statement_text: what is said, mostly a sentence; the first 4,000 characters of both are looked at.
-        start: where the statement begins in its text, added to the positions.
-        language: an ISO code; guessed where it is None.
+        claim: the claim.
+        statement_text: the statement, usually a sentence; the first 4,000 characters of both are used.
+        start: the statement's position in its text, added to the positions.
+        language: an ISO code; guessed if None.
+
+    Returns:
+        The first twenty; with one the claim is not made.
     """
     if language is None:
         language = guess_language(f"{statement_text[:2_000]} {claim[:2_000]}")
@@ -87,7 +88,7 @@ def _dates(ours: Statement, theirs: Statement, expected: Sequence[Date], said: S
 
 
 def _parts(said: Statement, dates: Sequence[Date]) -> set[int]:
-    """The places of words that are parts of dates."""
+    """Return the places of words that are parts of dates."""
     return {
         place for place, word in enumerate(said.words) if any(date.start <= word.start < date.end for date in dates)
     }
@@ -116,7 +117,7 @@ def _numbers(
 
 
 def _same(number: Quantity, other: Quantity, theirs: Statement) -> bool:
-    """Whether they are the same number, also where one is rounded and says so."""
+    """Return True for the same number, also if one is rounded and says so."""
     if number.value == other.value:
         return True
     if isinstance(number.value, str) or isinstance(other.value, str):
@@ -127,10 +128,13 @@ def _same(number: Quantity, other: Quantity, theirs: Statement) -> bool:
 
 
 def _same_thing(number: Quantity, other: Quantity, language: str, *, alike: bool) -> bool:
-    """Whether both count the same: the word after them is, or the name or sign before.
+    """Return True if both count the same thing: the same word after them, or the same name or sign before.
 
     Args:
-        alike: whether the rest of the two statements is alike; if not, the words on both sides must be.
+        number: the claim's number.
+        other: the statement's number.
+        language: an ISO code.
+        alike: the rest of the two statements is similar; if not, the words on both sides must be the same.
     """
     if number.unit != other.unit:
         return False
@@ -142,7 +146,7 @@ def _same_thing(number: Quantity, other: Quantity, language: str, *, alike: bool
 
 
 def _units(ours: Statement, theirs: Statement) -> Iterator[Conflict]:
-    """Where the number is the same, and the unit another of its kind."""
+    """Yield the places with the same number in another unit of its kind."""
     expected, said = list(measured(ours)), list(measured(theirs))
     if not expected or not said or not theirs.says_most_of(ours, without=_with_units(ours, expected)):
         return
@@ -155,7 +159,7 @@ def _units(ours: Statement, theirs: Statement) -> Iterator[Conflict]:
 
 
 def _with_units(said: Statement, numbers: Sequence[Measured]) -> set[int]:
-    """The places of the words that are parts of those numbers."""
+    """Return the places of the words that are parts of those numbers."""
     return {
         place
         for number in numbers
@@ -191,7 +195,7 @@ def _contrary_places(ours: Statement, theirs: Statement, place: int) -> Iterator
 
 
 def _turned_round(root: str) -> Iterator[str]:
-    """The root with, or without, a prefix that makes it its contrary, as in "available" and "unavailable"."""
+    """Yield the root with, or without, a prefix that reverses it, as in "available" and "unavailable"."""
     for prefix in _PREFIXES if len(root) >= _SHORTEST else ():
         yield prefix + root
         if root.startswith(prefix) and len(root) >= _SHORTEST + len(prefix):
@@ -199,7 +203,7 @@ def _turned_round(root: str) -> Iterator[str]:
 
 
 def _same_place(ours: Statement, place: int, theirs: Statement, other: int) -> bool:
-    """Whether two words have one of their neighbours in common."""
+    """Return True if two words have a neighbour in common."""
     beside = {theirs.words[at].stem for at in theirs.beside(other, _REACH)}
     return any(ours.words[at].stem in beside for at in ours.beside(place, _REACH))
 
@@ -237,7 +241,7 @@ def _same_words_before(ours: Statement, place: int, theirs: Statement, other: in
 
 
 def _other_subject(ours: Statement, theirs: Statement) -> bool:
-    """Whether each begins with a word of its own, which no list has, and both go on alike."""
+    """Return True if each begins with a different unknown word, and both continue similarly."""
     word, said = ours.words[0], theirs.words[0]
     after = [word.stem for word in ours.words[1:3]]
     return (

@@ -1,4 +1,4 @@
-"""How much of a reference a response goes against."""
+"""The share of a reference that a response contradicts."""
 
 from bisect import bisect_right
 from collections import Counter, defaultdict
@@ -12,21 +12,24 @@ __all__ = ["contradicted"]
 
 _MOST_SENTENCES = 32
 _LONGEST = 1_000
-"""Characters of a sentence that is compared: what is longer is hardly one."""
+"""The maximum length of a compared sentence, in characters."""
 _PART = 0.4
-"""Of a sentence's words, what another one must have more of to be about the same."""
+"""The share of a sentence's words that another one must exceed to be about the same."""
 _FEW = 32
-"""Sentences with a word in common, beyond which the word says nothing about which of them is meant."""
+"""The number of sentences with a word beyond which the word no longer distinguishes them."""
 
 
 def contradicted(reference: str, response: str, words: Sequence[Token], language: str) -> float:
-    """The share of the reference, 0–1, whose sentences the most similar one of the response goes against.
+    """Return the share of the reference, 0–1, in sentences that the most similar one of the response contradicts.
 
-    Names are left out, since one thing may have several, but not those of a letter, as in "Plan B". Of a long reference
-    the first sentences are looked at.
+    Names are left out, because one thing may have several, except those of one letter, as in "Plan B". Of a long
+    reference only the first sentences are used.
 
     Args:
-        words: the response's.
+        reference: the expected answer.
+        response: the response's text.
+        words: the response's tokens.
+        language: an ISO code.
     """
     said = _Sentences(response, words)
     total = against = 0
@@ -46,7 +49,7 @@ def contradicted(reference: str, response: str, words: Sequence[Token], language
 
 
 class _Sentences:
-    """The sentences of a text, to be found by their words."""
+    """The sentences of a text, indexed by their words."""
 
     def __init__(self, text: str, words: Sequence[Token]) -> None:
         self._text = text
@@ -60,7 +63,7 @@ class _Sentences:
                 having.append(sentence)
 
     def most_similar(self, stems: set[str]) -> str:
-        """The one that has most of the stems, the first of several; "" where none has a good part of them."""
+        """Return the sentence with most of the stems, the first of several; "" if none has enough of them."""
         counts = Counter(
             sentence for stem in stems if len(having := self._having.get(stem, ())) <= _FEW for sentence in having
         )

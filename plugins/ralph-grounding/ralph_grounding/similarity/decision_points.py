@@ -1,7 +1,7 @@
-"""What the cosines of a model mean: for each question the one at which the model is as likely right as wrong.
+"""The meaning of a model's cosines: for each question the value at which the model is as likely right as wrong.
 
-No two models agree in that, and none is fitted here: what a model is given without a file is a guess, at which a model
-finds too much or too little. `python -m ralph_grounding.similarity.fit` finds the decision points on data of yours.
+Each model has its own, and none is fitted here: without a file a model gets a guess, which finds too much or too
+little. `python -m ralph_grounding.similarity.fit` finds the decision points on your own data.
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ class DecisionPoints(BaseModel, frozen=True, extra="forbid"):
         claims: of a claim and a stretch of a response.
         agreement: of the expected answer and a response.
         passages: of a stretch of a response and a passage of the ground truth; None: as for claims.
-        rows: how many labelled pairs they were found on; none for a guess.
+        rows: the number of labelled pairs behind them; none for a guess.
     """
 
     claims: float = Field(gt=0, lt=1)
@@ -34,24 +34,24 @@ class DecisionPoints(BaseModel, frozen=True, extra="forbid"):
 
     @property
     def for_passages(self) -> float:
-        """Of passages; where nothing is said of them, that of claims."""
+        """The point for passages; by default that for claims."""
         return self.claims if self.passages is None else self.passages
 
 
 _FILE = TypeAdapter(dict[str, DecisionPoints])
 
 UNFITTED = DecisionPoints(claims=0.6, agreement=0.6)
-"""For cosines of a model that nobody measured: a guess."""
+"""A guess, for cosines of a model without a calibration."""
 
 UNFITTED_HYBRID = DecisionPoints(claims=DECISION, agreement=DECISION)
 """For the mean of two calibrated similarities: the point at which both decide."""
 
 
 def read_decision_points(path: Path) -> Mapping[str, DecisionPoints]:
-    """The decision points in a file, by the names of their providers, as the fitting script writes it.
+    """Read the decision points in a file of the fitting script, by the names of their providers.
 
     Raises:
-        UsageError: where it cannot be read, or is something else.
+        UsageError: the file cannot be read or is not valid.
     """
     try:
         return _FILE.validate_json(path.read_bytes())

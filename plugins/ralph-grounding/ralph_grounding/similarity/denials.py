@@ -1,4 +1,4 @@
-"""Where a claim says that something is so and a statement that it is not, or the other way round."""
+"""Denials: a claim affirms something that a statement denies, or the reverse."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ __all__ = ["denials"]
 
 
 def denials(ours: Statement, theirs: Statement) -> Iterator[Conflict]:
-    """What is denied in one of the two only, if they are about the same and the statement is no question."""
+    """Yield what only one of the two denies, if they are about the same and the statement is not a question."""
     if theirs.text.rstrip().endswith(("?", "？")):
         return
     found = list(_denials(ours, theirs)) if theirs.says_most_of(ours) else []
@@ -48,7 +48,7 @@ def _denied_by_us(ours: Statement, theirs: Statement) -> Iterator[Conflict]:
 
 
 def _by_characters(ours: Statement, theirs: Statement) -> Iterator[Conflict]:
-    """In Chinese, where the negation is the character before."""
+    """Compare Chinese texts, with the negation in the character before."""
     for root, places in ours.at.items():
         others = theirs.at.get(root, ())
         if not others or root.isascii() or root[0] in DENYING_MARKS:
@@ -68,7 +68,7 @@ def _marked(said: Statement, place: int) -> bool:
 
 
 def _by_endings(ours: Statement, theirs: Statement) -> Iterator[Conflict]:
-    """In Japanese and Korean, where the negation is at the end; of a single sentence."""
+    """Compare Japanese and Korean texts, with the negation at the end; for single sentences only."""
     ending, their_ending = DENYING_ENDINGS.search(ours.text), DENYING_ENDINGS.search(theirs.text)
     if (ending is None) == (their_ending is None) or len(sentences(theirs.text)) > 1:
         return

@@ -1,4 +1,4 @@
-"""Where a claim names one of several by a letter, as in "Plan B", and a statement another one."""
+"""Designations by a letter, as in "Plan B", that differ between a claim and a statement."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ __all__ = ["other_designations"]
 
 
 def other_designations(ours: Statement, theirs: Statement) -> Iterator[Conflict]:
-    """What is named otherwise beside the same word, where the claim's own name is nowhere and the rest is alike."""
+    """Yield designations that differ beside the same word, if the claim's own is missing and the rest is similar."""
     expected, said = _designations(ours), _designations(theirs)
     if not expected or not said or not theirs.says_most_of(ours, without=expected):
         return
@@ -30,7 +30,7 @@ def _designations(said: Statement) -> list[int]:
 
 
 def _beside_the_same(ours: Statement, place: int, theirs: Statement, other: int) -> bool:
-    """Whether the words before are the same, or those after if they have a meaning."""
+    """Return True if the words before are the same, or the content words after."""
     if place and other and ours.words[place - 1].stem == theirs.words[other - 1].stem:
         return True
     last = place + 1 >= len(ours.words) or other + 1 >= len(theirs.words)

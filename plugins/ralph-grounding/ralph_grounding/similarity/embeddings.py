@@ -1,4 +1,4 @@
-"""Similarity by a model that turns texts into vectors, whichever it is and wherever it runs."""
+"""Similarity by a model that turns texts into vectors, anywhere it runs."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -31,21 +31,21 @@ class _Listed(NamedTuple):
 
 
 class EmbeddingProvider(SimilarityProvider):
-    """Measures similarity by the cosine of vectors. Subclass it, give it a name, and implement `embed`.
+    """Provider that measures similarity by the cosine of vectors. Subclass it, give it a name, and implement `embed`.
 
-    A claim is compared with each sentence of the response and each two neighbouring ones. A text that is longer than a
-    model reads is embedded in pieces, whose vectors are joined by their lengths. No text is embedded twice in one call,
-    nor again while its vector is among those kept.
+    A claim is compared with each sentence of the response and each two neighbouring ones. A text longer than the
+    model's input is embedded in pieces, with their vectors joined by their lengths. No text is embedded twice in one
+    call, nor again while its vector is cached.
 
-    A model hardly sees numbers and negation, so the sentence that it picks is held against the claim for conflicts.
-    Where there is one, the raw similarity is brought down below the decision point, in proportion.
+    A model hardly sees numbers and negation, so the selected sentence is checked for conflicts with the claim. With
+    one, the raw similarity is reduced below the decision point, in proportion.
 
     Args:
         name: see `SimilarityProvider`.
-        points: the decision points of this model: its cosines say nothing about those of another.
-        tokens: how many of a text `embed` is given at once, as guessed by its script.
-        batch: how many texts `embed` is given at once, at most.
-        kept: how many vectors are kept, beside those of the last few lists of passages.
+        points: the decision points of this model.
+        tokens: the maximum length of a text for `embed`, in estimated tokens.
+        batch: the maximum number of texts for one call of `embed`.
+        kept: the number of cached vectors, besides those of the last few lists of passages.
     """
 
     def __init__(
@@ -60,10 +60,10 @@ class EmbeddingProvider(SimilarityProvider):
         self._one_at_a_time = anyio.Lock()
 
     async def embed(self, texts: Sequence[str]) -> Sequence[Vector]:
-        """The vectors of the texts, as many as texts and in their order, all of one length. No text is blank.
+        """Return the vectors of the texts, in their order, all of one length. No text is blank.
 
         Raises:
-            ProviderError: where they cannot be had.
+            ProviderError: the vectors are not available.
         """
         raise NotImplementedError
 
@@ -79,7 +79,7 @@ class EmbeddingProvider(SimilarityProvider):
         ]
 
     async def agreement(self, reference: str, response: str, question: str = "") -> Similarity:
-        """How alike both are as wholes. The question is not looked at: it would make every answer to it more alike."""
+        """Compare both as wholes. The question is ignored: it would make every answer to it more similar."""
         if not reference.strip() or not response.strip():
             return NO_SIMILARITY
         vectors = await self._vectors([reference, response])
@@ -107,8 +107,9 @@ class EmbeddingProvider(SimilarityProvider):
         return Nearest(place, _similarity(raw, self._points.for_passages)) if raw > 0 else Nearest(-1, NO_SIMILARITY)
 
     async def _of_passages(self, passages: tuple[str, ...]) -> "Matrix":
-        """The vectors of the passages. Those of the last few long lists are kept, however long they are: each response
-        is held against the same ground truth.
+        """Return the vectors of the passages.
+
+        The last few long lists are cached, however long they are: each response is held against the same ground truth.
         """
         if len(passages) <= _SHORT_LIST:
             return await self._vectors(passages)
@@ -123,7 +124,7 @@ class EmbeddingProvider(SimilarityProvider):
             return kept.vectors
 
     async def _vectors(self, texts: Sequence[str]) -> "Matrix":
-        """A unit vector for each text; zero for a blank one."""
+        """Return a unit vector for each text; zero for a blank one."""
         import numpy as np
 
         listed = {text: kept.by_text[text] for kept in self._lists.values() for text in texts if text in kept.by_text}
@@ -142,7 +143,7 @@ class EmbeddingProvider(SimilarityProvider):
         return [text[span.start : span.end] for span in cut if span.start < span.end]
 
     async def _known(self, texts: Sequence[str]) -> "dict[str, Matrix]":
-        """The unit vectors of the texts, each embedded once."""
+        """Return the unit vectors of the texts, each embedded once."""
         known: dict[str, Matrix] = {}
         missing: list[str] = []
         for text in dict.fromkeys(texts):

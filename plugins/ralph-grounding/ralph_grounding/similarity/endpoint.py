@@ -16,20 +16,21 @@ __all__ = ["EndpointProvider"]
 
 
 class EndpointProvider(EmbeddingProvider):
-    """Asks `POST {url}/embeddings`. It does not try again: see `Fallback`.
+    """Client of `POST {url}/embeddings`, without retries: see `Fallback`.
 
     Args:
-        url: the base URL, up to and with /v1.
+        url: the base URL, up to and including /v1.
         model: its name at the endpoint.
+        points: the decision points of the model.
         key: sent as a bearer token; never shown. Empty for none.
         timeout: of a call, in seconds.
-        batch: texts of a call, at most.
+        batch: the maximum number of texts per call.
 
     Attributes:
-        tokens: that the endpoint says it used so far.
+        tokens: the number used so far, as the endpoint reports it.
 
     Raises:
-        UsageError: where the URL or the model is missing or impossible.
+        UsageError: the URL or the model is missing or not valid.
     """
 
     def __init__(
@@ -73,7 +74,7 @@ class EndpointProvider(EmbeddingProvider):
             count_embedding_tokens(tokens, model=self._model)
 
     def _vectors_of(self, data: object, count: int) -> list[Vector]:
-        """The vectors in the order of the texts, which the endpoint tells by their indices."""
+        """Return the vectors in the order of the texts, which the endpoint gives by their indices."""
         entries = cast("list[Any]", data) if isinstance(data, list) else []
         vectors: dict[int, Vector] = {}
         for place, entry in enumerate(entries):
@@ -89,7 +90,7 @@ class EndpointProvider(EmbeddingProvider):
 
 
 def _vector(given: object) -> Vector | None:
-    """A vector from a list of numbers, or from the packed form that some servers send unasked."""
+    """Convert a list of numbers, or the packed form that some servers send unrequested."""
     if isinstance(given, str):
         return _unpacked(given)
     if not isinstance(given, list) or not given:
@@ -101,7 +102,7 @@ def _vector(given: object) -> Vector | None:
 
 
 def _unpacked(given: str) -> Vector | None:
-    """32-bit floats, lowest byte first, in base64."""
+    """Unpack 32-bit floats, little-endian, from base64."""
     import numpy as np
 
     try:

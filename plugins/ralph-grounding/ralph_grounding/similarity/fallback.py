@@ -1,4 +1,4 @@
-"""A provider that may fail, and what is done then: it is asked again, and at last words are compared instead."""
+"""A provider that may fail, with retries and at last a comparison of words instead."""
 
 import math
 import time
@@ -15,30 +15,31 @@ __all__ = ["Fallback"]
 _T = TypeVar("_T")
 
 _MISTAKES: frozenset[Trouble] = frozenset({"key", "model"})
-"""What a person has to mend: words instead would only hide it."""
+"""Failures that the user has to fix: a fallback to words would only hide them."""
 
 _LASTING: frozenset[Trouble] = frozenset({"protocol", "rate_limit"})
-"""What the next text meets as well, though another try does not help: no vectors in any answer, a quota used up."""
+"""Failures that the next text meets as well, though a retry does not help: no vectors in any answer, a used-up quota.
+"""
 
 
 class Fallback(SimilarityProvider):
-    """Asks a provider, and where it fails for good another one, whose answers then say so (`Similarity.fallback`).
+    """Provider that calls another one, and a substitute if that fails; its answers then have `Similarity.fallback` set.
 
-    A failure that may pass is waited for. After several in a row nobody waits any more: for a while the other provider
-    answers at once, and then a single try decides whether the first one is asked again. A text that is not taken says
-    nothing of the next one. A key that is not accepted and a model that is not there are raised.
+    A temporary failure is retried. After several failures in a row the circuit opens: the substitute answers at once
+    for a while, and then a single call decides whether to close it. A rejected text says nothing about the next one. A
+    rejected key and an unknown model raise.
 
     Args:
-        first: whom to ask.
-        other: who answers instead; it has to be one that does not fail.
-        retries: after the first try.
-        patience: how many failures in a row.
-        cool_down: how long the first provider is left alone then, in seconds; longer where it named a longer time.
-        sleep: how to wait; None for real time.
-        clock: seconds that only grow.
+        first: the provider to call.
+        other: the substitute; it must not fail.
+        retries: number of attempts after the first.
+        patience: the number of failures in a row that opens the circuit.
+        cool_down: how long it stays open, in seconds; longer if the provider named a longer time.
+        sleep: waits, in seconds; None for real time.
+        clock: a monotonic clock, in seconds.
 
     Attributes:
-        trouble: why the other provider answered last; empty where it never had to.
+        trouble: the reason for the substitute's last answer; empty if there was none.
     """
 
     def __init__(
@@ -96,12 +97,12 @@ class Fallback(SimilarityProvider):
         return [nearest._replace(similarity=_by_other(nearest.similarity)) for nearest in found]
 
     async def _asked(self, call: Callable[[], Awaitable[_T]]) -> _T | None:
-        """What the first provider answers; None where the other one is to be asked."""
+        """Call the first provider; None if the substitute should answer."""
         if self._clock() < self._left_alone_until:
             return None
         weary = self._failures >= self._patience
         if weary:
-            self._leave_alone()  # but for this one try, whoever else asks meanwhile
+            self._leave_alone()  # except for this one attempt, however many tasks call meanwhile
         try:
             answer = await tried(call, retries=0 if weary else self._retries, sleep=self._sleep)
         except ProviderError as error:
@@ -116,7 +117,7 @@ class Fallback(SimilarityProvider):
     def _failed(self, error: ProviderError) -> None:
         self.trouble = str(error)
         if not error.again and error.kind not in _LASTING:
-            return  # it is the text that the provider does not take: the next one may pass
+            return  # the provider rejects this text: the next one may pass
         self._failures += 1
         if self._failures >= self._patience:
             self._leave_alone(error.retry_after or 0.0)

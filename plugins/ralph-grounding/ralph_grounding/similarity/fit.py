@@ -1,8 +1,8 @@
-"""Fits the decision points of a model to answers that people judged: `python -m ralph_grounding.similarity.fit`.
+"""Fits the decision points of a model to labelled answers: `python -m ralph_grounding.similarity.fit`.
 
 Labelled claims are JSON lines with "response", "claims" and "labels" (whether the response makes each claim); labelled
-answers are JSON lines with "reference", "response" and "correct". The decision point for claims is where their F1 is
-highest, and that for answers where most are told apart: the mean of the shares of right and of wrong ones that are.
+answers are JSON lines with "reference", "response" and "correct". The decision point for claims maximises F1, and that
+for answers the mean of the shares of right and wrong ones that are recognised.
 """
 
 import argparse
@@ -25,13 +25,13 @@ from ralph_grounding.similarity.hybrid import HybridProvider
 __all__ = ["Fitted", "LabelledAnswer", "LabelledClaims", "best_f1", "best_split", "fitted", "main"]
 
 _Quality = Callable[[int, int, int, int], float]
-"""How good a point is with so many true and false ones above it, of so many true and false ones altogether."""
+"""The quality of a point, from the counts of true and false ones above it and of all true and false ones."""
 
 _Row = TypeVar("_Row", bound=BaseModel)
 
 
 class LabelledClaims(BaseModel, frozen=True):
-    """A response, and for each claim whether people find it there."""
+    """A response, and for each claim a human label whether the response makes it."""
 
     response: str
     claims: tuple[str, ...]
@@ -45,7 +45,7 @@ class LabelledClaims(BaseModel, frozen=True):
 
 
 class LabelledAnswer(BaseModel, frozen=True):
-    """An answer, and whether people hold it to be right."""
+    """An answer, and a human label whether it is right."""
 
     reference: str
     response: str
@@ -54,7 +54,7 @@ class LabelledAnswer(BaseModel, frozen=True):
 
 
 class Fitted(NamedTuple):
-    """A decision point, and how good the decisions at it are: F1, or the mean of both shares."""
+    """A decision point, and the quality of the decisions at it: F1, or the mean of both shares."""
 
     point: float
     quality: float
@@ -64,7 +64,7 @@ class Fitted(NamedTuple):
 async def fitted(
     provider: SimilarityProvider, claims: Sequence[LabelledClaims], answers: Sequence[LabelledAnswer]
 ) -> tuple[Fitted | None, Fitted | None]:
-    """The decision points of a provider for claims and for answers; None where there are no labels of both kinds."""
+    """Fit the decision points of a provider for claims and for answers; None without labels of both values."""
     found: list[tuple[float, bool]] = []
     alike: list[tuple[float, bool]] = []
     async with provider:
@@ -78,19 +78,17 @@ async def fitted(
 
 
 def best_f1(measured: Sequence[tuple[float, bool]]) -> Fitted | None:
-    """Where those above it are most nearly the true ones."""
+    """Return the point with the highest F1 of those above it."""
     return _best(measured, lambda true, false, positives, _negatives: 2 * true / (true + false + positives))
 
 
 def best_split(measured: Sequence[tuple[float, bool]]) -> Fitted | None:
-    """Where the share of true ones above it and the share of false ones below it are highest together."""
+    """Return the point with the highest sum of true ones above it and false ones below it, as shares."""
     return _best(measured, lambda true, false, positives, negatives: (true / positives + 1 - false / negatives) / 2)
 
 
 def _best(measured: Sequence[tuple[float, bool]], quality: _Quality) -> Fitted | None:
-    """The best point between two neighbouring values, by the counts of true and false ones that are above it. None
-    where no point parts any.
-    """
+    """Return the best point between two neighbouring values, or None if no point separates any."""
     positives = sum(label for _, label in measured)
     negatives = len(measured) - positives
     if not positives or not negatives:
@@ -108,7 +106,7 @@ def _best(measured: Sequence[tuple[float, bool]], quality: _Quality) -> Fitted |
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The program; the exit status is 2 where something that was given cannot be used, and 1 where the model fails."""
+    """Run the program; the exit status is 2 for invalid input, and 1 if the model fails."""
     import anyio
 
     given = _parser().parse_args(arguments)

@@ -1,4 +1,4 @@
-"""Similarity by words and by a model together: words see numbers and names, a model sees other words for the same."""
+"""Similarity by words and a model together: words see numbers and names, a model sees synonyms."""
 
 from collections.abc import Sequence
 from typing import Self
@@ -11,13 +11,13 @@ __all__ = ["HybridProvider"]
 
 
 class HybridProvider(SimilarityProvider):
-    """Measures by words and by a model. Its raw similarity is the mean of their calibrated ones.
+    """Provider that measures by words and by a model. Its raw similarity is the mean of their calibrated ones.
 
-    The stretch of a response that bears a claim out is that of whoever is surer of it, and so are its conflicts.
+    The stretch of a response that supports a claim, and its conflicts, come from the more certain of the two.
 
     Args:
-        words: the one that measures by words.
-        model: the other one.
+        words: measures by words.
+        model: the other provider.
         points: the decision points of the mean.
     """
 
@@ -27,7 +27,7 @@ class HybridProvider(SimilarityProvider):
 
     @staticmethod
     def name_with(model: SimilarityProvider) -> str:
-        """What a hybrid with this model is called: "hybrid:" and the model's name."""
+        """Return the name of a hybrid with this model: "hybrid:" and the model's name."""
         return f"hybrid:{model.name.partition(':')[2] or model.name}"
 
     async def __aenter__(self) -> Self:
@@ -72,7 +72,7 @@ class HybridProvider(SimilarityProvider):
         return surer._replace(similarity=Similarity(calibrated(raw, self._points.claims), raw))
 
     async def _better(self, segment: str, passages: Sequence[str], one: Nearest, other: Nearest) -> Nearest:
-        """Of the two passages, mostly one and the same, that which both together find more alike."""
+        """Return the passage that both together find more similar; usually they agree."""
         found = [Nearest(-1, NO_SIMILARITY)]
         for place in sorted({one.passage, other.passage} - {-1}):
             by_words = one if one.passage in {place, -1} else await _alone(self._words, segment, passages[place])

@@ -1,4 +1,4 @@
-"""Similarity by words: no model, no download, and every verdict can be traced to the words that made it."""
+"""Similarity by words: no model, no download, and every verdict can be traced to its words."""
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -15,32 +15,32 @@ from ralph_grounding.text.stems import guess_language
 __all__ = ["LexicalProvider"]
 
 _STRETCH = 100_000
-"""Characters of a response that are indexed at a time, which bounds the memory that a long one takes."""
+"""Characters of a response to index at a time, which bounds the memory for a long one."""
 _BLOCK = 100
-"""Tokens. The responses that the parameters were fitted on have at most two blocks."""
+"""Tokens. The responses behind the fitted parameters have at most two blocks."""
 _READ = 4
-"""Windows that are read for a claim: those that have most of its words."""
+"""Windows to read for a claim: those with most of its words."""
 _CONTESTABLE = 0.3
-"""The recall below which the text is about something else, and nothing in it goes against the claim."""
+"""The recall below which the text is about something else, and cannot conflict with the claim."""
 _FOR_LANGUAGE = 2_000
 _INDEXES = 2
 
 
 class LexicalProvider(SimilarityProvider):
-    """Measures by words: stems, synonyms (in English), likeness of spelling, numbers; where two texts have what words.
+    """Provider that measures by words: stems, English synonyms, similar spelling, numbers, and the places of words.
 
     The raw similarity of a claim is the share of its words, by weight, that the response has within a stretch of about
-    200 words. Names, numbers, long words and the end of a claim weigh more than everyday words and what all the claims
-    have in common. Words in the same places are worth a little more. Where the response says otherwise (see
-    `find_conflicts`), the raw similarity is brought down below the decision point, in proportion.
+    200 words. Names, numbers, long words and the end of a claim weigh more than everyday words and those that all
+    claims share. Words in the same places weigh a little more. If the response contradicts the claim (see
+    `find_conflicts`), the raw similarity is reduced below the decision point, in proportion.
     """
 
     name = "lexical"
 
     async def supports(self, claims: Sequence[str], response: str) -> list[Support]:
-        """How far the response makes each of the claims.
+        """Measure how far the response makes each of the claims.
 
-        Time grows with the length of the response, memory does beyond 100,000 characters no more.
+        Time grows with the length of the response; memory stays constant beyond 100,000 characters.
         """
         from anyio.lowlevel import checkpoint
 
@@ -66,9 +66,9 @@ class LexicalProvider(SimilarityProvider):
         return agreement(reference, response, question)
 
     async def nearest(self, segments: Sequence[str], passages: Sequence[str]) -> list[Nearest]:
-        """For each segment the passage that makes it as a claim.
+        """Find for each segment the passage that makes it as a claim.
 
-        The passages are indexed once; the indexes of the last few lists are kept.
+        The passages are indexed once; the indexes of the last few lists are cached.
         """
         if not passages:
             return [Nearest(-1, NO_SIMILARITY) for _ in segments]
@@ -79,7 +79,10 @@ class LexicalProvider(SimilarityProvider):
 
 
 def _block_for(claims: Sequence[Claim]) -> int:
-    """The tokens of a block: the usual number, doubled until the longest claim fits, so that an index serves on."""
+    """Return the tokens of a block: the usual number, doubled until the longest claim fits.
+
+    Few different sizes let an index serve several calls.
+    """
     longest = max((len(claim.tokens) for claim in claims), default=0)
     block = _BLOCK
     while block < longest:
@@ -117,7 +120,7 @@ def _similarity(recall: float, *, contested: bool = False) -> Similarity:
 
 
 def _literal(claim: str, response: str, stretch: Span) -> Support:
-    """What a claim without words, of signs alone, comes to: it is there or it is not."""
+    """Judge a claim without words, of signs alone: it is there or it is not."""
     start = response.find(claim, *stretch) if claim else -1
     return Support(NO_SIMILARITY, 0, 0) if start < 0 else Support(Similarity(1.0, 1.0), start, start + len(claim))
 
@@ -136,4 +139,5 @@ def _index(passages: tuple[str, ...], language: str, block: int) -> Windows:
 
 
 _kept_index = lru_cache(maxsize=_INDEXES)(_index)
-"""The indexes of the last few lists. One of a single passage is made anew sooner than it drives out a long one."""
+"""The indexes of the last few lists. One of a single passage is not cached: it is cheaper to rebuild than a long one.
+"""

@@ -18,18 +18,20 @@ __all__ = ["LocalProvider"]
 
 
 class LocalProvider(EmbeddingProvider):
-    """Embeds texts on this machine. The model is loaded when the provider is entered, and downloaded only if asked.
+    """Provider that embeds texts on this machine. Entering it loads the model, and downloads it only on request.
 
-    fastembed takes the names that it knows, and folders that hold a model for ONNX with its tokenizer; all other names
-    go to sentence-transformers, where that is installed.
+    fastembed handles the names that it knows, and folders with an ONNX model and its tokenizer; all other names go to
+    sentence-transformers, if that is installed.
 
     Args:
         model: a name, or a folder.
-        download: a model that is not here yet may be fetched.
+        points: the decision points of the model.
+        download: allow the download of a missing model.
 
     Raises:
-        UsageError: where no model is named.
-        ProviderError: on entering, of the kind "model": a package or the model is missing, or the model cannot be used.
+        UsageError: no model is named.
+        ProviderError: on entering, with the kind "model": a package or the model is missing, or the model is not
+            usable.
     """
 
     def __init__(self, model: str, points: DecisionPoints, *, download: bool = False, batch: int = 64) -> None:
@@ -58,6 +60,6 @@ class LocalProvider(EmbeddingProvider):
         async with self._busy:
             try:
                 return await to_thread.run_sync(self._model.encode, given, abandon_on_cancel=True)
-            except Exception as error:  # each library has errors of its own
+            except Exception as error:  # each library has its own errors
                 problem = f"The model {self._name} failed: {first_line(error)}."
                 raise ProviderError(problem, "Try another model.", kind="server") from error

@@ -1,7 +1,7 @@
-"""Models on this machine, loaded by fastembed or sentence-transformers. All that is here blocks.
+"""Models on this machine, loaded by fastembed or sentence-transformers. Everything here blocks.
 
-A model is weights, never code. A folder is read as ONNX only, and of what goes by a name safetensors, not pickles. A
-name that fastembed knows is a name, even where the folder that Ralph works in holds one that is called so.
+A model is weights, never code. A folder is read as ONNX only, and a named model from safetensors, not pickles. A name
+that fastembed knows is a name, even if the current folder contains a folder with that name.
 """
 
 import hashlib
@@ -22,24 +22,24 @@ __all__ = ["MODEL_SETTING", "LocalModel", "first_line", "load_model"]
 MODEL_SETTING = "plugins.grounding.providers.embedding_model"
 
 _TOGETHER = 16
-"""Texts that are embedded at once: memory grows with their number times the square of the longest."""
+"""Texts to embed at once: memory grows with their number times the square of the longest."""
 
 _LONGEST = 512
-"""Tokens of a text that are embedded at once, though a model may read more: memory again."""
+"""Tokens of a text to embed at once, though a model may read more: memory again."""
 
 _SPECIAL = 2
 """Tokens that most models add to each text, at its beginning and end."""
 
 _POOLINGS = {"mean_tokens": "MEAN", "cls_token": "CLS", "lasttoken": "LAST_TOKEN"}
-"""What fastembed calls the ways in which sentence-transformers makes one vector of those of the tokens."""
+"""fastembed's names for sentence-transformers' ways to combine the tokens' vectors."""
 
 
 class LocalModel(NamedTuple):
-    """A model that is loaded.
+    """A loaded model.
 
     Attributes:
-        encode: the vectors of texts, in their order; it blocks, and raises what the library raises.
-        tokens: of a text that the model reads at once.
+        encode: returns the vectors of texts, in their order; it blocks, and raises the library's errors.
+        tokens: the maximum length of a text.
     """
 
     encode: Callable[[Sequence[str]], Sequence[Vector]]
@@ -47,10 +47,10 @@ class LocalModel(NamedTuple):
 
 
 def load_model(name: str, download: bool) -> LocalModel:  # noqa: FBT001 - a thread is handed no keywords
-    """The model of that name, or in that folder. It is fetched only if asked, and not where HF_HUB_OFFLINE forbids it.
+    """Load the model of that name, or in that folder. Downloads only on request, and not if HF_HUB_OFFLINE forbids it.
 
     Raises:
-        ProviderError: of the kind "model": a package or the model is missing, or the model cannot be used.
+        ProviderError: with the kind "model": a package or the model is missing, or the model is not usable.
     """
     loaders = {"fastembed": _by_fastembed, "sentence_transformers": _by_sentence_transformers}
     installed = [load for package, load in loaders.items() if find_spec(package)]
@@ -71,7 +71,7 @@ def load_model(name: str, download: bool) -> LocalModel:  # noqa: FBT001 - a thr
 
 
 def first_line(error: BaseException) -> str:
-    """What a library says, in one line of at most 200 characters and without its point."""
+    """Return a library's message on one line of at most 200 characters, without its full stop."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return "".join(filter(str.isprintable, lines[0]))[:200].rstrip(".")
 
@@ -93,24 +93,24 @@ def _missing(name: str, said: str, *, download: bool) -> ProviderError:
 
 
 def _offline() -> bool:
-    """Whether the environment forbids downloads, as the tools of Hugging Face read it."""
+    """Return True if the environment forbids downloads, in the notation of the Hugging Face tools."""
     names = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
     return any(os.environ.get(name, "").strip().upper() in {"1", "ON", "TRUE", "YES"} for name in names)
 
 
 def _place(name: str) -> Path | None:
-    """What stands on the disk under this name, if anything does."""
+    """Return the path of this name on disk, if there is one."""
     try:
         path = Path(name).expanduser()
         return path if path.exists() else None
-    except (OSError, RuntimeError):  # a name too long for a file's, a home that nobody has
+    except (OSError, RuntimeError):  # a name too long for a file, a home folder of an unknown user
         return None
 
 
 def _by_fastembed(name: str, download: bool) -> LocalModel:  # noqa: FBT001
     fastembed: Any = import_module("fastembed")
     if find_spec("loguru"):
-        import_module("loguru").logger.disable("fastembed")  # what it cannot do, it says in an exception, too
+        import_module("loguru").logger.disable("fastembed")  # it reports unsupported models by an exception, too
     if any(entry["model"].lower() == name.lower() for entry in fastembed.TextEmbedding.list_supported_models()):
         embedder = fastembed.TextEmbedding(name, cache_dir=str(_cache(download)), local_files_only=not download)
     elif folder := _place(name):
@@ -126,18 +126,18 @@ def _by_fastembed(name: str, download: bool) -> LocalModel:  # noqa: FBT001
         found = dict(zip(shortest_first, vectors, strict=True))
         return [found[place].tolist() for place in range(len(texts))]
 
-    encode(["."])  # what cannot embed this is no model, and is better told of now
+    encode(["."])  # a model that cannot embed this is not one; report it now
     truncation = fields(getattr(getattr(embedder.model, "tokenizer", None), "truncation", None))
     return LocalModel(encode, _readable(truncation.get("max_length")))
 
 
 def _cache(download: bool) -> Path:  # noqa: FBT001
-    """Where the models are that were fetched: FASTEMBED_CACHE_PATH, or what the tools of Hugging Face share.
+    """Return the folder of downloaded models: FASTEMBED_CACHE_PATH, or the shared one of the Hugging Face tools.
 
-    fastembed's own default is in a folder where every user of the machine may put models.
+    fastembed's own default is a folder where every user of the machine may put models.
 
     Raises:
-        FileNotFoundError: the folder is not there, and nothing is to be fetched: fastembed would make it.
+        FileNotFoundError: the folder does not exist, and downloads are off: fastembed would create it.
     """
     given = os.environ.get("FASTEMBED_CACHE_PATH") or import_module("huggingface_hub.constants").HF_HUB_CACHE
     cache = Path(given)
@@ -147,10 +147,10 @@ def _cache(download: bool) -> Path:  # noqa: FBT001
 
 
 def _made_known(fastembed: Any, folder: Path) -> str:
-    """Tells fastembed of a model in a folder of the user's: the name that it goes by from now on.
+    """Register a model in a folder with fastembed; return its new name.
 
     Raises:
-        ValueError: where none is in it, or one that fastembed cannot use.
+        ValueError: there is no model in it, or one that fastembed cannot use.
     """
     files = [*sorted(folder.glob("*.onnx")), *sorted(folder.glob("onnx/*.onnx"))]
     if not files:
@@ -173,10 +173,10 @@ def _made_known(fastembed: Any, folder: Path) -> str:
 
 
 def _pooling(folder: Path) -> str:
-    """How the model makes one vector of those of the tokens, by its description; their mean where it has none.
+    """Return the model's way to combine the tokens' vectors, by its description; by default their mean.
 
     Raises:
-        ValueError: where it does so in another way than fastembed can.
+        ValueError: fastembed does not support that way.
     """
     try:
         told = fields(json.loads((folder / "1_Pooling" / "config.json").read_bytes()))
@@ -207,5 +207,5 @@ def _by_sentence_transformers(name: str, download: bool) -> LocalModel:  # noqa:
 
 
 def _readable(longest: object) -> int:
-    """The tokens of a text that are embedded at once, by how many the model says that it reads."""
+    """Return the number of tokens to embed at once, given the model's own maximum."""
     return max(min(longest if isinstance(longest, int) else _LONGEST, _LONGEST) - _SPECIAL, 1)

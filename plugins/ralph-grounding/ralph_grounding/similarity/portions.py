@@ -1,6 +1,6 @@
-"""Texts in portions that a model reads at once: most models cut off silently what is longer.
+"""Texts in portions that fit a model's input: most models silently cut off longer ones.
 
-How many tokens a text has is guessed by its letters, since no two models agree in it: in English a token is about four
+The number of tokens is estimated by letters, because no two models agree on it: in English a token is about four
 letters, in Chinese or Thai hardly more than one.
 """
 
@@ -13,15 +13,16 @@ from ralph_grounding.text.span import Span, trimmed
 __all__ = ["portions", "windows"]
 
 _LATIN = 3
-"""Letters of the Latin alphabet in a token: less than on the average, since names and numbers have fewer."""
+"""Letters of the Latin alphabet in a token: less than the average, because names and numbers have fewer."""
 
 _MOST_WINDOWS = 2_000
-"""Where a response has more sentences, neighbours are taken together."""
+"""Beyond so many sentences of a response, neighbours are joined."""
 
 
 def portions(text: str, span: Span, tokens: int) -> Iterator[Span]:
-    """The span in stretches of at most so many tokens, by the guess. They are parted at white space where there is
-    some, and have none at their ends.
+    """Cut the span into stretches of at most so many estimated tokens.
+
+    The cuts are at white space if there is some, and the stretches have none at their ends.
     """
     start = span.start
     while (end := _reach(text, start, span.end, tokens)) < span.end:
@@ -33,7 +34,7 @@ def portions(text: str, span: Span, tokens: int) -> Iterator[Span]:
 
 
 def windows(text: str, tokens: int) -> Iterator[Span]:
-    """The sentences, and then each two neighbours that have at most so many tokens together."""
+    """Yield the sentences, and then each two neighbours that fit into so many tokens together."""
     cut = (portion for sentence in _grouped(sentences(text)) for portion in portions(text, sentence, tokens))
     spans = [span for span in cut if span.start < span.end]
     yield from spans
@@ -43,7 +44,7 @@ def windows(text: str, tokens: int) -> Iterator[Span]:
 
 
 def _reach(text: str, start: int, end: int, tokens: int) -> int:
-    """Where so many tokens from `start` on end, but not after `end`, and not before one letter."""
+    """Return the end of so many tokens from `start` on, within `end` and after at least one letter."""
     most = text[start : min(end, start + tokens * _LATIN)]
     if most.isascii():
         return start + len(most)
@@ -56,12 +57,12 @@ def _reach(text: str, start: int, end: int, tokens: int) -> int:
 
 
 def _tokens(letter: str) -> float:
-    """How many tokens a letter makes, by its script."""
+    """Return the number of tokens in a letter, by its script."""
     if letter < "\u0250":  # Latin
         return 1 / _LATIN
     if letter < "\u0590":  # Greek, Cyrillic, Armenian
         return 0.5
-    return 1.0 if letter <= "\uffff" else 2.0  # emoji and rare signs are taken apart into bytes
+    return 1.0 if letter <= "\uffff" else 2.0  # emoji and rare signs are split into bytes
 
 
 def _grouped(spans: Sequence[Span]) -> Iterator[Span]:

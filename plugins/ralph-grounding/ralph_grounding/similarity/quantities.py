@@ -1,4 +1,4 @@
-"""Numbers and dates as claims have them: with what they count, and in parts."""
+"""Numbers and dates in claims: with the things that they count, and in parts."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -46,7 +46,7 @@ _DAYS = {
     for name in names.split()
 }
 _AMBIGUOUS = frozenset({"may", "march", "mar", "mars", "sept", "sep", "dec", "nov", "jan"})
-"""Months that are other words, too: a number or a capital letter must tell."""
+"""Months that are other words, too: a number or a capital letter must decide."""
 _ISO = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b")
 _DOTTED = re.compile(r"\b(\d{1,2})\.(\d{1,2})\.(\d{4})\b")
 _TO = frozenset({"to", "-", "–", "—", "bis", "à", "a", "or", "and"})
@@ -85,7 +85,7 @@ _BEFORE_YEARS = frozenset([
 
 
 class Date(NamedTuple):
-    """A date or a part of one; what is not said is 0.
+    """A date or a part of one; a missing part is 0.
 
     Attributes:
         weekday: 1 is Monday.
@@ -99,22 +99,22 @@ class Date(NamedTuple):
     end: int
 
     def agrees(self, other: "Date") -> bool:
-        """Whether both may be the same day: no part that both have differs."""
+        """Return True if both may be the same day: no part that both have differs."""
         return all(one == two for one, two in zip(self[:4], other[:4], strict=True) if one and two)
 
     def comparable(self, other: "Date") -> bool:
-        """Whether there is a part that both have."""
+        """Return True if both have a part in common."""
         return any(one and two for one, two in zip(self[:4], other[:4], strict=True))
 
 
 class Quantity(NamedTuple):
-    """A number, and the words by which it is known what it is a number of.
+    """A number, and the words that show what it counts.
 
     Attributes:
-        value: with its scale: of "1.5 million" it is 1500000. As written of what is no number, such as a version.
-        unit: a sign that stands with it, as "%" or "$"; or "".
-        before, after: the stems of the words with a meaning beside it; or "".
-        named: whether the word before has a capital letter, as in "Python 3".
+        value: with its scale: of "1.5 million" it is 1500000. As written for other numerals, such as a version.
+        unit: a sign beside it, as "%" or "$"; or "".
+        before, after: the stems of the content words beside it; or "".
+        named: the word before has a capital letter, as in "Python 3".
     """
 
     value: float | str
@@ -127,7 +127,7 @@ class Quantity(NamedTuple):
 
 
 def dates(said: Statement) -> list[Date]:
-    """The dates of a statement, days of the week among them."""
+    """Return the dates of a statement, including days of the week."""
     return sorted([*_written(said.text), *_named(said)], key=lambda date: date.start)
 
 
@@ -185,7 +185,7 @@ _CENTURIES = frozenset(str(century) for century in range(10, 21))
 
 
 def quantities(said: Statement, apart_from: Sequence[Date]) -> list[Quantity]:
-    """The numbers of a statement that are no part of those dates."""
+    """Return the numbers of a statement that are not parts of those dates."""
     return [
         _quantity(said, place)
         for place, word in enumerate(said.words)
@@ -203,7 +203,7 @@ def _quantity(said: Statement, place: int) -> Quantity:
         unit = "%"
     before = next((other for other in range(place - 1, -1, -1) if said.content[other]), -1)
     following = next((other for other in range(after, len(said.words)) if said.content[other]), -1)
-    if _ranges(said, place, following):  # of "3 to 5 days" both are days
+    if _ranges(said, place, following):  # in "3 to 5 days" both are days
         following = next((other for other in range(following + 1, len(said.words)) if said.content[other]), -1)
     return Quantity(
         value,
@@ -217,7 +217,7 @@ def _quantity(said: Statement, place: int) -> Quantity:
 
 
 def _ranges(said: Statement, first: int, last: int) -> bool:
-    """Whether a number and the next word with a meaning are the ends of a range, as in "3 to 5" and "3–5"."""
+    """Return True if a number and the next content word are the ends of a range, as in "3 to 5" and "3–5"."""
     if last < 0 or not said.words[last].number:
         return False
     return said.text[said.words[first].end : said.words[last].start].strip().casefold() in _TO

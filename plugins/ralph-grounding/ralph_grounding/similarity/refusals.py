@@ -1,10 +1,10 @@
-"""Answers that say there is no answer."""
+"""Answers that decline to answer."""
 
 import re
 
 __all__ = ["refuses"]
 
-# An answer that declines does so at its beginning; later on it may well quote somebody who does.
+# A refusal stands at the beginning of an answer; later on it may well be a quotation.
 _BEGINNING = 240
 
 _REFUSAL = re.compile(
@@ -27,5 +27,5 @@ _REFUSAL = re.compile(
 
 
 def refuses(text: str) -> bool:
-    """Whether the text begins by declining to answer, in one of the larger languages of Europe or East Asia."""
+    """Return True if the text begins by declining to answer, in one of the larger languages of Europe or East Asia."""
     return _REFUSAL.search(text[:_BEGINNING].strip()) is not None

@@ -1,7 +1,7 @@
-"""What a negation leaves no room for, whatever the verb: Windows, in "does not support Windows".
+"""Names that a negation rules out, whatever the verb: Windows, in "does not support Windows".
 
-Only names are taken for ruled out, and only where nothing else may be what is denied: in "does not support Windows in
-the free edition" and "does not require Windows" nothing is.
+Only names count, and only if nothing else can be denied: "does not support Windows in the free edition" and "does not
+require Windows" rule out nothing.
 """
 
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ _EXCEPTING = frozenset({"except", "but", "exclud", "unlik", "besid", "apart", "i
 
 
 def ruled_out_in_one(ours: Statement, theirs: Statement) -> Iterator[Conflict]:
-    """Names that one of the two rules out, and the other one has, with little else that the first has not."""
+    """Yield names that one of the two rules out and the other has, if the other has little else beyond the first."""
     for root, negation in _ruled_out(ours).items():
         places = theirs.at.get(root, ())
         if places and _affirmed(theirs, places) and ours.says_most_of(theirs, without=places, least=ALIKE):
@@ -55,7 +55,7 @@ def ruled_out_in_one(ours: Statement, theirs: Statement) -> Iterator[Conflict]:
 
 
 def _ruled_out(said: Statement) -> dict[str, int]:
-    """The stems of names that stand there once, ruled out, each with the place of the negation."""
+    """Return the stems of the ruled-out names that occur once, each with the place of the negation."""
     found: dict[str, int] = {}
     for negation in sorted(set(said.denied_by.values())):
         for place in _things(said, negation):
@@ -65,7 +65,7 @@ def _ruled_out(said: Statement) -> dict[str, int]:
 
 
 def _things(said: Statement, negation: int) -> Iterator[int]:
-    """The places of a name at the end of the clause, and of those joined to it, with a verb before them at most."""
+    """Yield the places of a name at the end of the clause and of those joined to it, with at most a verb between."""
     verbs, name = 0, -1
     if said.words[negation].stem in _LEAVING_ROOM:
         return
@@ -89,7 +89,7 @@ def _things(said: Statement, negation: int) -> Iterator[int]:
 
 
 def _affirmed(said: Statement, places: tuple[int, ...]) -> bool:
-    """Whether nothing casts doubt on what is said there, and it is no part of a longer name in any of the places."""
+    """Return True if nothing casts doubt on the statement, and no place is part of a longer name."""
     doubted = {said.clause[place] for place in said.doubtful}
     return not any(
         said.clause[place] in doubted or _excepted(said, place) or _in_longer_name(said, place) for place in places

@@ -1,4 +1,4 @@
-"""Words found again in a text although they are spelt, joined or set apart in another way."""
+"""Words found in a text despite different spelling, joining or splitting."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -9,19 +9,19 @@ from ralph_grounding.text import Token
 
 __all__ = ["Vocabulary"]
 
-# The share of pairs of letters from which two words are taken for the same one, misspelt or inflected in a way that
-# the stemmer does not know.
+# The share of pairs of letters from which two words count as the same, misspelt or inflected in a way that the
+# stemmer does not know.
 _ALIKE = 0.65
 _SHORTEST = 4
 _LENGTHS_APART = 3
 
-# Bounds the work on texts without end: look-ups of one vocabulary, and words that each is held against.
+# Bounds the work on endless texts: look-ups per vocabulary, and words compared per look-up.
 _LOOKUPS = 64
 _CANDIDATES = 512
 
 
 class Vocabulary:
-    """The words of a text. It counts how often it searched for likely misspellings, and stops when it did so often."""
+    """The words of a text. It counts its searches for misspellings, and stops beyond a limit."""
 
     def __init__(self, tokens: Sequence[Token]) -> None:
         self._stems = {token.stem for token in tokens}
@@ -37,7 +37,7 @@ class Vocabulary:
         return stem in self._stems
 
     def share(self, token: Token, before: str = "", after: str = "") -> float:
-        """How much of a word is in the text: 1 as it is, joined with its neighbour or set apart; less misspelt; or 0.
+        """Return the share of a word in the text: 1 as it is, joined or split; less if misspelt; or 0.
 
         Numbers are there or they are not.
         """
@@ -65,5 +65,5 @@ class Vocabulary:
 
 @lru_cache(maxsize=16_384)
 def _pairs(word: str) -> frozenset[str]:
-    """Its pairs of letters, the first letter alone among them."""
+    """Return its pairs of letters, and the first letter alone."""
     return frozenset(word[at : at + 2] for at in range(len(word) - 1)) | {word[0]}

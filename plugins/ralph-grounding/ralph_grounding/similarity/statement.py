@@ -1,4 +1,4 @@
-"""A claim or a sentence, taken apart as far as it takes to see where two of them disagree."""
+"""A claim or a sentence, analysed far enough to see disagreements."""
 
 import re
 from collections.abc import Container, Iterable, Sequence
@@ -16,27 +16,27 @@ from ralph_grounding.text.tokens import Token, tokens
 __all__ = ["ALIKE", "Statement", "statement"]
 
 ALIKE = 0.6
-"""The share of a claim's other words that a statement must have to go against it: else it is about something else."""
+"""The share of a claim's other words that a statement must have to conflict with it; else its subject differs."""
 
 _LOOKED_AT = 4_000
 _BREAK = re.compile(r"[.,;:!?()\[\]{}\n—–。，；：！？、]")
 _BREAKING = frozenset({"but", "while", "although", "though", "whereas", "because", "aber", "mais", "pero", "obwohl"})
 _REACH = 6
-"""Words with a meaning, after a negation, that it may be about."""
+"""The number of content words after a negation that it may deny."""
 _ADDING = frozenset({"only", "just", "merely", "simply", "nur", "solo", "seulement", "until", "doubt", "matter"})
-"""After a negation: it does not negate, as in "not only"."""
+"""After a negation these cancel it, as in "not only"."""
 
 
 _MODIFYING = frozenset({"longer", "yet", "ever", "again", "mehr", "plus", "noch"})
 
 
 class Statement(NamedTuple):
-    """A statement's words.
+    """The words of a statement.
 
     Attributes:
-        text: what was looked at of it.
+        text: the analysed part of it.
         words: its tokens, in order.
-        content: of each word whether it has a meaning of its own; negations have none.
+        content: for each word, whether it is a content word; negations are not.
         denied_by: for the place of a word the place of the negation directly before it.
         doubtful: places of words that a negation before them may be about, or that are said to fail, to lack …
         at: the places of each stem.
@@ -53,46 +53,46 @@ class Statement(NamedTuple):
     language: str
 
     def has(self, root: str) -> bool:
-        """Whether the stem is there, or a synonym of it."""
+        """Return True if the stem is there, or a synonym of it."""
         return root in self.at or any(other in self.at for other in synonyms(root, self.language))
 
     def places(self, root: str) -> tuple[int, ...]:
-        """Where the stem stands, or else its synonyms."""
+        """Return the places of the stem, or else of its synonyms."""
         if root in self.at:
             return self.at[root]
         return tuple(place for other in synonyms(root, self.language) for place in self.at.get(other, ()))
 
     def is_name(self, place: int) -> bool:
-        """Whether there is a word that is written like a name."""
+        """Return True if the word there is written like a name."""
         if place >= len(self.words):
             return False
         word = self.words[place]
         return self.content[place] and not word.number and self.text[word.start].isupper()
 
     def says_most_of(self, claim: "Statement", *, without: Container[int] = (), least: float = ALIKE) -> bool:
-        """Whether it has most of the claim's words with a meaning, and at least one; those at some places left out."""
+        """Return True if it has most of the claim's content words, and at least one; ignores those at some places."""
         rest = [word.stem for place, word in enumerate(claim.words) if claim.content[place] and place not in without]
         shared = sum(self.has(root) for root in rest)
         return shared > 0 and shared >= least * len(rest)
 
     def written(self, first: int, last: int) -> str:
-        """The text from one word to another, both included."""
+        """Return the text from one word to another, both included."""
         return self.text[self.words[first].start : self.words[last].end]
 
     def conflict(self, kind: ConflictKind, expected: str, start: int, end: int) -> Conflict:
-        """What stands there goes against what is expected."""
+        """Make a conflict between the text there and the expected one."""
         position = TextPosition(start=start, end=end)
         return Conflict(kind=kind, expected=expected, said=self.text[start:end], position=position)
 
     def beside(self, place: int, reach: int) -> list[int]:
-        """The places of up to so many words with a meaning before and after, the nearest first on each side."""
+        """Return the places of up to `reach` content words before and after, the nearest first on each side."""
         before = (other for other in range(place - 1, -1, -1) if self.content[other])
         after = (other for other in range(place + 1, len(self.words)) if self.content[other])
         return [*islice(before, reach), *islice(after, reach)]
 
 
 def statement(text: str, language: str) -> Statement:
-    """The first 4,000 characters of a text, taken apart."""
+    """Analyse the first 4,000 characters of a text."""
     return _statement(text[:_LOOKED_AT], language)
 
 
@@ -123,7 +123,7 @@ def _statement(text: str, language: str) -> Statement:
 
 
 def _clauses(text: str, words: Sequence[Token]) -> list[int]:
-    """For each word the number of its clause."""
+    """Return the number of each word's clause."""
     clauses: list[int] = []
     clause, end = 0, 0
     for word in words:
@@ -153,12 +153,12 @@ def _denied(
 
 
 def _modifies(word: str) -> bool:
-    """Whether a negation is rather about the word after this one, as in "no longer supported"."""
+    """Return True if a negation is rather about the word after this one, as in "no longer supported"."""
     return word in _MODIFYING or word.endswith("ly")
 
 
 def _about(place: int, content: Sequence[bool], clauses: Sequence[int]) -> Iterable[int]:
-    """The next words with a meaning in the same clause."""
+    """Return the next content words in the same clause."""
     found = 0
     for other in range(place + 1, len(content)):
         if clauses[other] != clauses[place] or found == _REACH:

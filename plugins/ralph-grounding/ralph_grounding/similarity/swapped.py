@@ -1,4 +1,4 @@
-"""Where a statement has a claim's words and numbers, and has its numbers change places."""
+"""Numbers that change places between a claim and a statement with the same words."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ __all__ = ["swapped"]
 
 
 def swapped(ours: Statement, theirs: Statement) -> Iterator[Conflict]:
-    """Two numbers or more that are the same in both, in another order, while the words between them are in the same.
+    """Yield two or more numbers that are the same in both, in another order, with the words between them in the same.
 
     Numbers without a word between them, as in "9, 12 and 15", may stand in any order.
     """

@@ -1,4 +1,4 @@
-"""Which words say nearly the same, and which say the contrary."""
+"""Words with nearly the same meaning, and with opposite meanings."""
 
 from functools import lru_cache
 from importlib import resources
@@ -9,9 +9,9 @@ __all__ = ["opposites", "synonyms"]
 
 
 def synonyms(root: str, language: str) -> tuple[str, ...]:
-    """The stems of words that may stand for this one, itself among them; none for a word that is not listed.
+    """Return the stems of words that may replace this one, including itself; none for an unlisted word.
 
-    English has a list; a claim in another language is held against its own words alone.
+    English has a list; in other languages a claim is compared by its own words alone.
     """
     return _groups().get(root, ()) if language == "en" else ()
 
@@ -27,7 +27,7 @@ def _groups() -> dict[str, tuple[str, ...]]:
 
 
 def opposites(root: str, language: str) -> tuple[str, ...]:
-    """The stems of words that say the contrary of this one, in the languages that have a list."""
+    """Return the stems of words with the opposite meaning, in the languages that have a list."""
     return _contraries().get((root, language), ())
 
 

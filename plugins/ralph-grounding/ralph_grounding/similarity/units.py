@@ -1,4 +1,4 @@
-"""What the numbers of a statement are measured in, so that 12 hours are told from 12 days."""
+"""Units of the numbers in a statement, to distinguish 12 hours from 12 days."""
 
 import re
 from collections.abc import Iterator
@@ -35,9 +35,9 @@ class Measured(NamedTuple):
     """A number with its unit.
 
     Attributes:
-        dimension: what is measured, such as "time"; of "12 euros a month" there is a "rate", too.
-        unit: which of the dimension's.
-        start, end: of the number and the unit, and what is between them.
+        dimension: what is measured, such as "time"; "12 euros a month" has a "rate", too.
+        unit: a unit of the dimension.
+        start, end: of the number, the unit and the text between them.
         place: of the number, among the statement's words.
     """
 
@@ -50,7 +50,7 @@ class Measured(NamedTuple):
 
 
 def measured(said: Statement) -> Iterator[Measured]:
-    """The numbers of a statement that stand with a unit, in order; one with a rate comes twice."""
+    """Yield the numbers of a statement that have a unit, in order; one with a rate comes twice."""
     for place, word in enumerate(said.words):
         if not word.number:
             continue

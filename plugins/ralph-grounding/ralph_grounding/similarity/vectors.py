@@ -1,4 +1,4 @@
-"""Vectors of texts: how alike two are, and those that are kept so that no text is embedded twice."""
+"""Vectors of texts: their similarity, and a cache so that no text is embedded twice."""
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,26 +18,26 @@ __all__ = ["Vector", "VectorCache", "common_length", "cosine", "cosines", "most_
 Vector = Sequence[float]
 
 _ROWS = 256
-"""That are compared with all others at once, which bounds the memory."""
+"""The rows to compare with all others at once, which bounds the memory."""
 
 
 def cosine(left: Vector, right: Vector) -> float:
-    """The cosine of two vectors, clamped to 0–1; 0 where one of them is zero or empty.
+    """Return the cosine of two vectors, clamped to 0–1; 0 if one of them is zero or empty.
 
     Raises:
-        ProviderError: where their lengths differ, or a number is not finite.
+        ProviderError: their lengths differ, or a number is not finite.
     """
     one, other = unit_vectors([left, right])
     return float(max(0.0, min(1.0, one @ other)))
 
 
 def cosines(left: "Matrix", right: "Matrix") -> "Matrix":
-    """The cosines of unit vectors, clamped to 0–1: a row for each row of `left`, a column for each row of `right`."""
+    """Return the cosines of unit vectors, clamped to 0–1: a row for each of `left`, a column for each of `right`."""
     return (left @ right.T).clip(0.0, 1.0)
 
 
 def most_alike(left: "Matrix", right: "Matrix") -> "Iterator[tuple[int, float]]":
-    """For each row of `left` the row of `right` with the highest cosine, the first of them, and that cosine."""
+    """Yield for each row of `left` the first row of `right` with the highest cosine, and that cosine."""
     for first in range(0, len(left), _ROWS):
         for row in cosines(left[first : first + _ROWS], right):
             place = int(row.argmax())
@@ -45,10 +45,10 @@ def most_alike(left: "Matrix", right: "Matrix") -> "Iterator[tuple[int, float]]"
 
 
 def unit_vectors(vectors: "Sequence[Vector] | Matrix") -> "Matrix":
-    """The vectors as rows, each of length 1; one that is zero stays so.
+    """Return the vectors as rows, each of length 1; a zero vector stays zero.
 
     Raises:
-        ProviderError: where their lengths differ, or a number is not finite.
+        ProviderError: their lengths differ, or a number is not finite.
     """
     import numpy as np
 
@@ -65,10 +65,10 @@ def unit_vectors(vectors: "Sequence[Vector] | Matrix") -> "Matrix":
 
 
 def common_length(vectors: "Iterable[Vector | Matrix]") -> int:
-    """The length of all the vectors; 0 where there is none.
+    """Return the length of all the vectors; 0 if there are none.
 
     Raises:
-        ProviderError: where their lengths differ.
+        ProviderError: their lengths differ.
     """
     lengths = dict.fromkeys(len(vector) for vector in vectors)
     if len(lengths) > 1:
@@ -82,10 +82,10 @@ def common_length(vectors: "Iterable[Vector | Matrix]") -> int:
 
 
 class VectorCache:
-    """The vectors of the texts that were used last, by the texts' hashes.
+    """Cache of the most recently used vectors, by the hashes of their texts.
 
     Args:
-        most: how many are kept.
+        most: the maximum number of vectors.
     """
 
     def __init__(self, most: int = 4096) -> None:
@@ -96,7 +96,7 @@ class VectorCache:
         return len(self._vectors)
 
     def get(self, text: str) -> "Matrix | None":
-        """The unit vector of a text, if it is kept."""
+        """Return the unit vector of a text, if it is cached."""
         key = _key(text)
         vector = self._vectors.get(key)
         if vector is not None:
@@ -104,7 +104,7 @@ class VectorCache:
         return vector
 
     def put(self, text: str, vector: "Matrix") -> None:
-        """Keeps a copy of the vector; the one that was not used for longest makes room for it."""
+        """Cache a copy of the vector, and evict the least recently used one if needed."""
         key = _key(text)
         self._vectors[key] = vector.copy()
         self._vectors.move_to_end(key)

@@ -1,4 +1,4 @@
-"""A stretch of text small enough to be read at once, and how much of a claim it says."""
+"""A stretch of text small enough to read at once, and the share of a claim that it says."""
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
@@ -13,27 +13,28 @@ from ralph_grounding.text.tokens import Token
 
 __all__ = ["Reading", "Window"]
 
-# Found by hand on claims that people judged, where a tenth more or less changes nothing that can be told from chance.
+# Found by hand on claims with human labels; a tenth more or less makes no significant difference.
 _APART = 0.8
-"""What a word counts that is there, but not near any of those that stand beside it in the claim."""
+"""The credit for a word that is there, but not near any of its neighbours in the claim."""
 _NEAR = 5
-"""Tokens between two that are near each other."""
+"""The distance of neighbouring words, in tokens."""
 _SYNONYM = 0.6
 _LEAST_ALIKE = 0.15
 _ALIKE = 1.8
-"""How much of a word is taken to be there for the letters that it shares with another: none up to the least share of
-three letters in a row, and in proportion from there on, at most all."""
+"""The credit for a word by the letters that it shares with another: none up to the least share of three-letter
+sequences, and in proportion from there on, up to a maximum.
+"""
 _LONGER = 0.25
-"""What a further sentence must add to be part of the stretch that makes the claim."""
+"""The minimum that a further sentence must add to belong to the stretch that makes the claim."""
 _MOST_SENTENCES = 3
 
 
 class Reading(NamedTuple):
-    """How much of a claim a window says.
+    """The share of a claim that a window says.
 
     Attributes:
-        recall: 0–1, the weight of the claim's words that are there, each as far as it is.
-        credits: how far each of them is there, in their order.
+        recall: 0–1, the weight of the claim's words that are there, each by its credit.
+        credits: the credit of each word, in order.
         start, end: the sentences that say most of it.
     """
 
@@ -44,11 +45,11 @@ class Reading(NamedTuple):
 
 
 class Window:
-    """The words of one or more sentences that follow each other.
+    """The words of one or more consecutive sentences.
 
     Args:
         words: its tokens, in order.
-        sentences: where its sentences are, in order; they hold all the tokens.
+        sentences: its sentences, in order; they contain all the tokens.
     """
 
     def __init__(self, words: Sequence[Token], sentences: Sequence[Span]) -> None:
@@ -65,7 +66,7 @@ class Window:
                 self._spelt.setdefault(letters, []).append(spelling)
 
     def read(self, claim: Claim) -> Reading:
-        """How much of the claim is here. A claim without words is not."""
+        """Measure how much of the claim is here; 0 for a claim without words."""
         found = [self._found(word.token, claim.language) for word in claim.tokens]
         places = [self._places.get(stem, []) for stem, _ in found]
         total = sum(word.weight for word in claim.tokens)
@@ -83,7 +84,7 @@ class Window:
         return Reading(min(1.0, recall), counted, self._sentences[first].start, self._sentences[last].end)
 
     def _found(self, word: Token, language: str) -> tuple[str, float]:
-        """The stem in this window that is most like the word, and how far it is the same; "" and 0 without any."""
+        """Return the most similar stem in this window to the word, and its credit; "" and 0 without any."""
         if word.stem in self._places:
             return word.stem, 1.0
         if word.number:
@@ -107,14 +108,14 @@ class Window:
         return best, most
 
     def _lonely(self, claim: Claim, places: Sequence[Sequence[int]], place: int) -> bool:
-        """Whether the neighbours that a word with a meaning has in the claim are here, but elsewhere."""
+        """Return True if the word's neighbours in the claim are here, but not near it."""
         if not claim.tokens[place].content:
             return False
         beside = [places[other] for other in _neighbours(claim, place) if places[other]]
         return bool(beside) and not any(_near(places[place], others) for others in beside)
 
     def _best_sentences(self, weighed: Sequence[tuple[float, Sequence[int]]]) -> tuple[int, int]:
-        """The first and the last of the sentences that say most, as few as will do."""
+        """Return the first and the last of the sentences that say most, as few as possible."""
         said: dict[int, dict[int, float]] = {}
         for number, (weight, places) in enumerate(weighed):
             for place in places:
@@ -131,7 +132,7 @@ class Window:
 
 
 def _neighbours(claim: Claim, place: int) -> list[int]:
-    """The places of the words with a meaning before and after."""
+    """Return the places of the content words before and after."""
     before = next((other for other in range(place - 1, -1, -1) if claim.tokens[other].content), None)
     after = next((other for other in range(place + 1, len(claim.tokens)) if claim.tokens[other].content), None)
     return [other for other in (before, after) if other is not None]
@@ -143,6 +144,6 @@ def _near(some: Sequence[int], others: Sequence[int]) -> bool:
 
 @lru_cache(maxsize=16_384)
 def _triples(word: str) -> frozenset[str]:
-    """Three letters in a row, wherever in the word they are; its ends count as letters."""
+    """Return its sequences of three letters; the word's ends count as letters."""
     ended = f"^{word}$"
     return frozenset(ended[at : at + 3] for at in range(len(ended) - 2))

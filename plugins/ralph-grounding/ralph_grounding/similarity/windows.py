@@ -1,4 +1,4 @@
-"""Texts of any length, searched for the windows that may say what a claim says."""
+"""Search in texts of any length for the windows that may make a claim."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,7 +17,7 @@ from ralph_grounding.text.tokens import Token, tokens
 __all__ = ["Place", "Windows"]
 
 _SENTENCE = 60
-"""Tokens after which a sentence is cut, for evidence that people can read."""
+"""Tokens after which a sentence is cut, to keep the evidence readable."""
 
 
 class Place(NamedTuple):
@@ -28,16 +28,16 @@ class Place(NamedTuple):
 
 
 class Windows:
-    """An index of the words of texts, by the windows that they stand in.
+    """Index of the words of texts, by their windows.
 
-    A text is cut into blocks of whole sentences; two blocks that follow each other are a window, so that a claim that
-    is made across the border of two is found as well. What is kept of several texts is about as large as they are; the
-    words of a single one are kept, too, and so are its windows that were read.
+    A text is cut into blocks of whole sentences; two consecutive blocks are a window, so that a claim across the border
+    of two is found as well. The index of several texts is about as large as they are; the words of a single one are
+    kept, too, with its windows that were read.
 
     Args:
         places: the texts, or stretches of them.
-        language: whose rules their words are taken apart by.
-        block: the tokens of a block, about; a text of up to two blocks is one window.
+        language: the language of their words.
+        block: the approximate number of tokens in a block; a text of up to two blocks is one window.
     """
 
     def __init__(self, places: Sequence[Place], language: str, block: int) -> None:
@@ -67,7 +67,7 @@ class Windows:
             self._windows.append(Place(place.text, Span(one.span.start, next_one.span.end)))
 
     def candidates(self, claim: Claim, count: int) -> list[int]:
-        """The windows that have most of the claim's words, the best first; all of them where there are no more."""
+        """Return the windows with most of the claim's words, the best first; all of them if there are no more."""
         if len(self._windows) <= count:
             return list(range(len(self._windows)))
         words = [word for word in claim.tokens if word.content] or claim.tokens
@@ -83,7 +83,7 @@ class Windows:
         return found[0] if len(found) == 1 else {window for windows in found for window in windows}
 
     def window(self, number: int) -> Window:
-        """The window, to be read."""
+        """Return the window for reading."""
         place = self._windows[number]
         if number not in self._words:
             return _window(place, self._language)
@@ -92,7 +92,7 @@ class Windows:
         return self._read[number]
 
     def place_of(self, number: int) -> int:
-        """Which of the texts the window is of."""
+        """Return the number of the text that contains the window."""
         return bisect_right(self._first_windows, number) - 1
 
 
@@ -106,7 +106,7 @@ def _window_of(place: Place, words: Sequence[Token]) -> Window:
 
 
 class _Piece(NamedTuple):
-    """A stretch of a text, and which of its tokens are in it, the last not included."""
+    """A stretch of a text, and its tokens, the last not included."""
 
     span: Span
     first: int
@@ -114,7 +114,7 @@ class _Piece(NamedTuple):
 
 
 def _pieces(place: Place, words: Sequence[Token]) -> Iterator[_Piece]:
-    """The sentences, long ones cut. Together they are the place."""
+    """Yield the sentences, long ones cut. Together they cover the place."""
     start, first = place.span.start, 0
     starts = [word.start for word in words]
     for sentence in sentences(place.text, *place.span):
@@ -127,7 +127,7 @@ def _pieces(place: Place, words: Sequence[Token]) -> Iterator[_Piece]:
 
 
 def _blocks(pieces: Iterable[_Piece], size: int) -> Iterator[_Piece]:
-    """The same, those that follow each other taken together while they have no more tokens than that."""
+    """Yield the same, with consecutive pieces joined up to that number of tokens."""
     block: _Piece | None = None
     for piece in pieces:
         if block is None or piece.last - block.first > size:

@@ -1,4 +1,4 @@
-"""Where analyses are kept: `open_grounding_store` finds the store that a name means."""
+"""The store of analyses; `open_grounding_store` opens it by name."""
 
 from typing import TYPE_CHECKING
 
@@ -11,14 +11,14 @@ __all__ = ["open_grounding_store"]
 
 
 def open_grounding_store(url: str | None = None) -> "GroundingStore":
-    """The store that a name means, to be used in `async with`; nothing is read or written before.
+    """Return the store that a name means, for use in `async with`; nothing is read or written before.
 
     Args:
-        url: "sqlite:///PATH" or a path, "~" allowed, or "postgresql://USER@HOST/DATABASE"; it may be where Ralph keeps
-            its runs. None: `grounding.db` beside Ralph's own store in the user's state folder.
+        url: "sqlite:///PATH" or a path, "~" allowed, or "postgresql://USER@HOST/DATABASE"; Ralph's own store may be the
+            same place. None: `grounding.db` beside Ralph's own store in the user's state folder.
 
     Raises:
-        UsageError: it means no store.
+        UsageError: the name is not valid.
     """
     from ralph_grounding.store.grounding import GroundingStore
 

@@ -1,4 +1,4 @@
-"""Filters as conditions of SQL; what a person wrote is never part of a statement, only bound to it."""
+"""Filters as SQL conditions; the user's text is only bound to a statement, never part of it."""
 
 import operator
 from collections.abc import Callable, Iterable
@@ -37,7 +37,7 @@ _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def condition_of(filters: Iterable[Condition]) -> ColumnElement[bool]:
-    """The condition that all filters hold."""
+    """Return the condition that all filters hold."""
     return and_(true(), *(_one(condition) for condition in filters))
 
 

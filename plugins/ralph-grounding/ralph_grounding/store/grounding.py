@@ -1,8 +1,8 @@
-"""Keeps analyses in a database that any number of processes share.
+"""Analyses in a database that any number of processes share.
 
-One connection does what is quick, one call at a time, in a thread; a call that is cancelled is done as a whole or not
-at all. What may be long, lists of analyses, is streamed over a connection of its own, so that nothing waits for whoever
-reads it and no more than a page of it is in memory.
+One connection does quick work in a thread, one call at a time; a cancelled call completes as a whole or not at all.
+Long results, such as lists of analyses, are streamed over a separate connection, so that nothing waits for their reader
+and at most a page of them is in memory.
 """
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
@@ -44,18 +44,18 @@ _PATIENCE = 30.0
 _PAGE_ROWS = 500
 _PAGE_CHARACTERS = 2_000_000
 _FETCHED_WHOLE = 10
-"""Analyses that are asked of the database at a time: each may have a megabyte."""
+"""The number of analyses to fetch at a time: each may have a megabyte."""
 
 
 class GroundingStore:
-    """Keeps query sets, runs and analyses. Used in `async with`.
+    """Store of query sets, runs and analyses. Use it in `async with`.
 
-    Every method raises `StoreError` where the store cannot do it, and those that read raise `RecordError` where what
-    they find cannot be read back. When a method that writes returns, what it wrote is durable.
+    Every method raises `StoreError` if the store fails, and those that read raise `RecordError` if a stored row is not
+    valid. When a writing method returns, its data is durable.
 
     Args:
-        shared_as: the name that Ralph would know the place by, where somebody named it: a new one is then made a store
-            of Ralph's, too, since Ralph takes no database that already has tables which are not its own.
+        shared_as: Ralph's name for the place, if the user named it: a new database then becomes a store of Ralph's,
+            too, because Ralph refuses a database with foreign tables.
     """
 
     def __init__(self, database: Database, *, shared_as: str | None = None) -> None:
@@ -67,7 +67,7 @@ class GroundingStore:
 
     @property
     def place(self) -> str:
-        """Where it is, for people; without passwords."""
+        """Its location, for readers; without passwords."""
         return self._database.place
 
     async def __aenter__(self) -> Self:
@@ -90,13 +90,13 @@ class GroundingStore:
         await self._close()
 
     async def begin_run(self, run: GroundingRun, queries: QuerySet) -> GroundingRun:
-        """Adds a run with its queries, or begins it again where it is there; returns it as it is then kept.
+        """Add a run with its queries, or resume an existing one; return it as it is then stored.
 
-        What the run has analysed stays; what failed is forgotten, to be tried again. Two processes at work on one run
-        do work twice, but nothing is kept twice.
+        The run's analyses stay; its failures are deleted, to be retried. Two processes on one run do work twice, but
+        store nothing twice.
 
         Raises:
-            UsageError: it is there, and was begun with other queries or other options.
+            UsageError: it exists, and was begun with other queries or other options.
         """
         owner = this_process()
         return await self._write(lambda connection: writing.begin_run(connection, run, queries, owner))
@@ -104,22 +104,22 @@ class GroundingStore:
     async def keep(
         self, run: GroundingRun, results: Sequence[AnalysisResult], failures: Sequence[BatchError] = ()
     ) -> None:
-        """Adds analyses and failures to a run, all or none; of what the run has an analysis of, that one stays.
+        """Add analyses and failures to a run, all or none; an existing analysis of the same response stays.
 
         Raises:
-            ValueError: a result cannot be told in JSON.
+            ValueError: a result cannot be encoded as JSON.
         """
         await self.keep_rows(run.id, [self.row(run, result) for result in results], failures)
 
     @staticmethod
     def row(run: GroundingRun, result: AnalysisResult) -> Mapping[str, Any]:
-        """What `keep_rows` adds for a result. Raises `ValueError` where it cannot be told in JSON."""
+        """Return the row of a result for `keep_rows`. Raises `ValueError` if it cannot be encoded as JSON."""
         return rows.analysis_row(run.id, run.query_set_id, result, datetime.now(UTC))
 
     async def keep_rows(
         self, run_id: str, analyses: Sequence[Mapping[str, Any]], failures: Sequence[BatchError] = ()
     ) -> None:
-        """What `keep` does, of rows that were made before."""
+        """Add prepared rows like `keep`."""
         now = datetime.now(UTC)
         failed = [rows.failure_row(run_id, uuid4().hex, failure, now) for failure in failures]
         await self._write(lambda connection: writing.keep(connection, run_id, analyses, failed))
@@ -133,37 +133,37 @@ class GroundingStore:
         total: int | None = None,
         summary: DomainScoreSummary | None = None,
     ) -> None:
-        """Sets a run's last state."""
+        """Set a run's last state."""
         values: dict[str, Any] = {} if total is None else {"total": total}
         if summary is not None:
             values["summary"] = rows.as_json(summary)
         await self._write(lambda connection: writing.end_run(connection, run_id, status, at, **values))
 
     async def run(self, run_id: str) -> GroundingRun | None:
-        """The run of that id, or of the one id that begins so; None where there is none or more than one."""
+        """Return the run with that id, or the only one with that beginning; else None."""
         found = _only(run_id, await self._rows(reading.by_prefix(tables.runs, run_id)))
         return None if found is None else rows.read_run(found)
 
     async def runs(
         self, *, domain: str | None = None, status: RunStatus | None = None, limit: int = 100
     ) -> list[GroundingRun]:
-        """The newest runs, newest first."""
+        """Return the newest runs, newest first."""
         is_kept = status not in {"running", "interrupted"}
         statement = reading.newest_runs(domain, status if is_kept else "running", limit if is_kept else None)
         found = [rows.read_run(row) for row in await self._rows(statement)]
         return [run for run in found if status in {None, run.status}][:limit]
 
     async def previous_run(self, run: GroundingRun) -> GroundingRun | None:
-        """The last run of the same domain that was completed and began before this one.
+        """Return the last completed run of the same domain that began before this one.
 
-        Runs without a domain are only held against those that asked the same queries.
+        A run without a domain is only compared with runs of the same queries.
         """
         started = rows.moment(run.started_at)
         found = await self._rows(reading.previous_run(run.id, run.domain, run.query_set_id, started))
         return rows.read_run(found[0]) if found else None
 
     async def summary(self, run: GroundingRun) -> DomainScoreSummary:
-        """What the run's scores come to: as kept at its end, or, where it was cut off, those that it has so far."""
+        """Return the summary of the run's scores: the stored one, or if interrupted that of the scores so far."""
         if run.summary is not None:
             return run.summary
         tally = ScoreTally()
@@ -172,7 +172,7 @@ class GroundingStore:
         return tally.summary(domain=run.domain, run_id=run.id, run_at=run.started_at, failed=run.failed)
 
     async def query_set(self, query_set_id: str) -> QuerySet | None:
-        """The queries of a set, in the order in which they were first given; None where there is no such set."""
+        """Return the queries of a set, in their first order; None if it does not exist."""
         kept = tables.query_sets.c.id == query_set_id
         if not await self._rows(select(tables.query_sets.c.id).where(kept)):
             return None
@@ -181,13 +181,13 @@ class GroundingStore:
         return QuerySet(id=query_set_id, queries=tuple(map(rows.read_query, found)))
 
     async def failures(self, run_id: str) -> list[BatchError]:
-        """What failed in the run's last attempt."""
+        """Return the failures of the run's last attempt."""
         it = tables.failures.c
         statement = select(tables.failures).where(it.run_id == rows.storable(run_id)).order_by(it.created_at, it.id)
         return [rows.read_failure(row) for row in await self._rows(statement)]
 
     async def analysis(self, analysis_id: str) -> StoredAnalysis | None:
-        """The analysis of that id, or of the one id that begins so; None where there is none or more than one."""
+        """Return the analysis with that id, or the only one with that beginning; else None."""
         found = _only(analysis_id, await self._rows(reading.by_prefix(tables.analyses, analysis_id)))
         return None if found is None else rows.read_analysis(found)
 
@@ -199,7 +199,10 @@ class GroundingStore:
         by: _By = "accuracy",
         limit: int | None = None,
     ) -> AsyncGenerator[StoredAnalysis]:
-        """Analyses with all their evidence. `by` is the score that "worst" and "best" sort by; unmeasured ones end."""
+        """Yield analyses with all their evidence.
+
+        "worst" and "best" sort by the score `by`; unmeasured ones come last.
+        """
         pages = self._pages(reading.whole(filters, order, by, limit), _FETCHED_WHOLE)
         try:
             async for page in pages:
@@ -216,7 +219,7 @@ class GroundingStore:
         by: _By = "accuracy",
         limit: int | None = None,
     ) -> AsyncGenerator[ScoreRow]:
-        """The same without the evidence."""
+        """Yield the same without the evidence."""
         pages = self._pages(reading.scores(filters, order, by, limit), _PAGE_ROWS)
         try:
             async for page in pages:
@@ -246,10 +249,11 @@ class GroundingStore:
         return await self._do(read)
 
     async def _pages(self, statement: Select[Any], fetched: int) -> AsyncGenerator[list[Row[Any]]]:
-        """What is found, over a connection of its own, which is let go of however the reading ends.
+        """Yield pages of rows over a separate connection, which is released however the reading ends.
 
         Args:
-            fetched: how many rows are asked of the database at a time.
+            statement: the query.
+            fetched: number of rows to fetch at a time.
         """
         stack = ExitStack()
         try:
@@ -270,7 +274,7 @@ class GroundingStore:
             return await anyio.to_thread.run_sync(self._done, work)
 
     def _done(self, work: Callable[[Connection], _T]) -> _T:
-        """Does it over the connection, and once more over a new one where the connection turns out to be lost."""
+        """Run the work over the connection, and once more over a new one if the connection is lost."""
         try:
             return self._once(work)
         except self._database.errors as error:
@@ -306,11 +310,11 @@ class GroundingStore:
 
 
 def _nothing(_: Connection) -> None:
-    """That the connection is there is all that is asked for."""
+    """Do nothing: opening the connection is enough."""
 
 
 def _page(result: Result[Any]) -> list[Row[Any]]:
-    """The next rows, whose last column may be long."""
+    """Fetch the next rows; their last column may be long."""
     page: list[Row[Any]] = []
     size = 0
     while len(page) < _PAGE_ROWS and size < _PAGE_CHARACTERS and (row := result.fetchone()) is not None:

@@ -1,4 +1,4 @@
-"""The statements that read: lists of analyses and scores, runs."""
+"""The reading SQL statements: lists of analyses and scores, runs."""
 
 from collections.abc import Iterable
 from typing import Any, Literal
@@ -23,12 +23,12 @@ _SCORES: dict[str, ColumnElement[Any]] = {
 
 
 def whole(filters: Iterable[Condition], order: Order, by: str, limit: int | None) -> Select[Any]:
-    """Analyses with their results."""
+    """Select analyses with their results."""
     return _ordered(select(analyses).where(condition_of(filters)), order, by).limit(limit)
 
 
 def scores(filters: Iterable[Condition], order: Order, by: str, limit: int | None) -> Select[Any]:
-    """The columns of `ScoreRow`."""
+    """Select the columns of `ScoreRow`."""
     it = analyses.c
     found = (
         select(
@@ -56,6 +56,7 @@ def scores(filters: Iterable[Condition], order: Order, by: str, limit: int | Non
 
 
 def newest_runs(domain: str | None, status: str | None, limit: int | None) -> Select[Any]:
+    """Select the newest runs, newest first."""
     found = select(runs).order_by(runs.c.started_at.desc(), runs.c.id.desc()).limit(limit)
     if domain is not None:
         found = found.where(runs.c.domain == storable(domain))
@@ -63,13 +64,13 @@ def newest_runs(domain: str | None, status: str | None, limit: int | None) -> Se
 
 
 def previous_run(run_id: str, domain: str, query_set_id: str, started_at: str) -> Select[Any]:
-    """The last run of the domain that was completed and began before; without a domain, of the same queries."""
+    """Select the last completed run of the domain that began before; without a domain, of the same queries."""
     found = newest_runs(domain, "completed", 1).where(runs.c.started_at <= started_at, runs.c.id != storable(run_id))
     return found if domain else found.where(runs.c.query_set_id == query_set_id)
 
 
 def by_prefix(table: Table, start: str) -> Select[Any]:
-    """At most two rows whose id begins so, the one that is exactly so first."""
+    """Select at most two rows with an id that begins so, an exact match first."""
     return select(table).where(table.c.id.startswith(storable(start), autoescape=True)).order_by(table.c.id).limit(2)
 
 

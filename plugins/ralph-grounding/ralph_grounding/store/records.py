@@ -1,4 +1,4 @@
-"""What is kept of analyses: query sets, runs, the analyses themselves and what failed; and views of them."""
+"""The stored records: query sets, runs, analyses and failures; and views of them."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -23,13 +23,13 @@ __all__ = [
 ]
 
 RunStatus = Literal["running", "interrupted", "completed", "failed", "cancelled"]
-"""No run is kept as "interrupted": one is where it is kept as "running" and its process is gone."""
+"""No run is stored as "interrupted": it is stored as "running", and its process is gone."""
 
 _LONGEST_ID = 400
 
 
 class BatchError(BaseModel, frozen=True):
-    """A response that was not analysed, and why."""
+    """A response that was not analysed, and the reason."""
 
     query_id: str
     error: str
@@ -38,10 +38,10 @@ class BatchError(BaseModel, frozen=True):
 
 
 class QuerySet(BaseModel, frozen=True):
-    """Queries that are asked together.
+    """Queries that belong together.
 
     Attributes:
-        id: a hash of them: the same for the same queries, whatever their order.
+        id: a hash of them: the same for the same queries in any order.
     """
 
     id: str
@@ -49,10 +49,10 @@ class QuerySet(BaseModel, frozen=True):
 
     @classmethod
     def of(cls, queries: Iterable[Query]) -> Self:
-        """The set of these queries.
+        """Make the set of these queries.
 
         Raises:
-            UsageError: two have one id, or an id is too long to be one.
+            UsageError: two have the same id, or an id is too long.
         """
         given = tuple(queries)
         seen: set[str] = set()
@@ -76,10 +76,10 @@ class GroundingRun(BaseModel, frozen=True):
     """A batch, as the store knows it.
 
     Attributes:
-        status: a run that was killed is "interrupted" as soon as that can be seen from here; it can be continued as one
-            that was cancelled can.
-        total: how many responses there are, as far as that is known; never less than `progress`.
-        options: what it was begun with; continuing it with others is refused.
+        status: a killed run is "interrupted" as soon as this process can see it; like a cancelled one it can be
+            continued.
+        total: the number of responses, as far as known; never less than `progress`.
+        options: the options that it was begun with; continuing it with others is refused.
     """
 
     id: str
@@ -96,12 +96,12 @@ class GroundingRun(BaseModel, frozen=True):
 
     @property
     def progress(self) -> int:
-        """How many of `total` are done with."""
+        """The finished part of `total`."""
         return self.succeeded + self.failed
 
 
 class StoredAnalysis(BaseModel, frozen=True):
-    """An analysis with what it is looked up by; the scores and names are those within `result`."""
+    """An analysis with its keys; the scores and names are those within `result`."""
 
     id: str
     query_id: str
@@ -118,7 +118,7 @@ class StoredAnalysis(BaseModel, frozen=True):
 
 
 class ScoreRow(NamedTuple):
-    """An analysis without its evidence: what lists, histories and tables of scores need."""
+    """An analysis without its evidence, for lists, histories and tables of scores."""
 
     id: str
     run_id: str
@@ -139,7 +139,7 @@ class ScoreRow(NamedTuple):
 
     @property
     def points(self) -> tuple[Point | None, Point | None, Point | None]:
-        """The three scores, as they are summed up."""
+        """The three scores, in the form for summaries."""
         return (
             _point(self.accuracy, self.accuracy_tier),
             _point(self.completeness, self.completeness_tier),

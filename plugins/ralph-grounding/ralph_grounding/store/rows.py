@@ -1,7 +1,7 @@
-"""Analyses, runs and queries as rows of the tables, and back.
+"""Conversion of analyses, runs and queries into table rows, and back.
 
-No text that people or agents write may be lost or refused, and neither PostgreSQL nor UTF-8 has room for all of them.
-So JSON escapes what there is no room for, and so do the columns, by `storable`.
+No text of users or agents may be lost or refused, but neither PostgreSQL nor UTF-8 can hold every text. So JSON escapes
+the exceptions, and so do the columns, by `storable`.
 """
 
 import json
@@ -47,22 +47,22 @@ _ESCAPE = re.compile(r"\\(\\|u[0-9a-f]{4})")
 
 
 def storable(text: str) -> str:
-    """The text as any database takes it: NUL and lone surrogates as `\\uXXXX`, and a backslash twice."""
+    r"""Return the text as any database accepts it: NUL and lone surrogates as `\uXXXX`, and a doubled backslash."""
     return _UNSTORABLE.sub(lambda found: "\\\\" if found[0] == "\\" else f"\\u{ord(found[0]):04x}", text)
 
 
 def restored(text: str) -> str:
-    """What `storable` was given."""
+    """Reverse `storable`."""
     return _ESCAPE.sub(lambda found: "\\" if found[1] == "\\" else chr(int(found[1][1:], 16)), text)
 
 
 def moment(at: datetime) -> str:
-    """A moment as it is kept."""
+    """Format a moment for the store."""
     return at.astimezone(UTC).isoformat(timespec="microseconds")
 
 
 def as_json(record: BaseModel) -> str:
-    """The record in one line of JSON that any database takes."""
+    """Encode the record as one line of JSON that any database accepts."""
     try:
         return record.model_dump_json(fallback=str)
     except PydanticSerializationError:  # a lone surrogate
@@ -70,12 +70,13 @@ def as_json(record: BaseModel) -> str:
 
 
 def asked_key(query_id: str, provider: str, model: str) -> str:
-    """What of a run has one analysis."""
+    """Return the key under which a run has one analysis."""
     named = json.dumps([query_id, provider, model])
     return sha256(named.encode()).hexdigest()[:32]
 
 
 def query_row(query_set_id: str, place: int, query: Query) -> dict[str, Any]:
+    """Make the row of a query."""
     return {
         "query_set_id": query_set_id,
         "id": storable(query.id),
@@ -86,6 +87,7 @@ def query_row(query_set_id: str, place: int, query: Query) -> dict[str, Any]:
 
 
 def run_row(run: GroundingRun, owner: Owner) -> dict[str, Any]:
+    """Make the row of a run."""
     return {
         "id": storable(run.id),
         "domain": storable(run.domain),
@@ -103,6 +105,7 @@ def run_row(run: GroundingRun, owner: Owner) -> dict[str, Any]:
 
 
 def analysis_row(run_id: str, query_set_id: str, result: AnalysisResult, at: datetime) -> dict[str, Any]:
+    """Make the row of an analysis."""
     scores = result.scores
     accuracy, completeness, attribution = scores.accuracy, scores.completeness, scores.attribution
     return {
@@ -128,15 +131,18 @@ def analysis_row(run_id: str, query_set_id: str, result: AnalysisResult, at: dat
 
 
 def failure_row(run_id: str, failure_id: str, error: BatchError, at: datetime) -> dict[str, Any]:
+    """Make the row of a failure."""
     texts = {name: storable(getattr(error, name)) for name in BatchError.model_fields}
     return {"id": failure_id, "run_id": storable(run_id), "created_at": moment(at), **texts}
 
 
 def read_query(row: Row[Any]) -> Query:
+    """Read a query from its row."""
     return _read(Query, row.body, f"The query {row.id[:80]!a}")
 
 
 def read_run(row: Row[Any]) -> GroundingRun:
+    """Read a run from its row, with its present status."""
     name = f"The record of run {row.id[:80]!a}"
     summary = None if row.summary is None else _read(DomainScoreSummary, row.summary, name)
     return _checked(
@@ -158,9 +164,9 @@ def read_run(row: Row[Any]) -> GroundingRun:
 
 
 def _status(kept: RunStatus, owner: str | None) -> RunStatus:
-    """What is true of a run now: one that is kept as "running" may have lost its process.
+    """Return the run's present status: a "running" one may have lost its process.
 
-    One on another machine is believed. One on a machine of this name that is not this one is not: it was started anew.
+    A run on another machine is believed. One on an earlier boot of this machine is interrupted.
     """
     if kept != "running" or owner is None:
         return kept
@@ -170,6 +176,7 @@ def _status(kept: RunStatus, owner: str | None) -> RunStatus:
 
 
 def read_analysis(row: Row[Any]) -> StoredAnalysis:
+    """Read an analysis from its row."""
     name = f"The analysis {row.id[:80]!a}"
     result = _read(AnalysisResult, row.result, name)
     return _checked(
@@ -192,7 +199,7 @@ def read_analysis(row: Row[Any]) -> StoredAnalysis:
 
 
 def read_scores(row: Row[Any]) -> ScoreRow:
-    """A row of the columns of `ScoreRow`, in their order."""
+    """Read a row of the columns of `ScoreRow`, in their order."""
     identity, run_id, query_id, query, *names, flags, created_at = row
     domain, provider, model, *scores = names
     texts = map(restored, (identity, run_id, query_id, query, domain, provider, model))
@@ -202,6 +209,7 @@ def read_scores(row: Row[Any]) -> ScoreRow:
 
 
 def read_failure(row: Row[Any]) -> BatchError:
+    """Read a failure from its row."""
     return BatchError(
         query_id=restored(row.query_id),
         error=restored(row.error),

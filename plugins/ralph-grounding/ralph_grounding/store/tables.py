@@ -1,8 +1,8 @@
-"""The tables of analyses, for SQLite and PostgreSQL, and the steps that lead to them.
+"""The tables of analyses, for SQLite and PostgreSQL, and their migrations.
 
-They stand beside Ralph's own and touch none of them. What is looked up or sorted by has a column of its own; the rest
-is JSON in text columns. Moments are UTC in ISO format, which sorts as text. The result is the last column, so that
-looking through scores reads little of it.
+They stand beside Ralph's own tables and touch none of them. Search and sort keys have their own columns; the rest is
+JSON in text columns. Moments are UTC in ISO format, which sorts as text. The result is the last column, so that a scan
+of scores reads little of it.
 """
 
 from sqlalchemy import (
@@ -26,7 +26,7 @@ __all__ = ["MIGRATION", "analyses", "failures", "queries", "query_sets", "runs"]
 
 _METADATA = MetaData()
 _Text = Text().with_variant(Text(collation="C"), "postgresql")
-"""Sorts by code points everywhere."""
+"""A collation that sorts by code points everywhere."""
 
 query_sets = Table(
     "grounding_query_sets",
@@ -44,7 +44,7 @@ queries = Table(
     Column("text", Text, nullable=False),
     Column("body", Text, nullable=False),
 )
-"""`place` is where it stands in its set."""
+"""`place` is the position in the set."""
 
 runs = Table(
     "grounding_runs",
@@ -63,7 +63,7 @@ runs = Table(
     Column("owner", Text),
     Index("grounding_runs_by_start", "started_at"),
 )
-"""`owner` is the process that works on it, or did last; runs that were kept before there were owners have none."""
+"""`owner` is the process of the run's last attempt; runs from before this column have none."""
 
 analyses = Table(
     "grounding_analyses",
@@ -91,8 +91,8 @@ analyses = Table(
     Index("grounding_analyses_by_time", "created_at", "id"),
     Index("grounding_analyses_by_query", "query_set_id", "query_id"),
 )
-"""`asked` is a hash of query, provider and model, any of which may be longer than an index takes: of each a run has one
-analysis. `flags` are lines, the first and the last empty.
+"""`asked` is a hash of query, provider and model, each of which may be too long for an index: a run has one analysis
+per hash. `flags` are lines, the first and the last empty.
 """
 
 failures = Table(
@@ -107,7 +107,7 @@ failures = Table(
     Column("created_at", _Text, nullable=False),
     Index("grounding_failures_by_run", "run_id"),
 )
-"""Of a run's last attempt: continuing it begins with none."""
+"""The failures of a run's last attempt; continuing it deletes them."""
 
 
 def _create(connection: Connection) -> None:
@@ -115,7 +115,7 @@ def _create(connection: Connection) -> None:
 
 
 def _add_owner(connection: Connection) -> None:
-    """For tables that a version without owners made; `_create` makes them with it."""
+    """Add the column to tables of a version without it; `_create` makes them with it."""
     if all(column["name"] != "owner" for column in inspect(connection).get_columns(runs.name)):
         connection.exec_driver_sql(f"ALTER TABLE {runs.name} ADD COLUMN owner TEXT")
 

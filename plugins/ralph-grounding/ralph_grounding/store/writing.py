@@ -1,6 +1,6 @@
-"""What is written, each in one transaction of the caller's. All of it comes to the same when it is done twice.
+"""The writing statements, each in one transaction of the caller's, and each idempotent.
 
-So nothing has to be known of a commit whose answer was lost: it is simply done again.
+So a commit with a lost answer needs no investigation: it is simply repeated.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,10 +21,10 @@ __all__ = ["begin_run", "end_run", "keep"]
 
 
 def begin_run(connection: Connection, run: GroundingRun, queries: QuerySet, owner: Owner) -> GroundingRun:
-    """Adds a run, or begins it again where it is there; what failed before is forgotten, to be tried again.
+    """Add a run, or resume an existing one; delete its failures, to be retried.
 
     Raises:
-        UsageError: it is there, and was begun with other queries or other options.
+        UsageError: it exists, and was begun with other queries or other options.
     """
     _add_queries(connection, queries, run.started_at)
     row = rows.run_row(run, owner)
@@ -54,7 +54,7 @@ def keep(
     analyses: Sequence[Mapping[str, Any]],
     failures: Sequence[Mapping[str, Any]],
 ) -> None:
-    """Adds rows of analyses and failures to a run; an analysis of what the run has one of is passed over."""
+    """Add rows of analyses and failures to a run; skip an analysis that the run already has."""
     added = sum(_is_added(connection, row) for row in analyses)
     failed = sum(_is_new(connection, tables.failures, row) for row in failures)
     run = tables.runs.c
@@ -70,7 +70,7 @@ def keep(
 
 
 def end_run(connection: Connection, run_id: str, status: RunStatus, at: datetime, **values: Any) -> None:
-    """Sets a run's last state. `values` are further columns."""
+    """Set a run's last state. `values` are further columns."""
     found = rows.storable(run_id)
     values |= {"status": status, "completed_at": rows.moment(at)}
     connection.execute(update(tables.runs).where(tables.runs.c.id == found).values(values))
@@ -83,7 +83,7 @@ def _add_queries(connection: Connection, queries: QuerySet, at: datetime) -> Non
 
 
 def _is_added(connection: Connection, row: Mapping[str, Any]) -> bool:
-    """Adds an analysis, unless the run has one of the same. Raises `StoreError` where its id is another one's."""
+    """Add an analysis, unless the run has it already. Raises `StoreError` if its id belongs to another one."""
     if _is_new(connection, tables.analyses, row):
         return True
     it = tables.analyses.c
@@ -96,13 +96,16 @@ def _is_added(connection: Connection, row: Mapping[str, Any]) -> bool:
 
 
 def _is_new(connection: Connection, table: Table, row: Mapping[str, Any]) -> bool:
-    """Adds a row, unless what it says is there already."""
+    """Add a row, unless an equal one exists."""
     return connection.exec_driver_sql(_insertion(connection.dialect.name, table), dict(row)).rowcount == 1
 
 
 @cache
 def _insertion(dialect: str, table: Table) -> str:
-    """SQLAlchemy compiles such a statement anew each time, which takes longer than the database does with it."""
+    """Compile the statement once.
+
+    SQLAlchemy compiles such a statement on each use, which takes longer than the database needs to execute it.
+    """
     if dialect == "sqlite":
         insertion = sqlite.insert(table).on_conflict_do_nothing()
         return str(insertion.compile(dialect=sqlite.dialect(paramstyle="named")))

@@ -13,12 +13,12 @@ _SET_APART = re.compile(r"[ \t\u00a0\u202f-]")
 
 
 def looks_like_designation(written: str) -> bool:
-    """Whether a word as it is written may be a name of this kind, wherever it stands."""
+    """Return True if a word, as written, may be such a name anywhere."""
     return _WRITTEN.fullmatch(written) is not None
 
 
 def is_designation(text: str, words: Sequence[Token], place: int, language: str) -> bool:
-    """Whether one of a text's words is such a name there: "A" and "I" are only after what they may be the name of."""
+    """Return True if a word of a text is such a name there: "A" and "I" only after a word that they may designate."""
     word = words[place]
     written = text[word.start : word.end]
     if not looks_like_designation(written):

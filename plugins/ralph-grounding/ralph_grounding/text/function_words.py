@@ -1,6 +1,6 @@
 """Words that hold a sentence together and say little themselves, by language.
 
-They tell languages apart, and count little where statements are compared. Negations are not among them.
+They identify languages, and count little in comparisons of statements. Negations are not among them.
 """
 
 __all__ = ["FUNCTION_WORDS"]

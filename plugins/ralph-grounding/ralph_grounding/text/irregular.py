@@ -1,4 +1,4 @@
-"""English words whose forms no rule makes."""
+"""English words with irregular forms."""
 
 __all__ = ["BASE_FORMS"]
 
@@ -23,4 +23,4 @@ _FORMS = (
 )
 
 BASE_FORMS = {form: base for base, *forms in map(str.split, _FORMS.split(", ")) for form in forms}
-"""Of an irregular form the word that it is a form of: of "went" it is "go"."""
+"""The base of each irregular form: of "went" it is "go"."""

@@ -1,4 +1,4 @@
-"""Which language a text is in, for people to be told of."""
+"""Detection of a text's language, for the user's information."""
 
 import re
 from collections.abc import Callable
@@ -12,7 +12,7 @@ _PROSE = 2_000
 _FEWEST_LETTERS = 20
 _SURE = 0.6
 
-# A Chinese character or a syllable of Hangul says as much as this many letters.
+# A Chinese character or a syllable of Hangul carries as much as this many letters.
 _LETTERS_EACH = 3
 
 _NO_PROSE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]{0,200}`|</?[a-zA-Z][^<>]{0,200}>|[\d_#*|<>{}\[\]\\]+", re.DOTALL)
@@ -23,11 +23,11 @@ _HANGUL = re.compile("[\u1100-\u11ff\u3131-\u318e\uac00-\ud7a3]")
 
 
 def detect_language(text: str) -> str:
-    """The ISO 639-1 code of the language that most of the text's beginning is in; "" where that is not sure.
+    """Return the ISO 639-1 code of the main language in the text's beginning; "" if that is not certain.
 
-    Code, addresses and mark-up are left out; of the rest 2,000 characters are looked at. Fewer than about twenty
-    letters are too few to say. The first call loads a model, which takes about a second; a further one takes less than
-    one millisecond. The same text always has the same language, and no text raises.
+    Code, addresses and markup are ignored; of the rest 2,000 characters are used. Fewer than about twenty letters are
+    not enough. The first call loads a model, which takes about a second; a further one takes less than one millisecond.
+    The same text always has the same language, and no text raises.
     """
     words = _NO_PROSE.sub(" ", text[:_LOOKED_AT]).split()
     prose = " ".join(word for word in words if not _ADDRESS.search(word))[:_PROSE]
@@ -51,7 +51,7 @@ def _east_asian(han: int, kana: int, hangul: int) -> str:
 
 @cache
 def _classifier() -> Callable[[str], tuple[str, float]]:
-    """From a text to a language with a code of two letters, and how probable it is; nothing of the text is kept."""
+    """Return a function from a text to a two-letter language code and its probability; it keeps nothing of the text."""
     from py3langid import langid  # pyright: ignore[reportMissingTypeStubs]
 
     identifier: Any = langid.LanguageIdentifier.from_model_file(langid.MODEL_FILE, norm_probs=True)  # pyright: ignore[reportUnknownMemberType]

@@ -1,4 +1,4 @@
-"""Words that turn what follows them into its contrary, by language."""
+"""Words that negate the words after them, by language."""
 
 import re
 
@@ -27,17 +27,17 @@ _DOUBTING = (
     "end former only"
 )
 DOUBTING = frozenset(_DOUBTING.split())
-"""Stems of English words after which it is not certain that something is so; nor that it is not."""
+"""Stems of English words that leave it open whether the following words hold."""
 
 DENYING_ENDINGS = re.compile(
     r"ではない|ではありません|じゃない|ません|なかった|(?<=[ぁ-ん])ない(?![ぁ-ん])|아닙니다|아니다|아니에요|아닌|않|없"
 )
-"""In Japanese and Korean, what turns the words before it into their contrary."""
+"""In Japanese and Korean, endings that negate the words before them."""
 
 DENYING_MARKS = frozenset("不没沒未無无非")
-"""Chinese characters that turn the one after them into its contrary."""
+"""Chinese characters that negate the one after them."""
 
 
 def is_negation(word: str, language: str) -> bool:
-    """Whether a lower-case word negates what follows it."""
+    """Return True if a lower-case word negates the words after it."""
     return word in NEGATIONS.get(language, frozenset()) or (language == "en" and word.endswith(("n't", "n’t")))

@@ -1,9 +1,9 @@
-"""Numbers as people write them, and what they are worth."""
+"""Numbers as people write them, and their values."""
 
 __all__ = ["number_of_digits", "number_of_word", "with_zeros", "zeros_of_word"]
 
-# A comma that is followed by something else than three digits can only be a decimal one; of "1.000" only the language
-# says what it is.
+# A comma that is not followed by three digits can only be a decimal one; for "1.000" only the language
+# decides.
 _DECIMAL_COMMA = frozenset({
     "ca",
     "da",
@@ -33,7 +33,7 @@ _WORDS = {
     "pt": "zero um dois três quatro cinco seis sete oito nove dez onze doze",
     "nl": "nul een twee drie vier vijf zes zeven acht negen tien elf twaalf",
 }
-# Indefinite articles that are spelt like the number are left as words.
+# Indefinite articles with the same spelling as the number are left as words.
 _ARTICLES = frozenset({"un", "uno", "um", "een"})
 _ENGLISH = {
     "first": "1", "second": "2", "third": "3", "fourth": "4", "fifth": "5", "sixth": "6", "seventh": "7",
@@ -67,12 +67,12 @@ _SCALES = {
 
 
 def zeros_of_word(word: str, language: str) -> int:
-    """How many zeros a lower-case word gives to the number before it, as "million" gives six; 0 for any other word."""
+    """Return the zeros that a lower-case word adds to the number before it: six for "million"; 0 for any other word."""
     return _SCALES.get(language, {}).get(word, 0)
 
 
 def with_zeros(digits: str, zeros: int) -> str:
-    """Plain digits, times ten to that power: "1.5" with six is "1500000"."""
+    """Multiply plain digits by that power of ten: "1.5" with six is "1500000"."""
     whole, _, fraction = digits.partition(".")
     moved = whole + fraction[:zeros].ljust(zeros, "0")
     rest = fraction[zeros:]
@@ -80,15 +80,15 @@ def with_zeros(digits: str, zeros: int) -> str:
 
 
 def number_of_word(word: str, language: str) -> str:
-    """The number that a lower-case word is, in digits; "" where it is none."""
+    """Return the digits of a lower-case number word; "" for any other word."""
     return _BY_LANGUAGE.get(language, {}).get(word, "")
 
 
 def number_of_digits(written: str, language: str) -> str:
-    """A number without its thousands' separators, with a point for its decimals: "1,250.50" is "1250.5".
+    """Return a number without thousands separators, with a decimal point: "1,250.50" is "1250.5".
 
-    A space sets thousands apart, too. What is no number by these rules, such as a version, a date or an address, keeps
-    its points.
+    A space separates thousands, too. Anything that these rules do not accept as a number, such as a version, a date or
+    an address, keeps its points.
     """
     digits = written.replace(" ", "")
     comma = "," if language not in _DECIMAL_COMMA else "."

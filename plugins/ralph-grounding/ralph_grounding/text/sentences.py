@@ -1,4 +1,4 @@
-"""Where sentences and paragraphs begin and end."""
+"""Boundaries of sentences and paragraphs."""
 
 import re
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ __all__ = ["paragraphs", "sentences"]
 _PARAGRAPH_END = re.compile(r"\n[ \t\r\f\v]*\n\s*")
 
 # A sentence ends with its punctuation, the closing marks and the white space after it; or with a line that the next
-# one does not go on: a list's, a table's, a heading's, a fence's.
+# one does not continue: a list's, a table's, a heading's, a fence's.
 _SENTENCE_END = re.compile(
     r"(?P<stop>[.!?…]{1,8}+)[\"'”’»)\]}*_`]{0,8}+(?:\s+|$)"
     r"|(?P<full>[。！？｡؟।]{1,8}+[」』”’)）】]{0,8}+\s*)"
@@ -27,15 +27,15 @@ _INITIALS = re.compile(r"[^\W\d_](?:\.[^\W\d_]){0,4}")
 
 
 def paragraphs(text: str) -> list[Span]:
-    """The paragraphs, set apart by blank lines. Together they are the text, each with the white space after it."""
+    """Split the text at blank lines. Together the paragraphs cover it, each with the white space after it."""
     return _spans(text, 0, len(text), (match.end() for match in _PARAGRAPH_END.finditer(text)))
 
 
 def sentences(text: str, start: int = 0, end: int | None = None) -> list[Span]:
-    """The sentences of `text[start:end]`. Together they are that text, each with the white space after it.
+    """Split `text[start:end]` into sentences. Together they cover that text, each with the white space after it.
 
-    Items of lists, rows of tables and headings are sentences of their own; other line breaks end none, but blank lines
-    do. A text that has no punctuation at all is one sentence, however long.
+    List items, table rows and headings are separate sentences; other line breaks end none, but blank lines do. A text
+    without any punctuation is one sentence, however long.
     """
     last = len(text) if end is None else end
     ends = (
@@ -53,7 +53,7 @@ def _sentence_ends(text: str, paragraph: Span) -> Iterator[int]:
 
 
 def _abbreviates(text: str, point: int) -> bool:
-    """Whether the point belongs to an abbreviation, an initial or an item's number, so that the sentence goes on."""
+    """Return True if the point belongs to an abbreviation, an initial or an item's number: the sentence continues."""
     word = _LAST_WORD.search(text, max(0, point - 32), point)
     if word is None:
         return False

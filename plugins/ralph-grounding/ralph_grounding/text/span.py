@@ -13,7 +13,7 @@ class Span(NamedTuple):
 
 
 def trimmed(text: str, span: Span) -> Span:
-    """The same stretch without the white space at its ends; empty, at its start, where it is nothing else."""
+    """Return the same stretch without white space at its ends; empty, at its start, if there is nothing else."""
     piece = text[span.start : span.end]
     start = span.start + len(piece) - len(piece.lstrip())
     end = span.start + len(piece.rstrip())

@@ -31,9 +31,9 @@ _BY_ALPHABET = (
 
 
 def guess_language(text: str) -> str:
-    """The ISO code of the language that most function words of the text's beginning belong to, "en" where none do.
+    """Return the ISO code of the language with most function words in the text's beginning, "en" if there are none.
 
-    Good enough to choose a stemmer: it costs microseconds. `language.detect_language` is the one to tell people of.
+    Good enough to choose a stemmer: it costs microseconds. For users, call `language.detect_language`.
     """
     beginning = text[:_LOOKED_AT]
     words = beginning.casefold().replace("'", " ").replace("’", " ").split()
@@ -50,7 +50,7 @@ def guess_language(text: str) -> str:
 
 
 def stem(word: str, language: str) -> str:
-    """The stem of a lower-case word, without accents; the word itself in a language without rules."""
+    """Return the stem of a lower-case word, without accents; the word itself in a language without rules."""
     import snowballstemmer  # pyright: ignore[reportMissingTypeStubs]
 
     algorithm = ALGORITHMS.get(language)
@@ -58,7 +58,7 @@ def stem(word: str, language: str) -> str:
         return _without_accents(word)
     if language == "en":
         word = BASE_FORMS.get(word.removesuffix("'s"), word)
-    # A stemmer keeps the word it works on in itself, so that one cannot serve two threads; making one costs little.
+    # A stemmer stores its current word, so one cannot serve two threads; making one costs little.
     stemmer: Any = snowballstemmer.stemmer(algorithm)  # pyright: ignore[reportUnknownMemberType]
     return _without_accents(stemmer.stemWord(word)) or word
 

@@ -1,4 +1,4 @@
-"""What a text is compared by: stems of words, numbers, and pairs of characters where words are not set apart."""
+"""Units of comparison: stems of words, numbers, and pairs of characters in scripts without spaces."""
 
 import re
 import unicodedata
@@ -38,10 +38,10 @@ _ELIDING = frozenset({"fr", "it", "ca"})
 
 
 class Token(NamedTuple):
-    """A unit of comparison, with its place: `text[start:end]` is what it was made of.
+    """A unit of comparison, with its place: `text[start:end]` is its source.
 
     Attributes:
-        stem: what is compared; of a number its plain digits, such as "1250.5", also of "twenty" or "third".
+        stem: the compared form; for a number its plain digits, such as "1250.5", also of "twenty" or "third".
         word: as written, in lower case.
         number: whether it is one.
     """
@@ -54,13 +54,16 @@ class Token(NamedTuple):
 
 
 def tokens(text: str, language: str | None = None, *, start: int = 0, end: int | None = None) -> list[Token]:
-    """The tokens of `text[start:end]`, in order, with places in the whole text.
+    """Return the tokens of `text[start:end]`, in order, with places in the whole text.
 
     Stretches of Chinese, Japanese, Korean or Thai become overlapping pairs of characters; a single character stays one.
     Time and memory grow with the length of the text.
 
     Args:
-        language: an ISO code; guessed from the text where it is None.
+        text: the text.
+        language: an ISO code; guessed from the text if None.
+        start: the first character.
+        end: the end of the stretch; None for the text's end.
     """
     if language is None:
         language = guess_language(text)
@@ -87,7 +90,7 @@ def _tokens(text: str, language: str, start: int, end: int) -> Iterator[Token]:
 
 
 def _joined(number: Token, token: Token, language: str) -> Token | None:
-    """The one number that two neighbours are, as "twenty-five" and "1.5 million" are; None of others."""
+    """Join two neighbours into one number, as in "twenty-five" and "1.5 million"; None for others."""
     if token.start > number.end + 1 or number.stem.count(".") > 1:
         return None
     if token.number:
@@ -127,6 +130,6 @@ def _word(text: str, start: int, end: int, language: str) -> Token:
 
 @lru_cache(maxsize=32_768)
 def _unit(word: str, language: str) -> tuple[str, bool]:
-    """What a word is compared by, and whether it is a number."""
+    """Return the compared form of a word, and whether it is a number."""
     number = number_of_word(word, language)
     return number or stem_of(word, language), bool(number)
