@@ -31,6 +31,7 @@ from ralph.decision.outcomes import DecisionSettings
 from ralph.errors import SettingError, nearest, plainly
 from ralph.system.redact import Redactor, is_secret_name
 from ralph.system.sandbox import Names, Sandbox, Variables, apart
+from ralph.types import evolve
 
 if TYPE_CHECKING:
     from pydantic_settings import BaseSettings
@@ -261,7 +262,7 @@ class Settings(BaseModel, frozen=True, extra="forbid"):
         """The breaker's settings with the preset under them."""
         if self.preset is None:
             return self.breaker
-        return PRESETS[self.preset].model_copy(update=self.breaker.model_dump(exclude_unset=True))
+        return evolve(PRESETS[self.preset], **self.breaker.model_dump(exclude_unset=True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from ralph.analysis.result import Analysis, AnalysisContext, Analyzer, Further
 from ralph.errors import in_words
 from ralph.status import Status
 from ralph.system.text import storable
+from ralph.types import evolve
 from ralph.types.output import Output
 
 __all__ = ["SeveralAnalyzers"]
@@ -43,7 +44,7 @@ class SeveralAnalyzers:
                 found[name] = _kept(analyzer.analyze(output, status, context))
             except (Exception, SystemExit) as error:  # noqa: BLE001 - anything may come from foreign code
                 warnings.append(f"The analyzer {name} failed: {storable(in_words(error)[:_TOLD])}.")
-        return analysis.model_copy(update={"further": found, "warnings": (*analysis.warnings, *warnings)})
+        return evolve(analysis, further=found, warnings=(*analysis.warnings, *warnings))
 
 
 def _kept(said: object) -> Further:

@@ -6,6 +6,7 @@ import typer
 import typer.core
 
 from ralph.cli.options import AsJson, RunId, StoreName
+from ralph.types import evolve
 
 if TYPE_CHECKING:
     from ralph.decision.breaker import BreakerState
@@ -124,7 +125,7 @@ async def _reset_in(store: "Store", run: "RunRecord") -> "BreakerState":
         breaker=state,
     )
     cut_off = await interrupted(store, run)  # which the last event tells, until there is another one
-    changed = run.model_copy(update={"breaker": state, "reset_after": before.number, "interrupted": cut_off})
+    changed = evolve(run, breaker=state, reset_after=before.number, interrupted=cut_off)
     token = this_process().token
     holder = await store.holder(run.id)
     await store.acquire(run.id, token, dead=holder if maker_has_died(holder) else "")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from ralph.cli.options import AsJson, Folder, StoreName
+from ralph.types import evolve
 
 if TYPE_CHECKING:
     from ralph.executors.copilot.findings import Finding
@@ -134,7 +135,7 @@ async def _executor(title: str, name: str, settings: "Settings", plugins: "Plugi
     from ralph.executors.copilot.findings import Finding
 
     try:
-        executor = executor_for(settings.executor.model_copy(update={"name": name}), plugins=plugins)
+        executor = executor_for(evolve(settings.executor, name=name), plugins=plugins)
         with anyio.fail_after(_PATIENCE):
             said = await executor.check()
     except RalphError as error:

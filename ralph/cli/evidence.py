@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ralph.analysis.result import Evidence
 from ralph.records.projection import printable
+from ralph.types import evolve
 from ralph.watch.terminal import one_line, print_rows
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def print_evidence(out: "Console", evidence: Iterable[Evidence]) -> None:
     """The pieces, the weightiest first: the weight, what it is, what was said. What says the same stands there once."""
     from rich.text import Text
 
-    counted = Counter(piece.model_copy(update={"start": 0, "end": 0}) for piece in evidence)
+    counted = Counter(evolve(piece, start=0, end=0) for piece in evidence)
     pieces = sorted(counted, key=lambda piece: -abs(piece.weight))
     rows = [
         (

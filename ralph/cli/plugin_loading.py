@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ralph.errors import RalphError, SettingError, UsageError
+from ralph.types import evolve
 
 if TYPE_CHECKING:
     from ralph.executors import Executor
@@ -129,7 +130,7 @@ def command_materials() -> "CommandMaterials":
 
         found = read_settings(Path.cwd(), own="trusted")
         settings = found.settings.executor
-        chosen = settings.model_copy(update={"name": name}) if name else settings
+        chosen = evolve(settings, name=name) if name else settings
         return executor_for(chosen, plugins=load_plugins(found, Path.cwd()))
 
     return CommandMaterials(executor)

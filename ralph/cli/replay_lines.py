@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BaseModel, Field
 
 from ralph.analysis import analyze_text
 from ralph.pipeline.replay import Moves, Pass, failure_of
+from ralph.types import evolve
 from ralph.types.output import Completed, Failed, Outcome, Usage
 from ralph.types.plan import parse_plan
 
@@ -92,7 +93,7 @@ class Line(BaseModel, frozen=True):
             denials=_number(self.denials),
             changes=self.changes.moves() if self.changes else None,
             plan=None if self.plan is None else parse_plan(self.plan),
-            usage=usage if self.cost is None else usage.model_copy(update={"cost": self.cost}),
+            usage=usage if self.cost is None else evolve(usage, cost=self.cost),
             duration=self.duration,
             at=self.at,
         )

@@ -14,6 +14,7 @@ from ralph.plugins import parts
 from ralph.plugins.guards import analyzer_with
 from ralph.records.record import RunRecord
 from ralph.settings import SettingsFound, Source, load_settings
+from ralph.types import evolve
 
 __all__ = ["judgings", "unheard"]
 
@@ -59,7 +60,7 @@ def _judging(found: SettingsFound) -> Judging:
     """The default number of iterations is left out: the passes that were recorded are as many as they are."""
     limits = Limits(**found.settings.limits.model_dump())
     if "limits.max_iterations" not in found.origins:
-        limits = limits.model_copy(update={"max_iterations": None})
+        limits = evolve(limits, max_iterations=None)
     settings, plugins = found.settings, load_plugins(found, Path.cwd())
     plugins.require_sound()
     analyzer = analyzer_with(

@@ -2,6 +2,7 @@
 
 from ralph.pipeline.replay import Moves, Pass
 from ralph.records.record import IterationRecord, PlanCount, RunRecord
+from ralph.types import evolve
 from ralph.types.plan import PlanItem, TaskPlan
 
 __all__ = ["as_pass", "as_recorded"]
@@ -10,7 +11,7 @@ __all__ = ["as_pass", "as_recorded"]
 def as_recorded(run: RunRecord) -> RunRecord:
     """What a replay is told of a run before its first pass: of its plan the number of boxes, as later ones are."""
     count = PlanCount.of(run.plan)
-    return run.model_copy(update={"plan": None if count is None else _boxes(count), "breaker": None})
+    return evolve(run, plan=None if count is None else _boxes(count), breaker=None)
 
 
 def as_pass(run: RunRecord, record: IterationRecord, *, resumed: bool = False) -> Pass:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ralph.cli.options import Folder, NoPlugins
+from ralph.types import evolve
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -247,7 +248,7 @@ def run(
     from ralph.cli.worktree import end_worktree, new_worktree
 
     if settings.worktree_end == "merge" and settings.commit == "none":
-        settings = settings.model_copy(update={"commit": "completion"})
+        settings = evolve(settings, commit="completion")
     with new_worktree(folder) as made:
         record = _run_in(made.path, settings, text, plugins, shown, source=task, made=made)
     end_worktree(made, settings.worktree_end, record)
@@ -272,7 +273,7 @@ def _run_in(
         from ralph.plugins import parts
 
         given = parts.task(plugins, source, folder)
-        task, settings = given.text, settings.model_copy(update={"plan": given.plan or settings.plan})
+        task, settings = given.text, evolve(settings, plan=given.plan or settings.plan)
     look_at_plan(folder, settings.plan)
     runner = runner_for(
         settings,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ralph.cli.options import AsJson, StoreName
+from ralph.types import evolve
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -122,7 +123,7 @@ async def _runs(store: str | None, folder: Path | None, limit: int) -> "list[Run
 
 async def _so_far(store: "Store", run: "RunRecord") -> "RunRecord":
     """A run without an end, with the number of its iterations until now."""
-    return run.model_copy(update={"iterations": await store.last_iteration(run.id)})
+    return evolve(run, iterations=await store.last_iteration(run.id))
 
 
 def _as_json(run: "RunRecord") -> dict[str, Any]:

@@ -16,6 +16,7 @@ from ralph.pipeline.explain import Stage, explain
 from ralph.pipeline.replay.loop import UNSEEN, Judging, Loop
 from ralph.records.record import RunRecord
 from ralph.system.text import storable
+from ralph.types import evolve
 from ralph.types.output import Output
 from ralph.types.plan import compare, parse_plan
 
@@ -106,5 +107,5 @@ def judge(question: Question, strategy: Strategy) -> Ruling:
 def _going_on(judging: Judging, question: Question) -> Judging:
     """The same where no earlier reply ends the loop for want of a person: the next one came without anybody's help."""
     never = len(question.previous) + 1
-    decision = judging.rules.decision.model_copy(update={"blocked": never, "questions": never})
+    decision = evolve(judging.rules.decision, blocked=never, questions=never)
     return replace(judging, rules=replace(judging.rules, decision=decision))

@@ -18,6 +18,7 @@ from typing import Literal
 from pydantic import BaseModel, Field, NonNegativeInt, PositiveInt
 
 from ralph.errors import UnknownNameError
+from ralph.types import evolve
 
 __all__ = ["PRESETS", "BreakerSettings", "BreakerState", "CircuitBreaker", "Observation"]
 
@@ -146,7 +147,7 @@ class CircuitBreaker:
         if reason := self._over(counted, lambda threshold: threshold):
             return self._open(counted, reason, at)
         reason = self._over(counted, _warning_level)
-        return counted.model_copy(update={"warning": bool(reason), "reason": reason})
+        return evolve(counted, warning=bool(reason), reason=reason)
 
     def cooled(self, state: BreakerState, at: datetime) -> BreakerState:
         """HALF_OPEN where an open breaker's cool-down is over, else the state as it is."""
@@ -157,7 +158,7 @@ class CircuitBreaker:
         """HALF_OPEN at a person's wish, with all probes to come; a closed breaker only forgets its counters."""
         if state.state == "closed":
             return BreakerState(trips=state.trips)
-        return _half_open(state).model_copy(update={"probes": 0})
+        return evolve(_half_open(state), probes=0)
 
     def open_until(self, state: BreakerState) -> datetime | None:
         """When the cool-down ends; None where the breaker is not open."""
@@ -174,20 +175,12 @@ class CircuitBreaker:
     def _probed(self, state: BreakerState, seen: Observation, at: datetime) -> BreakerState:
         if seen.success:
             return BreakerState(trips=state.trips)
-        probed = _count(state, seen, self.settings.stagnation).model_copy(update={"probes": state.probes + 1})
+        probed = evolve(_count(state, seen, self.settings.stagnation), probes=state.probes + 1)
         before = state.reason.removeprefix(_PROBE_FAILED) or "a reset"
         return self._open(probed, f"{_PROBE_FAILED}{before}", at)
 
     def _open(self, state: BreakerState, reason: str, at: datetime) -> BreakerState:
-        return state.model_copy(
-            update={
-                "state": "open",
-                "warning": False,
-                "trips": state.trips + 1,
-                "opened_at": at,
-                "reason": reason,
-            }
-        )
+        return evolve(state, state="open", warning=False, trips=state.trips + 1, opened_at=at, reason=reason)
 
     def _over(self, state: BreakerState, level: Callable[[int], int]) -> str:
         """What has reached its level, in words; empty where nothing has."""
@@ -209,24 +202,23 @@ def _warning_level(threshold: int) -> int:
 
 
 def _half_open(state: BreakerState) -> BreakerState:
-    return state.model_copy(update={"state": "half_open", "opened_at": None, "warning": False})
+    return evolve(state, state="half_open", opened_at=None, warning=False)
 
 
 def _count(state: BreakerState, seen: Observation, stagnation: float | None) -> BreakerState:
     if seen.unanswered and not seen.progressed:
-        return state.model_copy(update={"errors": _repeated(state.errors, seen.errors)})
+        return evolve(state, errors=_repeated(state.errors, seen.errors))
     idle = seen.progressed is False or (seen.progressed is None and seen.failed and not seen.worked)
     stagnant = stagnation is not None and seen.delta is not None and seen.delta < stagnation
     rose = stagnation is None or (seen.delta is not None and not stagnant)
     over = seen.progressed or (seen.worked and not seen.failed)
     reported = () if over else seen.reported
-    return state.model_copy(
-        update={
-            "no_progress": _next(state.no_progress, more=idle, over=bool(over)),
-            "stagnant": _next(state.stagnant, more=stagnant, over=rose),
-            "denials": _next(state.denials, more=seen.denied and not seen.progressed, over=True),
-            "errors": _repeated(state.errors, (*seen.errors, *reported)),
-        }
+    return evolve(
+        state,
+        no_progress=_next(state.no_progress, more=idle, over=bool(over)),
+        stagnant=_next(state.stagnant, more=stagnant, over=rose),
+        denials=_next(state.denials, more=seen.denied and not seen.progressed, over=True),
+        errors=_repeated(state.errors, (*seen.errors, *reported)),
     )
 
 

@@ -34,6 +34,7 @@ from ralph.analysis.signals import VERY_HIGH
 from ralph.decision.contradictions import HOLDS, OPEN, contradictions
 from ralph.errors import UnknownNameError
 from ralph.status import StatusMalformed, StatusReport
+from ralph.types import evolve
 from ralph.types.output import Completed, Failed, Outcome, Output
 from ralph.types.plan import PlanState
 
@@ -257,7 +258,7 @@ def _weighed(claim: Claim, analysis: Analysis) -> Claim:
     update: dict[str, object] = {"doubts": (*claim.doubts, *doubts), "confirms": claim.confirms and not doubts}
     if supporting:
         update["reason"] = f"{claim.reason}; supported by {', '.join(supporting)}"
-    return claim.model_copy(update=update)
+    return evolve(claim, **update)
 
 
 def _explicit(case: Case) -> Claim | None:

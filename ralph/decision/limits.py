@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from pydantic import BaseModel, Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 
 from ralph.errors import UnmeasurableLimitError
+from ralph.types import evolve
 from ralph.types.output import Usage
 
 __all__ = ["LimitReached", "Limits", "Price", "Spent"]
@@ -58,20 +59,16 @@ class Spent(BaseModel, frozen=True):
         if keep is None:
             return self
         recent = tuple(min(call, at) for call in self.calls[-keep:] if at - call < _HOUR)
-        return self.model_copy(update={"calls": (*recent, *[at] * times)})
+        return evolve(self, calls=(*recent, *[at] * times))
 
     def waited(self, seconds: float) -> "Spent":
         """With a pause."""
-        return self.model_copy(update={"duration": self.duration + max(0.0, seconds)})
+        return evolve(self, duration=self.duration + max(0.0, seconds))
 
     def used(self, usage: Usage, duration: float, *, counts: bool) -> "Spent":
         """With one more iteration; `counts` is False for a rate-limited one."""
-        return self.model_copy(
-            update={
-                "iterations": self.iterations + counts,
-                "duration": self.duration + duration,
-                "usage": self.usage + usage,
-            }
+        return evolve(
+            self, iterations=self.iterations + counts, duration=self.duration + duration, usage=self.usage + usage
         )
 
 

@@ -42,6 +42,7 @@ from ralph.decision.outcomes import (
     held_by,
 )
 from ralph.decision.streaks import Tally
+from ralph.types import evolve
 from ralph.types.output import Interrupted, TimedOut
 from ralph.types.verification import Verdict, Verification
 
@@ -271,7 +272,7 @@ def _limit(situation: Situation) -> Halt | None:
     held = held_by(situation.limit) if situation.limit else None
     if not isinstance(held, Halt):
         return None
-    return held.model_copy(update={"reason": f"{held.reason}{_in_vain(situation)}"})
+    return evolve(held, reason=f"{held.reason}{_in_vain(situation)}")
 
 
 def _in_vain(situation: Situation) -> str:
@@ -355,7 +356,7 @@ def _why_not_stuck(situation: Situation) -> str:
 def _later(situation: Situation) -> Pause | None:
     """The wait for a limit that passes by itself. It comes last: it must hide no reason to stop."""
     held = held_by(situation.limit) if situation.limit else None
-    return held.model_copy(update={"then": _go_on(situation)}) if isinstance(held, Pause) else None
+    return evolve(held, then=_go_on(situation)) if isinstance(held, Pause) else None
 
 
 def _row(count: int, most: int, what: str) -> str:

@@ -4,6 +4,7 @@ from pydantic import BaseModel, NonNegativeInt
 
 from ralph.decision.claims import Case
 from ralph.decision.outcomes import Decision, asks_a_person, following
+from ralph.types import evolve
 from ralph.types.output import Interrupted
 
 __all__ = ["Tally"]
@@ -42,37 +43,36 @@ class Tally(BaseModel, frozen=True):
         """
         failure, analysis = case.output.failure, case.analysis
         if isinstance(case.output.outcome, Interrupted):
-            return self.model_copy(update={"answered": self.answered or case.output.heard_model})
+            return evolve(self, answered=self.answered or case.output.heard_model)
         if case.limited:
             logins = self.logins + 1 if case.logged_out else 0
-            return self.model_copy(update={"limited": self.limited + 1, "logins": logins})
+            return evolve(self, limited=self.limited + 1, logins=logins)
         if case.unanswered and self.answered:
-            return self.model_copy(update={"limited": 0, "logins": 0, "refused": 0})
+            return evolve(self, limited=0, logins=0, refused=0)
         answered = self.answered or failure is None or case.output.heard_model
         turned_down = failure is not None and (
             failure.failure == "refused" or (failure.failure == "unavailable" and not answered)
         )
         calm = self.calm + 1 if self.pivoted and not analysis.stuck.detected else 0
         recovered = calm >= _CALM or (calm > 0 and case.moved is True)
-        return self.model_copy(
-            update={
-                "answered": answered,
-                "limited": 0,
-                "logins": 0,
-                "refused": self.refused + 1 if turned_down else 0,
-                "blocked": self.blocked + 1 if case.waits and analysis.state == "blocked" else 0,
-                "questions": self.questions + 1 if case.waits else 0,
-                "test_only": self.test_only + 1 if analysis.completion.test_only and not case.moved else 0,
-                "pivoted": self.pivoted and not recovered,
-                "calm": calm,
-            }
+        return evolve(
+            self,
+            answered=answered,
+            limited=0,
+            logins=0,
+            refused=self.refused + 1 if turned_down else 0,
+            blocked=self.blocked + 1 if case.waits and analysis.state == "blocked" else 0,
+            questions=self.questions + 1 if case.waits else 0,
+            test_only=self.test_only + 1 if analysis.completion.test_only and not case.moved else 0,
+            pivoted=self.pivoted and not recovered,
+            calm=calm,
         )
 
     def decided(self, decision: Decision) -> "Tally":
         """With what the iteration's decision leaves behind; see `asks_a_person` for what an end leaves."""
         if asks_a_person(decision):
-            return self.model_copy(update={"blocked": 0, "questions": 0, "pivoted": False, "calm": 0})
+            return evolve(self, blocked=0, questions=0, pivoted=False, calm=0)
         word = following(decision)
         if word is None:
             return self
-        return self.model_copy(update={"pivoted": self.pivoted or bool(word.pivot), "confirming": word.confirm})
+        return evolve(self, pivoted=self.pivoted or bool(word.pivot), confirming=word.confirm)

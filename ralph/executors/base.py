@@ -26,6 +26,7 @@ import anyio
 
 from ralph.prompt import Prompt
 from ralph.system.redact import Redactor
+from ralph.types import evolve
 from ralph.types.output import Attempt, Failed, Message, Outcome, Output, TimedOut, ToolCall, Usage
 
 __all__ = [
@@ -165,7 +166,7 @@ class Transcript:
             "result": self._bounded(result),
             "duration": monotonic() - began,
         }
-        self._calls[call_id] = call = self._calls[call_id].model_copy(update=changes)
+        self._calls[call_id] = call = evolve(self._calls[call_id], **changes)
         self._emit(ToolFinished(call))
 
     def used(self, usage: Usage) -> None:
@@ -255,7 +256,7 @@ class Transcript:
     def _masked(self, outcome: Outcome) -> Outcome:
         """Providers like to repeat the key that they do not accept."""
         if isinstance(outcome, Failed):
-            return outcome.model_copy(update={"message": self._redactor(outcome.message)})
+            return evolve(outcome, message=self._redactor(outcome.message))
         return outcome
 
     def _bounded(self, text: str) -> str:

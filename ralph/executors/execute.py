@@ -19,6 +19,7 @@ from ralph.prompt import Prompt
 from ralph.records import events
 from ralph.records.events import Event
 from ralph.system.redact import Redactor
+from ralph.types import evolve
 from ralph.types.output import Failed, Message, Output, Usage
 
 __all__ = ["as_event", "execute"]
@@ -65,5 +66,5 @@ async def execute(executor: Executor, prompt: Prompt, turn: Turn, redactor: Reda
     if output.text and not transcript.messages:
         transcript.message(output.text)
         text = transcript.messages[-1].text
-        output = output.model_copy(update={"text": text, "messages": output.messages or transcript.messages})
-    return output if output.executor else output.model_copy(update={"executor": executor.name})
+        output = evolve(output, text=text, messages=output.messages or transcript.messages)
+    return output if output.executor else evolve(output, executor=executor.name)

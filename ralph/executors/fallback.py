@@ -25,6 +25,7 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_result, stop_after_
 from ralph.errors import ExecutorUnavailableError
 from ralph.executors.base import Executor, Timeouts, Turn
 from ralph.prompt import Prompt
+from ralph.types import evolve
 from ralph.types.output import Failed, FailureKind, Output
 
 __all__ = ["FallbackExecutor", "PrimaryBreaker", "half_done"]
@@ -227,7 +228,7 @@ def half_done(prompt: Prompt) -> Prompt:
     """The prompt for whoever follows an attempt that was cut short in the middle of its work; noted once."""
     if prompt.text.endswith(_HALF_DONE):
         return prompt
-    return prompt.model_copy(update={"text": f"{prompt.text}\n\n{_HALF_DONE}"})
+    return evolve(prompt, text=f"{prompt.text}\n\n{_HALF_DONE}")
 
 
 def _passes(output: Output) -> bool:

@@ -44,6 +44,7 @@ from pydantic import BaseModel
 from ralph.errors import UnknownNameError, UsageError
 from ralph.executors.accesses import GIT_READERS, Access, PermissionRequest, accesses
 from ralph.executors.shell_text import UnreadableScriptError
+from ralph.types import evolve
 
 __all__ = [
     "CREDENTIALS",
@@ -136,7 +137,7 @@ class PermissionPolicy(BaseModel, frozen=True):
         """The policy of a turn that only looks, such as a review: what this one denies stays denied, what it allows
         beyond its mode does not, and nobody outside is talked to.
         """
-        return self.model_copy(update={"mode": "read-only", "allow": (), "deny": (*self.deny, "url")})
+        return evolve(self, mode="read-only", allow=(), deny=(*self.deny, "url"))
 
     def model_post_init(self, context: object, /) -> None:
         for option, texts in (("--allow", self.allow), ("--deny", self.deny)):

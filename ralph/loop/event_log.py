@@ -21,6 +21,7 @@ from ralph.loop.dispatch import Audience
 from ralph.records.events import Diagnosed, Event, MessageStreamed, Paused, Resumed
 from ralph.records.record import IterationRecord, RunRecord
 from ralph.store.base import Store
+from ralph.types import evolve
 
 __all__ = ["Journal"]
 
@@ -85,7 +86,7 @@ class Journal:
         with anyio.CancelScope(shield=True):
             async with self._lock:
                 self._seq += 1
-                await self.audience.tell(event.model_copy(update={"seq": self._seq}))
+                await self.audience.tell(evolve(event, seq=self._seq))
 
     async def flush_groups(self) -> None:
         """Commits what is noted, at most every 100 ms, until `close` or until the store has failed."""
@@ -201,7 +202,7 @@ class Journal:
                 numbered.append(event)
             else:
                 seq += 1
-                numbered.append(event.model_copy(update={"seq": seq}))
+                numbered.append(evolve(event, seq=seq))
         return numbered
 
     def _complain(self, text: str) -> None:

@@ -40,6 +40,7 @@ from ralph.status import StatusField, StatusReport, parse_status
 from ralph.system.clock import Clock
 from ralph.system.redact import Redactor
 from ralph.tasks.base import chosen
+from ralph.types import evolve
 from ralph.types.changes import Changes
 from ralph.types.output import Interrupted, Output, Usage
 from ralph.types.plan import TaskPlan
@@ -89,10 +90,8 @@ class Parts:
         if plan is None or self.redactor(texts) == texts:
             return plan
         masked = self.redactor
-        items = (
-            item.model_copy(update={"text": masked(item.text), "section": masked(item.section)}) for item in plan.items
-        )
-        return plan.model_copy(update={"items": tuple(items)})
+        items = (evolve(item, text=masked(item.text), section=masked(item.section)) for item in plan.items)
+        return evolve(plan, items=tuple(items))
 
 
 @dataclass(slots=True)
@@ -138,9 +137,9 @@ class ActiveRun:
         """What is not known of the workspace before the first iteration, as the run was ended then, is as it is now."""
         mark = self.record.fingerprint or (self.before.fingerprint if self.before else None)
         checkpoint = self.record.checkpoint or self.checkpoint
-        self.record = self.record.model_copy(update={"fingerprint": mark, "checkpoint": checkpoint})
+        self.record = evolve(self.record, fingerprint=mark, checkpoint=checkpoint)
         known = {"baseline": mark, "fingerprints": ((mark,),) if mark else ()}
-        self.state = self.state.model_copy(update=known)
+        self.state = evolve(self.state, **known)
 
     def stamp(self, at: datetime, *, iteration: int | None = None) -> dict[str, Any]:
         """What every event of the iteration under way begins with."""
@@ -170,7 +169,7 @@ async def iterate(parts: Parts, run: ActiveRun, stop: Stop) -> IterationRecord:
         run.begins_here()
     cooled = parts.rules.breaker.cooled(run.state.breaker, started_at)
     started: list[Event] = [*_breaker_events(run, cooled, started_at)]
-    run.state = run.state.model_copy(update={"breaker": cooled})
+    run.state = evolve(run.state, breaker=cooled)
     started.append(IterationStarted(**run.stamp(started_at), prompt=parts.redactor(prompt.text), checkpoint=checkpoint))
     started += [Told(**run.stamp(started_at), text=parts.redactor(message.text)) for message in run.telling]
     await run.journal.commit(*started, run=run.record if unknown else None)
@@ -260,7 +259,7 @@ async def _vetoed(
         Verdict(verifier=f"veto of {hook}", passed=False, output=(why := parts.redactor(reason)), signature=why[:200])
         for hook, reason in objections
     ]
-    return said.model_copy(update={"verdicts": (*said.verdicts, *vetoes)}) if vetoes else verification
+    return evolve(said, verdicts=(*said.verdicts, *vetoes)) if vetoes else verification
 
 
 def _time_is_over(limits: Limits) -> str:
@@ -325,7 +324,7 @@ async def _turn(parts: Parts, run: ActiveRun, prompt: Prompt, stop: Stop) -> Out
 
 async def _conclude(parts: Parts, run: ActiveRun, output: Output, started_at: datetime, stop: Stop) -> IterationRecord:
     """Everything after the turn: what it changed, what it says, what follows."""
-    output = output.model_copy(update={"usage": priced(output.usage, parts.price(output.model))})
+    output = evolve(output, usage=priced(output.usage, parts.price(output.model)))
     seen = await _look(parts, run, output)
     case = _case(parts, run, output, seen)
     claim = claimed(parts.strategy, case)
@@ -334,14 +333,14 @@ async def _conclude(parts: Parts, run: ActiveRun, output: Output, started_at: da
         verification = await _verified(parts, run, claim, seen, output=output, stop=stop)
         verification = await _vetoed(parts, run, claim, output, verification)
     if stop.reason:
-        interrupted = output.model_copy(update={"outcome": Interrupted(by="signal", detail=stop.reason)})
-        case = case.model_copy(update={"output": interrupted})
+        interrupted = evolve(output, outcome=Interrupted(by="signal", detail=stop.reason))
+        case = evolve(case, output=interrupted)
     if verification is not None:
         # Verifiers leave files behind, which are no work of the next iteration; what they used counts for this one.
         await run.upkeep.mend(case.iteration)
         run.before = await parts.workspace.snapshot()
         used = output.usage + priced(verification.usage, parts.price(output.model))
-        case = case.model_copy(update={"output": case.output.model_copy(update={"usage": used})})
+        case = evolve(case, output=evolve(case.output, usage=used))
     run.summary = case.analysis.work_summary
     if await run.upkeep.commit("iteration", case.iteration, run.summary, run.record.checkpoint):
         run.before = await parts.workspace.snapshot()
@@ -361,11 +360,11 @@ async def _conclude(parts: Parts, run: ActiveRun, output: Output, started_at: da
         duration=monotonic() - run.began,
     )
     if run.telling and not record.limited and (output.messages or output.tool_calls):
-        record = record.model_copy(update={"heard": run.telling[-1].seq})
+        record = evolve(record, heard=run.telling[-1].seq)
     since = monotonic()
     await run.journal.commit(*_finished(run, record), iteration=record)
     state = run.state.after(record)
-    run.state = state.model_copy(update={"spent": state.spent.waited(monotonic() - since)})  # as for a full disk
+    run.state = evolve(state, spent=state.spent.waited(monotonic() - since))  # as for a full disk
     return record
 
 

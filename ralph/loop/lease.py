@@ -19,6 +19,7 @@ from ralph.records.events import Event, Extended
 from ralph.records.record import Owner, RunRecord
 from ralph.store.base import LEASE, Store
 from ralph.system.clock import Clock
+from ralph.types import evolve
 from ralph.types.requests import Request
 
 __all__ = ["STOPPED", "Stop", "Tenure", "extended"]
@@ -178,7 +179,7 @@ class Tenure:
 
     def _take(self, request: Request) -> None:
         if request.kind == "tell":
-            bounded = request.model_copy(update={"text": request.text[:_MOST_CHARACTERS]})
+            bounded = evolve(request, text=request.text[:_MOST_CHARACTERS])
             self._messages = [*self._messages, bounded][-_MOST_MESSAGES:]
         elif request.kind == "extend":
             for name, amount in request.limits.items():
@@ -209,4 +210,4 @@ def extended(limits: Limits, added: Mapping[str, float]) -> Limits:
         for name, value in limits.model_dump().items()
         if value is not None and added.get(name, 0) > 0
     }
-    return limits.model_copy(update=more)
+    return evolve(limits, **more)

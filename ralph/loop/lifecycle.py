@@ -9,6 +9,7 @@ from ralph.decision.outcomes import Complete, Halt, held_by
 from ralph.errors import RecordError, StoreError
 from ralph.loop.iteration import ActiveRun, Parts
 from ralph.records.events import BreakerChanged, Event, Paused, Resumed, RunFinished, RunStarted
+from ralph.types import evolve
 
 __all__ = ["Wait", "finish", "held", "pause", "prolonged", "started"]
 
@@ -71,7 +72,7 @@ async def pause(parts: Parts, run: ActiveRun, wait: Wait) -> None:
     ends = run.limits.ends(run.state.spent, began)
     until = min(filter(None, (wait.until, ends)), default=None)
     run.tenure.go_on = False
-    run.record = run.record.model_copy(update={"state": "paused"})
+    run.record = evolve(run.record, state="paused")
     stamp = run.stamp(began, iteration=run.state.number)
     await run.journal.commit(Paused(**stamp, until=until, reason=wait.reason), run=run.record)
     came = False
@@ -81,13 +82,13 @@ async def pause(parts: Parts, run: ActiveRun, wait: Wait) -> None:
     waited = max((ended - began).total_seconds(), monotonic() - since)  # of a machine that slept, or a clock set back
     if came and until == ends:  # a moment is less exact than what is left of the time
         waited = max(waited, run.limits.left(run.state.spent) or 0.0)
-    run.state = run.state.model_copy(update={"spent": run.state.spent.waited(waited)})
+    run.state = evolve(run.state, spent=run.state.spent.waited(waited))
     due = wait.until if came and until == wait.until else None
     if due is not None:
         run.state = run.state.dated_back(due - ended)
     if due is not None or run.tenure.go_on:
-        run.state = run.state.model_copy(update={"decision": None})
-    run.record = run.record.model_copy(update={"state": "running"})
+        run.state = evolve(run.state, decision=None)
+    run.record = evolve(run.record, state="running")
     if not run.stop.reason:
         resumed = Resumed(**run.stamp(ended, iteration=run.state.number))
         await run.journal.commit(resumed, *_let_probe(parts, run), run=run.record)
@@ -104,7 +105,7 @@ async def prolonged(parts: Parts, run: ActiveRun) -> bool:
         return False
     if isinstance(held(parts, run), Halt):
         return False
-    run.state = run.state.model_copy(update={"decision": None})
+    run.state = evolve(run.state, decision=None)
     return True
 
 
@@ -123,7 +124,7 @@ async def finish(parts: Parts, run: ActiveRun, end: Complete | Halt) -> None:
     }
     await run.upkeep.end(run.state.number, run.summary if completed else None, run.record.checkpoint)
     now = parts.clock.now()
-    run.record = run.record.model_copy(update={**facts, "state": "finished", "finished_at": now, **_cut_off(run)})
+    run.record = evolve(run.record, **facts, state="finished", finished_at=now, **_cut_off(run))
     stamp = run.stamp(now, iteration=run.state.number)
     try:
         await run.journal.commit(RunFinished(**stamp, **facts), run=run.record)
@@ -153,7 +154,7 @@ def _let_probe(parts: Parts, run: ActiveRun) -> list[Event]:
     if not run.tenure.go_on or breaker.open_until(before) is None:
         return []
     state = breaker.reset(before)
-    run.state = run.state.model_copy(update={"breaker": state})
-    run.record = run.record.model_copy(update={"breaker": state, "reset_after": run.state.number})
+    run.state = evolve(run.state, breaker=state)
+    run.record = evolve(run.record, breaker=state, reset_after=run.state.number)
     stamp = run.stamp(parts.clock.now(), iteration=run.state.number)
     return [BreakerChanged(**stamp, before=before.state, breaker=state)]

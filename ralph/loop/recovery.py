@@ -9,6 +9,7 @@ from ralph.loop.ownership import end_orphans, has_died, maker_has_died
 from ralph.records.events import Event, IterationStarted, RunFinished
 from ralph.records.record import Owner, RunRecord, RunState
 from ralph.store.base import Store
+from ralph.types import evolve
 from ralph.types.requests import Request
 
 __all__ = ["TakenOver", "checkpoint_before", "interrupted", "left_at_work", "taken_over"]
@@ -78,11 +79,11 @@ async def taken_over(
         "limits_set": {**run.limits_set, **dict.fromkeys(anew, asked)},
     }
     had_ended = run.state == "finished"
-    run = run.model_copy(update=going)
+    run = evolve(run, **going)
     state = await store.state(run)
     passed = had_ended or run.interrupted > state.number
     if state.ended is not None and (passed or await _end_was_told(store, state, run.id)):
-        state = state.model_copy(update={"decision": None})
+        state = evolve(state, decision=None)
     alive_until = (last.at if last else run.started_at).timestamp()
     return TakenOver(run, state, await store.last_seq(run.id), requests, orphans, alive_until)
 

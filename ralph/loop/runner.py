@@ -49,6 +49,7 @@ from ralph.store.memory import MemoryStore
 from ralph.system.clock import Clock
 from ralph.system.redact import Redactor, secret_values
 from ralph.system.text import storable
+from ralph.types import evolve
 from ralph.types.changes import Checkpoint
 from ralph.types.verification import Verification
 from ralph.verifiers.base import Verifier
@@ -283,7 +284,7 @@ class Runner:
         green = verification is not None and verification.passed and len(verification.verdicts) == len(parts.verifiers)
         told: list[Event] = [started(parts, run, already_green=green), *_ended(run, orphans, parts.clock.now())]
         if verification is not None:
-            run.state = run.state.model_copy(update={"spent": run.state.spent.waited(verified_for)})
+            run.state = evolve(run.state, spent=run.state.spent.waited(verified_for))
             told.append(_verified(run, verification, at=parts.clock.now()))
         await run.journal.commit(*told)
         return run
@@ -302,7 +303,7 @@ class Runner:
         parts, owner = self._parts, this_process()
         parts.workspace.hold(record.id)
         found = await taken_over(self._store, record, owner, settings=self._settings, anew=anew)
-        record = found.record.model_copy(update={"apart": _apart(parts.workspace, found.record.apart)})
+        record = evolve(found.record, apart=_apart(parts.workspace, found.record.apart))
         run = self._active(record, found.state.as_of(parts.clock.now()), owner, self._new_stop(), seq=found.seq)
         run.tenure.recall(found.requests)
         told: list[Event] = [started(parts, run, resumed=True), *_ended(run, found.orphans, parts.clock.now())]
@@ -324,8 +325,8 @@ class Runner:
                 "Resume it without --from-checkpoint.",
             )
         restored = await self._parts.workspace.restore(commit, force=True)
-        run.record = run.record.model_copy(update={"interrupted": 0})
-        run.state = run.state.model_copy(update={"cut_short": ""})
+        run.record = evolve(run.record, interrupted=0)
+        run.state = evolve(run.state, cut_short="")
         text = f"The files are as they were before iteration {number} ({commit[:12]})."
         if restored.saved is not None:
             text += f" `ralph rollback {run.id} --to {restored.saved[:12]}` brings back what it had left."
@@ -356,7 +357,7 @@ class Runner:
             while not run.stop.reason and (run.state.ended is None or await prolonged(self._parts, run)):
                 match held(self._parts, run):
                     case Halt() as end:
-                        run.state = run.state.model_copy(update={"decision": end})
+                        run.state = evolve(run.state, decision=end)
                     case Wait() as wait:
                         await pause(self._parts, run, wait)
                     case None:
@@ -389,7 +390,7 @@ class Runner:
         known = run.record.problems
         problems = dict.fromkeys((*known, *texts, *run.journal.audience.complaints))
         if (kept := tuple(problems)[:_PROBLEMS]) != known:
-            run.record = run.record.model_copy(update={"problems": kept})
+            run.record = evolve(run.record, problems=kept)
             await run.journal.commit(run=run.record)
 
     async def _vetoed(self, run: ActiveRun) -> bool:
@@ -401,7 +402,7 @@ class Runner:
         if vetoes:
             why = "; ".join(f"{hook}: {reason}" for hook, reason in vetoes)
             reason = self._parts.redactor(f"iteration {due.iteration} was vetoed by {why}")
-            run.state = run.state.model_copy(update={"decision": Halt(stop_reason="cancelled", reason=reason)})
+            run.state = evolve(run.state, decision=Halt(stop_reason="cancelled", reason=reason))
         return bool(vetoes)
 
     async def _finish(self, run: ActiveRun, end: Complete | Halt) -> RunRecord:

@@ -10,6 +10,7 @@ from ralph.decision.outcomes import Complete, DecisionSettings
 from ralph.decision.rules import Situation, decide
 from ralph.decision.streaks import Tally
 from ralph.records.record import IterationRecord, PlanCount, RunRecord, RunState
+from ralph.types import evolve
 from ralph.types.changes import Changes, Checkpoint, is_new
 from ralph.types.output import Completed, Failed, Interrupted, Output, TimedOut, ToolCall, Usage
 from ralph.types.plan import PlanState, TaskPlan, compare
@@ -65,7 +66,7 @@ def priced(usage: Usage, price: Price | None) -> Usage:
     """The usage with its cost, where it was not measured and the model has a price."""
     if price is None or usage.cost is not None:
         return usage
-    return usage.model_copy(update={"cost": price.of(usage)})
+    return evolve(usage, cost=price.of(usage))
 
 
 def observe(case: Case, verification: Verification | None) -> Observation:
@@ -186,7 +187,7 @@ def conclude(
         plan=PlanCount.of(seen.plan),
         progressed=seen.progressed,
         analysis=analysis,
-        claim=claim.model_copy(update={"evidence": ()}) if claim else None,
+        claim=evolve(claim, evidence=()) if claim else None,
         verification=verification,
         heard=state.heard,
         breaker=situation.breaker,

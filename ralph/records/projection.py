@@ -29,6 +29,7 @@ from ralph.records.events import (
 )
 from ralph.records.record import PlanCount
 from ralph.system.text import duration, printable
+from ralph.types import evolve
 from ralph.types.output import Usage
 
 __all__ = ["RunView", "describe", "duration", "numbered", "printable"]
@@ -97,7 +98,7 @@ class RunView(BaseModel, frozen=True):
 
     def after(self, event: Event) -> "RunView":
         """With one more event; one of a kind that is not known changes nothing."""
-        return self.model_copy(update=_changes(event, self))
+        return evolve(self, **_changes(event, self))
 
 
 @singledispatch

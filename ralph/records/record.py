@@ -17,6 +17,7 @@ from ralph.decision.claims import Claim, limited, unanswered
 from ralph.decision.limits import Spent
 from ralph.decision.outcomes import Complete, Continue, Decision, Halt, Pause, StopReason, asks_a_person, following
 from ralph.decision.streaks import Tally
+from ralph.types import evolve
 from ralph.types.changes import FINGERPRINTS_KEPT, Changes, Checkpoint
 from ralph.types.output import Attempt, Completed, Interrupted, Outcome, Usage, busy
 from ralph.types.plan import TaskPlan
@@ -271,9 +272,9 @@ class RunState(BaseModel, frozen=True):
         for record in records:
             state = state.passed(record) if isinstance(record, Trace) else state.after(record)
         if run.breaker is not None and run.reset_after == state.number:
-            state = state.model_copy(update={"breaker": run.breaker})
+            state = evolve(state, breaker=run.breaker)
         if run.interrupted > state.number:
-            state = state.model_copy(update={"cut_short": _DIED})
+            state = evolve(state, cut_short=_DIED)
         return state
 
     def after(self, record: IterationRecord) -> "RunState":
@@ -295,11 +296,11 @@ class RunState(BaseModel, frozen=True):
         if asks_a_person(record.decision):
             update["breaker"] = BreakerState(trips=record.breaker.trips)
             update["past"] = tuple(one for one in self.past if one.state == "limited")
-        return self.model_copy(update=update)
+        return evolve(self, **update)
 
     def passed(self, trace: Trace) -> "RunState":
         """With one more iteration of which nothing but its trace matters any more."""
-        return self.model_copy(update=self._passing(trace))
+        return evolve(self, **self._passing(trace))
 
     def _passing(self, trace: Trace) -> dict[str, Any]:
         update: dict[str, Any] = {"number": trace.number, "fingerprints": self._seen(trace)}
@@ -331,12 +332,12 @@ class RunState(BaseModel, frozen=True):
         breaker, paused = self.breaker, self.paused
         opened = breaker.opened_at and breaker.opened_at - by
         update: dict[str, Any] = {
-            "spent": self.spent.model_copy(update={"calls": tuple(call - by for call in self.spent.calls)}),
-            "breaker": breaker.model_copy(update={"opened_at": opened}),
+            "spent": evolve(self.spent, calls=tuple(call - by for call in self.spent.calls)),
+            "breaker": evolve(breaker, opened_at=opened),
         }
         if paused is not None:
-            update["decision"] = paused.model_copy(update={"until": paused.until - by})
-        return self.model_copy(update=update)
+            update["decision"] = evolve(paused, until=paused.until - by)
+        return evolve(self, **update)
 
     @property
     def ended(self) -> Complete | Halt | None:

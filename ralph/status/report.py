@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field, JsonValue, NonNegativeInt
 from ralph.status.blocks import Block, Source, StatusForm, blocks, stray_signals
 from ralph.status.fields import RESERVED, StatusField, as_signal, as_text, shown
 from ralph.system.text import storable
+from ralph.types import evolve
 
 __all__ = ["Status", "StatusForm", "StatusMalformed", "StatusMissing", "StatusReport", "parse_status"]
 
@@ -88,10 +89,10 @@ def parse_status(
         status = _judged(block, source, fields)
         if isinstance(status, StatusReport):
             if status.exit_signal is None and _promised(source, promise):
-                status = status.model_copy(update={"exit_signal": True})
+                status = evolve(status, exit_signal=True)
             if malformed:
                 problems = (*status.problems, f"the block after it: {malformed.problem}")
-                status = status.model_copy(update={"problems": problems})
+                status = evolve(status, problems=problems)
             return status
         malformed = malformed or status
     return _promised(source, promise) or malformed or _stray(source, echoes) or _MISSING

@@ -19,6 +19,7 @@ from ralph.records.events import Event
 from ralph.records.record import IterationRecord, RunRecord
 from ralph.store.base import LEASE, Store
 from ralph.store.rows import as_json
+from ralph.types import evolve
 from ralph.types.requests import Request
 
 __all__ = ["exported", "imported", "parts_of"]
@@ -56,7 +57,7 @@ async def exported(store: Store, run: RunRecord) -> AsyncIterator[str]:
     """The lines of a run's file, without their ends."""
     counted: Counter[str] = Counter()
     yield '{"ralph_run":1}'
-    yield f'{{"run":{as_json(run.model_copy(update={"imported": False}))}}}'
+    yield f'{{"run":{as_json(evolve(run, imported=False))}}}'
     async for iteration in store.iterations(run.id):
         counted["iterations"] += 1
         yield f'{{"iteration":{as_json(iteration)}}}'
@@ -91,8 +92,8 @@ async def imported(store: Store, file: BinaryIO) -> RunRecord:
             f"Look at it with `ralph show {run.id}`, or name another place with --store.",
         )
     token = secrets.token_hex(8)
-    run = run.model_copy(update={"owner": None, "pid": 0, "imported": True})
-    await store.create(run.model_copy(update={"state": "running", "detail": _HALFWAY}), owner=token)
+    run = evolve(run, owner=None, pid=0, imported=True)
+    await store.create(evolve(run, state="running", detail=_HALFWAY), owner=token)
     try:
         await _add(store, run, parts, token)
     except BaseException:

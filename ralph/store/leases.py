@@ -8,6 +8,7 @@ from sqlalchemy.engine.interfaces import DBAPICursor
 from ralph.errors import OwnershipLostError, RunOwnedError
 from ralph.store import rows, schema
 from ralph.store.tables import Tables
+from ralph.types import evolve
 from ralph.types.requests import Request
 
 __all__ = ["acquire", "ask", "holder", "leased", "release", "renew", "requests"]
@@ -57,7 +58,7 @@ def ask(tables: Tables, run_id: str, request: Request) -> int:
         tables.hold(cursor, run_id)
         last = select(func.max(_request.seq)).where(_request.run_id == run_id)
         seq = (tables.connection.scalar(last) or 0) + 1
-        row = rows.request_row(run_id, request.model_copy(update={"seq": seq}))
+        row = rows.request_row(run_id, evolve(request, seq=seq))
         tables.connection.execute(insert(schema.requests).values(row))
         return seq
 

@@ -8,6 +8,7 @@ from ralph.errors import OwnershipLostError, RunOwnedError, StoreError
 from ralph.records.events import Event
 from ralph.records.record import IterationRecord, RunRecord, Trace
 from ralph.store.base import LEASE, Health, Store, named
+from ralph.types import evolve
 from ralph.types.requests import Request
 
 __all__ = ["MemoryStore"]
@@ -93,7 +94,7 @@ class MemoryStore(Store):
 
     async def ask(self, run_id: str, request: Request) -> int:
         kept = self._found(run_id)
-        kept.requests.append(request.model_copy(update={"seq": len(kept.requests) + 1}))
+        kept.requests.append(evolve(request, seq=len(kept.requests) + 1))
         return len(kept.requests)
 
     async def requests(self, run_id: str, *, after: int = 0) -> list[Request]:

@@ -25,6 +25,7 @@ from ralph.testing.steps import (
     WriteFile,
 )
 from ralph.testing.wire import Answer, End, ToolUse
+from ralph.types import evolve
 from ralph.types.output import Usage
 
 __all__ = ["Reaction", "react"]
@@ -83,12 +84,11 @@ def _answer(
 def _counted(given: Usage, request: ModelRequest, said: int) -> Usage:
     """The usage with what it does not tell estimated: about four characters are a token."""
     asked = given.input_tokens if given.input_tokens is not None else request.size // 4
-    return given.model_copy(
-        update={
-            "input_tokens": asked,
-            "output_tokens": given.output_tokens if given.output_tokens is not None else said // 4 + 1,
-            "cache_read_tokens": given.cache_read_tokens or 0,
-        }
+    return evolve(
+        given,
+        input_tokens=asked,
+        output_tokens=given.output_tokens if given.output_tokens is not None else said // 4 + 1,
+        cache_read_tokens=given.cache_read_tokens or 0,
     )
 
 

@@ -13,6 +13,7 @@ from ralph.testing.store_samples import (
     sample_request,
     sample_run,
 )
+from ralph.types import evolve
 
 __all__ = ["OwnershipConformance"]
 
@@ -154,7 +155,7 @@ class OwnershipConformance:
             assert await store.ask("run-2", sample_request()) == 1
             found = await store.requests("run-1")
             assert [(request.seq, request.text) for request in found] == [(1, "x"), (2, "y\0\u2028"), (3, "z")]
-            assert found[0] == sample_request("x").model_copy(update={"seq": 1})
+            assert found[0] == evolve(sample_request("x"), seq=1)
             assert [request.seq for request in await store.requests("run-1", after=2)] == [3]
             assert await store.requests("run-3") == []
             with pytest.raises(StoreError):
@@ -172,7 +173,7 @@ class OwnershipConformance:
 
     async def test_how_far_a_run_has_come_is_the_fold_over_its_iterations(self, store: Store) -> None:
         history = sample_history()
-        run = sample_run().model_copy(update={"fingerprint": "tree 0"})
+        run = evolve(sample_run(), fingerprint="tree 0")
         async with store:
             await store.create(run)
             assert await store.state(run) == RunState.of(run)

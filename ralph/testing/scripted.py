@@ -9,6 +9,7 @@ import anyio.lowlevel
 
 from ralph.executors.base import Executor, Quantity, Turn
 from ralph.prompt import Prompt
+from ralph.types import evolve
 from ralph.types.output import Completed, Failed, Interrupted, Output, TimedOut, ToolCall, Usage
 
 __all__ = ["Reply", "ScriptedExecutor", "writes"]
@@ -67,7 +68,7 @@ class ScriptedExecutor(Executor):
         returned = reply(prompt, turn)
         answer = await returned if isawaitable(returned) else returned
         if isinstance(answer, Output):
-            return answer if answer.executor else answer.model_copy(update={"executor": self.name})
+            return answer if answer.executor else evolve(answer, executor=self.name)
         return _replayed(answer, prompt, turn)
 
 
@@ -95,7 +96,7 @@ def _replayed(answer: Answer, prompt: Prompt, turn: Turn) -> Output:
     text = answer.text if not answer.messages and answer.text else None
     output = transcript.finish(answer.outcome, text=text)
     kept = {"attempts": (*output.attempts, *answer.attempts), "duration": answer.duration or output.duration}
-    return output.model_copy(update=kept)
+    return evolve(output, **kept)
 
 
 def _retell(answer: Output, turn: Turn) -> None:

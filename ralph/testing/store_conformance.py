@@ -19,6 +19,7 @@ from ralph.records.events import Event, IterationStarted, MessageReceived, Messa
 from ralph.store.base import Store
 from ralph.testing.ownership_conformance import OwnershipConformance
 from ralph.testing.store_samples import START, sample_event, sample_iteration, sample_run
+from ralph.types import evolve
 
 __all__ = ["StoreConformance", "sample_event", "sample_iteration", "sample_run"]
 
@@ -40,7 +41,7 @@ class StoreConformance(OwnershipConformance):
             assert [event async for event in store.events("run-1")] == [started]
 
     async def test_an_append_adds_events_iteration_and_state(self, store: Store) -> None:
-        ended = sample_run().model_copy(update={"state": "finished", "stop_reason": "completed", "iterations": 1})
+        ended = evolve(sample_run(), state="finished", stop_reason="completed", iterations=1)
         async with store:
             await store.create(sample_run())
             await store.append("run-1", [IterationStarted(run_id="run-1", seq=1, at=START, iteration=1)])
@@ -112,12 +113,12 @@ class StoreConformance(OwnershipConformance):
     async def test_a_beginning_that_two_long_runs_share_is_nobodys(self, store: Store) -> None:
         async with store:
             for run_id in ("ab", "ac"):
-                await store.create(sample_run(run_id).model_copy(update={"task": "x" * 2_000_000}))
+                await store.create(evolve(sample_run(run_id), task="x" * 2_000_000))
             assert await store.run("a") is None
 
     async def test_runs_are_listed_newest_first(self, store: Store) -> None:
         there = (START + timedelta(hours=9)).astimezone(timezone(timedelta(hours=-5)))
-        abroad = sample_run("c").model_copy(update={"started_at": there})
+        abroad = evolve(sample_run("c"), started_at=there)
         async with store:
             await store.create(sample_run("a", hours=8))
             await store.create(abroad)
@@ -151,7 +152,7 @@ class StoreConformance(OwnershipConformance):
         async with store:
             await store.create(sample_run())
             await store.append("run-1", [sample_event(1)], iteration=sample_iteration(1, "first"))
-            ended = sample_run().model_copy(update={"state": "finished"})
+            ended = evolve(sample_run(), state="finished")
             with pytest.raises(StoreError):
                 await store.append("run-1", [sample_event(2)], iteration=sample_iteration(1, "second"), run=ended)
             assert [it.text async for it in store.iterations("run-1")] == ["first"]
@@ -171,7 +172,7 @@ class StoreConformance(OwnershipConformance):
 
     @pytest.mark.parametrize("text", ["a\0b", "a\ud800b\udcff", "\u2028\x1b[31m\r\n\U0001f600 ✓", "x" * 3_000_000])
     async def test_any_text_is_taken(self, store: Store, text: str) -> None:
-        run = sample_run(workspace=f"/w/{text[:99]}").model_copy(update={"settings": {"text": text}})
+        run = evolve(sample_run(workspace=f"/w/{text[:99]}"), settings={"text": text})
         async with store:
             await store.create(run)
             await store.append("run-1", [sample_event(1, text), sample_event(2)], iteration=sample_iteration(1, text))

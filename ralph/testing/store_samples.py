@@ -7,6 +7,7 @@ from ralph.analysis.result import Analysis
 from ralph.decision.outcomes import Continue, Pause
 from ralph.records.events import MessageReceived
 from ralph.records.record import IterationRecord, PlanCount, RunRecord
+from ralph.types import evolve
 from ralph.types.changes import Changes
 from ralph.types.output import Completed, Failed
 from ralph.types.requests import Request
@@ -68,4 +69,4 @@ def _in_history(number: int) -> IterationRecord:
     if limited:
         facts["decision"] = Pause(until=START, reason="limited")
         facts["outcome"] = Failed(failure="rate_limited") if number % 2 else Completed()
-    return sample_iteration(number, "" if number % 9 == 0 else f"words {number}").model_copy(update=facts)
+    return evolve(sample_iteration(number, "" if number % 9 == 0 else f"words {number}"), **facts)

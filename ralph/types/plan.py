@@ -18,6 +18,7 @@ from pydantic import BaseModel, PositiveInt
 
 from ralph.system.files import read_regular
 from ralph.system.text import pattern
+from ralph.types import evolve
 
 __all__ = [
     "PLAN_NAMES",
@@ -200,7 +201,7 @@ def read_plan(workspace: Path, name: str | None = None) -> TaskPlan | None:
             return TaskPlan(path=candidate, problem=reason)
         parse = parse_prd if candidate.casefold().endswith(".json") else parse_plan
         plan = parse(content[:_MOST_BYTES].decode("utf-8-sig", errors="replace"), candidate)
-        return plan.model_copy(update={"problem": _TOO_LONG}) if len(content) > _MOST_BYTES else plan
+        return evolve(plan, problem=_TOO_LONG) if len(content) > _MOST_BYTES else plan
     return None
 
 

@@ -14,6 +14,7 @@ import anyio
 from ralph.analysis.signatures import normalised
 from ralph.errors import VerifierError, in_words
 from ralph.system.redact import Redactor
+from ralph.types import evolve
 from ralph.types.output import Usage
 from ralph.types.verification import Verdict, Verification
 from ralph.verifiers.base import Subject, Verifier
@@ -78,7 +79,7 @@ class Hearing:
         verdicts = list(self._verdicts)
         if self._asked is not None:
             verdict = Verdict.unknown(self._asked.name, f"It was cut short: {cut_short}.")
-            verdicts.append(verdict.model_copy(update={"usage": self._usage}))
+            verdicts.append(evolve(verdict, usage=self._usage))
         return Verification(verdicts=tuple(verdicts), cut_short=cut_short)
 
     async def _ask(self, verifier: Verifier, *, starting: bool = False) -> None:
@@ -110,15 +111,14 @@ class Hearing:
 
     def _bounded(self, verifier: Verifier, verdict: Verdict, duration: float) -> Verdict:
         """The verdict as it may be kept and shown, whoever made it."""
-        return verdict.model_copy(
-            update={
-                "verifier": verifier.name,
-                "passed": verdict.passed and not verdict.undecided,
-                "output": clipped(readable(verdict.output, self._mask)),
-                "signature": "" if verdict.passed else self._mask(verdict.signature[:SIGNATURE]),
-                "duration": verdict.duration or duration,
-                "usage": verdict.usage if verdict.usage != Usage() else self._usage,
-            }
+        return evolve(
+            verdict,
+            verifier=verifier.name,
+            passed=verdict.passed and not verdict.undecided,
+            output=clipped(readable(verdict.output, self._mask)),
+            signature="" if verdict.passed else self._mask(verdict.signature[:SIGNATURE]),
+            duration=verdict.duration or duration,
+            usage=verdict.usage if verdict.usage != Usage() else self._usage,
         )
 
     def _metered(self, usage: Usage) -> None:

@@ -18,6 +18,7 @@ from ralph.executors.execute import execute
 from ralph.prompt import Prompt, build_review_prompt, contract_example
 from ralph.status import Status, StatusMalformed, StatusReport, parse_status
 from ralph.system.redact import Redactor
+from ralph.types import evolve
 from ralph.types.output import Completed, Failed, Output, TimedOut, Usage
 from ralph.types.verification import Verdict
 from ralph.verifiers.base import Subject, Verifier
@@ -67,9 +68,9 @@ class ReviewVerifier(Verifier):
         bill = _Bill(subject)
         with anyio.move_on_after(self.timeout):
             verdict = await self._reviewed(subject, bill)
-            return verdict.model_copy(update={"usage": bill.usage, "sessions": bill.sessions})
+            return evolve(verdict, usage=bill.usage, sessions=bill.sessions)
         late = Verdict.unknown(self.name, f"There was no review within {self.timeout:g} s.")
-        return late.model_copy(update={"usage": bill.usage, "sessions": bill.sessions})
+        return evolve(late, usage=bill.usage, sessions=bill.sessions)
 
     async def _reviewed(self, subject: Subject, bill: "_Bill") -> Verdict:
         prompt = build_review_prompt(

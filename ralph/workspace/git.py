@@ -7,6 +7,7 @@ from pathlib import Path
 
 import anyio.to_thread
 
+from ralph.types import evolve
 from ralph.types.changes import Changes
 from ralph.workspace.base import Snapshot, Workspace, fingerprint, summed
 from ralph.workspace.branch import commits_since, take_off
@@ -146,7 +147,7 @@ class GitWorkspace(Workspace):
     async def _without_git(self, reason: str) -> Snapshot:
         snapshot = await self._plain.snapshot()
         problem = f"Git cannot read the workspace ({reason}), so its files are compared without it."
-        return snapshot.model_copy(update={"problem": f"{problem} {snapshot.problem}".strip()})
+        return evolve(snapshot, problem=f"{problem} {snapshot.problem}".strip())
 
     async def _between(self, before: str | None, after: str | None) -> tuple[_Between, int, str]:
         """What two commits differ in, how many commits the later one adds, and why that could not be told."""

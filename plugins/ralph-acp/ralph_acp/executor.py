@@ -23,6 +23,7 @@ from ralph.executors import (
     spawn,
     within_time,
 )
+from ralph.types import evolve
 from ralph.types.output import Failed, Outcome, Output
 from ralph_acp.agents import Agent, Endpoint, filled
 from ralph_acp.conversation import Conversation, Offer
@@ -163,7 +164,7 @@ class AcpExecutor(Executor):
             return Failed(failure="unavailable", message=str(error))
         outcome = timed_out or conversation.outcome
         if isinstance(outcome, Failed) and outcome.failure == "rate_limited" and outcome.retry_after is None:
-            return outcome.model_copy(update={"retry_after": self.agent.retry_after(self.home)})
+            return evolve(outcome, retry_after=self.agent.retry_after(self.home))
         return outcome or Failed(failure="crashed", message="The turn ended before the agent's answer.")
 
     def _offer(self, turn: Turn) -> Offer:

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, ClassVar
 from ralph import Completed, Executor, Failed, Output, Prompt, Turn
 from ralph.errors import ExecutorUnavailableError, UsageError
 from ralph.executors import Confinement, PermissionPolicy, how_it_ended, spawn, within_time
+from ralph.types import evolve
 from ralph_codex.flags import quoted, require_keepable, rules, sandbox_settings
 from ralph_codex.home import OwnHome, has_provider
 from ralph_codex.listener import LOGGED, Ending, Listener
@@ -195,7 +196,7 @@ class CodexExecutor(Executor):
         box, readable = self.confinement, [Path(argv[0]).parent.parent]
         if box.sandbox.used and self.policy(turn).mode == "read-only":
             readable += [turn.workspace, *box.folders]
-            nowhere = box.sandbox.model_copy(update={"writable": ()})
+            nowhere = evolve(box.sandbox, writable=())
             box = replace(box, workspace=self.home, folders=(), sandbox=nowhere)
         return box.command(argv, cwd=turn.workspace, agent=True, readable=readable, writable=[self.home])
 

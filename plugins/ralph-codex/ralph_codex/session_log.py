@@ -14,6 +14,7 @@ from uuid import UUID
 
 from ralph import Usage
 from ralph.executors import JsonLines
+from ralph.types import evolve
 from ralph_codex.wire import Event, mapping, text, whole
 
 __all__ = ["Command", "SessionLog", "find_log"]
@@ -77,7 +78,7 @@ class SessionLog:
             elif line.get("type") == "response_item":
                 self._take_item(payload)
         used = _beyond(self._total, before)
-        return used.model_copy(update={"model_calls": calls}) if calls else used
+        return evolve(used, model_calls=calls) if calls else used
 
     def rest(self, told: Event) -> Usage:
         """What is left of the session's total as Codex tells it at the end of a turn."""

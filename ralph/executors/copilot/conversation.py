@@ -10,6 +10,7 @@ from ralph.executors.base import Turn, watchdog
 from ralph.executors.copilot.events import Event, classify_failure, ends_turn, in_the_providers_words, record
 from ralph.executors.copilot.runtime import CopilotRuntime
 from ralph.executors.permissions import Denied, PermissionPolicy, PermissionRequest
+from ralph.types import evolve
 from ralph.types.output import Completed, Failed, Outcome
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ class Conversation:
         await self._over.wait()
         if self._failure and self._failure.failure == "rate_limited" and self._failure.retry_after is None:
             wait = await self._runtime.retry_after()
-            return self._failure.model_copy(update={"retry_after": wait})
+            return evolve(self._failure, retry_after=wait)
         if self._failure is None and not self._turn.transcript.messages:
             return Failed(failure="protocol", message="The agent ended its turn without a word.")
         return self._failure or Completed()

@@ -12,6 +12,7 @@ from ralph.executors.copilot.log import logged_retry_after
 from ralph.executors.copilot.usage import SessionLog
 from ralph.executors.jsonl import JsonLines, Oversized, Unreadable
 from ralph.system.process import ByteStream, Running
+from ralph.types import evolve
 from ralph.types.output import Failed, Usage
 
 __all__ = ["Ending", "Listener"]
@@ -76,7 +77,7 @@ class Listener:
                 await program.wait()
         if self._failure and self._failure.failure == "rate_limited":
             wait = await logged_retry_after(self._logs)
-            self._failure = self._failure.model_copy(update={"retry_after": wait})
+            self._failure = evolve(self._failure, retry_after=wait)
 
     @property
     def complaint(self) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from ralph.system.files import read_regular
+from ralph.types import evolve
 from ralph.types.output import Usage
 
 __all__ = ["SessionLog", "UsageMeter"]
@@ -85,7 +86,7 @@ class UsageMeter:
         if total is None or before is None:
             return _beyond(seen, counted)
         used = _beyond(total, before)
-        return _beyond(used.model_copy(update={"model_calls": max(calls, used.model_calls or 0)}), counted)
+        return _beyond(evolve(used, model_calls=max(calls, used.model_calls or 0)), counted)
 
 
 def _beyond(total: Usage, before: Usage) -> Usage:

@@ -11,6 +11,7 @@ from ralph.pipeline.evaluate import Progress, progress
 from ralph.pipeline.replay.loop import Judging, Loop
 from ralph.pipeline.replay.passes import Pass
 from ralph.records.record import RunRecord
+from ralph.types import evolve
 from ralph.types.changes import FINGERPRINTS_KEPT, Changes
 
 __all__ = ["Replay", "Replayed", "Step"]
@@ -101,7 +102,7 @@ class Replay:
         run = run or RunRecord(id="replay", task="", started_at=_TIMELESS)
         self._named = run.fingerprint is not None
         if not self._named:
-            run = run.model_copy(update={"fingerprint": f"{_UNNAMED}start"})
+            run = evolve(run, fingerprint=f"{_UNNAMED}start")
         self._loop = Loop.over(judging, run)
         self._now = self._ended = self._earliest = _TIMELESS
         self._waits = False
@@ -122,7 +123,7 @@ class Replay:
         if heard.resumed and self._can_go_on():
             self._take_up(heard, index)
         if heard.task and not self._loop.run.task:
-            self._loop.run = self._loop.run.model_copy(update={"task": heard.task})
+            self._loop.run = evolve(self._loop.run, task=heard.task)
         if result.stopped_at is None:
             self._wait(heard)
         if result.stopped_at is None:
@@ -143,7 +144,7 @@ class Replay:
         breaker, state = loop.judging.rules.breaker, loop.state.breaker
         reset = breaker.cooled(state, heard.at or self._now).state == "open"  # then by a person
         going = {"decision": None, "breaker": breaker.reset(state) if reset else state}
-        loop.state = loop.state.model_copy(update=going)
+        loop.state = evolve(loop.state, **going)
         result.resumed.append(index)
         result.stopped_at, result.stop_reason, result.evidence = None, None, ()
         self._waits = False
@@ -159,7 +160,7 @@ class Replay:
             self._now = self._ended = self._earliest = _bounded(max(self._ended, until))
             limit = limits.reached(spent, self._now)
             held = held_by(limit) if limit else None
-            loop.state = loop.state.model_copy(update={"spent": spent, "decision": held})
+            loop.state = evolve(loop.state, spent=spent, decision=held)
             if isinstance(held, Halt):
                 self._note(held, loop.state.breaker)
                 return
@@ -197,9 +198,7 @@ class Replay:
         *before, last = state.fingerprints
         marks = tuple(dict.fromkeys((*last, *(mark for mark in (seen.changes.fingerprint, left) if mark))))
         ticked = max(state.ticked, seen.plan.done) if seen.plan else state.ticked
-        self._loop.state = state.model_copy(
-            update={"fingerprints": (*before, marks[-FINGERPRINTS_KEPT:]), "ticked": ticked}
-        )
+        self._loop.state = evolve(state, fingerprints=(*before, marks[-FINGERPRINTS_KEPT:]), ticked=ticked)
 
     def _note(self, decision: Decision, breaker: BreakerState, *, progressed: bool | None = None) -> None:
         result, word = self._result, following(decision)
@@ -210,7 +209,7 @@ class Replay:
             result.stop_reason = decision.stop_reason if isinstance(decision, Halt) else "completed"
             result.evidence = decision.evidence
             past = self._loop.state.past if self._waited_itself else ()  # of many runs it would be too much
-            self._loop.state = self._loop.state.model_copy(update={"past": past})
+            self._loop.state = evolve(self._loop.state, past=past)
 
     def _look(self, heard: Pass) -> tuple[Progress, str]:
         """What a pass moved, and the mark of the workspace that it leaves behind."""
@@ -218,16 +217,16 @@ class Replay:
         mark = self._mark(heard, fresh)
         loop, told = self._loop, heard.changes
         if mark is None and (loop.state.baseline or "").startswith(_UNNAMED):
-            loop.state = loop.state.model_copy(update={"baseline": None})
+            loop.state = evolve(loop.state, baseline=None)
         if heard.plan is not None and not self._plan_known:
             self._plan_known = True
-            loop.run = loop.run.model_copy(update={"plan": heard.plan})
-            loop.state = loop.state.model_copy(update={"ticked": heard.plan.done})
+            loop.run = evolve(loop.run, plan=heard.plan)
+            loop.state = evolve(loop.state, ticked=heard.plan.done)
         changes = Changes(
             fingerprint=mark, files_changed=told.files or 0 if told else 0, commits=told.commits or 0 if told else 0
         )
         known = heard.plan is not None or loop.run.plan is None
-        run = loop.run if known else loop.run.model_copy(update={"plan": None})
+        run = loop.run if known else evolve(loop.run, plan=None)
         left = heard.left or (told.fingerprint if told else None) or mark or fresh
         return progress(run, loop.state, changes, heard.plan), left
 
@@ -244,9 +243,7 @@ class Replay:
         if moved is None:  # there is nothing to compare it with
             return None
         baseline = told if state.baseline == last else state.baseline
-        self._loop.state = state.model_copy(
-            update={"baseline": baseline, "fingerprints": (*state.fingerprints, (told,))}
-        )
+        self._loop.state = evolve(state, baseline=baseline, fingerprints=(*state.fingerprints, (told,)))
         return told
 
 

@@ -16,6 +16,7 @@ from ralph.prompt import contract_example
 from ralph.records.record import IterationRecord, RunRecord, RunState
 from ralph.settings import Settings
 from ralph.status import StatusField, parse_status
+from ralph.types import evolve
 from ralph.types.changes import Changes
 from ralph.types.output import Output
 from ralph.types.verification import Verification
@@ -105,7 +106,7 @@ class Loop:
             fingerprint: of the workspace when the iteration was over.
         """
         judging, until = self.judging, until or at
-        state = self.state.model_copy(update={"breaker": judging.rules.breaker.cooled(self.state.breaker, at)})
+        state = evolve(self.state, breaker=judging.rules.breaker.cooled(self.state.breaker, at))
         case = self._case(output, seen, errors)
         claim = claimed(judging.strategy, case)
         return conclude(
@@ -129,8 +130,8 @@ class Loop:
 
     def goes_on_at(self, number: int) -> None:
         """Makes the next iteration that of a number, as if there had been so many before it."""
-        spent = self.state.spent.model_copy(update={"iterations": number - 1})
-        self.state = self.state.model_copy(update={"number": number - 1, "spent": spent})
+        spent = evolve(self.state.spent, iterations=number - 1)
+        self.state = evolve(self.state, number=number - 1, spent=spent)
 
     def within(self, limits: Limits) -> Self:
         """The same, at the same place, within other limits."""
