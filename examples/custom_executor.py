@@ -7,7 +7,7 @@ import sys
 
 import anyio
 
-from ralph import Completed, Executor, Failed, Limits, Output, Prompt, Runner, RunRecord, TimedOut, Turn
+from ralph import Answered, Executor, Failed, Limits, Output, Prompt, Runner, RunRecord, TimedOut, Turn
 from ralph.system.process import run
 
 
@@ -27,7 +27,7 @@ class ProgramExecutor(Executor):
             return turn.transcript.finish(TimedOut(limit="iteration", after=limit), text=done.stdout)
         if done.code:
             return turn.transcript.finish(Failed(failure="crashed", message=f"It ended with status {done.code}."))
-        return turn.transcript.finish(Completed(), text=done.stdout)
+        return turn.transcript.finish(Answered(), text=done.stdout)
 
 
 STAND_IN = """

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from ralph import Completed, Executor, Keyword, Output, Prompt, Turn
+from ralph import Answered, Executor, Keyword, Output, Prompt, Turn
 from ralph.plugins import ExecutorKind, PromptMoment, PromptPart, hookimpl
 
 
@@ -23,7 +23,7 @@ class Poet(Executor):
         with (turn.workspace / "poem.txt").open("a") as poem:
             poem.write(f"Line {turn.iteration} of a poem.\n")
         said = "The poem is fit to be sung." if turn.iteration == 3 else "One more line."
-        return turn.transcript.finish(Completed(), text=said)
+        return turn.transcript.finish(Answered(), text=said)
 
 
 def metre(moment: PromptMoment) -> str:

@@ -21,12 +21,13 @@ if TYPE_CHECKING:
     from ralph.prompt import Prompt
     from ralph.records.record import IterationRecord, RunRecord
     from ralph.status import StatusField, parse_status
-    from ralph.types.output import Completed, Failed, Output, TimedOut, Usage
+    from ralph.types.output import Answered, Completed, Failed, Output, TimedOut, Usage
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Analysis",
+    "Answered",
     "BreakerSettings",
     "CircuitBreaker",
     "Complete",
@@ -70,6 +71,6 @@ __getattr__, __dir__ = lazy_exports(
         "ralph.prompt": ("Prompt",),
         "ralph.records.record": ("IterationRecord", "RunRecord"),
         "ralph.status": ("StatusField", "parse_status"),
-        "ralph.types.output": ("Completed", "Failed", "Output", "TimedOut", "Usage"),
+        "ralph.types.output": ("Answered", "Completed", "Failed", "Output", "TimedOut", "Usage"),
     },
 )

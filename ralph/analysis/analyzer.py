@@ -18,7 +18,7 @@ from ralph.analysis.repetition import chant
 from ralph.analysis.result import (
     Analysis,
     AnalysisContext,
-    Completion,
+    CompletionSignal,
     Coverage,
     Metrics,
     Past,
@@ -152,7 +152,7 @@ class ResponseAnalyzer:
     def _loop(
         self,
         reply: Reply,
-        done: Completion,
+        done: CompletionSignal,
         state: State,
         errors: Sequence[str],
         *,
@@ -225,7 +225,7 @@ def _past(analyzer: ResponseAnalyzer, text: str, task: str, past: tuple[Past, ..
     return Past.of(text, analyzer.analyze(output, parse_status(text), context))
 
 
-def detect_completion(response: str, task: str | None = None) -> Completion:
+def detect_completion(response: str, task: str | None = None) -> CompletionSignal:
     """Nity Loop's completion signal of a reply; without the task nothing is taken for an echo of it."""
     return completion(_detected(response, task or "").signals)
 

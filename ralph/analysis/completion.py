@@ -1,7 +1,7 @@
 """Whether the signals of a reply say that the task is done."""
 
 from ralph.analysis.lexicon import Keyword
-from ralph.analysis.result import Completion
+from ralph.analysis.result import CompletionSignal
 from ralph.analysis.signals import AGAINST, HIGH, VERY_HIGH, Signals
 from ralph.analysis.vocabulary import Vocabulary
 
@@ -12,10 +12,10 @@ _BESIDE = ("test_run", "verified", "exit_signal")
 """What speaks for completion beside a word of it."""
 _OF_STATUS = ("exit_signal", "status_blocked")
 """What the status block says: not a word of the reply."""
-_NONE, _ONLY_TESTS = Completion(), Completion(test_only=True)
+_NONE, _ONLY_TESTS = CompletionSignal(), CompletionSignal(test_only=True)
 
 
-def completion(signals: Signals) -> Completion:
+def completion(signals: Signals) -> CompletionSignal:
     """One very high signal, or two: distinct keywords, or one with passing tests or the status block's word (Nity
     Loop), with another check that passes, or with the shape of a final report. Wording that sounds finished is such a
     signal. Any signal that contradicts is enough against them; wording that sounds unfinished is against a single one.
@@ -36,7 +36,7 @@ def completion(signals: Signals) -> Completion:
     backed = not (heard and heard.weight < 0)
     sure = strong or (backed and signals.first("completion_report") is not None)
     enough = sure or (backed and any(signal.weight > 0 for signal in signals.of(*_BESIDE)))
-    return Completion(
+    return CompletionSignal(
         detected=enough and not contradicted,
         keywords=tuple([name for name in counted if not (heard and name == heard.name)]),
         test_only=test_only,

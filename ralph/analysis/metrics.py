@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from ralph.analysis.detectors.certainty import HIGH, LOW, STEP
 from ralph.analysis.expectations import level, quality_score
 from ralph.analysis.progress import WorkDone
-from ralph.analysis.result import CONFIDENCE_WEIGHTS, AnalysisContext, Completion, Metrics
+from ralph.analysis.result import CONFIDENCE_WEIGHTS, AnalysisContext, CompletionSignal, Metrics
 from ralph.analysis.signals import Reply, Signal, Signals
 
 __all__ = ["certainty", "confidence_parts", "measured", "overall_confidence"]
@@ -55,7 +55,7 @@ def certainty(signals: Signals, *, reported: bool = False) -> int:
     return min(100, max(0, score))
 
 
-def confidence_parts(reply: Reply, completion: Completion, quality: float) -> dict[str, float]:
+def confidence_parts(reply: Reply, completion: CompletionSignal, quality: float) -> dict[str, float]:
     """What the overall confidence is made of, each 0–100, by the names in `CONFIDENCE_WEIGHTS`.
 
     Args:

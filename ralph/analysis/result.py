@@ -1,8 +1,8 @@
 """The analysis of one reply: what was found in it, and where.
 
-Four numbers are called confidence, and none is another: `Metrics.confidence` is the agent's own certainty (Ralph
-Runtime guide), `Analysis.confidence` the weighted sum that the work is complete (Nity Loop), `Completion.confidence`
-the strength of its completion words, `Stuck.confidence` the share of the window that repeats. All are 0–100.
+Four numbers are called confidence, all from 0 to 100: `Metrics.confidence` is the agent's own certainty (Ralph Runtime
+guide), `Analysis.confidence` the weighted sum that the work is complete (Nity Loop), `CompletionSignal.confidence` the
+strength of its completion words, `Stuck.confidence` the share of the window that repeats.
 """
 
 from typing import Literal, Protocol
@@ -20,7 +20,7 @@ __all__ = [
     "Analysis",
     "AnalysisContext",
     "Analyzer",
-    "Completion",
+    "CompletionSignal",
     "Coverage",
     "Evidence",
     "Further",
@@ -94,7 +94,7 @@ class Metrics(BaseModel, frozen=True):
     level: Level = "minimum"
 
 
-class Completion(BaseModel, frozen=True):
+class CompletionSignal(BaseModel, frozen=True):
     """Whether the words of the reply say that the task is done."""
 
     detected: bool = False
@@ -179,7 +179,7 @@ class Analysis(BaseModel, frozen=True):
 
     status: Status = StatusMissing()
     metrics: Metrics = Metrics()
-    completion: Completion = Completion()
+    completion: CompletionSignal = CompletionSignal()
     stuck: Stuck = Stuck()
     state: State = "unknown"
     confidence: Percent = 0.0

@@ -24,11 +24,11 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ralph.analysis.lexicon import Role
-from ralph.analysis.result import Completion, State
+from ralph.analysis.result import CompletionSignal, State
 from ralph.analysis.signals import Reply, Signal, Signals
 from ralph.analysis.vocabulary import Hit
 from ralph.status import StatusReport
-from ralph.types.output import Completed, Failed, Outcome
+from ralph.types.output import Answered, Failed, Outcome
 
 __all__ = ["Standing", "standing"]
 
@@ -50,7 +50,7 @@ class Standing(NamedTuple):
     limit: str = ""
 
 
-def standing(reply: Reply, completion: Completion, *, told: bool = False) -> Standing:
+def standing(reply: Reply, completion: CompletionSignal, *, told: bool = False) -> Standing:
     """The state of a reply.
 
     Args:
@@ -58,9 +58,9 @@ def standing(reply: Reply, completion: Completion, *, told: bool = False) -> Sta
     """
     outcome, status, signals = reply.output.outcome, reply.status, reply.signals
     speaking = _speaking(signals)
-    if "limited" in speaking and isinstance(outcome, Completed | Failed):
+    if "limited" in speaking and isinstance(outcome, Answered | Failed):
         return _limited(reply)
-    if not isinstance(outcome, Completed) and (failed := _failed(outcome, reply)):
+    if not isinstance(outcome, Answered) and (failed := _failed(outcome, reply)):
         return Standing(failed)
     asked = _said(reply, speaking.get("question"))
     hindrance = _hindrance(reply, speaking.get("blocked"), told=told or completion.detected)

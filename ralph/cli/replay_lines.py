@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, Field
 from ralph.analysis import analyze_text
 from ralph.pipeline.replay import Moves, Pass, failure_of
 from ralph.types import evolve
-from ralph.types.output import Completed, Failed, Outcome, Usage
+from ralph.types.output import Answered, Failed, Outcome, Usage
 from ralph.types.plan import parse_plan
 
 __all__ = ["Line"]
@@ -106,7 +106,7 @@ class Line(BaseModel, frozen=True):
             case None:
                 return self._unasked()
             case False | "":
-                return Completed()
+                return Answered()
             case True:
                 return self._untold()
             case str(text) if text == self.text:
@@ -121,7 +121,7 @@ class Line(BaseModel, frozen=True):
         text = self.text or ""
         failure = failure_of(text) if text and len(text) <= _SHORT else None
         down = failure and failure.failure == "unavailable" and analyze_text(text).state == "error"
-        return failure if failure and down else Completed()
+        return failure if failure and down else Answered()
 
     def _untold(self) -> Failed:
         """A failure that is only in the reply, if anywhere."""

@@ -64,12 +64,12 @@ def _chain(run: "RunRecord", found: "list[IterationRecord]") -> "tuple[Stage, ..
     """Why the last of the iterations was followed by what followed."""
     from ralph.cli.replay_settings import judgings
     from ralph.cli.what_if import what_if
-    from ralph.decision.streaks import Tally
+    from ralph.decision.streaks import Streaks
     from ralph.pipeline.evaluate import revisit
     from ralph.pipeline.explain import explain
 
     judging, *_ = judgings(what_if(()), run)
-    before = found[-2].tally if len(found) > 1 else Tally()
+    before = found[-2].tally if len(found) > 1 else Streaks()
     return explain(revisit(judging.rules, before, found[-1]), judging.strategy.name, found[-1].decision)
 
 

@@ -35,7 +35,7 @@ from ralph.decision.contradictions import HOLDS, OPEN, contradictions
 from ralph.errors import UnknownNameError
 from ralph.status import StatusMalformed, StatusReport
 from ralph.types import evolve
-from ralph.types.output import Completed, Failed, Outcome, Output
+from ralph.types.output import Answered, Failed, Outcome, Output
 from ralph.types.plan import PlanState
 
 __all__ = ["STRATEGIES", "STRENGTH", "Case", "Claim", "Strategy", "claimed", "limited", "strategy_named", "unanswered"]
@@ -236,7 +236,7 @@ def limited(outcome: Outcome, analysis: Analysis, *, progressed: bool | None) ->
     """Whether a turn met a limit of the service: by its failure or, where it moved nothing, by its words."""
     if isinstance(outcome, Failed) and outcome.failure == "rate_limited":
         return True
-    return isinstance(outcome, Completed | Failed) and analysis.state == "limited" and not progressed
+    return isinstance(outcome, Answered | Failed) and analysis.state == "limited" and not progressed
 
 
 def unanswered(outcome: Outcome, calls: int) -> bool:
@@ -248,7 +248,7 @@ def claimed(strategy: Strategy, case: Case) -> Claim | None:
     """What a strategy makes of a case, and what the analyzers beside the first think of it. A turn that failed or was
     cut short claims nothing, whatever it said before.
     """
-    claim = strategy.claim(case) if isinstance(case.output.outcome, Completed) else None
+    claim = strategy.claim(case) if isinstance(case.output.outcome, Answered) else None
     return _weighed(claim, case.analysis) if claim is not None and case.analysis.further else claim
 
 

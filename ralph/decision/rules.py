@@ -41,7 +41,7 @@ from ralph.decision.outcomes import (
     Pause,
     held_by,
 )
-from ralph.decision.streaks import Tally
+from ralph.decision.streaks import Streaks
 from ralph.types import evolve
 from ralph.types.output import Interrupted, TimedOut
 from ralph.types.verification import Verdict, Verification
@@ -60,7 +60,7 @@ class Situation(NamedTuple):
     """All that a decision rests on.
 
     Attributes:
-        tally: with this iteration in it (`Tally.after`).
+        tally: with this iteration in it (`Streaks.after`).
         breaker: with this iteration in it.
         at: the time.
         claim: what the exit strategy made of the case.
@@ -70,7 +70,7 @@ class Situation(NamedTuple):
     """
 
     case: Case
-    tally: Tally
+    tally: Streaks
     breaker: BreakerState
     at: datetime
     claim: Claim | None = None

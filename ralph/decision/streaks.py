@@ -1,4 +1,4 @@
-"""What iterations leave for the decisions after them."""
+"""Counts of iterations in a row, which later decisions rest on."""
 
 from pydantic import BaseModel, NonNegativeInt
 
@@ -7,12 +7,12 @@ from ralph.decision.outcomes import Decision, asks_a_person, following
 from ralph.types import evolve
 from ralph.types.output import Interrupted
 
-__all__ = ["Tally"]
+__all__ = ["Streaks"]
 
 _CALM = 3
 
 
-class Tally(BaseModel, frozen=True):
+class Streaks(BaseModel, frozen=True):
     """What earlier iterations leave for later decisions: a fold over the run, kept in every record.
 
     Attributes:
@@ -37,7 +37,7 @@ class Tally(BaseModel, frozen=True):
     calm: NonNegativeInt = 0
     confirming: bool = False
 
-    def after(self, case: Case) -> "Tally":
+    def after(self, case: Case) -> "Streaks":
         """With one more iteration, before its decision. One that Ralph itself cut short says nothing of the agent, nor
         does one in which a service that is known to be there did not answer.
         """
@@ -68,7 +68,7 @@ class Tally(BaseModel, frozen=True):
             calm=calm,
         )
 
-    def decided(self, decision: Decision) -> "Tally":
+    def decided(self, decision: Decision) -> "Streaks":
         """With what the iteration's decision leaves behind; see `asks_a_person` for what an end leaves."""
         if asks_a_person(decision):
             return evolve(self, blocked=0, questions=0, pivoted=False, calm=0)

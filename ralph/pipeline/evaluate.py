@@ -8,11 +8,11 @@ from ralph.decision.claims import Case, Claim
 from ralph.decision.limits import Limits, Price, Spent
 from ralph.decision.outcomes import Complete, DecisionSettings
 from ralph.decision.rules import Situation, decide
-from ralph.decision.streaks import Tally
+from ralph.decision.streaks import Streaks
 from ralph.records.record import IterationRecord, PlanCount, RunRecord, RunState
 from ralph.types import evolve
 from ralph.types.changes import Changes, Checkpoint, is_new
-from ralph.types.output import Completed, Failed, Interrupted, Output, TimedOut, ToolCall, Usage
+from ralph.types.output import Answered, Failed, Interrupted, Output, TimedOut, ToolCall, Usage
 from ralph.types.plan import PlanState, TaskPlan, compare
 from ralph.types.verification import Verification
 
@@ -197,7 +197,7 @@ def conclude(
     )
 
 
-def revisit(rules: Rules, before: Tally, record: IterationRecord, plan: PlanState | None = None) -> Situation:
+def revisit(rules: Rules, before: Streaks, record: IterationRecord, plan: PlanState | None = None) -> Situation:
     """What the decision on a stored iteration rested on.
 
     Args:
@@ -234,7 +234,7 @@ def _claimed_before(record: IterationRecord) -> Claim | None:
 
 
 def _partial(output: Output) -> str:
-    if isinstance(output.outcome, Completed):
+    if isinstance(output.outcome, Answered):
         return ""
     return next((message.text for message in reversed(output.messages) if message.text), "")
 

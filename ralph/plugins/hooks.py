@@ -168,7 +168,7 @@ def ralph_executors(settings: "BaseModel | None") -> "Iterable[ExecutorKind] | N
 
     Example:
         ```python
-        from ralph import Completed, Executor
+        from ralph import Answered, Executor
         from ralph.plugins import ExecutorKind, hookimpl
 
 
@@ -176,7 +176,7 @@ def ralph_executors(settings: "BaseModel | None") -> "Iterable[ExecutorKind] | N
             name = "echo"
 
             async def execute(self, prompt, turn):
-                return turn.transcript.finish(Completed(), text=f"I was asked: {prompt.task}")
+                return turn.transcript.finish(Answered(), text=f"I was asked: {prompt.task}")
 
 
         @hookimpl

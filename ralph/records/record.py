@@ -16,10 +16,10 @@ from ralph.decision.breaker import BreakerState
 from ralph.decision.claims import Claim, limited, unanswered
 from ralph.decision.limits import Spent
 from ralph.decision.outcomes import Complete, Continue, Decision, Halt, Pause, StopReason, asks_a_person, following
-from ralph.decision.streaks import Tally
+from ralph.decision.streaks import Streaks
 from ralph.types import evolve
 from ralph.types.changes import FINGERPRINTS_KEPT, Changes, Checkpoint
-from ralph.types.output import Attempt, Completed, Interrupted, Outcome, Usage, busy
+from ralph.types.output import Answered, Attempt, Interrupted, Outcome, Usage, busy
 from ralph.types.plan import TaskPlan
 from ralph.types.verification import Verification
 
@@ -105,7 +105,7 @@ class IterationRecord(BaseModel, frozen=True):
     breaker: BreakerState = BreakerState()
     decision: Decision
     spent: Spent = Spent()
-    tally: Tally = Tally()
+    tally: Streaks = Streaks()
 
     @property
     def past(self) -> Past:
@@ -217,7 +217,7 @@ class Trace(BaseModel, frozen=True):
             marks=tuple(mark for mark in dict.fromkeys((record.changes.fingerprint, record.fingerprint)) if mark),
             ticked=record.plan.done if record.plan else None,
             executor=record.executor,
-            answered=isinstance(record.outcome, Completed),
+            answered=isinstance(record.outcome, Answered),
             session_id=record.session_id,
             remembered="" if record.silent else kind,
             steers=following(record.decision) is not None and not record.unanswered,
@@ -248,7 +248,7 @@ class RunState(BaseModel, frozen=True):
 
     number: NonNegativeInt = 0
     spent: Spent = Spent()
-    tally: Tally = Tally()
+    tally: Streaks = Streaks()
     breaker: BreakerState = BreakerState()
     baseline: str | None = None
     fingerprints: tuple[tuple[str, ...], ...] = ()

@@ -15,7 +15,7 @@ import pytest
 from ralph.analysis import Analysis, AnalysisContext, Analyzer, Past, ResponseAnalyzer, SeveralAnalyzers
 from ralph.status import parse_status
 from ralph.testing.hostile_texts import HOSTILE, grows_linearly
-from ralph.types.output import Completed, Failed, Interrupted, Outcome, Output, TimedOut
+from ralph.types.output import Answered, Failed, Interrupted, Outcome, Output, TimedOut
 from ralph.types.plan import parse_plan
 
 __all__ = ["AnalyzerConformance"]
@@ -31,7 +31,7 @@ REASON: shop.py does what was asked
 """
 _TEXTS = (_SAID, "I began with the parser; 3 tests fail.", "Error: no such file\n" * 50, *HOSTILE)
 _OUTCOMES: tuple[Outcome, ...] = (
-    Completed(),
+    Answered(),
     TimedOut(limit="idle", after=600),
     Failed(failure="rate_limited", message="try again at 3pm", retry_after=60),
     Failed(failure="crashed"),

@@ -30,7 +30,7 @@ import pytest
 from ralph.executors.base import Executor, Quantity, Timeouts, Transcript, Turn, TurnEvent
 from ralph.prompt import Prompt
 from ralph.system.redact import Redactor
-from ralph.types.output import Completed, Failed, Message, Output, TimedOut
+from ralph.types.output import Answered, Failed, Message, Output, TimedOut
 
 __all__ = ["ExecutorConformance"]
 
@@ -83,7 +83,7 @@ class ExecutorConformance:
         async with executor:
             output = await executor.execute(_PROMPT, _turn(tmp_path))
         assert isinstance(output, Output)
-        assert output.outcome == Completed()
+        assert output.outcome == Answered()
         assert output.text.strip()
 
     async def test_the_text_is_the_last_message(self, executor: Executor, tmp_path: Path) -> None:
@@ -124,13 +124,13 @@ class ExecutorConformance:
     async def test_a_turn_that_only_looks_is_a_turn(self, executor: Executor, tmp_path: Path) -> None:
         async with executor:
             output = await executor.execute(_PROMPT, _turn(tmp_path, read_only=True))
-        assert output.outcome == Completed()
+        assert output.outcome == Answered()
         assert output.text.strip()
 
     async def test_a_hostile_prompt_is_a_prompt(self, executor: Executor, tmp_path: Path) -> None:
         async with executor:
             output = await executor.execute(Prompt(text=_HOSTILE, task=_HOSTILE), _turn(tmp_path))
-        assert output.outcome == Completed()
+        assert output.outcome == Answered()
 
     async def test_an_agents_failure_is_a_value_that_says_why(self, failing: Executor, tmp_path: Path) -> None:
         async with failing:

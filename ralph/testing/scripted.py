@@ -10,11 +10,11 @@ import anyio.lowlevel
 from ralph.executors.base import Executor, Quantity, Turn
 from ralph.prompt import Prompt
 from ralph.types import evolve
-from ralph.types.output import Completed, Failed, Interrupted, Output, TimedOut, ToolCall, Usage
+from ralph.types.output import Answered, Failed, Interrupted, Output, TimedOut, ToolCall, Usage
 
 __all__ = ["Reply", "ScriptedExecutor", "writes"]
 
-Answer = str | Output | Completed | TimedOut | Failed | Interrupted
+Answer = str | Output | Answered | TimedOut | Failed | Interrupted
 Reply = Answer | Callable[[Prompt, Turn], Answer | Awaitable[Answer]]
 """One turn: the agent's last message, a whole output, how the turn ended, or a function that gives one of them.
 
@@ -86,7 +86,7 @@ def _replayed(answer: Answer, prompt: Prompt, turn: Turn) -> Output:
     transcript = turn.transcript
     if isinstance(answer, str):
         transcript.used(_estimated(prompt.text, answer))
-        return transcript.finish(Completed(), text=answer)
+        return transcript.finish(Answered(), text=answer)
     if not isinstance(answer, Output):
         transcript.used(_estimated(prompt.text, ""))
         return transcript.finish(answer)

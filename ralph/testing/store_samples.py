@@ -9,7 +9,7 @@ from ralph.records.events import MessageReceived
 from ralph.records.record import IterationRecord, PlanCount, RunRecord
 from ralph.types import evolve
 from ralph.types.changes import Changes
-from ralph.types.output import Completed, Failed
+from ralph.types.output import Answered, Failed
 from ralph.types.requests import Request
 
 __all__ = ["START", "sample_event", "sample_history", "sample_iteration", "sample_request", "sample_run"]
@@ -39,7 +39,7 @@ def sample_iteration(number: int, text: str = "done", *, run_id: str = "run-1") 
         started_at=START,
         finished_at=START + timedelta(seconds=number),
         text=text,
-        outcome=Completed(),
+        outcome=Answered(),
         decision=Continue(),
     )
 
@@ -68,5 +68,5 @@ def _in_history(number: int) -> IterationRecord:
     }
     if limited:
         facts["decision"] = Pause(until=START, reason="limited")
-        facts["outcome"] = Failed(failure="rate_limited") if number % 2 else Completed()
+        facts["outcome"] = Failed(failure="rate_limited") if number % 2 else Answered()
     return evolve(sample_iteration(number, "" if number % 9 == 0 else f"words {number}"), **facts)

@@ -9,6 +9,7 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import BaseModel, Field, NonNegativeFloat, NonNegativeInt
 
 __all__ = [
+    "Answered",
     "Attempt",
     "Completed",
     "Failed",
@@ -104,10 +105,14 @@ class Usage(BaseModel, frozen=True):
         )
 
 
-class Completed(BaseModel, frozen=True):
+class Answered(BaseModel, frozen=True):
     """The agent ended its turn by itself. It says nothing of the work being done."""
 
     kind: Literal["completed"] = "completed"
+
+
+Completed = Answered
+"""The former name of `Answered`, which reads too much like the decision `Complete`; both stay."""
 
 
 class TimedOut(BaseModel, frozen=True):
@@ -149,7 +154,7 @@ class Interrupted(BaseModel, frozen=True):
     detail: str = ""
 
 
-Outcome = Annotated[Completed | TimedOut | Failed | Interrupted, Field(discriminator="kind")]
+Outcome = Annotated[Answered | TimedOut | Failed | Interrupted, Field(discriminator="kind")]
 
 
 class Attempt(BaseModel, frozen=True):
@@ -179,7 +184,7 @@ class Output(BaseModel, frozen=True):
     messages: tuple[Message, ...] = ()
     tool_calls: tuple[ToolCall, ...] = ()
     usage: Usage = Usage()
-    outcome: Outcome = Completed()
+    outcome: Outcome = Answered()
     executor: str = ""
     model: str | None = None
     session_id: str | None = None

@@ -19,7 +19,7 @@ from ralph.prompt import Prompt, build_review_prompt, contract_example
 from ralph.status import Status, StatusMalformed, StatusReport, parse_status
 from ralph.system.redact import Redactor
 from ralph.types import evolve
-from ralph.types.output import Completed, Failed, Output, TimedOut, Usage
+from ralph.types.output import Answered, Failed, Output, TimedOut, Usage
 from ralph.types.verification import Verdict
 from ralph.verifiers.base import Subject, Verifier
 from ralph.verifiers.excerpt import clipped
@@ -93,7 +93,7 @@ class ReviewVerifier(Verifier):
         """
         output = await self._session(prompt, subject, bill)
         verdict = self._verdict(output)
-        if verdict.undecided and isinstance(output.outcome, Completed):
+        if verdict.undecided and isinstance(output.outcome, Answered):
             verdict = self._verdict(await self._session(prompt, subject, bill))
         return verdict
 
@@ -111,7 +111,7 @@ class ReviewVerifier(Verifier):
 
     def _verdict(self, output: Output) -> Verdict:
         match output.outcome:
-            case Completed():
+            case Answered():
                 pass
             case Failed() as failure:
                 return Verdict.unknown(self.name, f"There was no review: {failure_text(failure)}.")

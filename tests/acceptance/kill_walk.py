@@ -39,7 +39,7 @@ from ralph.records.record import RunState
 from ralph.store import Store, open_store
 from ralph.system.process import Running, spawn
 from ralph.testing import ScriptedExecutor, lives
-from ralph.types.output import Completed, Output, Usage
+from ralph.types.output import Answered, Output, Usage
 from ralph.verifiers import CommandVerifier
 from ralph.workspace import open_workspace
 
@@ -152,7 +152,7 @@ class Agent(Executor):
             self._points("agent.end before")
         self._points("agent.end after")
         turn.transcript.used(Usage(input_tokens=900, output_tokens=100, model_calls=1))
-        return turn.transcript.finish(Completed(), text=ANSWERS.get(turn.iteration, ANSWERS[2]))
+        return turn.transcript.finish(Answered(), text=ANSWERS.get(turn.iteration, ANSWERS[2]))
 
     async def _work(self, running: Running, turn: Turn) -> None:
         """Each word of the agent's is published before the next: so the points come in one order."""

@@ -18,7 +18,7 @@ from time import perf_counter
 from ralph.executors.base import Turn
 from ralph.executors.copilot.cli import CopilotCLIExecutor
 from ralph.prompt import Prompt
-from ralph.types.output import Completed
+from ralph.types.output import Answered
 
 ROUNDS = 100
 PROMPT = Prompt(text="Do the work.\n" * 100, task="Do the work.")
@@ -61,7 +61,7 @@ async def measured(executor: CopilotCLIExecutor, folder: Path) -> float:
     began = perf_counter()
     output = await executor.execute(PROMPT, Turn(workspace=folder))
     took = perf_counter() - began
-    assert output.outcome == Completed(), output
+    assert output.outcome == Answered(), output
     assert output.usage.tokens == 60
     return took
 

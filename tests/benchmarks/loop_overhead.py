@@ -27,7 +27,7 @@ from ralph.loop.runner import Runner
 from ralph.prompt import Prompt
 from ralph.records.record import RunRecord
 from ralph.store import open_store
-from ralph.types.output import Completed, Output, Usage
+from ralph.types.output import Answered, Output, Usage
 from ralph.workspace import open_workspace
 from ralph.workspace.base import Workspace
 
@@ -84,7 +84,7 @@ class Instant(Executor):
         for number in range(self.events):
             turn.transcript.message(f"Reading file {number} of the package.", tool_calls=1)
         turn.transcript.used(Usage(input_tokens=900, output_tokens=100, model_calls=1))
-        return turn.transcript.finish(Completed(), text=answer)
+        return turn.transcript.finish(Answered(), text=answer)
 
 
 class BareCommits:

@@ -28,7 +28,7 @@ from ralph.store import open_store
 from ralph.store.sql import SqlStore
 from ralph.store.sqlite import SqliteFile
 from ralph.types.changes import Changes
-from ralph.types.output import Completed
+from ralph.types.output import Answered
 
 EVENTS = 100
 MANY = 10_000
@@ -55,7 +55,7 @@ def iteration(number: int, size: int = 2000) -> IterationRecord:
         text="x" * size,
         executor="copilot",
         session_id=f"session-{number}",
-        outcome=Completed(),
+        outcome=Answered(),
         changes=Changes(files=("parser.py",), fingerprint=f"{number:040x}"),
         fingerprint=f"{number:040x}",
         decision=Continue(),

@@ -14,7 +14,7 @@ from ralph.executors.copilot.cli import CopilotCLIExecutor
 from ralph.executors.permissions import PermissionPolicy
 from ralph.prompt import Prompt
 from ralph.testing import Call, Cut, Empty, Fail, Garbage, Hang, ModelServer, Say, Shell, Stall, WriteFile, lives, until
-from ralph.types.output import Completed, Output, TimedOut
+from ralph.types.output import Answered, Output, TimedOut
 
 PROMPT = Prompt(text="Do the work, é.", task="work")
 
@@ -40,7 +40,7 @@ def content(path: Path) -> str:
 async def test_a_turn_with_tools(copilot_cli: Path, workspace: Path):
     steps = [WriteFile("hello.txt", "hi\n"), Shell("cat hello.txt"), Say("All done, é.")]
     output = await executed(copilot_cli, workspace, steps)
-    assert output.outcome == Completed()
+    assert output.outcome == Answered()
     assert output.text == "All done, é."
     assert content(workspace / "hello.txt") == "hi\n"
     assert [(call.name, call.success) for call in output.tool_calls] == [("create", True), ("bash", True)]
@@ -70,7 +70,7 @@ async def test_pushing_and_writing_outside_are_denied(copilot_cli: Path, workspa
     outside = copilot_cli.parent / f"ralph-test-{time.time_ns()}"  # the CLI lets an agent write temporary files
     steps = [Shell("git push origin main"), WriteFile(str(outside), "x"), Say("Neither worked.")]
     output = await executed(copilot_cli, workspace, steps)
-    assert output.outcome == Completed()
+    assert output.outcome == Answered()
     assert [call.denied for call in output.tool_calls] == [True, True]
     assert output.denials == 2
     assert not content(outside)
@@ -85,7 +85,7 @@ async def test_read_only_gives_the_agent_no_way_to_write(copilot_cli: Path, work
     ):
         output = await executor.execute(PROMPT, Turn(workspace=workspace))
         tools = set(server.requests[0].tools)
-    assert output.outcome == Completed()
+    assert output.outcome == Answered()
     assert "view" in tools
     assert not tools & {"bash", "create", "edit", "task"}
 
@@ -102,7 +102,7 @@ async def test_a_turn_that_only_looks_reads_alone_whatever_else_is_allowed(copil
         output = await executor.execute(PROMPT, Turn(workspace=workspace, read_only=True))
         resumed = await executor.execute(PROMPT, Turn(workspace=workspace, session_id=first.session_id))
         asked = server.requests
-    assert output.outcome == resumed.outcome == Completed()
+    assert output.outcome == resumed.outcome == Answered()
     assert [call.denied for call in output.tool_calls] == [False]
     assert "whole system" in asked[0].system
     assert "whole system" not in asked[1].system

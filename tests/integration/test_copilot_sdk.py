@@ -34,7 +34,7 @@ from ralph.testing import (
     WriteFile,
     until,
 )
-from ralph.types.output import Completed, Failed, Message, Output, TimedOut
+from ralph.types.output import Answered, Failed, Message, Output, TimedOut
 
 PATIENT = Timeouts(idle=20, iteration=40, tool=20)
 
@@ -98,7 +98,7 @@ async def test_it_creates_a_file_and_streams_what_happens(scene: Callable[..., A
     async with scene([WriteFile("hello.txt", "hi\n"), Say("All is done now.", chunk=4)]) as on:
         output = await on.turn("Create hello.txt")
         assert (on.work / "hello.txt").read_text() == "hi\n"
-        assert output.outcome == Completed()
+        assert output.outcome == Answered()
         assert output.text == "All is done now."
         assert (output.executor, output.model) == ("copilot-sdk", "m")
         assert output.session_id
@@ -205,7 +205,7 @@ async def test_a_turn_that_only_looks_reads_alone_and_costs_the_agent_no_session
         first = await on.turn("Begin.")
         for _ in range(2):
             looking = Turn(workspace=on.work, timeouts=PATIENT, read_only=True)
-            assert (await on.executor.execute(Prompt(text="Look.", task="Look."), looking)).outcome == Completed()
+            assert (await on.executor.execute(Prompt(text="Look.", task="Look."), looking)).outcome == Answered()
         resumed = await on.turn("Go on.", session_id=first.session_id)
         asked = on.server.requests
     assert secret in asked[0].system, "which is why it is kept from a review"

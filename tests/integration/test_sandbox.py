@@ -18,7 +18,7 @@ from ralph.prompt import Prompt
 from ralph.system.process import run
 from ralph.system.sandbox import Confinement, Sandbox, Variables
 from ralph.testing import ModelServer, Say, Shell
-from ralph.types.output import Completed
+from ralph.types.output import Answered
 
 PROMPT = Prompt(text="Do the work.", task="work")
 ANYTHING = PermissionPolicy(mode="approve-all")
@@ -122,7 +122,7 @@ async def test_the_agent_works_within_the_sandbox(
         )
         async with executor:
             output = await executor.execute(PROMPT, Turn(workspace=workspace))
-    assert output.outcome == Completed(), output
+    assert output.outcome == Answered(), output
     assert (workspace / "inside").read_text() == "in\n"
     assert not outside.exists()
     assert (workspace / "token").read_text() == "[]\n"

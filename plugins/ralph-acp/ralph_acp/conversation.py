@@ -11,7 +11,7 @@ from acp.connection import Connection
 
 from ralph.errors import UsageError
 from ralph.executors import Confinement, Denied, PermissionPolicy, PermissionRequest, Redactor, Running, Turn
-from ralph.types.output import Completed, Failed, Outcome, Usage
+from ralph.types.output import Answered, Failed, Outcome, Usage
 from ralph_acp.agents import Agent
 from ralph_acp.failures import classify
 from ralph_acp.files import read_file, write_file
@@ -205,7 +205,7 @@ class Conversation:
                 self._updates.end_message()
             case "max_tokens" | "max_turn_requests":
                 transcript.diagnosed(f"The agent was cut short: {reason}.")
-                return Completed()
+                return Answered()
             case "refusal":
                 return Failed(failure="refused", message="The model refused to go on.")
             case "cancelled":
@@ -213,7 +213,7 @@ class Conversation:
             case _:
                 return Failed(failure="protocol", message=f"The turn ended for no known reason: {reason[:100]!r}.")
         if transcript.messages or transcript.did_something:
-            return Completed()
+            return Answered()
         return Failed(failure="protocol", message="The agent gave no answer.")
 
     async def _handle(self, method: str, params: Any, notified: bool) -> Any:  # noqa: FBT001 - the library calls it

@@ -18,7 +18,7 @@ from ralph.executors.base import Diagnosed, MessageDelta
 from ralph.prompt import Prompt
 from ralph.system.redact import Redactor
 from ralph.testing import lives, until
-from ralph.types.output import Completed, Output, TimedOut, Usage
+from ralph.types.output import Answered, Output, TimedOut, Usage
 from ralph_acp import AGENTS, AcpExecutor
 
 PROMPT = Prompt(text="Do the work, é.", task="work")
@@ -38,7 +38,7 @@ async def test_the_last_message_is_the_answer_and_what_came_before_a_tool_is_not
     ]
     events: list[Any] = []
     output = await executed(scripted(*steps), workspace, transcript=Transcript(events.append))
-    assert output.outcome == Completed()
+    assert output.outcome == Answered()
     assert output.text == "All done."
     assert [(message.text, message.tool_calls) for message in output.messages] == [("I look.", 1), ("All done.", 0)]
     assert [(call.name, call.success) for call in output.tool_calls] == [("read", True), ("edit", False)]
@@ -51,7 +51,7 @@ async def test_the_last_message_is_the_answer_and_what_came_before_a_tool_is_not
 async def test_an_agent_made_with_the_protocols_library(workspace: Path):
     program = Path(__file__).with_name("library_agent.py")
     output = await executed(AcpExecutor(None, [sys.executable, str(program)]), workspace)
-    assert output.outcome == Completed()
+    assert output.outcome == Answered()
     assert output.text == f"made 4 {PROMPT.text}"
     assert (workspace / "made.txt").read_text() == "made"
     assert [(call.name, call.success) for call in output.tool_calls] == [("edit", True)]
@@ -77,7 +77,7 @@ async def test_a_session_is_gone_on_with_and_what_was_said_in_it_is_not_heard_ag
 async def test_a_session_that_is_gone_is_begun_anew(scripted: Make, workspace: Path):
     events: list[Any] = []
     output = await executed(scripted(["echo"]), workspace, session_id="x", transcript=Transcript(events.append))
-    assert (output.session_id, output.outcome) == ("fresh", Completed())
+    assert (output.session_id, output.outcome) == ("fresh", Answered())
     assert any(isinstance(event, Diagnosed) and "another" in event.text for event in events)
 
 
@@ -115,7 +115,7 @@ async def test_a_rate_limit_tells_when_it_is_over(scripted: Make, workspace: Pat
 
 async def test_a_message_that_was_cut_short_is_no_answer(scripted: Make, workspace: Path):
     output = await executed(scripted(["say", "All do"], ["end", {"stopReason": "max_tokens"}]), workspace)
-    assert (output.outcome, output.text) == (Completed(), "")
+    assert (output.outcome, output.text) == (Answered(), "")
 
 
 async def test_rubbish_between_the_messages_harms_nothing(
@@ -134,7 +134,7 @@ async def test_rubbish_between_the_messages_harms_nothing(
     asked = [ask % '{"command": [[[]], 1, "\\udc00"]}', ask % '{"command": "\\ud800"}', ask % "7"]
     lines = [*rubbish, *methods, *odd, deep, *asked, "x" * 10_000]
     output = await executed(scripted(*(["raw", line] for line in lines), ["say", "Done."]), workspace)
-    assert (output.outcome, output.text) == (Completed(), "? Done.")
+    assert (output.outcome, output.text) == (Answered(), "? Done.")
     assert [record.getMessage() for record in caplog.records] == []
 
 
@@ -325,7 +325,7 @@ async def test_cancelling_the_turn_cancels_the_agents_and_keeps_what_there_was(s
         await said.wait()
         group.cancel_scope.cancel()
     assert (workspace / "cancelled").exists()
-    assert transcript.finish(Completed()).messages[0].text == "Let me "
+    assert transcript.finish(Answered()).messages[0].text == "Let me "
     pid = int((workspace / "child").read_text())
     await until(lambda: not lives(pid))
     assert time.monotonic() - began < 15

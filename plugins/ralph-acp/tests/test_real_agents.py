@@ -12,7 +12,7 @@ import pytest
 from ralph.executors import PermissionPolicy, Timeouts, Turn
 from ralph.prompt import Prompt
 from ralph.testing import Call, Fail, Hang, ModelRequest, ModelServer, Say, Shell, Step, WriteFile
-from ralph.types.output import Completed, Output, TimedOut
+from ralph.types.output import Answered, Output, TimedOut
 from ralph_acp import AGENTS, AcpExecutor
 
 PROMPT = Prompt(text="Do the work, é.", task="work")
@@ -55,7 +55,7 @@ async def test_copilot_works_and_goes_on_with_its_session(copilot: Path, workspa
         first = await turned(executor, workspace)
         second = await turned(executor, workspace, session_id=first.session_id)
         went_on = "All done" in str(server.requests[-1].messages)
-    assert (first.outcome, first.text) == (Completed(), "All done, é.")
+    assert (first.outcome, first.text) == (Answered(), "All done, é.")
     assert (workspace / "hello.txt").read_text() == "hi\n"
     assert [(call.name, call.success) for call in first.tool_calls] == [("edit", True), ("execute", True)]
     assert (second.text, second.session_id, went_on) == ("Two.", first.session_id, True)
@@ -64,7 +64,7 @@ async def test_copilot_works_and_goes_on_with_its_session(copilot: Path, workspa
 
 async def test_copilot_is_denied_what_the_policy_denies(copilot: Path, workspace: Path):
     output = await with_copilot(copilot, workspace, Shell("git push origin main"), Say("Pushed."))
-    assert output.outcome == Completed()
+    assert output.outcome == Answered()
     assert [call.denied for call in output.tool_calls] == [True]
     assert output.text == ""
 
@@ -83,7 +83,7 @@ async def test_copilots_failures(copilot: Path, workspace: Path, step: Step, fai
 
 async def test_copilot_says_error_and_means_it_as_an_answer(copilot: Path, workspace: Path):
     output = await with_copilot(copilot, workspace, Say("Error: none is left."))
-    assert (output.outcome, output.text) == (Completed(), "Error: none is left.")
+    assert (output.outcome, output.text) == (Answered(), "Error: none is left.")
 
 
 async def test_copilot_only_looks(copilot: Path, workspace: Path):
@@ -95,7 +95,7 @@ async def test_copilot_only_looks(copilot: Path, workspace: Path):
     ):
         output = await turned(executor, workspace, read_only=True)
         asked = server.requests[0]
-    assert (output.outcome, output.text) == (Completed(), "Read.")
+    assert (output.outcome, output.text) == (Answered(), "Read.")
     assert set(asked.tools) == {"glob", "grep", "view"}
 
 
@@ -141,7 +141,7 @@ async def test_opencode_works_and_goes_on_with_its_session(opencode: Path, works
         first = await turned(executor, workspace)
         second = await turned(executor, workspace, session_id=first.session_id)
         went_on = "All done" in str(server.requests[-1].messages)
-    assert (first.outcome, first.text) == (Completed(), "All done, é.")
+    assert (first.outcome, first.text) == (Answered(), "All done, é.")
     assert (workspace / "hello.txt").read_text() == "hi\n"
     assert [(call.name, call.success) for call in first.tool_calls] == [("edit", True), ("execute", True)]
     assert (second.session_id, went_on, second.denials) == (first.session_id, True, 1)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from ralph import Completed, Failed, TimedOut, Turn
+from ralph import Answered, Failed, TimedOut, Turn
 from ralph.executors import Denied, PermissionPolicy, Running, how_it_ended, within_time
 from ralph_claude.listener import Listener
 from ralph_claude.tools import asked_for
@@ -40,7 +40,7 @@ class Conversation:
         told = f"{self._listener.complaint}{self._listener.failure and self._listener.failure.message}"
         return not self._asked and "No conversation found" in told
 
-    async def hold(self, prompt: str) -> Completed | Failed | TimedOut:
+    async def hold(self, prompt: str) -> Answered | Failed | TimedOut:
         """How the turn ended. A cancellation goes through; `close` is to be called in any case."""
 
         async def work() -> None:
@@ -126,7 +126,7 @@ class Conversation:
                 return False
         return not patience.cancelled_caught
 
-    def _outcome(self) -> Completed | Failed:
+    def _outcome(self) -> Answered | Failed:
         if failure := self._listener.failure:
             return failure
         if not self._listener.settled:
@@ -134,7 +134,7 @@ class Conversation:
         messages = self._turn.transcript.messages
         if not messages or messages[-1].tool_calls:
             return Failed(failure="protocol", message="The agent ended its turn without a word.")
-        return Completed()
+        return Answered()
 
     def _crashed(self) -> Failed:
         code = self._program.code

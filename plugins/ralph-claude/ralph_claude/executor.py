@@ -24,7 +24,7 @@ from typing import ClassVar
 import anyio
 import anyio.to_thread
 
-from ralph import Completed, Executor, Failed, Output, Prompt, RalphError, TimedOut, Turn
+from ralph import Answered, Executor, Failed, Output, Prompt, RalphError, TimedOut, Turn
 from ralph.errors import ExecutorUnavailableError
 from ralph.executors import Confinement, PermissionPolicy, spawn
 from ralph_claude.conversation import Conversation
@@ -173,7 +173,7 @@ class ClaudeExecutor(Executor):
 
     async def _converse(
         self, prompt: Prompt, turn: Turn, session_id: str | None
-    ) -> tuple[Completed | Failed | TimedOut, bool]:
+    ) -> tuple[Answered | Failed | TimedOut, bool]:
         """How the turn ended, and whether that was because the session is unknown."""
         program = self._program or _found()
         argv = self._confined([str(program), *self.command(turn, session_id)], turn.workspace)

@@ -7,7 +7,7 @@ from typing import Any
 import anyio
 import pytest
 
-from ralph import Completed, TimedOut, Turn, Usage
+from ralph import Answered, TimedOut, Turn, Usage
 from ralph.executors import FallbackExecutor, PermissionPolicy, Timeouts
 from ralph.testing import Call, EditFile, Fail, Say, ScriptedExecutor, Shell, Stall, Use, WriteFile
 from ralph.types.output import Message
@@ -22,7 +22,7 @@ async def test_it_creates_a_file_and_streams_what_happens(scene: Any) -> None:
     ]) as on:
         output = await on.turn("Create a.txt")
         assert (on.work / "a.txt").read_text() == "hi\n"
-        assert output.outcome == Completed()
+        assert output.outcome == Answered()
         assert output.text == "Done."
         assert (output.executor, output.model) == ("claude", "claude-sonnet-5")
         assert output.session_id
@@ -85,7 +85,7 @@ async def test_a_denied_tool_is_recorded_and_the_agent_told_why(scene: Any) -> N
     ]
     async with scene(steps) as on:
         output = await on.turn()
-        assert output.outcome == Completed()
+        assert output.outcome == Answered()
         assert [call.denied for call in output.tool_calls] == [True, True, False, True]
         assert output.denials == 3
         assert "left to a person" in output.tool_calls[0].result
@@ -134,7 +134,7 @@ async def test_a_session_that_is_not_there_is_replaced(scene: Any, owner: str) -
     unknown = "0d6e2a69-f35b-4995-902a-89dbbd0ce80e"
     async with scene([Say("Done.")]) as on:
         output = await on.turn(session_id=unknown, session_of=owner)
-        assert output.outcome == Completed()
+        assert output.outcome == Answered()
         assert output.session_id != unknown
         said = [event.text for event in on.seen if type(event).__name__ == "Diagnosed"]
         assert bool(said) == (owner == "claude")
@@ -194,7 +194,7 @@ def test_what_is_measured_and_whose_quota_is_used() -> None:
 async def test_a_model_without_a_price_costs_nobody_knows_what(scene: Any) -> None:
     async with scene([Say("Done.")], model="qwen") as on:
         output = await on.turn()
-        assert output.outcome == Completed()
+        assert output.outcome == Answered()
         assert output.usage.cost is None
         assert output.usage.tokens
 

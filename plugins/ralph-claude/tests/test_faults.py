@@ -14,7 +14,7 @@ import anyio
 import psutil
 import pytest
 
-from ralph import Completed, Failed, Output, TimedOut
+from ralph import Answered, Failed, Output, TimedOut
 from ralph.errors import ExecutorUnavailableError
 from ralph.executors import Timeouts
 from ralph.testing import Cut, Empty, Fail, Garbage, ModelServer, Say, Shell, Step, until
@@ -69,7 +69,7 @@ async def test_faults_of_the_model_are_told_within_seconds(scene: Any, step: Ste
 async def test_a_short_fault_costs_no_turn(scene: Any) -> None:
     async with scene([Fail(529), Say("Done.")]) as on:
         output = await on.turn()
-        assert output.outcome == Completed()
+        assert output.outcome == Answered()
         assert output.usage.model_calls == 2
 
 
@@ -125,7 +125,7 @@ async def test_a_tool_without_end_is_ended_with_its_process(scene: Any) -> None:
 
 async def test_what_a_tool_left_running_is_ended(scene: Any) -> None:
     async with scene([Shell("setsid -f sleep 3141.2 >/dev/null 2>&1"), Say("Done.")]) as on:
-        assert (await on.turn()).outcome == Completed()
+        assert (await on.turn()).outcome == Answered()
         assert not sleepers("3141.2")
 
 

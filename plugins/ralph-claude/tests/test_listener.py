@@ -139,6 +139,6 @@ def test_nonsense_is_passed_over(listener: Listener, kind: str, value: object) -
 
 
 def _done() -> Any:
-    from ralph import Completed
+    from ralph import Answered
 
-    return Completed()
+    return Answered()

@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from ralph import Completed, Executor, Failed, Output, Prompt, Turn
+from ralph import Answered, Executor, Failed, Output, Prompt, Turn
 from ralph.errors import ExecutorUnavailableError, UsageError
 from ralph.executors import Confinement, PermissionPolicy, how_it_ended, spawn, within_time
 from ralph.types import evolve
@@ -186,7 +186,7 @@ class CodexExecutor(Executor):
         finally:
             listener.close()
             transcript.diagnostics = listener.complaint
-        return transcript.finish(timed_out or self.classify(listener.ending(program.code)) or Completed())
+        return transcript.finish(timed_out or self.classify(listener.ending(program.code)) or Answered())
 
     def confined(self, argv: Sequence[str], turn: Turn) -> list[str]:
         """The command line that runs Codex within its bounds.

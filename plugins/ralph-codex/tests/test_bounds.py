@@ -7,7 +7,7 @@ from typing import Literal
 
 import pytest
 
-from ralph import Completed, Output
+from ralph import Answered, Output
 from ralph.executors import Confinement, PermissionPolicy
 from ralph.system.sandbox import Sandbox
 from ralph.testing import ModelServer, Say, Shell
@@ -45,7 +45,7 @@ async def test_the_workspace_is_written_and_nothing_else(made: Made, run: Run, w
         ]
         async with ModelServer(steps) as server:
             output = await run(await made(server, permissions=PermissionPolicy()))
-    assert output.outcome == Completed(), output.diagnostics
+    assert output.outcome == Answered(), output.diagnostics
     results = str([call.result for call in output.tool_calls])
     assert "COMMITTED" in results
     assert "the key" not in results
@@ -112,7 +112,7 @@ async def test_a_turn_that_only_looks_changes_nothing_and_is_told_nothing(
     async with ModelServer(steps) as server:
         output = await run(await made(server, confinement=confinement), read_only=True)
         asked = server.requests[0]
-    assert (output.text, output.outcome) == ("Seen.", Completed()), output.diagnostics
+    assert (output.text, output.outcome) == ("Seen.", Answered()), output.diagnostics
     assert "say that all is fine" in output.tool_calls[0].result
     assert "SAY THAT ALL IS FINE" not in str(asked.messages)
     assert "web_search" not in {tool.get("type") for tool in asked.body["tools"]}
@@ -125,6 +125,6 @@ async def test_it_works_within_a_sandbox(made: Made, run: Run, workspace: Path):
     confinement = Confinement(sandbox=Sandbox(kind="bwrap"))
     async with ModelServer(steps) as server:
         output = await run(await made(server, permissions=PermissionPolicy(), confinement=confinement))
-    assert output.outcome == Completed(), output.diagnostics
+    assert output.outcome == Answered(), output.diagnostics
     assert (workspace / "new").exists()
     assert ".ssh" not in output.tool_calls[0].result

@@ -8,7 +8,7 @@ import anyio
 import psutil
 import pytest
 
-from ralph import Completed, Failed, Output, Prompt, TimedOut, Turn
+from ralph import Answered, Failed, Output, Prompt, TimedOut, Turn
 from ralph.errors import ExecutorUnavailableError, UsageError
 from ralph.executors import FallbackExecutor, PermissionPolicy, Timeouts
 from ralph.testing import (
@@ -51,7 +51,7 @@ async def test_a_turn_with_tools(made: Made, run: Run, workspace: Path):
     async with ModelServer(steps) as server:
         output = await run(await made(server), session_id="--help")  # which Codex does not know
         assert server.prompts[0] == "Mend it."
-    assert output.outcome == Completed(), output.diagnostics
+    assert output.outcome == Answered(), output.diagnostics
     assert output.text == "All done, é."
     assert [(message.text, message.tool_calls) for message in output.messages] == [("I look.", 1), ("All done, é.", 0)]
     assert content(workspace / "hello.txt") == "ho\n"
@@ -230,7 +230,7 @@ async def test_a_persons_login_and_configuration_hold_and_are_out_of_the_agents_
         async with CodexExecutor() as executor:
             output = await run(executor)
         asked = server.requests[0]
-    assert output.outcome == Completed(), output.diagnostics
+    assert output.outcome == Answered(), output.diagnostics
     assert (asked.model, asked.headers["authorization"]) == ("of-mine", "***")
     assert "over" in output.tool_calls[0].result
     assert "of-a-person" not in output.tool_calls[0].result

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ralph import Completed, Failed, Output, Usage
+from ralph import Answered, Failed, Output, Usage
 from ralph_codex import CodexExecutor
 from ralph_codex.events import TOOLS
 from ralph_codex.session_log import SessionLog, find_log
@@ -56,7 +56,7 @@ async def test_what_makes_no_sense_is_passed_over(said: Callable[..., Coroutine[
         {"type": "thread.started", "thread_id": "../../../etc/passwd"},
     ]
     output = await said(*nonsense, ANSWER, ENDED)
-    assert (output.text, output.outcome) == ("Done.", Completed())
+    assert (output.text, output.outcome) == ("Done.", Answered())
     assert (output.usage.input_tokens, output.usage.output_tokens) == (10, 2)
 
 

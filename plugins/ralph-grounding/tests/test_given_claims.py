@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph import Completed, Failed, Output, Prompt, Turn
+from ralph import Answered, Failed, Output, Prompt, Turn
 from ralph.errors import ExecutorUnavailableError, UsageError
 from ralph.testing import Reply, ScriptedExecutor
 from ralph_grounding.ground_truth import (
@@ -223,7 +223,7 @@ async def test_an_answer_that_is_none_leaves_the_rules_claims_and_says_so(
 async def test_an_agent_that_is_late_or_gone_is_not_waited_for(tmp_path: Path) -> None:
     async def never(_prompt: Prompt, turn: Turn) -> Output:
         await anyio.sleep_forever()
-        return turn.transcript.finish(Completed(), text="")
+        return turn.transcript.finish(Answered(), text="")
 
     def gone(_prompt: Prompt, _turn: Turn) -> str:
         raise ExecutorUnavailableError("There is no agent here.")

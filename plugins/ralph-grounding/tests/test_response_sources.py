@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from ralph import Completed, Executor, Failed, Output, Prompt, RalphError, TimedOut, Turn
+from ralph import Answered, Executor, Failed, Output, Prompt, RalphError, TimedOut, Turn
 from ralph.errors import ExecutorUnavailableError, UsageError
 from ralph.testing import Fail, Garbage, Hang, ModelRequest, ModelServer, Say, ScriptedExecutor, Step
 from ralph.types.output import Usage
@@ -433,7 +433,7 @@ class Raising(Executor):
         self.turns += 1
         if self.turns == 1:
             raise self.error
-        return turn.transcript.finish(Completed(), text="Yes.")
+        return turn.transcript.finish(Answered(), text="Yes.")
 
 
 async def test_an_executor_that_crashes_is_tried_again(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from ralph import Analysis, Continue, Usage
 from ralph.analysis import AnalysisContext, ResponseAnalyzer
 from ralph.records.events import Event, IterationFinished, Paused, RunFinished, RunStarted, VerificationFinished
-from ralph.types.output import Completed
+from ralph.types.output import Answered
 from ralph_notify.messages import line, message
 
 AT = datetime(2026, 11, 21, 3, 30, tzinfo=UTC)
@@ -69,7 +69,7 @@ def test_a_pause_says_until_when():
 def test_the_question_of_the_agent_is_passed_on():
     analysis = Analysis(state="question", question="Which database should I use?")
     event = IterationFinished(
-        run_id="a1", at=AT, iteration=2, outcome=Completed(), analysis=analysis, decision=Continue()
+        run_id="a1", at=AT, iteration=2, outcome=Answered(), analysis=analysis, decision=Continue()
     )
     title, body, _ = told(event)
     assert title == "Ralph: the agent asks in iteration 2"
@@ -107,6 +107,6 @@ def test_a_message_is_short_whatever_it_is_made_of():
 def test_a_question_is_recognised_as_the_analysis_gives_it():
     from ralph import Output, parse_status
 
-    output = Output(text="I cannot go on. Which database should I use, PostgreSQL or SQLite?", outcome=Completed())
+    output = Output(text="I cannot go on. Which database should I use, PostgreSQL or SQLite?", outcome=Answered())
     analysis = ResponseAnalyzer().analyze(output, parse_status(output.text), AnalysisContext())
     assert analysis.state in {"blocked", "question"}

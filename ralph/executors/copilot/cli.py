@@ -34,7 +34,7 @@ from ralph.executors.copilot.what_the_shell import LEGACY, ask
 from ralph.executors.endings import how_it_ended
 from ralph.prompt import Prompt
 from ralph.system.process import ProgramMissingError, spawn
-from ralph.types.output import Completed, Failed, Outcome, Output
+from ralph.types.output import Answered, Failed, Outcome, Output
 
 __all__ = ["CopilotCLIExecutor", "Ending"]
 
@@ -165,7 +165,7 @@ class CopilotCLIExecutor(CopilotExecutor):
         finally:
             self._measure(turn, folder / "usage.json", session, listener.calls)
             turn.transcript.diagnostics = listener.complaint
-        return timed_out or self.classify(listener.ending(program.code)) or Completed()
+        return timed_out or self.classify(listener.ending(program.code)) or Answered()
 
     def _measure(self, turn: Turn, path: Path, log: SessionLog, calls: int) -> None:
         session, begun_here = turn.transcript.session_id or "", turn.session_id is None or self._own_home is not None

@@ -11,7 +11,7 @@ from ralph.executors.copilot.events import Event, classify_failure, ends_turn, i
 from ralph.executors.copilot.runtime import CopilotRuntime
 from ralph.executors.permissions import Denied, PermissionPolicy, PermissionRequest
 from ralph.types import evolve
-from ralph.types.output import Completed, Failed, Outcome
+from ralph.types.output import Answered, Failed, Outcome
 
 if TYPE_CHECKING:
     from copilot import CopilotSession
@@ -105,7 +105,7 @@ class Conversation:
             return evolve(self._failure, retry_after=wait)
         if self._failure is None and not self._turn.transcript.messages:
             return Failed(failure="protocol", message="The agent ended its turn without a word.")
-        return self._failure or Completed()
+        return self._failure or Answered()
 
     async def _opened(self, last_session: str | None) -> "CopilotSession":
         client, turn = self._runtime.client, self._turn

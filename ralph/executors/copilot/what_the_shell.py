@@ -11,7 +11,7 @@ import anyio
 from ralph.errors import UsageError
 from ralph.executors.base import Turn, within_time
 from ralph.system.process import ByteStream, spawn
-from ralph.types.output import Completed, Failed, Outcome
+from ralph.types.output import Answered, Failed, Outcome
 
 __all__ = ["LEGACY", "ask"]
 
@@ -51,7 +51,7 @@ async def ask(program: Path, prompt: str, turn: Turn) -> Outcome:
 def _judged(code: int | None, answer: str, complaint: str) -> Outcome:
     if code != 0:
         return Failed(failure="crashed", message=f"{LEGACY} ended with status {code}. {complaint[:200]}".strip())
-    return Completed() if answer else Failed(failure="protocol", message=f"{LEGACY} gave no answer.")
+    return Answered() if answer else Failed(failure="protocol", message=f"{LEGACY} gave no answer.")
 
 
 def _plain(output: bytearray) -> str:

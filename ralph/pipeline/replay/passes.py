@@ -5,7 +5,7 @@ import re
 from pydantic import AwareDatetime, BaseModel, NonNegativeFloat, NonNegativeInt
 
 from ralph.system.text import pattern
-from ralph.types.output import Completed, Failed, FailureKind, Outcome, Output, ToolCall, Usage
+from ralph.types.output import Answered, Failed, FailureKind, Outcome, Output, ToolCall, Usage
 from ralph.types.plan import TaskPlan
 from ralph.types.verification import Verification
 
@@ -82,7 +82,7 @@ class Pass(BaseModel, frozen=True):
 
     text: str = ""
     task: str = ""
-    outcome: Outcome = Completed()
+    outcome: Outcome = Answered()
     tools: NonNegativeInt | None = None
     denials: NonNegativeInt | None = None
     changes: Moves | None = None

@@ -5,7 +5,7 @@ import pytest
 from ralph.analysis import (
     Analysis,
     AnalysisContext,
-    Completion,
+    CompletionSignal,
     Past,
     ResponseAnalyzer,
     Stuck,
@@ -35,7 +35,7 @@ def test_an_iteration_is_analysed_in_its_context() -> None:
         errors=("TypeError: x is undefined",) * 3,
     )
     analysis = ResponseAnalyzer().analyze(Output(text="The parser is done."), StatusMissing(), context)
-    assert isinstance(analysis.completion, Completion)
+    assert isinstance(analysis.completion, CompletionSignal)
     assert isinstance(analysis.stuck, Stuck)
     assert isinstance(analysis.work_summary, str)
     assert analysis.stuck.error_frequency == {"typeerror: x is undefined": 3}

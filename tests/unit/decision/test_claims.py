@@ -4,16 +4,16 @@ from typing import Any
 
 import pytest
 
-from ralph.analysis.result import Analysis, Completion, Evidence
+from ralph.analysis.result import Analysis, CompletionSignal, Evidence
 from ralph.decision.claims import STRATEGIES, Case, claimed, strategy_named
 from ralph.errors import UnknownNameError
 from ralph.status import StatusMalformed, StatusReport
-from ralph.types.output import Completed, Failed, Interrupted, Outcome, Output, TimedOut, ToolCall
+from ralph.types.output import Answered, Failed, Interrupted, Outcome, Output, TimedOut, ToolCall
 from ralph.types.plan import PlanState, TaskPlan, compare, parse_plan
 
 BEFORE = parse_plan("- [ ] one\n- [ ] two\n")
-SURE = Completion(detected=True, keywords=("done", "finished"), confidence=100)
-UNSURE = Completion(detected=True, keywords=("done",), confidence=69)
+SURE = CompletionSignal(detected=True, keywords=("done", "finished"), confidence=100)
+UNSURE = CompletionSignal(detected=True, keywords=("done",), confidence=69)
 
 
 def plan(text: str | None, before: TaskPlan | None = BEFORE) -> PlanState:
@@ -55,7 +55,7 @@ def case(
         said["status"] = StatusReport(exit_signal=signal, status=status, fields=fields or {})
     calls = tuple(ToolCall(id=f"{number}", name="edit") for number in range(tools))
     return Case(
-        output=Output(text=text, outcome=outcome or Completed(), tool_calls=calls), analysis=Analysis(**said), **known
+        output=Output(text=text, outcome=outcome or Answered(), tool_calls=calls), analysis=Analysis(**said), **known
     )
 
 

@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from ralph.analysis import analyze_text
-from ralph.analysis.result import Analysis, Completion, Further, Opinion
+from ralph.analysis.result import Analysis, CompletionSignal, Further, Opinion
 from ralph.decision.breaker import BreakerState
 from ralph.decision.claims import Case, claimed, strategy_named
 from ralph.decision.contradictions import waiting
 from ralph.decision.limits import LimitReached
 from ralph.decision.outcomes import Complete, Halt
 from ralph.decision.rules import Situation, decide
-from ralph.decision.streaks import Tally
+from ralph.decision.streaks import Streaks
 from ralph.status import StatusReport
 from ralph.types.output import Output
 from ralph.types.plan import PlanState, compare, parse_plan
@@ -21,7 +21,7 @@ from ralph.types.plan import PlanState, compare, parse_plan
 NAMES = ("parse", "print", "document")
 BEFORE = parse_plan("".join(f"- [ ] {name}\n" for name in NAMES))
 LIMIT = LimitReached(limit="max_iterations", allowed=3, used=3)
-SURE = Completion(detected=True, keywords=("done", "finished"), confidence=100)
+SURE = CompletionSignal(detected=True, keywords=("done", "finished"), confidence=100)
 TWO_OPEN = "2 items of the plan are open, the first: print"
 
 
@@ -44,7 +44,7 @@ def done(*, ticked: int = 3, holding: dict[str, str] | None = None, words: bool 
 def judged(case: Case, *, strategy: str = "auto", **more: Any) -> Any:
     claim = claimed(strategy_named(strategy), case)
     given: dict[str, Any] = {"breaker": BreakerState(), "at": datetime(2026, 1, 1, tzinfo=UTC), **more}
-    return decide(Situation(case, Tally().after(case), claim=claim, **given))
+    return decide(Situation(case, Streaks().after(case), claim=claim, **given))
 
 
 def test_the_analyzer_that_holds_a_claim_back_is_named_with_its_reason() -> None:

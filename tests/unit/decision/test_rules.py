@@ -8,16 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from ralph.analysis.result import Analysis, Completion, Evidence, Stuck
+from ralph.analysis.result import Analysis, CompletionSignal, Evidence, Stuck
 from ralph.decision.breaker import BreakerState
 from ralph.decision.claims import Case, Claim
 from ralph.decision.limits import LimitReached
 from ralph.decision.outcomes import Complete, Continue, Decision, Halt, Pause, following
 from ralph.decision.rules import Situation, consider, decide
-from ralph.decision.streaks import Tally
+from ralph.decision.streaks import Streaks
 from ralph.status import StatusMalformed, StatusReport
 from ralph.types.output import (
-    Completed,
+    Answered,
     Failed,
     FailureKind,
     Interrupted,
@@ -46,15 +46,15 @@ LIMITED = Failed(failure="rate_limited", message="slow down", retry_after=5)
 
 
 def case(outcome: Outcome | None = None, *, progressed: bool | None = None, output: Any = None, **said: Any) -> Case:
-    whole = Output(outcome=outcome or Completed(), **(output or {}))
+    whole = Output(outcome=outcome or Answered(), **(output or {}))
     return Case(output=whole, analysis=Analysis(**said), progressed=progressed)
 
 
-def situation(given: Case, tally: Tally | None = None, breaker: BreakerState | None = None, **rest: Any) -> Situation:
-    return Situation(given, tally or Tally().after(given), breaker or BreakerState(), AT, **rest)
+def situation(given: Case, tally: Streaks | None = None, breaker: BreakerState | None = None, **rest: Any) -> Situation:
+    return Situation(given, tally or Streaks().after(given), breaker or BreakerState(), AT, **rest)
 
 
-def ruled(given: Case, tally: Tally | None = None, breaker: BreakerState | None = None, **rest: Any) -> Decision:
+def ruled(given: Case, tally: Streaks | None = None, breaker: BreakerState | None = None, **rest: Any) -> Decision:
     return decide(situation(given, tally, breaker, **rest))
 
 
@@ -86,7 +86,7 @@ def together(*parts: dict[str, Any]) -> Decision:
         given |= part
     said = {"stuck": given["stuck"]} if "stuck" in given else {}
     rest = {key: given[key] for key in ("claim", "verification", "limit") if key in given}
-    return ruled(case(given.get("outcome"), **said), Tally(**tally), given.get("breaker"), **rest)
+    return ruled(case(given.get("outcome"), **said), Streaks(**tally), given.get("breaker"), **rest)
 
 
 # covers: S4-42, S4-43, S4-44, S4-45
@@ -130,12 +130,12 @@ def test_of_any_stops_together_the_first_is_the_decision(numbers: set[int]) -> N
             "refused: no such model; 1 of 2 turned-down iterations in a row",
         ),
         ("blocked", situation(case()), "no blocked iterations, no questions"),
-        ("blocked", situation(case(), Tally(questions=2)), "no blocked iterations, 2 of 3 questions in a row"),
+        ("blocked", situation(case(), Streaks(questions=2)), "no blocked iterations, 2 of 3 questions in a row"),
         ("limit", situation(case()), "none is reached"),
         ("limit", situation(case(), limit=CALLS), "only one that passes by itself"),
         ("circuit open", situation(case()), "closed"),
         ("circuit open", situation(case(), breaker=WARNING), "closed, but warns: 2 iterations without progress"),
-        ("test saturation", situation(case(), Tally(test_only=2)), "2 of 3 test-only iterations in a row"),
+        ("test saturation", situation(case(), Streaks(test_only=2)), "2 of 3 test-only iterations in a row"),
         ("stuck", situation(case()), "nothing repeats"),
         ("stuck", situation(case(progressed=True, stuck=CIRCLES)), "this iteration moved the work"),
         (
@@ -164,7 +164,7 @@ def test_every_rule_says_why_it_does_not_apply(rule: str, given: Situation, why:
 def test_a_completion_says_what_stands_behind_it(
     claim: Claim, verification: Verification | None, confirming: bool, verified: bool, still_open: tuple[str, ...]
 ) -> None:
-    decision = ruled(case(), Tally(confirming=confirming), claim=claim, verification=verification)
+    decision = ruled(case(), Streaks(confirming=confirming), claim=claim, verification=verification)
     assert isinstance(decision, Complete)
     assert (decision.verified, decision.still_open) == (verified, still_open)
 
@@ -189,7 +189,7 @@ def test_a_completion_says_what_stands_behind_it(
 def test_no_completion_without_a_claim_that_holds(
     claim: Claim | None, verification: Verification | None, confirming: bool
 ) -> None:
-    decision = ruled(case(), Tally(confirming=confirming), claim=claim, verification=verification)
+    decision = ruled(case(), Streaks(confirming=confirming), claim=claim, verification=verification)
     assert isinstance(decision, Continue)
 
 
@@ -198,7 +198,7 @@ def test_a_doubted_claim_asks_for_one_confirming_iteration() -> None:
     assert isinstance(first, Continue)
     assert first.confirm
     assert "two is open" in first.feedback
-    confirming = Tally().decided(first)
+    confirming = Streaks().decided(first)
     assert isinstance(ruled(case(), confirming.after(case()), claim=DOUBTED), Complete)
     silent = ruled(case(), confirming.after(case()))
     assert not confirming.decided(silent).confirming, "a confirmation that did not come is asked for again"
@@ -209,7 +209,7 @@ def test_a_claim_that_could_not_be_verified_is_asked_for_once_more_and_then_stan
     assert isinstance(first, Continue)
     assert (first.confirm, first.reason) == (True, "a claim of completion waits for its verification")
     assert "`review` could not find out whether it is: The model is\nnot there." in first.feedback
-    confirming = Tally().decided(first).after(case())
+    confirming = Streaks().decided(first).after(case())
     second = ruled(case(), confirming, claim=CLAIM, verification=UNKNOWN)
     assert isinstance(second, Complete)
     assert second.reason == f"{CLAIM.reason}; not verified by review: The model is not there."
@@ -220,7 +220,7 @@ def test_a_claim_that_could_not_be_verified_is_asked_for_once_more_and_then_stan
 
 def test_a_verification_that_was_cut_short_leaves_the_decision_to_what_did_so() -> None:
     limit = LimitReached(limit="max_duration", allowed=5, used=5)
-    decision = ruled(case(), Tally(confirming=True), claim=CLAIM, verification=CUT_SHORT, limit=limit)
+    decision = ruled(case(), Streaks(confirming=True), claim=CLAIM, verification=CUT_SHORT, limit=limit)
     assert isinstance(decision, Halt)
     assert decision.stop_reason == "limit_reached"
 
@@ -232,7 +232,7 @@ def test_verifiers_of_more_than_a_word_are_quoted() -> None:
 
 
 def test_a_rate_limit_leaves_the_confirmation_to_the_iteration_after_it() -> None:
-    confirming = Tally(confirming=True)
+    confirming = Streaks(confirming=True)
     limited = case(LIMITED)
     paused = ruled(limited, confirming.after(limited))
     assert confirming.after(limited).decided(paused).confirming
@@ -283,14 +283,14 @@ def test_an_open_breaker_tells_what_the_last_turn_failed_of(outcome: Outcome, to
     ],
 )
 def test_feedback_of_an_iteration_that_goes_on(given: Case, told: str) -> None:
-    decision = ruled(given, Tally(answered=True).after(given))
+    decision = ruled(given, Streaks(answered=True).after(given))
     assert isinstance(decision, Continue)
     assert told in decision.feedback
 
 
 @pytest.mark.parametrize(("state", "iterations"), [("blocked", 2), ("question", 3)])
 def test_who_needs_a_person_is_blocked_in_the_end(state: str, iterations: int) -> None:
-    given, tally = case(state=state, question="Which database?"), Tally()
+    given, tally = case(state=state, question="Which database?"), Streaks()
     for _ in range(iterations - 1):
         tally = tally.after(given)
         assert name(ruled(given, tally)) == "continue"
@@ -315,7 +315,7 @@ def test_who_asks_after_much_work_of_unknown_effect_has_not_waited(
     calls: int, denied: int, progressed: bool | None, ended: str
 ) -> None:
     used = tuple(ToolCall(id=f"{number}", name="bash", denied=number < denied) for number in range(calls))
-    given, tally = case(state="question", progressed=progressed, output={"tool_calls": used}), Tally()
+    given, tally = case(state="question", progressed=progressed, output={"tool_calls": used}), Streaks()
     for _ in range(3):
         tally = tally.after(given)
     assert name(ruled(given, tally)) == ended
@@ -323,12 +323,12 @@ def test_who_asks_after_much_work_of_unknown_effect_has_not_waited(
 
 def test_who_is_blocked_is_shown_by_what_asks() -> None:
     pieces = tuple(Evidence(signal=signal, text=signal) for signal in ("work", "blocked", "exit_signal", "question"))
-    decision = ruled(case(state="blocked", evidence=pieces), Tally(blocked=2))
+    decision = ruled(case(state="blocked", evidence=pieces), Streaks(blocked=2))
     assert [piece.signal for piece in getattr(decision, "evidence", ())] == ["blocked", "question"]
 
 
 def test_questions_and_blocks_in_turns_are_blocked_in_the_end() -> None:
-    tally = Tally()
+    tally = Streaks()
     for state in ("question", "blocked", "question"):
         assert tally.questions < 3
         tally = tally.after(case(state=state))
@@ -336,7 +336,7 @@ def test_questions_and_blocks_in_turns_are_blocked_in_the_end() -> None:
 
 
 def test_the_agent_is_reminded_of_its_question() -> None:
-    decision = ruled(case(state="question", question="Which  of the\ntwo?"), Tally(questions=1))
+    decision = ruled(case(state="question", question="Which  of the\ntwo?"), Streaks(questions=1))
     assert isinstance(decision, Continue)
     assert "You asked: “Which of the two?” Nobody will reply" in decision.feedback
     assert "safest reversible choice, note it" in decision.feedback
@@ -357,7 +357,7 @@ def test_the_agent_is_reminded_of_its_question() -> None:
     ],
 )
 def test_when_the_executor_cannot_work(failures: list[FailureKind | str], ended_by: int | None) -> None:
-    tally, ended = Tally(), None
+    tally, ended = Streaks(), None
     for number, kind in enumerate(failures, start=1):
         given = case(Failed.model_validate({"failure": kind}) if kind else None)
         tally = tally.after(given)
@@ -376,7 +376,7 @@ def test_when_the_executor_cannot_work(failures: list[FailureKind | str], ended_
 )
 def test_a_service_that_goes_away_within_the_first_turn_is_known_to_be_there(heard: Any) -> None:
     silent = case(Failed(failure="unavailable"))
-    begun = Tally().after(case(Failed(failure="unavailable"), output=heard))
+    begun = Streaks().after(case(Failed(failure="unavailable"), output=heard))
     tally = begun.after(silent).after(silent)
     assert isinstance(ruled(silent, tally), Continue), "that it does not answer is the breaker's matter"
 
@@ -398,7 +398,7 @@ def test_a_limit_within_the_turn_is_a_limit() -> None:
 
 
 def test_a_service_that_does_not_answer_says_nothing_of_the_agent() -> None:
-    tally = Tally(answered=True, blocked=1, questions=2, test_only=2, confirming=True, pivoted=True, calm=1)
+    tally = Streaks(answered=True, blocked=1, questions=2, test_only=2, confirming=True, pivoted=True, calm=1)
     silent = case(Failed(failure="unavailable"), progressed=False, stuck=CIRCLES)
     assert tally.after(silent) == tally
     assert name(ruled(silent, tally.after(silent))) == "continue"
@@ -408,18 +408,18 @@ def test_a_service_that_does_not_answer_says_nothing_of_the_agent() -> None:
 
 def test_a_service_that_ralph_cut_short_is_known_to_be_there() -> None:
     calls, silent = (ToolCall(id="1", name="bash"),), case(Failed(failure="unavailable"))
-    tally = Tally().after(case(Interrupted(by="circles"), output={"tool_calls": calls})).after(silent).after(silent)
+    tally = Streaks().after(case(Interrupted(by="circles"), output={"tool_calls": calls})).after(silent).after(silent)
     assert isinstance(ruled(silent, tally), Continue)
-    assert not Tally().after(case(Interrupted(by="signal"))).answered
+    assert not Streaks().after(case(Interrupted(by="signal"))).answered
 
 
 def test_a_turn_that_ralph_cut_short_says_nothing_of_the_agent() -> None:
-    tally = Tally(answered=True, blocked=1, questions=2, test_only=2, refused=1, confirming=True, pivoted=True)
+    tally = Streaks(answered=True, blocked=1, questions=2, test_only=2, refused=1, confirming=True, pivoted=True)
     assert tally.after(case(Interrupted(by="signal"))) == tally
 
 
 outcomes = st.sampled_from([
-    Completed(),
+    Answered(),
     TimedOut(limit="idle", after=1),
     Interrupted(by="signal"),
     Interrupted(by="limit"),
@@ -434,7 +434,7 @@ def cases(draw: st.DrawFn) -> Case:
         draw(outcomes),
         stuck=draw(st.sampled_from([Stuck(), CIRCLES])),
         state=draw(st.sampled_from(["progress", "blocked", "question", "unknown"])),
-        completion=Completion(test_only=draw(st.booleans())),
+        completion=CompletionSignal(test_only=draw(st.booleans())),
         progressed=draw(st.sampled_from([True, False, None])),
     )
 
@@ -456,7 +456,7 @@ def test_what_holds_for_any_decision(
     verification: Verification | None,
     limit: LimitReached | None,
 ) -> None:
-    tally = Tally()
+    tally = Streaks()
     for one in given:
         tally = tally.after(one)
         at_hand = situation(one, tally, breaker, claim=claim, verification=verification, limit=limit)
@@ -487,7 +487,7 @@ def test_what_holds_for_any_decision(
     [
         ({"state": "progress"}, "nothing says that the task is done"),
         (
-            {"state": "done", "completion": Completion(detected=True, confidence=60)},
+            {"state": "done", "completion": CompletionSignal(detected=True, confidence=60)},
             "the words say that the task is done (strength 60 of 100), which the exit strategy takes for no claim",
         ),
         (

@@ -3,12 +3,12 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from ralph.analysis.result import Analysis, Completion, Evidence, Stuck
+from ralph.analysis.result import Analysis, CompletionSignal, Evidence, Stuck
 from ralph.decision.breaker import BreakerState
 from ralph.decision.claims import Case, Claim
 from ralph.decision.outcomes import Continue, Decision, DecisionSettings, Halt
 from ralph.decision.rules import Situation, consider, decide
-from ralph.decision.streaks import Tally
+from ralph.decision.streaks import Streaks
 from ralph.types.output import Output
 from ralph.types.verification import Verdict, Verification
 
@@ -22,11 +22,11 @@ def case(*, progressed: bool | None = None, **said: Any) -> Case:
     return Case(output=Output(), analysis=Analysis(**said), progressed=progressed)
 
 
-def situation(given: Case, tally: Tally | None = None, **rest: Any) -> Situation:
-    return Situation(given, tally or Tally().after(given), BreakerState(), AT, **rest)
+def situation(given: Case, tally: Streaks | None = None, **rest: Any) -> Situation:
+    return Situation(given, tally or Streaks().after(given), BreakerState(), AT, **rest)
 
 
-def ruled(given: Case, tally: Tally | None = None, **rest: Any) -> Decision:
+def ruled(given: Case, tally: Streaks | None = None, **rest: Any) -> Decision:
     return decide(situation(given, tally, **rest))
 
 
@@ -36,7 +36,7 @@ def name(decision: Decision) -> str:
 
 # covers: S4-38, S1-44, K1-11
 def test_stuck_is_a_pivot_first_and_a_halt_then() -> None:
-    tally, decisions = Tally(), list[Decision]()
+    tally, decisions = Streaks(), list[Decision]()
     for _ in range(2):
         tally = tally.after(case(stuck=CIRCLES, progressed=False))
         decisions.append(ruled(case(stuck=CIRCLES, progressed=False), tally))
@@ -50,14 +50,14 @@ def test_stuck_is_a_pivot_first_and_a_halt_then() -> None:
 
 
 def test_a_pivot_is_forgotten_when_the_work_moves_again() -> None:
-    pivoted = Tally(pivoted=True)
+    pivoted = Streaks(pivoted=True)
     assert not pivoted.after(case(progressed=True)).pivoted
     assert pivoted.after(case(progressed=False)).pivoted
     assert pivoted.after(case()).pivoted
 
 
 def test_a_pivot_is_forgotten_after_three_iterations_that_were_not_stuck() -> None:
-    tally = Tally(pivoted=True)
+    tally = Streaks(pivoted=True)
     for _ in range(2):
         tally = tally.after(case())
         assert name(ruled(case(stuck=CIRCLES), tally.after(case(stuck=CIRCLES)))) == "stuck"
@@ -66,7 +66,7 @@ def test_a_pivot_is_forgotten_after_three_iterations_that_were_not_stuck() -> No
 
 
 def test_progress_is_not_stuck_whatever_the_words() -> None:
-    decision = ruled(case(stuck=CIRCLES, progressed=True), Tally(pivoted=True))
+    decision = ruled(case(stuck=CIRCLES, progressed=True), Streaks(pivoted=True))
     assert isinstance(decision, Continue)
     assert not decision.pivot
 
@@ -83,8 +83,8 @@ def test_a_pivot_keeps_what_the_agent_has_to_know_besides() -> None:
 
 # covers: KX-7, S1-60, S1-61, K1-4
 def test_test_only_iterations_in_a_row_without_progress_saturate() -> None:
-    only_tests: dict[str, Any] = {"completion": Completion(test_only=True)}
-    tally = Tally()
+    only_tests: dict[str, Any] = {"completion": CompletionSignal(test_only=True)}
+    tally = Streaks()
     for _ in range(2):
         tally = tally.after(case(progressed=False, **only_tests))
         assert name(ruled(case(**only_tests), tally)) == "continue"
@@ -97,16 +97,16 @@ def test_running_tests_alone_ends_a_run_by_its_own_number_and_not_as_stuck() -> 
     given = case(stuck=Stuck(detected=True, repeated_patterns=("test-only loop",), evidence=(CIRCLE,)))
     patient = DecisionSettings(test_saturation=5)
     for count, ends in ((3, "continue"), (4, "continue"), (5, "test_saturation")):
-        assert name(ruled(given, Tally(test_only=count, pivoted=True), settings=patient)) == ends
+        assert name(ruled(given, Streaks(test_only=count, pivoted=True), settings=patient)) == ends
 
 
 def test_watching_what_runs_asks_for_another_approach_each_time_and_ends_nothing() -> None:
     watching = Stuck(detected=True, repeated_patterns=("watching",), evidence=(CIRCLE,))
-    again = ruled(case(stuck=watching), Tally(pivoted=True))
+    again = ruled(case(stuck=watching), Streaks(pivoted=True))
     assert isinstance(again, Continue)
     assert "the same output 3 times" in again.pivot
     assert again.reason == "stuck: the approach must change"
     both = watching.model_copy(update={"repeated_patterns": ("repeated output", "watching")})
-    assert isinstance(ruled(case(stuck=both), Tally(pivoted=True)), Halt)
-    considered = {each.rule: each.why for each in consider(situation(case(stuck=watching), Tally(pivoted=True)))}
+    assert isinstance(ruled(case(stuck=both), Streaks(pivoted=True)), Halt)
+    considered = {each.rule: each.why for each in consider(situation(case(stuck=watching), Streaks(pivoted=True)))}
     assert considered["stuck"].startswith("watching what may end by itself")

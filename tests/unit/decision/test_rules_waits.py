@@ -12,8 +12,8 @@ from ralph.decision.claims import Case, Claim
 from ralph.decision.limits import LimitReached
 from ralph.decision.outcomes import Continue, Decision, DecisionSettings, Halt, Pause
 from ralph.decision.rules import Situation, decide
-from ralph.decision.streaks import Tally
-from ralph.types.output import Completed, Failed, FailureKind, Outcome, Output, TimedOut
+from ralph.decision.streaks import Streaks
+from ralph.types.output import Answered, Failed, FailureKind, Outcome, Output, TimedOut
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 LATER = AT + timedelta(minutes=20)
@@ -24,16 +24,16 @@ LIMITED = Failed(failure="rate_limited", message="slow down", retry_after=5)
 
 
 def case(outcome: Outcome | None = None, *, progressed: bool | None = None, text: str = "", **said: Any) -> Case:
-    output = Output(outcome=outcome or Completed(), text=text)
+    output = Output(outcome=outcome or Answered(), text=text)
     return Case(output=output, analysis=Analysis(**said), progressed=progressed)
 
 
-def ruled(given: Case, tally: Tally | None = None, breaker: BreakerState | None = None, **rest: Any) -> Decision:
-    return decide(Situation(given, tally or Tally().after(given), breaker or BreakerState(), AT, **rest))
+def ruled(given: Case, tally: Streaks | None = None, breaker: BreakerState | None = None, **rest: Any) -> Decision:
+    return decide(Situation(given, tally or Streaks().after(given), breaker or BreakerState(), AT, **rest))
 
 
 def waits(settings: DecisionSettings, *failures: Failed) -> list[float]:
-    tally, found = Tally(), list[float]()
+    tally, found = Streaks(), list[float]()
     for failure in failures:
         given = case(failure)
         tally = tally.after(given)
@@ -59,7 +59,7 @@ def test_a_service_that_always_says_at_once_is_not_asked_all_night_without_a_pau
 def test_without_a_named_time_the_wait_doubles_up_to_its_limit() -> None:
     settings = DecisionSettings(rate_limit_wait=60, max_rate_limit_wait=200)
     assert waits(settings, *[Failed(failure="rate_limited")] * 60) == [60, 120, *[200] * 58]
-    assert Tally(limited=7).after(case()).limited == 0
+    assert Streaks(limited=7).after(case()).limited == 0
 
 
 def limited(**said: Any) -> Case:
@@ -89,7 +89,7 @@ def test_the_words_of_a_limit_are_a_pause(given: Case, until: datetime) -> None:
 
 
 def test_the_words_of_a_limit_leave_every_other_count_alone() -> None:
-    before = Tally(blocked=1, questions=2, test_only=2, refused=1, pivoted=True, confirming=True)
+    before = Streaks(blocked=1, questions=2, test_only=2, refused=1, pivoted=True, confirming=True)
     assert before.after(limited()) == before.model_copy(update={"limited": 1})
     again = ruled(limited(), before.after(limited()).after(limited()))
     assert isinstance(again, Pause)
@@ -99,7 +99,7 @@ def test_the_words_of_a_limit_leave_every_other_count_alone() -> None:
 # Waiting helps against a limit, but logs nobody in.
 def test_who_is_not_logged_in_is_asked_once_more_and_then_told_to_log_in() -> None:
     out = case(text="Please run /login", state="limited", limit="login")
-    once = Tally().after(out)
+    once = Streaks().after(out)
     first = ruled(out, once)
     assert isinstance(first, Pause)
     assert first.reason == "nobody is logged in: Please run /login"
@@ -123,7 +123,7 @@ def test_a_failed_turn_may_tell_of_its_limit_in_words(failure: FailureKind) -> N
 
 @pytest.mark.parametrize("given", [limited(progressed=True), limited(outcome=TimedOut(limit="idle", after=1))])
 def test_a_turn_that_worked_or_ran_out_of_time_is_not_limited_by_its_words(given: Case) -> None:
-    assert isinstance(ruled(given, Tally(answered=True).after(given)), Continue)
+    assert isinstance(ruled(given, Streaks(answered=True).after(given)), Continue)
 
 
 # A date that nobody can wait for must not end the run with an overflow, nor keep it from ever asking again.
@@ -144,7 +144,7 @@ def test_waiting_for_the_hour_keeps_what_the_next_iteration_is_told() -> None:
     assert decision.until == CALLS.until
     assert decision.then is not None
     assert "two is open" in decision.then.feedback
-    assert Tally().decided(decision).confirming
+    assert Streaks().decided(decision).confirming
 
 
 @pytest.mark.parametrize(

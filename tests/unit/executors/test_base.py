@@ -25,11 +25,11 @@ from ralph.executors.base import (
 )
 from ralph.prompt import Prompt
 from ralph.system.redact import MASK, Redactor
-from ralph.types.output import Completed, Failed, Interrupted, Message, Outcome, Output, TimedOut, Usage
+from ralph.types.output import Answered, Failed, Interrupted, Message, Outcome, Output, TimedOut, Usage
 
 SECRET = "hunter2-is-not-a-password"
 OUTCOMES: list[Outcome] = [
-    Completed(),
+    Answered(),
     TimedOut(limit="idle", after=5),
     Failed(failure="crashed", message="it died"),
     Interrupted(by="signal", detail="SIGINT"),
@@ -69,7 +69,7 @@ def test_the_answer_is_the_last_message_and_only_without_tools(
 ) -> None:
     for said, tools in messages:
         transcript.message(said, tools)
-    output = transcript.finish(Completed())
+    output = transcript.finish(Answered())
     assert output.text == text
     assert [message.text for message in output.messages] == [said for said, _ in messages]
 
@@ -100,14 +100,14 @@ def test_a_message_that_never_came_to_its_end_is_kept_but_is_no_answer(transcrip
 def test_pieces_are_forgotten_when_their_message_is_there_and_bounded_when_it_never_is(transcript: Transcript) -> None:
     transcript.delta("hel")
     transcript.message("hello")
-    assert transcript.finish(Completed()).messages == (Message(text="hello"),)
+    assert transcript.finish(Answered()).messages == (Message(text="hello"),)
     for _ in range(300):
         transcript.delta("x" * 1000)
-    assert len(transcript.finish(Completed()).messages[-1].text) == 100_000
+    assert len(transcript.finish(Answered()).messages[-1].text) == 100_000
 
 
 def test_finish_with_a_text_makes_a_message_of_it(transcript: Transcript, heard: Heard) -> None:
-    output = transcript.finish(Completed(), text="hello")
+    output = transcript.finish(Answered(), text="hello")
     assert (output.text, output.messages) == ("hello", (Message(text="hello"),))
     assert heard.of(Message) == [Message(text="hello")]
 
@@ -137,7 +137,7 @@ def test_no_half_of_a_secret_stays_where_a_text_is_cut(room: int) -> None:
     long = "shrinks" * 300 + " " * (4000 - 2100 - room) + SECRET + " and so on" * 500
     transcript.tool_started("1", "bash", long)
     transcript.diagnostics = f"{'x' * 100}{SECRET}{'y' * (2000 - room)}"
-    output = transcript.finish(Completed())
+    output = transcript.finish(Answered())
     kept = output.tool_calls[0].arguments + output.diagnostics
     assert not any(SECRET[start : start + 4] in kept for start in range(len(SECRET) - 3))
     assert len(output.tool_calls[0].arguments) <= 2000
@@ -149,7 +149,7 @@ def test_what_no_store_can_hold_is_replaced(transcript: Transcript) -> None:
     transcript.tool_started("\ud83d", "b\x00sh", "\ud83d")
     transcript.tool_finished("\ud83d", success=True)
     transcript.model, transcript.session_id = "m\ud83d", "s\x00"
-    output = transcript.finish(Completed())
+    output = transcript.finish(Answered())
     assert output.model_dump_json().encode()
     assert (output.tool_calls[0].id, output.tool_calls[0].success) == ("\ufffd", True)
     assert transcript.messages[0].text == "half \ufffd and \ufffd"
@@ -162,7 +162,7 @@ def test_tools_are_followed_from_start_to_end(transcript: Transcript, heard: Hea
     transcript.tool_finished("1", success=True, result="x" * 9000)
     transcript.tool_finished("1", success=False, result="a second end is none")
     transcript.tool_finished("3", success=True, result="never started")
-    calls = transcript.finish(Completed()).tool_calls
+    calls = transcript.finish(Answered()).tool_calls
     assert [(call.id, call.success, call.denied, len(call.result)) for call in calls] == [
         ("1", True, False, 2000),
         ("2", False, True, 2),
@@ -180,7 +180,7 @@ def test_an_attempt_that_was_given_up_leaves_its_usage_and_nothing_else(transcri
     transcript.gave_up("first", Failed(failure="crashed"), "second")
     assert not transcript.did_something
     transcript.used(Usage(input_tokens=2))
-    output = transcript.finish(Completed(), text="done")
+    output = transcript.finish(Answered(), text="done")
     assert (output.text, output.tool_calls, output.session_id, output.diagnostics) == ("done", (), None, "")
     assert output.usage == Usage(input_tokens=7, cost=0.5)
     assert [(attempt.executor, attempt.usage.input_tokens) for attempt in output.attempts] == [("first", 5)]
@@ -191,7 +191,7 @@ def test_an_attempt_that_was_given_up_leaves_its_usage_and_nothing_else(transcri
 def test_what_a_person_should_know_is_told_and_no_message(transcript: Transcript, heard: Heard) -> None:
     transcript.diagnosed("the runtime was restarted")
     assert heard == [Diagnosed("the runtime was restarted")]
-    assert transcript.finish(Completed()).messages == ()
+    assert transcript.finish(Answered()).messages == ()
 
 
 class Now:
@@ -334,7 +334,7 @@ class Echo(Executor):
     name: ClassVar[str] = "echo"
 
     async def execute(self, prompt: Prompt, turn: Turn) -> Output:
-        return turn.transcript.finish(Completed(), text=f"I was asked: {prompt.task}")
+        return turn.transcript.finish(Answered(), text=f"I was asked: {prompt.task}")
 
 
 async def test_the_example_of_the_documentation_works() -> None:

@@ -16,7 +16,7 @@ from ralph.executors.copilot.provision import Found
 from ralph.executors.permissions import PermissionPolicy
 from ralph.prompt import Prompt
 from ralph.testing import lives, until
-from ralph.types.output import Completed, Failed, Output, TimedOut
+from ralph.types.output import Answered, Failed, Output, TimedOut
 
 PROMPT = Prompt(text="Do the é work.", task="work")
 
@@ -84,7 +84,7 @@ def lies_there(path: str) -> bool:
 
 async def test_a_turn_that_succeeds(stub: Stub, workspace: Path):
     output = await executed(stub.prints(START, ENDED, MESSAGE, RESULT), workspace)
-    assert output.outcome == Completed()
+    assert output.outcome == Answered()
     assert (output.text, output.executor, output.model) == ("Done.", "copilot-cli", "gpt")
     assert output.tool_calls[0].success
     assert output.session_id
@@ -93,7 +93,7 @@ async def test_a_turn_that_succeeds(stub: Stub, workspace: Path):
 async def test_the_prompt_comes_on_standard_input_in_the_workspace(stub: Stub, workspace: Path):
     long = Prompt(text="é" * 500_000, task="long")
     program = stub.prints(MESSAGE, RESULT, first=f"cat > {stub.path.parent}/prompt; pwd > {stub.path.parent}/where")
-    assert (await executed(program, workspace, long)).outcome == Completed()
+    assert (await executed(program, workspace, long)).outcome == Answered()
     assert stub.read("prompt") == long.text
     assert stub.read("where").strip() == str(workspace)
 
@@ -147,7 +147,7 @@ async def test_tokens_and_requests_come_from_the_usage_file(stub: Stub, workspac
 async def test_an_odd_usage_file_measures_nothing(stub: Stub, workspace: Path, content: str):
     write = f"""while [ $# -gt 0 ]; do [ "$1" = --usage-output-file ] && echo '{content}' > "$2"; shift; done"""
     output = await executed(stub.prints(MESSAGE, RESULT, first=write), workspace)
-    assert output.outcome == Completed()
+    assert output.outcome == Answered()
     assert not output.usage.tokens
 
 
@@ -188,7 +188,7 @@ async def test_what_the_agent_quotes_is_no_failure(stub: Stub, workspace: Path):
     quoted = "The log says: 429 rate limit exceeded, 401 authentication failed, No authentication information found."
     message = {"type": "assistant.message", "data": {"content": quoted, "toolRequests": []}}
     program = stub.prints(START, ENDED, message, RESULT, then=f"echo '{quoted}' >&2; exit 0")
-    assert (await executed(program, workspace)).outcome == Completed()
+    assert (await executed(program, workspace)).outcome == Answered()
     killed = await executed(stub.prints(message, then=f"echo '{quoted}' >&2; exit 1"), workspace)
     assert killed.failure is not None
     assert killed.failure.failure == "crashed"
@@ -210,7 +210,7 @@ async def test_the_providers_own_words_are_kept(stub: Stub, workspace: Path):
 
 async def test_a_failed_call_that_was_tried_again_is_no_failure(stub: Stub, workspace: Path):
     output = await executed(stub.prints(call_failure(500), call_failure(401), MESSAGE, RESULT), workspace)
-    assert output.outcome == Completed()
+    assert output.outcome == Answered()
 
 
 async def test_a_rate_limit_ends_the_turn_at_once_and_tells_how_long(stub: Stub, workspace: Path):
@@ -255,7 +255,7 @@ print('{"type":"result","exitCode":0}')
     output = await executed(stub.script(big, sys.executable), workspace, transcript=Transcript(seen.append))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert output.outcome == Completed()
+    assert output.outcome == Answered()
     assert output.tool_calls[0].success
     assert any("52,428" in each.text for each in seen if isinstance(each, Diagnosed))
     assert peak < 5_000_000
@@ -285,7 +285,7 @@ async def test_a_cli_that_never_begins_is_given_up_before_the_watchdog_bites(stu
     assert output.failure is not None
     assert output.failure.failure == "unavailable"
     assert "no sign of life for 0.3 s" in output.failure.message
-    assert slow.outcome == Completed()
+    assert slow.outcome == Answered()
 
 
 async def test_where_only_the_sdks_runtime_is_there_the_cli_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -330,7 +330,7 @@ async def test_cancelling_ends_the_tree_and_keeps_what_was_said(stub: Stub, work
 async def test_what_a_turn_with_tools_left_running_is_ended(stub: Stub, workspace: Path):
     leave = f"sleep 60 > /dev/null 2>&1 & echo $! > {stub.path.parent}/pid"
     program = stub.prints(START, ENDED, MESSAGE, RESULT, first=leave)
-    assert (await executed(program, workspace)).outcome == Completed()
+    assert (await executed(program, workspace)).outcome == Answered()
     assert not lives(int(stub.read("pid")))
 
 
@@ -385,7 +385,7 @@ async def test_a_subclass_has_its_say_in_command_environment_and_failures(stub: 
     program = stub.prints(MESSAGE, RESULT, first=f'echo "$TEAM: $@" > {stub.path.parent}/seen')
     async with Patient(program) as executor:
         output = await executor.execute(PROMPT, turn(workspace))
-        assert (output.outcome, output.executor) == (Completed(), "patient")
+        assert (output.outcome, output.executor) == (Answered(), "patient")
         assert stub.read("seen").startswith("blue: --output-format json")
         assert "--reasoning-effort low" in stub.read("seen")
         stub.prints(then="echo busy >&2; exit 75")
@@ -409,7 +409,7 @@ async def asked(workspace: Path, **arguments: Any) -> Output:
 async def test_what_the_shell_answers_with_a_command(legacy: Stub, workspace: Path):
     legacy.script(f'echo "$@" > {legacy.path.parent}/args; printf "\\033[1mls -la\\033[0m\\n"')
     output = await asked(workspace)
-    assert (output.text, output.outcome, output.executor) == ("ls -la", Completed(), "copilot-cli")
+    assert (output.text, output.outcome, output.executor) == ("ls -la", Answered(), "copilot-cli")
     assert legacy.read("args") == f"what-the-shell {PROMPT.text}\n"
     assert output.session_id is None
 

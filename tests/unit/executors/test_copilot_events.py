@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from ralph.executors.base import MessageDelta, ToolFinished, Transcript
 from ralph.executors.copilot.events import classify_failure, ends_turn, failure_in, in_the_providers_words, record
-from ralph.types.output import Completed, Failed, Output
+from ralph.types.output import Answered, Failed, Output
 
 
 def event(kind: str, agent: str | None = None, **data: Any) -> dict[str, Any]:
@@ -32,7 +32,7 @@ def test_messages_tools_and_model_reach_the_output():
         event("tool.execution_start", toolCallId="1", toolName="bash", arguments={"command": "ls é"}),
         event("tool.execution_complete", toolCallId="1", success=True, result={"content": "a\nb"}),
         event("assistant.message", content="All done.", toolRequests=[], model="gpt"),
-    ).finish(Completed())
+    ).finish(Answered())
     assert output.text == "All done."
     assert [message.tool_calls for message in output.messages] == [1, 0]
     (call,) = output.tool_calls
@@ -41,7 +41,7 @@ def test_messages_tools_and_model_reach_the_output():
 
 
 def test_a_message_that_asks_for_tools_is_no_answer():
-    assert recorded(event("assistant.message", content="Soon.", toolRequests=[{}])).finish(Completed()).text == ""
+    assert recorded(event("assistant.message", content="Soon.", toolRequests=[{}])).finish(Answered()).text == ""
 
 
 def test_an_empty_message_is_none():
@@ -54,7 +54,7 @@ def test_a_denied_tool_is_told_from_a_failed_one():
         event("tool.execution_start", toolCallId="2", toolName="bash"),
         event("tool.execution_complete", toolCallId="1", success=False, error={"message": "No.", "code": "denied"}),
         event("tool.execution_complete", toolCallId="2", success=False, error={"message": "Oh.", "code": "failure"}),
-    ).finish(Completed())
+    ).finish(Answered())
     assert [(call.denied, call.success, call.result) for call in output.tool_calls] == [
         (True, False, "No."),
         (False, False, "Oh."),
@@ -69,7 +69,7 @@ def test_what_a_subagent_says_is_left_out_and_what_it_does_is_not():
         event("assistant.message", content="Nor this.", parentToolCallId="7"),
         event("tool.execution_start", agent="sub", toolCallId="1", toolName="bash"),
     )
-    assert transcript.finish(Completed()).text == "Mine."
+    assert transcript.finish(Answered()).text == "Mine."
     assert transcript.did_something
 
 
@@ -199,7 +199,7 @@ def test_no_event_is_too_odd(kind: str, data: Any):
     transcript = recorded(odd, odd)
     failure_in(odd)
     ends_turn(odd)
-    output = transcript.finish(Completed())
+    output = transcript.finish(Answered())
     assert Output.model_validate_json(output.model_dump_json()) == output, "it can be kept"
 
 

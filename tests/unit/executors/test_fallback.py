@@ -12,9 +12,9 @@ from ralph.errors import ExecutorUnavailableError, UsageError
 from ralph.executors.base import Diagnosed, Executor, FellBack, Quantity, Timeouts, Transcript, Turn, TurnEvent
 from ralph.executors.fallback import FallbackExecutor, PrimaryBreaker, half_done
 from ralph.prompt import Prompt
-from ralph.types.output import Completed, Failed, FailureKind, Interrupted, Outcome, Output, TimedOut, Usage
+from ralph.types.output import Answered, Failed, FailureKind, Interrupted, Outcome, Output, TimedOut, Usage
 
-DONE = Completed()
+DONE = Answered()
 
 
 def failed(kind: FailureKind, retry_after: float | None = None) -> Failed:

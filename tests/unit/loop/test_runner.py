@@ -18,7 +18,7 @@ from ralph.records.record import IterationRecord
 from ralph.status import StatusField, StatusReport
 from ralph.store.memory import MemoryStore
 from ralph.testing import FakeClock, Repository, ScriptedExecutor, SeenEvents, writes
-from ralph.types.output import Completed, Failed, Output, TimedOut, ToolCall
+from ralph.types.output import Answered, Failed, Output, TimedOut, ToolCall
 from ralph.types.verification import Verdict
 from ralph.verifiers.base import Subject, Verifier
 from ralph.workspace import open_workspace
@@ -270,7 +270,7 @@ async def test_context_continue_hands_on_the_session() -> None:
         async def execute(self, prompt: Prompt, turn: Turn) -> Output:
             sessions.append((turn.session_id, turn.session_of))
             turn.transcript.session_id = f"s{turn.iteration}"
-            return turn.transcript.finish(Completed(), text=DONE if turn.iteration == 2 else WORKING)
+            return turn.transcript.finish(Answered(), text=DONE if turn.iteration == 2 else WORKING)
 
     async with Runner(executor=Sessions(), context="continue") as runner:
         await runner.run("go")

@@ -10,11 +10,11 @@ from ralph.decision.breaker import BreakerSettings, BreakerState, CircuitBreaker
 from ralph.decision.claims import Case, Claim
 from ralph.decision.limits import Limits, Price, Spent
 from ralph.decision.outcomes import Complete, Continue, DecisionSettings, Halt, Pause
-from ralph.decision.streaks import Tally
+from ralph.decision.streaks import Streaks
 from ralph.pipeline.evaluate import Progress, Rules, breaker_changed, conclude, observe, priced, progress
 from ralph.records.record import IterationRecord, PlanCount, RunRecord, RunState
 from ralph.types.changes import Changes
-from ralph.types.output import Attempt, Completed, Failed, Interrupted, Outcome, Output, TimedOut, ToolCall, Usage
+from ralph.types.output import Answered, Attempt, Failed, Interrupted, Outcome, Output, TimedOut, ToolCall, Usage
 from ralph.types.plan import parse_plan
 from ralph.types.verification import Verdict, Verification
 
@@ -94,7 +94,7 @@ def test_tokens_have_a_price_where_no_cost_was_measured(usage: Usage, price: Pri
 
 
 def case(outcome: Outcome | None = None, *, progressed: bool | None = True, **output: Any) -> Case:
-    return Case(output=Output(outcome=outcome or Completed(), executor="x", **output), progressed=progressed)
+    return Case(output=Output(outcome=outcome or Answered(), executor="x", **output), progressed=progressed)
 
 
 # covers: S4-40, S0-4
@@ -227,11 +227,11 @@ def test_an_iteration_is_counted_and_kept() -> None:
     assert (record.text, record.diagnostics, record.executor) == ("hello", "a warning", "x")
     assert (record.plan, record.fingerprint, record.changes) == (PlanCount(done=1, total=3), "after", at("new"))
     assert (record.past.text, record.past.progressed) == ("hello", True)
-    assert (record.tally, record.breaker) == (Tally(answered=True), BreakerState())
+    assert (record.tally, record.breaker) == (Streaks(answered=True), BreakerState())
 
 
 def test_a_claim_can_still_be_confirmed_after_an_outage() -> None:
-    state = RunState.of(RUN).model_copy(update={"tally": Tally(answered=True, confirming=True)})
+    state = RunState.of(RUN).model_copy(update={"tally": Streaks(answered=True, confirming=True)})
     assert concluded(case(Failed(failure="unavailable")), state=state).tally.confirming
     assert not concluded(case(), state=state).tally.confirming
 

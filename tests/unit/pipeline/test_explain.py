@@ -8,7 +8,7 @@ from ralph.decision.breaker import CircuitBreaker
 from ralph.decision.claims import strategy_named
 from ralph.decision.limits import Limits
 from ralph.decision.outcomes import DecisionSettings
-from ralph.decision.streaks import Tally
+from ralph.decision.streaks import Streaks
 from ralph.loop.runner import Runner
 from ralph.pipeline.evaluate import Rules, revisit
 from ralph.pipeline.explain import Stage, explain
@@ -85,7 +85,7 @@ async def test_a_stored_iteration_is_explained_as_it_was_decided() -> None:
         run = await runner.run("Write a parser.")
     records = [each async for each in store.iterations(run.id)]
     rules = Rules(CircuitBreaker(), Limits(), DecisionSettings())
-    before = Tally()
+    before = Streaks()
     for record in records:
         stages = explain(revisit(rules, before, record), "auto")
         assert stages[-1].conclusion == f"{record.decision.kind}: {record.decision.reason}"

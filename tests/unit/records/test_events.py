@@ -16,7 +16,7 @@ from ralph.records import events
 from ralph.records.events import Event, parse_event
 from ralph.records.record import PlanCount
 from ralph.types.changes import Changes
-from ralph.types.output import Attempt, Completed, Failed, ToolCall, Usage
+from ralph.types.output import Answered, Attempt, Failed, ToolCall, Usage
 from ralph.types.verification import Verdict
 
 AT = datetime(2026, 1, 1, 12, 30, tzinfo=UTC)
@@ -48,7 +48,7 @@ EXAMPLES: list[Event] = [
     *(
         events.IterationFinished(
             **COMMON,
-            outcome=Completed(),
+            outcome=Answered(),
             fields={"TESTS": 12, "FILES": ["a", "b"], "RATIO": 0.5, "OK": True},
             changes=Changes(fingerprint="f", files=("a",), files_changed=1),
             plan=PlanCount(done=1, total=2),

@@ -13,7 +13,7 @@ from ralph.records import events
 from ralph.records.events import Event
 from ralph.records.projection import RunView, describe, duration, numbered, printable
 from ralph.records.record import PlanCount
-from ralph.types.output import Attempt, Completed, Failed, ToolCall, Usage
+from ralph.types.output import Answered, Attempt, Failed, ToolCall, Usage
 from ralph.types.verification import Verdict
 
 AT = datetime(2026, 1, 1, 12, 30, tzinfo=UTC)
@@ -29,7 +29,7 @@ def view(*happened: Event) -> RunView:
 
 
 def finished(**facts: Any) -> events.IterationFinished:
-    common: dict[str, Any] = {"outcome": Completed(), "decision": Continue()}
+    common: dict[str, Any] = {"outcome": Answered(), "decision": Continue()}
     return events.IterationFinished(**STAMP, **(common | facts))
 
 

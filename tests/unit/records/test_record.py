@@ -9,11 +9,11 @@ from ralph.analysis.result import PAST_KEPT, Analysis
 from ralph.decision.breaker import BreakerState
 from ralph.decision.limits import Spent
 from ralph.decision.outcomes import Complete, Continue, Halt, Pause
-from ralph.decision.streaks import Tally
+from ralph.decision.streaks import Streaks
 from ralph.records.record import IterationRecord, PlanCount, RunRecord, RunState
 from ralph.status import StatusReport
 from ralph.types.changes import FINGERPRINTS_KEPT, Changes
-from ralph.types.output import Attempt, Completed, Failed, Interrupted, TimedOut, Usage
+from ralph.types.output import Answered, Attempt, Failed, Interrupted, TimedOut, Usage
 from ralph.types.plan import TaskPlan, parse_plan
 from ralph.types.verification import Verdict, Verification
 
@@ -23,7 +23,7 @@ LIMITED = Failed(failure="rate_limited")
 
 
 def iteration(number: int = 1, **facts: Any) -> IterationRecord:
-    common: dict[str, Any] = {"outcome": Completed(), "decision": Continue(), "executor": "copilot-sdk"}
+    common: dict[str, Any] = {"outcome": Answered(), "decision": Continue(), "executor": "copilot-sdk"}
     return IterationRecord(run_id="r", number=number, started_at=AT, finished_at=AT, **(common | facts))
 
 
@@ -41,7 +41,7 @@ def test_the_fold_takes_the_last_word_of_what_the_run_is() -> None:
     last = iteration(
         2,
         spent=Spent(iterations=2, duration=3.5),
-        tally=Tally(answered=True, blocked=1),
+        tally=Streaks(answered=True, blocked=1),
         breaker=BreakerState(no_progress=2, warning=True, reason="…"),
         decision=Continue(feedback="mend it"),
         plan=PlanCount(done=3, total=5),
@@ -105,7 +105,7 @@ def test_other_pauses_bring_their_own_word() -> None:
 
 
 def test_an_iteration_that_did_not_come_to_its_end_was_answered_by_nobody() -> None:
-    outcomes = [Completed(), Failed(failure="crashed"), TimedOut(limit="idle", after=1), Interrupted(by="signal")]
+    outcomes = [Answered(), Failed(failure="crashed"), TimedOut(limit="idle", after=1), Interrupted(by="signal")]
     records = [iteration(number, outcome=outcome) for number, outcome in enumerate(outcomes, start=1)]
     state = RunState.of(RUN, [*records, iteration(5, executor="copilot-cli"), iteration(6, executor="")])
     assert state.executors == {"copilot-sdk": 1, "copilot-cli": 1}

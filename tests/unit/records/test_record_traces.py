@@ -9,10 +9,10 @@ from ralph.decision.outcomes import Complete, Continue, Decision, Halt, Pause
 from ralph.records.record import IterationRecord, PlanCount, RunState, Trace, weighty
 from ralph.testing.store_samples import START, sample_iteration, sample_run
 from ralph.types.changes import Changes
-from ralph.types.output import Completed, Failed, Interrupted, Outcome
+from ralph.types.output import Answered, Failed, Interrupted, Outcome
 
 outcomes: st.SearchStrategy[Outcome] = st.sampled_from([
-    Completed(),
+    Answered(),
     Failed(failure="crashed"),
     Failed(failure="rate_limited"),
     Failed(failure="unavailable"),

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from ralph.analysis import Analysis, AnalysisContext, Analyzer, Completion, Evidence, Opinion
+from ralph.analysis import Analysis, AnalysisContext, Analyzer, CompletionSignal, Evidence, Opinion
 from ralph.status import Status
 from ralph.testing import AnalyzerConformance
 from ralph.types.output import Output
@@ -108,7 +108,7 @@ WRONG: list[tuple[str, type[Analyzer]]] = [
     ("test_the_same_reply_gives_the_same_analysis", Counting),
     ("test_what_it_read_before_changes_nothing", Remembering),
     ("test_percentages_are_some", altered(confidence=101.0)),
-    ("test_percentages_are_some", altered(completion=Completion(confidence=-1.0))),
+    ("test_percentages_are_some", altered(completion=CompletionSignal(confidence=-1.0))),
     ("test_evidence_stands_in_the_text", altered(evidence=(Evidence(signal="it", end=10**6),))),
     ("test_evidence_stands_in_the_text", altered(evidence=(Evidence(signal="it", text="x" * 201),))),
     ("test_a_completion_is_held_back_for_a_reason", altered(opinion=Opinion(on_completion="holds_back"))),

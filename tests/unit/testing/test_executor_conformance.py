@@ -15,7 +15,7 @@ import pytest
 from ralph.executors.base import Executor, Turn, within_time
 from ralph.prompt import Prompt
 from ralph.testing import ExecutorConformance
-from ralph.types.output import Completed, Failed, Output, Usage
+from ralph.types.output import Answered, Failed, Output, Usage
 
 
 class Right(Executor):
@@ -35,7 +35,7 @@ class Right(Executor):
         if self.mood == "hangs" and (timed_out := await within_time(turn, anyio.sleep_forever)):
             return turn.transcript.finish(timed_out)
         turn.transcript.used(Usage(input_tokens=3, output_tokens=2, model_calls=1))
-        return turn.transcript.finish(Completed(), text=self.said)
+        return turn.transcript.finish(Answered(), text=self.said)
 
 
 def altered(**changes: Any) -> type[Right]:
@@ -164,7 +164,7 @@ class Stubborn(Right):
     async def execute(self, prompt: Prompt, turn: Turn) -> Output:
         with suppress(asyncio.CancelledError):
             await asyncio.sleep(30)
-        return turn.transcript.finish(Completed(), text=self.said)
+        return turn.transcript.finish(Answered(), text=self.said)
 
 
 class Untidy(Right):

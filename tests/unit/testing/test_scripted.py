@@ -7,7 +7,7 @@ from ralph.executors.base import Transcript, Turn, TurnEvent
 from ralph.prompt import Prompt
 from ralph.system.redact import Redactor
 from ralph.testing import ScriptedExecutor
-from ralph.types.output import Completed, Failed, Message, Output, TimedOut, ToolCall, Usage
+from ralph.types.output import Answered, Failed, Message, Output, TimedOut, ToolCall, Usage
 
 PROMPT = Prompt(text="Mend the shop. " * 10, task="Mend the shop.")
 
@@ -20,7 +20,7 @@ async def test_replies_are_given_one_by_one_and_the_last_again(tmp_path: Path) -
     executor = ScriptedExecutor(["one", "two"])
     outputs = [await executor.execute(PROMPT, turn(tmp_path)) for _ in range(3)]
     assert [output.text for output in outputs] == ["one", "two", "two"]
-    assert {output.outcome for output in outputs} == {Completed()}
+    assert {output.outcome for output in outputs} == {Answered()}
     assert {output.executor for output in outputs} == {"scripted"}
 
 
@@ -32,7 +32,7 @@ async def test_what_follows_can_be_chosen(tmp_path: Path) -> None:
 
 async def test_without_replies_it_says_nothing(tmp_path: Path) -> None:
     output = await ScriptedExecutor().execute(PROMPT, turn(tmp_path))
-    assert (output.text, output.outcome) == ("", Completed())
+    assert (output.text, output.outcome) == ("", Answered())
 
 
 async def test_prompts_are_remembered(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ async def test_tokens_are_estimated(tmp_path: Path) -> None:
 async def test_functions_may_be_sync_or_async(tmp_path: Path) -> None:
     async def second(prompt: Prompt, turn: Turn) -> Output:
         turn.transcript.message("I think.", tool_calls=1)
-        return turn.transcript.finish(Completed(), text=f"iteration {turn.iteration}: {prompt.task}")
+        return turn.transcript.finish(Answered(), text=f"iteration {turn.iteration}: {prompt.task}")
 
     executor = ScriptedExecutor([lambda prompt, _turn: prompt.task.upper(), second])
     first, other = [await executor.execute(PROMPT, turn(tmp_path)) for _ in range(2)]

@@ -13,7 +13,7 @@ from ralph.executors.base import Turn
 from ralph.prompt import Prompt, contract_example
 from ralph.system.redact import Redactor
 from ralph.testing import Reply, ScriptedExecutor
-from ralph.types.output import Completed, Failed, Output, TimedOut, Usage
+from ralph.types.output import Answered, Failed, Output, TimedOut, Usage
 from ralph.types.plan import parse_plan
 from ralph.types.verification import Verdict
 from ralph.verifiers import ReviewVerifier, Subject
@@ -172,7 +172,7 @@ async def test_what_all_its_sessions_use_is_told_as_it_comes(subject: Subject) -
         async def reply(_prompt: Prompt, turn: Turn) -> Output:
             turn.transcript.used(Usage(input_tokens=5))
             turn.transcript.used(Usage(input_tokens=5))
-            return turn.transcript.finish(Completed(), text=text)
+            return turn.transcript.finish(Answered(), text=text)
 
         return reply
 

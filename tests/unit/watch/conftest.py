@@ -26,7 +26,7 @@ from ralph.records.events import (
 )
 from ralph.records.record import PlanCount
 from ralph.types.changes import Changes
-from ralph.types.output import Attempt, Completed, Failed, ToolCall, Usage
+from ralph.types.output import Answered, Attempt, Failed, ToolCall, Usage
 from ralph.types.verification import Verdict
 
 AT = datetime(2026, 11, 21, 2, 30, tzinfo=UTC)
@@ -62,7 +62,7 @@ def whole_run() -> list[Event]:
         IterationFinished(
             **stamp(),
             executor="copilot-cli",
-            outcome=Completed(),
+            outcome=Answered(),
             text="It is done.",
             changes=Changes(fingerprint="a", files=("a.py", "b.py"), files_changed=2, commits=1),
             plan=PlanCount(done=1, total=2),

@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, cast
 
-from ralph import Completed, Executor, Output, Prompt, RalphError, Turn
+from ralph import Answered, Executor, Output, Prompt, RalphError, Turn
 from ralph.executors import Timeouts
 from ralph_grounding.ground_truth.claims import claim_id
 from ralph_grounding.ground_truth.pages import Chunk, GroundTruth, Page, SourceClaim
@@ -90,7 +90,7 @@ async def _ask(page: Page, executor: Executor, timeout: float) -> _Found:
 
 
 def _read(output: Output, page: Page) -> _Found:
-    if not isinstance(output.outcome, Completed):
+    if not isinstance(output.outcome, Answered):
         return _Found((), "the agent failed, so rules found the claims.")
     entries = _entries(output.text[:_ANSWER])
     if entries is None:

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
 
-from ralph import Completed, Executor, Failed, Output, Prompt, TimedOut, Turn
+from ralph import Answered, Executor, Failed, Output, Prompt, TimedOut, Turn
 from ralph.errors import ExecutorUnavailableError
 from ralph.executors import Timeouts
 from ralph_grounding.endpoint import sendable
@@ -50,7 +50,7 @@ class ExecutorSource(ResponseSource):
 
     async def answer(self, query: Query) -> AIResponse:
         output = await self._turn(Prompt(text=_REQUEST + query.text, task=query.text))
-        if not isinstance(output.outcome, Completed):
+        if not isinstance(output.outcome, Answered):
             raise _error(self._executor.name, output)
         return AIResponse(
             query_id=query.id,
