@@ -1,4 +1,4 @@
-"""The real Copilot CLI and a real PostgreSQL server, for every test that needs them; and two tests at a time."""
+"""The real Copilot CLI and a real PostgreSQL server, for every test that needs them; and how the tests are selected."""
 
 import gc
 import os
@@ -21,11 +21,17 @@ __all__ = ["copilot_cli", "copilot_runtime", "own_postgres", "postgres_server", 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> None:
-    """The whole suite is run two tests at a time: most of it waits for programs that it starts."""
-    whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS and "PYTEST_XDIST_WORKER" not in os.environ
+    """Run folders, or the whole suite, without the long tests and with one worker for each processor, at least two.
+
+    Files and single tests that the command line names run as they are, one after another.
+    """
     option = config.option
-    if whole and getattr(option, "numprocesses", 0) is None and not (option.usepdb or option.collectonly):
-        option.numprocesses, option.dist = 2, "worksteal"
+    if not all(Path(argument).is_dir() for argument in config.args):
+        return
+    option.markexpr = option.markexpr or "not long"
+    worker = "PYTEST_XDIST_WORKER" in os.environ
+    if getattr(option, "numprocesses", 0) is None and not (worker or option.usepdb or option.collectonly):
+        option.numprocesses, option.dist = max(2, os.cpu_count() or 2), "worksteal"
 
 
 def pytest_configure(config: pytest.Config) -> None:

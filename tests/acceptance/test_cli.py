@@ -20,6 +20,7 @@ import pytest
 from ralph.store import open_store
 from ralph.testing import Hang, ModelServer, Say, Shell, WriteFile
 
+LONG = pytest.mark.long
 RALPH = (sys.executable, "-m", "ralph")
 DONE = "All done.\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: written\n---END_RALPH_STATUS---"
 REVIEWED = Say(
@@ -95,6 +96,7 @@ def test_consent_is_asked_for_at_a_terminal_showing_what_it_is_for(
     assert json.loads(ralph("config", "show", "-C", str(workspace), "--json").stdout)["untrusted"] == []
 
 
+@pytest.mark.long
 def test_untrusted_settings_end_a_run_unless_trusted_and_none_takes_the_verifier_away(
     ralph: Callable[..., Any], workspace: Path
 ) -> None:
@@ -110,6 +112,7 @@ def test_untrusted_settings_end_a_run_unless_trusted_and_none_takes_the_verifier
         assert (ran.code, ran.end["verified"]) == (0, False)
 
 
+@pytest.mark.long
 def test_the_task_from_standard_input(ralph: Callable[..., Any], workspace: Path) -> None:
     with ModelServer(list(CREATES)) as server:
         ran = ralph("run", "-", *_to(server, workspace), stdin="Create hello.txt, 測試\n")
@@ -118,6 +121,7 @@ def test_the_task_from_standard_input(ralph: Callable[..., Any], workspace: Path
     assert "測試" in server.prompts[0]
 
 
+@pytest.mark.long
 def test_a_second_signal_ends_it_at_once(environment: Mapping[str, str], workspace: Path) -> None:
     with ModelServer([Shell("trap '' TERM; sleep 30"), Hang()]) as server:
         process = subprocess.Popen(
@@ -140,6 +144,7 @@ def test_a_second_signal_ends_it_at_once(environment: Mapping[str, str], workspa
     assert psutil.wait_procs(children, timeout=3)[1] == []
 
 
+@pytest.mark.long
 def test_who_reads_only_the_first_line_does_not_end_the_run(
     environment: Mapping[str, str], workspace: Path, ralph: Callable[..., Any]
 ) -> None:
@@ -168,6 +173,7 @@ async def _end_of_a_run(place: Path) -> None:
                 await anyio.sleep(0.1)
 
 
+@pytest.mark.long
 def test_who_does_not_read_at_all_does_not_hold_the_run_up(
     environment: Mapping[str, str], workspace: Path, tmp_path: Path
 ) -> None:
@@ -199,6 +205,7 @@ async def _make_store(place: Path) -> None:
         pass
 
 
+@pytest.mark.long
 def test_a_store_and_a_log_in_the_workspace_are_nobodys_work(
     environment: Mapping[str, str], ralph: Callable[..., Any], workspace: Path
 ) -> None:
@@ -232,7 +239,9 @@ class TestStores:
         assert "locked" in ran.stderr
         assert ran.stderr.count("\n") == 1
 
-    @pytest.mark.parametrize("place", ["/dev/null", "/dev/null/runs.db", "/proc/runs.db"])
+    @pytest.mark.parametrize(
+        "place", ["/dev/null", pytest.param("/dev/null/runs.db", marks=LONG), pytest.param("/proc/runs.db", marks=LONG)]
+    )
     def test_one_that_cannot_be_written(self, ralph: Callable[..., Any], workspace: Path, place: str) -> None:
         with ModelServer(list(CREATES)) as server:
             ran = ralph("run", "x", "--store", place, *_to(server, workspace))
@@ -256,8 +265,8 @@ class TestStores:
     ("words", "code", "said"),
     [
         (("--base-url", "http://127.0.0.1:1/v1", "--model", "m"), 6, "127.0.0.1:1 refuses the connection"),
-        (("--executor", "copilot-cil"), 2, "Did you mean 'copilot-cli'?"),
-        (("--verify", "pytest | tee log"), 2, "--verify-shell"),
+        pytest.param(("--executor", "copilot-cil"), 2, "Did you mean 'copilot-cli'?", marks=LONG),
+        pytest.param(("--verify", "pytest | tee log"), 2, "--verify-shell", marks=LONG),
         (("--verify", "no-such-program-anywhere"), 2, "cannot start"),
     ],
 )
@@ -293,13 +302,14 @@ always_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="there i
 
 
 @always_full
-@pytest.mark.parametrize("words", [("runs",), ("analyze", "--json"), ("--help",)])
+@pytest.mark.parametrize("words", [("runs",), pytest.param(("analyze", "--json"), marks=LONG), ("--help",)])
 def test_a_full_disk_is_no_fault_of_ralphs(environment: Mapping[str, str], words: tuple[str, ...]) -> None:
     assert _on_a_full_disk(environment, *words)[0] == 1
 
 
 @always_full
 @pytest.mark.parametrize("display", ["json", "plain"])
+@pytest.mark.long
 def test_a_run_whose_output_finds_no_room_is_kept_whole_and_does_not_end_with_0(
     environment: Mapping[str, str], ralph: Callable[..., Any], workspace: Path, tmp_path: Path, display: str
 ) -> None:
@@ -321,15 +331,10 @@ def test_without_unicode_what_ralph_says_itself_is_spelt_out(ralph: Callable[...
     assert " x 0.35 = " in ran.stdout
 
 
-def test_starting_is_quick_and_loads_nothing_heavy() -> None:
-    benchmark = Path(__file__).parent.parent / "benchmarks" / "startup.py"
-    done = subprocess.run((sys.executable, str(benchmark), "7"), check=True, capture_output=True, text=True)
-    told = json.loads(done.stdout)
-    assert told["version_ratio"] <= 1.5
-    assert told["heavy_modules"] == []
-
-
-@pytest.mark.parametrize("words", [("runs",), ("show",), ("resume",), ("run", "Create hello.txt")])
+@pytest.mark.parametrize(
+    "words",
+    [("runs",), *(pytest.param(words, marks=LONG) for words in (("show",), ("resume",), ("run", "Create hello.txt")))],
+)
 def test_a_current_folder_that_was_taken_away_is_no_fault_of_ralphs(
     environment: Mapping[str, str], tmp_path: Path, words: tuple[str, ...]
 ) -> None:

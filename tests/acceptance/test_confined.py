@@ -17,6 +17,8 @@ from ralph.testing.request import ModelRequest
 
 DONE = "All done.\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: written\n---END_RALPH_STATUS---"
 
+EXECUTORS = pytest.mark.parametrize("executor", ["copilot-sdk", pytest.param("copilot-cli", marks=pytest.mark.long)])
+
 pytestmark = pytest.mark.timeout(90)
 
 
@@ -35,7 +37,7 @@ def bwrap() -> None:
         pytest.skip(str(error))
 
 
-@pytest.mark.parametrize("executor", ["copilot-sdk", "copilot-cli"])
+@EXECUTORS
 def test_agent_and_verifier_see_no_secrets(ralph: Callable[..., Any], workspace: Path, executor: str) -> None:
     steps = [Shell('echo "[$NPM_TOKEN$RALPH_EXECUTOR__API_KEY][$EDITOR]" > seen'), Say(DONE)]
     check = 'test "[$NPM_TOKEN][$EDITOR]" = "[][vi]"'
@@ -50,6 +52,7 @@ def test_agent_and_verifier_see_no_secrets(ralph: Callable[..., Any], workspace:
     assert (workspace / "seen").read_text() == "[][vi]\n"
 
 
+@pytest.mark.long
 def test_a_strict_list_leaves_out_the_rest(ralph: Callable[..., Any], workspace: Path) -> None:
     with ModelServer([Shell('echo "[$EDITOR][$CARGO_HOME]" > seen'), Say(DONE)]) as server:
         ran = ralph(
@@ -75,7 +78,7 @@ def test_the_value_of_a_named_variable_is_masked_everywhere(ralph: Callable[...,
 
 
 @pytest.mark.usefixtures("bwrap")
-@pytest.mark.parametrize("executor", ["copilot-sdk", "copilot-cli"])
+@EXECUTORS
 def test_a_run_in_the_sandbox_changes_the_workspace_alone(
     ralph: Callable[..., Any], workspace: Path, tmp_path: Path, executor: str
 ) -> None:
@@ -110,7 +113,7 @@ def test_a_sandbox_that_is_not_there_is_refused_before_anything_is_spent(
     assert json.loads(ralph("runs", "--json").stdout) == []
 
 
-@pytest.mark.parametrize("executor", ["copilot-sdk", "copilot-cli"])
+@EXECUTORS
 def test_a_denied_command_does_not_run_by_either_way(ralph: Callable[..., Any], workspace: Path, executor: str) -> None:
     with ModelServer([Shell("touch made"), Say(DONE)]) as server:
         ran = ralph(
@@ -121,7 +124,8 @@ def test_a_denied_command_does_not_run_by_either_way(ralph: Callable[..., Any], 
     assert any(event["tool"]["denied"] for event in ran.of("tool_finished")), ran.stdout
 
 
-@pytest.mark.parametrize("executor", ["copilot-sdk", "copilot-cli"])
+@EXECUTORS
+@pytest.mark.long
 def test_read_only_changes_nothing_by_either_way(ralph: Callable[..., Any], workspace: Path, executor: str) -> None:
     def script(request: ModelRequest) -> Step:
         can_write = {"create", "bash"} & set(request.tools)
@@ -136,6 +140,7 @@ def test_read_only_changes_nothing_by_either_way(ralph: Callable[..., Any], work
     assert not (workspace / "made").exists()
 
 
+@pytest.mark.long
 def test_a_run_whose_tools_are_denied_says_so_and_ends_early(ralph: Callable[..., Any], workspace: Path) -> None:
     working = "I am still trying.\n---RALPH_STATUS---\nEXIT_SIGNAL: false\nSTATUS: IN_PROGRESS\n---END_RALPH_STATUS---"
     with ModelServer([Shell("git push"), Say(working)] * 20) as server:

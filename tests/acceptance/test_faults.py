@@ -20,6 +20,9 @@ from ralph.testing.request import ModelRequest
 REVIEWED = Say("It is there.\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: I read it\n---END_RALPH_STATUS---")
 DONE = "All done.\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: written\n---END_RALPH_STATUS---"
 
+LONG = pytest.mark.long
+EXECUTORS = pytest.mark.parametrize("executor", ["copilot-sdk", pytest.param("copilot-cli", marks=LONG)])
+
 pytestmark = pytest.mark.timeout(90)
 
 
@@ -53,7 +56,7 @@ def against(server: ModelServer, workspace: Path) -> tuple[str, ...]:
     return ("-C", str(workspace), "--base-url", server.base_url, "--model", "m", "--display", "json")
 
 
-@pytest.mark.parametrize("executor", ["copilot-sdk", "copilot-cli"])
+@EXECUTORS
 def test_a_limit_on_tokens_ends_a_turn_that_would_not_end(
     ralph: Callable[..., Any], workspace: Path, executor: str
 ) -> None:
@@ -68,7 +71,7 @@ def test_a_limit_on_tokens_ends_a_turn_that_would_not_end(
     assert asked < 40, "some twelve thousand tokens a call: five calls and what comes until they are told of"
 
 
-@pytest.mark.parametrize(("before", "code"), [("env --default-signal=HUP", 129), ("nohup", 0)])
+@pytest.mark.parametrize(("before", "code"), [("env --default-signal=HUP", 129), pytest.param("nohup", 0, marks=LONG)])
 def test_a_closed_terminal_ends_the_run_and_its_agent_but_not_under_nohup(
     environment: Mapping[str, str], workspace: Path, before: str, code: int
 ) -> None:
@@ -105,6 +108,7 @@ def test_a_second_ctrl_c_leaves_nothing_of_a_shell_that_heeds_none(
     assert living(seconds) == []
 
 
+@pytest.mark.long
 def test_a_store_that_is_taken_away_ends_the_run_with_what_to_do(
     ralph: Callable[..., Any], workspace: Path, environment: Mapping[str, str]
 ) -> None:
@@ -123,6 +127,7 @@ def test_a_store_that_is_taken_away_ends_the_run_with_what_to_do(
     assert not ran.of("iteration_finished"), "what is shown is kept"
 
 
+@pytest.mark.long
 def test_an_agent_that_takes_its_own_folder_away_ends_the_run_with_that_reason(
     ralph: Callable[..., Any], workspace: Path
 ) -> None:
@@ -139,7 +144,7 @@ def test_an_agent_that_takes_its_own_folder_away_ends_the_run_with_that_reason(
     assert str(workspace) in resumed.stderr
 
 
-@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&- <&-"])
+@pytest.mark.parametrize("closed", [pytest.param(">&-", marks=LONG), pytest.param("2>&-", marks=LONG), ">&- 2>&- <&-"])
 def test_closed_standard_streams_change_nothing(environment: Mapping[str, str], workspace: Path, closed: str) -> None:
     with ModelServer([WriteFile("hello.txt", "hello"), Say(DONE), REVIEWED]) as server:
         words = shlex.join((sys.executable, "-m", "ralph", "run", "Create hello.txt", *against(server, workspace)))
@@ -151,7 +156,7 @@ def test_closed_standard_streams_change_nothing(environment: Mapping[str, str], 
     assert (workspace / "hello.txt").exists()
 
 
-@pytest.mark.parametrize("executor", ["copilot-sdk", "copilot-cli"])
+@EXECUTORS
 def test_an_agent_that_asks_for_nothing_but_what_it_is_denied_is_stopped(
     ralph: Callable[..., Any], workspace: Path, executor: str
 ) -> None:
@@ -165,7 +170,7 @@ def test_an_agent_that_asks_for_nothing_but_what_it_is_denied_is_stopped(
     assert "Do not try them again" in told
 
 
-@pytest.mark.parametrize("executor", ["copilot-sdk", "copilot-cli"])
+@EXECUTORS
 def test_an_agent_that_makes_the_same_call_over_and_over_is_stopped(
     ralph: Callable[..., Any], workspace: Path, executor: str
 ) -> None:

@@ -21,7 +21,7 @@ CLAIMS = """- The museum opens at nine in the morning.
 OPENS = "The museum opens at nine in the morning."
 HALF = WriteFile("FAQ.md", f"# FAQ\n{OPENS}\n")
 WHOLE = EditFile("FAQ.md", OPENS, f"{OPENS}\nA ticket costs 12 euros.")
-EXECUTORS = pytest.mark.parametrize("executor", ["copilot-sdk", "copilot-cli"])
+EXECUTORS = pytest.mark.parametrize("executor", ["copilot-sdk", pytest.param("copilot-cli", marks=pytest.mark.long)])
 
 
 @pytest.fixture
@@ -55,6 +55,7 @@ def test_a_faq_is_held_back_until_the_missing_claim_is_in(
     assert "There is no document to judge" in verified[0]["verdicts"][0]["output"]
 
 
+@pytest.mark.long
 def test_claims_that_the_agent_rewrites_stay_what_they_were(ralph: Callable[..., Any], claimed: Path) -> None:
     cheat = Shell("echo '- Bananas are yellow.' > claims.yaml && echo 'Bananas are yellow.' > FAQ.md")
     honest = Shell(f"echo '{OPENS} A ticket costs 12 euros.' > FAQ.md")
@@ -67,6 +68,7 @@ def test_claims_that_the_agent_rewrites_stay_what_they_were(ralph: Callable[...,
 
 
 @pytest.mark.parametrize("git", [True, False])
+@pytest.mark.long
 def test_without_a_pattern_what_the_agent_wrote_is_judged(ralph: Callable[..., Any], claimed: Path, git: bool) -> None:
     if not git:
         shutil.rmtree(claimed / ".git")
@@ -79,6 +81,7 @@ def test_without_a_pattern_what_the_agent_wrote_is_judged(ralph: Callable[..., A
     assert judged.endswith("Judged: FAQ.md"), "README.md was there before"
 
 
+@pytest.mark.long
 def test_a_document_that_is_a_link_out_of_the_workspace_is_not_judged(
     ralph: Callable[..., Any], claimed: Path, tmp_path: Path
 ) -> None:

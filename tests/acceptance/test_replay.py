@@ -122,6 +122,7 @@ def test_nothing_to_replay_at_a_terminal_is_a_mistake_and_not_a_wait(environment
 
 
 @pytest.mark.timeout(120)
+@pytest.mark.long
 def test_a_hundred_thousand_passes_take_seconds_and_little_memory(environment: Mapping[str, str]) -> None:
     began = time.monotonic()
     with subprocess.Popen(

@@ -67,7 +67,12 @@ def only_run(ralph: Ralph, *where: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("executor", "store"), [("copilot-sdk", "sqlite"), ("copilot-cli", "sqlite"), ("copilot-cli", "postgres")]
+    ("executor", "store"),
+    [
+        pytest.param("copilot-sdk", "sqlite", marks=pytest.mark.long),
+        ("copilot-cli", "sqlite"),
+        pytest.param("copilot-cli", "postgres", marks=pytest.mark.long),
+    ],
 )
 def test_after_a_kill_the_agent_is_ended_and_nothing_that_was_finished_is_lost(
     ralph: Ralph,
@@ -117,6 +122,7 @@ def test_after_a_kill_the_agent_is_ended_and_nothing_that_was_finished_is_lost(
     assert [iteration["number"] for iteration in shown["iterations"]] == [1, 2]
 
 
+@pytest.mark.long
 def test_another_run_in_the_folder_does_not_meet_the_agent_of_one_that_was_killed(
     ralph: Ralph, environment: Mapping[str, str], workspace: Path, output: Path
 ) -> None:
@@ -181,6 +187,7 @@ def test_a_run_waits_for_a_person_in_another_terminal_and_hears_what_is_said(
     assert "completed already" in again.stderr
 
 
+@pytest.mark.long
 def test_a_worktree_is_discarded_after_a_kill_and_what_was_done_in_it_can_be_brought_back(
     ralph: Ralph, environment: Mapping[str, str], workspace: Path, output: Path
 ) -> None:
@@ -229,6 +236,7 @@ def test_a_stopped_run_ends_its_agent_and_can_be_resumed(
     assert "cut off" in server.prompts[-1]
 
 
+@pytest.mark.long
 def test_more_iterations_let_a_run_go_on_that_a_limit_has_ended(ralph: Ralph, workspace: Path) -> None:
     with ModelServer([Say(WORKING)] * 3, then=Say(DONE)) as server:
         words = against(server, workspace)
@@ -257,7 +265,7 @@ def locker(environment: Mapping[str, str]) -> Callable[[], sqlite3.Connection]:
     return lock
 
 
-@pytest.mark.parametrize("interrupted", [False, True])
+@pytest.mark.parametrize("interrupted", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_a_store_that_cannot_be_written_holds_the_run_up_and_loses_nothing(
     ralph: Ralph,
     environment: Mapping[str, str],

@@ -73,6 +73,7 @@ def test_a_wrecked_tree_is_rolled_back_to_an_iteration(ralph: Callable[..., Any]
     assert git(workspace, "status", "--porcelain") == ""
 
 
+@pytest.mark.long
 def test_rolling_back_to_what_is_not_there_is_told(ralph: Callable[..., Any], workspace: Path) -> None:
     with ModelServer([Say("I looked." + DONE)]) as server:
         ralph("run", "Look.", *against(server, workspace, "--max-iterations", "1"))
@@ -110,6 +111,7 @@ def with_an_author(workspace: Path) -> None:
     git(workspace, "config", "user.email", "test@localhost")
 
 
+@pytest.mark.long
 def test_a_hook_that_fails_is_told_and_ends_nothing(ralph: Callable[..., Any], workspace: Path) -> None:
     with_an_author(workspace)
     hook = workspace / ".git/hooks/pre-commit"
@@ -159,6 +161,7 @@ def test_two_runs_in_two_worktrees_of_one_repository_at_once(ralph: Callable[...
 
 
 @pytest.mark.parametrize("end", ["merge", "keep"])
+@pytest.mark.long
 def test_what_becomes_of_a_worktree_is_carried_out_after_a_resumption(
     ralph: Callable[..., Any], workspace: Path, end: str
 ) -> None:

@@ -20,6 +20,8 @@ DONE = "All done.\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: written\n---EN
 REVIEWED = Say("It is there.\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: I read it\n---END_RALPH_STATUS---")
 CREATES = (WriteFile("hello.txt", "hello\n"), Say(DONE), REVIEWED)
 
+LONG = pytest.mark.long
+
 pytestmark = pytest.mark.timeout(90)
 
 
@@ -40,7 +42,9 @@ def marked(text: str) -> list[psutil.Process]:
     return found
 
 
-@pytest.mark.parametrize("executor", ["copilot", "copilot-sdk", "copilot-cli"])
+@pytest.mark.parametrize(
+    "executor", ["copilot", pytest.param("copilot-sdk", marks=LONG), pytest.param("copilot-cli", marks=LONG)]
+)
 def test_a_file_asked_for_is_there(ralph: Callable[..., Any], workspace: Path, executor: str) -> None:
     with ModelServer(list(CREATES)) as server:
         ran = ralph("run", "Create hello.txt", "--executor", executor, *against(server, workspace))
@@ -55,6 +59,7 @@ def test_a_file_asked_for_is_there(ralph: Callable[..., Any], workspace: Path, e
     assert [event["seq"] for event in ran.events] == list(range(1, len(kinds) + 1))
 
 
+@pytest.mark.long
 def test_a_registered_status_field_stands_in_the_prompt_that_the_model_receives(
     ralph: Callable[..., Any], workspace: Path
 ) -> None:
@@ -124,7 +129,9 @@ def test_a_key_that_is_not_accepted_ends_the_run_with_what_to_do(ralph: Callable
     assert ran.end["iterations"] == 1
 
 
-@pytest.mark.parametrize("step", [Hang(), Stall("I begin to")], ids=["hang", "stall"])
+@pytest.mark.parametrize(
+    "step", [pytest.param(Hang(), id="hang", marks=LONG), pytest.param(Stall("I begin to"), id="stall")]
+)
 def test_a_silent_model_is_ended_by_the_watchdog(ralph: Callable[..., Any], workspace: Path, step: Step) -> None:
     with ModelServer([step, *CREATES]) as server:
         ran = ralph("run", "Create hello.txt", "--idle-timeout", "2s", *against(server, workspace))
@@ -135,18 +142,7 @@ def test_a_silent_model_is_ended_by_the_watchdog(ralph: Callable[..., Any], work
     assert ran.end["iterations"] == 2
 
 
-def test_a_false_done_is_refuted_and_then_mended(ralph: Callable[..., Any], workspace: Path) -> None:
-    claims_only = Say(DONE)
-    with ModelServer([WriteFile("other.txt", "x"), claims_only, *CREATES]) as server:
-        verify = f"{sys.executable} -c \"open('hello.txt')\""
-        ran = ralph("run", "Create hello.txt", "--verify", verify, *against(server, workspace))
-    assert ran.code == 0, ran.stderr
-    assert ran.end["verified"] is True
-    assert [event["passed"] for event in ran.of("verification_finished")] == [False, False, True]
-    assert "FileNotFoundError" in server.prompts[1]
-
-
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), pytest.param(signal.SIGINT, 130, marks=LONG)])
 def test_a_signal_ends_the_turn_within_seconds_and_keeps_what_there_was(
     environment: Mapping[str, str], workspace: Path, ralph: Callable[..., Any], number: int, code: int
 ) -> None:
@@ -193,7 +189,13 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("command", HOSTILE.values(), ids=HOSTILE.keys())
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(command, id=name, marks=() if name == "plants a file link" else LONG)
+        for name, command in HOSTILE.items()
+    ],
+)
 def test_what_the_agent_does_to_its_folder_loses_nothing_and_writes_nothing_outside(
     ralph: Callable[..., Any], workspace: Path, tmp_path: Path, command: str
 ) -> None:

@@ -26,7 +26,10 @@ HOLDS = block("I read it.", "true", "both lines are there")
 LACKS = block("I read it.", "false", "the second line is missing in hello.txt")
 HALF = WriteFile("hello.txt", "one\n")
 WHOLE = EditFile("hello.txt", "one", "one\ntwo")
-EXECUTORS = pytest.mark.parametrize("executor", ["copilot", "copilot-sdk", "copilot-cli"])
+LONG = pytest.mark.long
+EXECUTORS = pytest.mark.parametrize(
+    "executor", ["copilot-sdk", pytest.param("copilot-cli", marks=LONG), pytest.param("copilot", marks=LONG)]
+)
 TASK = "Create hello.txt with the lines one and two"
 
 
@@ -78,6 +81,7 @@ def test_a_false_done_is_refuted_by_a_review_and_mended(
 
 
 @EXECUTORS
+@pytest.mark.long
 def test_a_review_counts_for_the_runs_usage(ralph: Callable[..., Any], workspace: Path, executor: str) -> None:
     used = {}
     for words in ((), ("--verify", "none")):
@@ -93,6 +97,7 @@ def test_a_review_counts_for_the_runs_usage(ralph: Callable[..., Any], workspace
     assert finished == [], "with none there is nothing to verify"
 
 
+@pytest.mark.long
 def test_the_reviewer_can_change_nothing(ralph: Callable[..., Any], workspace: Path) -> None:
     """Even where the model asks for a tool that it is not offered."""
     wishes = Use((Call("create", {"path": str(workspace / "sneaky.txt"), "file_text": "x"}),))
@@ -102,6 +107,7 @@ def test_the_reviewer_can_change_nothing(ralph: Callable[..., Any], workspace: P
     assert not (workspace / "sneaky.txt").exists()
 
 
+@pytest.mark.long
 def test_a_review_that_cannot_be_had_neither_verifies_nor_loops(ralph: Callable[..., Any], workspace: Path) -> None:
     silent = Say("I have nothing to say.")
     with ModelServer([HALF, DONE, silent, silent, DONE, Fail(403), Fail(403)]) as server:
@@ -114,6 +120,7 @@ def test_a_review_that_cannot_be_had_neither_verifies_nor_loops(ralph: Callable[
     assert "refused (HTTP 403)" in second["output"]
 
 
+@pytest.mark.long
 def test_the_runs_time_ends_a_verification(ralph: Callable[..., Any], workspace: Path) -> None:
     began = time.monotonic()
     with ModelServer([HALF, DONE]) as server:
@@ -126,6 +133,7 @@ def test_the_runs_time_ends_a_verification(ralph: Callable[..., Any], workspace:
     assert ran.of("verification_finished")[-1]["passed"] is False
 
 
+@pytest.mark.long
 def test_a_limit_on_tokens_ends_a_review(ralph: Callable[..., Any], workspace: Path) -> None:
     look = Use((Call("view", {"path": str(workspace / "hello.txt")}),))
     with ModelServer([HALF, DONE], then=look) as server:
@@ -179,12 +187,12 @@ def test_named_verifiers_run_with_programs_first_and_the_review_last(
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ("reviw", "Did you mean 'review'?"),
-        ("command:comand=true", "Did you mean 'command'?"),
-        ("command", "needs the key 'command'"),
+        pytest.param("reviw", "Did you mean 'review'?", marks=LONG),
+        pytest.param("command:comand=true", "Did you mean 'command'?", marks=LONG),
+        pytest.param("command", "needs the key 'command'", marks=LONG),
         ("review:rounds=many", "rounds is 'many', which is not valid"),
-        ("command:command='open", "has an open '"),
-        ("command:true", "cannot be read at 'true'"),
+        pytest.param("command:command='open", "has an open '", marks=LONG),
+        pytest.param("command:true", "cannot be read at 'true'", marks=LONG),
     ],
 )
 def test_a_wrong_verifier_is_one_paragraph_before_anything_is_spent(
