@@ -61,9 +61,9 @@ def _exit_code(arguments: list[str]) -> int:
     except Exception as error:  # noqa: BLE001 - whatever it is, a person is told of it in one paragraph
         if isinstance(error, FileNotFoundError) and _stands_nowhere():
             return _complain("The current folder no longer exists. Change to another one, and try again.", 2)
-        from ralph.watch.outlet import NO_ROOM
+        from ralph.watch.base import DISK_FULL
 
-        if isinstance(error, OSError) and error.errno in NO_ROOM:
+        if isinstance(error, OSError) and error.errno in DISK_FULL:
             return _complain(f"There is no room for the output: {error.strerror}. Free some space, and try again.", 1)
         from ralph.cli.crash import explain
 

@@ -177,7 +177,7 @@ def _print_short(out: "Console", iteration: "IterationRecord") -> None:
     from rich.text import Text
 
     from ralph.records.projection import describe, duration
-    from ralph.watch.plain import changes_text, outcome_text
+    from ralph.watch.summary import changes_text, outcome_text
     from ralph.watch.terminal import evidence_text, one_line
 
     who = iteration.executor or "nobody"

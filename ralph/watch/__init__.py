@@ -1,4 +1,4 @@
-"""How a run is shown: `open_display` finds the display that a name means."""
+"""The displays of a run: `open_display` finds one by name, `Display` is the base of all."""
 
 import os
 import sys
@@ -13,9 +13,13 @@ __all__ = ["Display", "open_display"]
 
 
 def open_display(name: str, *, look_up: str = "ralph show", endpoint: bool = False) -> "Display":
-    """The display of a name in `config.Settings.display`; the other arguments are those of `Display`.
+    """Return the display with a name of `Settings.display`; the other arguments are those of `Display`.
 
-    "auto" is the live one on a terminal that people sit at, else the plain one; "live" falls back in the same way.
+    "auto" is the live display on an interactive terminal outside CI, else the plain one; "live" falls back to plain
+    where there is no such terminal.
+
+    Raises:
+        ValueError: no display has this name.
     """
     if name == "json":
         from ralph.watch.json import JsonDisplay

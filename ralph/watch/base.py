@@ -1,16 +1,25 @@
-"""What a display is: hooks that show a run to a person or a program. What it cannot write does not break the run."""
+"""`Display`, the base of everything that shows a run, and the writer that keeps a slow reader from delaying the run."""
 
+import errno
+import os
+import select
 import sys
 from contextlib import suppress
+from queue import SimpleQueue
+from threading import Thread
 from types import TracebackType
 from typing import Self, TextIO
 
 from ralph.hooks import Hooks
 from ralph.records.events import Event
-from ralph.watch.outlet import Outlet
+from ralph.system.text import SPELT_OUT
 
-__all__ = ["Display"]
+__all__ = ["DISK_FULL", "BackgroundWriter", "Display"]
 
+DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""The numbers of the errors that mean that a disk has no room left."""
+
+_MOST_UNREAD = 16 * 1024 * 1024
 _LAST_WAIT = 1.0
 _STEPS = {
     "wait": "another process is fetching the Copilot CLI",
@@ -20,17 +29,103 @@ _STEPS = {
 }
 
 
+class BackgroundWriter:
+    """A file-like writer that writes to a stream's descriptor from its own thread.
+
+    A stream without a descriptor is written to directly. The thread starts with the first text; `close` ends it. Has
+    what `rich` needs of a file.
+
+    Attributes:
+        gone: the reader has gone away or the disk is full; later text is dropped.
+        refused: the error of a full disk.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._descriptor = _descriptor(stream)
+        self.encoding = getattr(stream, "encoding", None) or "utf-8"
+        self.gone = False
+        self.refused: OSError | None = None
+        self._waiting: SimpleQueue[bytes | None] = SimpleQueue()
+        self._taken = self._written = 0
+        self._thread: Thread | None = None
+
+    def write(self, text: str) -> int:
+        """Accept a text and return at once."""
+        if self.gone:
+            return len(text)
+        if self._descriptor is None:
+            self._stream.write(text)
+            return len(text)
+        if self._thread is None:
+            with suppress(OSError, ValueError):
+                self._stream.flush()  # earlier text of the stream comes first
+            self._thread = Thread(target=self._pump, args=(self._descriptor,), daemon=True)
+            self._thread.start()
+        data = text.encode(self.encoding, SPELT_OUT)
+        self._taken += len(data)
+        self._waiting.put(data)
+        return len(text)
+
+    @property
+    def full(self) -> bool:
+        """True if the reader is so far behind that inessential text should be left out."""
+        return self._taken - self._written > _MOST_UNREAD
+
+    def close(self, within: float | None = None) -> None:
+        """Wait until all text is written, the reader is gone, or `within` seconds have passed."""
+        if self._thread is not None:
+            self._waiting.put(None)
+            self._thread.join(within)
+            self._thread = None
+
+    def flush(self) -> None:
+        """Do nothing: the thread writes as soon as the reader reads."""
+
+    def isatty(self) -> bool:
+        """Return whether the stream is a terminal."""
+        return self._stream.isatty()
+
+    def _pump(self, descriptor: int) -> None:
+        while (data := self._waiting.get()) is not None:
+            if not self.gone:
+                try:
+                    _write(descriptor, data)
+                except OSError as error:
+                    self.refused = error if error.errno in DISK_FULL else None
+                    self.gone = True
+            self._written += len(data)
+
+
+def _descriptor(stream: TextIO) -> int | None:
+    try:
+        return stream.fileno()
+    except (OSError, ValueError, AttributeError):
+        return None
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    left = memoryview(data)
+    while left:
+        try:
+            left = left[os.write(descriptor, left) :]
+        except BlockingIOError:  # the pipe may have been opened as non-blocking
+            select.select([], [descriptor], [])
+
+
 class Display(Hooks):
-    """Shows a run. Used in `with`, around the run. Subclass it and implement `show`; this one shows nothing.
+    """Observer that shows a run; used as a context manager around the run.
+
+    This base shows nothing: subclass it and implement `show`. A display that cannot write does not break the run.
 
     Args:
-        out: where to; standard output by default.
-        look_up: the command that shows a run later, to which its id is added; empty where none does.
-        endpoint: whether the model is at an endpoint of the user's own, and not GitHub's.
+        out: the stream to write to; standard output by default.
+        look_up: the command that shows a run later, without the run's id; empty if no command can.
+        endpoint: True if the model is served by an endpoint of the user, and not by GitHub.
     """
 
     def __init__(self, out: TextIO | None = None, *, look_up: str = "ralph show", endpoint: bool = False) -> None:
-        self.out = Outlet(out if out is not None else sys.stdout)
+        self.out = BackgroundWriter(out if out is not None else sys.stdout)
         self.look_up = look_up
         self.endpoint = endpoint
         self._step = ""
@@ -38,20 +133,20 @@ class Display(Hooks):
 
     @property
     def _store_option(self) -> str:
-        """The option that names the store in commands that are advised; empty where a person need not name it."""
+        """The `--store` option for suggested commands; empty if they need none."""
         return self.look_up.removeprefix("ralph show")
 
     def show(self, event: Event) -> None:
-        """Shows one event."""
+        """Show one event."""
 
     def note(self, text: str) -> None:
-        """Tells a person something that is no event of the run: on standard error, out of a program's way."""
+        """Show a message that is not an event of the run: on standard error, which programs do not parse."""
         with suppress(OSError, ValueError):
             sys.stderr.write(f"ralph: {text}\n")
             sys.stderr.flush()
 
     def progress(self, step: str, done: int, total: int | None) -> None:
-        """Tells how the fetching of the agent's program goes, in bytes: each step once, and each tenth of it."""
+        """Show the progress of fetching the agent's program, in bytes: each step once, and each tenth of it."""
         tenth = done * 10 // total if total else 0
         text = _STEPS.get(step, step) + (f": {tenth * 10} % of {total / 1e6:.0f} MB" if total and tenth else " …")
         if text != self._step:
@@ -59,17 +154,18 @@ class Display(Hooks):
             self.note(text)
 
     def verifying(self, verifier: str) -> None:
-        """Tells that a verifier is at work now, which may take minutes; its verdict comes as an event."""
+        """Show that a verifier is running, which can take minutes; its verdict comes as an event."""
 
     def looking(self, read: int, of: int) -> None:
-        """Tells that the workspace is looked at, each second while that lasts, and how many files were read so far.
+        """Show that the workspace is being scanned. Called once a second during the scan.
 
         Args:
-            of: how many are to be read; 0 where that is not known yet.
+            read: the number of files that were read so far.
+            of: the number of files to read; 0 if it is not known yet.
         """
 
     def hurry(self, text: str) -> None:
-        """Tells a person that the run is being ended; nobody is waited for long from now on."""
+        """Show that the run is being ended, and from now on wait only briefly for a slow reader."""
         self._last_wait = _LAST_WAIT
         self.note(text)
 

@@ -1,4 +1,4 @@
-"""One event a line, as JSON: for programs."""
+"""The JSON display: one event per line, for programs."""
 
 import json
 
@@ -9,9 +9,9 @@ __all__ = ["JsonDisplay", "line"]
 
 
 class JsonDisplay(Display):
-    """Writes each event as one line; pieces of messages are left out. The last line is `run_finished`.
+    """Writes each event as one line, except pieces of messages. The last line is `run_finished`.
 
-    For a reader that is 16 MB behind, messages and tools are left out as well: `seq` has a gap there.
+    For a reader that is 16 MB behind, it also leaves out messages and tools: `seq` has a gap there.
     """
 
     def show(self, event: Event) -> None:
@@ -23,7 +23,7 @@ class JsonDisplay(Display):
 
 
 def line(event: Event) -> str:
-    """An event as one line of JSON: its type, run, number and time in front, all in ASCII for any reader."""
-    said = event.model_dump(mode="json")
-    front = {name: said.pop(name) for name in ("type", "run_id", "seq", "at")}
-    return json.dumps({**front, **said})
+    """Return an event as one line of ASCII JSON, with its type, run, number and time first."""
+    fields = event.model_dump(mode="json")
+    front = {name: fields.pop(name) for name in ("type", "run_id", "seq", "at")}
+    return json.dumps({**front, **fields})

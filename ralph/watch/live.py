@@ -1,4 +1,4 @@
-"""A run on a terminal: a small panel that stays in place, and above it what is worth scrolling back to."""
+"""The live display: a panel that stays in place at the end of the terminal, and above it the lines to keep."""
 
 import time
 from datetime import UTC, datetime
@@ -21,8 +21,8 @@ from ralph.records.events import (
     VerificationStarted,
 )
 from ralph.records.projection import RunView, duration, numbered
-from ralph.watch.plain import PlainDisplay, looking_text
-from ralph.watch.summary import spent
+from ralph.watch.plain import PlainDisplay, scan_text
+from ralph.watch.summary import usage_text
 from ralph.watch.terminal import BREAKER_SIGNS, clipped, one_line, sign
 
 if TYPE_CHECKING:
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 __all__ = ["LiveDisplay"]
 
 _IN_PANEL = (IterationStarted, MessageReceived, MessageStreamed, Resumed, ToolFinished, ToolStarted)
-"""Events that the panel shows, and so no line above it."""
+"""Events that only the panel shows."""
 
 _MESSAGE_LINES = 5
 _BREAKER_STYLES = {"closed": "green", "half_open": "yellow", "open": "red"}
 
 
 class LiveDisplay(PlainDisplay):
-    """Shows iteration, state, breaker, time, tokens, plan and the last message while they change."""
+    """Shows iteration, state, breaker, time, tokens, plan and the last message as they change."""
 
     def __init__(self, out: TextIO | None = None, *, look_up: str = "ralph show", endpoint: bool = False) -> None:
         super().__init__(out, look_up=look_up, endpoint=endpoint)
@@ -47,7 +47,7 @@ class LiveDisplay(PlainDisplay):
 
         self.view = RunView()
         self._active_since = time.monotonic()
-        self._fetching = self._looking = self._verifying = self._who = ""
+        self._fetching = self._scanning = self._verifying = self._who = ""
         self._live = Live(
             console=self.console, get_renderable=self.panel, refresh_per_second=4, transient=True, redirect_stdout=False
         )
@@ -69,9 +69,9 @@ class LiveDisplay(PlainDisplay):
             self._active_since = time.monotonic()
         match event:
             case RunStarted():
-                self._looking = ""
+                self._scanning = ""
             case IterationStarted():
-                self._fetching = self._looking = ""
+                self._fetching = self._scanning = ""
             case VerificationStarted():
                 self._verifying = one_line(event.verifier)
             case VerificationFinished() | RunFinished():
@@ -96,14 +96,14 @@ class LiveDisplay(PlainDisplay):
         self._verifying, self._active_since = one_line(verifier), time.monotonic()
 
     def looking(self, read: int, of: int) -> None:
-        self._looking = looking_text(read, of)
+        self._scanning = scan_text(read, of)
 
     def progress(self, step: str, done: int, total: int | None) -> None:
         share = f" {done * 100 // total} % of {total / 1e6:.0f} MB" if total else ""
         self._fetching = f"fetching the Copilot CLI: {step}{share}"
 
     def panel(self) -> "RenderableType":
-        """The panel as it is now."""
+        """Return the current panel."""
         from rich.box import ASCII, ROUNDED
         from rich.console import Group
         from rich.panel import Panel
@@ -124,7 +124,7 @@ class LiveDisplay(PlainDisplay):
 
     @property
     def _width(self) -> int:
-        """The panel's: the terminal must have room beside it to echo Ctrl-C, or the next panel would stand too low."""
+        """The width of the panel. The terminal needs room beside it to echo Ctrl-C, or the next panel is too low."""
         return max(min(self.console.width - 4, 110), 1)
 
     def _task(self) -> "Text":
@@ -133,7 +133,6 @@ class LiveDisplay(PlainDisplay):
         return Text(one_line(self.view.task, 300) or "starting", style="bold", no_wrap=True, overflow="ellipsis")
 
     def _figures(self) -> "Text":
-        """Iteration, breaker, time, tokens, plan."""
         from rich.text import Text
 
         view, dot = self.view, f" {sign(self.console, '·')} "
@@ -147,7 +146,7 @@ class LiveDisplay(PlainDisplay):
         parts += [(f"{mark} breaker {word}", style)]
         if view.started_at:
             parts += [dot, duration(max(0.0, (datetime.now(UTC) - view.started_at).total_seconds()))]
-        if used := spent(view.usage):
+        if used := usage_text(view.usage):
             parts += [dot, used]
         if view.plan and view.plan.total:
             parts += [dot, f"plan {view.plan.done}/{view.plan.total}"]
@@ -173,15 +172,15 @@ class LiveDisplay(PlainDisplay):
     def _doing(self) -> str:
         if self._verifying:
             return f"verifying: {self._verifying}"
-        if self._looking:
-            return self._looking
+        if self._scanning:
+            return self._scanning
         if self._fetching:
             return self._fetching
         doing = (one_line(self.view.activity) or "working") if self.view.iteration else "starting the agent"
         return f"{self._who}: {doing}" if self._who else doing
 
     def _message(self) -> list["Text"]:
-        """The end of the last message, in as many lines as there is room for."""
+        """Return the end of the last message, in as many lines as fit."""
         room = min(_MESSAGE_LINES, self.console.height - 7)
         if room < 1 or not self.view.message.strip():
             return []

@@ -1,4 +1,4 @@
-"""The built-in displays."""
+"""The built-in displays, as a plug-in."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ __all__ = ["ralph_displays"]
 def ralph_displays() -> Iterable[DisplayKind]:
     for name, about in (
         ("auto", "live at a terminal, else plain"),
-        ("live", "a panel that is drawn anew"),
+        ("live", "a panel that is updated in place"),
         ("plain", "lines, as in a log"),
         ("json", "each event as a JSON object"),
         ("none", "nothing"),

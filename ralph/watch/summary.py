@@ -1,21 +1,20 @@
-"""The end of a run in a few lines: why it stopped, what stands behind it, what it took, and where to look further."""
+"""A run in a few words: how a turn ended, what an iteration changed, and the summary at the end with the next step."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from ralph.decision.outcomes import Decision
+from ralph.decision.outcomes import Decision, StopReason
 from ralph.errors import naming_store
-from ralph.records.events import RunFinished
+from ralph.records.events import IterationFinished, RunFinished
 from ralph.records.projection import duration
-from ralph.records.record import RunRecord
-from ralph.types.output import Outcome, Usage
-from ralph.watch.remedy import next_step
+from ralph.records.record import IterationRecord, RunRecord
+from ralph.types.output import Failed, Outcome, TimedOut, Usage
 from ralph.watch.terminal import STOP_SIGNS, evidence_text, one_line, print_rows, sign
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["headline", "print_summary", "spent", "told"]
+__all__ = ["changes_text", "next_step", "outcome_text", "print_summary", "usage_text"]
 
 _ENDED = {
     "stuck": "Stopped: stuck",
@@ -23,15 +22,63 @@ _ENDED = {
     "circuit_open": "Stopped: the circuit breaker is open",
     "limit_reached": "Stopped: a limit is reached",
     "executor_unavailable": "Stopped: the agent cannot work",
-    "blocked": "Stopped: the agent needs a person",
+    "blocked": "Stopped: the agent needs you",
     "cancelled": "Cancelled",
     "error": "Stopped: a fault in Ralph itself",
 }
 _EVIDENCE = 3
+_NEXT = {
+    "stuck": "tell it what is missing (`ralph tell`), then `ralph resume`; or run a smaller task",
+    "test_saturation": "tell it what is left besides the tests (`ralph tell`), then `ralph resume`",
+    "circuit_open": "fix what blocked it, then `ralph breaker reset` and `ralph resume`",
+    "executor_unavailable": "`ralph doctor` checks what the agent needs; then `ralph resume`",
+    "blocked": "give it what it needs, and say so (`ralph tell`), then `ralph resume`",
+    "limit_reached": "allow it more (`ralph extend`), then `ralph resume`",
+    "cancelled": "`ralph resume` continues it",
+}
+_NEXT_UNSTORED = {
+    "stuck": "run a smaller task",
+    "circuit_open": "fix what blocked it, then run it again",
+    "executor_unavailable": "`ralph doctor` checks what the agent needs",
+    "blocked": "give it what it needs, then run it again",
+    "limit_reached": "run it again with more",
+}
+"""For runs that are not in a store, where no command finds them."""
+
+_ALLOW = "start a run that allows it: --allow PATTERN, or another --permission"
+_KEY = "RALPH_EXECUTOR__API_KEY, or executor.api_key in your own ralph.toml"
 
 
-def headline(end: RunFinished | RunRecord, verifiers: Iterable[str] = ()) -> str:
-    """How a run ended, and for a completion whether anything but the agent's word stands behind it."""
+def outcome_text(outcome: Outcome) -> str:
+    """Return how a turn ended, in a few words."""
+    match outcome:
+        case Failed():
+            status = f" (HTTP {outcome.status})" if outcome.status else ""
+            return f"{outcome.failure.replace('_', ' ')}{status}: {one_line(outcome.message, 300)}"
+        case TimedOut():
+            what = {"idle": "no activity", "iteration": "the turn took too long", "tool": "a tool took too long"}
+            return f"{what[outcome.limit]}: ended after {duration(outcome.after)}"
+        case _ if outcome.kind == "interrupted":
+            return f"interrupted: {one_line(outcome.detail)}"
+        case _:
+            return "completed"
+
+
+def changes_text(iteration: IterationFinished | IterationRecord) -> str:
+    """Return what an iteration changed, in a few words."""
+    changes = iteration.changes
+    parts = ["1 file" if changes.files_changed == 1 else f"{changes.files_changed} files"]
+    if changes.commits:
+        parts.append("1 commit" if changes.commits == 1 else f"{changes.commits} commits")
+    if not changes.known:
+        parts = ["unknown"]
+    elif not changes.files_changed and not changes.commits:
+        parts = ["nothing"]
+    plan = iteration.plan
+    return f"changed {', '.join(parts)}{f'; plan {plan.done}/{plan.total}' if plan and plan.total else ''}"
+
+
+def _headline(end: RunFinished | RunRecord, verifiers: Iterable[str]) -> str:
     if end.stop_reason != "completed":
         return _ENDED.get(end.stop_reason or "", "Under way")
     if not end.verified:
@@ -40,39 +87,38 @@ def headline(end: RunFinished | RunRecord, verifiers: Iterable[str] = ()) -> str
     return f"Completed, verified by {by}" if by else "Completed, verified"
 
 
-def told(
+def _rows(
     end: RunFinished | RunRecord,
-    decision: Decision | None = None,
-    outcome: Outcome | None = None,
+    decision: Decision | None,
+    outcome: Outcome | None,
     *,
-    endpoint: bool = False,
-    store: str = "",
-    kept: bool = True,
+    endpoint: bool,
+    store: str,
+    kept: bool,
 ) -> list[tuple[str, str]]:
-    """What is to be told of an end, a label and a text each; the arguments are those of `print_summary`."""
-    said: list[tuple[str, str]] = []
+    rows: list[tuple[str, str]] = []
     if end.detail:
         why = one_line(end.detail, 600)
-        said.append(("why", f"ended by {why}" if end.stop_reason == "cancelled" else naming_store(why, store)))
+        rows.append(("why", f"ended by {why}" if end.stop_reason == "cancelled" else naming_store(why, store)))
     evidence = decision.evidence[:_EVIDENCE] if decision is not None else ()
-    said += [("evidence", evidence_text(piece)) for piece in evidence]
+    rows += [("evidence", evidence_text(piece)) for piece in evidence]
     if end.stop_reason == "completed" and not end.verified:
-        said.append(("", "nothing but the agent's word stands behind it; with --verify CMD a program decides"))
-    said += [("despite", one_line(item)) for item in end.still_open[:_EVIDENCE]]
+        rows.append(("", "only the agent's word supports it; with --verify CMD a program decides"))
+    rows += [("despite", one_line(item)) for item in end.still_open[:_EVIDENCE]]
     if len(end.still_open) > _EVIDENCE:
-        said.append(("", f"and {len(end.still_open) - _EVIDENCE} more"))
+        rows.append(("", f"and {len(end.still_open) - _EVIDENCE} more"))
     if step := next_step(end.stop_reason, outcome, detail=end.detail, endpoint=endpoint, kept=kept):
-        said.append(("next", naming_store(step, store)))
+        rows.append(("next", naming_store(step, store)))
     by = ", ".join(f"{name} {count}" for name, count in sorted(end.executors.items()))
-    said.append(("iterations", f"{end.iterations} ({by})" if by else str(end.iterations)))
-    if used := spent(end.usage):
-        said.append(("used", used))
-    said.append(("took", duration(end.duration)))
-    return said
+    rows.append(("iterations", f"{end.iterations} ({by})" if by else str(end.iterations)))
+    if used := usage_text(end.usage):
+        rows.append(("used", used))
+    rows.append(("took", duration(end.duration)))
+    return rows
 
 
-def spent(usage: Usage) -> str:
-    """What was used, as far as it was measured."""
+def usage_text(usage: Usage) -> str:
+    """Return tokens, premium requests and cost, as far as they were measured."""
     parts: list[str] = []
     if usage.tokens is not None:
         parts.append(f"{usage.tokens:,} tokens")
@@ -95,15 +141,18 @@ def print_summary(
     store: str = "",
     kept: bool = True,
 ) -> None:
-    """Prints the end of a run.
+    """Print the end of a run.
 
     Args:
-        decision, outcome: of the last iteration.
-        endpoint: whether the model is at an endpoint of the user's own.
-        verifiers: the names of those that a completion passed.
+        console: the console to print to.
+        end: the end of the run.
+        decision: the decision of the last iteration.
+        outcome: the outcome of the last turn.
+        endpoint: True if the model is served by an endpoint of the user.
+        verifiers: the names of the verifiers that a completion passed.
         look_up: the command that shows the run again.
-        store: the option that names the store, such as " --store runs.db", for the commands that are advised.
-        kept: whether the run is in a store, where such commands find it.
+        store: the option that names the store, such as " --store runs.db", for suggested commands.
+        kept: True if the run is in a store, where such commands find it.
     """
     from rich.text import Text
 
@@ -111,8 +160,59 @@ def print_summary(
     colour = "green" if done and end.verified else "yellow" if done else "red"
     mark = sign(console, STOP_SIGNS.get(end.stop_reason or "", "✗"))
     console.print()
-    console.print(Text(f"{mark} {headline(end, verifiers)}", style=f"bold {colour}"))
-    rows = told(end, decision, outcome, endpoint=endpoint, store=store, kept=kept)
+    console.print(Text(f"{mark} {_headline(end, verifiers)}", style=f"bold {colour}"))
+    rows = _rows(end, decision, outcome, endpoint=endpoint, store=store, kept=kept)
     if look_up:
         rows.append(("more", look_up))
     print_rows(console, ((Text(f"  {label}", style="dim"), Text(text)) for label, text in rows), width=13)
+
+
+def next_step(
+    reason: StopReason | None,
+    outcome: Outcome | None = None,
+    *,
+    detail: str = "",
+    endpoint: bool = False,
+    kept: bool = True,
+) -> str:
+    """Return what the user can do after a run, as one line without a full stop; empty if nothing needs to be done.
+
+    Args:
+        reason: why the run stopped.
+        outcome: the outcome of the last turn.
+        detail: the reason in the words of the run's end.
+        endpoint: True if the model is served by an endpoint of the user.
+        kept: True if the run is in a store, where commands find it.
+    """
+    usual = (_NEXT if kept else _NEXT_UNSTORED).get(reason or "", "")
+    if reason == "executor_unavailable" and isinstance(outcome, Failed):
+        return (_at_endpoint(outcome) if endpoint else _at_github(outcome)) or usual
+    if reason == "circuit_open" and "permission-denied" in detail:
+        return f"see what was denied (`ralph logs`), and {_ALLOW}" if kept else _ALLOW
+    return usual
+
+
+def _at_endpoint(failure: Failed) -> str:
+    match failure:
+        case Failed(status=403):
+            return f"check the endpoint's key ({_KEY}) and that it may use what --model names; then --base-url"
+        case Failed(status=404):
+            return "check --base-url (most endpoints end in /v1) and that --model names a model that it has"
+        case Failed(failure="auth"):
+            return f"set the endpoint's key: {_KEY}"
+        case Failed(failure="refused"):
+            return "check --model and --wire-api; if the request was too long, give a smaller task or another model"
+        case _:
+            return "check that the endpoint of --base-url answers; its log says more"
+
+
+def _at_github(failure: Failed) -> str:
+    match failure:
+        case Failed(failure="auth"):
+            return "start `copilot` and enter /login, or set GH_TOKEN, or name your own endpoint with --base-url"
+        case Failed(status=403):
+            return "check that the account has Copilot and may use the model, or choose another one with --model"
+        case Failed(failure="refused"):
+            return "choose another model with --model; if the request was too long, give a smaller task"
+        case _:
+            return ""

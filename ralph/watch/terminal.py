@@ -1,4 +1,4 @@
-"""What terminals and pipes need: consoles for text that is nobody's markup, and signs that every encoding has."""
+"""Text for terminals and pipes: consoles, signs that every encoding can express, and untrusted text made safe."""
 
 from collections.abc import Iterable
 from typing import IO, TYPE_CHECKING, cast
@@ -10,19 +10,19 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from ralph.analysis.result import Evidence
-    from ralph.watch.outlet import Outlet
+    from ralph.watch.base import BackgroundWriter
 
 __all__ = ["BREAKER_SIGNS", "STOP_SIGNS", "clipped", "console_for", "evidence_text", "one_line", "print_rows", "sign"]
 
 BREAKER_SIGNS = {"closed": "○", "half_open": "◐", "open": "●", "warning": "◉"}
 STOP_SIGNS = {"completed": "✓", "cancelled": "■"}
-"""For every other stop reason: ✗."""
+"""Every other stop reason has ✗."""
 
 _PLAIN_SIGNS = {"○": "o", "◐": "%", "●": "@", "◉": "!", "✓": "+", "✗": "x", "■": "#", "→": "->", "·": "-", "│": "|"}
 
 
-def console_for(out: "Outlet | IO[str]") -> "Console":
-    """A console on a stream: in colours where people want them, as wide as the terminal, and endless in a pipe."""
+def console_for(out: "BackgroundWriter | IO[str]") -> "Console":
+    """Return a console on a stream: coloured and as wide as the terminal, or with unbroken lines in a pipe."""
     from rich.console import Console
 
     console = Console(file=cast("IO[str]", out), markup=False, highlight=False, emoji=False, soft_wrap=not out.isatty())
@@ -32,7 +32,7 @@ def console_for(out: "Outlet | IO[str]") -> "Console":
 
 
 def print_rows(console: "Console", rows: "Iterable[tuple[Text, Text]]", *, width: int) -> None:
-    """Labels of so many characters, and behind each a text, which goes on under itself where a terminal breaks it."""
+    """Print labels of `width` characters, each with its text beside it; a terminal folds the text in its column."""
     from rich.table import Table
     from rich.text import Text
 
@@ -51,24 +51,24 @@ def print_rows(console: "Console", rows: "Iterable[tuple[Text, Text]]", *, width
 
 
 def sign(console: "Console", name: str) -> str:
-    """A sign, or what stands for it where the encoding has none."""
+    """Return a sign, or its ASCII substitute if the encoding cannot express it."""
     return name if console.encoding.lower().startswith("utf") else _PLAIN_SIGNS.get(name, "?")
 
 
 def one_line(text: str, most: int = 200) -> str:
-    """Hostile text as one bounded line."""
+    """Return untrusted text as one printable line of at most `most` characters."""
     words = " ".join(printable(text, 4 * most).split())
     return words if len(words) <= most else f"{words[: most - 1]}…"
 
 
 def evidence_text(piece: "Evidence") -> str:
-    """A piece of evidence in one line: what was said, and why it counts."""
+    """Return a piece of evidence in one line: the quoted text and why it counts."""
     quoted = f"“{one_line(piece.text, 80)}”: " if piece.text and piece.signal != "exit_signal" else ""
     return f"{quoted}{one_line(piece.why or piece.signal)}"
 
 
 def clipped(text: str, most: int, last: int = 0) -> "Text":
-    """Hostile text in at most so many lines, of which so many are its last ones; what is left out is said."""
+    """Return untrusted text in at most `most` lines, of which `last` are its last ones, with a note of the omitted."""
     from rich.text import Text
 
     lines = printable(text).strip("\n").split("\n")

@@ -1,4 +1,4 @@
-"""What people and programs see of a run."""
+"""The displays of a run, and the choice between them."""
 
 import io
 import json
@@ -108,7 +108,7 @@ class TestPlain:
             "pytest -q does not succeed yet",
             "iteration 1 of at most 50",
             'bash {"command": "ls"} (2.0 s)',
-            "copilot-sdk gives way to copilot-cli: crashed: the runtime died",
+            "copilot-sdk falls back to copilot-cli: crashed: the runtime died",
             "The runtime was started anew.",
             "It is done.",
             "pytest -q fails",
@@ -133,7 +133,7 @@ class TestPlain:
         display = PlainDisplay(out)
         display.verifying("review")
         _shown(display, [VerificationFinished(**stamp, passed=False, verdicts=(verdict,))])
-        assert "review is at work" in out.getvalue()
+        assert "review is running" in out.getvalue()
         assert "review is undecided (0.0 s)" in out.getvalue()
         assert "There was no review: unavailable." in out.getvalue()
 
@@ -277,7 +277,7 @@ class TestLive:
         out = Terminal()
         _shown(LiveDisplay(out), whole_run)
         told = out.getvalue()
-        assert "gives way to" in told
+        assert "falls back to" in told
         assert "go on: a claim of completion was refuted" in told
         assert "Completed, verified by" in told
         assert '"command": "ls"' not in told
@@ -336,9 +336,9 @@ def test_a_long_look_at_the_workspace_is_told_a_few_times(capsys: pytest.Capture
     for read, of in ((0, 0), (0, 0), (0, 300_000), (20_000, 300_000), (80_000, 300_000), (120_000, 300_000)):
         display.looking(read, of)
     assert capsys.readouterr().err.splitlines() == [
-        "ralph: looking at the workspace",
-        "ralph: looking at the workspace: 0 of 300,000 files",
-        "ralph: looking at the workspace: 80,000 of 300,000 files",
+        "ralph: scanning the workspace",
+        "ralph: scanning the workspace: 0 of 300,000 files",
+        "ralph: scanning the workspace: 80,000 of 300,000 files",
     ]
 
 
@@ -354,8 +354,8 @@ def test_the_panel_tells_a_long_look_until_the_run_has_begun(whole_run: list[Eve
     display.looking(80_000, 300_000)
     with display.console.capture() as panel:
         display.console.print(display.panel())
-    assert "looking at the workspace: 80,000 of 300,000 files" in panel.get()
+    assert "scanning the workspace: 80,000 of 300,000 files" in panel.get()
     display.show(next(event for event in whole_run if isinstance(event, RunStarted)))
     with display.console.capture() as panel:
         display.console.print(display.panel())
-    assert "looking at" not in panel.get()
+    assert "scanning" not in panel.get()

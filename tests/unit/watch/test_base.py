@@ -1,4 +1,4 @@
-"""The way out: never holding up the run, whoever reads."""
+"""The writer of the displays never delays the run, however slowly the reader reads."""
 
 import errno
 import io
@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from ralph.watch import outlet
-from ralph.watch.outlet import Outlet
+from ralph.watch import base
+from ralph.watch.base import BackgroundWriter
 
 
 def test_everything_arrives_in_order(tmp_path: Path) -> None:
     with (tmp_path / "out").open("w", encoding="utf-8") as file:
         file.write("before\n")
-        out = Outlet(file)
+        out = BackgroundWriter(file)
         for number in range(1_000):
             out.write(f"{number} 測\n")
         out.close()
@@ -26,7 +26,7 @@ def test_everything_arrives_in_order(tmp_path: Path) -> None:
 def test_a_reader_that_does_not_read_holds_nothing_up() -> None:
     reading, writing = os.pipe()
     with os.fdopen(writing, "w", encoding="utf-8") as stream, os.fdopen(reading, "rb") as reader:
-        out = Outlet(stream)
+        out = BackgroundWriter(stream)
         for _ in range(100):
             out.write("x" * 10_000)  # a pipe takes 64 KB
         out.close(within=0.05)
@@ -41,7 +41,7 @@ def test_a_reader_that_is_gone_is_no_error() -> None:
     reading, writing = os.pipe()
     with os.fdopen(writing, "w", encoding="utf-8") as stream:
         os.close(reading)
-        out = Outlet(stream)
+        out = BackgroundWriter(stream)
         out.write("x")
         out.close()
         assert out.gone
@@ -53,7 +53,7 @@ def test_a_reader_that_is_gone_is_no_error() -> None:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
 def test_a_disk_that_has_no_room_is_remembered() -> None:
     with Path("/dev/full").open("w", encoding="utf-8") as stream:
-        out = Outlet(stream)
+        out = BackgroundWriter(stream)
         out.write("x")
         out.write("y")
         out.close()
@@ -62,10 +62,10 @@ def test_a_disk_that_has_no_room_is_remembered() -> None:
 
 
 def test_it_says_when_a_reader_is_far_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outlet, "_MOST_UNREAD", 100_000)
+    monkeypatch.setattr(base, "_MOST_UNREAD", 100_000)
     reading, writing = os.pipe()
     with os.fdopen(writing, "w", encoding="utf-8") as stream, os.fdopen(reading, "rb") as reader:
-        out = Outlet(stream)
+        out = BackgroundWriter(stream)
         out.write("x" * 50_000)
         assert not out.full
         out.write("x" * 400_000)
@@ -78,7 +78,7 @@ def test_it_says_when_a_reader_is_far_behind(monkeypatch: pytest.MonkeyPatch) ->
 def test_what_the_encoding_has_not_is_replaced() -> None:
     reading, writing = os.pipe()
     with os.fdopen(writing, "w", encoding="ascii") as stream:
-        out = Outlet(stream)
+        out = BackgroundWriter(stream)
         out.write("a ✓ “3 × 4 – 5” → … \ud800")
         out.close()
     arrived = os.read(reading, 100)
@@ -88,7 +88,7 @@ def test_what_the_encoding_has_not_is_replaced() -> None:
 
 def test_a_stream_without_a_descriptor() -> None:
     stream = io.StringIO()
-    out = Outlet(stream)
+    out = BackgroundWriter(stream)
     out.write("x")
     out.close()
     assert stream.getvalue() == "x"

@@ -1,4 +1,4 @@
-"""What a person is told to do after a run that did not come to its end."""
+"""The next step after a run that stopped early."""
 
 import io
 
@@ -11,7 +11,7 @@ from ralph.errors import naming_store
 from ralph.records.events import Event, IterationFinished, RunFinished
 from ralph.types.output import Failed
 from ralph.watch.plain import PlainDisplay
-from ralph.watch.remedy import next_step
+from ralph.watch.summary import next_step
 from ralph.watch.terminal import evidence_text
 
 
