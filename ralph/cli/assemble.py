@@ -12,7 +12,7 @@ from ralph.decision.breaker import CircuitBreaker
 from ralph.decision.limits import Limits
 from ralph.errors import UsageError
 from ralph.executors.base import Executor, Timeouts
-from ralph.executors.copilot.provision_fetch import Progress
+from ralph.executors.npm import Progress
 from ralph.hooks import Hooks
 from ralph.loop.runner import Runner
 from ralph.plugins import DisplayMaterials, ExecutorMaterials, Plugins, parts

@@ -11,7 +11,7 @@ from ralph.cli.options import AsJson, Folder, StoreName
 from ralph.types import evolve
 
 if TYPE_CHECKING:
-    from ralph.executors.copilot.findings import Finding
+    from ralph.executors.copilot.doctor import Finding
     from ralph.plugins import Plugins
     from ralph.settings import Settings
 
@@ -63,7 +63,7 @@ async def _all_findings(folder: Path, store: str | None) -> "list[Finding]":
     from ralph.cli.plugin_loading import load_plugins
     from ralph.cli.settings import read_settings
     from ralph.errors import RalphError
-    from ralph.executors.copilot.findings import Finding, findings
+    from ralph.executors.copilot.doctor import Finding, findings
     from ralph.plugins import Plugins
     from ralph.settings import Settings
 
@@ -95,7 +95,7 @@ async def _all_findings(folder: Path, store: str | None) -> "list[Finding]":
 
 async def _endpoint(url: str) -> "Finding":
     from ralph.errors import RalphError
-    from ralph.executors.copilot.findings import Finding
+    from ralph.executors.copilot.doctor import Finding
     from ralph.executors.endpoint import check_endpoint
     from ralph.system.redact import Redactor
 
@@ -132,7 +132,7 @@ async def _executor(title: str, name: str, settings: "Settings", plugins: "Plugi
 
     from ralph.cli.assemble import executor_for
     from ralph.errors import RalphError, in_words
-    from ralph.executors.copilot.findings import Finding
+    from ralph.executors.copilot.doctor import Finding
 
     try:
         executor = executor_for(evolve(settings.executor, name=name), plugins=plugins)
@@ -149,7 +149,7 @@ async def _executor(title: str, name: str, settings: "Settings", plugins: "Plugi
 
 def _plugins(plugins: "Plugins") -> "list[Finding]":
     """What is wrong with plug-ins; a run goes on without those that fail, but not where two are at odds."""
-    from ralph.executors.copilot.findings import Finding
+    from ralph.executors.copilot.doctor import Finding
 
     remedy = "`ralph plugins` lists them; RALPH_PLUGINS=off leaves them all out."
     found = [Finding("conflict", ok=False, detail=each.problem, remedy=each.remedy) for each in plugins.conflicts()]
@@ -160,7 +160,7 @@ async def _sandbox(settings: "Settings", folder: Path) -> "list[Finding]":
     """Whether the sandbox that the settings ask for works here."""
     from ralph.cli.assemble import confinement_for
     from ralph.errors import RalphError
-    from ralph.executors.copilot.findings import Finding
+    from ralph.executors.copilot.doctor import Finding
 
     if not settings.sandbox.used:
         return []
@@ -174,7 +174,7 @@ async def _sandbox(settings: "Settings", folder: Path) -> "list[Finding]":
 async def _store(settings: "Settings", plugins: "Plugins") -> "list[Finding]":
     from ralph.cli.store_url import named
     from ralph.errors import RalphError, naming_store
-    from ralph.executors.copilot.findings import Finding
+    from ralph.executors.copilot.doctor import Finding
     from ralph.plugins.stores import open_store
     from ralph.store import default_path
     from ralph.system.redact import Redactor
@@ -195,7 +195,7 @@ def _workspace(folder: Path, settings: "Settings") -> "list[Finding]":
     from ralph.cli.settings import own_sources
     from ralph.cli.trust import is_trusted
     from ralph.errors import RalphError
-    from ralph.executors.copilot.findings import Finding
+    from ralph.executors.copilot.doctor import Finding
     from ralph.verifiers import detect_test_command
     from ralph.workspace import GitWorkspace, open_workspace
 

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from ralph.executors.base import Executor, Quantity, Timeouts, Transcript, Turn, watchdog, within_time
     from ralph.executors.copilot.cli import CopilotCLIExecutor, Ending
     from ralph.executors.copilot.provision import present_cli, provide_cli
-    from ralph.executors.copilot.provision_fetch import Progress
     from ralph.executors.copilot.sdk import CopilotSDKExecutor
     from ralph.executors.endings import how_it_ended, kind_of_status
     from ralph.executors.fallback import FallbackExecutor, PrimaryBreaker
     from ralph.executors.jsonl import JsonLines, Oversized, Unreadable
+    from ralph.executors.npm import NpmPackage, NpmProgram, Progress
     from ralph.executors.permissions import (
         CREDENTIALS,
         DENIED_COMMANDS,
@@ -42,6 +42,8 @@ __all__ = [
     "Executor",
     "FallbackExecutor",
     "JsonLines",
+    "NpmPackage",
+    "NpmProgram",
     "Oversized",
     "PermissionPolicy",
     "PermissionRequest",
@@ -70,7 +72,7 @@ __getattr__, __dir__ = lazy_exports(
         "ralph.executors.base": ("Executor", "Quantity", "Timeouts", "Transcript", "Turn", "watchdog", "within_time"),
         "ralph.executors.copilot.cli": ("CopilotCLIExecutor", "Ending"),
         "ralph.executors.copilot.provision": ("present_cli", "provide_cli"),
-        "ralph.executors.copilot.provision_fetch": ("Progress",),
+        "ralph.executors.npm": ("NpmPackage", "NpmProgram", "Progress"),
         "ralph.executors.copilot.sdk": ("CopilotSDKExecutor",),
         "ralph.executors.endings": ("how_it_ended", "kind_of_status"),
         "ralph.executors.fallback": ("FallbackExecutor", "PrimaryBreaker"),

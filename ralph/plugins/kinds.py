@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from ralph.analysis.result import Analyzer
     from ralph.executors.base import Executor
-    from ralph.executors.copilot.provision_fetch import Progress
+    from ralph.executors.npm import Progress
     from ralph.settings import ExecutorSettings
     from ralph.store.base import Store
     from ralph.system.redact import Redactor

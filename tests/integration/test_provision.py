@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from ralph.errors import ProvisionError
-from ralph.executors.copilot.provision import provide_cli, provide_runtime
-from ralph.executors.copilot.provision_fetch import PINNED, platform_name
+from ralph.executors.copilot.provision import PINNED, provide_cli, provide_runtime
+from ralph.executors.npm import platform_name
 from ralph.system.process import run
 
 

@@ -13,7 +13,7 @@ from ralph.decision.breaker import PRESETS, BreakerSettings
 from ralph.decision.claims import STRATEGIES
 from ralph.decision.outcomes import StopReason
 from ralph.executors.base import Timeouts
-from ralph.executors.copilot.provision_fetch import PINNED
+from ralph.executors.copilot.provision import PINNED
 from ralph.executors.permissions import PermissionMode
 from ralph.records.record import RunRecord
 from ralph.system.clock import Clock

@@ -24,11 +24,12 @@ from typing import TYPE_CHECKING, ClassVar
 from ralph import Answered, Executor, Failed, Output, Prompt, Turn
 from ralph.errors import ExecutorUnavailableError, UsageError
 from ralph.executors import Confinement, PermissionPolicy, how_it_ended, spawn, within_time
+from ralph.system.process import run
 from ralph.types import evolve
 from ralph_codex.flags import quoted, require_keepable, rules, sandbox_settings
 from ralph_codex.home import OwnHome, has_provider
 from ralph_codex.listener import LOGGED, Ending, Listener
-from ralph_codex.provision import PINNED, ask, present_codex, provide_codex, require_version
+from ralph_codex.provision import PINNED, present_codex, provide_codex, require_version
 from ralph_codex.session_log import SessionLog, find_log
 
 if TYPE_CHECKING:
@@ -221,10 +222,11 @@ class CodexExecutor(Executor):
         if any(os.environ.get(name) for name in _LOGINS) or has_provider(self.home):
             return
         env = {**self.confinement.environment(), "CODEX_HOME": str(self.home)}
-        answer = await ask([str(program), "login", "status"], cwd=Path.home(), env=env, limit=30)
-        if answer.code != 0:
+        done = await run([str(program), "login", "status"], cwd=Path.home(), env=env, timeout=30, end_leftovers=True)
+        if done.code != 0:
+            said = " ".join(f"{done.stdout} {done.stderr}".split())[:200] or "it does not answer"
             raise ExecutorUnavailableError(
-                f"Codex is not logged in ({' '.join(answer.said.split())[:200] or 'it does not answer'}).",
+                f"Codex is not logged in ({said}).",
                 f"Run `{program} login`, give a key with executor.api_key, or an endpoint with --base-url.",
             )
 

@@ -1,8 +1,8 @@
-"""Finding the Copilot CLI, or fetching it, before the SDK could do so behind a person's back.
+"""The Copilot CLI: found on this machine, or fetched before the SDK downloads one without asking.
 
 It is looked for in the setting `executor.cli_path`, in `COPILOT_CLI_PATH`, on PATH and in Ralph's own cache, and
-fetched into that cache when it is nowhere. Always the native program: the Node script that npm puts on PATH does not
-pass signals on, so that its agent could not be stopped.
+fetched into that cache if it is in none of them. Always the native program: the Node script that npm puts on PATH does
+not forward signals, so its agent could not be stopped.
 """
 
 import json
@@ -19,12 +19,73 @@ import anyio
 from platformdirs import user_cache_path
 
 from ralph.errors import ProvisionError, UsageError
-from ralph.executors.copilot.provision_fetch import PINNED, REMEDY, Progress, fetch_cli, platform_name, program_name
+from ralph.executors.npm import NpmPackage, NpmProgram, Progress, download
 from ralph.system.process import Finished, run
 
-__all__ = ["Found", "Source", "find_cli", "present_cli", "provide_cli", "provide_runtime"]
+__all__ = ["CLI", "PINNED", "REMEDY", "Found", "Source", "find_cli", "present_cli", "provide_cli", "provide_runtime"]
 
 Source = Literal["setting", "environment", "PATH", "cache", "fetched"]
+
+PINNED = "1.0.102"
+"""The version that is fetched; every release of Ralph is tested against exactly this one."""
+
+REMEDY = (
+    "Install it yourself with `npm install -g @github/copilot`, or name the program in the setting "
+    "executor.cli_path or in the environment variable COPILOT_CLI_PATH."
+)
+
+_PINS = {
+    "linux-x64": (
+        "sha512-eGHPbsP0p2QgfVZCjtbGBFZPBOJQ0DN7xIbBRAo7oG8b1zfLirQIdfI4h8Iy68Dv2cKJGJZg2/EO7W7KpIMJOw==",
+        129_186_882,
+    ),
+    "linux-arm64": (
+        "sha512-5rO0B2/AduCekrE+aUzipySKZxZY2b/tVRZ8Suy8ymPFNC0Q7HQiQ8DZhxj+3RhHR8rU2Z8KOJVAbtMlROX6+A==",
+        130_455_559,
+    ),
+    "linuxmusl-x64": (
+        "sha512-laj1/lFWwkX7P1jAVm2DNNxRljLkhfKI4XDONIA5njiU+PPvWVH38gIvYU+lNTgJ0QT7CSV6Jj2fuqPx0Go+5Q==",
+        124_527_785,
+    ),
+    "linuxmusl-arm64": (
+        "sha512-PyuqTcgTKd4XrtSRKAQgfIK41cVzHArSNM8f8XS39dQc75aUsKG+MPd5rLwmqqhtbWVFgI+PSS/X18/Qo4EDTg==",
+        121_055_770,
+    ),
+    "darwin-x64": (
+        "sha512-n4jBdS+QxrXWiQ9v9tUBZUcJ0hlWVG75Qs3Gzo25BRzlWQSSd5eCNrfOVf4Cr95mAK/L54dne+8rSwASNRG7qA==",
+        125_830_835,
+    ),
+    "darwin-arm64": (
+        "sha512-M4Jwxvw9CzxQUVoAz4UFbwFw9SpjUXbMzD481ifFJ+o/GXYJy5+sYxWRSfGhPA9e/w4DlWxdpkSQFnagl/AYbA==",
+        119_459_693,
+    ),
+    "win32-x64": (
+        "sha512-ShdlICQu/Ei0mRX5J/ioaWUm7Kt6TpUvyQFuhFhS+Vb/7VVDi4/6pJAjcETeUJCHe9lkhF25swzcZXsun/i9Hg==",
+        112_606_801,
+    ),
+    "win32-arm64": (
+        "sha512-QhbEEfrAri+TA/S+xpUbOpWrzxfmQj5Ncgn6YF6SoI9zLdF57yt6Bd9sVAxWfsmmI0F2wmlQOHQ+s+7EjXQWgQ==",
+        112_718_381,
+    ),
+}
+"""The integrity and the size in bytes of each platform's package."""
+
+
+def program_name(stem: str = "copilot") -> str:
+    return f"{stem}.exe" if sys.platform == "win32" else stem
+
+
+CLI = NpmProgram(
+    label="Copilot CLI",
+    version=PINNED,
+    packages={
+        platform: NpmPackage(f"@github/copilot-{platform}@{PINNED}", integrity, size)
+        for platform, (integrity, size) in _PINS.items()
+    },
+    program=program_name(),
+    place={f"package/{name}": name for name in (program_name(), "package.json")}.get,
+    remedy=REMEDY,
+)
 
 _KNOWN_GOOD = (1, 0, 92), (1, 1)
 _VERSION = re.compile(r"GitHub Copilot CLI (\d{1,6}(?:\.\d{1,6}){1,3})")
@@ -43,8 +104,8 @@ class Found:
 
     Attributes:
         path: the native program.
-        version: such as "1.0.102"; None where only a launch, or for a runtime only the SDK, would tell.
-        runtime: the lighter `copilot-runtime` for the SDK, where it is unpacked.
+        version: such as "1.0.102"; None if only a launch would show it, or for a runtime only the SDK.
+        runtime: the lighter `copilot-runtime` for the SDK, if it is unpacked.
     """
 
     path: Path
@@ -54,14 +115,14 @@ class Found:
 
     @property
     def takes_prompts(self) -> bool:
-        """Whether it can be called with a prompt; the runtime alone serves nobody but the SDK."""
+        """True if it can be called with a prompt; the runtime alone serves only the SDK."""
         return self.path != self.runtime
 
 
 def find_cli(
     setting: Path | None = None, env: Mapping[str, str] = os.environ, cache: Path | None = None
 ) -> Found | None:
-    """The first Copilot CLI that there is, without launching anything, or None.
+    """Return the first Copilot CLI on this machine, or None; nothing is launched.
 
     Args:
         setting: the setting `executor.cli_path`.
@@ -79,7 +140,7 @@ def find_cli(
 async def present_cli(
     setting: Path | None = None, *, env: Mapping[str, str] = os.environ, cache: Path | None = None
 ) -> Found | None:
-    """As `find_cli`, but one whose version only a launch tells is launched: what is called copilot may be anything."""
+    """Return what `find_cli` does, but launch a program of unknown version: anything may be called copilot."""
     for found in _candidates(setting, env, cache or user_cache_path("ralph")):
         if _suits(known := await _with_version(found, env)):
             return known
@@ -94,28 +155,30 @@ async def provide_cli(
     progress: Progress | None = None,
     limit: float = 900.0,
 ) -> Found:
-    """Finds a Copilot CLI of a version known to work, or fetches the pinned one.
+    """Return a Copilot CLI of a version known to work, and fetch the pinned one if there is none.
 
     Args:
         setting: as for `find_cli`; also `env` and `cache`.
-        progress: told how the download goes.
+        progress: called as the download proceeds.
         limit: seconds for the download.
 
     Raises:
         UsageError: as for `find_cli`.
-        ProvisionError: there is none and none could be fetched.
+        ProvisionError: there is no CLI, and it could not be fetched.
     """
     cache = cache or user_cache_path("ralph")
     if found := await present_cli(setting, env=env, cache=cache):
         return found
-    await fetch_cli(_folder(cache), cache / "copilot-cli", env, progress, limit)
+    folder = await CLI.fetch(
+        cache / "copilot-cli", env=env, progress=progress, limit=limit, without_npm=_download_runtime
+    )
     if fetched := _cached(env, cache):
         return replace(fetched, source="fetched")
-    raise ProvisionError(f"The Copilot CLI was fetched into {_folder(cache)}, but it is not there.", REMEDY)
+    raise ProvisionError(f"The Copilot CLI was fetched into {folder}, but it is not there.", REMEDY)
 
 
 async def provide_runtime(found: Found, *, env: Mapping[str, str] = os.environ) -> Path | None:
-    """The lighter runtime of this CLI for the SDK; None where there is none, and the CLI itself will do.
+    """Return the lighter runtime of this CLI for the SDK; None if it has none: the CLI itself then serves the SDK.
 
     The CLI unpacks it when it is first launched, which takes a second or two.
 
@@ -134,7 +197,7 @@ async def provide_runtime(found: Found, *, env: Mapping[str, str] = os.environ) 
 
 
 def _candidates(setting: Path | None, env: Mapping[str, str], cache: Path) -> Iterator[Found]:
-    """Every CLI there is, best first; what a person named comes alone."""
+    """Yield every CLI, best first; one that the user named is the only one."""
     if setting is not None:
         yield _named(setting, "setting", env)
     elif named := env.get("COPILOT_CLI_PATH"):
@@ -147,7 +210,7 @@ def _candidates(setting: Path | None, env: Mapping[str, str], cache: Path) -> It
 
 
 def _on_path(env: Mapping[str, str]) -> Iterator[Path]:
-    """Relative folders are left out: in them a workspace's own `copilot` would be found."""
+    # A relative folder could hold a workspace's own `copilot`.
     for folder in filter(os.path.isabs, env.get("PATH", "").split(os.pathsep)):
         if (program := shutil.which("copilot", path=folder)) and (native := _native(Path(program))):
             yield native
@@ -169,22 +232,26 @@ def _found(path: Path, source: Source, env: Mapping[str, str]) -> Found:
     return Found(path, source, version, path if headless else _runtime(version, env))
 
 
-def _folder(cache: Path) -> Path:
-    return cache / "copilot-cli" / f"{PINNED}-{platform_name()}"
+async def _download_runtime(folder: Path, env: Mapping[str, str], report: Progress) -> None:
+    """Have the SDK download its runtime; it checks the download against the checksums of the release."""
+    command = [sys.executable, "-m", "copilot", "download-runtime", "--version", PINNED]
+    if complaint := await download(command, folder, {**env, "COPILOT_CLI_EXTRACT_DIR": str(folder)}, None, report):
+        problem = "There is no npm on PATH, and the Copilot SDK could not download its runtime"
+        raise ProvisionError(f"{problem}: {complaint}.", REMEDY)
 
 
 def _cached(env: Mapping[str, str], cache: Path) -> Found | None:
-    """What `fetch_cli` left: the whole CLI, or where the SDK fetched it the runtime alone."""
-    name = platform_name()
-    program = _folder(cache) / program_name()
+    """Return what was fetched: the whole CLI, or only the runtime if the SDK downloaded it."""
+    folder = CLI.folder(cache / "copilot-cli")
+    program = folder / CLI.program
     if program.is_file():
         return Found(program, "cache", PINNED, _runtime(PINNED, env))
-    runtime = _folder(cache) / "prebuilds" / name / program_name("copilot-runtime")
+    runtime = folder / "prebuilds" / CLI.platform() / program_name("copilot-runtime")
     return Found(runtime, "cache", PINNED, runtime) if runtime.is_file() else None
 
 
 def _native(path: Path) -> Path | None:
-    """The native program that a path on PATH stands for; None for a script that stands for none.
+    """Return the native program behind a path on PATH; None for a script that has none.
 
     npm's loader looks for the package of its platform as Node resolves modules: in `node_modules` of each folder
     upwards.
@@ -193,7 +260,7 @@ def _native(path: Path) -> Path | None:
     if not _is_script(resolved):
         return resolved
     for folder in (path.parent / "node_modules" / "@github" / "copilot", *resolved.parents):
-        program = folder / "node_modules" / "@github" / f"copilot-{platform_name()}" / program_name()
+        program = folder / "node_modules" / "@github" / f"copilot-{CLI.platform()}" / program_name()
         if program.is_file():
             return program
     return None
@@ -210,7 +277,7 @@ def _is_script(path: Path) -> bool:
 
 
 def _packaged_version(path: Path) -> str | None:
-    """The version that the package around the program states; the runtime lies two folders deeper than the CLI."""
+    """Return the version in the program's package; the runtime lies two folders deeper than the CLI."""
     for folder in (path.parent, path.parent.parent.parent):
         try:
             with (folder / "package.json").open(encoding="utf-8") as file:
@@ -228,7 +295,7 @@ def _packaged_version(path: Path) -> str | None:
 def _runtime(version: str | None, env: Mapping[str, str]) -> Path | None:
     if version is None:
         return None
-    name = platform_name()
+    name = CLI.platform()
     for place in _unpacking_places(env):
         folder = place / "pkg" / name / version / "prebuilds" / name
         if (folder / "runtime.node").is_file() and (folder / program_name("copilot-runtime")).is_file():
@@ -237,7 +304,7 @@ def _runtime(version: str | None, env: Mapping[str, str]) -> Path | None:
 
 
 def _unpacking_places(env: Mapping[str, str]) -> list[Path]:
-    """Where the CLI unpacks itself: into the first of these. All are looked into for what is there."""
+    """Return the folders that may hold an unpacked CLI; it unpacks itself into the first."""
     named = [env[name] for name in ("COPILOT_PKG_CACHE_HOME", "COPILOT_CACHE_HOME") if env.get(name)]
     home = Path(env.get("HOME") or Path.home())
     if sys.platform == "darwin":
@@ -250,10 +317,10 @@ def _unpacking_places(env: Mapping[str, str]) -> list[Path]:
 
 
 def _suits(found: Found) -> bool:
-    """Whether its version is known to work; a runtime that states none is left to the SDK's own check.
+    """Return True for a version known to work; a runtime without a version is left to the SDK's own check.
 
     Raises:
-        UsageError: it does not suit, and a person named it.
+        UsageError: the version is not one of them, and the user named the program.
     """
     oldest, beyond = _KNOWN_GOOD
     numbers = tuple(int(digits) for digits in re.findall(r"\d{1,6}", (found.version or "").split("-")[0]))
@@ -273,7 +340,7 @@ def _dotted(numbers: tuple[int, ...]) -> str:
 
 
 async def _with_version(found: Found, env: Mapping[str, str]) -> Found:
-    """What its launch tells; the version stays None where it is another program of that name, or a broken one."""
+    """Launch the program for its version, which stays None for another program of that name, or a broken one."""
     if found.version is not None or not found.takes_prompts:
         return found
     try:
@@ -286,11 +353,11 @@ async def _with_version(found: Found, env: Mapping[str, str]) -> Found:
 
 
 async def _launch(program: Path, env: Mapping[str, str]) -> Finished:
-    """The program's answer to `--version`; the first time, it unpacks itself before it gives one."""
+    """Run the program with `--version`; the first time, it unpacks itself before it answers."""
     place = _unpacking_places(env)[0]
     try:
         await anyio.Path(place).mkdir(parents=True, exist_ok=True)
-    except OSError as error:  # the CLI itself would wait for ever, without a word
+    except OSError as error:  # the CLI itself would wait forever, without a message
         raise ProvisionError(
             f"The Copilot CLI unpacks itself into {str(place)!r}, which cannot be created: {error.strerror}.",
             "Name a writable folder in COPILOT_CACHE_HOME.",

@@ -8,7 +8,7 @@ from typing import Literal
 
 from ralph.errors import UsageError
 from ralph.executors.base import Executor, Turn
-from ralph.executors.copilot.provision_fetch import Progress
+from ralph.executors.npm import Progress
 from ralph.executors.permissions import PermissionPolicy
 from ralph.system.sandbox import Confinement
 

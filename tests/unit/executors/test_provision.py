@@ -8,20 +8,20 @@ import os
 import shutil
 import stat
 import tarfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-import anyio
 import pytest
 
 from ralph.errors import ProvisionError, UsageError
-from ralph.executors.copilot import provision_fetch
-from ralph.executors.copilot.findings import findings
-from ralph.executors.copilot.provision import Found, find_cli, provide_cli, provide_runtime
-from ralph.executors.copilot.provision_fetch import PINNED, PINS, Pin, fetch_cli, platform_name
+from ralph.executors.copilot import provision
+from ralph.executors.copilot.doctor import findings
+from ralph.executors.copilot.provision import CLI, PINNED, Found, find_cli, provide_cli, provide_runtime
+from ralph.executors.npm import NpmPackage, platform_name
 
 NATIVE = b"\x7fELF not really"
 PLATFORM = platform_name()
+SPEC = f"@github/copilot-{PLATFORM}@{PINNED}"
 
 
 def executable(path: Path, content: bytes | str) -> Path:
@@ -59,13 +59,13 @@ class Machine:
         self.calls = self.root / "npm-calls"
         self.env = {"HOME": str(self.root / "home"), "PATH": str(self.bin)}
 
-    def publish(self, program: bytes = NATIVE) -> Pin:
+    def publish(self, program: bytes = NATIVE) -> NpmPackage:
         with tarfile.open(self.tarball, "w:gz") as archive:
             for name, content in {"copilot": program, "package.json": b"{}", "evil": b"not to be unpacked"}.items():
                 member = tarfile.TarInfo(f"package/{name}")
                 member.size = len(content)
                 archive.addfile(member, io.BytesIO(content))
-        return Pin(integrity(self.tarball), self.tarball.stat().st_size)
+        return NpmPackage(SPEC, integrity(self.tarball), self.tarball.stat().st_size)
 
     def install_npm(self, then: str = "") -> None:
         copy = f"{shutil.which('cp')} {self.tarball} github-copilot-{PLATFORM}-{PINNED}.tgz"
@@ -82,18 +82,16 @@ class Steps:
 
     def __init__(self) -> None:
         self.seen: list[str] = []
-        self.begun = anyio.Event()
 
     def __call__(self, step: str, done_bytes: int, total_bytes: int | None) -> None:
         assert total_bytes is None or 0 <= done_bytes <= total_bytes
         self.seen.append(step)
-        self.begun.set()
 
 
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     machine = Machine(tmp_path)
-    monkeypatch.setattr(provision_fetch, "PINS", {**PINS, PLATFORM: machine.publish()})
+    monkeypatch.setattr(provision, "CLI", replace(CLI, packages={**CLI.packages, PLATFORM: machine.publish()}))
     return machine
 
 
@@ -225,28 +223,6 @@ async def test_it_is_fetched_once_and_found_from_then_on(machine: Machine) -> No
     assert call.startswith(f"pack @github/copilot-{PLATFORM}@{PINNED} --ignore-scripts")
 
 
-async def test_two_that_need_it_at_once_fetch_it_once(machine: Machine) -> None:
-    machine.install_npm()
-    found: list[Found] = []
-
-    async def one() -> None:
-        found.append(await provide(machine))
-
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(one)
-        tasks.start_soon(one)
-    assert len({each.path for each in found}) == 1
-    assert len(machine.calls.read_text().splitlines()) == 1
-
-
-async def test_a_package_with_another_checksum_is_refused_and_nothing_is_left(machine: Machine) -> None:
-    machine.install_npm()
-    machine.publish(b"tampered with")
-    with pytest.raises(ProvisionError, match="checksum"):
-        await provide(machine)
-    assert machine.left == []
-
-
 async def test_what_npm_says_of_its_failure_is_passed_on(machine: Machine) -> None:
     machine.install_npm(then="echo npm error code ENOTFOUND >&2; exit 1")
     with pytest.raises(ProvisionError) as caught:
@@ -254,39 +230,6 @@ async def test_what_npm_says_of_its_failure_is_passed_on(machine: Machine) -> No
     for part in (f"@github/copilot-{PLATFORM}@{PINNED}", "ENOTFOUND", "npm install -g", "executor.cli_path"):
         assert part in str(caught.value)
     assert machine.left == []
-
-
-async def test_an_npm_that_leaves_no_package_is_an_error(machine: Machine) -> None:
-    machine.install_npm(then="exit 0")
-    with pytest.raises(ProvisionError):
-        await provide(machine)
-    assert machine.left == []
-
-
-async def test_a_download_without_end_is_ended_and_nothing_is_left(machine: Machine) -> None:
-    machine.install_npm(then=f"exec {shutil.which('sleep')} 50")
-    with pytest.raises(ProvisionError, match=r"longer than 0\.3 seconds"):
-        await provide_cli(env=machine.env, cache=machine.cache, limit=0.3)
-    assert machine.left == []
-
-
-async def test_what_a_killed_download_left_is_no_hindrance(machine: Machine) -> None:
-    machine.install_npm()
-    executable(machine.cache / "copilot-cli" / "fetching-killed" / "whole" / "copilot", b"half of it")
-    assert (await provide(machine)).path.read_bytes() == NATIVE
-    assert machine.left == [f"{PINNED}-{PLATFORM}"]
-
-
-async def test_waiting_for_another_download_is_said_and_bounded(machine: Machine) -> None:
-    machine.install_npm(then=f"exec {shutil.which('sleep')} 50")
-    home, fetching, waiting = machine.cache / "copilot-cli", Steps(), Steps()
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(fetch_cli, home / "x", home, machine.env, fetching)
-        await fetching.begun.wait()
-        with pytest.raises(ProvisionError, match="longer than"):
-            await fetch_cli(home / "x", home, machine.env, waiting, 0.2)
-        tasks.cancel_scope.cancel()
-    assert set(waiting.seen) == {"wait"}
 
 
 async def test_a_cache_that_cannot_be_written_is_named(machine: Machine) -> None:
@@ -347,11 +290,11 @@ async def test_a_named_runtime_that_states_no_version_is_left_to_the_sdk(machine
 def test_a_machine_without_a_cli_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("platform.machine", lambda: "riscv64")
     with pytest.raises(ProvisionError, match="riscv64"):
-        platform_name()
+        CLI.platform()
 
 
 def test_every_pin_is_a_sha512() -> None:
-    for pin in PINS.values():
+    for pin in CLI.packages.values():
         scheme, _, digest = pin.integrity.partition("-")
         assert (scheme, len(base64.b64decode(digest, validate=True))) == ("sha512", 64)
 

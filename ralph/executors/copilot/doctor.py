@@ -10,8 +10,7 @@ from importlib import metadata
 from pathlib import Path
 
 from ralph.errors import RalphError
-from ralph.executors.copilot.provision import Found, present_cli
-from ralph.executors.copilot.provision_fetch import PINNED, REMEDY
+from ralph.executors.copilot.provision import PINNED, REMEDY, Found, present_cli
 from ralph.system.process import run
 
 __all__ = ["Finding", "findings"]
