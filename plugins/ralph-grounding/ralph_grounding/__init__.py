@@ -8,33 +8,36 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ralph_grounding.analyzer import GroundingAnalyzer
-    from ralph_grounding.batch import BatchError, BatchResult, run_batch
+    from ralph_grounding.batch import BatchResult, run_batch
     from ralph_grounding.comparison import compare
     from ralph_grounding.errors import NoGroundTruthError, ProviderError
     from ralph_grounding.filters import parse_filter
-    from ralph_grounding.ground_truth import GroundTruth, Page, page_of_text, read_claims, read_ground_truth
-    from ralph_grounding.loop.keys import GroundingKeys
+    from ralph_grounding.ground_truth import GroundTruth, Page
+    from ralph_grounding.ground_truth.chunks import page_of_text
+    from ralph_grounding.ground_truth.given_claims import read_claims
+    from ralph_grounding.ground_truth.reading import read_ground_truth
     from ralph_grounding.loop.verifier import GroundingVerifier
     from ralph_grounding.materials import AIResponse, ExpectedAnswer, ExpectedClaim, Query
     from ralph_grounding.queries import make_queries, read_queries
     from ralph_grounding.report import ReportData, render_report
     from ralph_grounding.result import AnalysisResult
-    from ralph_grounding.settings import GroundingSettings
+    from ralph_grounding.settings import GroundingKeys, GroundingSettings
     from ralph_grounding.similarity.base import Similarity, SimilarityProvider
     from ralph_grounding.similarity.lexical import LexicalProvider
     from ralph_grounding.store import open_grounding_store
+    from ralph_grounding.store.records import BatchError
 
 _HOMES = {
     "AIResponse": "materials",
     "AnalysisResult": "result",
-    "BatchError": "batch",
+    "BatchError": "store.records",
     "BatchResult": "batch",
     "ExpectedAnswer": "materials",
     "ExpectedClaim": "materials",
     "GroundTruth": "ground_truth",
     "GroundingAnalyzer": "analyzer",
     "GroundingSettings": "settings",
-    "GroundingKeys": "loop.keys",
+    "GroundingKeys": "settings",
     "GroundingVerifier": "loop.verifier",
     "LexicalProvider": "similarity.lexical",
     "NoGroundTruthError": "errors",
@@ -47,10 +50,10 @@ _HOMES = {
     "compare": "comparison",
     "make_queries": "queries",
     "open_grounding_store": "store",
-    "page_of_text": "ground_truth",
+    "page_of_text": "ground_truth.chunks",
     "parse_filter": "filters",
-    "read_claims": "ground_truth",
-    "read_ground_truth": "ground_truth",
+    "read_claims": "ground_truth.given_claims",
+    "read_ground_truth": "ground_truth.reading",
     "read_queries": "queries",
     "render_report": "report",
     "run_batch": "batch",

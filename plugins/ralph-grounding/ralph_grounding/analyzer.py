@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple, Self, cast
 from uuid import uuid4
 
-from ralph_grounding import measures
+from ralph_grounding import telemetry
 from ralph_grounding.batch import BatchError, BatchResult, run_batch
 from ralph_grounding.errors import NoGroundTruthError
 from ralph_grounding.feedback import give_feedback
@@ -24,9 +24,8 @@ from ralph_grounding.result import (
 )
 from ralph_grounding.scoring.accuracy import AccuracyScorer
 from ralph_grounding.scoring.attribution import AttributionScorer
-from ralph_grounding.scoring.combined import combined_score
 from ralph_grounding.scoring.completeness import CompletenessScorer
-from ralph_grounding.scoring.tiers import tier_of
+from ralph_grounding.scoring.tiers import combined_score, tier_of
 from ralph_grounding.settings import GroundingSettings
 from ralph_grounding.similarity.base import SimilarityProvider
 from ralph_grounding.similarity.choose import provider_for
@@ -124,7 +123,7 @@ class GroundingAnalyzer:
         case = _Case(taken.text, query, ground_truth, sources if evidence else GroundTruth())
         judged = await (self._judged(case) if taken.text.strip() else self._empty(case))
         result = self._assembled(response, case, taken, judged, previous_id)
-        measures.record_analysis(result, seconds=time.perf_counter() - began, run_id=run_id)
+        telemetry.record_analysis(result, seconds=time.perf_counter() - began, run_id=run_id)
         return result
 
     def analyze_batch(

@@ -4,7 +4,17 @@ With a store, a result is durable before it is yielded, and the same run can be 
 """
 
 import secrets
-from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Iterable, Mapping, Sequence, Sized
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    Awaitable,
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+    Sized,
+)
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -13,23 +23,86 @@ import anyio
 from pydantic import BaseModel, Field, model_validator
 
 from ralph.errors import RalphError, StoreError, UsageError
-from ralph_grounding.as_done import as_done
+from ralph_grounding.as_completed import as_completed
 from ralph_grounding.errors import ProviderError
 from ralph_grounding.filters import Condition
 from ralph_grounding.materials import AIResponse, Query
-from ralph_grounding.measures import count_error
-from ralph_grounding.pairing import Pair, Pairing
 from ralph_grounding.result import AnalysisResult
 from ralph_grounding.settings import BatchSettings
 from ralph_grounding.store.records import BatchError, GroundingRun, QuerySet, RunStatus
 from ralph_grounding.summary import DomainScoreSummary, ScoreTally, points_of
+from ralph_grounding.telemetry import count_error
 
 if TYPE_CHECKING:
     from tenacity import AsyncRetrying
 
     from ralph_grounding.store.grounding import GroundingStore
 
-__all__ = ["Analyze", "BatchError", "BatchResult", "run_batch"]
+__all__ = ["Analyze", "BatchError", "BatchResult", "Pair", "Pairing", "run_batch"]
+
+
+class Pair(NamedTuple):
+    """A response, and the query that it answers."""
+
+    response: AIResponse
+    query: Query
+
+
+class Pairing:
+    """Matcher of responses to queries by the query's id. Each query has one response per provider and model."""
+
+    def __init__(self, queries: QuerySet) -> None:
+        self._queries = {query.id: query for query in queries.queries}
+        self._kept = _Answered()
+        self._seen = _Answered()
+
+    def pass_over(self, query_id: str, provider: str, model: str) -> None:
+        """Skip that response: an earlier attempt analysed it."""
+        self._kept.add(query_id, provider, model)
+
+    def pair(self, given: AIResponse | BatchError) -> Pair | BatchError | None:
+        """Return the pair, or the error if there is none, or None for a response that was analysed before."""
+        query = self._queries.get(given.query_id)
+        if query is None:
+            return _wrong(given, "No query has this id.")
+        asked = (query.id, given.provider, given.model)
+        if asked in self._seen:
+            return _wrong(given, "This provider and model answered this query more than once.")
+        self._seen.add(*asked)
+        if asked in self._kept:
+            return None
+        return given if isinstance(given, BatchError) else Pair(given, query)
+
+    def unanswered(self) -> Iterator[BatchError]:
+        """Yield an error for each query without an answer."""
+        answered = self._seen.queries | self._kept.queries
+        for query_id in self._queries:
+            if query_id not in answered:
+                yield BatchError(query_id=query_id, error="This query has no response.")
+
+
+class _Answered:
+    """The set of answered queries per provider and model, in little memory."""
+
+    def __init__(self) -> None:
+        self._of: dict[tuple[str, str], set[str]] = {}
+
+    @property
+    def queries(self) -> set[str]:
+        return set[str]().union(*self._of.values())
+
+    def add(self, query_id: str, provider: str, model: str) -> None:
+        self._of.setdefault((provider, model), set()).add(query_id)
+
+    def __contains__(self, asked: tuple[str, str, str]) -> bool:
+        query_id, provider, model = asked
+        return query_id in self._of.get((provider, model), ())
+
+
+def _wrong(given: AIResponse | BatchError, problem: str) -> BatchError:
+    said = given.error if isinstance(given, BatchError) else problem
+    return BatchError(query_id=given.query_id, provider=given.provider, model=given.model, error=said)
+
 
 Analyze = Callable[[AIResponse, Query], Awaitable[AnalysisResult]]
 """Analyses a response to a query. The result has the response's query id, provider and model."""
@@ -124,7 +197,7 @@ async def run_batch(
     settings = settings or BatchSettings()
     batch = _Batch(QuerySet.of(queries), analyze, settings, store, keep_results=keep_results, sleep=sleep)
     await batch.begin(run_id, domain, options or {}, len(responses) if isinstance(responses, Sized) else None)
-    groups = as_done(responses, batch.work, settings.concurrency)
+    groups = as_completed(responses, batch.work, settings.concurrency)
     try:
         async for group in groups:
             for seen in await batch.take(group):

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from ralph.errors import UsageError
 from ralph_grounding.errors import ProviderError, Trouble
-from ralph_grounding.retry_after import named_wait
+from ralph_grounding.retrying import named_wait
 
 if TYPE_CHECKING:
     import httpx

@@ -36,7 +36,7 @@ def ralph_commands(settings: "BaseModel | None") -> Iterator[Command]:
 
 @hookimpl
 def ralph_verifiers() -> Iterator[VerifierKind]:
-    from ralph_grounding.loop.keys import GroundingKeys
+    from ralph_grounding.settings import GroundingKeys
 
     def build(keys: GroundingKeys, materials: "VerifierMaterials") -> "Verifier":
         from ralph_grounding.loop.verifier import GroundingVerifier

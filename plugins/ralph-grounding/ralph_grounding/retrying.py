@@ -1,12 +1,31 @@
-"""Retries with growing waits: 1 s, 2 s, 4 s … up to 60 s, each shortened at random by up to a quarter."""
+"""Retries with growing waits: 1 s, 2 s, 4 s … up to 60 s, each shortened at random by up to a quarter.
 
+A busy server names the time for the next request in the header Retry-After.
+"""
+
+import math
 import random
+import time
 from collections.abc import Awaitable, Callable
+from email.utils import parsedate_to_datetime
 from typing import TypeVar
 
 from ralph_grounding.errors import ProviderError
 
-__all__ = ["MOST", "Sleep", "tried"]
+__all__ = ["MOST", "Sleep", "named_wait", "tried"]
+
+
+def named_wait(header: str) -> float | None:
+    """Parse a Retry-After header, a number or a date, into seconds; None if it is not valid."""
+    try:
+        seconds = float(header)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(header).timestamp() - time.time()
+        except (ValueError, TypeError, OverflowError, IndexError):
+            return None
+    return max(seconds, 0.0) if math.isfinite(seconds) else None
+
 
 _T = TypeVar("_T")
 

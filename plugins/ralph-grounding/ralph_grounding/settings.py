@@ -1,10 +1,10 @@
-"""The plug-in's settings: the table `[plugins.grounding]`."""
+"""The plug-in's settings: the table `[plugins.grounding]`, and the keys of `--verifier grounding:`."""
 
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, Field, SecretStr, model_validator
 
-from ralph_grounding.ground_truth.limits import ReadingLimits
+from ralph_grounding.ground_truth.pages import ReadingLimits
 
 __all__ = [
     "AccuracySettings",
@@ -12,6 +12,7 @@ __all__ = [
     "AttributionSettings",
     "BatchSettings",
     "CompletenessSettings",
+    "GroundingKeys",
     "GroundingSettings",
     "LoopSettings",
     "ProviderSettings",
@@ -174,3 +175,23 @@ class GroundingSettings(BaseModel, frozen=True, extra="forbid"):
         default=None,
         description="Where analyses are kept: a URL of SQLite or PostgreSQL; unset: the user's state folder.",
     )
+
+
+_SCORE: Any = Field(default=None, ge=0, le=100)
+
+
+class GroundingKeys(BaseModel, frozen=True, extra="forbid"):
+    """The keys of the verifier. Separate several places or patterns in one key by commas, and quote them."""
+
+    file: str = Field(
+        default="", description="Patterns of the documents that are judged; unset: those that the run has changed."
+    )
+    claims: str = Field(default="", description="A file of claims, as YAML or JSON.")
+    reference: str = Field(default="", description="A file with the expected text.")
+    ground_truth: str = Field(default="", description="Files and folders that are true.")
+    domain: str = Field(default="", description="The site that the documents should credit.")
+    brand: str = Field(default="", description="Brands that credit it as well.")
+    min_completeness: float | None = _SCORE
+    min_accuracy: float | None = _SCORE
+    min_attribution: float | None = _SCORE
+    timeout: float | None = Field(default=None, gt=0, description="In seconds; unset: verify_timeout.")

@@ -12,7 +12,7 @@ from ralph_grounding.scoring.accuracy import AccuracyScorer
 from ralph_grounding.settings import AccuracySettings, TierSettings
 from ralph_grounding.similarity.answers import agreement
 from ralph_grounding.similarity.base import NO_SIMILARITY, Nearest, Similarity, SimilarityProvider
-from ralph_grounding.similarity.decision_points import UNFITTED
+from ralph_grounding.similarity.calibration import UNFITTED
 from ralph_grounding.similarity.embeddings import EmbeddingProvider
 
 pytestmark = pytest.mark.anyio

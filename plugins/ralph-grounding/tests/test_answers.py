@@ -4,11 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ralph_grounding.similarity.alternatives import alternatives
-from ralph_grounding.similarity.answers import agreement
-from ralph_grounding.similarity.contradiction import contradicted
-from ralph_grounding.similarity.refusals import refuses
-from ralph_grounding.similarity.spelling import Vocabulary
+from ralph_grounding.similarity.answers import Vocabulary, agreement, alternatives, contradicted, refuses
 from ralph_grounding.text import tokens
 
 REFERENCE = "Refunds are paid within 30 days of the return."

@@ -9,7 +9,7 @@ import pytest
 from ralph_grounding.ground_truth.claims import statements_in
 from ralph_grounding.ground_truth.html_document import html_document
 from ralph_grounding.ground_truth.pages import Page
-from ralph_grounding.ground_truth.paging import page_of
+from ralph_grounding.ground_truth.reading import page_of
 
 
 def page(*items: dict[str, Any], language: str = "en", text: str = "") -> Page:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
-from ralph_grounding.cli.keeping import store_option
+from ralph_grounding.cli.options import store_option
 
 HOSTILE = "A ticket costs \x1b[31m12\x1b]0;x\x07 euros \u202e\u2066 \x9b1m.\r\nThe museum\u2028 opens \x85at nine.\x00"
 ACTING = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")

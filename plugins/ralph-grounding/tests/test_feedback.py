@@ -7,9 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ralph_grounding.feedback import claim_feedback, give_feedback, highlight_feedback
-from ralph_grounding.feedback.evidence import evidence
-from ralph_grounding.feedback.matching import match
-from ralph_grounding.feedback.pieces import is_statement, pieces
+from ralph_grounding.feedback.matching import evidence, is_statement, match, pieces
 from ralph_grounding.ground_truth.chunks import page_of_text
 from ralph_grounding.ground_truth.pages import GroundTruth
 from ralph_grounding.materials import ExpectedClaim

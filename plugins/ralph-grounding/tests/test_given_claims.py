@@ -13,13 +13,10 @@ from hypothesis import strategies as st
 from ralph import Answered, Failed, Output, Prompt, Turn
 from ralph.errors import ExecutorUnavailableError, UsageError
 from ralph.testing import Reply, ScriptedExecutor
-from ralph_grounding.ground_truth import (
-    GroundTruth,
-    read_claims,
-    read_claims_by_query,
-    read_ground_truth,
-    with_agent_claims,
-)
+from ralph_grounding.ground_truth import GroundTruth
+from ralph_grounding.ground_truth.agent_claims import with_agent_claims
+from ralph_grounding.ground_truth.given_claims import read_claims, read_claims_by_query
+from ralph_grounding.ground_truth.reading import read_ground_truth
 from ralph_grounding.materials import ExpectedClaim
 
 Refused = Callable[[Callable[[Path], object], str, str, str], None]

@@ -11,7 +11,9 @@ import pytest
 
 from ralph.errors import UsageError
 from ralph_grounding.errors import NoGroundTruthError
-from ralph_grounding.ground_truth import GroundTruth, ReadingLimits, read_ground_truth, read_text
+from ralph_grounding.ground_truth import GroundTruth, ReadingLimits
+from ralph_grounding.ground_truth.files import read_text
+from ralph_grounding.ground_truth.reading import read_ground_truth
 
 MARKDOWN = """---
 title: Prices of Tallow

@@ -11,17 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_grounding.ground_truth import read_ground_truth
 from ralph_grounding.ground_truth.chunks import CHUNK_TOKENS, chunks_of, page_of_text, token_count
 from ralph_grounding.ground_truth.claims import claims_of, is_claim
-from ralph_grounding.ground_truth.documents import Block, Document, text_of
-from ralph_grounding.ground_truth.html_document import html_document
+from ralph_grounding.ground_truth.documents import Block, Document, text_document, text_of
+from ralph_grounding.ground_truth.html_document import html_document, sift
 from ralph_grounding.ground_truth.linked_data import facts_in, items_in, questions_in, things_in
 from ralph_grounding.ground_truth.markdown_document import markdown_document
-from ralph_grounding.ground_truth.markup import sift
-from ralph_grounding.ground_truth.paging import page_of
 from ralph_grounding.ground_truth.readable import cleaned, decoded
-from ralph_grounding.ground_truth.text_document import text_document
+from ralph_grounding.ground_truth.reading import page_of, read_ground_truth
 
 Reader = Callable[[str], Document]
 BAD = "\0\ud800\u202e\x1b[31m"

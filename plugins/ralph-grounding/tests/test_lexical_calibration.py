@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ralph_grounding.similarity.calibration import DECISION, calibrated, lexical_parameters
 from ralph_grounding.similarity.claim import prepared
 from ralph_grounding.similarity.thesaurus import opposites, synonyms
-from ralph_grounding.text.stems import stem
+from ralph_grounding.text.language import stem
 
 TOWNS = ["Aarau", "Bremen", "Celle", "Dublin", "Essen", "Fulda", "Genoa", "Hanau", "Imola", "Jena", "Kiel", "Leeds"]
 UNIT = st.floats(0, 1)

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from ralph.errors import UsageError
 from ralph_grounding.errors import NoGroundTruthError
-from ralph_grounding.ground_truth import GroundTruth, Page, read_claims_by_query, read_ground_truth
+from ralph_grounding.ground_truth import GroundTruth, Page
+from ralph_grounding.ground_truth.given_claims import read_claims_by_query
+from ralph_grounding.ground_truth.reading import read_ground_truth
 from ralph_grounding.materials import ExpectedClaim
 from ralph_grounding.queries import make_queries, read_queries, with_claims
 
@@ -320,7 +322,7 @@ async def test_where_nothing_can_be_asked_it_is_an_error(tmp_path: Path) -> None
 @given(st.lists(st.text(max_size=60), max_size=4), st.text(max_size=30))
 def test_no_page_and_no_topic_raises(texts: list[str], topic: str) -> None:
     from ralph_grounding.ground_truth.markdown_document import markdown_document
-    from ralph_grounding.ground_truth.paging import page_of
+    from ralph_grounding.ground_truth.reading import page_of
 
     pages = [
         page_of(markdown_document(f"# {text}\n\n{text} is the 1 Thing.\n"), url=str(n)) for n, text in enumerate(texts)

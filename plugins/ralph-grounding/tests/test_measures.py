@@ -12,14 +12,14 @@ from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
 from ralph_grounding import AIResponse, BatchResult, GroundingAnalyzer, GroundTruth, ProviderError, Query, run_batch
-from ralph_grounding.measures import (
+from ralph_grounding.result import AccuracyResult, AnalysisResult, Scores
+from ralph_grounding.settings import BatchSettings
+from ralph_grounding.telemetry import (
     count_embedding_tokens,
     count_error,
     record_analysis,
     record_claim_precision,
 )
-from ralph_grounding.result import AccuracyResult, AnalysisResult, Scores
-from ralph_grounding.settings import BatchSettings
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +142,7 @@ def test_labels_that_do_not_match_are_refused() -> None:
 
 
 def test_nothing_happens_where_no_sdk_is_set_up() -> None:
-    code = "from ralph_grounding.measures import count_error; count_error('server')"
+    code = "from ralph_grounding.telemetry import count_error; count_error('server')"
     done = subprocess.run(
         [sys.executable, "-Werror", "-c", code], check=False, capture_output=True, text=True, timeout=60
     )

@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 from ralph_grounding.errors import ProviderError
 from ralph_grounding.similarity import lexical
 from ralph_grounding.similarity.base import NO_SIMILARITY, Nearest, Similarity, Support
-from ralph_grounding.similarity.decision_points import UNFITTED, DecisionPoints
-from ralph_grounding.similarity.embeddings import EmbeddingProvider
+from ralph_grounding.similarity.calibration import UNFITTED, DecisionPoints
+from ralph_grounding.similarity.embeddings import EmbeddingProvider, Vector, VectorCache, cosine, unit_vectors
 from ralph_grounding.similarity.hybrid import HybridProvider
 from ralph_grounding.similarity.lexical import LexicalProvider
-from ralph_grounding.similarity.vectors import Vector, VectorCache, cosine, unit_vectors
 
 
 class Triples(EmbeddingProvider):

@@ -10,10 +10,10 @@ import pytest
 from ralph.errors import UsageError
 from ralph_grounding.errors import ProviderError
 from ralph_grounding.settings import ProviderSettings
-from ralph_grounding.similarity import local_models
+from ralph_grounding.similarity import local
 from ralph_grounding.similarity.base import SimilarityProvider
+from ralph_grounding.similarity.calibration import UNFITTED
 from ralph_grounding.similarity.choose import provider_for
-from ralph_grounding.similarity.decision_points import UNFITTED
 from ralph_grounding.similarity.lexical import LexicalProvider
 from ralph_grounding.similarity.local import LocalProvider
 
@@ -127,7 +127,7 @@ def library(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
     module = ModuleType(name)
     exec(dedent(LIBRARIES[name]), module.__dict__)
     monkeypatch.setitem(sys.modules, name, module)
-    monkeypatch.setattr(local_models, "find_spec", {name: True}.get)
+    monkeypatch.setattr(local, "find_spec", {name: True}.get)
     monkeypatch.setenv("FASTEMBED_CACHE_PATH", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     return name
@@ -177,7 +177,7 @@ async def test_a_library_that_may_run_what_a_folder_holds_is_given_none(
 
 
 async def test_without_a_package_the_command_that_installs_one_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local_models, "find_spec", dict[str, bool]().get)
+    monkeypatch.setattr(local, "find_spec", dict[str, bool]().get)
     with pytest.raises(ProviderError) as raised:
         await chosen(similarity="local", embedding_model="m").__aenter__()
     assert "`uv sync --all-packages --extra local` in a clone" in str(raised.value)

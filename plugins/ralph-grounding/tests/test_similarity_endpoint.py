@@ -16,8 +16,8 @@ import pytest
 
 from ralph_grounding.errors import ProviderError
 from ralph_grounding.settings import ProviderSettings
+from ralph_grounding.similarity.calibration import UNFITTED
 from ralph_grounding.similarity.choose import provider_for
-from ralph_grounding.similarity.decision_points import UNFITTED
 from ralph_grounding.similarity.endpoint import EndpointProvider
 from ralph_grounding.similarity.fallback import Fallback
 from ralph_grounding.similarity.fit import best_f1, best_split

@@ -21,11 +21,10 @@ from ralph_grounding.ground_truth.pages import GroundTruth
 from ralph_grounding.materials import AIResponse, ExpectedAnswer, ExpectedClaim, Query
 from ralph_grounding.settings import GroundingSettings, ProviderSettings
 from ralph_grounding.similarity.base import Nearest
+from ralph_grounding.similarity.calibration import UNFITTED
 from ralph_grounding.similarity.choose import provider_for
-from ralph_grounding.similarity.decision_points import UNFITTED
-from ralph_grounding.similarity.local import LocalProvider
-from ralph_grounding.similarity.local_models import LocalModel
-from ralph_grounding.similarity.vectors import Vector
+from ralph_grounding.similarity.embeddings import Vector
+from ralph_grounding.similarity.local import LocalModel, LocalProvider
 
 MEANINGS = """\
 museum gallery|opens starts|nine 9|tickets entry admission|cost price charge|twelve 12|euros eur

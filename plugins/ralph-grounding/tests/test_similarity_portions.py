@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_grounding.similarity.portions import portions, windows
-from ralph_grounding.text.span import Span
+from ralph_grounding.similarity.embeddings import portions, windows
+from ralph_grounding.text.sentences import Span
 
 
 def portioned(text: str, tokens: int) -> list[str]:

@@ -8,12 +8,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ralph_grounding.similarity.base import NO_SIMILARITY, Nearest, SimilarityProvider, Support
-from ralph_grounding.similarity.decision_points import UNFITTED
-from ralph_grounding.similarity.embeddings import EmbeddingProvider
+from ralph_grounding.similarity.calibration import UNFITTED
+from ralph_grounding.similarity.embeddings import EmbeddingProvider, Vector
 from ralph_grounding.similarity.fallback import Fallback
 from ralph_grounding.similarity.hybrid import HybridProvider
 from ralph_grounding.similarity.lexical import LexicalProvider
-from ralph_grounding.similarity.vectors import Vector
 
 
 class Words(EmbeddingProvider):

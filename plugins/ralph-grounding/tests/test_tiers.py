@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from ralph_grounding.result import AccuracyResult, AttributionResult, CompletenessResult, Tier
-from ralph_grounding.scoring.combined import combined_score
-from ralph_grounding.scoring.tiers import tier_of
+from ralph_grounding.scoring.tiers import combined_score, tier_of
 from ralph_grounding.settings import TierSettings, WeightSettings
 
 

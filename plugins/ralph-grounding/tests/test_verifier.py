@@ -19,9 +19,8 @@ from ralph.types.verification import Verdict
 from ralph.verifiers import Subject
 from ralph.workspace import open_workspace
 from ralph_grounding import GroundingVerifier
-from ralph_grounding.loop.keys import GroundingKeys
 from ralph_grounding.plugin import ralph_verifiers
-from ralph_grounding.settings import GroundingSettings
+from ralph_grounding.settings import GroundingKeys, GroundingSettings
 
 CLAIMS = """
 - The museum opens at nine in the morning.

@@ -5,7 +5,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ralph_grounding.cli.options import AsJson, Brands, Domain, Places, Similarity, Store
+from ralph_grounding.cli.options import (
+    AsJson,
+    Brands,
+    Domain,
+    Places,
+    Similarity,
+    Store,
+    ground_truth_of,
+    opened_store,
+    run_named,
+    situation_of,
+)
 
 if TYPE_CHECKING:
     from ralph_grounding.materials import AIResponse, Query
@@ -35,10 +46,7 @@ def again(
     """
     import anyio
 
-    from ralph_grounding.cli.batch_plan import scored_by
-    from ralph_grounding.cli.batch_run import new_id, score_all
-    from ralph_grounding.cli.keeping import opened_store, run_named
-    from ralph_grounding.cli.situation import ground_truth_of, situation_of
+    from ralph_grounding.cli.batch_run import new_id, score_all, scored_by
 
     async def score() -> bool:
         from ralph_grounding.analyzer import GroundingAnalyzer

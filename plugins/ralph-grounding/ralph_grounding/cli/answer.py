@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ralph_grounding.cli.options import AsJson, Brands, Domain, Places, Similarity
+from ralph_grounding.cli.options import AsJson, Brands, Domain, Places, Similarity, ground_truth_of, situation_of
 from ralph_grounding.cli.printing import print_json, print_line
-from ralph_grounding.cli.situation import ground_truth_of, situation_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -77,7 +76,7 @@ def answer(
 
 def _expected(reference: Path | None, claims: Path | None) -> "ExpectedAnswer":
     from ralph.system.jsonl import text_of
-    from ralph_grounding.ground_truth import read_claims
+    from ralph_grounding.ground_truth.given_claims import read_claims
     from ralph_grounding.materials import ExpectedAnswer
 
     return ExpectedAnswer(
@@ -104,7 +103,7 @@ async def _score_one(
     if as_json:
         print_json(answer_to(result))
     else:
-        from ralph_grounding.cli.shown import print_result
+        from ralph_grounding.cli.printing import print_result
 
         print_result(result)
     return result.scores.completeness is None or result.scores.completeness.passed

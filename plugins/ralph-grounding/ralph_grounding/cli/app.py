@@ -10,11 +10,10 @@ from ralph_grounding.cli.again import again
 from ralph_grounding.cli.answer import answer
 from ralph_grounding.cli.batch import batch
 from ralph_grounding.cli.compare import compare
-from ralph_grounding.cli.history import history
+from ralph_grounding.cli.history import history, show
+from ralph_grounding.cli.options import Situation
 from ralph_grounding.cli.queries import queries
 from ralph_grounding.cli.report import report
-from ralph_grounding.cli.show import show
-from ralph_grounding.cli.situation import Situation
 from ralph_grounding.settings import GroundingSettings
 
 __all__ = ["app_for"]

@@ -59,8 +59,7 @@ def batch(
     """
     import anyio
 
-    from ralph_grounding.cli.batch_plan import Plan
-    from ralph_grounding.cli.batch_run import Showing, carry_out
+    from ralph_grounding.cli.batch_run import Plan, Showing, carry_out
 
     given = Plan(
         queries=str(queries.absolute()) if queries else None,

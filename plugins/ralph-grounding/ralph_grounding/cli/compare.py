@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ralph_grounding.cli.options import AsJson, Store
+from ralph_grounding.cli.options import AsJson, Store, opened_store, run_named
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -25,7 +25,6 @@ def compare(context: typer.Context, *, runs: Runs, store: Store = None, as_json:
     """Compare the providers and models of one run, or several runs, on the queries that both sides answered."""
     import anyio
 
-    from ralph_grounding.cli.keeping import opened_store
     from ralph_grounding.cli.printing import print_json
 
     async def look() -> "Comparison":
@@ -48,7 +47,6 @@ async def compared(store: "GroundingStore", names: list[str], place: str | None 
         place: the store's name as given on the command line, for the commands suggested to the user.
     """
     from ralph.errors import UsageError
-    from ralph_grounding.cli.keeping import run_named
     from ralph_grounding.comparison import compare as by_query
 
     runs = {run.id: run for run in [await run_named(store, name, place) for name in names]}

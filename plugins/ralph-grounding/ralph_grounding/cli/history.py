@@ -1,4 +1,4 @@
-"""`ralph score history`: stored runs over time, and single answers selected by a filter."""
+"""`ralph score history` and `ralph score show`: stored runs over time, and stored answers."""
 
 import sys
 from contextlib import AsyncExitStack, aclosing
@@ -6,14 +6,54 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
-from ralph_grounding.cli.options import AsJson, Domain, Limit, Store
+from ralph_grounding.cli.options import (
+    AsJson,
+    Domain,
+    Limit,
+    Store,
+    opened_store,
+    run_named,
+    store_option,
+    tell_if_interrupted,
+    told,
+)
 
 if TYPE_CHECKING:
     from ralph_grounding.filters import Condition
     from ralph_grounding.store.grounding import GroundingStore
     from ralph_grounding.store.records import GroundingRun, ScoreRow
 
-__all__ = ["history"]
+__all__ = ["history", "show"]
+
+AnalysisId = Annotated[str, typer.Argument(metavar="ID", help="The analysis: its id, or the start of it.")]
+
+
+def show(context: typer.Context, *, analysis: AnalysisId, store: Store = None, as_json: AsJson = False) -> None:
+    """Show one stored analysis with all its evidence."""
+    import anyio
+
+    async def look() -> None:
+        from ralph.errors import UsageError
+        from ralph_grounding.cli.printing import print_json, print_origin, print_result
+
+        async with opened_store(context, store) as kept:
+            found = await kept.analysis(analysis)
+            run = await kept.run(found.run_id) if found else None
+        if found is None:
+            raise UsageError(
+                f"The id of no analysis, or of several, starts with {told(analysis)}.",
+                f"`ralph score history --run last{store_option(store)}` lists those of the last run.",
+            )
+        if as_json:
+            print_json(found.model_dump(mode="json"))
+        else:
+            print_origin(found)
+            print_result(found.result)
+            if run:
+                tell_if_interrupted(run, store)
+
+    anyio.run(look)
+
 
 _Metric = Literal["accuracy", "completeness", "attribution", "combined"]
 _METRICS: tuple[_Metric, ...] = ("accuracy", "completeness", "attribution", "combined")
@@ -52,7 +92,6 @@ def history(
     """List the runs, newest first. --filter, --worst and --run list answers instead; --export writes them in full."""
     import anyio
 
-    from ralph_grounding.cli.keeping import opened_store, run_named
     from ralph_grounding.filters import Condition, parse_filter
 
     by = _checked("metric", worst, _METRICS)
@@ -114,8 +153,7 @@ async def _list_answers(
 
 
 def _cells(row: "ScoreRow") -> tuple[Any, ...]:
-    from ralph_grounding.cli.printing import one_line
-    from ralph_grounding.cli.shown import score_cell
+    from ralph_grounding.cli.printing import one_line, score_cell
 
     flags = f" ({one_line(', '.join(row.flags), 60)})" if row.flags else ""
     return (
@@ -134,7 +172,6 @@ def _as_json(row: "ScoreRow") -> dict[str, Any]:
 
 
 async def _list_runs(store: "GroundingStore", runs: "list[GroundingRun]", named: str | None, *, as_json: bool) -> None:
-    from ralph_grounding.cli.keeping import store_option, tell_if_interrupted
     from ralph_grounding.cli.printing import console, one_line, print_json, print_rows
     from ralph_grounding.summary import METRICS
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ralph_grounding.cli.options import Brands, Domain, Limit, Places
+from ralph_grounding.cli.options import Brands, Domain, Limit, Places, executor_named, ground_truth_of, required_places
 
 if TYPE_CHECKING:
     from ralph_grounding.ground_truth.pages import GroundTruth
@@ -32,8 +32,6 @@ def queries(
     """Make queries from the ground truth, as YAML, each with its expected answer and claims."""
     import anyio
 
-    from ralph_grounding.cli.situation import executor_named, ground_truth_of, required_places
-
     async def make() -> "tuple[Query, ...]":
         from ralph_grounding.queries import make_queries
 
@@ -47,7 +45,7 @@ def queries(
 
 
 async def _asked(ground: "GroundTruth", executor: Any) -> "GroundTruth":
-    from ralph_grounding.ground_truth import with_agent_claims
+    from ralph_grounding.ground_truth.agent_claims import with_agent_claims
 
     async with executor:
         return await with_agent_claims(ground, executor)

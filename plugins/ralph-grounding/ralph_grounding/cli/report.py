@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ralph_grounding.cli.options import Domain, Store
+from ralph_grounding.cli.options import Domain, Store, opened_store, run_named, situation_of
 
 if TYPE_CHECKING:
     from ralph_grounding.report import ReportData
@@ -36,8 +36,6 @@ def report(
     """Write an HTML page: scores over time, the worst answers with their evidence, providers side by side."""
     import anyio
 
-    from ralph_grounding.cli.keeping import opened_store, run_named
-    from ralph_grounding.cli.situation import situation_of
     from ralph_grounding.report import render_report
 
     async def gather() -> "ReportData":

@@ -1,17 +1,115 @@
-"""Each piece of a response with the most similar passage of the ground truth."""
+"""Each piece of a response, usually a sentence, with the most similar passage of the ground truth."""
 
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
-from ralph_grounding.feedback.evidence import evidence
-from ralph_grounding.feedback.pieces import pieces
 from ralph_grounding.ground_truth.pages import Chunk, GroundTruth, Page
 from ralph_grounding.result import Conflict
-from ralph_grounding.scoring.threshold import is_above
+from ralph_grounding.scoring.tiers import is_above
 from ralph_grounding.similarity.base import Nearest, SimilarityProvider, check
 from ralph_grounding.similarity.conflicts import find_conflicts
-from ralph_grounding.text.span import Span, trimmed
+from ralph_grounding.text.language import guess_language
+from ralph_grounding.text.sentences import Span, sentences, trimmed
+from ralph_grounding.text.tokens import tokens
+from ralph_grounding.text.words import FUNCTION_WORDS
 
-__all__ = ["Match", "Source", "match"]
+__all__ = ["Evidence", "Match", "Source", "evidence", "is_statement", "match", "pieces"]
+
+_LONGEST = 1000
+_MOST = 2000
+_FEWEST_WORDS = 3
+_HEADING = re.compile(r"\s{0,8}#{1,6}\s")
+_CLOSING = " \t\r\n\"'”’»)]*_`"
+_LOOKED_AT = 400
+_ADDRESS = re.compile(r"\bhttps?://\S+")
+
+
+def pieces(response: str) -> list[Span]:
+    """Cut the response into stretches that together cover it, each with the white space after it.
+
+    A sentence of more than 1,000 characters is cut at white space; beyond 2,000 pieces neighbours are joined.
+    """
+    cut = [piece for sentence in sentences(response) for piece in _cut(response, sentence)]
+    return list(_joined(cut, -(-len(cut) // _MOST)))
+
+
+def is_statement(text: str) -> bool:
+    """Return True if a piece states something.
+
+    It needs three words or more besides addresses, and is not a question, a heading or an announcement.
+    """
+    if _HEADING.match(text) or text.rstrip(_CLOSING).endswith(("?", "？", ":", "：")):
+        return False
+    return len(tokens(_ADDRESS.sub(" ", text[:_LOOKED_AT]))) >= _FEWEST_WORDS
+
+
+def _cut(text: str, span: Span) -> Iterator[Span]:
+    start = span.start
+    while span.end - start > _LONGEST:
+        space = max(text.rfind(" ", start, start + _LONGEST), text.rfind("\n", start, start + _LONGEST))
+        end = space + 1 if space > start else start + _LONGEST
+        yield Span(start, end)
+        start = end
+    yield Span(start, span.end)
+
+
+def _joined(spans: Sequence[Span], size: int) -> Iterator[Span]:
+    for first in range(0, len(spans), max(size, 1)):
+        yield Span(spans[first].start, spans[min(first + size, len(spans)) - 1].end)
+
+
+_FOR_LANGUAGE = 2000
+_FUNCTION_WORD = 0.1
+
+
+class Evidence(NamedTuple):
+    """A sentence of a passage.
+
+    Attributes:
+        shared: 0–1, the share of content words, without numbers, in common with the statement, relative to the one that
+            has fewer.
+    """
+
+    text: str
+    shared: float
+
+
+class _Sentence(NamedTuple):
+    text: str
+    content: frozenset[str]
+    others: frozenset[str]
+
+
+def evidence(passage: str, statement: str) -> Evidence:
+    """Return the sentence with most words in common with the statement: the shorter of two, the first if none."""
+    language = guess_language(passage[:_FOR_LANGUAGE])
+    said = _sentence(statement, language)
+
+    def worth(sentence: _Sentence) -> tuple[float, int]:
+        common = len(sentence.content & said.content) + _FUNCTION_WORD * len(sentence.others & said.others)
+        return common, -len(sentence.text)
+
+    best = max(_sentences(passage, language), key=worth, default=_Sentence("", frozenset(), frozenset()))
+    fewer = min(len(best.content), len(said.content))
+    return Evidence(best.text, len(best.content & said.content) / fewer if fewer else 0.0)
+
+
+@lru_cache(maxsize=512)
+def _sentences(passage: str, language: str) -> tuple[_Sentence, ...]:
+    spans = (trimmed(passage, span) for span in sentences(passage))
+    return tuple(_sentence(passage[span.start : span.end], language) for span in spans if span.start < span.end)
+
+
+def _sentence(text: str, language: str) -> _Sentence:
+    function_words = FUNCTION_WORDS.get(language, frozenset[str]())
+    content: set[str] = set()
+    others: set[str] = set()
+    for token in tokens(text, language):
+        (others if token.number or token.word in function_words else content).add(token.stem)
+    return _Sentence(text, frozenset(content), frozenset(others))
+
 
 _RELATED = 0.5
 """The lowest calibrated similarity and share of common words at which a statement counts as being on the same subject.

@@ -6,9 +6,8 @@ A token counts as four characters.
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
 
-from ralph_grounding.ground_truth.documents import Block, text_of
+from ralph_grounding.ground_truth.documents import Block, text_document, text_of
 from ralph_grounding.ground_truth.pages import Chunk, Page
-from ralph_grounding.ground_truth.text_document import text_document
 
 __all__ = ["CHUNK_TOKENS", "OVERLAP_TOKENS", "chunks_of", "page_of_text", "token_count"]
 

@@ -1,9 +1,10 @@
-"""The common result of all readers of files and pages: blocks of text in order."""
+"""The common result of all readers of files and pages, blocks of text in order; and the reader of plain text."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-__all__ = ["Block", "BlockKind", "Document", "text_of"]
+__all__ = ["Block", "BlockKind", "Document", "text_document", "text_of"]
 
 BlockKind = Literal["heading", "paragraph", "item", "row", "code"]
 
@@ -55,3 +56,45 @@ def text_of(blocks: Sequence[Block]) -> str:
         pieces.append(f"- {block.text}" if block.kind == "item" else block.text)
         before = block.kind
     return "".join(pieces)
+
+
+_GAP = re.compile(r"\n[ \t\r]*\n\s*")
+_UNDERLINE = re.compile(r"([=\-~^])\1{2,}")
+_BULLET = re.compile(r"\s*[-*•]\s+")
+_LEVELS = {"=": 1, "-": 2, "~": 3, "^": 4}
+
+
+def text_document(text: str) -> Document:
+    """Parse plain text into blocks: paragraphs between blank lines, underlined lines as headings, and lists."""
+    blocks: list[Block] = []
+    for paragraph in _GAP.split(text):
+        blocks += _blocks(paragraph.strip("\n").split("\n"))
+    return Document(tuple(blocks))
+
+
+def _blocks(lines: list[str]) -> list[Block]:
+    blocks: list[Block] = []
+    gathered: list[str] = []
+    kind = "paragraph"
+
+    def close() -> None:
+        nonlocal kind
+        if text := "\n".join(gathered).strip():
+            blocks.append(Block("item" if kind == "item" else "paragraph", text))
+        gathered.clear()
+        kind = "paragraph"
+
+    for line in lines:
+        mark = _UNDERLINE.fullmatch(line.strip()) if len(line) <= 200 else None
+        if mark and gathered and gathered[-1].strip() and len(gathered[-1]) <= 200:
+            title = gathered.pop().strip()
+            close()
+            blocks.append(Block("heading", title, _LEVELS[mark[1]]))
+        elif bullet := _BULLET.match(line):
+            close()
+            kind = "item"
+            gathered.append(line[bullet.end() :])
+        else:
+            gathered.append(line)
+    close()
+    return blocks

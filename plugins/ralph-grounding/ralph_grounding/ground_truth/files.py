@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ralph.errors import UsageError
-from ralph_grounding.ground_truth.documents import Document
+from ralph_grounding.ground_truth.documents import Document, text_document
 from ralph_grounding.ground_truth.html_document import html_document
-from ralph_grounding.ground_truth.limits import ReadingLimits
 from ralph_grounding.ground_truth.markdown_document import markdown_document
+from ralph_grounding.ground_truth.pages import ReadingLimits
 from ralph_grounding.ground_truth.pdf_document import UnreadableError, pdf_document
 from ralph_grounding.ground_truth.readable import decoded
-from ralph_grounding.ground_truth.text_document import text_document
 
 __all__ = ["FoundFile", "Kind", "files_in", "kind_of", "parsed", "read_bytes", "read_file", "read_text"]
 

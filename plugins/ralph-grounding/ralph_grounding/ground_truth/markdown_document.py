@@ -3,10 +3,9 @@
 import re
 from typing import TYPE_CHECKING, Any
 
-from ralph_grounding.ground_truth.documents import Block, BlockKind, Document
+from ralph_grounding.ground_truth.documents import Block, BlockKind, Document, text_document
 from ralph_grounding.ground_truth.html_document import html_document
 from ralph_grounding.ground_truth.readable import one_line
-from ralph_grounding.ground_truth.text_document import text_document
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

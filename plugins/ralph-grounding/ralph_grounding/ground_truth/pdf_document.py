@@ -9,9 +9,8 @@ from subprocess import DEVNULL
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any, cast
 
-from ralph_grounding.ground_truth.documents import Document
+from ralph_grounding.ground_truth.documents import Document, text_document
 from ralph_grounding.ground_truth.readable import cleaned, one_line
-from ralph_grounding.ground_truth.text_document import text_document
 
 if TYPE_CHECKING:
     from anyio.abc import Process

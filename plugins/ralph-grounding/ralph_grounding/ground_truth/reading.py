@@ -5,21 +5,51 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from ralph_grounding.errors import NoGroundTruthError
 from ralph_grounding.ground_truth.addresses import is_address, without_www
-from ralph_grounding.ground_truth.documents import Document
-from ralph_grounding.ground_truth.entities import brands_of
+from ralph_grounding.ground_truth.chunks import chunks_of
+from ralph_grounding.ground_truth.claims import claims_of
+from ralph_grounding.ground_truth.documents import Document, text_of
+from ralph_grounding.ground_truth.entities import brands_of, entities_of
 from ralph_grounding.ground_truth.files import FoundFile, files_in, kind_of, read_bytes, read_file
-from ralph_grounding.ground_truth.limits import ReadingLimits
-from ralph_grounding.ground_truth.pages import GroundTruth, Page
-from ralph_grounding.ground_truth.paging import page_of
+from ralph_grounding.ground_truth.linked_data import questions_in
+from ralph_grounding.ground_truth.pages import GroundTruth, Page, ReadingLimits
 from ralph_grounding.ground_truth.pdf_document import UnreadableError
 from ralph_grounding.ground_truth.readable import decoded
 from ralph_grounding.ground_truth.site import group_by_site, read_site
+from ralph_grounding.text.language import detect_language
 
-__all__ = ["read_ground_truth"]
+__all__ = ["page_of", "read_ground_truth"]
+
+_MOST_QUESTIONS = 100
+
+
+def page_of(document: Document, *, url: str, domain: str = "", metadata: dict[str, Any] | None = None) -> Page:
+    """Convert a document into a page: passages, names, claims. Takes linear time.
+
+    The metadata may hold "canonical", "open_graph", "meta", "front_matter" and, for an FAQ, "questions": the questions
+    of the structured data, each with its answer.
+    """
+    text = text_of(document.blocks)
+    language = detect_language(text) or document.language
+    chunks = chunks_of(document.blocks, url)
+    questions = [{"question": asked, "answer": answer} for asked, answer in questions_in(document.items)]
+    said: dict[str, Any] = {"questions": questions[:_MOST_QUESTIONS]} if questions else {}
+    return Page(
+        url=url,
+        title=document.heading,
+        domain=domain,
+        text=text,
+        language=language,
+        chunks=chunks,
+        entities=entities_of(document),
+        claims=claims_of(document, chunks, url, language),
+        metadata={**document.metadata, **said, **(metadata or {})},
+    )
+
 
 _MOST_PROBLEMS = 200
 _LIST_BYTES = 2_000_000

@@ -10,7 +10,7 @@ from ralph_grounding.ground_truth.addresses import Site, joined, page_key, resol
 from ralph_grounding.ground_truth.documents import Document
 from ralph_grounding.ground_truth.fetching import Answer, FetchError, Visitor, visiting
 from ralph_grounding.ground_truth.files import Kind, parsed
-from ralph_grounding.ground_truth.limits import ReadingLimits
+from ralph_grounding.ground_truth.pages import ReadingLimits
 from ralph_grounding.ground_truth.pdf_document import UnreadableError
 from ralph_grounding.ground_truth.sitemap import SitemapError, read_sitemap
 

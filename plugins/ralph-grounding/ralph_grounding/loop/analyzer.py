@@ -14,8 +14,10 @@ from ralph import Analysis, Output
 from ralph.analysis import AnalysisContext, Opinion
 from ralph.errors import UsageError
 from ralph_grounding.analyzer import GroundingAnalyzer
-from ralph_grounding.ground_truth import read_claims, read_ground_truth, read_text
+from ralph_grounding.ground_truth.files import read_text
+from ralph_grounding.ground_truth.given_claims import read_claims
 from ralph_grounding.ground_truth.pages import GroundTruth
+from ralph_grounding.ground_truth.reading import read_ground_truth
 from ralph_grounding.loop.shortfalls import Minimums, shortfalls
 from ralph_grounding.materials import AIResponse, ExpectedAnswer, Query
 from ralph_grounding.result import AnalysisResult, CompletenessResult

@@ -11,14 +11,15 @@ from ralph.errors import RalphError, UsageError, VerifierError
 from ralph.types.verification import Verdict
 from ralph.verifiers import Subject, Verifier
 from ralph_grounding.analyzer import GroundingAnalyzer
-from ralph_grounding.ground_truth import read_claims, read_ground_truth, read_text
+from ralph_grounding.ground_truth.files import read_text
+from ralph_grounding.ground_truth.given_claims import read_claims
 from ralph_grounding.ground_truth.pages import GroundTruth
+from ralph_grounding.ground_truth.reading import read_ground_truth
 from ralph_grounding.loop.documents import Documents, changed, matching
-from ralph_grounding.loop.keys import GroundingKeys
 from ralph_grounding.loop.shortfalls import Minimums, shortfalls
 from ralph_grounding.materials import AIResponse, ExpectedAnswer, Query
 from ralph_grounding.result import AnalysisResult
-from ralph_grounding.settings import GroundingSettings
+from ralph_grounding.settings import GroundingKeys, GroundingSettings
 
 __all__ = ["GroundingVerifier"]
 

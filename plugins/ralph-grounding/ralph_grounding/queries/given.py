@@ -15,7 +15,7 @@ from ralph.errors import UsageError
 from ralph_grounding.ground_truth.given_claims import GivenClaims, claims_at
 from ralph_grounding.ground_truth.located import Located, read_located
 from ralph_grounding.materials import ExpectedAnswer, ExpectedClaim, Query, QueryKind
-from ralph_grounding.queries.identity import query_id
+from ralph_grounding.queries.wordings import query_id
 
 __all__ = ["read_queries", "with_claims"]
 

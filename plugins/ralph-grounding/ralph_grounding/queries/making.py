@@ -10,7 +10,7 @@ from ralph_grounding.errors import NoGroundTruthError
 from ralph_grounding.ground_truth.pages import GroundTruth
 from ralph_grounding.materials import ExpectedAnswer, ExpectedClaim, Query, QueryKind
 from ralph_grounding.queries.candidates import Candidate, candidates_of, on_topics
-from ralph_grounding.queries.identity import is_near, query_id, stems_of
+from ralph_grounding.queries.wordings import is_near, query_id, stems_of
 
 __all__ = ["VARIATIONS", "make_queries"]
 

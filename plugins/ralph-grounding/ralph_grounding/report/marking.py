@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from ralph_grounding.report.shown import clipped
+from ralph_grounding.report.data import clipped
 from ralph_grounding.result import AnalysisResult, TextPosition
 
 __all__ = ["LONGEST_RESPONSE", "Stretch", "stretches"]

@@ -1,18 +1,156 @@
-"""Rendering of the HTML page."""
+"""Rendering of the HTML page; the variables of its template are computed beforehand."""
 
 from base64 import b64encode
+from collections.abc import Mapping
 from functools import cache
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ralph_grounding.report.data import ReportData
-from ralph_grounding.report.shown import clipped, number, web_address
-from ralph_grounding.report.view import view_of
+from ralph_grounding.comparison import Comparison, MetricDifference, PairComparison
+from ralph_grounding.report.charts import MOST_RUNS, Interval, interval, line_charts
+from ralph_grounding.report.data import ReportData, clipped, number, web_address
+from ralph_grounding.report.marking import LONGEST_RESPONSE, Stretch, stretches
+from ralph_grounding.result import AnalysisResult, Tier
+from ralph_grounding.scoring.tiers import tier_of
+from ralph_grounding.settings import TierSettings
+from ralph_grounding.summary import METRICS, TIERS, DomainScoreSummary, Metric
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = ["render_report"]
+__all__ = ["render_report", "view_of"]
+
+_SIGNIFICANT = 0.05
+_MOST_LISTED = 30
+
+
+class Card(NamedTuple):
+    """One metric of the last run. `shares` are the tiers' shares of the answers in percent, with their counts."""
+
+    metric: Metric
+    mean: str
+    tier: Tier | None
+    median: str
+    low: str
+    high: str
+    measured: int
+    trend: str
+    direction: str
+    shares: tuple[tuple[Tier, int, float, float], ...]
+
+
+class Case(NamedTuple):
+    """One answer with its evidence."""
+
+    number: int
+    analysis: AnalysisResult
+    scores: tuple[tuple[str, str, Tier | None], ...]
+    stretches: tuple[Stretch, ...]
+    left_out: int
+
+
+class Difference(NamedTuple):
+    """One metric of two sides."""
+
+    found: MetricDifference
+    drawn: Interval | None
+    verdict: str
+
+
+class Pair(NamedTuple):
+    """Two sides. `reach` is the end of the scale for their differences."""
+
+    found: PairComparison
+    reach: int
+    differences: tuple[Difference, ...]
+
+
+def view_of(data: ReportData) -> dict[str, Any]:
+    """Compute the template's variables."""
+    last = data.runs[-1] if data.runs else None
+    return {
+        "data": data,
+        "last": last,
+        "cards": [_card(last, metric, data.tiers) for metric in METRICS] if last else [],
+        "charts": line_charts(data.runs[-MOST_RUNS:]),
+        "cases": [_case(place, analysis, data.tiers) for place, analysis in enumerate(data.analyses, 1)],
+        "pairs": _pairs(data.comparison) if data.comparison else [],
+        "most": _MOST_LISTED,
+    }
+
+
+def _card(run: DomainScoreSummary, metric: Metric, tiers: TierSettings) -> Card:
+    summary = run.metric(metric)
+    deltas = run.trend and {
+        "accuracy": run.trend.accuracy_delta,
+        "completeness": run.trend.completeness_delta,
+        "attribution": run.trend.attribution_delta,
+    }
+    delta = deltas[metric] if deltas else None
+    return Card(
+        metric=metric,
+        mean=number(summary.mean),
+        tier=None if summary.mean is None else tier_of(summary.mean, tiers),
+        median=number(summary.median),
+        low=number(summary.min),
+        high=number(summary.max),
+        measured=summary.measured,
+        trend="" if delta is None else f"{'+' if delta > 0.05 else ''}{number(delta, 1)}",
+        direction="" if delta is None else "up" if delta > 0.05 else "down" if delta < -0.05 else "same",
+        shares=_shares(summary.distribution),
+    )
+
+
+def _shares(distribution: Mapping[Tier, int]) -> tuple[tuple[Tier, int, float, float], ...]:
+    total = sum(distribution.values()) or 1
+    shares: list[tuple[Tier, int, float, float]] = []
+    at = 0.0
+    for tier in TIERS:
+        count = distribution.get(tier, 0)
+        share = 100 * count / total
+        shares.append((tier, count, round(at, 3), round(share, 3)))
+        at += share
+    return tuple(shares)
+
+
+def _case(place: int, analysis: AnalysisResult, tiers: TierSettings) -> Case:
+    scores = analysis.scores
+    parts = (("accuracy", scores.accuracy), ("completeness", scores.completeness), ("attribution", scores.attribution))
+    rows: list[tuple[str, str, Tier | None]] = [
+        (name, number(part.score if part else None), part.tier if part else None) for name, part in parts
+    ]
+    combined = scores.combined
+    rows.append(("combined", number(combined), None if combined is None else tier_of(combined, tiers)))
+    return Case(
+        number=place,
+        analysis=analysis,
+        scores=tuple(rows),
+        stretches=tuple(stretches(analysis)),
+        left_out=max(0, len(analysis.response) - LONGEST_RESPONSE),
+    )
+
+
+def _pairs(comparison: Comparison) -> list[Pair]:
+    return [_pair(found) for found in comparison.pairs]
+
+
+def _pair(found: PairComparison) -> Pair:
+    ends = [abs(end) for one in found.metrics for end in (one.low, one.high, one.mean) if end is not None]
+    reach = next((reach for reach in (5, 10, 20, 50) if max(ends, default=0) <= reach), 100)
+    return Pair(
+        found=found,
+        reach=reach,
+        differences=tuple(Difference(one, interval(one, reach), _verdict(one, found)) for one in found.metrics),
+    )
+
+
+def _verdict(one: MetricDifference, pair: PairComparison) -> str:
+    """Describe the difference in words, so that chance is not taken for one."""
+    if one.mean is None or one.adjusted_p is None:
+        return one.note
+    if one.adjusted_p >= _SIGNIFICANT:
+        return one.note or "no difference shown"
+    return f"{clipped(pair.first if one.mean > 0 else pair.second, 60)} is better"
 
 
 def render_report(data: ReportData) -> str:

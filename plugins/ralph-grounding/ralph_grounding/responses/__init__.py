@@ -1,8 +1,7 @@
 """Sources of responses: a file, an OpenAI-compatible endpoint, or an agent."""
 
-from ralph_grounding.responses.answers import ResponseFailure, ResponseSource, answers
+from ralph_grounding.responses.answers import ResponseFailure, ResponseSource, answers, read_responses
 from ralph_grounding.responses.endpoint import EndpointSource
 from ralph_grounding.responses.executor import ExecutorSource
-from ralph_grounding.responses.file import read_responses
 
 __all__ = ["EndpointSource", "ExecutorSource", "ResponseFailure", "ResponseSource", "answers", "read_responses"]

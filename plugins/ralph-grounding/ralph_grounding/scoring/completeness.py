@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from ralph_grounding.materials import ExpectedClaim
 from ralph_grounding.result import ClaimJudgement, ClaimMatch, CompletenessResult, TextPosition
-from ralph_grounding.scoring.threshold import is_above
-from ralph_grounding.scoring.tiers import tier_of
+from ralph_grounding.scoring.tiers import is_above, tier_of
 from ralph_grounding.settings import CompletenessSettings, TierSettings
 from ralph_grounding.similarity.base import SimilarityProvider, Support, check
 

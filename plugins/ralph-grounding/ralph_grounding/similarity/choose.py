@@ -6,7 +6,7 @@ from pathlib import Path
 from ralph.errors import UsageError
 from ralph_grounding.settings import ProviderSettings
 from ralph_grounding.similarity.base import SimilarityProvider
-from ralph_grounding.similarity.decision_points import (
+from ralph_grounding.similarity.calibration import (
     UNFITTED,
     UNFITTED_HYBRID,
     DecisionPoints,

@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 from ralph_grounding.similarity.calibration import lexical_parameters
 from ralph_grounding.similarity.thesaurus import synonyms
-from ralph_grounding.text.designations import is_designation
-from ralph_grounding.text.function_words import FUNCTION_WORDS
-from ralph_grounding.text.tokens import Token, tokens
+from ralph_grounding.text.tokens import Token, is_designation, tokens
+from ralph_grounding.text.words import FUNCTION_WORDS
 
 __all__ = ["Claim", "ClaimToken", "Features", "prepared"]
 

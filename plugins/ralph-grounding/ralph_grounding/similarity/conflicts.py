@@ -1,19 +1,71 @@
 """Conflicts between a statement and a similar claim: numbers, dates, negations, opposites, names."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice, takewhile
 
 from ralph_grounding.result import Conflict, TextPosition
 from ralph_grounding.similarity.denials import denials
-from ralph_grounding.similarity.designated import other_designations
-from ralph_grounding.similarity.quantities import Date, Quantity, dates, quantities
+from ralph_grounding.similarity.quantities import Date, Measured, Quantity, dates, measured, quantities
 from ralph_grounding.similarity.statement import Statement, statement
-from ralph_grounding.similarity.swapped import swapped
 from ralph_grounding.similarity.thesaurus import opposites, synonyms
-from ralph_grounding.similarity.units import Measured, measured
-from ralph_grounding.text.stems import guess_language
+from ralph_grounding.text.language import guess_language
+from ralph_grounding.text.tokens import is_designation
 
-__all__ = ["find_conflicts"]
+__all__ = ["find_conflicts", "other_designations", "swapped"]
+
+
+def other_designations(ours: Statement, theirs: Statement) -> Iterator[Conflict]:
+    """Yield designations that differ beside the same word, if the claim's own is missing and the rest is similar."""
+    expected, said = _designations(ours), _designations(theirs)
+    if not expected or not said or not theirs.says_most_of(ours, without=expected):
+        return
+    known = {theirs.words[place].stem for place in said}
+    for place in expected:
+        word = ours.words[place]
+        if word.stem in known:
+            continue
+        other = next((other for other in said if _beside_the_same(ours, place, theirs, other)), None)
+        if other is not None and theirs.words[other].stem not in ours.at:
+            name = theirs.words[other]
+            yield theirs.conflict("entity", ours.text[word.start : word.end], name.start, name.end)
+
+
+def _designations(said: Statement) -> list[int]:
+    return [place for place in range(len(said.words)) if is_designation(said.text, said.words, place, said.language)]
+
+
+def _beside_the_same(ours: Statement, place: int, theirs: Statement, other: int) -> bool:
+    """Return True if the words before are the same, or the content words after."""
+    if place and other and ours.words[place - 1].stem == theirs.words[other - 1].stem:
+        return True
+    last = place + 1 >= len(ours.words) or other + 1 >= len(theirs.words)
+    return not last and ours.content[place + 1] and ours.words[place + 1].stem == theirs.words[other + 1].stem
+
+
+def swapped(ours: Statement, theirs: Statement) -> Iterator[Conflict]:
+    """Yield two or more numbers that are the same in both, in another order, with the words between them in the same.
+
+    Numbers without a word between them, as in "9, 12 and 15", may stand in any order.
+    """
+    known = {word.stem for place, word in enumerate(ours.words) if ours.content[place]}
+    mine = [place for place in range(len(ours.words)) if ours.content[place]]
+    other = [place for place in range(len(theirs.words)) if theirs.words[place].stem in known]
+    if len(mine) != len(other) or not any(ours.words[place].number for place in mine):
+        return
+    pairs = list(zip(mine, other, strict=True))
+    unlike = [pair for pair in pairs if ours.words[pair[0]].stem != theirs.words[pair[1]].stem]
+    if not all(ours.words[one].number and theirs.words[two].number for one, two in unlike):
+        return
+    if len(unlike) < 2 or Counter(ours.words[one].stem for one, _ in unlike) != Counter(
+        theirs.words[two].stem for _, two in unlike
+    ):
+        return
+    if any(not ours.words[one].number for one, _ in pairs[pairs.index(unlike[0]) : pairs.index(unlike[-1])]):
+        for one, two in unlike:
+            expected, said = ours.words[one], theirs.words[two]
+            yield theirs.conflict("number", ours.text[expected.start : expected.end], said.start, said.end)
+
 
 _LESS_ALIKE = 0.4
 """The required share of a claim's other words if a number stands between the same two words in both."""

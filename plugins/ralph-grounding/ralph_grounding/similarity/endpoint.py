@@ -7,10 +7,9 @@ from typing import Any, Self, cast
 
 from ralph.errors import UsageError
 from ralph_grounding.endpoint import Endpoint, fields, sendable
-from ralph_grounding.measures import count_embedding_tokens
-from ralph_grounding.similarity.decision_points import DecisionPoints
-from ralph_grounding.similarity.embeddings import EmbeddingProvider
-from ralph_grounding.similarity.vectors import Vector
+from ralph_grounding.similarity.calibration import DecisionPoints
+from ralph_grounding.similarity.embeddings import EmbeddingProvider, Vector
+from ralph_grounding.telemetry import count_embedding_tokens
 
 __all__ = ["EndpointProvider"]
 

@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Self, TypeVar
 
 from ralph_grounding.errors import ProviderError, Trouble
-from ralph_grounding.measures import count_error
 from ralph_grounding.retrying import Sleep, tried
 from ralph_grounding.similarity.base import Nearest, Similarity, SimilarityProvider, Support
+from ralph_grounding.telemetry import count_error
 
 __all__ = ["Fallback"]
 

@@ -18,8 +18,8 @@ from pydantic import BaseModel, SecretStr, ValidationError, model_validator
 from ralph.errors import RalphError, UsageError, plainly
 from ralph_grounding.settings import ProviderSettings
 from ralph_grounding.similarity.base import SimilarityProvider
+from ralph_grounding.similarity.calibration import UNFITTED, UNFITTED_HYBRID, DecisionPoints, read_decision_points
 from ralph_grounding.similarity.choose import measuring
-from ralph_grounding.similarity.decision_points import UNFITTED, UNFITTED_HYBRID, DecisionPoints, read_decision_points
 from ralph_grounding.similarity.hybrid import HybridProvider
 
 __all__ = ["Fitted", "LabelledAnswer", "LabelledClaims", "best_f1", "best_split", "fitted", "main"]

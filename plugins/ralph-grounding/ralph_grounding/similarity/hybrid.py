@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from typing import Self
 
 from ralph_grounding.similarity.base import NO_SIMILARITY, Nearest, Similarity, SimilarityProvider, Support
-from ralph_grounding.similarity.calibration import calibrated
-from ralph_grounding.similarity.decision_points import DecisionPoints
+from ralph_grounding.similarity.calibration import DecisionPoints, calibrated
 
 __all__ = ["HybridProvider"]
 

@@ -7,10 +7,9 @@ from ralph_grounding.similarity.base import NO_SIMILARITY, Nearest, Similarity, 
 from ralph_grounding.similarity.calibration import calibrated, lexical_parameters
 from ralph_grounding.similarity.claim import Claim, prepared
 from ralph_grounding.similarity.conflicts import find_conflicts
-from ralph_grounding.similarity.window import Reading
-from ralph_grounding.similarity.windows import Place, Windows
-from ralph_grounding.text.span import Span, trimmed
-from ralph_grounding.text.stems import guess_language
+from ralph_grounding.similarity.windows import Place, Reading, Windows
+from ralph_grounding.text.language import guess_language
+from ralph_grounding.text.sentences import Span, trimmed
 
 __all__ = ["LexicalProvider"]
 

@@ -8,10 +8,8 @@ from typing import NamedTuple
 
 from ralph_grounding.result import Conflict, ConflictKind, TextPosition
 from ralph_grounding.similarity.thesaurus import synonyms
-from ralph_grounding.text.designations import is_designation
-from ralph_grounding.text.function_words import FUNCTION_WORDS
-from ralph_grounding.text.negations import DOUBTING, is_negation
-from ralph_grounding.text.tokens import Token, tokens
+from ralph_grounding.text.tokens import Token, is_designation, tokens
+from ralph_grounding.text.words import DOUBTING, FUNCTION_WORDS, is_negation
 
 __all__ = ["ALIKE", "Statement", "statement"]
 

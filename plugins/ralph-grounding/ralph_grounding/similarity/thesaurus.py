@@ -3,7 +3,7 @@
 from functools import lru_cache
 from importlib import resources
 
-from ralph_grounding.text.stems import stem
+from ralph_grounding.text.language import stem
 
 __all__ = ["opposites", "synonyms"]
 

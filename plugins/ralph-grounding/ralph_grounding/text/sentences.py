@@ -1,11 +1,26 @@
-"""Boundaries of sentences and paragraphs."""
+"""Stretches of a text, and the boundaries of its sentences and paragraphs."""
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from ralph_grounding.text.span import Span
+__all__ = ["Span", "paragraphs", "sentences", "trimmed"]
 
-__all__ = ["paragraphs", "sentences"]
+
+class Span(NamedTuple):
+    """`text[start:end]`, with 0 ≤ `start` ≤ `end` ≤ the text's length."""
+
+    start: int
+    end: int
+
+
+def trimmed(text: str, span: Span) -> Span:
+    """Return the same stretch without white space at its ends; empty, at its start, if there is nothing else."""
+    piece = text[span.start : span.end]
+    start = span.start + len(piece) - len(piece.lstrip())
+    end = span.start + len(piece.rstrip())
+    return Span(start, end) if start < end else Span(span.start, span.start)
+
 
 _PARAGRAPH_END = re.compile(r"\n[ \t\r\f\v]*\n\s*")
 

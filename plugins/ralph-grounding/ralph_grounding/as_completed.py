@@ -6,13 +6,13 @@ from typing import Any, TypeVar
 
 import anyio
 
-__all__ = ["as_done"]
+__all__ = ["as_completed"]
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")
 
 
-async def as_done(
+async def as_completed(
     items: Iterable[_T] | AsyncIterable[_T], work: Callable[[_T], Awaitable[_R]], limit: int
 ) -> AsyncGenerator[list[_R]]:
     """Yield the results of the work in order of completion, grouped if several complete together.

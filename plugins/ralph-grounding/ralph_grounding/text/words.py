@@ -1,11 +1,14 @@
-"""Words that hold a sentence together and say little themselves, by language.
+"""Word lists by language: function words, negations and irregular English forms.
 
-They identify languages, and count little in comparisons of statements. Negations are not among them.
+Function words hold a sentence together and say little themselves. They identify languages, and count little in
+comparisons of statements. Negations are not among them.
 """
 
-__all__ = ["FUNCTION_WORDS"]
+import re
 
-_LISTS = {
+__all__ = ["BASE_FORMS", "DENYING_ENDINGS", "DENYING_MARKS", "DOUBTING", "FUNCTION_WORDS", "NEGATIONS", "is_negation"]
+
+_FUNCTION_LISTS = {
     "en": "a an the and or but if then than that this these those of in on at by for with from to into onto over "
     "under about as is are was were be been being am do does did doing has have had having will would can "
     "could may might shall should must it its it's he him his she her hers they them their theirs we us our "
@@ -54,4 +57,67 @@ _LISTS = {
     "kiedy także już",
 }
 
-FUNCTION_WORDS = {language: frozenset(words.split()) for language, words in _LISTS.items()}
+FUNCTION_WORDS = {language: frozenset(words.split()) for language, words in _FUNCTION_LISTS.items()}
+
+
+_NEGATION_LISTS = {
+    "en": "not no never without cannot neither nor none nobody nothing nowhere lack lacks lacked lacking "
+    "unable cant dont doesnt isnt wont",
+    "de": "nicht kein keine keinen keinem keiner keines nie niemals ohne weder niemand nichts",
+    "fr": "pas jamais sans aucun aucune rien ni",
+    "es": "no nunca jamás sin ningún ninguna ninguno nada tampoco ni",
+    "it": "non mai senza nessun nessuno nessuna niente nulla né",
+    "pt": "não nunca jamais sem nenhum nenhuma nada nem",
+    "nl": "niet geen nooit zonder niemand niets noch",
+    "sv": "inte ej aldrig utan ingen inget inga",
+    "da": "ikke aldrig uden ingen intet",
+    "no": "ikke aldri uten ingen intet",
+    "ru": "не нет никогда без никто ничего ни",
+    "pl": "nie nigdy bez nikt nic ani żaden żadna żadne",
+}
+
+NEGATIONS = {language: frozenset(words.split()) for language, words in _NEGATION_LISTS.items()}
+
+_DOUBTING = (
+    "fail refus prevent stop ban forbid reject deni without unlik avoid hard bare rare seldom longer cancel impossibl "
+    "end former only"
+)
+DOUBTING = frozenset(_DOUBTING.split())
+"""Stems of English words that leave it open whether the following words hold."""
+
+DENYING_ENDINGS = re.compile(
+    r"ではない|ではありません|じゃない|ません|なかった|(?<=[ぁ-ん])ない(?![ぁ-ん])|아닙니다|아니다|아니에요|아닌|않|없"
+)
+"""In Japanese and Korean, endings that negate the words before them."""
+
+DENYING_MARKS = frozenset("不没沒未無无非")
+"""Chinese characters that negate the one after them."""
+
+
+def is_negation(word: str, language: str) -> bool:
+    """Return True if a lower-case word negates the words after it."""
+    return word in NEGATIONS.get(language, frozenset()) or (language == "en" and word.endswith(("n't", "n’t")))
+
+
+_FORMS = (
+    "be was were been am is are, have had has, do did done does, go went gone goes, say said says, get got "
+    "gotten, make made, take took taken, come came, see saw seen, know knew known, think thought, give gave "
+    "given, find found, tell told, become became, leave left, feel felt, bring brought, begin began begun, "
+    "keep kept, hold held, write wrote written, stand stood, hear heard, mean meant, meet met, run ran, pay "
+    "paid, sit sat, speak spoke spoken, lead led, grow grew grown, lose lost, fall fell fallen, send sent, "
+    "build built, understand understood, draw drew drawn, break broke broken, spend spent, rise rose risen, "
+    "drive drove driven, buy bought, wear wore worn, choose chose chosen, eat ate eaten, drink drank drunk, "
+    "win won, sell sold, catch caught, teach taught, fight fought, throw threw thrown, steal stole stolen, "
+    "swim swam swum, sing sang sung, fly flew flown, forget forgot forgotten, hide hid hidden, ride rode "
+    "ridden, shoot shot, sleep slept, strike struck stricken, sink sank sunk, swear swore sworn, tear tore "
+    "torn, wake woke woken, bite bit bitten, blow blew blown, bind bound, breed bred, deal dealt, dig dug, "
+    "feed fed, flee fled, forbid forbade forbidden, forgive forgave forgiven, freeze froze frozen, hang hung, "
+    "lay laid, lend lent, light lit, ring rang rung, seek sought, shake shook shaken, shine shone, show "
+    "showed shown, shrink shrank shrunk, slide slid, spin spun, spring sprang sprung, stick stuck, sweep "
+    "swept, swing swung, withdraw withdrew withdrawn, overcome overcame, undergo underwent undergone, "
+    "undertake undertook undertaken, man men, woman women, child children, foot feet, tooth teeth, mouse "
+    "mice, wife wives, life lives, knife knives, thief thieves, half halves, leaf leaves, die dies died dying"
+)
+
+BASE_FORMS = {form: base for base, *forms in map(str.split, _FORMS.split(", ")) for form in forms}
+"""The base of each irregular form: of "went" it is "go"."""

@@ -1,10 +1,9 @@
-"""The claims as a checklist: found, missing, possibly contradicted, and unknown to the ground truth."""
+"""The feedback: the claims as a checklist, and the response with the supported parts marked."""
 
 from bisect import bisect_left
 from collections.abc import Sequence
 
-from ralph_grounding.feedback.matching import Match, match
-from ralph_grounding.feedback.pieces import is_statement
+from ralph_grounding.feedback.matching import Match, is_statement, match
 from ralph_grounding.ground_truth.pages import GroundTruth
 from ralph_grounding.result import (
     ClaimEvidence,
@@ -12,14 +11,18 @@ from ralph_grounding.result import (
     ClaimJudgement,
     CompletenessResult,
     Contradiction,
+    Feedback,
+    GroundTruthSource,
+    Highlight,
+    HighlightFeedback,
     MissingClaim,
     Segment,
     TextPosition,
 )
 from ralph_grounding.similarity.base import SimilarityProvider
-from ralph_grounding.text.span import Span
+from ralph_grounding.text.sentences import Span
 
-__all__ = ["check_list", "claim_feedback"]
+__all__ = ["check_list", "claim_feedback", "give_feedback", "highlight_feedback", "highlighted"]
 
 
 async def claim_feedback(
@@ -111,3 +114,67 @@ def _has_any(span: Span, starts: Sequence[int]) -> bool:
 
 def _position(span: Span) -> TextPosition:
     return TextPosition(start=span.start, end=span.end)
+
+
+async def highlight_feedback(
+    response: str, ground_truth: GroundTruth, provider: SimilarityProvider, threshold: float
+) -> HighlightFeedback:
+    """Find the parts of the response that are in the ground truth: pieces more similar than the threshold.
+
+    Raises:
+        ProviderError: the provider does not answer.
+    """
+    return highlighted(response, await match(response, ground_truth, provider), threshold)
+
+
+def highlighted(response: str, matches: Sequence[Match], threshold: float) -> HighlightFeedback:
+    """Build the same feedback from existing matches."""
+    borne_out = [found for found in matches if found.is_borne_out(threshold)]
+    others = [found.span for found in matches if not found.is_borne_out(threshold)]
+    visible = _visible(response, Span(0, len(response)))
+    covered = sum(_visible(response, found.span) for found in borne_out)
+    return HighlightFeedback(
+        highlights=tuple(_highlight(response, found) for found in borne_out),
+        coverage_percent=100 * covered / visible if visible else 0.0,
+        unmatched_segments=tuple(
+            Segment(text=response[span.start : span.end], position=TextPosition(start=span.start, end=span.end))
+            for span in others
+        ),
+        fallback=any(found.fallback for found in matches),
+    )
+
+
+def _highlight(response: str, found: Match) -> Highlight:
+    assert found.source
+    return Highlight(
+        response_range=TextPosition(start=found.span.start, end=found.span.end),
+        response_text=response[found.span.start : found.span.end],
+        ground_truth_source=GroundTruthSource(
+            chunk_id=found.source.chunk.id, page_url=found.source.page.url, matched_text=found.source.text
+        ),
+        similarity=found.similarity,
+    )
+
+
+def _visible(text: str, span: Span) -> int:
+    """Count the characters that are not white space."""
+    return sum(len(word) for word in text[span.start : span.end].split())
+
+
+async def give_feedback(
+    completeness: CompletenessResult | None,
+    response: str,
+    ground_truth: GroundTruth,
+    provider: SimilarityProvider,
+    threshold: float,
+) -> Feedback:
+    """Build `claim_feedback` and `highlight_feedback`, with each piece of the response looked up only once.
+
+    Raises:
+        ProviderError: the provider does not answer.
+    """
+    matches = await match(response, ground_truth, provider)
+    return Feedback(
+        claims=check_list(completeness, response, matches if ground_truth.chunks else (), threshold),
+        highlights=highlighted(response, matches, threshold),
+    )
