@@ -47,7 +47,7 @@ def test_a_faq_is_held_back_until_the_missing_claim_is_in(
         first, second = server.prompts[:2]
     assert ran.code == 0, ran.stderr
     assert (ran.end["stop_reason"], ran.end["verified"], ran.end["iterations"]) == ("completed", True, 2)
-    assert "FAQ.md must be in line with the facts: completeness at least 80 of 100" in first
+    assert "FAQ.md must agree with the facts: completeness at least 80 of 100" in first
     assert "missing: A ticket costs 12 euros." in second
     assert "café" not in second, "what is optional is not asked for"
     verified = ran.of("verification_finished")
@@ -101,7 +101,7 @@ def test_a_verifier_that_cannot_begin_costs_nothing(ralph: Callable[..., Any], c
         ran = ralph(*asking(server, claimed, "grounding:claims=nowhere.yaml"))
         assert server.requests == ()
     assert ran.code == 2
-    assert "The verifier 'grounding' cannot begin" in ran.stderr
+    assert "The verifier 'grounding' cannot start" in ran.stderr
     assert "nowhere.yaml" in ran.stderr
 
 

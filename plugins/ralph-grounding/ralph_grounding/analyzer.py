@@ -249,7 +249,7 @@ def _require_something(query: Query, ground: GroundTruth) -> None:
         return
     raise NoGroundTruthError(
         "There is nothing to check the answer against.",
-        "Give ground truth, an expected answer, claims, or the domain or brands that it should name.",
+        "Provide ground truth, an expected answer, claims, or the domain or brands that it should name.",
     )
 
 
@@ -293,13 +293,13 @@ def _noted(case: _Case, taken: Intake, scores: Scores, metadata: Mapping[str, An
         looked = f"Only the first {len(case.text):,} of {taken.cut_from:,} characters were examined."
         notes.add("truncated", looked)
     if metadata.get("finish_reason") == "length":
-        notes.add("truncated", "The provider cut it off at the token limit, so something may be missing.")
+        notes.add("truncated", "The provider cut it off at the token limit, so part of it may be missing.")
     if scores.completeness and scores.completeness.note:
         notes.add("nothing_to_check", scores.completeness.note)
     if (said := detect_language(case.text)) and (ours := _language(case)) and said != ours:
         notes.add(
             "other_language",
-            f"The answer is in {said!r}, but what it is checked against is in {ours!r}: scores are low.",
+            f"The answer is in {said!r}, but its expected text is in {ours!r}: scores are low.",
         )
         notes.add("needs_review")
     return notes

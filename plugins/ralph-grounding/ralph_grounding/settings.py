@@ -25,10 +25,10 @@ class AccuracySettings(BaseModel, frozen=True, extra="forbid"):
     """The measure of similarity between a response and the expected answer."""
 
     chunking_strategy: Literal["none", "sentences", "paragraphs"] = Field(
-        default="paragraphs", description="What a response is cut into before it is compared."
+        default="paragraphs", description="The pieces to cut a response into before the comparison."
     )
     aggregation: Literal["max", "mean"] = Field(
-        default="max", description="What the pieces' likenesses become: the highest, or the mean weighted by length."
+        default="max", description="How to join the pieces' similarities: the highest, or the mean weighted by length."
     )
 
 
@@ -36,21 +36,21 @@ class CompletenessSettings(BaseModel, frozen=True, extra="forbid"):
     """The conditions for finding an expected claim."""
 
     similarity_threshold: float = Field(
-        default=0.75, ge=0, lt=1, description="A claim is found where its calibrated similarity is above this."
+        default=0.75, ge=0, lt=1, description="The calibrated similarity that a found claim must exceed."
     )
     require_all_required: bool = Field(
-        default=False, description="The result does not pass where a required claim is missing; the score stays."
+        default=False, description="If a required claim is missing, the result does not pass; the score stays the same."
     )
 
 
 class AttributionSettings(BaseModel, frozen=True, extra="forbid"):
     """The value of a mention of the source."""
 
-    url_weight: float = Field(default=100, ge=0, le=100, description="A page's address is given.")
-    domain_weight: float = Field(default=75, ge=0, le=100, description="The domain is named.")
-    brand_weight: float = Field(default=50, ge=0, le=100, description="A brand is named.")
-    multi_mention_bonus: float = Field(default=10, ge=0, le=100, description="For each further mention.")
-    max_score: float = Field(default=100, gt=0, le=100, description="No score is above this.")
+    url_weight: float = Field(default=100, ge=0, le=100, description="The score for a page's address.")
+    domain_weight: float = Field(default=75, ge=0, le=100, description="The score for the domain.")
+    brand_weight: float = Field(default=50, ge=0, le=100, description="The score for a brand.")
+    multi_mention_bonus: float = Field(default=10, ge=0, le=100, description="The bonus for each further mention.")
+    max_score: float = Field(default=100, gt=0, le=100, description="The highest possible score.")
 
 
 class TierSettings(BaseModel, frozen=True, extra="forbid"):
@@ -64,7 +64,7 @@ class TierSettings(BaseModel, frozen=True, extra="forbid"):
     def _descend(self) -> Self:
         if not self.excellent > self.good > self.fair:
             raise ValueError(
-                f"the tiers must descend, and excellent={self.excellent:g}, good={self.good:g}, fair={self.fair:g} "
+                f"the tiers must descend, but excellent={self.excellent:g}, good={self.good:g}, fair={self.fair:g} "
                 "do not: give each a lower score than the one before"
             )
         return self
@@ -89,43 +89,45 @@ class ProviderSettings(BaseModel, frozen=True, extra="forbid"):
 
     similarity: Literal["lexical", "local", "endpoint", "hybrid"] = Field(
         default="lexical",
-        description="By words; by a model on this machine; by an OpenAI-compatible endpoint; by words and a model.",
+        description="Compare by words, by a local model, by an OpenAI-compatible endpoint, or by words and a model.",
     )
-    embedding: Literal["local", "endpoint"] = Field(default="local", description="The model's side of `hybrid`.")
+    embedding: Literal["local", "endpoint"] = Field(default="local", description="The model of `hybrid`.")
     embedding_model: str = Field(
-        default="", description="A model's name at the endpoint, or its name or folder on this machine."
+        default="", description="The model's name at the endpoint, or its name or folder on this machine."
     )
-    download: bool = Field(default=False, description="A local model that is not there may be downloaded.")
-    url: str = Field(default="", description="The endpoint's base URL, up to and with /v1.")
+    download: bool = Field(default=False, description="Download a missing local model.")
+    url: str = Field(default="", description="The endpoint's base URL, up to and including /v1.")
     api_key: SecretStr = Field(default=SecretStr(""), description="The endpoint's key.")
-    timeout: float = Field(default=30, gt=0, le=3600, description="Of a call, in seconds.")
-    retries: int = Field(default=3, ge=0, le=10, description="After a call that failed and may be tried again.")
+    timeout: float = Field(default=30, gt=0, le=3600, description="The time limit of a call, in seconds.")
+    retries: int = Field(default=3, ge=0, le=10, description="The retries of a call with a temporary failure.")
     calibration: str = Field(
         default="",
-        description="Models' decision points, in a file of the fitting script; without it they are a guess.",
+        description="A file of decision points from the fitting script; without it they are a guess.",
     )
 
 
 class AnswerSettings(BaseModel, frozen=True, extra="forbid"):
     """The source of responses, if they do not come from a file."""
 
-    url: str = Field(default="", description="An OpenAI-compatible endpoint's base URL, up to and with /v1.")
-    model: str = Field(default="", description="The model that is asked.")
+    url: str = Field(default="", description="An OpenAI-compatible endpoint's base URL, up to and including /v1.")
+    model: str = Field(default="", description="The model's name.")
     api_key: SecretStr = Field(default=SecretStr(""), description="The endpoint's key.")
     temperature: float = Field(default=0.7, ge=0, le=2)
     max_tokens: int = Field(default=1024, ge=1, le=1_000_000)
-    timeout: float = Field(default=30, gt=0, le=3600, description="Of a call, in seconds.")
-    concurrency: int = Field(default=3, ge=1, le=64, description="Calls at a time.")
-    retries: int = Field(default=3, ge=0, le=10, description="After a call that failed and may be tried again.")
+    timeout: float = Field(default=30, gt=0, le=3600, description="The time limit of a call, in seconds.")
+    concurrency: int = Field(default=3, ge=1, le=64, description="The maximum number of simultaneous calls.")
+    retries: int = Field(default=3, ge=0, le=10, description="The retries of a call with a temporary failure.")
 
 
 class BatchSettings(BaseModel, frozen=True, extra="forbid"):
     """The execution of a batch."""
 
-    concurrency: int = Field(default=5, ge=1, le=64, description="Responses that are analysed at a time.")
-    retry_on_failure: bool = Field(default=True, description="An analysis that failed is tried again.")
-    max_retries: int = Field(default=2, ge=0, le=10, description="After the first try; beside a provider's own.")
-    continue_on_error: bool = Field(default=True, description="One failure does not stop the batch.")
+    concurrency: int = Field(default=5, ge=1, le=64, description="The maximum number of responses to analyse at once.")
+    retry_on_failure: bool = Field(default=True, description="Retry a failed analysis.")
+    max_retries: int = Field(
+        default=2, ge=0, le=10, description="The retries of an analysis, in addition to a provider's own."
+    )
+    continue_on_error: bool = Field(default=True, description="Continue the batch after a failure.")
 
 
 class LoopSettings(BaseModel, frozen=True, extra="forbid"):
@@ -136,9 +138,9 @@ class LoopSettings(BaseModel, frozen=True, extra="forbid"):
 
     claims: str = Field(default="", description="A file of claims, as YAML or JSON.")
     reference: str = Field(default="", description="A file with the expected text.")
-    ground_truth: tuple[str, ...] = Field(default=(), description="Files and folders that are true.")
+    ground_truth: tuple[str, ...] = Field(default=(), description="The ground truth: files and folders.")
     domain: str = Field(default="", description="The site that a reply should credit.")
-    brands: tuple[str, ...] = Field(default=(), description="Brands that credit it as well.")
+    brands: tuple[str, ...] = Field(default=(), description="Brands that count as credit, too.")
     min_accuracy: float | None = Field(default=None, ge=0, le=100)
     min_completeness: float | None = Field(default=None, ge=0, le=100)
     min_attribution: float | None = Field(default=None, ge=0, le=100)
@@ -151,7 +153,7 @@ class LoopSettings(BaseModel, frozen=True, extra="forbid"):
     @model_validator(mode="after")
     def _stay_here(self) -> Self:
         if far := [place for place in self.ground_truth if "://" in place]:
-            raise ValueError(f"{far[0]!r} is an address, and a loop's ground truth is files: save the page first")
+            raise ValueError(f"{far[0]!r} is an address, but here the ground truth must be files: save the page first")
         return self
 
 
@@ -169,11 +171,14 @@ class GroundingSettings(BaseModel, frozen=True, extra="forbid"):
     batch: BatchSettings = BatchSettings()
     loop: LoopSettings = LoopSettings()
     max_response: int = Field(
-        default=100_000, ge=100, le=10_000_000, description="Characters of a response that are looked at."
+        default=100_000,
+        ge=100,
+        le=10_000_000,
+        description="The maximum length of a response, in characters; the rest is ignored.",
     )
     store: str | None = Field(
         default=None,
-        description="Where analyses are kept: a URL of SQLite or PostgreSQL; unset: the user's state folder.",
+        description="The store: a URL of SQLite or PostgreSQL; unset: a database in the user's state folder.",
     )
 
 
@@ -184,14 +189,14 @@ class GroundingKeys(BaseModel, frozen=True, extra="forbid"):
     """The keys of the verifier. Separate several places or patterns in one key by commas, and quote them."""
 
     file: str = Field(
-        default="", description="Patterns of the documents that are judged; unset: those that the run has changed."
+        default="", description="Patterns of the documents to judge; unset: those that the run has changed."
     )
     claims: str = Field(default="", description="A file of claims, as YAML or JSON.")
     reference: str = Field(default="", description="A file with the expected text.")
-    ground_truth: str = Field(default="", description="Files and folders that are true.")
+    ground_truth: str = Field(default="", description="The ground truth: files and folders.")
     domain: str = Field(default="", description="The site that the documents should credit.")
-    brand: str = Field(default="", description="Brands that credit it as well.")
+    brand: str = Field(default="", description="Brands that count as credit, too.")
     min_completeness: float | None = _SCORE
     min_accuracy: float | None = _SCORE
     min_attribution: float | None = _SCORE
-    timeout: float | None = Field(default=None, gt=0, description="In seconds; unset: verify_timeout.")
+    timeout: float | None = Field(default=None, gt=0, description="The time limit, in seconds; unset: verify_timeout.")

@@ -61,7 +61,7 @@ def record_claim_precision(found: Sequence[bool], labels: Sequence[bool], *, pro
         ValueError: the numbers of labels and findings differ.
     """
     if len(found) != len(labels):
-        raise ValueError(f"{len(found)} findings cannot be held against {len(labels)} labels")
+        raise ValueError(f"{len(found)} findings do not match {len(labels)} labels")
     agreed = [label for was_found, label in zip(found, labels, strict=True) if was_found]
     if not agreed:
         return None
@@ -90,7 +90,7 @@ def _score() -> "Histogram":
 
 @cache
 def _duration() -> "Histogram":
-    return _meter().create_histogram("ralph.grounding.analysis.duration", "s", "How long an analysis took.")
+    return _meter().create_histogram("ralph.grounding.analysis.duration", "s", "The duration of an analysis.")
 
 
 @cache
@@ -105,4 +105,6 @@ def _errors() -> "Counter":
 
 @cache
 def _precision() -> "Gauge":
-    return _meter().create_gauge("ralph.grounding.claims.precision", "1", "Claims found that people find, too.")
+    return _meter().create_gauge(
+        "ralph.grounding.claims.precision", "1", "The share of the found claims that human labels confirm."
+    )

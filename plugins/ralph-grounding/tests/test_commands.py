@@ -426,7 +426,7 @@ def test_a_run_with_one_side_is_not_compared(score: Score) -> None:
 
 def test_to_continue_takes_no_other_options(score: Score, run: str) -> None:
     ran = score("batch", "--continue", run, "--ask")
-    assert (ran.code, "takes no others" in ran.err) == (2, True)
+    assert (ran.code, "accepts no others" in ran.err) == (2, True)
 
 
 def test_a_run_scored_again_is_not_continued_as_a_batch(score: Score, run: str) -> None:

@@ -235,7 +235,7 @@ async def test_pages_that_are_gone_or_broken_or_no_pages_are_problems(server: Se
         "/broken: the site answers 500.",
         "/picture: it is image/png, which is not supported.",
         "/packed: the site's compressed page cannot be decompressed.",
-        "/brotli: the site uses a compression that was not asked for (br).",
+        "/brotli: the site uses an unrequested compression (br).",
     }
 
 

@@ -63,7 +63,7 @@ def test_a_minimum_that_is_not_reached_holds_a_completion_back(claims: str) -> N
     asking = looking(claims=claims, min_completeness=80)
     opinion = analysis(asking, "The museum opens at nine in the morning. A ticket costs 15 euros.").opinion
     assert opinion.on_completion == "holds_back"
-    assert "completeness is 50, and at least 80" in opinion.reason
+    assert "completeness is 50, but must be at least 80" in opinion.reason
     assert "contradicted: A ticket costs 12 euros." in opinion.reason
     assert analysis(asking, WHOLE).opinion.on_completion == ""
     assert analysis(asking, "").opinion.on_completion == "holds_back"

@@ -137,7 +137,7 @@ def test_without_a_claim_found_there_is_no_precision(reader: InMemoryMetricReade
 
 
 def test_labels_that_do_not_match_are_refused() -> None:
-    with pytest.raises(ValueError, match="2 findings cannot be held against 1 labels"):
+    with pytest.raises(ValueError, match="2 findings do not match 1 labels"):
         record_claim_precision([True, True], [True], provider="me")
 
 

@@ -135,7 +135,7 @@ def test_scores_stand_in_the_analysis_and_hold_a_completion_back(folder: Path, e
         (["--verifier", "grounding:claim=claims.yaml"], "Did you mean 'claims'?"),
         (["--verifier", "grounding:claims=claims.yaml,min_completeness=many"], "min_completeness is 'many'"),
         (["--verifier", "grounding:claims=claims.yaml,min_completeness=101"], "min_completeness is '101'"),
-        (["--verifier", "grounding:claims=claims.yaml,file=/etc/*"], "'/etc/*' cannot be looked for"),
+        (["--verifier", "grounding:claims=claims.yaml,file=/etc/*"], "'/etc/*' is not valid"),
         (["--verifier", "groundin:claims=claims.yaml"], "Did you mean 'grounding'?"),
         (["--analyzer", "grounding"], "nothing to hold a reply against"),
     ],

@@ -340,7 +340,7 @@ def test_fitted_points_are_kept_in_a_file_that_the_settings_name(
     [
         ('{"response": "Yes.", "claims": ["One."], "labels": []}', "Line 1 of .*1 claims have 0 labels"),
         ("{", "Line 1 of "),
-        ("", "nothing to fit to"),
+        ("", "no labelled data"),
     ],
 )
 def test_labels_that_cannot_be_used_are_told(

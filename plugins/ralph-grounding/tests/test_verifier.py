@@ -72,7 +72,7 @@ async def test_the_agent_is_told_what_is_missing_and_what_goes_against_a_claim(f
     assert not verdict.passed
     assert verdict.output.splitlines() == [
         "Judged: FAQ.md",
-        "- completeness is 0, and at least 100 is asked for",
+        "- completeness is 0, but must be at least 100",
         "- missing: The museum opens at nine in the morning.",
         "- contradicted: A ticket costs 12 euros. (it says: A ticket costs 15 euros.)",
     ]
@@ -85,15 +85,15 @@ async def test_the_lowest_score_that_will_do_is_the_users(folder: Path, least: f
     (folder / "FAQ.md").write_text(HALF)
     asked = verifier(min_completeness=least)
     assert (await asked.verify(Subject(folder))).passed is passes
-    assert asked.condition == f"FAQ.md must be in line with the facts: completeness at least {least:g} of 100"
+    assert asked.condition == f"FAQ.md must agree with the facts: completeness at least {least:g} of 100"
 
 
 @pytest.mark.parametrize(
     ("keys", "text", "said"),
     [
         ({"reference": "right.txt", "claims": ""}, "Bananas are yellow.", "accuracy is"),
-        ({"domain": "lantern.example", "claims": ""}, WHOLE, "attribution is 0, and at least 50"),
-        ({"brand": "Lantern, Beacon", "claims": ""}, WHOLE, "attribution is 0, and at least 50"),
+        ({"domain": "lantern.example", "claims": ""}, WHOLE, "attribution is 0, but must be at least 50"),
+        ({"brand": "Lantern, Beacon", "claims": ""}, WHOLE, "attribution is 0, but must be at least 50"),
         ({"min_accuracy": 10}, WHOLE, "accuracy was not measured"),
     ],
 )
@@ -167,7 +167,7 @@ async def test_a_pipe_and_a_folder_do_not_hold_it_up(folder: Path) -> None:
 
 
 async def test_a_pattern_that_is_none_stops_the_run_before_it_begins(folder: Path) -> None:
-    with pytest.raises(VerifierError, match="'/etc/\\*' cannot be looked for"):
+    with pytest.raises(VerifierError, match="'/etc/\\*' is not valid"):
         await verifier(file="/etc/*").verify(Subject(folder))
 
 
@@ -274,7 +274,7 @@ async def test_claims_that_are_none_are_told_of_before_the_run(folder: Path, cla
     (folder / "claims.yaml").unlink()
     if claims is not None:
         (folder / "claims.yaml").write_text(claims)
-    with pytest.raises(VerifierError, match="'grounding' cannot begin") as raised:
+    with pytest.raises(VerifierError, match="'grounding' cannot start") as raised:
         await verifier().verify(Subject(folder))
     assert said in str(raised.value)
     assert raised.value.remedy

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["answer"]
 
 File = Annotated[str, typer.Argument(metavar="FILE", help="The answer; - reads it from standard input.")]
-Question = Annotated[str, typer.Option("--question", metavar="TEXT", help="What was asked.")]
+Question = Annotated[str, typer.Option("--question", metavar="TEXT", help="The question.")]
 Reference = Annotated[
     Path | None, typer.Option("--reference", metavar="FILE", help="The expected answer, to measure accuracy.")
 ]
@@ -29,7 +29,7 @@ Claims = Annotated[
     typer.Option("--claims", metavar="FILE", help="The expected claims, as YAML or JSON, to measure completeness."),
 ]
 AsLines = Annotated[
-    bool, typer.Option("--jsonl", help="Read one JSON object per line of FILE, and answer each, in order.")
+    bool, typer.Option("--jsonl", help="Read one JSON object per line of FILE, and print a result for each, in order.")
 ]
 
 

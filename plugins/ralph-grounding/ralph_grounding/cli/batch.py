@@ -11,7 +11,7 @@ __all__ = ["batch"]
 
 QueriesFile = Annotated[
     Path | None,
-    typer.Option("--queries", metavar="FILE", help="The queries; else they are made from the ground truth."),
+    typer.Option("--queries", metavar="FILE", help="The queries; without it they are made from the ground truth."),
 ]
 ClaimsFile = Annotated[
     Path | None, typer.Option("--claims", metavar="FILE", help="The expected claims of each query, by its id.")
@@ -30,7 +30,7 @@ ExecutorName = Annotated[
 ]
 Continued = Annotated[
     str | None,
-    typer.Option("--continue", metavar="RUN", help="Continue a run that was interrupted, or retry what failed."),
+    typer.Option("--continue", metavar="RUN", help="Continue an interrupted run, or retry its failures."),
 ]
 AsLines = Annotated[bool, typer.Option("--jsonl", help="Print each answer's scores at once, one JSON object per line.")]
 

@@ -137,7 +137,8 @@ async def carry_out(
             from ralph.errors import UsageError
 
             raise UsageError(
-                "--continue uses the options that the run was started with, and takes no others.", "Remove the others."
+                "--continue uses the options that the run was started with, and accepts no others.",
+                "Remove the others.",
             )
         plan = Plan.of_run(run) if run else given
         plan.require_sound()

@@ -40,12 +40,12 @@ __all__ = [
     "told",
 ]
 
-AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Brands = Annotated[
     list[str] | None, typer.Option("--brand", metavar="NAME", help="A brand that credits the source; repeatable.")
 ]
 Domain = Annotated[str, typer.Option("--domain", metavar="HOST", help="The site that the answer should credit.")]
-Limit = Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="How many.")]
+Limit = Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="The maximum number.")]
 Places = Annotated[
     list[str] | None,
     typer.Option(

@@ -15,7 +15,7 @@ __all__ = ["queries"]
 Topics = Annotated[list[str] | None, typer.Option("--topic", metavar="TEXT", help="A topic to ask about; repeatable.")]
 Agent = Annotated[
     str | None,
-    typer.Option("--agent", metavar="NAME", help="Let this executor's agent find the claims; else rules do."),
+    typer.Option("--agent", metavar="NAME", help="Let this executor's agent find the claims; without it rules do."),
 ]
 
 

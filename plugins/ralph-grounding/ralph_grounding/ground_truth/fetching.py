@@ -190,7 +190,7 @@ async def _body(response: "httpx.Response", most: int) -> bytes:
     """Read the beginning of a body. It is unpacked here, because a packed one may be a thousand times as large."""
     packed = response.headers.get("content-encoding", "identity").strip().lower()
     if packed not in {"", "identity", "gzip", "x-gzip", "deflate"}:
-        raise FetchError(f"the site uses a compression that was not asked for ({packed[:40]})")
+        raise FetchError(f"the site uses an unrequested compression ({packed[:40]})")
     unpacked = zlib.decompressobj(zlib.MAX_WBITS | 32) if packed not in {"", "identity"} else None
     content = bytearray()
     async for chunk in response.aiter_raw():

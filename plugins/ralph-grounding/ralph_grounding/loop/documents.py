@@ -47,8 +47,8 @@ def matching(workspace: Path, patterns: Sequence[str], kept_out: Iterable[str]) 
                 found[str(path.relative_to(workspace))] = None
         except (ValueError, NotImplementedError, OSError) as error:
             raise VerifierError(
-                f"The pattern {pattern!r} cannot be looked for: {error}.",
-                "Give one that is relative to the workspace, such as docs/**/*.md.",
+                f"The pattern {pattern!r} is not valid: {error}.",
+                "Use one relative to the workspace, such as docs/**/*.md.",
             ) from error
     return _read(workspace, sorted(found), set(map(os.path.normpath, kept_out)))
 
@@ -122,5 +122,5 @@ def _content(path: Path, most: int) -> bytes:
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     with os.fdopen(handle, "rb") as stream:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise OSError("it is no regular file")
+            raise OSError("it is not a regular file")
         return stream.read(most)

@@ -42,9 +42,9 @@ def shortfalls(result: AnalysisResult, minimums: Minimums) -> list[str]:
         if least is None or (part is not None and part.score >= least):
             continue
         if part is None:
-            said.append(f"{name} was not measured, since nothing is known to measure it by")
+            said.append(f"{name} was not measured, because there is nothing to measure it by")
             continue
-        said.append(f"{name} is {part.score:.0f}, and at least {least:g} is asked for")
+        said.append(f"{name} is {part.score:.0f}, but must be at least {least:g}")
         if isinstance(part, CompletenessResult):
             said += _of_claims(part)
     return said

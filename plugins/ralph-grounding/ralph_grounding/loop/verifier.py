@@ -69,7 +69,7 @@ class GroundingVerifier(Verifier):
         asked = ", ".join(
             f"{name} at least {least:g} of 100" for name, least in self._minimums._asdict().items() if least is not None
         )
-        return f"{self._keys.file or 'the documents that you change'} must be in line with the facts: {asked}"
+        return f"{self._keys.file or 'the documents that you change'} must agree with the facts: {asked}"
 
     async def verify(self, subject: Subject) -> Verdict:
         if self._held is None:
@@ -132,7 +132,7 @@ async def _read(keys: GroundingKeys, workspace: Path) -> _Held:
             places = [str(workspace / place) for place in _several(keys.ground_truth)]
             ground = await read_ground_truth(places, domain=keys.domain, brands=brands)
     except RalphError as error:
-        raise VerifierError(f"The verifier 'grounding' cannot begin: {error.problem}", error.remedy) from error
+        raise VerifierError(f"The verifier 'grounding' cannot start: {error.problem}", error.remedy) from error
     return _Held(Query(id="documents", text="", expected=expected), ground)
 
 

@@ -49,7 +49,7 @@ def read_responses(path: Path) -> Iterator[AIResponse]:
                     yield _response(line, path, number)
     except OSError as error:
         problem = f"The responses in {path} cannot be read: {error.strerror or error}."
-        raise UsageError(problem, "Give a file of JSON lines.") from None
+        raise UsageError(problem, "Use a file of JSON lines.") from None
 
 
 def _response(line: bytes, path: Path, number: int) -> AIResponse:

@@ -89,6 +89,6 @@ def _error(name: str, output: Output) -> ProviderError:
             return ProviderError(problem, kind=kind, again=again, retry_after=wait)
         case TimedOut(after=after):
             problem = f"The executor {name} gave no answer within {after:g} s."
-            return ProviderError(problem, "Give it more time.", kind="timeout", again=True)
+            return ProviderError(problem, "Raise the timeout.", kind="timeout", again=True)
         case _:
             return ProviderError(f"The turn of the executor {name} was interrupted.", kind="server", again=True)

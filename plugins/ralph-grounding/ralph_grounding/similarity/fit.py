@@ -122,17 +122,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m ralph_grounding.similarity.fit",
-        description="Finds a model's decision points on labelled data, and keeps them in a file for "
+        description="Fits a model's decision points to labelled data, and saves them in a file for "
         "plugins.grounding.providers.calibration.",
     )
     parser.add_argument("similarity", choices=("local", "endpoint", "hybrid"))
-    parser.add_argument("model", help="the name of the model, or the folder that it is in")
-    parser.add_argument(
-        "--embedding", choices=("local", "endpoint"), default="local", help="the model's side of hybrid"
-    )
-    parser.add_argument("--url", default="", help="the endpoint's base URL, up to and with /v1")
+    parser.add_argument("model", help="the name of the model, or its folder")
+    parser.add_argument("--embedding", choices=("local", "endpoint"), default="local", help="the model of hybrid")
+    parser.add_argument("--url", default="", help="the endpoint's base URL, up to and including /v1")
     parser.add_argument("--key-variable", default="", metavar="NAME", help="the environment variable with its key")
-    parser.add_argument("--download", action="store_true", help="a local model that is not there may be downloaded")
+    parser.add_argument("--download", action="store_true", help="download a missing local model")
     parser.add_argument("--claims", type=Path, metavar="FILE", help="labelled claims, as JSON lines")
     parser.add_argument("--answers", type=Path, metavar="FILE", help="labelled answers, as JSON lines")
     parser.add_argument(
@@ -140,7 +138,7 @@ def _parser() -> argparse.ArgumentParser:
         type=Path,
         metavar="FILE",
         required=True,
-        help="other models' points in it stay, but for those of a hybrid with this model: fit it after the model",
+        help="the result; other models' points in it stay, except those of a hybrid with this model",
     )
     return parser
 
@@ -163,7 +161,7 @@ async def _fit(given: argparse.Namespace) -> dict[str, Any]:
     answers = list(_rows(given.answers, LabelledAnswer))
     by_claims, by_answers = await fitted(provider, claims, answers)
     if by_claims is None and by_answers is None:
-        raise UsageError("There is nothing to fit to.", "Give --claims or --answers, with labels of both kinds.")
+        raise UsageError("There is no labelled data.", "Give --claims or --answers, with labels of both kinds.")
     unfitted = known.get(provider.name, UNFITTED_HYBRID if given.similarity == "hybrid" else UNFITTED)
     known[provider.name] = points = DecisionPoints(
         claims=by_claims.point if by_claims else unfitted.claims,
