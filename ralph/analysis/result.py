@@ -272,7 +272,7 @@ class AnalysisContext(BaseModel, frozen=True):
     Attributes:
         past: the iterations before, oldest first; the last fifteen are looked at.
         progressed: whether this iteration moved workspace or plan; None where unknown.
-        errors: error texts from outside the reply, such as a failed executor's or a refuting verifier's.
+        errors: error texts from outside the reply, such as those of the verifiers that refuted the claim before it.
     """
 
     task: str = ""

@@ -9,7 +9,7 @@ import typer
 from ralph.cli.options import AsJson
 
 if TYPE_CHECKING:
-    from ralph.cli.verifying import Question, Ruling
+    from ralph.cli.reply import Question, Ruling
     from ralph.decision.claims import Strategy
 
 __all__ = ["app"]
@@ -47,9 +47,9 @@ def analyze(
 
     It uses Ralph's defaults; `ralph replay` uses the settings in force, such as further keywords.
     """
-    from ralph.cli.chain import chain_json, print_chain
+    from ralph.cli.evidence import chain_json, print_chain
     from ralph.cli.output import print_json, print_line
-    from ralph.cli.verifying import Question, judge
+    from ralph.cli.reply import Question, judge
     from ralph.decision.claims import strategy_named
     from ralph.system.jsonl import refuse_beside_lines, text_of
 
@@ -79,7 +79,7 @@ def analyze(
 
 def _answers(name: str, strategy: "Strategy") -> Iterator[dict[str, Any]]:
     """An answer for each line, in order; a broken or empty one is answered, too, and the rest goes on."""
-    from ralph.cli.verifying import Question, judge
+    from ralph.cli.reply import Question, judge
     from ralph.system.jsonl import objects, opened
 
     with opened(name) as stream:

@@ -1,27 +1,32 @@
-"""Evidence as people see it: marked in the text that it was found in, and listed."""
+"""Evidence in a terminal: marked in its text, listed, and as the chain from the signals to a decision."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ralph.analysis.result import Evidence
+from ralph.cli.output import console
 from ralph.records.projection import printable
 from ralph.types import evolve
-from ralph.watch.terminal import one_line, print_rows
+from ralph.watch.terminal import one_line, print_rows, sign
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-__all__ = ["marked", "print_evidence"]
+    from ralph.pipeline.explain import Stage
+
+__all__ = ["chain_json", "marked", "print_chain", "print_evidence"]
 
 _MOST = 20_000
 _LISTED = 20
 _LABEL = 29
+_STAGE = 16
+_SIGNS = {"for": ("✓", "green"), "against": ("✗", "red"), "told": ("·", "dim")}
 
 
 def marked(text: str, evidence: Sequence[Evidence]) -> "Text":
-    """The text with what counts for completion in green, and what counts against it in red."""
+    """Return the text with what counts for completion in green, and what counts against it in red."""
     from rich.text import Text
 
     whole = Text()
@@ -40,7 +45,7 @@ def marked(text: str, evidence: Sequence[Evidence]) -> "Text":
 
 
 def print_evidence(out: "Console", evidence: Iterable[Evidence]) -> None:
-    """The pieces, the weightiest first: the weight, what it is, what was said. What says the same stands there once."""
+    """Print the pieces, the weightiest first, each with its weight, kind and words; equal ones once."""
     from rich.text import Text
 
     counted = Counter(evolve(piece, start=0, end=0) for piece in evidence)
@@ -64,3 +69,21 @@ def _told(piece: Evidence, times: int) -> str:
 
 def _colour(piece: Evidence) -> str:
     return "green" if piece.weight > 0 else "red" if piece.weight < 0 else "yellow"
+
+
+def print_chain(stages: "Sequence[Stage]") -> None:
+    """Print each stage with its conclusion, and under it what the conclusion rests on."""
+    from rich.text import Text
+
+    out = console()
+    for number, stage in enumerate(stages, start=1):
+        rows = [(Text(f"{number:>2} {stage.name}", style="bold"), Text(one_line(stage.conclusion, 400)))]
+        for line in stage.lines:
+            mark, style = _SIGNS[line.mark]
+            rows.append((Text(f"{sign(out, mark):>{_STAGE}}", style=style), Text(one_line(line.text, 300))))
+        print_rows(out, rows, width=_STAGE)
+
+
+def chain_json(stages: "Sequence[Stage]") -> list[dict[str, Any]]:
+    """Return the chain as JSON values."""
+    return [stage.model_dump(mode="json") for stage in stages]

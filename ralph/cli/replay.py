@@ -10,8 +10,8 @@ import typer
 from ralph.cli.options import AsJson, StoreName
 
 if TYPE_CHECKING:
-    from ralph.cli.replay_answers import Answers, Broken
-    from ralph.cli.replay_lines import Line
+    from ralph.cli.replay_report import Broken, Replays
+    from ralph.cli.replay_sources import Line
     from ralph.settings import Source
 
 __all__ = ["app"]
@@ -32,7 +32,7 @@ Set = Annotated[
 ]
 AsLines = Annotated[bool, typer.Option("--jsonl", help="As JSON, one line per run.")]
 
-_COMPLAINTS = 10
+_WARNINGS = 10
 
 
 @app.command()
@@ -49,20 +49,19 @@ def replay(
     """Say where Ralph would have stopped recorded passes, why, and what that would have saved and cut."""
     import anyio
 
-    from ralph.cli.what_if import what_if
+    from ralph.cli.replay_rules import parse_overrides
 
     _require_one_source(file, run, from_logs)
-    wish = what_if(settings or ())
-    shown = ", ".join(settings or ())
+    overrides = parse_overrides(settings or ())
     compare = not (as_json or as_lines)
     broken: list[Broken] = []
     if run is not None:
-        answers = anyio.run(_stored, run, store, wish, compare)
+        replays = anyio.run(_replay_stored, run, store, overrides, compare)
     else:
         passes = _lines(file or "-") if from_logs is None else _logs(from_logs)
-        answers = _heard(passes, wish, broken, compare=compare, at_once=as_lines)
-    _tell_of_unheard(wish)
-    _print(answers, broken, shown, as_json=as_json, as_lines=as_lines)
+        replays = _replay(passes, overrides, broken, compare=compare, at_once=as_lines)
+    _warn_without_effect(overrides)
+    _print(replays, broken, ", ".join(settings or ()), as_json=as_json, as_lines=as_lines)
 
 
 def _require_one_source(file: str | None, run: str | None, logs: Path | None) -> None:
@@ -75,17 +74,21 @@ def _require_one_source(file: str | None, run: str | None, logs: Path | None) ->
         raise UsageError("There is nothing to replay.", "Name a FILE of passes, a stored --run, or --from-logs DIR.")
 
 
-def _tell_of_unheard(wish: "Source") -> None:
-    from ralph.cli.replay_settings import unheard
+def _warn_without_effect(overrides: "Source") -> None:
+    from ralph.cli.replay_rules import without_effect
 
-    for name in unheard(wish):
-        _complain(f"--set {name} changes nothing here: a replay asks no agent and runs no verifier")
+    for name in without_effect(overrides):
+        _warn(f"--set {name} changes nothing here: a replay asks no agent and runs no verifier")
 
 
 def _lines(name: str) -> "Iterator[Line | Broken]":
-    """The passes of a file. Raises `UsageError` where it cannot be read."""
-    from ralph.cli.replay_answers import Broken
-    from ralph.cli.replay_lines import Line
+    """Yield the passes of a file.
+
+    Raises:
+        UsageError: the file cannot be read.
+    """
+    from ralph.cli.replay_report import Broken
+    from ralph.cli.replay_sources import Line
     from ralph.system.jsonl import objects, opened
 
     with opened(name) as stream:
@@ -94,72 +97,75 @@ def _lines(name: str) -> "Iterator[Line | Broken]":
 
 
 def _logs(folder: Path) -> "Iterator[Line | Broken]":
-    from ralph.cli.replay_answers import Broken
-    from ralph.cli.replay_logs import Unread, read_logs
+    from ralph.cli.replay_report import Broken
+    from ralph.cli.replay_sources import Unread, read_logs
 
     for held in read_logs(folder):
         yield Broken({"file": held.file}, held.error) if isinstance(held, Unread) else held
 
 
-def _heard(
-    passes: "Iterable[Line | Broken]", wish: "Source", broken: "list[Broken]", *, compare: bool, at_once: bool
-) -> "Answers":
-    """Hears all passes; what is no pass is told at once, or put into `broken`."""
+def _replay(
+    passes: "Iterable[Line | Broken]", overrides: "Source", broken: "list[Broken]", *, compare: bool, at_once: bool
+) -> "Replays":
+    """Replay all passes; what is not a pass is printed at once, or put into `broken`."""
     from ralph.cli.output import print_line
-    from ralph.cli.replay_answers import Answers, Broken
-    from ralph.cli.replay_settings import judgings
+    from ralph.cli.replay_report import Broken, Replays
+    from ralph.cli.replay_rules import replay_rules
 
-    answers = Answers(judgings(wish, compare=compare))
+    replays = Replays(replay_rules(overrides, compare=compare))
     for each in passes:
         if not isinstance(each, Broken):
-            answers.hear(each.name, each.as_pass())
+            replays.add(each.name, each.as_pass())
         elif at_once:
             print_line(each.as_json())
         else:
             broken.append(each)
-    return answers
+    return replays
 
 
-async def _stored(name: str, store: str | None, wish: "Source", compare: bool) -> "Answers":  # noqa: FBT001 - anyio.run
-    """Hears a stored run. What a person cut short is no pass: Ralph would have had no hand in it."""
+async def _replay_stored(
+    name: str,
+    store: str | None,
+    overrides: "Source",
+    compare: bool,  # noqa: FBT001 - called through anyio.run
+) -> "Replays":
+    """Replay a stored run, without the iterations that the user cut short: they say nothing of the loop."""
     from ralph.cli.lookup import find_run, opened_store
-    from ralph.cli.replay_answers import Answers
-    from ralph.cli.replay_settings import judgings
-    from ralph.cli.replay_stored import as_pass, as_recorded
+    from ralph.cli.replay_report import Replays
+    from ralph.cli.replay_rules import replay_rules
     from ralph.decision.outcomes import Halt
+    from ralph.pipeline.replay import recorded_pass, recorded_run
     from ralph.types.output import Interrupted
 
     async with opened_store(store) as opened:
         run = await find_run(opened, name)
-        answers, recorded, ended = Answers(judgings(wish, run, compare=compare)), as_recorded(run), False
+        replays, recorded, ended = Replays(replay_rules(overrides, run, compare=compare)), recorded_run(run), False
         async for record in opened.iterations(run.id):
             if not isinstance(record.outcome, Interrupted) or record.outcome.by != "signal":
-                answers.hear(run.id, as_pass(run, record, resumed=ended), run=recorded)
+                replays.add(run.id, recorded_pass(record, resumed=ended), run=recorded)
             ended = isinstance(record.decision, Halt)
-    return answers
+    return replays
 
 
-def _print(answers: "Answers", broken: "list[Broken]", wish: str, *, as_json: bool, as_lines: bool) -> None:
-    from ralph.cli import replay_answers
+def _print(replays: "Replays", broken: "list[Broken]", overrides: str, *, as_json: bool, as_lines: bool) -> None:
+    from ralph.cli import replay_report
     from ralph.cli.output import console, print_json, print_line
 
     if as_lines:
-        for first, *_ in answers.results():
-            print_line(replay_answers.as_json(first))
+        for first, *_ in replays.results():
+            print_line(replay_report.as_json(first))
     elif as_json:
-        told = [replay_answers.as_json(first) for first, *_ in answers.results()]
-        print_json([*told, *(each.as_json() for each in broken)])
+        results = [replay_report.as_json(first) for first, *_ in replays.results()]
+        print_json([*results, *(each.as_json() for each in broken)])
     else:
-        from ralph.cli.replay_shown import print_replays
-
-        for each in broken[:_COMPLAINTS]:
-            _complain(f"left out: {each}")
-        if len(broken) > _COMPLAINTS:
-            _complain(f"left out: {len(broken) - _COMPLAINTS} more")
-        print_replays(console(), list(answers.results()), wish)
+        for each in broken[:_WARNINGS]:
+            _warn(f"left out: {each}")
+        if len(broken) > _WARNINGS:
+            _warn(f"left out: {len(broken) - _WARNINGS} more")
+        replay_report.print_replays(console(), list(replays.results()), overrides)
 
 
-def _complain(text: str) -> None:
+def _warn(text: str) -> None:
     from ralph.watch.terminal import one_line
 
     sys.stderr.write(f"ralph: {one_line(text, 300)}\n")

@@ -47,7 +47,7 @@ def show(
 
 
 def _show_iteration(run: "RunRecord", found: "list[IterationRecord]", *, why: bool, as_json: bool) -> None:
-    from ralph.cli.chain import chain_json, print_chain
+    from ralph.cli.evidence import chain_json, print_chain
     from ralph.cli.output import console, print_json
 
     chain = _chain(run, found) if why else ()
@@ -61,16 +61,14 @@ def _show_iteration(run: "RunRecord", found: "list[IterationRecord]", *, why: bo
 
 
 def _chain(run: "RunRecord", found: "list[IterationRecord]") -> "tuple[Stage, ...]":
-    """Why the last of the iterations was followed by what followed."""
-    from ralph.cli.replay_settings import judgings
-    from ralph.cli.what_if import what_if
+    """Return the explanation of the last of the iterations."""
+    from ralph.cli.replay_rules import parse_overrides, replay_rules
     from ralph.decision.streaks import Streaks
-    from ralph.pipeline.evaluate import revisit
     from ralph.pipeline.explain import explain
 
-    judging, *_ = judgings(what_if(()), run)
+    [rules] = replay_rules(parse_overrides(()), run)
     before = found[-2].tally if len(found) > 1 else Streaks()
-    return explain(revisit(judging.rules, before, found[-1]), judging.strategy.name, found[-1].decision)
+    return explain(rules, before, found[-1])
 
 
 async def _load(name: str, number: int, store: str | None) -> "tuple[RunRecord, list[IterationRecord]]":

@@ -119,6 +119,10 @@ class BreakerState(BaseModel, frozen=True):
     opened_at: datetime | None = None
     reason: str = ""
 
+    def differs(self, before: "BreakerState") -> bool:
+        """Return whether the user should hear of the change: of the position or of the warning."""
+        return (self.state, self.warning) != (before.state, before.warning)
+
 
 class CircuitBreaker:
     """Decides from observations whether the loop may go on.

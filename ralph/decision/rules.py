@@ -60,7 +60,7 @@ class Situation(NamedTuple):
     """All that a decision rests on.
 
     Attributes:
-        tally: with this iteration in it (`Streaks.after`).
+        streaks: with this iteration in it (`Streaks.after`).
         breaker: with this iteration in it.
         at: the time.
         claim: what the exit strategy made of the case.
@@ -70,7 +70,7 @@ class Situation(NamedTuple):
     """
 
     case: Case
-    tally: Streaks
+    streaks: Streaks
     breaker: BreakerState
     at: datetime
     claim: Claim | None = None
@@ -176,25 +176,25 @@ def _unverified(situation: Situation) -> bool:
     verification = situation.verification
     if verification is None:
         return False
-    return bool(verification.cut_short or (verification.undecided and not situation.tally.confirming))
+    return bool(verification.cut_short or (verification.undecided and not situation.streaks.confirming))
 
 
 def _doubted(situation: Situation) -> bool:
     """Whether a claim waits for its confirmation."""
     claim = situation.claim
-    return claim is not None and not claim.holds(confirming=situation.tally.confirming)
+    return claim is not None and not claim.holds(confirming=situation.streaks.confirming)
 
 
 def _logged_out(situation: Situation) -> Halt | None:
     case = situation.case
-    if situation.tally.logins < situation.settings.unavailable:
+    if situation.streaks.logins < situation.settings.unavailable:
         return None
     reason = f"nobody is logged in: {_said(case)}; log in as the agent's own program asks, then resume the run"
     return Halt(stop_reason="executor_unavailable", reason=reason, evidence=_pieces(case, "limited"))
 
 
 def _why_logged_in(situation: Situation) -> str:
-    return _row(situation.tally.logins, situation.settings.unavailable, "iterations without a login")
+    return _row(situation.streaks.logins, situation.settings.unavailable, "iterations without a login")
 
 
 def _limited(situation: Situation) -> Pause | None:
@@ -223,7 +223,7 @@ def _end_of_limit(situation: Situation) -> datetime:
     is named: one that always says "at once" would otherwise be asked all night without a pause.
     """
     analysis, settings, failure = situation.case.analysis, situation.settings, situation.case.output.failure
-    met = min(max(situation.tally.limited, 1), 21)
+    met = min(max(situation.streaks.limited, 1), 21)
     least = min(2.0 ** max(met - _BELIEVED, 0) - 1, settings.rate_limit_wait, settings.max_rate_limit_wait)
     wait = failure.retry_after if failure is not None else None
     if wait is None:
@@ -239,30 +239,30 @@ def _unavailable(situation: Situation) -> Halt | None:
     failure = situation.case.output.failure
     if failure is None:
         return None
-    if failure.failure == "auth" or situation.tally.refused >= situation.settings.unavailable:
+    if failure.failure == "auth" or situation.streaks.refused >= situation.settings.unavailable:
         return Halt(stop_reason="executor_unavailable", reason=failure_text(failure))
     return None
 
 
 def _why_available(situation: Situation) -> str:
-    failure, tally, settings = situation.case.output.failure, situation.tally, situation.settings
+    failure, streaks, settings = situation.case.output.failure, situation.streaks, situation.settings
     if failure is None:
         return "the executor answered"
-    return f"{failure_text(failure)}; {_row(tally.refused, settings.unavailable, 'turned-down iterations')}"
+    return f"{failure_text(failure)}; {_row(streaks.refused, settings.unavailable, 'turned-down iterations')}"
 
 
 def _blocked(situation: Situation) -> Halt | None:
-    case, tally, settings = situation.case, situation.tally, situation.settings
-    if tally.blocked < settings.blocked and tally.questions < settings.questions:
+    case, streaks, settings = situation.case, situation.streaks, situation.settings
+    if streaks.blocked < settings.blocked and streaks.questions < settings.questions:
         return None
     asked = case.analysis.question or case.analysis.work_summary or "the agent says that it cannot go on alone"
     return Halt(stop_reason="blocked", reason=asked, evidence=_pieces(case, *_ASKING))
 
 
 def _why_not_blocked(situation: Situation) -> str:
-    tally, settings = situation.tally, situation.settings
-    blocked = _row(tally.blocked, settings.blocked, "blocked iterations")
-    return f"{blocked}, {_row(tally.questions, settings.questions, 'questions')}"
+    streaks, settings = situation.streaks, situation.settings
+    blocked = _row(streaks.blocked, settings.blocked, "blocked iterations")
+    return f"{blocked}, {_row(streaks.questions, settings.questions, 'questions')}"
 
 
 def _limit(situation: Situation) -> Halt | None:
@@ -327,7 +327,7 @@ def _why_closed(situation: Situation) -> str:
 
 
 def _saturated(situation: Situation) -> Halt | None:
-    count = situation.tally.test_only
+    count = situation.streaks.test_only
     if count < situation.settings.test_saturation:
         return None
     reason = f"{count} iterations in a row only ran tests{_in_vain(situation)}"
@@ -335,12 +335,12 @@ def _saturated(situation: Situation) -> Halt | None:
 
 
 def _why_unsaturated(situation: Situation) -> str:
-    return _row(situation.tally.test_only, situation.settings.test_saturation, "test-only iterations")
+    return _row(situation.streaks.test_only, situation.settings.test_saturation, "test-only iterations")
 
 
 def _stuck_again(situation: Situation) -> Halt | None:
     why = _circles(situation.case)
-    if not why or not situation.tally.pivoted or _only_watches(situation.case):
+    if not why or not situation.streaks.pivoted or _only_watches(situation.case):
         return None
     reason = f"stuck again after a change of approach: {why}{_in_vain(situation)}"
     return Halt(stop_reason="stuck", reason=reason, evidence=situation.case.analysis.stuck.evidence)
@@ -382,7 +382,7 @@ def _go_on(situation: Situation) -> Continue:
     case, claim, verification = situation.case, situation.claim, situation.verification
     doubted, pivot = _doubted(situation), _circles(case)
     if pivot:
-        times = "" if situation.tally.pivoted else " for the first time"
+        times = "" if situation.streaks.pivoted else " for the first time"
         reason = f"stuck{times}: the approach must change"
     elif _is_refuted(verification):
         reason = "a claim of completion was refuted"

@@ -1,6 +1,5 @@
 """One iteration, from the prompt to its durable record."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from time import monotonic
@@ -8,10 +7,9 @@ from typing import Any, Literal
 
 import anyio
 
-from ralph.analysis.result import AnalysisContext, Analyzer
 from ralph.decision.breaker import BreakerState
-from ralph.decision.claims import Case, Claim, Strategy, claimed
-from ralph.decision.limits import LimitReached, Limits, Price
+from ralph.decision.claims import Claim
+from ralph.decision.limits import LimitReached, Limits
 from ralph.decision.tool_loops import Patience
 from ralph.executors.base import Executor, Timeouts, ToolFinished, Transcript, Turn, TurnEvent
 from ralph.executors.execute import as_event, execute
@@ -20,11 +18,11 @@ from ralph.loop.checkpointing import Upkeep
 from ralph.loop.dispatch import Objection
 from ralph.loop.event_log import Journal
 from ralph.loop.lease import Stop, Tenure
-from ralph.pipeline.evaluate import Progress, Rules, breaker_changed, conclude, priced, progress
+from ralph.pipeline.evaluate import Progress, Rules, assess, evaluate, measure_progress
 from ralph.plugins.guards import prompt_texts
 from ralph.plugins.kinds import PromptMoment
 from ralph.plugins.offers import Offer
-from ralph.prompt import Prompt, build_prompt, contract_example
+from ralph.prompt import Prompt, build_prompt
 from ralph.records.events import (
     BreakerChanged,
     Diagnosed,
@@ -36,7 +34,7 @@ from ralph.records.events import (
     VerificationStarted,
 )
 from ralph.records.record import IterationRecord, RunRecord, RunState
-from ralph.status import StatusField, StatusReport, parse_status
+from ralph.status import StatusReport
 from ralph.system.clock import Clock
 from ralph.system.redact import Redactor
 from ralph.tasks.base import chosen
@@ -61,27 +59,17 @@ class Parts:
     """Everything that an iteration works with; see `Runner` for what each is."""
 
     executor: Executor
-    analyzer: Analyzer
     workspace: Workspace
     verifiers: tuple[Verifier, ...]
-    strategy: Strategy
     rules: Rules
-    status_fields: tuple[StatusField, ...]
     timeouts: Timeouts
     context: Literal["fresh", "continue"]
-    prices: Mapping[str, Price]
-    model: str | None
     plan: str | None
-    promise: str | None
     redactor: Redactor
     clock: Clock
     commit: Literal["none", "iteration", "completion"] = "none"
     prompt_parts: tuple[Offer, ...] = ()
     choose: Literal["agent", "ralph"] = "agent"
-
-    def price(self, model: str | None) -> Price | None:
-        """What the model that answered costs, where that is known."""
-        return self.prices.get(model or self.model or "") or self.prices.get(self.model or "")
 
     def read_plan(self) -> TaskPlan | None:
         """The workspace's plan, or None; its texts are masked, as all that enters."""
@@ -101,7 +89,7 @@ class ActiveRun:
     Attributes:
         before: the workspace as the iteration under way found it; None before the first.
         checkpoint: the commit that holds it as it was then; None where none does.
-        telling: a person's messages that go to the agent with this iteration's prompt.
+        messages: the user's messages that go to the agent with this iteration's prompt.
         upkeep: what looks after the workspace.
         summary: what the last iteration's agent has done, in its own words.
         began: when this iteration's first look at the workspace did, on the monotonic clock.
@@ -115,7 +103,7 @@ class ActiveRun:
     upkeep: Upkeep
     before: Snapshot | None = None
     checkpoint: str | None = None
-    telling: tuple[Request, ...] = ()
+    messages: tuple[Request, ...] = ()
     summary: str = ""
     transcript: Transcript = field(default_factory=Transcript)
     began: float = 0.0
@@ -162,7 +150,7 @@ async def iterate(parts: Parts, run: ActiveRun, stop: Stop) -> IterationRecord:
     Cancelled from outside, it ends the agent's turn and stores what there was before the cancellation goes on.
     """
     number, started_at, checkpoint = run.next_number, parts.clock.now(), run.checkpoint
-    run.telling = run.tenure.messages(run.state.heard)
+    run.messages = run.tenure.messages(run.state.heard)
     prompt = _prompt(parts, run)
     unknown = number == 1 and None in {run.record.fingerprint, run.record.checkpoint}
     if unknown:
@@ -171,7 +159,7 @@ async def iterate(parts: Parts, run: ActiveRun, stop: Stop) -> IterationRecord:
     started: list[Event] = [*_breaker_events(run, cooled, started_at)]
     run.state = evolve(run.state, breaker=cooled)
     started.append(IterationStarted(**run.stamp(started_at), prompt=parts.redactor(prompt.text), checkpoint=checkpoint))
-    started += [Told(**run.stamp(started_at), text=parts.redactor(message.text)) for message in run.telling]
+    started += [Told(**run.stamp(started_at), text=parts.redactor(message.text)) for message in run.messages]
     await run.journal.commit(*started, run=run.record if unknown else None)
     try:
         output = await _turn(parts, run, prompt, stop)
@@ -205,12 +193,12 @@ async def _verified(
     parts: Parts, run: ActiveRun, claim: Claim, seen: Progress, *, output: Output, stop: Stop
 ) -> Verification | None:
     """What the verifiers say of a claim, within what the run may use; None without verifiers."""
-    price = parts.price(output.model)
     spent = run.state.spent.used(output.usage, monotonic() - run.began, counts=False)
     hits: list[str] = []
 
     def used(usage: Usage) -> None:
-        if (hit := run.limits.within_turn(spent.used(priced(usage, price), 0.0, counts=False))) and stop.scope:
+        cost = parts.rules.priced(usage, output.model)
+        if (hit := run.limits.within_turn(spent.used(cost, 0.0, counts=False))) and stop.scope:
             hits.append(str(hit))
             stop.scope.cancel()
 
@@ -242,7 +230,7 @@ async def _vetoed(
 ) -> Verification | None:
     """What the verifiers said, and after them, of a claim that is about to be accepted, who vetoes."""
     said = verification or Verification()
-    if run.stop.reason or said.refuted or said.cut_short or (said.undecided and not run.state.tally.confirming):
+    if run.stop.reason or said.refuted or said.cut_short or (said.undecided and not run.state.streaks.confirming):
         return verification
     due = CompletionDue(
         **run.stamp(parts.clock.now()),
@@ -268,18 +256,18 @@ def _time_is_over(limits: Limits) -> str:
 
 
 def _prompt(parts: Parts, run: ActiveRun) -> Prompt:
-    word, plan = run.state.word, parts.read_plan()
+    guidance, plan = run.state.guidance, parts.read_plan()
     moment = PromptMoment(run.record.task, run.next_number, run.id, parts.workspace.path, plan)
     return build_prompt(
         run.record.task,
         iteration=run.next_number,
         plan=plan,
-        feedback=word.feedback,
-        pivot=word.pivot or word.warning,
+        feedback=guidance.feedback,
+        pivot=guidance.pivot or guidance.warning,
         interrupted=run.state.cut_short,
-        told=[parts.redactor(message.text) for message in run.telling],
-        fields=parts.status_fields,
-        promise=parts.promise,
+        told=[parts.redactor(message.text) for message in run.messages],
+        fields=parts.rules.status_fields,
+        promise=parts.rules.promise,
         verify=[verifier.condition for verifier in parts.verifiers],
         parts=[*chosen(plan, by=parts.choose), *prompt_texts(parts.prompt_parts, moment)],
     )
@@ -297,7 +285,7 @@ async def _turn(parts: Parts, run: ActiveRun, prompt: Prompt, stop: Stop) -> Out
 
     def hear(happened: TurnEvent) -> None:
         if isinstance(happened, Usage):
-            used = spent.used(priced(happened, parts.price(run.transcript.model)), 0.0, counts=False)
+            used = spent.used(parts.rules.priced(happened, run.transcript.model), 0.0, counts=False)
             if hit := run.limits.within_turn(used):
                 end(Interrupted(by="limit", detail=str(hit)))
         elif event := as_event(happened, run_id=run.id, iteration=number, at=parts.clock.now()):
@@ -323,48 +311,40 @@ async def _turn(parts: Parts, run: ActiveRun, prompt: Prompt, stop: Stop) -> Out
 
 
 async def _conclude(parts: Parts, run: ActiveRun, output: Output, started_at: datetime, stop: Stop) -> IterationRecord:
-    """Everything after the turn: what it changed, what it says, what follows."""
-    output = evolve(output, usage=priced(output.usage, parts.price(output.model)))
-    seen = await _look(parts, run, output)
-    case = _case(parts, run, output, seen)
-    claim = claimed(parts.strategy, case)
-    verification: Verification | None = None
-    if claim is not None and claim.holds(confirming=run.state.tally.confirming) and not stop.reason:
-        verification = await _verified(parts, run, claim, seen, output=output, stop=stop)
+    """Do everything after the turn: measure the changes, verify a claim, decide, and store the record."""
+    rules, progress = replace(parts.rules, limits=run.limits), await _look(parts, run, output)
+    assessed = assess(rules, run.record, run.state, output, progress)
+    number, verification = assessed.case.iteration, None
+    if (claim := assessed.to_verify(run.state)) and not stop.reason:
+        verification = await _verified(parts, run, claim, progress, output=assessed.case.output, stop=stop)
         verification = await _vetoed(parts, run, claim, output, verification)
-    if stop.reason:
-        interrupted = evolve(output, outcome=Interrupted(by="signal", detail=stop.reason))
-        case = evolve(case, output=interrupted)
+    stopped = stop.reason
     if verification is not None:
-        # Verifiers leave files behind, which are no work of the next iteration; what they used counts for this one.
-        await run.upkeep.mend(case.iteration)
+        # Verifiers leave files behind, which are no work of the next iteration.
+        await run.upkeep.mend(number)
         run.before = await parts.workspace.snapshot()
-        used = output.usage + priced(verification.usage, parts.price(output.model))
-        case = evolve(case, output=evolve(case.output, usage=used))
-    run.summary = case.analysis.work_summary
-    if await run.upkeep.commit("iteration", case.iteration, run.summary, run.record.checkpoint):
+    run.summary = assessed.case.analysis.work_summary
+    if await run.upkeep.commit("iteration", number, run.summary, run.record.checkpoint):
         run.before = await parts.workspace.snapshot()
-    checkpoint = await run.upkeep.after(case.iteration, run.before, hurried=bool(stop.reason))
-    record = conclude(
-        replace(parts.rules, limits=run.limits),
+    checkpoint = await run.upkeep.after(number, run.before, hurried=bool(stop.reason))
+    record = evaluate(
+        rules,
         run.record,
         run.state,
-        case,
-        seen,
-        claim=claim,
+        assessed,
         verification=verification,
+        stopped=stopped,
         fingerprint=run.before.fingerprint if run.before else None,
         checkpoint=checkpoint,
         started_at=started_at,
         at=parts.clock.now(),
         duration=monotonic() - run.began,
+        last_message=run.messages[-1].seq if run.messages else 0,
     )
-    if run.telling and not record.limited and (output.messages or output.tool_calls):
-        record = evolve(record, heard=run.telling[-1].seq)
     since = monotonic()
     await run.journal.commit(*_finished(run, record), iteration=record)
     state = run.state.after(record)
-    run.state = evolve(state, spent=state.spent.waited(monotonic() - since))  # as for a full disk
+    run.state = evolve(state, spent=state.spent.waited(monotonic() - since))  # a full disk may delay the commit
     return record
 
 
@@ -376,31 +356,7 @@ async def _look(parts: Parts, run: ActiveRun, output: Output) -> Progress:
     after = await parts.workspace.snapshot()
     changes = await parts.workspace.changes(run.before, after) if run.before else Changes()
     run.before = after
-    return progress(run.record, run.state, changes, parts.read_plan())
-
-
-def _case(parts: Parts, run: ActiveRun, output: Output, seen: Progress) -> Case:
-    status = parse_status(
-        output.text, parts.status_fields, promise=parts.promise, example=contract_example(parts.status_fields)
-    )
-    context = AnalysisContext(
-        task=run.record.task,
-        iteration=run.next_number,
-        max_iterations=run.limits.max_iterations,
-        plan=seen.plan,
-        changes=seen.changes,
-        progressed=seen.progressed,
-        past=run.state.past,
-    )
-    return Case(
-        iteration=run.next_number,
-        output=output,
-        analysis=parts.analyzer.analyze(output, status, context),
-        plan=seen.plan_state,
-        changed=seen.changed,
-        progressed=seen.progressed,
-        task=run.record.task,
-    )
+    return measure_progress(run.record, run.state, changes, parts.read_plan())
 
 
 def _finished(run: ActiveRun, record: IterationRecord) -> list[Event]:
@@ -433,6 +389,6 @@ def _finished(run: ActiveRun, record: IterationRecord) -> list[Event]:
 
 def _breaker_events(run: ActiveRun, after: BreakerState, at: datetime) -> list[Event]:
     before = run.state.breaker
-    if not breaker_changed(before, after):
+    if not after.differs(before):
         return []
     return [BreakerChanged(**run.stamp(at), before=before.state, breaker=after)]

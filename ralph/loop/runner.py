@@ -123,29 +123,34 @@ class Runner:
     ) -> None:
         plugged = plugins if isinstance(plugins, Plugins) else Plugins.of(plugins)
         plugged.require_sound()
-        rules = Rules(breaker or CircuitBreaker(), limits or Limits(), decision or DecisionSettings())
-        rules.limits.require_measured(executor.measures, priced=model in (prices or {}))
-        self._parts = Parts(
-            executor=executor,
-            analyzer=analyzer_with(
+        breaker = breaker or CircuitBreaker()
+        rules = Rules(
+            breaker,
+            limits or Limits(),
+            decision or DecisionSettings(),
+            parts.strategy(plugged, strategy) if isinstance(strategy, str) else strategy,
+            analyzer_with(
                 plugged,
                 keywords,
                 first=analyzer,
                 further={name: parts.analyzer(plugged, name) for name in analyzers},
-                no_progress=rules.breaker.settings.no_progress,
+                no_progress=breaker.settings.no_progress,
             ),
+            plugged.fields_with(status_fields),
+            promise,
+            dict(prices or {}),
+            model,
+        )
+        rules.limits.require_measured(executor.measures, priced=model in rules.prices)
+        self._parts = Parts(
+            executor=executor,
             workspace=workspace or NoWorkspace(Path.cwd()),
             verifiers=tuple(verifiers),
-            strategy=parts.strategy(plugged, strategy) if isinstance(strategy, str) else strategy,
             rules=rules,
-            status_fields=plugged.fields_with(status_fields),
             timeouts=timeouts or Timeouts(),
             context=context,
-            prices=dict(prices or {}),
-            model=model,
             plan=plan,
             choose=choose,
-            promise=promise,
             commit=commit,
             prompt_parts=tuple(plugged.named("ralph_prompt_parts").values()),
             redactor=redactor or Redactor(secret_values(os.environ)),

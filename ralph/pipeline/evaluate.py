@@ -1,169 +1,216 @@
-"""From what an iteration gave to what follows from it: pure, one step a function."""
+"""The one path from a reply and its evidence to the record of an iteration; pure.
 
-from dataclasses import dataclass
+`assess` reads a reply: its status block, its analysis, and the claim that it makes. Verifiers may then check the claim.
+`evaluate` turns the assessment and the verdicts into the record, with breaker, limits and decision. The live loop,
+`ralph replay` and `ralph analyze` call these two functions, and nothing else does their work.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Self
 
+from ralph.analysis import Keyword, ResponseAnalyzer
+from ralph.analysis.result import AnalysisContext, Analyzer
+from ralph.analysis.signatures import normalised
 from ralph.decision.breaker import BreakerState, CircuitBreaker, Observation
-from ralph.decision.claims import Case, Claim
+from ralph.decision.claims import STRATEGIES, Case, Claim, Strategy, claimed, strategy_named
 from ralph.decision.limits import Limits, Price, Spent
-from ralph.decision.outcomes import Complete, DecisionSettings
+from ralph.decision.outcomes import DecisionSettings
 from ralph.decision.rules import Situation, decide
-from ralph.decision.streaks import Streaks
+from ralph.prompt import contract_example
 from ralph.records.record import IterationRecord, PlanCount, RunRecord, RunState
+from ralph.settings import Settings
+from ralph.status import StatusField, parse_status
 from ralph.types import evolve
 from ralph.types.changes import Changes, Checkpoint, is_new
-from ralph.types.output import Answered, Failed, Interrupted, Output, TimedOut, ToolCall, Usage
+from ralph.types.output import Answered, Failed, Interrupted, Output, TimedOut, Usage
 from ralph.types.plan import PlanState, TaskPlan, compare
 from ralph.types.verification import Verification
 
-__all__ = ["Progress", "Rules", "breaker_changed", "conclude", "observe", "priced", "progress", "revisit", "situate"]
+__all__ = ["UNKNOWN", "Assessment", "Progress", "Rules", "assess", "evaluate", "measure_progress", "observe"]
 
 _DENIALS = 3
-"""Denied calls that make a turn one of denials where nobody knows what it moved; or a third of its calls."""
+"""Denied calls that make a turn of unknown effect one of denials; a third of its calls is enough as well."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What an iteration is judged by."""
+    """Everything that an iteration is judged by.
 
-    breaker: CircuitBreaker
-    limits: Limits
-    decision: DecisionSettings
+    Attributes:
+        status_fields: further fields of the status block.
+        promise: the phrase that stands for `EXIT_SIGNAL: true`; None if there is none.
+        prices: by model; a measured cost is used as it is.
+        model: the model whose price counts if the executor does not say which one answered.
+    """
+
+    breaker: CircuitBreaker = field(default_factory=CircuitBreaker)
+    limits: Limits = field(default_factory=Limits)
+    decision: DecisionSettings = field(default_factory=DecisionSettings)
+    strategy: Strategy = STRATEGIES["auto"]
+    analyzer: Analyzer = field(default_factory=ResponseAnalyzer)
+    status_fields: tuple[StatusField, ...] = ()
+    promise: str | None = None
+    prices: Mapping[str, Price] = field(default_factory=dict[str, Price])
+    model: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        settings: Settings,
+        *,
+        limits: Limits | None = None,
+        strategy: Strategy | None = None,
+        analyzer: Analyzer | None = None,
+        status_fields: tuple[StatusField, ...] = (),
+    ) -> Self:
+        """Return the rules of a run with these settings, without prices: recorded costs are used as they are.
+
+        Args:
+            limits, strategy, analyzer: others than those of the settings, such as a plug-in's.
+            status_fields: fields beside those of the settings.
+
+        Raises:
+            UsageError: the strategy or a status field is not valid.
+        """
+        breaker = CircuitBreaker(settings.breaker_settings())
+        keywords = [Keyword(**keyword.model_dump()) for keyword in settings.keywords]
+        own_fields = tuple(StatusField(**one.model_dump()) for one in settings.status_fields)
+        return cls(
+            breaker,
+            limits or settings.limits,
+            settings.decision,
+            strategy or strategy_named(settings.strategy),
+            analyzer or ResponseAnalyzer(keywords, no_progress=breaker.settings.no_progress),
+            (*own_fields, *status_fields),
+            settings.promise,
+        )
+
+    def priced(self, usage: Usage, model: str | None) -> Usage:
+        """Return the usage with its cost, if the cost was not measured and the price of the model is known."""
+        price = self.prices.get(model or self.model or "") or self.prices.get(self.model or "")
+        return usage if price is None or usage.cost is not None else evolve(usage, cost=price.of(usage))
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What became of workspace and plan.
+    """The effect of an iteration on workspace and plan.
 
     Attributes:
-        plan_state: None where there is no plan and was none when the run started.
-        progressed: whether this iteration moved either; None where the plan did not move and the workspace is unknown.
-        changed: whether the workspace differs from how it was before the run; None where unknown.
+        plan_state: None if there is no plan and was none when the run started.
+        progressed: whether this iteration moved either; None if the plan did not move and the workspace is unknown.
+        changed: whether the workspace differs from how it was before the run; None if that is unknown.
     """
 
-    changes: Changes
-    plan: TaskPlan | None
-    plan_state: PlanState | None
-    progressed: bool | None
-    changed: bool | None
+    changes: Changes = field(default_factory=Changes)
+    plan: TaskPlan | None = None
+    plan_state: PlanState | None = None
+    progressed: bool | None = None
+    changed: bool | None = None
 
 
-def progress(run: RunRecord, state: RunState, changes: Changes, plan: TaskPlan | None) -> Progress:
-    """What an iteration moved, seen against the run so far."""
+UNKNOWN = Progress()
+"""The effect of an iteration of which neither workspace nor plan is known."""
+
+
+def measure_progress(run: RunRecord, state: RunState, changes: Changes, plan: TaskPlan | None) -> Progress:
+    """Compare workspace and plan after an iteration with the run so far."""
     count = PlanCount.of(plan)
-    moved = count is not None and count.done > state.ticked
+    ticked = count is not None and count.done > state.boxes_ticked
     changed = is_new(changes.fingerprint, state.fingerprints) if changes.known else None
     return Progress(
         changes=changes,
         plan=plan,
         plan_state=None if plan is None and run.plan is None else compare(run.plan, plan),
-        progressed=True if moved else changed,
+        progressed=True if ticked else changed,
         changed=None if state.baseline is None or not changes.known else changes.fingerprint != state.baseline,
     )
 
 
-def priced(usage: Usage, price: Price | None) -> Usage:
-    """The usage with its cost, where it was not measured and the model has a price."""
-    if price is None or usage.cost is not None:
-        return usage
-    return evolve(usage, cost=price.of(usage))
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """A reply that has been read with its evidence, before any verifier checks its claim."""
+
+    case: Case
+    progress: Progress
+    claim: Claim | None
+
+    def to_verify(self, state: RunState) -> Claim | None:
+        """Return the claim that verifiers should check: one that needs no further confirmation."""
+        claim = self.claim
+        return claim if claim is not None and claim.holds(confirming=state.streaks.confirming) else None
 
 
-def observe(case: Case, verification: Verification | None) -> Observation:
-    """What the breaker is told of an iteration."""
-    outcome, metrics = case.output.outcome, case.analysis.metrics
-    failed = isinstance(outcome, Failed | TimedOut)
-    errors: list[str] = []
-    if case.unanswered:
-        errors.append("the service does not answer")
-    elif isinstance(outcome, Failed):
-        errors.append(f"{outcome.failure} {outcome.status or ''}".strip())
-    elif isinstance(outcome, TimedOut):
-        errors.append(f"{outcome.limit} time-out")
-    elif isinstance(outcome, Interrupted) and outcome.by == "circles":
-        errors.append("a turn in circles")
-    if verification is not None:
-        errors += [f"{verdict.verifier}: {verdict.signature}" for verdict in verification.refuted]
-    explicit = metrics.completion_source in {"plan", "checklist", "percentage"}
-    return Observation(
-        progressed=case.moved,
-        worked=case.moved is None and (case.worked or (failed and case.busy)),
-        failed=failed,
-        unanswered=case.unanswered,
-        denied=_denied(case),
-        errors=tuple(errors),
-        reported=case.analysis.error_signatures,
-        delta=metrics.progress if explicit else None,
+def assess(rules: Rules, run: RunRecord, state: RunState, output: Output, progress: Progress) -> Assessment:
+    """Analyze the reply of the run's next iteration and find its claim of completion."""
+    example = contract_example(rules.status_fields)
+    status = parse_status(output.text, rules.status_fields, promise=rules.promise, example=example)
+    context = AnalysisContext(
+        task=run.task,
+        iteration=state.number + 1,
+        max_iterations=rules.limits.max_iterations,
+        plan=progress.plan,
+        changes=progress.changes,
+        progressed=progress.progressed,
+        past=state.past,
+        errors=state.errors,
     )
+    case = Case(
+        iteration=state.number + 1,
+        output=evolve(output, usage=rules.priced(output.usage, output.model)),
+        analysis=rules.analyzer.analyze(output, status, context),
+        plan=progress.plan_state,
+        changed=progress.changed,
+        progressed=progress.progressed,
+        task=run.task,
+    )
+    return Assessment(case, progress, claimed(rules.strategy, case))
 
 
-def _denied(case: Case) -> bool:
-    """Whether an iteration was one of denied tools. Where nobody knows what it moved nonetheless, one that was turned
-    down now and then may have worked well, and one that tells of work has; but not one that denials were the end of.
-    """
-    outcome, denials, calls = case.output.outcome, case.output.denials, len(case.output.tool_calls)
-    if isinstance(outcome, Interrupted) and outcome.by == "denials":
-        return True
-    if case.moved is None and (case.worked or case.busy):
-        return False
-    return denials > 0 and (case.moved is False or denials >= min(_DENIALS, calls / 3))
-
-
-def situate(
+def evaluate(
     rules: Rules,
+    run: RunRecord,
     state: RunState,
-    case: Case,
+    assessed: Assessment,
     *,
-    claim: Claim | None,
-    verification: Verification | None,
     started_at: datetime,
     at: datetime,
     duration: float,
-) -> tuple[Situation, Spent]:
-    """What the decision on an iteration rests on, and what the run has spent with it."""
-    output = case.output
-    unshown = case.limited or (isinstance(output.outcome, Interrupted) and output.outcome.by in {"signal", "limit"})
-    breaker = state.breaker if unshown else rules.breaker.record(state.breaker, observe(case, verification), at)
-    reviews = verification.sessions if verification else 0
-    calls = 1 + len(output.attempts) + reviews
-    called = state.spent.called(min(started_at, at), keep=rules.limits.calls_per_hour, times=calls)
-    spent = called.used(output.usage, duration, counts=not case.limited)
+    verification: Verification | None = None,
+    stopped: str = "",
+    fingerprint: str | None = None,
+    checkpoint: Checkpoint | None = None,
+    last_message: int = 0,
+) -> IterationRecord:
+    """Decide what follows from an iteration and return its record.
+
+    Args:
+        at: when the iteration was over.
+        duration: in seconds, verification included.
+        verification: the verdicts on the claim; None if nothing was verified.
+        stopped: why the run was told to stop during the iteration; empty if it was not.
+        fingerprint: of the workspace when the iteration was over.
+        last_message: the number of the last user message in the prompt; 0 without one.
+    """
+    case = _after_verification(rules, assessed.case, verification, stopped)
+    breaker = _breaker_after(rules, state, case, verification, started_at=started_at, at=at)
+    spent = _spent_after(rules, state, case, verification, at=min(started_at, at), duration=duration)
     situation = Situation(
         case,
-        state.tally.after(case),
+        state.streaks.after(case),
         breaker,
         at,
-        claim=claim,
+        claim=assessed.claim,
         verification=verification,
         limit=rules.limits.reached(spent, at),
         breaker_ends_run=rules.breaker.exhausted(breaker),
         breaker_until=rules.breaker.open_until(breaker),
         settings=rules.decision,
     )
-    return situation, spent
-
-
-def conclude(
-    rules: Rules,
-    run: RunRecord,
-    state: RunState,
-    case: Case,
-    seen: Progress,
-    *,
-    claim: Claim | None,
-    verification: Verification | None,
-    fingerprint: str | None,
-    checkpoint: Checkpoint | None = None,
-    started_at: datetime,
-    at: datetime,
-    duration: float,
-) -> IterationRecord:
-    """The record of an iteration, with its decision."""
-    output, analysis = case.output, case.analysis
-    situation, spent = situate(
-        rules, state, case, claim=claim, verification=verification, started_at=started_at, at=at, duration=duration
-    )
     decision = decide(situation)
+    output, streaks = case.output, situation.streaks
+    delivered = last_message and not case.limited and (output.messages or output.tool_calls)
     return IterationRecord(
         run_id=run.id,
         number=case.iteration,
@@ -181,64 +228,98 @@ def conclude(
         tool_calls=len(output.tool_calls),
         denials=output.denials,
         diagnostics=output.diagnostics,
-        changes=seen.changes,
+        changes=assessed.progress.changes,
         fingerprint=fingerprint,
         checkpoint=checkpoint or Checkpoint(),
-        plan=PlanCount.of(seen.plan),
-        progressed=seen.progressed,
-        analysis=analysis,
-        claim=evolve(claim, evidence=()) if claim else None,
+        plan=PlanCount.of(assessed.progress.plan),
+        progressed=assessed.progress.progressed,
+        analysis=case.analysis,
+        claim=evolve(assessed.claim, evidence=()) if assessed.claim else None,
         verification=verification,
-        heard=state.heard,
-        breaker=situation.breaker,
+        heard=last_message if delivered else state.heard,
+        breaker=breaker,
         decision=decision,
         spent=spent,
-        tally=situation.tally if case.unanswered else situation.tally.decided(decision),
+        tally=streaks if case.unanswered else streaks.decided(decision),
     )
 
 
-def revisit(rules: Rules, before: Streaks, record: IterationRecord, plan: PlanState | None = None) -> Situation:
-    """What the decision on a stored iteration rested on.
+def _after_verification(rules: Rules, case: Case, verification: Verification | None, stopped: str) -> Case:
+    """Return the case with the verifiers' usage, and as interrupted if the run was told to stop."""
+    output = case.output
+    if verification is not None:
+        output = evolve(output, usage=output.usage + rules.priced(verification.usage, output.model))
+    if stopped:
+        output = evolve(output, outcome=Interrupted(by="signal", detail=stopped))
+    return case if output is case.output else evolve(case, output=output)
+
+
+def _breaker_after(
+    rules: Rules, state: RunState, case: Case, verification: Verification | None, *, started_at: datetime, at: datetime
+) -> BreakerState:
+    """Return the breaker with this iteration, unless that was rate-limited or cut short by the user or a limit."""
+    outcome, before = case.output.outcome, rules.breaker.cooled(state.breaker, started_at)
+    if case.limited or (isinstance(outcome, Interrupted) and outcome.by in {"signal", "limit"}):
+        return before
+    return rules.breaker.record(before, observe(case, verification, outside=state.errors), at)
+
+
+def _spent_after(
+    rules: Rules, state: RunState, case: Case, verification: Verification | None, *, at: datetime, duration: float
+) -> Spent:
+    calls = 1 + len(case.output.attempts) + (verification.sessions if verification else 0)
+    called = state.spent.called(at, keep=rules.limits.calls_per_hour, times=calls)
+    return called.used(case.output.usage, duration, counts=not case.limited)
+
+
+def observe(case: Case, verification: Verification | None, *, outside: tuple[str, ...] = ()) -> Observation:
+    """Return what the breaker counts of an iteration.
 
     Args:
-        rules: that it was judged by.
-        before: the tally of the iteration before.
-        plan: as it was then; a record keeps only how many of its boxes were ticked.
+        outside: error texts that the analysis was given; the breaker has counted them in their own iteration.
     """
-    calls = ToolCall.unnamed(record.tool_calls - record.denials, record.denials)
-    output = Output(
-        text=record.text, outcome=record.outcome, executor=record.executor, tool_calls=calls, usage=record.usage
-    )
-    case = Case(
-        iteration=record.number, output=output, analysis=record.analysis, plan=plan, progressed=record.progressed
-    )
-    return Situation(
-        case,
-        before.after(case),
-        record.breaker,
-        record.finished_at,
-        claim=record.claim or _claimed_before(record),
-        verification=record.verification,
-        limit=rules.limits.reached(record.spent, record.finished_at),
-        breaker_ends_run=rules.breaker.exhausted(record.breaker),
-        breaker_until=rules.breaker.open_until(record.breaker),
-        settings=rules.decision,
+    outcome, metrics = case.output.outcome, case.analysis.metrics
+    failed = isinstance(outcome, Failed | TimedOut)
+    errors: list[str] = []
+    if case.unanswered:
+        errors.append("the service does not answer")
+    elif isinstance(outcome, Failed):
+        errors.append(f"{outcome.failure} {outcome.status or ''}".strip())
+    elif isinstance(outcome, TimedOut):
+        errors.append(f"{outcome.limit} time-out")
+    elif isinstance(outcome, Interrupted) and outcome.by == "circles":
+        errors.append("a turn in circles")
+    if verification is not None:
+        errors += verification.errors
+    known = {normalised(error) for error in outside}
+    explicit = metrics.completion_source in {"plan", "checklist", "percentage"}
+    return Observation(
+        progressed=case.moved,
+        worked=case.moved is None and (case.worked or (failed and case.busy)),
+        failed=failed,
+        unanswered=case.unanswered,
+        denied=_denied(case),
+        errors=tuple(errors),
+        reported=tuple(error for error in case.analysis.error_signatures if error not in known),
+        delta=metrics.progress if explicit else None,
     )
 
 
-def _claimed_before(record: IterationRecord) -> Claim | None:
-    """The claim of a record that was made before records kept them; the decision tells that there was one."""
-    if isinstance(record.decision, Complete):
-        return Claim(reason=record.decision.reason.partition("; passed: ")[0], doubts=record.decision.still_open)
-    return Claim(reason="it was verified") if record.verification is not None else None
+def _denied(case: Case) -> bool:
+    """Return whether an iteration was one of denied tools.
+
+    If its effect is unknown, one that was denied a call now and then may have worked well, and one that reports work
+    has; but not one that ended because of its denials.
+    """
+    outcome, denials, calls = case.output.outcome, case.output.denials, len(case.output.tool_calls)
+    if isinstance(outcome, Interrupted) and outcome.by == "denials":
+        return True
+    if case.moved is None and (case.worked or case.busy):
+        return False
+    return denials > 0 and (case.moved is False or denials >= min(_DENIALS, calls / 3))
 
 
 def _partial(output: Output) -> str:
     if isinstance(output.outcome, Answered):
         return ""
     return next((message.text for message in reversed(output.messages) if message.text), "")
-
-
-def breaker_changed(before: BreakerState, after: BreakerState) -> bool:
-    """Whether a person should be told."""
-    return (before.state, before.warning) != (after.state, after.warning)

@@ -1,6 +1,6 @@
-"""Why a decision was made: the whole chain from the signals of a reply to what followed, as lines for people.
+"""The explanation of a decision: the chain from the signals of a reply to what followed, as lines to read.
 
-Pure: it draws on what the record of an iteration holds, so a stored decision can be explained as well as a new one.
+Pure. It needs nothing but the record of an iteration, so a stored decision is explained like a new one.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,9 +11,14 @@ from pydantic import BaseModel
 from ralph.analysis.result import CONFIDENCE_WEIGHTS, Analysis, Evidence
 from ralph.decision.breaker import BreakerState
 from ralph.decision.claims import STRENGTH, Case, Claim
-from ralph.decision.outcomes import Considered, Decision
+from ralph.decision.outcomes import Complete, Considered, Decision
 from ralph.decision.rules import Situation, consider
+from ralph.decision.streaks import Streaks
+from ralph.pipeline.evaluate import Rules
+from ralph.records.record import IterationRecord
 from ralph.status import StatusMalformed, StatusReport
+from ralph.types.output import Output, ToolCall
+from ralph.types.plan import PlanState
 from ralph.types.verification import Verification
 
 __all__ = ["Line", "Stage", "explain"]
@@ -60,15 +65,16 @@ class Stage(BaseModel, frozen=True):
     lines: tuple[Line, ...] = ()
 
 
-def explain(situation: Situation, strategy: str, made: Decision | None = None) -> tuple[Stage, ...]:
-    """The chain of one iteration, from the signals to the decision.
+def explain(rules: Rules, before: Streaks, record: IterationRecord, plan: PlanState | None = None) -> tuple[Stage, ...]:
+    """Return the chain of an iteration, from the signals of its reply to the decision.
 
     Args:
-        strategy: the exit strategy's name.
-        made: the decision as it was made, which may have known more of the plan than a record keeps.
+        rules: by which it was judged.
+        before: the streaks after the iteration before.
+        plan: as it was then; a record keeps only how many of its boxes were ticked.
     """
-    case, claim = situation.case, situation.claim
-    analysis = case.analysis
+    situation = _situation(rules, before, record, plan)
+    case, claim, analysis, strategy = situation.case, situation.claim, record.analysis, rules.strategy.name
     return (
         _signals(analysis.evidence),
         _status(analysis),
@@ -78,10 +84,40 @@ def explain(situation: Situation, strategy: str, made: Decision | None = None) -
         _stuck(analysis),
         *_further(analysis),
         _claim(case, strategy, claim),
-        _verification(claim, situation.verification),
-        _breaker(situation.breaker),
-        _decision(consider(situation), made),
+        _verification(claim, record.verification),
+        _breaker(record.breaker),
+        _decision(consider(situation), record.decision),
     )
+
+
+def _situation(rules: Rules, before: Streaks, record: IterationRecord, plan: PlanState | None) -> Situation:
+    """Return what the decision of a record rested on, as far as a record keeps it."""
+    calls = ToolCall.unnamed(record.tool_calls - record.denials, record.denials)
+    output = Output(
+        text=record.text, outcome=record.outcome, executor=record.executor, tool_calls=calls, usage=record.usage
+    )
+    case = Case(
+        iteration=record.number, output=output, analysis=record.analysis, plan=plan, progressed=record.progressed
+    )
+    return Situation(
+        case,
+        before.after(case),
+        record.breaker,
+        record.finished_at,
+        claim=record.claim or _claim_of_old_record(record),
+        verification=record.verification,
+        limit=rules.limits.reached(record.spent, record.finished_at),
+        breaker_ends_run=rules.breaker.exhausted(record.breaker),
+        breaker_until=rules.breaker.open_until(record.breaker),
+        settings=rules.decision,
+    )
+
+
+def _claim_of_old_record(record: IterationRecord) -> Claim | None:
+    """Return the claim of a record from a version that did not store claims; the decision says that there was one."""
+    if isinstance(record.decision, Complete):
+        return Claim(reason=record.decision.reason.partition("; passed: ")[0], doubts=record.decision.still_open)
+    return Claim(reason="it was verified") if record.verification is not None else None
 
 
 def _signals(evidence: Sequence[Evidence]) -> Stage:
@@ -232,15 +268,19 @@ def _breaker(breaker: BreakerState) -> Stage:
     return Stage(name="breaker", conclusion=state, lines=tuple(lines))
 
 
-def _decision(considered: Sequence[Considered], made: Decision | None) -> Stage:
-    """The rules in order: those that did not apply, and the one that did."""
+def _decision(considered: Sequence[Considered], made: Decision) -> Stage:
+    """Return the rules in order: those that did not apply, and the one that did.
+
+    Args:
+        made: the decision as it was made, which may have known more of the plan than a record keeps.
+    """
     lines: list[Line] = []
     conclusion = ""
     for rule in considered:
         if rule.decision is None:
             lines.append(Line(text=f"{rule.rule}: {rule.why}"))
             continue
-        why = made.reason if made is not None and made.kind == rule.decision.kind else rule.why
+        why = made.reason if made.kind == rule.decision.kind else rule.why
         lines.append(Line(text=f"{rule.rule}: {why}", mark="for"))
         conclusion = f"{rule.decision.kind}: {why}"
         break

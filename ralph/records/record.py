@@ -238,29 +238,31 @@ class RunState(BaseModel, frozen=True):
     Attributes:
         fingerprints: of the workspace by iteration, oldest first, the one before the run in front, the last ten kept.
         baseline: the fingerprint before the run; None where unknown.
-        ticked: the most boxes of the plan that were ticked at any time: ticking one again is no progress.
+        boxes_ticked: the most boxes of the plan that were ticked at any time: ticking one again is no progress.
+        errors: of the verifiers that refuted the last claim, if it was made in the last iteration that did any work.
         cut_short: how the last turn ended, where it had used tools, or a crash cut it off, and neither the agent nor
-            `word` says so.
+            `guidance` says so.
         heard: the last request whose message an agent has been given.
         at: when the last iteration was over; None before the first.
-        word: what the next iteration's agent is told; a rate limit and an outage leave it as it was.
+        guidance: what the next iteration's agent is told; a rate limit and an outage leave it as it was.
     """
 
     number: NonNegativeInt = 0
     spent: Spent = Spent()
-    tally: Streaks = Streaks()
+    streaks: Streaks = Streaks()
     breaker: BreakerState = BreakerState()
     baseline: str | None = None
     fingerprints: tuple[tuple[str, ...], ...] = ()
-    ticked: NonNegativeInt = 0
+    boxes_ticked: NonNegativeInt = 0
     past: tuple[Past, ...] = ()
+    errors: tuple[str, ...] = ()
     session_id: str | None = None
     session_executor: str = ""
     executors: dict[str, int] = {}
     cut_short: str = ""
     heard: NonNegativeInt = 0
     at: datetime | None = None
-    word: Continue = Continue()
+    guidance: Continue = Continue()
     decision: Decision | None = None
 
     @classmethod
@@ -268,7 +270,7 @@ class RunState(BaseModel, frozen=True):
         """After the iterations of a run so far, the `weighty` ones whole."""
         fingerprints = ((run.fingerprint,),) if run.fingerprint else ()
         ticked = run.plan.done if run.plan else 0
-        state = cls(baseline=run.fingerprint, fingerprints=fingerprints, ticked=ticked)
+        state = cls(baseline=run.fingerprint, fingerprints=fingerprints, boxes_ticked=ticked)
         for record in records:
             state = state.passed(record) if isinstance(record, Trace) else state.after(record)
         if run.breaker is not None and run.reset_after == state.number:
@@ -283,16 +285,18 @@ class RunState(BaseModel, frozen=True):
         update: dict[str, Any] = {
             **self._passing(trace),
             "spent": record.spent,
-            "tally": record.tally,
+            "streaks": record.tally,
             "breaker": record.breaker,
             "cut_short": _cut_short(record),
             "heard": record.heard,
             "at": record.finished_at,
-            "word": following(record.decision) if trace.steers else self.word,
+            "guidance": following(record.decision) if trace.steers else self.guidance,
             "decision": record.decision,
         }
         if trace.remembered:
             update["past"] = _remembered(self.past, record.past)
+        if trace.remembered == "worked" and not trace.limited:
+            update["errors"] = record.verification.errors if record.verification is not None else ()
         if asks_a_person(record.decision):
             update["breaker"] = BreakerState(trips=record.breaker.trips)
             update["past"] = tuple(one for one in self.past if one.state == "limited")
@@ -305,7 +309,7 @@ class RunState(BaseModel, frozen=True):
     def _passing(self, trace: Trace) -> dict[str, Any]:
         update: dict[str, Any] = {"number": trace.number, "fingerprints": self._seen(trace)}
         if trace.ticked is not None:
-            update["ticked"] = max(self.ticked, trace.ticked)
+            update["boxes_ticked"] = max(self.boxes_ticked, trace.ticked)
         if trace.session_id is not None or not trace.limited:
             update |= {"session_id": trace.session_id, "session_executor": trace.executor}
         if trace.executor and trace.answered:

@@ -65,6 +65,11 @@ class Verification(BaseModel, frozen=True):
         return tuple(verdict for verdict in self.verdicts if not verdict.passed and not verdict.undecided)
 
     @property
+    def errors(self) -> tuple[str, ...]:
+        """The failures of the verdicts against the claim, each with its verifier; the same for the same failure."""
+        return tuple(f"{verdict.verifier}: {verdict.signature}" for verdict in self.refuted)
+
+    @property
     def undecided(self) -> tuple[Verdict, ...]:
         """The verdicts that are none: what could not be found out."""
         return tuple(verdict for verdict in self.verdicts if verdict.undecided)

@@ -244,7 +244,7 @@ async def look(order: dict[str, Any]) -> dict[str, Any]:
             return {"run": None}
         [run] = runs
         state: RunState = await store.state(run)
-        kept = {"number", "tally", "breaker", "spent", "ticked", "executors", "decision"}
+        kept = {"number", "streaks", "breaker", "spent", "boxes_ticked", "executors", "decision"}
         return {
             "run": run.id,
             "state": run.state,

@@ -20,11 +20,12 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ralph.cli.replay_lines import Line
-from ralph.cli.verifying import Question, judge
+from ralph.cli.replay_sources import Line
+from ralph.cli.reply import Question, judge
 from ralph.decision.claims import strategy_named
 from ralph.decision.limits import Limits
-from ralph.pipeline.replay import Judging, Replay, Replayed
+from ralph.pipeline.evaluate import Rules
+from ralph.pipeline.replay import Replay, Replayed
 from ralph.settings import Settings
 
 Row = dict[str, Any]
@@ -135,14 +136,14 @@ def as_line(row: Row, variant: str) -> Line:
 
 def replayed(folder: Path, variant: str) -> Iterator[tuple[list[Row], Replayed]]:
     """Each run's passes, and what became of it; no limit but the loop's own judgement ends it."""
-    judging = Judging.by(Settings(), limits=Limits(max_iterations=None))
+    rules = Rules.of(Settings(), limits=Limits(max_iterations=None))
     runs: dict[str, list[Row]] = {}
     for row in rows(folder / "replay.jsonl"):
         runs.setdefault(row["run"], []).append(row)
     for name, passes in runs.items():
-        replay = Replay(judging, name)
+        replay = Replay(rules, name)
         for row in passes:
-            replay.hear(as_line(row, variant).as_pass())
+            replay.add(as_line(row, variant).as_pass())
         yield passes, replay.result
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ralph.cli.what_if import what_if
+from ralph.cli.replay_rules import parse_overrides
 from ralph.errors import UsageError
 from ralph.executors.base import Turn
 from ralph.prompt import Prompt
@@ -253,10 +253,10 @@ class TestWhatIf:
         assert "--set executor changes nothing here" in ended.err
 
     def test_lists_are_json_and_later_wishes_win(self) -> None:
-        given = what_if(['keywords=[{"text": "fertig"}]', "breaker=1", "breaker.no_progress = 2 ", "plan=None"])
+        given = parse_overrides(['keywords=[{"text": "fertig"}]', "breaker=1", "breaker.no_progress = 2 ", "plan=None"])
         assert given.values == {"keywords": [{"text": "fertig"}], "breaker": {"no_progress": "2"}, "plan": None}
         with pytest.raises(UsageError):
-            what_if(["plan"])
+            parse_overrides(["plan"])
 
 
 class TestStoredRuns:
@@ -312,7 +312,7 @@ class TestForPeople:
 
     def test_a_run_that_goes_on_says_why_it_does(self, told: Callable[..., Any]) -> None:
         shown = told([worked(1), {"text": WORKING, "changes": {"files": 1}}]).out
-        assert "→ the run  goes on to the end of the record, pass 2" in shown
+        assert "→ the run  continues to the end of the record, pass 2" in shown
         assert "why not     the agent says that work is left" in shown
 
     def test_broken_lines_are_told_of_beside_it(self, told: Callable[..., Any]) -> None:

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph.cli.replay_lines import Line
-from ralph.cli.replay_logs import Unread, read_logs
+from ralph.cli.replay_sources import Line, Unread, read_logs
 from ralph.errors import UsageError
 
 RESULT = {"type": "result", "is_error": False, "result": "Only the result.", "num_turns": 4}

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.cli.replay_lines import Line
+from ralph.cli.replay_sources import Line
 from ralph.cli.transcripts import told_by
 from ralph.system.jsonl import cleaned
 

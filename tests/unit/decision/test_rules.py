@@ -50,12 +50,14 @@ def case(outcome: Outcome | None = None, *, progressed: bool | None = None, outp
     return Case(output=whole, analysis=Analysis(**said), progressed=progressed)
 
 
-def situation(given: Case, tally: Streaks | None = None, breaker: BreakerState | None = None, **rest: Any) -> Situation:
-    return Situation(given, tally or Streaks().after(given), breaker or BreakerState(), AT, **rest)
+def situation(
+    given: Case, streaks: Streaks | None = None, breaker: BreakerState | None = None, **rest: Any
+) -> Situation:
+    return Situation(given, streaks or Streaks().after(given), breaker or BreakerState(), AT, **rest)
 
 
-def ruled(given: Case, tally: Streaks | None = None, breaker: BreakerState | None = None, **rest: Any) -> Decision:
-    return decide(situation(given, tally, breaker, **rest))
+def ruled(given: Case, streaks: Streaks | None = None, breaker: BreakerState | None = None, **rest: Any) -> Decision:
+    return decide(situation(given, streaks, breaker, **rest))
 
 
 def name(decision: Decision) -> str:
@@ -66,27 +68,27 @@ def name(decision: Decision) -> str:
 STOPS: list[tuple[str, dict[str, Any]]] = [
     ("cancelled", {"outcome": Interrupted(by="signal")}),
     ("complete", {"claim": CLAIM, "verification": PASSED}),
-    ("executor_unavailable", {"tally": {"logins": 2}}),
+    ("executor_unavailable", {"streaks": {"logins": 2}}),
     ("pause", {"outcome": LIMITED}),
-    ("executor_unavailable", {"tally": {"refused": 2}, "outcome": Failed(failure="refused")}),
-    ("blocked", {"tally": {"blocked": 2}}),
+    ("executor_unavailable", {"streaks": {"refused": 2}, "outcome": Failed(failure="refused")}),
+    ("blocked", {"streaks": {"blocked": 2}}),
     ("limit_reached", {"limit": ITERATIONS}),
     ("circuit_open", {"breaker": OPEN}),
-    ("test_saturation", {"tally": {"test_only": 3}}),
-    ("stuck", {"tally": {"pivoted": True}, "stuck": CIRCLES}),
+    ("test_saturation", {"streaks": {"test_only": 3}}),
+    ("stuck", {"streaks": {"pivoted": True}, "stuck": CIRCLES}),
     ("continue", {}),
 ]
 
 
 def together(*parts: dict[str, Any]) -> Decision:
     """The decision on all of these at once; of two outcomes the first."""
-    tally, given = dict[str, Any](), dict[str, Any]()
+    streaks, given = dict[str, Any](), dict[str, Any]()
     for part in reversed(parts):
-        tally |= part.get("tally", {})
+        streaks |= part.get("streaks", {})
         given |= part
     said = {"stuck": given["stuck"]} if "stuck" in given else {}
     rest = {key: given[key] for key in ("claim", "verification", "limit") if key in given}
-    return ruled(case(given.get("outcome"), **said), Streaks(**tally), given.get("breaker"), **rest)
+    return ruled(case(given.get("outcome"), **said), Streaks(**streaks), given.get("breaker"), **rest)
 
 
 # covers: S4-42, S4-43, S4-44, S4-45
@@ -290,15 +292,15 @@ def test_feedback_of_an_iteration_that_goes_on(given: Case, told: str) -> None:
 
 @pytest.mark.parametrize(("state", "iterations"), [("blocked", 2), ("question", 3)])
 def test_who_needs_a_person_is_blocked_in_the_end(state: str, iterations: int) -> None:
-    given, tally = case(state=state, question="Which database?"), Streaks()
+    given, streaks = case(state=state, question="Which database?"), Streaks()
     for _ in range(iterations - 1):
-        tally = tally.after(given)
-        assert name(ruled(given, tally)) == "continue"
-    decision = ruled(given, tally.after(given))
+        streaks = streaks.after(given)
+        assert name(ruled(given, streaks)) == "continue"
+    decision = ruled(given, streaks.after(given))
     assert isinstance(decision, Halt)
     assert (decision.stop_reason, decision.reason) == ("blocked", "Which database?")
-    assert name(ruled(given, tally.after(case()).after(given))) == "continue", "not in a row"
-    assert name(ruled(case(), tally.after(case(state=state, reports_change=True)).after(given))) == "continue"
+    assert name(ruled(given, streaks.after(case()).after(given))) == "continue", "not in a row"
+    assert name(ruled(case(), streaks.after(case(state=state, reports_change=True)).after(given))) == "continue"
 
 
 @pytest.mark.parametrize(
@@ -315,10 +317,10 @@ def test_who_asks_after_much_work_of_unknown_effect_has_not_waited(
     calls: int, denied: int, progressed: bool | None, ended: str
 ) -> None:
     used = tuple(ToolCall(id=f"{number}", name="bash", denied=number < denied) for number in range(calls))
-    given, tally = case(state="question", progressed=progressed, output={"tool_calls": used}), Streaks()
+    given, streaks = case(state="question", progressed=progressed, output={"tool_calls": used}), Streaks()
     for _ in range(3):
-        tally = tally.after(given)
-    assert name(ruled(given, tally)) == ended
+        streaks = streaks.after(given)
+    assert name(ruled(given, streaks)) == ended
 
 
 def test_who_is_blocked_is_shown_by_what_asks() -> None:
@@ -328,11 +330,11 @@ def test_who_is_blocked_is_shown_by_what_asks() -> None:
 
 
 def test_questions_and_blocks_in_turns_are_blocked_in_the_end() -> None:
-    tally = Streaks()
+    streaks = Streaks()
     for state in ("question", "blocked", "question"):
-        assert tally.questions < 3
-        tally = tally.after(case(state=state))
-    assert name(ruled(case(state="question"), tally)) == "blocked"
+        assert streaks.questions < 3
+        streaks = streaks.after(case(state=state))
+    assert name(ruled(case(state="question"), streaks)) == "blocked"
 
 
 def test_the_agent_is_reminded_of_its_question() -> None:
@@ -357,11 +359,11 @@ def test_the_agent_is_reminded_of_its_question() -> None:
     ],
 )
 def test_when_the_executor_cannot_work(failures: list[FailureKind | str], ended_by: int | None) -> None:
-    tally, ended = Streaks(), None
+    streaks, ended = Streaks(), None
     for number, kind in enumerate(failures, start=1):
         given = case(Failed.model_validate({"failure": kind}) if kind else None)
-        tally = tally.after(given)
-        if name(ruled(given, tally)) == "executor_unavailable" and ended is None:
+        streaks = streaks.after(given)
+        if name(ruled(given, streaks)) == "executor_unavailable" and ended is None:
             ended = number
     assert ended == ended_by
 
@@ -377,8 +379,8 @@ def test_when_the_executor_cannot_work(failures: list[FailureKind | str], ended_
 def test_a_service_that_goes_away_within_the_first_turn_is_known_to_be_there(heard: Any) -> None:
     silent = case(Failed(failure="unavailable"))
     begun = Streaks().after(case(Failed(failure="unavailable"), output=heard))
-    tally = begun.after(silent).after(silent)
-    assert isinstance(ruled(silent, tally), Continue), "that it does not answer is the breaker's matter"
+    streaks = begun.after(silent).after(silent)
+    assert isinstance(ruled(silent, streaks), Continue), "that it does not answer is the breaker's matter"
 
 
 @pytest.mark.parametrize("stop", [stop for stop in STOPS[:-1] if stop[0] not in {"pause", "limit_reached"}])
@@ -398,24 +400,24 @@ def test_a_limit_within_the_turn_is_a_limit() -> None:
 
 
 def test_a_service_that_does_not_answer_says_nothing_of_the_agent() -> None:
-    tally = Streaks(answered=True, blocked=1, questions=2, test_only=2, confirming=True, pivoted=True, calm=1)
+    streaks = Streaks(answered=True, blocked=1, questions=2, test_only=2, confirming=True, pivoted=True, calm=1)
     silent = case(Failed(failure="unavailable"), progressed=False, stuck=CIRCLES)
-    assert tally.after(silent) == tally
-    assert name(ruled(silent, tally.after(silent))) == "continue"
+    assert streaks.after(silent) == streaks
+    assert name(ruled(silent, streaks.after(silent))) == "continue"
     begun = case(Failed(failure="unavailable"), output={"tool_calls": (ToolCall(id="1", name="bash"),)})
-    assert tally.after(begun).questions == 0
+    assert streaks.after(begun).questions == 0
 
 
 def test_a_service_that_ralph_cut_short_is_known_to_be_there() -> None:
     calls, silent = (ToolCall(id="1", name="bash"),), case(Failed(failure="unavailable"))
-    tally = Streaks().after(case(Interrupted(by="circles"), output={"tool_calls": calls})).after(silent).after(silent)
-    assert isinstance(ruled(silent, tally), Continue)
+    streaks = Streaks().after(case(Interrupted(by="circles"), output={"tool_calls": calls})).after(silent).after(silent)
+    assert isinstance(ruled(silent, streaks), Continue)
     assert not Streaks().after(case(Interrupted(by="signal"))).answered
 
 
 def test_a_turn_that_ralph_cut_short_says_nothing_of_the_agent() -> None:
-    tally = Streaks(answered=True, blocked=1, questions=2, test_only=2, refused=1, confirming=True, pivoted=True)
-    assert tally.after(case(Interrupted(by="signal"))) == tally
+    streaks = Streaks(answered=True, blocked=1, questions=2, test_only=2, refused=1, confirming=True, pivoted=True)
+    assert streaks.after(case(Interrupted(by="signal"))) == streaks
 
 
 outcomes = st.sampled_from([
@@ -456,19 +458,19 @@ def test_what_holds_for_any_decision(
     verification: Verification | None,
     limit: LimitReached | None,
 ) -> None:
-    tally = Streaks()
+    streaks = Streaks()
     for one in given:
-        tally = tally.after(one)
-        at_hand = situation(one, tally, breaker, claim=claim, verification=verification, limit=limit)
+        streaks = streaks.after(one)
+        at_hand = situation(one, streaks, breaker, claim=claim, verification=verification, limit=limit)
         decision, considered = decide(at_hand), consider(at_hand)
         assert next(each.decision for each in considered if each.decision is not None) == decision
         assert all(each.why for each in considered)
         if isinstance(decision, Complete):
             assert claim is not None
             assert verification not in (REFUTED, CUT_SHORT)
-            assert verification is not UNKNOWN or tally.confirming
+            assert verification is not UNKNOWN or streaks.confirming
             assert decision.verified is (verification is PASSED)
-            assert not claim.doubts or tally.confirming
+            assert not claim.doubts or streaks.confirming
         if isinstance(decision, Pause):
             assert decision.until >= AT
         if not isinstance(decision, Halt):
@@ -479,7 +481,7 @@ def test_what_holds_for_any_decision(
         assert following(decision) is None or isinstance(decision, Continue | Pause)
         adapter = TypeAdapter[Decision](Decision)
         assert adapter.validate_json(adapter.dump_json(decision)) == decision
-        tally = tally.decided(decision)
+        streaks = streaks.decided(decision)
 
 
 @pytest.mark.parametrize(

@@ -22,12 +22,12 @@ def case(*, progressed: bool | None = None, **said: Any) -> Case:
     return Case(output=Output(), analysis=Analysis(**said), progressed=progressed)
 
 
-def situation(given: Case, tally: Streaks | None = None, **rest: Any) -> Situation:
-    return Situation(given, tally or Streaks().after(given), BreakerState(), AT, **rest)
+def situation(given: Case, streaks: Streaks | None = None, **rest: Any) -> Situation:
+    return Situation(given, streaks or Streaks().after(given), BreakerState(), AT, **rest)
 
 
-def ruled(given: Case, tally: Streaks | None = None, **rest: Any) -> Decision:
-    return decide(situation(given, tally, **rest))
+def ruled(given: Case, streaks: Streaks | None = None, **rest: Any) -> Decision:
+    return decide(situation(given, streaks, **rest))
 
 
 def name(decision: Decision) -> str:
@@ -36,11 +36,11 @@ def name(decision: Decision) -> str:
 
 # covers: S4-38, S1-44, K1-11
 def test_stuck_is_a_pivot_first_and_a_halt_then() -> None:
-    tally, decisions = Streaks(), list[Decision]()
+    streaks, decisions = Streaks(), list[Decision]()
     for _ in range(2):
-        tally = tally.after(case(stuck=CIRCLES, progressed=False))
-        decisions.append(ruled(case(stuck=CIRCLES, progressed=False), tally))
-        tally = tally.decided(decisions[-1])
+        streaks = streaks.after(case(stuck=CIRCLES, progressed=False))
+        decisions.append(ruled(case(stuck=CIRCLES, progressed=False), streaks))
+        streaks = streaks.decided(decisions[-1])
     pivot, halt = decisions
     assert isinstance(pivot, Continue)
     assert pivot.pivot == "the same output 3 times: “All is done.”"
@@ -57,12 +57,12 @@ def test_a_pivot_is_forgotten_when_the_work_moves_again() -> None:
 
 
 def test_a_pivot_is_forgotten_after_three_iterations_that_were_not_stuck() -> None:
-    tally = Streaks(pivoted=True)
+    streaks = Streaks(pivoted=True)
     for _ in range(2):
-        tally = tally.after(case())
-        assert name(ruled(case(stuck=CIRCLES), tally.after(case(stuck=CIRCLES)))) == "stuck"
-    tally = tally.after(case())
-    assert name(ruled(case(stuck=CIRCLES), tally.after(case(stuck=CIRCLES)))) == "continue"
+        streaks = streaks.after(case())
+        assert name(ruled(case(stuck=CIRCLES), streaks.after(case(stuck=CIRCLES)))) == "stuck"
+    streaks = streaks.after(case())
+    assert name(ruled(case(stuck=CIRCLES), streaks.after(case(stuck=CIRCLES)))) == "continue"
 
 
 def test_progress_is_not_stuck_whatever_the_words() -> None:
@@ -84,13 +84,13 @@ def test_a_pivot_keeps_what_the_agent_has_to_know_besides() -> None:
 # covers: KX-7, S1-60, S1-61, K1-4
 def test_test_only_iterations_in_a_row_without_progress_saturate() -> None:
     only_tests: dict[str, Any] = {"completion": CompletionSignal(test_only=True)}
-    tally = Streaks()
+    streaks = Streaks()
     for _ in range(2):
-        tally = tally.after(case(progressed=False, **only_tests))
-        assert name(ruled(case(**only_tests), tally)) == "continue"
-    assert name(ruled(case(**only_tests), tally.after(case(progressed=False, **only_tests)))) == "test_saturation"
-    assert tally.after(case(progressed=True, **only_tests)).test_only == 0, "the code was changed, whatever it says"
-    assert tally.after(case()).test_only == 0
+        streaks = streaks.after(case(progressed=False, **only_tests))
+        assert name(ruled(case(**only_tests), streaks)) == "continue"
+    assert name(ruled(case(**only_tests), streaks.after(case(progressed=False, **only_tests)))) == "test_saturation"
+    assert streaks.after(case(progressed=True, **only_tests)).test_only == 0, "the code was changed, whatever it says"
+    assert streaks.after(case()).test_only == 0
 
 
 def test_running_tests_alone_ends_a_run_by_its_own_number_and_not_as_stuck() -> None:

@@ -28,16 +28,16 @@ def case(outcome: Outcome | None = None, *, progressed: bool | None = None, text
     return Case(output=output, analysis=Analysis(**said), progressed=progressed)
 
 
-def ruled(given: Case, tally: Streaks | None = None, breaker: BreakerState | None = None, **rest: Any) -> Decision:
-    return decide(Situation(given, tally or Streaks().after(given), breaker or BreakerState(), AT, **rest))
+def ruled(given: Case, streaks: Streaks | None = None, breaker: BreakerState | None = None, **rest: Any) -> Decision:
+    return decide(Situation(given, streaks or Streaks().after(given), breaker or BreakerState(), AT, **rest))
 
 
 def waits(settings: DecisionSettings, *failures: Failed) -> list[float]:
-    tally, found = Streaks(), list[float]()
+    streaks, found = Streaks(), list[float]()
     for failure in failures:
         given = case(failure)
-        tally = tally.after(given)
-        decision = ruled(given, tally, settings=settings)
+        streaks = streaks.after(given)
+        decision = ruled(given, streaks, settings=settings)
         assert isinstance(decision, Pause)
         assert decision.then is None
         found.append((decision.until - AT).total_seconds())

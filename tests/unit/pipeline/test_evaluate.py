@@ -11,7 +11,7 @@ from ralph.decision.claims import Case, Claim
 from ralph.decision.limits import Limits, Price, Spent
 from ralph.decision.outcomes import Complete, Continue, DecisionSettings, Halt, Pause
 from ralph.decision.streaks import Streaks
-from ralph.pipeline.evaluate import Progress, Rules, breaker_changed, conclude, observe, priced, progress
+from ralph.pipeline.evaluate import Assessment, Progress, Rules, evaluate, measure_progress, observe
 from ralph.records.record import IterationRecord, PlanCount, RunRecord, RunState
 from ralph.types.changes import Changes
 from ralph.types.output import Answered, Attempt, Failed, Interrupted, Outcome, Output, TimedOut, ToolCall, Usage
@@ -61,23 +61,23 @@ def at(fingerprint: str | None) -> Changes:
 )
 def test_what_is_progress(changes: Changes, plan: Any, progressed: bool | None, changed: bool | None) -> None:
     state = RunState.of(RUN).model_copy(update={"fingerprints": (("before",), ("earlier", "after verifying"))})
-    found = progress(RUN, state, changes, plan)
+    found = measure_progress(RUN, state, changes, plan)
     assert (found.progressed, found.changed) == (progressed, changed)
 
 
 def test_a_run_without_a_known_start_has_changed_nobody_knows_what() -> None:
     run = RUN.model_copy(update={"fingerprint": None})
-    found = progress(run, RunState.of(run), at("new"), None)
+    found = measure_progress(run, RunState.of(run), at("new"), None)
     assert (found.progressed, found.changed) == (True, None)
 
 
 def test_a_plan_that_was_taken_away_stays_open() -> None:
-    found = progress(RUN, RunState.of(RUN), at("new"), None)
+    found = measure_progress(RUN, RunState.of(RUN), at("new"), None)
     assert found.plan is None
     assert found.plan_state is not None
     assert found.plan_state.still_open == ("two", "three")
     never = RUN.model_copy(update={"plan": None})
-    assert progress(never, RunState.of(never), at("new"), None).plan_state is None
+    assert measure_progress(never, RunState.of(never), at("new"), None).plan_state is None
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_a_plan_that_was_taken_away_stays_open() -> None:
     ],
 )
 def test_tokens_have_a_price_where_no_cost_was_measured(usage: Usage, price: Price | None, cost: float | None) -> None:
-    assert priced(usage, price).cost == cost
+    assert Rules(prices={"m": price} if price else {}).priced(usage, "m").cost == cost
 
 
 def case(outcome: Outcome | None = None, *, progressed: bool | None = True, **output: Any) -> Case:
@@ -215,9 +215,14 @@ def concluded(
     breaker = CircuitBreaker(rest.pop("breaker", None) or BreakerSettings())
     rules = Rules(breaker, limits or Limits(), DecisionSettings())
     seen = Progress(at("new"), PLAN, None, given.progressed, changed=True)
-    common: dict[str, Any] = {"claim": None, "verification": None, "fingerprint": "after"}
-    common |= {"started_at": AT, "at": AT + timedelta(seconds=5), "duration": 5.0}
-    return conclude(rules, RUN, state or RunState.of(RUN), given, seen, **(common | rest))
+    common: dict[str, Any] = {
+        "started_at": AT,
+        "at": AT + timedelta(seconds=5),
+        "duration": 5.0,
+        "fingerprint": "after",
+    }
+    assessed = Assessment(given, seen, rest.pop("claim", None))
+    return evaluate(rules, RUN, state or RunState.of(RUN), assessed, **(common | rest))
 
 
 def test_an_iteration_is_counted_and_kept() -> None:
@@ -231,7 +236,7 @@ def test_an_iteration_is_counted_and_kept() -> None:
 
 
 def test_a_claim_can_still_be_confirmed_after_an_outage() -> None:
-    state = RunState.of(RUN).model_copy(update={"tally": Streaks(answered=True, confirming=True)})
+    state = RunState.of(RUN).model_copy(update={"streaks": Streaks(answered=True, confirming=True)})
     assert concluded(case(Failed(failure="unavailable")), state=state).tally.confirming
     assert not concluded(case(), state=state).tally.confirming
 
@@ -333,4 +338,4 @@ def test_second_tries_are_calls_too() -> None:
     ],
 )
 def test_when_a_person_is_told_of_the_breaker(before: BreakerState, after: BreakerState, told: bool) -> None:
-    assert breaker_changed(before, after) is told
+    assert after.differs(before) is told

@@ -3,17 +3,18 @@
 import pytest
 
 from ralph.analysis import Further, Opinion
-from ralph.cli.verifying import Question, judge
+from ralph.cli.reply import Question, judge
 from ralph.decision.breaker import CircuitBreaker
 from ralph.decision.claims import strategy_named
 from ralph.decision.limits import Limits
 from ralph.decision.outcomes import DecisionSettings
 from ralph.decision.streaks import Streaks
 from ralph.loop.runner import Runner
-from ralph.pipeline.evaluate import Rules, revisit
+from ralph.pipeline.evaluate import Rules
 from ralph.pipeline.explain import Stage, explain
 from ralph.store.memory import MemoryStore
 from ralph.testing import ScriptedExecutor
+from ralph.types import evolve
 
 BLOCK = "---RALPH_STATUS---\nEXIT_SIGNAL: {}\n---END_RALPH_STATUS---\n"
 
@@ -87,7 +88,7 @@ async def test_a_stored_iteration_is_explained_as_it_was_decided() -> None:
     rules = Rules(CircuitBreaker(), Limits(), DecisionSettings())
     before = Streaks()
     for record in records:
-        stages = explain(revisit(rules, before, record), "auto")
+        stages = explain(rules, before, record)
         assert stages[-1].conclusion == f"{record.decision.kind}: {record.decision.reason}"
         before = record.tally
     assert records[-1].decision.kind == "complete"
@@ -104,10 +105,9 @@ def test_what_the_analyzers_beside_the_first_think_has_a_stage_of_its_own() -> N
     held = Further(opinion=Opinion(on_completion="holds_back", reason="half of it is not grounded"))
     backed = Further(opinion=Opinion(on_completion="supports"))
     ruling = judge(Question(text="The parser is done. All 3 tests pass."), strategy_named("auto"))
-    case = ruling.situation.case
-    analysis = case.analysis.model_copy(update={"further": {"grounding": held, "brevity": backed}})
-    situation = ruling.situation._replace(case=case.model_copy(update={"analysis": analysis}))
-    stages = {stage.name: stage for stage in explain(situation, "auto")}
+    analysis = evolve(ruling.record.analysis, further={"grounding": held, "brevity": backed})
+    record = evolve(ruling.record, analysis=analysis)
+    stages = {stage.name: stage for stage in explain(ruling.rules, Streaks(), record)}
     assert stages["further analyzers"].conclusion == "hold a completion back (grounding, brevity)"
     assert [(line.mark, line.text) for line in stages["further analyzers"].lines] == [
         ("against", "grounding holds it back: half of it is not grounded"),

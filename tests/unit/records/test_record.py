@@ -33,7 +33,7 @@ def seen(number: int, fingerprint: str, after: str | None = None, **facts: Any) 
 
 def test_a_run_that_has_not_begun() -> None:
     state = RunState.of(RUN.model_copy(update={"plan": parse_plan("- [x] a\n- [ ] b")}))
-    assert (state.number, state.baseline, state.fingerprints, state.ticked) == (0, "before", (("before",),), 1)
+    assert (state.number, state.baseline, state.fingerprints, state.boxes_ticked) == (0, "before", (("before",),), 1)
     assert (state.ended, state.paused) == (None, None)
 
 
@@ -48,14 +48,14 @@ def test_the_fold_takes_the_last_word_of_what_the_run_is() -> None:
     )
     state = RunState.of(RUN, [iteration(), last])
     assert state.number == 2
-    assert (state.spent, state.tally, state.breaker) == (last.spent, last.tally, last.breaker)
-    assert (state.word.feedback, state.ticked) == ("mend it", 3)
+    assert (state.spent, state.streaks, state.breaker) == (last.spent, last.tally, last.breaker)
+    assert (state.guidance.feedback, state.boxes_ticked) == ("mend it", 3)
 
 
 def test_a_box_that_was_unticked_is_not_ticked_twice() -> None:
     plans = [PlanCount(done=3, total=5), PlanCount(done=1, total=5), None]
     records = [iteration(number, plan=plan) for number, plan in enumerate(plans, start=1)]
-    assert RunState.of(RUN, records).ticked == 3
+    assert RunState.of(RUN, records).boxes_ticked == 3
 
 
 def test_ten_iterations_of_fingerprints_are_kept_with_what_verifiers_left() -> None:
@@ -79,7 +79,7 @@ def test_a_rate_limit_leaves_everything_as_it_was_but_the_count() -> None:
     limited = iteration(2, outcome=LIMITED, decision=Pause(until=AT, reason="slow down"))
     before, after = RunState.of(RUN, [first]), RunState.of(RUN, [first, limited])
     assert after.number == 2
-    assert after.word.feedback == "mend it"
+    assert after.guidance.feedback == "mend it"
     for kept in ("past", "session_id", "session_executor", "executors"):
         assert getattr(after, kept) == getattr(before, kept)
     assert after.paused is not None
@@ -88,9 +88,9 @@ def test_a_rate_limit_leaves_everything_as_it_was_but_the_count() -> None:
 def test_an_outage_leaves_what_the_next_agent_is_told_as_it_was() -> None:
     told = iteration(decision=Continue(pivot="the same reply 3 times"))
     silent = iteration(2, outcome=Failed(failure="unavailable"), decision=Continue(feedback="it failed"))
-    assert RunState.of(RUN, [told, silent]).word == told.decision
+    assert RunState.of(RUN, [told, silent]).guidance == told.decision
     begun = silent.model_copy(update={"tool_calls": 1})
-    assert RunState.of(RUN, [told, begun]).word == begun.decision
+    assert RunState.of(RUN, [told, begun]).guidance == begun.decision
 
 
 def test_a_session_that_a_rate_limit_broke_off_is_gone_on_with() -> None:
@@ -101,7 +101,7 @@ def test_a_session_that_a_rate_limit_broke_off_is_gone_on_with() -> None:
 def test_other_pauses_bring_their_own_word() -> None:
     pause = Pause(until=AT, reason="calls_per_hour: 2 of 2", then=Continue(feedback="1 failed"))
     state = RunState.of(RUN, [iteration(decision=Continue(feedback="older")), iteration(2, decision=pause)])
-    assert state.word.feedback == "1 failed"
+    assert state.guidance.feedback == "1 failed"
 
 
 def test_an_iteration_that_did_not_come_to_its_end_was_answered_by_nobody() -> None:

@@ -8,14 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ralph.analysis import ResponseAnalyzer
-from ralph.cli.replay_stored import as_pass, as_recorded
 from ralph.decision.breaker import BreakerSettings, CircuitBreaker
 from ralph.decision.claims import strategy_named
 from ralph.decision.limits import Limits
 from ralph.decision.outcomes import DecisionSettings, Halt, following
 from ralph.loop.runner import Runner
 from ralph.pipeline.evaluate import Rules
-from ralph.pipeline.replay import Judging, Replay
+from ralph.pipeline.replay import Replay, recorded_pass, recorded_run
 from ralph.records.record import IterationRecord, RunRecord
 from ralph.store.memory import MemoryStore
 from ralph.testing import FakeClock, Reply, ScriptedExecutor
@@ -118,10 +117,10 @@ def test_every_decision_is_the_one_that_was_made(
     breaker, within = CircuitBreaker(BreakerSettings(when_open=when_open)), Limits(**limits, max_duration=20_000)
     verifiers: list[Verifier] = [Refuses()] if verified else []
     run, records = live(said, Scenery(states, plans), verifiers, breaker=breaker, limits=within, strategy=strategy)
-    judging = Judging(Rules(breaker, within, DecisionSettings()), strategy_named(strategy), ResponseAnalyzer())
-    replay = Replay(judging, run.id, as_recorded(run))
+    rules = Rules(breaker, within, DecisionSettings(), strategy_named(strategy), ResponseAnalyzer())
+    replay = Replay(rules, run.id, recorded_run(run))
     for record in records:
-        replay.hear(as_pass(run, record))
+        replay.add(recorded_pass(record))
 
     decided = [(record.decision.kind, record.breaker.state, following(record.decision)) for record in records]
     expected = [(kind, breaker, word.pivot if word else "") for kind, breaker, word in decided]
@@ -142,10 +141,10 @@ def test_a_run_that_was_resumed_goes_on_as_it_did(
 ) -> None:
     breaker, within = CircuitBreaker(BreakerSettings(cool_down=cool_down)), Limits(max_duration=20_000)
     run, records = live(said, Scenery(states, []), [], resumed=resumed, breaker=breaker, limits=within)
-    judging = Judging(Rules(breaker, within, DecisionSettings()), strategy_named("auto"), ResponseAnalyzer())
-    replay, ends = Replay(judging, run.id, as_recorded(run)), [False]
+    rules = Rules(breaker, within)
+    replay, ends = Replay(rules, run.id, recorded_run(run)), [False]
     for record in records:
-        replay.hear(as_pass(run, record, resumed=ends[-1]))
+        replay.add(recorded_pass(record, resumed=ends[-1]))
         ends.append(isinstance(record.decision, Halt))
 
     made = [(step.decision, step.breaker) for step in replay.result.steps]

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.cli.replay_answers import as_json
-from ralph.cli.replay_lines import Line
+from ralph.cli.replay_report import as_json
+from ralph.cli.replay_sources import Line
 from ralph.decision.limits import Limits
-from ralph.pipeline.replay import Judging, Moves, Pass, Replay, Replayed, failure_of
-from ralph.pipeline.replay.account import Step
+from ralph.pipeline.evaluate import Rules
+from ralph.pipeline.replay import Moves, Pass, Replay, Replayed, Step, failure_of
 from ralph.settings import load_settings
 from ralph.system.jsonl import as_object
 from ralph.types.output import Failed, Interrupted, Usage
@@ -37,9 +37,9 @@ def idle(number: int = 0, **more: Any) -> Pass:
 def replayed(*passes: Pass, **settings: Any) -> Replayed:
     found = load_settings([]).settings.model_copy(update=settings)
     limits = found.limits if "limits" in settings else Limits(max_iterations=None)
-    replay = Replay(Judging.by(found, limits=limits), "r")
+    replay = Replay(Rules.of(found, limits=limits), "r")
     for heard in passes:
-        replay.hear(heard)
+        replay.add(heard)
     return replay.result
 
 

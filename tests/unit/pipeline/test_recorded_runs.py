@@ -19,9 +19,10 @@ from typing import Any
 
 import pytest
 
-from ralph.cli.replay_lines import Line
+from ralph.cli.replay_sources import Line
 from ralph.decision.limits import Limits
-from ralph.pipeline.replay import Judging, Replay, Replayed
+from ralph.pipeline.evaluate import Rules
+from ralph.pipeline.replay import Replay, Replayed
 from ralph.settings import Settings
 
 OURS, INTERRUPTED = "runs.jsonl", "interrupted_runs.jsonl"
@@ -45,11 +46,11 @@ def _replayed(file: str) -> Iterator[tuple[tuple[Row, ...], Replayed]]:
     for line in Path(__file__).with_name(file).read_text("utf-8").strip().split("\n"):
         row: Row = json.loads(line)
         runs.setdefault(row["run"], []).append(row)
-    judging = Judging.by(Settings(), limits=Limits(max_iterations=None))
+    rules = Rules.of(Settings(), limits=Limits(max_iterations=None))
     for name, rows in runs.items():
-        replay = Replay(judging, name)
+        replay = Replay(rules, name)
         for row in rows:
-            replay.hear(Line.model_validate({key: value for key, value in row.items() if key != "progress"}).as_pass())
+            replay.add(Line.model_validate({key: value for key, value in row.items() if key != "progress"}).as_pass())
         yield tuple(rows), replay.result
 
 

@@ -1,17 +1,19 @@
-"""What came of replays, for a person: a block a run, and what they come to together."""
+"""The results of replays: each recorded run through the loop, as JSON and as a report."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ralph.decision.limits import Limits
-from ralph.pipeline.replay import Replayed, Step
+from ralph.pipeline.evaluate import Rules
+from ralph.pipeline.replay import Pass, Replay, Replayed, Step
+from ralph.records.record import RunRecord
 from ralph.watch.terminal import STOP_SIGNS, evidence_text, one_line, print_rows, sign
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["print_replays"]
+__all__ = ["Broken", "Replays", "as_json", "print_replays"]
 
 Row = tuple[str, str]
 
@@ -21,20 +23,88 @@ _EVIDENCE = 3
 _DEFAULT_LIMIT = Limits().max_iterations or 0
 
 
-def print_replays(console: "Console", runs: Sequence[Sequence[Replayed]], wish: str) -> None:
-    """Prints what became of runs.
+class Broken(NamedTuple):
+    """A line or a file that is not a pass."""
+
+    place: dict[str, Any]
+    error: str
+
+    def as_json(self) -> dict[str, Any]:
+        return {"error": self.error, **self.place}
+
+    def __str__(self) -> str:
+        where = " ".join(f"{name} {value}" for name, value in self.place.items())
+        return f"{where}: {self.error}"
+
+
+class Replays:
+    """The replays of all runs, in the order in which they began; the passes of one may stand between another's.
 
     Args:
-        runs: of each what became of it; a second result is that without the wish.
-        wish: what the settings were changed to; empty where they were not.
+        variants: the rules of each replay; the results of the first are the answer, others are for comparison.
+    """
+
+    def __init__(self, variants: Sequence[Rules]) -> None:
+        self._variants = variants
+        self._replays: dict[str | None, list[Replay]] = {}
+
+    def add(self, name: str | None, taken: Pass, *, run: RunRecord | None = None) -> None:
+        """Judge one more pass of a run; the record of the run counts with its first pass."""
+        if name not in self._replays:
+            self._replays[name] = [Replay(rules, name, run) for rules in self._variants]
+        for replay in self._replays[name]:
+            replay.add(taken)
+
+    def results(self) -> Iterator[list[Replayed]]:
+        """Yield the results of each run, one for each of the rules."""
+        for replays in self._replays.values():
+            yield [replay.result for replay in replays]
+
+
+def as_json(result: Replayed) -> dict[str, Any]:
+    """Return the object that `ralph replay --json` prints for a run."""
+    return {
+        "run": result.run,
+        "passes": result.passes,
+        "stopped_at": result.stopped_at,
+        "stop_reason": result.stop_reason,
+        "resumed": result.resumed,
+        "decisions": [
+            {
+                "index": step.index,
+                "decision": step.decision,
+                "reason": step.reason,
+                "breaker": step.breaker,
+                "progressed": step.progressed,
+                **({"pivot": True} if step.pivot else {}),
+            }
+            for step in result.steps
+        ],
+        "skipped": result.skipped,
+        "saved": {
+            "passes": result.saved,
+            "cost": round(result.saved_cost, 6),
+            "unknown_costs": result.saved_costless,
+        },
+        "cut": {"passes": result.cut, "unknown": result.cut_unknown},
+        "evidence": [piece.model_dump() for piece in result.evidence],
+    }
+
+
+def print_replays(console: "Console", runs: Sequence[Sequence[Replayed]], overrides: str) -> None:
+    """Print the results of runs.
+
+    Args:
+        runs: the results of each; a second one is that without the overrides.
+        overrides: as they were given; empty without any.
     """
     from rich.text import Text
 
     if not runs:
         console.print("There is no pass to replay.")
         return
-    if wish:
-        console.print(Text(f"with {one_line(wish, 400)}\n", style="bold"))
+    if overrides:
+        console.print(Text(f"with {one_line(overrides, 400)}\n", style="bold"))
     for number, (result, *others) in enumerate(runs):
         if number:
             console.print()
@@ -62,9 +132,9 @@ def _print_run(console: "Console", result: Replayed, without: Replayed | None) -
 
 
 def _ending(result: Replayed) -> str:
-    """Where a run ends, in a few words; passes are counted from 1 for people."""
+    """Return where a run ends, in a few words; passes are counted from 1 here."""
     if result.stopped_at is None:
-        return f"goes on to the end of the record, pass {result.passes}"
+        return f"continues to the end of the record, pass {result.passes}"
     place = f"after pass {result.stopped_at + 1} of {result.passes}"
     if result.stop_reason == "completed":
         return f"is completed {place}"
@@ -79,7 +149,7 @@ def _reasons(result: Replayed) -> Iterator[Row]:
 
 
 def _on_the_way(result: Replayed) -> Iterator[Row]:
-    """Where the loop would have changed its course before its end."""
+    """Yield where the loop would have changed its course before its end."""
     turns = [f"pass {step.index + 1}: {_turn(step)}" for step in result.steps if _turns(step, result)]
     for turn in turns[:_ON_THE_WAY]:
         yield "on the way", turn
@@ -94,15 +164,15 @@ def _on_the_way(result: Replayed) -> Iterator[Row]:
 
 
 def _turns(step: Step, result: Replayed) -> bool:
-    """Whether the loop changes its course with a step, and goes on; from an end it does where it is resumed."""
+    """Return whether the loop changes its course with a step and continues; after an end it does if it is resumed."""
     if step.decision == "halt":
         return any(step.index < index for index in result.resumed)
     return bool(step.pivot or step.decision == "pause")
 
 
 def _turn(step: Step) -> str:
-    """What a pivot, a pause or an end that was not the last is for."""
-    words = ["a change of approach is asked for"] if step.pivot else []
+    """Return the reason for a pivot, a pause or an end that was not the last."""
+    words = ["a change of approach is requested"] if step.pivot else []
     words += [_TURNS[step.decision]] if step.decision in _TURNS else []
     return f"{' and '.join(words)}: {one_line(step.pivot or step.reason, 200)}"
 
@@ -117,7 +187,7 @@ def _account(result: Replayed) -> Iterator[Row]:
 
 
 def _difference(result: Replayed, without: Replayed) -> str:
-    """How the run ends without the wish."""
+    """Return how the run ends without the overrides."""
     if (result.stopped_at, result.stop_reason, result.saved) == (
         without.stopped_at,
         without.stop_reason,
@@ -136,7 +206,7 @@ def _together(results: Iterable[Replayed]) -> str:
 
 
 def _sums(results: Sequence[Replayed]) -> list[Row]:
-    ends = Counter((result.stop_reason or "go on to the end").replace("_", " ") for result in results)
+    ends = Counter((result.stop_reason or "continue to the end").replace("_", " ") for result in results)
     told = ", ".join(f"{count} {end}" for end, count in ends.most_common())
     return [("ends", told), ("saves", _saved(results)), ("cuts", _cut(results))]
 
@@ -152,7 +222,7 @@ def _saved(results: Sequence[Replayed]) -> str:
 
 def _cut(results: Sequence[Replayed]) -> str:
     cut, unknown = sum(result.cut for result in results), sum(result.cut_unknown for result in results)
-    told = f"{_passes(cut)} with progress" if cut else "none that is known to have made progress"
+    told = f"{_passes(cut)} with progress" if cut else "none with known progress"
     return f"{told}; {unknown:,} unknown" if unknown else told
 
 
