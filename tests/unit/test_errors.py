@@ -53,12 +53,13 @@ EXAMPLES: list[tuple[RalphError, int, list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("error", "code", "told"), EXAMPLES, ids=[type(error).__name__ for error, _, _ in EXAMPLES])
-def test_an_error_says_what_is_wrong_and_ends_with_its_code(error: RalphError, code: int, told: list[str]) -> None:
-    assert error.exit_code == code
-    assert all(part in str(error) for part in told)
-    assert "\n" not in str(error)
-    assert not str(error).endswith(" ")
+def test_an_error_says_what_is_wrong_and_ends_with_its_code(subtests: pytest.Subtests) -> None:
+    for error, code, told in EXAMPLES:
+        with subtests.test(error=error):
+            assert error.exit_code == code
+            assert all(part in str(error) for part in told)
+            assert "\n" not in str(error)
+            assert not str(error).endswith(" ")
 
 
 def test_the_tree_in_the_docstring_is_the_tree() -> None:

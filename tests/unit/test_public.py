@@ -59,10 +59,11 @@ def test_another_name_is_an_attribute_error() -> None:
         _ = ralph.runner_  # type: ignore[attr-defined] # pyright: ignore[reportAttributeAccessIssue]
 
 
-@pytest.mark.parametrize("name", ralph.__all__)
-def test_a_public_name_is_documented(name: str) -> None:
-    if name != "Decision":
-        assert inspect.getdoc(getattr(ralph, name))
+def test_a_public_name_is_documented(subtests: pytest.Subtests) -> None:
+    for name in ralph.__all__:
+        with subtests.test(name=name):
+            if name != "Decision":
+                assert inspect.getdoc(getattr(ralph, name))
 
 
 def callables() -> list[tuple[str, Any]]:
@@ -82,12 +83,13 @@ def callables() -> list[tuple[str, Any]]:
     return found
 
 
-@pytest.mark.parametrize(("name", "function"), callables(), ids=[name for name, _ in callables()])
-def test_a_public_name_is_typed(name: str, function: Any) -> None:
-    hints = typing.get_type_hints(function)
-    parameters = [each for each in inspect.signature(function).parameters if each not in {"self", "cls"}]
-    assert set(parameters) <= set(hints)
-    assert "return" in hints or name.endswith("__init__")
+def test_a_public_name_is_typed(subtests: pytest.Subtests) -> None:
+    for name, function in callables():
+        with subtests.test(name=name):
+            hints = typing.get_type_hints(function)
+            parameters = [each for each in inspect.signature(function).parameters if each not in {"self", "cls"}]
+            assert set(parameters) <= set(hints)
+            assert "return" in hints or name.endswith("__init__")
 
 
 def test_a_decision_is_one_of_four() -> None:

@@ -18,36 +18,37 @@ def test_a_turn_that_went_well_has_no_failure() -> None:
     assert failure_of({}, {}) is None
 
 
-@pytest.mark.parametrize(
-    ("result", "error", "failure"),
-    [
-        ({"api_error_status": 401}, {}, "auth"),
-        ({"api_error_status": 403}, {"error": "authentication_failed"}, "refused"),
-        ({"api_error_status": 402}, {}, "rate_limited"),
-        ({"api_error_status": 404}, {"error": "model_not_found"}, "refused"),
-        ({"api_error_status": 429}, {"error": "rate_limit"}, "rate_limited"),
-        ({"api_error_status": 500}, {"error": "server_error"}, "unavailable"),
-        ({"api_error_status": 413}, {}, "refused"),
-        ({"api_error_status": 503}, {}, "unavailable"),
-        ({"api_error_status": "no number"}, {"api_error_status": 529}, "unavailable"),
-        ({"api_error": "usage_limit_reached"}, {}, "rate_limited"),
-        ({"api_error": "connection_failed"}, {"error": "server_error"}, "unavailable"),
-        ({}, {"error": "authentication_failed"}, "auth"),
-        ({}, {"error": "billing_error"}, "rate_limited"),
-        ({"result": "Claude AI usage limit reached|1795258018"}, {}, "rate_limited"),
-        ({"result": "You've hit your weekly limit · resets Nov 24, 3pm (UTC)"}, {}, "rate_limited"),
-        ({"result": "Not logged in · Please run /login"}, {}, "auth"),
-        ({"result": "API Error: JSON Parse error: Unrecognized token '<'"}, {"error": "unknown"}, "protocol"),
-        ({"subtype": "error_during_execution", "errors": ["Something broke."]}, {}, "crashed"),
-        ({"subtype": "error_max_turns", "errors": 7, "terminal_reason": "max_turns"}, {}, "crashed"),
-    ],
-)
-def test_kinds(result: dict[str, Any], error: dict[str, Any], failure: str) -> None:
+KINDS = [
+    ({"api_error_status": 401}, {}, "auth"),
+    ({"api_error_status": 403}, {"error": "authentication_failed"}, "refused"),
+    ({"api_error_status": 402}, {}, "rate_limited"),
+    ({"api_error_status": 404}, {"error": "model_not_found"}, "refused"),
+    ({"api_error_status": 429}, {"error": "rate_limit"}, "rate_limited"),
+    ({"api_error_status": 500}, {"error": "server_error"}, "unavailable"),
+    ({"api_error_status": 413}, {}, "refused"),
+    ({"api_error_status": 503}, {}, "unavailable"),
+    ({"api_error_status": "no number"}, {"api_error_status": 529}, "unavailable"),
+    ({"api_error": "usage_limit_reached"}, {}, "rate_limited"),
+    ({"api_error": "connection_failed"}, {"error": "server_error"}, "unavailable"),
+    ({}, {"error": "authentication_failed"}, "auth"),
+    ({}, {"error": "billing_error"}, "rate_limited"),
+    ({"result": "Claude AI usage limit reached|1795258018"}, {}, "rate_limited"),
+    ({"result": "You've hit your weekly limit · resets Nov 24, 3pm (UTC)"}, {}, "rate_limited"),
+    ({"result": "Not logged in · Please run /login"}, {}, "auth"),
+    ({"result": "API Error: JSON Parse error: Unrecognized token '<'"}, {"error": "unknown"}, "protocol"),
+    ({"subtype": "error_during_execution", "errors": ["Something broke."]}, {}, "crashed"),
+    ({"subtype": "error_max_turns", "errors": 7, "terminal_reason": "max_turns"}, {}, "crashed"),
+]
+
+
+def test_kinds(subtests: pytest.Subtests) -> None:
     """The subtype is "success" even where a key was not accepted."""
-    found = failure_of({"subtype": "success", "is_error": True, **result}, error)
-    assert found is not None
-    assert found.failure == failure
-    assert found.message
+    for result, error, failure in KINDS:
+        with subtests.test(result=result):
+            found = failure_of({"subtype": "success", "is_error": True, **result}, error)
+            assert found is not None
+            assert found.failure == failure
+            assert found.message
 
 
 def test_what_it_said_is_bounded() -> None:

@@ -3,7 +3,6 @@
 import json
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -20,17 +19,18 @@ SCORER = AttributionScorer(AttributionSettings(), TierSettings())
 
 # covers: S3-10, S3-50, S3-51, S3-52, S3-53, S3-54, S3-56, S3-57, S3-58, S3-59, S3-60, S3-61, S3-62, S3-63, S3-65, S3-66
 # covers: S3-67, S3-68, S3-69, S3-70, S3-138, S3-139, S3-140, S3-141, S3-142, K3-7, K3-8, K3-8b, K3-19
-@pytest.mark.parametrize("case", CASES, ids=[case["case"] for case in CASES])
-def test_a_response_is_credited_by_the_rules(case: dict[str, Any]) -> None:
-    scorer = AttributionScorer(AttributionSettings(**case.get("settings", {})), TierSettings())
-    response = case["response"]
-    result = scorer.score(
-        response, case.get("domain", "example.com"), case.get("brands", ["Acme"]), case.get("known", ())
-    )
-    assert [[mention.type, mention.matched_text] for mention in result.mentions] == case["mentions"]
-    assert result.score == case["score"]
-    flags = {"U": result.has_url_citation, "D": result.has_domain_mention, "B": result.has_brand_mention}
-    assert "".join(letter for letter, flag in flags.items() if flag) == case.get("flags", "")
+def test_a_response_is_credited_by_the_rules(subtests: pytest.Subtests) -> None:
+    for case in CASES:
+        with subtests.test(case=case):
+            scorer = AttributionScorer(AttributionSettings(**case.get("settings", {})), TierSettings())
+            response = case["response"]
+            result = scorer.score(
+                response, case.get("domain", "example.com"), case.get("brands", ["Acme"]), case.get("known", ())
+            )
+            assert [[mention.type, mention.matched_text] for mention in result.mentions] == case["mentions"]
+            assert result.score == case["score"]
+            flags = {"U": result.has_url_citation, "D": result.has_domain_mention, "B": result.has_brand_mention}
+            assert "".join(letter for letter, flag in flags.items() if flag) == case.get("flags", "")
 
 
 def test_the_hand_written_cases_are_at_least_150_and_distinct() -> None:
@@ -209,10 +209,11 @@ def _seconds(piece: str, size: int) -> float:
 
 
 @pytest.mark.alone
-@pytest.mark.parametrize("piece", _LONG.values(), ids=_LONG.keys())
-def test_time_grows_with_the_length(piece: str) -> None:
-    small = max(0.005, min(_seconds(piece, 10_000) for _ in range(3)))
-    assert min(_seconds(piece, 200_000) for _ in range(2)) < 20 * small * 4
+def test_time_grows_with_the_length(subtests: pytest.Subtests) -> None:
+    for piece in _LONG.values():
+        with subtests.test(piece=piece):
+            small = max(0.005, min(_seconds(piece, 10_000) for _ in range(3)))
+            assert min(_seconds(piece, 200_000) for _ in range(2)) < 20 * small * 4
 
 
 @pytest.mark.alone

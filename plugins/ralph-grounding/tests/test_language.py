@@ -7,31 +7,31 @@ from hypothesis import strategies as st
 
 from ralph_grounding.text.language import detect_language
 
+TEXTS_BY_LANGUAGE = [
+    ("en", "You can send it back within a month, and we pay the postage."),
+    ("de", "Sie können es innerhalb eines Monats zurückschicken, und wir zahlen das Porto."),
+    ("fr", "Vous pouvez le renvoyer dans un délai d'un mois, et nous payons le port."),
+    ("es", "Puede devolverlo en el plazo de un mes y nosotros pagamos el envío."),
+    ("it", "Può restituirlo entro un mese e noi paghiamo la spedizione."),
+    ("pt", "Você pode devolvê-lo dentro de um mês e nós pagamos o frete."),
+    ("nl", "U kunt het binnen een maand terugsturen en wij betalen de verzendkosten."),
+    ("sv", "Du kan skicka tillbaka den inom en månad, och vi betalar portot."),
+    ("pl", "Możesz to odesłać w ciągu miesiąca, a my zapłacimy za przesyłkę."),
+    ("ru", "Вы можете вернуть товар в течение месяца, и мы оплатим пересылку."),
+    ("el", "Μπορείτε να το επιστρέψετε μέσα σε έναν μήνα."),
+    ("tr", "Bir ay içinde geri gönderebilirsiniz, kargo ücretini biz öderiz."),
+    ("ar", "يمكنك إعادته خلال شهر واحد وسندفع تكاليف الشحن."),
+    ("zh", "您可以在一个月内退货,邮费由我们承担。"),
+    ("ja", "一か月以内に返品できます。送料は当社が負担します。"),
+    ("ko", "한 달 안에 반품할 수 있으며 배송비는 저희가 부담합니다."),
+]
+
 
 # covers: S3-179
-@pytest.mark.parametrize(
-    ("language", "text"),
-    [
-        ("en", "You can send it back within a month, and we pay the postage."),
-        ("de", "Sie können es innerhalb eines Monats zurückschicken, und wir zahlen das Porto."),
-        ("fr", "Vous pouvez le renvoyer dans un délai d'un mois, et nous payons le port."),
-        ("es", "Puede devolverlo en el plazo de un mes y nosotros pagamos el envío."),
-        ("it", "Può restituirlo entro un mese e noi paghiamo la spedizione."),
-        ("pt", "Você pode devolvê-lo dentro de um mês e nós pagamos o frete."),
-        ("nl", "U kunt het binnen een maand terugsturen en wij betalen de verzendkosten."),
-        ("sv", "Du kan skicka tillbaka den inom en månad, och vi betalar portot."),
-        ("pl", "Możesz to odesłać w ciągu miesiąca, a my zapłacimy za przesyłkę."),
-        ("ru", "Вы можете вернуть товар в течение месяца, и мы оплатим пересылку."),
-        ("el", "Μπορείτε να το επιστρέψετε μέσα σε έναν μήνα."),
-        ("tr", "Bir ay içinde geri gönderebilirsiniz, kargo ücretini biz öderiz."),
-        ("ar", "يمكنك إعادته خلال شهر واحد وسندفع تكاليف الشحن."),
-        ("zh", "您可以在一个月内退货,邮费由我们承担。"),
-        ("ja", "一か月以内に返品できます。送料は当社が負担します。"),
-        ("ko", "한 달 안에 반품할 수 있으며 배송비는 저희가 부담합니다."),
-    ],
-)
-def test_tells_languages_apart(language: str, text: str) -> None:
-    assert detect_language(text) == language
+def test_tells_languages_apart(subtests: pytest.Subtests) -> None:
+    for language, text in TEXTS_BY_LANGUAGE:
+        with subtests.test(language=language):
+            assert detect_language(text) == language
 
 
 @pytest.mark.parametrize(

@@ -212,37 +212,38 @@ async def test_the_higher_raw_value_never_has_the_lower_calibrated_one(claims: l
     assert [one.raw for one in found] == sorted(one.raw for one in found)
 
 
-@pytest.mark.alone
-@pytest.mark.parametrize(
-    "piece",
-    [
-        "a",
-        "a'",
-        "word ",
-        "1.",
-        "漢",
-        ". ",
-        "\n",
-        "don't ",
-        "\ud800",
-        "\x00",
-        "\u202e ",
-        "no ",
-        "May 1 ",
-        "$1 ",
-        "(",
-        "[[",
-    ],
-)
-async def test_hostile_texts_take_time_in_proportion(piece: str) -> None:
-    claims = ["The tool does not support 50 plugins since May 2020.", piece * 50, "漢字", "a" * 1000]
-    times: list[float] = []
-    for size in (20_000, 160_000):
-        began = thread_time()
-        await LexicalProvider().supports(claims, piece * (size // len(piece)))
-        times.append(thread_time() - began)
+HOSTILE = [
+    "a",
+    "a'",
+    "word ",
+    "1.",
+    "漢",
+    ". ",
+    "\n",
+    "don't ",
+    "\ud800",
+    "\x00",
+    "\u202e ",
+    "no ",
+    "May 1 ",
+    "$1 ",
+    "(",
+    "[[",
+]
 
-    assert times[1] < 8 * 6 * times[0] + 0.5
+
+@pytest.mark.alone
+async def test_hostile_texts_take_time_in_proportion(subtests: pytest.Subtests) -> None:
+    for piece in HOSTILE:
+        with subtests.test(piece=piece):
+            claims = ["The tool does not support 50 plugins since May 2020.", piece * 50, "漢字", "a" * 1000]
+            times: list[float] = []
+            for size in (20_000, 160_000):
+                began = thread_time()
+                await LexicalProvider().supports(claims, piece * (size // len(piece)))
+                times.append(thread_time() - began)
+
+            assert times[1] < 8 * 6 * times[0] + 0.5
 
 
 PASSAGES = [

@@ -313,9 +313,10 @@ def is_done(text: str, task: str = "") -> bool:
 
 
 # covers: S1-27, S1-36, S1-56, S1-57, S1-58, S1-59, S1-62
-@pytest.mark.parametrize("text", OF_THE_WHOLE)
-def test_a_claim_of_the_whole_is_enough(text: str) -> None:
-    assert is_done(text)
+def test_a_claim_of_the_whole_is_enough(subtests: pytest.Subtests) -> None:
+    for text in OF_THE_WHOLE:
+        with subtests.test(text=text):
+            assert is_done(text)
 
 
 @pytest.mark.parametrize("text", NOTHING_LEFT)
@@ -333,9 +334,10 @@ def test_a_claim_with_a_report_is_done(text: str) -> None:
     assert is_done(text)
 
 
-@pytest.mark.parametrize("text", MID_TURN)
-def test_an_announcement_of_further_work_takes_back_what_was_said_before(text: str) -> None:
-    assert not is_done(text)
+def test_an_announcement_of_further_work_takes_back_what_was_said_before(subtests: pytest.Subtests) -> None:
+    for text in MID_TURN:
+        with subtests.test(text=text):
+            assert not is_done(text)
 
 
 @pytest.mark.parametrize("text", ENDINGS_THAT_ANNOUNCE_NO_WORK)
@@ -343,14 +345,16 @@ def test_an_announcement_of_the_end_takes_back_nothing(text: str) -> None:
     assert is_done(text)
 
 
-@pytest.mark.parametrize("text", OF_A_PART)
-def test_a_part_is_not_the_whole(text: str) -> None:
-    assert not is_done(text)
+def test_a_part_is_not_the_whole(subtests: pytest.Subtests) -> None:
+    for text in OF_A_PART:
+        with subtests.test(text=text):
+            assert not is_done(text)
 
 
-@pytest.mark.parametrize("text", NOT_YET)
-def test_what_has_not_happened_yet_is_not_done(text: str) -> None:
-    assert not is_done(text)
+def test_what_has_not_happened_yet_is_not_done(subtests: pytest.Subtests) -> None:
+    for text in NOT_YET:
+        with subtests.test(text=text):
+            assert not is_done(text)
 
 
 @pytest.mark.parametrize("text", TAKEN_BACK)
@@ -358,9 +362,10 @@ def test_what_is_taken_back_is_not_done(text: str) -> None:
     assert not is_done(text)
 
 
-@pytest.mark.parametrize("text", OF_OTHERS)
-def test_what_others_say_and_what_is_no_claim_does_not_count(text: str) -> None:
-    assert not is_done(text)
+def test_what_others_say_and_what_is_no_claim_does_not_count(subtests: pytest.Subtests) -> None:
+    for text in OF_OTHERS:
+        with subtests.test(text=text):
+            assert not is_done(text)
 
 
 @pytest.mark.parametrize("text", OF_ENGLISH_REPORTS_IN_PROGRESS)

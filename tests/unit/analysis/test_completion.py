@@ -30,46 +30,47 @@ def test_signals(text: str, keywords: tuple[str, ...], detected: bool, confidenc
     assert (found.keywords, found.detected, found.confidence) == (keywords, detected, confidence)
 
 
+NO_CLAIMS = [
+    "The migration is incomplete.",
+    "I abandoned the undone part, unsuccessfully.",
+    "It is not done.",
+    "This hasn't been completed.",
+    "None of it is finished.",
+    "The printer has yet to be finished.",
+    "The work will be complete once the tests pass.",
+    "When everything is done, I will say so.",
+    "I need to get this done and finished.",
+    "I was unable to get it done.",
+    "The parser is done, but the printer is missing.",
+    "The parser is done. However, the printer is missing.",
+    "It is almost done and nearly complete.",
+    "8 of 15 items are done.",
+    "Done: 3/7. Completed: 3/7.",
+    "The first two tasks are done.",
+    "Phase 1 is complete.\n\nNext phase: the web page.",
+    "Is it done? Should I call it finished?",
+    "> The work is done. Everything is finished.",
+    'The log says "done" and “finished”.',
+    "Print `done` and `finished` at the end.",
+    "```\ndone finished\n```\n",
+    "# Done\n\n## Finished\n",
+    "| task | done |\n| other | finished |\n",
+    "- [x] done with the parser\n- [ ] finished the printer\n",
+    "See done.py, src/complete, finished() and task_complete.",
+    "<!-- done, finished -->",
+    "<thinking>It is done and finished.</thinking>",
+    "還沒完成，也未完成。",
+    "完成後再說。",
+]
+
+
 # covers: S1-36, S1-57, S1-59
-@pytest.mark.parametrize(
-    "text",
-    [
-        "The migration is incomplete.",
-        "I abandoned the undone part, unsuccessfully.",
-        "It is not done.",
-        "This hasn't been completed.",
-        "None of it is finished.",
-        "The printer has yet to be finished.",
-        "The work will be complete once the tests pass.",
-        "When everything is done, I will say so.",
-        "I need to get this done and finished.",
-        "I was unable to get it done.",
-        "The parser is done, but the printer is missing.",
-        "The parser is done. However, the printer is missing.",
-        "It is almost done and nearly complete.",
-        "8 of 15 items are done.",
-        "Done: 3/7. Completed: 3/7.",
-        "The first two tasks are done.",
-        "Phase 1 is complete.\n\nNext phase: the web page.",
-        "Is it done? Should I call it finished?",
-        "> The work is done. Everything is finished.",
-        'The log says "done" and “finished”.',
-        "Print `done` and `finished` at the end.",
-        "```\ndone finished\n```\n",
-        "# Done\n\n## Finished\n",
-        "| task | done |\n| other | finished |\n",
-        "- [x] done with the parser\n- [ ] finished the printer\n",
-        "See done.py, src/complete, finished() and task_complete.",
-        "<!-- done, finished -->",
-        "<thinking>It is done and finished.</thinking>",
-        "還沒完成，也未完成。",
-        "完成後再說。",
-    ],
-)
-def test_words_that_claim_nothing(text: str) -> None:
-    found = detect_completion(text)
-    assert not found.detected
-    assert found.keywords == ()
+def test_words_that_claim_nothing(subtests: pytest.Subtests) -> None:
+    for text in NO_CLAIMS:
+        with subtests.test(text=text):
+            found = detect_completion(text)
+            assert not found.detected
+            assert found.keywords == ()
 
 
 @pytest.mark.parametrize(

@@ -6,29 +6,29 @@ from ralph.analysis import analyze_text
 from ralph.analysis.counters import reports_change
 from ralph.status import StatusMalformed, StatusMissing, StatusReport, parse_status
 
+COUNTERS: list[tuple[dict[str, Any], bool | None]] = [
+    ({"FILES_MODIFIED": "3"}, True),
+    ({"FILES_MODIFIED": "0", "TASKS_COMPLETED_THIS_LOOP": "1"}, True),
+    ({"FILES_MODIFIED": "2 (lexer.py, parser.py)"}, True),
+    ({"FILES_MODIFIED": 2}, True),
+    ({"FILES_MODIFIED": ["lexer.py"]}, True),
+    ({"FILES_MODIFIED": "0", "TASKS_COMPLETED_THIS_LOOP": "0"}, False),
+    ({"FILES_MODIFIED": "none"}, False),
+    ({"FILES_MODIFIED": []}, False),
+    ({"FILES_MODIFIED": 0}, False),
+    ({"FILES_MODIFIED": "0 files"}, False),
+    ({"FILES_MODIFIED": "several"}, None),
+    ({"FILES_MODIFIED": ""}, None),
+    ({"TASKS_COMPLETED": "7"}, None),
+    ({"WORK_TYPE": "TESTING"}, None),
+    ({}, None),
+]
 
-@pytest.mark.parametrize(
-    ("fields", "expected"),
-    [
-        ({"FILES_MODIFIED": "3"}, True),
-        ({"FILES_MODIFIED": "0", "TASKS_COMPLETED_THIS_LOOP": "1"}, True),
-        ({"FILES_MODIFIED": "2 (lexer.py, parser.py)"}, True),
-        ({"FILES_MODIFIED": 2}, True),
-        ({"FILES_MODIFIED": ["lexer.py"]}, True),
-        ({"FILES_MODIFIED": "0", "TASKS_COMPLETED_THIS_LOOP": "0"}, False),
-        ({"FILES_MODIFIED": "none"}, False),
-        ({"FILES_MODIFIED": []}, False),
-        ({"FILES_MODIFIED": 0}, False),
-        ({"FILES_MODIFIED": "0 files"}, False),
-        ({"FILES_MODIFIED": "several"}, None),
-        ({"FILES_MODIFIED": ""}, None),
-        ({"TASKS_COMPLETED": "7"}, None),
-        ({"WORK_TYPE": "TESTING"}, None),
-        ({}, None),
-    ],
-)
-def test_what_the_counters_of_a_status_block_say(fields: dict[str, Any], expected: bool | None) -> None:
-    assert reports_change(StatusReport(fields=fields)) is expected
+
+def test_what_the_counters_of_a_status_block_say(subtests: pytest.Subtests) -> None:
+    for fields, expected in COUNTERS:
+        with subtests.test(fields=fields):
+            assert reports_change(StatusReport(fields=fields)) is expected
 
 
 @pytest.mark.parametrize("status", [StatusMissing(), StatusMalformed(problem="it never ends")])

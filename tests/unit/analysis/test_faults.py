@@ -4,35 +4,35 @@ from ralph.analysis import analyze_text
 from ralph.analysis.signatures import failure_signature, normalised
 from ralph.types.output import Failed
 
+ERROR_WORDS = [
+    ("An error, another error, and one more error.", 1, 3),
+    ("No errors found. 0 failed, 12 passed.", 0, 0),
+    ("Ran without any problems.", 0, 0),
+    ("I did not find any issues.", 0, 0),
+    ("I did not fix the bug.", 1, 1),
+    ("I fixed the bug. The error has been resolved.", 0, 0),
+    ("The error is not resolved.", 1, 1),
+    ("Debug the tissue sample.", 0, 0),
+    ("Added error handling and error messages.", 0, 0),
+    ("That is not a bug.", 0, 0),
+    ('{"error": null, "failed": 0}', 0, 0),
+    ("Errors: 0\nFailures: 0", 0, 0),
+    ("See issue #12.", 0, 0),
+    ("The build fails and two tests crashed.", 1, 2),
+    ("## Issues\n\nThe page flickers.\n", 1, 1),
+    ("## Issues\n\n", 0, 0),
+    ("## Issues\n\nNone.\n", 0, 0),
+    ("發生錯誤，測試失敗。", 2, 2),
+    ("沒有錯誤。", 0, 0),
+]
+
 
 # covers: S0-57, S0-58
-@pytest.mark.parametrize(
-    ("text", "count", "occurrences"),
-    [
-        ("An error, another error, and one more error.", 1, 3),
-        ("No errors found. 0 failed, 12 passed.", 0, 0),
-        ("Ran without any problems.", 0, 0),
-        ("I did not find any issues.", 0, 0),
-        ("I did not fix the bug.", 1, 1),
-        ("I fixed the bug. The error has been resolved.", 0, 0),
-        ("The error is not resolved.", 1, 1),
-        ("Debug the tissue sample.", 0, 0),
-        ("Added error handling and error messages.", 0, 0),
-        ("That is not a bug.", 0, 0),
-        ('{"error": null, "failed": 0}', 0, 0),
-        ("Errors: 0\nFailures: 0", 0, 0),
-        ("See issue #12.", 0, 0),
-        ("The build fails and two tests crashed.", 1, 2),
-        ("## Issues\n\nThe page flickers.\n", 1, 1),
-        ("## Issues\n\n", 0, 0),
-        ("## Issues\n\nNone.\n", 0, 0),
-        ("發生錯誤，測試失敗。", 2, 2),
-        ("沒有錯誤。", 0, 0),
-    ],
-)
-def test_error_words(text: str, count: int, occurrences: int) -> None:
-    metrics = analyze_text(text).metrics
-    assert (metrics.error_count, metrics.error_occurrences) == (count, occurrences)
+def test_error_words(subtests: pytest.Subtests) -> None:
+    for text, count, occurrences in ERROR_WORDS:
+        with subtests.test(text=text):
+            metrics = analyze_text(text).metrics
+            assert (metrics.error_count, metrics.error_occurrences) == (count, occurrences)
 
 
 # covers: S0-77

@@ -484,11 +484,13 @@ Build passes.""",
 
 
 # covers: S1-36, S1-56, S1-58
-@pytest.mark.parametrize(("text", "task"), DONE)
-def test_a_message_that_reports_the_end_is_done(text: str, task: str) -> None:
-    assert analyze_text(text, task=task).state == "done"
+def test_a_message_that_reports_the_end_is_done(subtests: pytest.Subtests) -> None:
+    for text, task in DONE:
+        with subtests.test(text=text):
+            assert analyze_text(text, task=task).state == "done"
 
 
-@pytest.mark.parametrize(("text", "task"), NOT_DONE)
-def test_a_message_that_only_sounds_like_the_end_is_not_done(text: str, task: str) -> None:
-    assert analyze_text(text, task=task).state != "done"
+def test_a_message_that_only_sounds_like_the_end_is_not_done(subtests: pytest.Subtests) -> None:
+    for text, task in NOT_DONE:
+        with subtests.test(text=text):
+            assert analyze_text(text, task=task).state != "done"

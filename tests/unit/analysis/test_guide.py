@@ -102,31 +102,32 @@ def test_sources_that_differ_by_more_than_twenty_points_are_told(text: str, plan
     assert len(said) == warnings
 
 
+PERCENTAGES = [
+    ("Progress: 0%", 0),
+    ("Progress: 5%", 5),
+    ("Progress: 08%", 8),
+    ("Progress: 99.9%", 99),
+    ("The work is 99,5 % complete", 99),
+    ("Progress: 100%", 100),
+    ("Progress: 101%", None),
+    ("Progress: 150%", None),
+    ("Progress: 1234%", None),
+    ("Progress: v1.75%", None),
+    ("About 75 percent done", 75),
+    ("About 75 per cent done", 75),
+    ("進度 75％", 75),
+    ("進度達到百分之75", 75),
+    ("Progress: none to speak of", None),
+]
+
+
 # covers: S0-31..S0-34, S0-65, K0-1
-@pytest.mark.parametrize(
-    ("text", "score"),
-    [
-        ("Progress: 0%", 0),
-        ("Progress: 5%", 5),
-        ("Progress: 08%", 8),
-        ("Progress: 99.9%", 99),
-        ("The work is 99,5 % complete", 99),
-        ("Progress: 100%", 100),
-        ("Progress: 101%", None),
-        ("Progress: 150%", None),
-        ("Progress: 1234%", None),
-        ("Progress: v1.75%", None),
-        ("About 75 percent done", 75),
-        ("About 75 per cent done", 75),
-        ("進度 75％", 75),
-        ("進度達到百分之75", 75),
-        ("Progress: none to speak of", None),
-    ],
-)
-def test_a_percentage_is_a_whole_number_up_to_a_hundred(text: str, score: int | None) -> None:
-    told = metrics(text)
-    assert told.completion_source == ("default" if score is None else "percentage")
-    assert told.completion_score == (50 if score is None else score)
+def test_a_percentage_is_a_whole_number_up_to_a_hundred(subtests: pytest.Subtests) -> None:
+    for text, score in PERCENTAGES:
+        with subtests.test(text=text):
+            told = metrics(text)
+            assert told.completion_source == ("default" if score is None else "percentage")
+            assert told.completion_score == (50 if score is None else score)
 
 
 # covers: S0-32, K0-1b
@@ -152,77 +153,80 @@ def test_of_percentages_the_last_one_of_the_work_counts(text: str, score: int | 
         assert found(text, "percentage") == [(f"{score}%", score)]
 
 
+KEYWORDS = [
+    ("It is done.", 100),
+    ("It is complete.", 100),
+    ("It is finished.", 100),
+    ("It was a success.", 100),
+    ("It is incomplete.", 50),
+    ("I abandoned it.", 50),
+    ("It is undone and unsuccessful.", 50),
+    ("It is not done.", 50),
+    ("It is to be completed.", 50),
+    ("Complete the remaining steps.", 50),
+    ("It was successfully renamed.", 50),
+    ("It is almost done.", 50),
+    ("It is only partially complete.", 50),
+    ("It will be complete once you run it.", 50),
+    ("```\ndone\n```", 50),
+    ('It printed "finished".', 50),
+]
+
+
 # covers: S0-36, S0-37, S0-64, K0-2, K0-4
-@pytest.mark.parametrize(
-    ("text", "score"),
-    [
-        ("It is done.", 100),
-        ("It is complete.", 100),
-        ("It is finished.", 100),
-        ("It was a success.", 100),
-        ("It is incomplete.", 50),
-        ("I abandoned it.", 50),
-        ("It is undone and unsuccessful.", 50),
-        ("It is not done.", 50),
-        ("It is to be completed.", 50),
-        ("Complete the remaining steps.", 50),
-        ("It was successfully renamed.", 50),
-        ("It is almost done.", 50),
-        ("It is only partially complete.", 50),
-        ("It will be complete once you run it.", 50),
-        ("```\ndone\n```", 50),
-        ('It printed "finished".', 50),
-    ],
-)
-def test_a_keyword_is_a_word_that_reports(text: str, score: int) -> None:
-    assert metrics(text).completion_score == score
+def test_a_keyword_is_a_word_that_reports(subtests: pytest.Subtests) -> None:
+    for text, score in KEYWORDS:
+        with subtests.test(text=text):
+            assert metrics(text).completion_score == score
+
+
+CUES = [
+    ("I AM SURE.", 90),
+    ("I'm not sure.", 20),
+    ("I'm not entirely sure.", 20),
+    ("That's not a problem, I am sure.", 90),
+    ("I'm certainly not sure.", 30),
+    ("I'm absolutely unsure.", 30),
+    ("It is likely, and I am sure.", 90),
+    ("It is probably right, but I am unsure.", 20),
+    ("That is unlikely.", 20),
+    ("Measure it, ensure it, make sure of it, make certain of it.", 50),
+    ("I'm uncertain.", 20),
+    ("I'm not certain.", 20),
+    ("I cannot be certain.", 20),
+    ("It is unclear.", 20),
+    ("I don't know.", 20),
+    ("I don’t know.", 20),
+    ("Are you sure?", 50),
+    ("Sure, here it is.", 50),
+    ("## Sure things\n\nNothing else.", 50),
+    ("The log says “I am confident”.", 50),
+]
 
 
 # covers: S0-13, S0-41..S0-43, S0-66, S0-117, K0-5, K0-5b
-@pytest.mark.parametrize(
-    ("text", "score"),
-    [
-        ("I AM SURE.", 90),
-        ("I'm not sure.", 20),
-        ("I'm not entirely sure.", 20),
-        ("That's not a problem, I am sure.", 90),
-        ("I'm certainly not sure.", 30),
-        ("I'm absolutely unsure.", 30),
-        ("It is likely, and I am sure.", 90),
-        ("It is probably right, but I am unsure.", 20),
-        ("That is unlikely.", 20),
-        ("Measure it, ensure it, make sure of it, make certain of it.", 50),
-        ("I'm uncertain.", 20),
-        ("I'm not certain.", 20),
-        ("I cannot be certain.", 20),
-        ("It is unclear.", 20),
-        ("I don't know.", 20),
-        ("I don’t know.", 20),
-        ("Are you sure?", 50),
-        ("Sure, here it is.", 50),
-        ("## Sure things\n\nNothing else.", 50),
-        ("The log says “I am confident”.", 50),
-    ],
-)
-def test_the_cue_that_sets_the_certainty(text: str, score: int) -> None:
-    assert metrics(text).confidence == score
+def test_the_cue_that_sets_the_certainty(subtests: pytest.Subtests) -> None:
+    for text, score in CUES:
+        with subtests.test(text=text):
+            assert metrics(text).confidence == score
+
+
+HEDGES = [
+    ("It runs.", 50),
+    *((f"It {word} runs, {word}.", 40) for word in ("maybe", "might", "could", "approximately", "perhaps")),
+    *((f"It {word} runs, {word}.", 40) for word in ("roughly", "basically", "I think")),
+    *((f"It {word} runs, {word}.", 60) for word in ("definitely", "undoubtedly", "assured", "guaranteed")),
+    ("It is likely, but it might break.", 50),
+    ("I am sure that it definitely runs, guaranteed.", 100),
+    ("Maybe it might, perhaps it could, basically, roughly, approximately, I think.", 0),
+]
 
 
 # covers: S0-47, S0-48, S0-52, S0-53, S0-67..S0-71, K0-6
-@pytest.mark.parametrize(
-    ("text", "score"),
-    [
-        ("It runs.", 50),
-        *((f"It {word} runs, {word}.", 40) for word in ("maybe", "might", "could", "approximately", "perhaps")),
-        *((f"It {word} runs, {word}.", 40) for word in ("roughly", "basically", "I think")),
-        *((f"It {word} runs, {word}.", 60) for word in ("definitely", "undoubtedly", "assured", "guaranteed")),
-        ("It is likely, but it might break.", 50),
-        ("I am sure that it definitely runs, guaranteed.", 100),
-        ("Maybe it might, perhaps it could, basically, roughly, approximately, I think.", 0),
-    ],
-)
-def test_each_hedge_and_certainty_moves_it_by_ten_once(text: str, score: int) -> None:
-    assert metrics(text).confidence == score
+def test_each_hedge_and_certainty_moves_it_by_ten_once(subtests: pytest.Subtests) -> None:
+    for text, score in HEDGES:
+        with subtests.test(text=text):
+            assert metrics(text).confidence == score
 
 
 # covers: K0-7
@@ -261,42 +265,43 @@ def test_distinct_patterns_and_occurrences_of_errors() -> None:
     assert len(found("Error, error, errors.", "error")) == 3
 
 
+ERROR_WORDS = [
+    ("It errored, two builds crashed, and the third is failing.", 2),
+    ("Failures: 3", 1),
+    ("3 of 12 failed", 1),
+    ("ValueError: bad input", 1),
+    ("The command ended with exit code 2.", 1),
+    ("Exit status: 1", 1),
+    ("The command ended with exit code 0.", 0),
+    ("No errors found", 0),
+    ("No errors or issues were found", 0),
+    ("0 failed, 12 passed", 0),
+    ("None of the tests failed.", 0),
+    ("Debug the tissue sample, mirrored", 0),
+    ("Fixed the bug and resolved 3 issues", 0),
+    ("A check prevents errors.", 0),
+    ("I did not fix the bug.", 1),
+    ('{"error": null}', 0),
+    ("error: null\nfailed: 0\nerrors: []", 0),
+    ("error: null pointer", 1),
+    ("error: No such file", 1),
+    ("error: 0.5 is no integer", 1),
+    ("Failing tests: 0", 0),
+    ("Issues: None.", 0),
+    ("**Issues:** none so far", 0),
+    ("Known issues:\n- none", 0),
+    ("Known issues:\n- The parser is slow", 1),
+    ("Problems: - the parser is slow", 1),
+    ("See issue #12.", 0),
+    ("With the exception of a.py it is error-free and error free.", 0),
+]
+
+
 # covers: S0-57, K0-12, KX-6
-@pytest.mark.parametrize(
-    ("text", "count"),
-    [
-        ("It errored, two builds crashed, and the third is failing.", 2),
-        ("Failures: 3", 1),
-        ("3 of 12 failed", 1),
-        ("ValueError: bad input", 1),
-        ("The command ended with exit code 2.", 1),
-        ("Exit status: 1", 1),
-        ("The command ended with exit code 0.", 0),
-        ("No errors found", 0),
-        ("No errors or issues were found", 0),
-        ("0 failed, 12 passed", 0),
-        ("None of the tests failed.", 0),
-        ("Debug the tissue sample, mirrored", 0),
-        ("Fixed the bug and resolved 3 issues", 0),
-        ("A check prevents errors.", 0),
-        ("I did not fix the bug.", 1),
-        ('{"error": null}', 0),
-        ("error: null\nfailed: 0\nerrors: []", 0),
-        ("error: null pointer", 1),
-        ("error: No such file", 1),
-        ("error: 0.5 is no integer", 1),
-        ("Failing tests: 0", 0),
-        ("Issues: None.", 0),
-        ("**Issues:** none so far", 0),
-        ("Known issues:\n- none", 0),
-        ("Known issues:\n- The parser is slow", 1),
-        ("Problems: - the parser is slow", 1),
-        ("See issue #12.", 0),
-        ("With the exception of a.py it is error-free and error free.", 0),
-    ],
-)
-def test_an_error_word_that_reports_an_error(text: str, count: int) -> None:
-    assert metrics(text).error_count == count
+def test_an_error_word_that_reports_an_error(subtests: pytest.Subtests) -> None:
+    for text, count in ERROR_WORDS:
+        with subtests.test(text=text):
+            assert metrics(text).error_count == count
 
 
 # covers: K0-12

@@ -30,9 +30,10 @@ def every_case() -> list[tuple[str, str, str]]:
 
 
 # covers: S4-55, S4-56
-@pytest.mark.parametrize(("language", "state", "text"), every_case())
-def test_a_reply_has_its_state_in_every_language(language: str, state: str, text: str) -> None:
-    assert analyze_text(text).state == state
+def test_a_reply_has_its_state_in_every_language(subtests: pytest.Subtests) -> None:
+    for language, state, text in every_case():
+        with subtests.test(language=language):
+            assert analyze_text(text).state == state
 
 
 @pytest.mark.parametrize("language", sorted(LEXICONS))

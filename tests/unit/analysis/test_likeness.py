@@ -43,32 +43,33 @@ def test_when_two_replies_are_nearly_the_same(left: str, right: str, near: bool)
     assert (alike(left, right) >= LIKENESS) is near
 
 
+ALIKE = [
+    ("Looked at the queue at {}; it is empty.", "10:02:11", "10:07:45", True),
+    ("Looked at the queue on {}; it is empty.", "2026-03-01T10:02:11Z", "2026-03-01T10:07:45Z", True),
+    ("{}: I read the plan and thought about its order.", "Loop 4", "Loop 5", True),
+    ("{} failed with the linker's error.", "Attempt 9", "Attempt 10", True),
+    ("{} failed with the linker's error.", "The third attempt", "The fourth attempt", True),
+    ("第{}次尝试，仍然失败。", "三", "四", True),
+    ("The crawl has been running for {} now.", "12 minutes", "17 minutes", True),
+    ("API Error: 500 (request {})", "req_01Ab", "req_01Cd", True),
+    ("Wrote to {} and failed.", "0x7f00aa", "0x7f00bc", True),
+    ("Nothing at commit {}.", "a1b2c3d4", "b1b2c3d4", True),
+    ("Migrated batch {}; its rows were checked.", "3", "4", False),
+    ("{} of 9 is over.", "Iteration 3", "Iteration 4", False),
+    ("Imported {} rows.", "1200000", "1300000", False),
+    ("{} tests pass.", "45", "46", False),
+    ("Set the limit to {} and tried again.", "5 s", "10 s", False),
+    ("Story {} is done.", "3", "4", False),
+    ("SyntaxError at line {}: never closed", "10", "20", False),
+    ("t({})", "0", "1", False),
+]
+
+
 # Short replies are the same but for what differs in every one; what they count makes another reply of them.
-@pytest.mark.parametrize(
-    ("said", "first", "second", "same"),
-    [
-        ("Looked at the queue at {}; it is empty.", "10:02:11", "10:07:45", True),
-        ("Looked at the queue on {}; it is empty.", "2026-03-01T10:02:11Z", "2026-03-01T10:07:45Z", True),
-        ("{}: I read the plan and thought about its order.", "Loop 4", "Loop 5", True),
-        ("{} failed with the linker's error.", "Attempt 9", "Attempt 10", True),
-        ("{} failed with the linker's error.", "The third attempt", "The fourth attempt", True),
-        ("第{}次尝试，仍然失败。", "三", "四", True),
-        ("The crawl has been running for {} now.", "12 minutes", "17 minutes", True),
-        ("API Error: 500 (request {})", "req_01Ab", "req_01Cd", True),
-        ("Wrote to {} and failed.", "0x7f00aa", "0x7f00bc", True),
-        ("Nothing at commit {}.", "a1b2c3d4", "b1b2c3d4", True),
-        ("Migrated batch {}; its rows were checked.", "3", "4", False),
-        ("{} of 9 is over.", "Iteration 3", "Iteration 4", False),
-        ("Imported {} rows.", "1200000", "1300000", False),
-        ("{} tests pass.", "45", "46", False),
-        ("Set the limit to {} and tried again.", "5 s", "10 s", False),
-        ("Story {} is done.", "3", "4", False),
-        ("SyntaxError at line {}: never closed", "10", "20", False),
-        ("t({})", "0", "1", False),
-    ],
-)
-def test_what_differs_in_every_reply_makes_no_other_reply_of_it(said: str, first: str, second: str, same: bool) -> None:
-    assert (alike(said.format(first), said.format(second)) >= LIKENESS) is same
+def test_what_differs_in_every_reply_makes_no_other_reply_of_it(subtests: pytest.Subtests) -> None:
+    for said, first, second, same in ALIKE:
+        with subtests.test(said=said):
+            assert (alike(said.format(first), said.format(second)) >= LIKENESS) is same
 
 
 @given(st.text(max_size=900), st.text(max_size=900))

@@ -4,68 +4,69 @@ import pytest
 
 from ralph.analysis import analyze_text
 
-
-@pytest.mark.parametrize(
-    ("text", "kind"),
-    [
-        ("You've hit your limit · resets 3pm (Europe/Berlin)", "usage limit"),
-        ("Claude AI usage limit reached|1760000000", "usage limit"),
-        ("5-hour limit reached ∙ resets 3pm", "usage limit"),
-        ("Monthly usage limit reached. Resets on Dec 1 at 12:00 AM (UTC).", "usage limit"),
-        ("You have reached your monthly premium request limit.", "usage limit"),
-        ("error: insufficient_quota - You exceeded your current quota", "usage limit"),
-        ("Credit balance is too low", "credit"),
-        ("Error: Rate limit exceeded, try again in 20 s", "rate limit"),
-        ("429 Too Many Requests", "rate limit"),
-        ('API Error: 429 {"type":"error","error":{"type":"rate_limit_error"}}', "rate limit"),
-        ("stream error: exceeded retry limit, last status: 429 Too Many Requests", "rate limit"),
-        ("client.RateLimitError: Rate limit reached for this model.", "rate limit"),
-        ("Error: API quota exceeded", "usage limit"),
-        ("API Error: Repeated 529 Overloaded errors", "overloaded"),
-        ("Server is overloaded, please try again later", "overloaded"),
-        ("Invalid API key · Please run /login", "login"),
-        ("Not logged in · Please run /login", "login"),
-        ("Error loading config: OAuth token expired, run `agent login`", "login"),
-        ("已达到使用上限，请稍后再试", "usage limit"),
-        ("I start with the first task.\n\nYou've hit your limit · resets 3pm", "usage limit"),
-        ("I fixed the parser and ran the tests.\n\nAPI Error: Rate limit reached", "rate limit"),
-    ],
-)
-def test_a_service_s_message_is_limited(text: str, kind: str) -> None:
-    analysis = analyze_text(text)
-    assert analysis.state == "limited"
-    [piece] = [piece for piece in analysis.evidence if piece.signal == "limited"]
-    assert f": {kind}." in piece.why
-    assert piece.text.lower() in text.lower()
+MESSAGES_OF_SERVICES = [
+    ("You've hit your limit · resets 3pm (Europe/Berlin)", "usage limit"),
+    ("Claude AI usage limit reached|1760000000", "usage limit"),
+    ("5-hour limit reached ∙ resets 3pm", "usage limit"),
+    ("Monthly usage limit reached. Resets on Dec 1 at 12:00 AM (UTC).", "usage limit"),
+    ("You have reached your monthly premium request limit.", "usage limit"),
+    ("error: insufficient_quota - You exceeded your current quota", "usage limit"),
+    ("Credit balance is too low", "credit"),
+    ("Error: Rate limit exceeded, try again in 20 s", "rate limit"),
+    ("429 Too Many Requests", "rate limit"),
+    ('API Error: 429 {"type":"error","error":{"type":"rate_limit_error"}}', "rate limit"),
+    ("stream error: exceeded retry limit, last status: 429 Too Many Requests", "rate limit"),
+    ("client.RateLimitError: Rate limit reached for this model.", "rate limit"),
+    ("Error: API quota exceeded", "usage limit"),
+    ("API Error: Repeated 529 Overloaded errors", "overloaded"),
+    ("Server is overloaded, please try again later", "overloaded"),
+    ("Invalid API key · Please run /login", "login"),
+    ("Not logged in · Please run /login", "login"),
+    ("Error loading config: OAuth token expired, run `agent login`", "login"),
+    ("已达到使用上限，请稍后再试", "usage limit"),
+    ("I start with the first task.\n\nYou've hit your limit · resets 3pm", "usage limit"),
+    ("I fixed the parser and ran the tests.\n\nAPI Error: Rate limit reached", "rate limit"),
+]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "The rate limit is 100 requests per minute.",
-        "Rate limit exceeded errors are now handled by the retry layer.",
-        "Rate limit tests pass.",
-        "I implemented rate limiting: 429 too many requests is now returned.",
-        "I hit the rate limit of the package mirror, so I wait for a minute.",
-        "Let me see why users get `Invalid API key`.",
-        'The page says "You\'ve hit your limit" then.',
-        "Added a limiter.\n\nTests cover:\n\n- Invalid API key\n- Rate limit exceeded",
-        "Added a limiter.\n\nIt prints:\n\n> You've hit your limit",
-        "Added a limiter.\n\nIt prints:\n\n```\nYou've hit your limit\n```",
-        "Added a limiter.\n\nRate limit exceeded responses carry a header.",
-        "## Rate limit reached\n\nThis page is shown at 429.",
-        "Processing item 429",
-        "Your weekly limit is read from the settings.",
-        "TypeError: ratelimit.check is not a function",
-        "Error: Network timeout",
-        "Unauthorized users see a login page; not logged in is a state of its own.",
-        "You've hit your limit\n\n---RALPH_STATUS---\nEXIT_SIGNAL: false\n---END_RALPH_STATUS---",
-    ],
-)
-def test_talk_of_limits_is_none(text: str) -> None:
-    analysis = analyze_text(text)
-    assert analysis.state != "limited"
-    assert (analysis.retry_after, analysis.limited_until) == (None, "")
+def test_a_service_s_message_is_limited(subtests: pytest.Subtests) -> None:
+    for text, kind in MESSAGES_OF_SERVICES:
+        with subtests.test(text=text):
+            analysis = analyze_text(text)
+            assert analysis.state == "limited"
+            [piece] = [piece for piece in analysis.evidence if piece.signal == "limited"]
+            assert f": {kind}." in piece.why
+            assert piece.text.lower() in text.lower()
+
+
+TALK_OF_LIMITS = [
+    "The rate limit is 100 requests per minute.",
+    "Rate limit exceeded errors are now handled by the retry layer.",
+    "Rate limit tests pass.",
+    "I implemented rate limiting: 429 too many requests is now returned.",
+    "I hit the rate limit of the package mirror, so I wait for a minute.",
+    "Let me see why users get `Invalid API key`.",
+    'The page says "You\'ve hit your limit" then.',
+    "Added a limiter.\n\nTests cover:\n\n- Invalid API key\n- Rate limit exceeded",
+    "Added a limiter.\n\nIt prints:\n\n> You've hit your limit",
+    "Added a limiter.\n\nIt prints:\n\n```\nYou've hit your limit\n```",
+    "Added a limiter.\n\nRate limit exceeded responses carry a header.",
+    "## Rate limit reached\n\nThis page is shown at 429.",
+    "Processing item 429",
+    "Your weekly limit is read from the settings.",
+    "TypeError: ratelimit.check is not a function",
+    "Error: Network timeout",
+    "Unauthorized users see a login page; not logged in is a state of its own.",
+    "You've hit your limit\n\n---RALPH_STATUS---\nEXIT_SIGNAL: false\n---END_RALPH_STATUS---",
+]
+
+
+def test_talk_of_limits_is_none(subtests: pytest.Subtests) -> None:
+    for text in TALK_OF_LIMITS:
+        with subtests.test(text=text):
+            analysis = analyze_text(text)
+            assert analysis.state != "limited"
+            assert (analysis.retry_after, analysis.limited_until) == (None, "")
 
 
 @pytest.mark.parametrize(

@@ -6,32 +6,32 @@ from ralph.status import StatusMissing
 from ralph.types.output import Output
 from ralph.types.plan import parse_plan
 
+SOURCES = [
+    ("Progress: 5%.", 5, "percentage"),
+    ("Progress: 08%.", 8, "percentage"),
+    ("Progress: 100%.", 100, "percentage"),
+    ("Progress: 99.9% of the work.", 99, "percentage"),
+    ("Progress: 150%.", 50, "default"),
+    ("Progress was 20% at first. Now 60% of the work is through.", 60, "percentage"),  # covers: S0-32, S0-33
+    ("Coverage is at 100%.", 50, "default"),
+    ("The progress bar is 50% faster.", 50, "default"),
+    ("CPU at 90% while done loading.", 50, "default"),
+    ("No number.", 50, "default"),  # covers: S0-34
+    ("完成度 80%。", 80, "percentage"),
+    ("The run was a success.", 100, "keyword"),
+    ("It was not a success.", 50, "default"),
+    ("I don't know what to do.", 0, "keyword"),
+    ("- [link](x)\n- [2026-01-01] entry\n", 50, "default"),
+    ("```\n- [x] in a fence\n```\n", 50, "default"),
+    ("- [x] a\n\n## Optional\n- [ ] b\n", 100, "checklist"),
+]
 
-@pytest.mark.parametrize(
-    ("text", "score", "source"),
-    [
-        ("Progress: 5%.", 5, "percentage"),
-        ("Progress: 08%.", 8, "percentage"),
-        ("Progress: 100%.", 100, "percentage"),
-        ("Progress: 99.9% of the work.", 99, "percentage"),
-        ("Progress: 150%.", 50, "default"),
-        ("Progress was 20% at first. Now 60% of the work is through.", 60, "percentage"),  # covers: S0-32, S0-33
-        ("Coverage is at 100%.", 50, "default"),
-        ("The progress bar is 50% faster.", 50, "default"),
-        ("CPU at 90% while done loading.", 50, "default"),
-        ("No number.", 50, "default"),  # covers: S0-34
-        ("完成度 80%。", 80, "percentage"),
-        ("The run was a success.", 100, "keyword"),
-        ("It was not a success.", 50, "default"),
-        ("I don't know what to do.", 0, "keyword"),
-        ("- [link](x)\n- [2026-01-01] entry\n", 50, "default"),
-        ("```\n- [x] in a fence\n```\n", 50, "default"),
-        ("- [x] a\n\n## Optional\n- [ ] b\n", 100, "checklist"),
-    ],
-)
-def test_sources(text: str, score: int, source: str) -> None:
-    metrics = analyze_text(text).metrics
-    assert (metrics.completion_score, metrics.completion_source) == (score, source)
+
+def test_sources(subtests: pytest.Subtests) -> None:
+    for text, score, source in SOURCES:
+        with subtests.test(text=text):
+            metrics = analyze_text(text).metrics
+            assert (metrics.completion_score, metrics.completion_source) == (score, source)
 
 
 # covers: S0-26, S0-62

@@ -45,71 +45,73 @@ All 14 tests pass.
 """
 
 
+WORK_DONE = [
+    ("Modified 3 files, 12 tests passing, 2 errors fixed", "Modified 3 files, 12 tests passing, 2 errors fixed"),
+    (
+        "- Modified 3 files\n- 12 tests passing\n- 2 errors fixed",
+        "Modified 3 files, 12 tests passing, 2 errors fixed",
+    ),
+    ("**Files modified:** 5 (`a.css`, `b.ts`)", "Modified 5 files"),
+    ("**Files modified:** 5 (`a.ts`)\n**Files created:** 2 (`c.ts`, `d.svg`)", "Modified 7 files"),
+    ("- FILES_CHANGED\n- Files changed: 4", "Modified 4 files"),
+    ("Files created:\n1. `a.py` - new\n2. `b.py` - new\n", "Modified 2 files"),
+    ("Files changed (6)", "Modified 6 files"),
+    ("Changes (5 files):", "Modified 5 files"),
+    (" 9 files changed, 412 insertions(+), 38 deletions(-)", "Modified 9 files"),
+    ("I updated two source files and created 1 test file.", "Modified 3 files"),
+    ("Three files were modified.", "Modified 3 files"),
+    ("Updated 2 files at first. In the end modified 5 files.", "Modified 5 files"),
+    ("Created `a.py` and `b.py`", "Modified 2 files"),
+    ("Created `src/a.py`, `src/b.py` and c.toml.", "Modified 3 files"),
+    ("Created `src/a.py`. Then I updated `src/a.py` and a.py.", "Modified 1 file"),
+    (TABLE, "Modified 3 files"),
+    (BULLETS, "Modified 3 files"),
+    (NUMBERED, "Modified 2 files, 14 tests passing"),
+    ("修改了 3 個文件，12 個測試通過，修復了 2 個錯誤", "Modified 3 files, 12 tests passing, 2 errors fixed"),
+    ("创建 4 个文件", "Modified 4 files"),
+    ("修改了三個檔案，新增 2 個檔案", "Modified 5 files"),
+    ("5 个文件已修改", "Modified 5 files"),
+    ("I fixed the login bug and resolved an issue with dates.", "2 errors fixed"),
+    ("**Bugs fixed:** 3", "3 errors fixed"),
+    ("The seed was 48213\n5 errors have been resolved", "5 errors fixed"),
+    ("5 errors have been resolved; fixed a few errors. 3 bugs were fixed", "5 errors fixed"),
+    ("5 errors have been corrected. 3 bugs were resolved. Fixed 2 issues.", "5 errors fixed"),
+]
+
+
 # covers: S1-63, S1-64
-@pytest.mark.parametrize(
-    ("told", "summary"),
-    [
-        ("Modified 3 files, 12 tests passing, 2 errors fixed", "Modified 3 files, 12 tests passing, 2 errors fixed"),
-        (
-            "- Modified 3 files\n- 12 tests passing\n- 2 errors fixed",
-            "Modified 3 files, 12 tests passing, 2 errors fixed",
-        ),
-        ("**Files modified:** 5 (`a.css`, `b.ts`)", "Modified 5 files"),
-        ("**Files modified:** 5 (`a.ts`)\n**Files created:** 2 (`c.ts`, `d.svg`)", "Modified 7 files"),
-        ("- FILES_CHANGED\n- Files changed: 4", "Modified 4 files"),
-        ("Files created:\n1. `a.py` - new\n2. `b.py` - new\n", "Modified 2 files"),
-        ("Files changed (6)", "Modified 6 files"),
-        ("Changes (5 files):", "Modified 5 files"),
-        (" 9 files changed, 412 insertions(+), 38 deletions(-)", "Modified 9 files"),
-        ("I updated two source files and created 1 test file.", "Modified 3 files"),
-        ("Three files were modified.", "Modified 3 files"),
-        ("Updated 2 files at first. In the end modified 5 files.", "Modified 5 files"),
-        ("Created `a.py` and `b.py`", "Modified 2 files"),
-        ("Created `src/a.py`, `src/b.py` and c.toml.", "Modified 3 files"),
-        ("Created `src/a.py`. Then I updated `src/a.py` and a.py.", "Modified 1 file"),
-        (TABLE, "Modified 3 files"),
-        (BULLETS, "Modified 3 files"),
-        (NUMBERED, "Modified 2 files, 14 tests passing"),
-        ("修改了 3 個文件，12 個測試通過，修復了 2 個錯誤", "Modified 3 files, 12 tests passing, 2 errors fixed"),
-        ("创建 4 个文件", "Modified 4 files"),
-        ("修改了三個檔案，新增 2 個檔案", "Modified 5 files"),
-        ("5 个文件已修改", "Modified 5 files"),
-        ("I fixed the login bug and resolved an issue with dates.", "2 errors fixed"),
-        ("**Bugs fixed:** 3", "3 errors fixed"),
-        ("The seed was 48213\n5 errors have been resolved", "5 errors fixed"),
-        ("5 errors have been resolved; fixed a few errors. 3 bugs were fixed", "5 errors fixed"),
-        ("5 errors have been corrected. 3 bugs were resolved. Fixed 2 issues.", "5 errors fixed"),
-    ],
-)
-def test_what_was_done(told: str, summary: str) -> None:
-    assert extract_work_summary(told) == summary
+def test_what_was_done(subtests: pytest.Subtests) -> None:
+    for told, summary in WORK_DONE:
+        with subtests.test(told=told):
+            assert extract_work_summary(told) == summary
+
+
+NOTHING_DONE = [
+    "",
+    "I looked around.",
+    "I will modify 3 files.",
+    "3 files will be changed.",
+    "2 files should be updated.",
+    "5 files were not modified.",
+    "I read 12 files.",
+    "Modified 0 files",
+    "Files changed: none",
+    "Added 3 tests.",
+    "See `src/a.py` and README.md.",
+    "I updated the plan for node.js.",
+    "The changes are in version 1.2.",
+    "2 errors are left.",
+    "2 errors cannot be fixed.",
+    "The error in a.py remains.",
+    "尚未修改文件",
+]
 
 
 # covers: S1-63
-@pytest.mark.parametrize(
-    "told",
-    [
-        "",
-        "I looked around.",
-        "I will modify 3 files.",
-        "3 files will be changed.",
-        "2 files should be updated.",
-        "5 files were not modified.",
-        "I read 12 files.",
-        "Modified 0 files",
-        "Files changed: none",
-        "Added 3 tests.",
-        "See `src/a.py` and README.md.",
-        "I updated the plan for node.js.",
-        "The changes are in version 1.2.",
-        "2 errors are left.",
-        "2 errors cannot be fixed.",
-        "The error in a.py remains.",
-        "尚未修改文件",
-    ],
-)
-def test_nothing_is_invented(told: str) -> None:
-    assert extract_work_summary(told) == ""
+def test_nothing_is_invented(subtests: pytest.Subtests) -> None:
+    for told in NOTHING_DONE:
+        with subtests.test(told=told):
+            assert extract_work_summary(told) == ""
 
 
 @pytest.mark.parametrize(

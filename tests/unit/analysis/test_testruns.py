@@ -44,11 +44,12 @@ def results(analysis: Analysis) -> list[Evidence]:
 
 
 # covers: S1-37, S1-38, S1-39, S1-40, S1-41
-@pytest.mark.parametrize("run", RUNS, ids=str)
-def test_nothing_but_the_output_of_tests(run: Run) -> None:
-    found = detect_completion(run.text)
-    assert found.test_only
-    assert not found.detected
+def test_nothing_but_the_output_of_tests(subtests: pytest.Subtests) -> None:
+    for run in RUNS:
+        with subtests.test(run=run):
+            found = detect_completion(run.text)
+            assert found.test_only
+            assert not found.detected
 
 
 @pytest.mark.parametrize(
@@ -68,32 +69,34 @@ def test_a_runner_is_known_by_its_words_whatever_stands_before_them(text: str) -
 
 
 # covers: S1-42
-@pytest.mark.parametrize("other", OTHERS, ids=str)
-def test_something_else_than_the_output_of_tests(other: Run) -> None:
-    assert not detect_completion(other.text).test_only
+def test_something_else_than_the_output_of_tests(subtests: pytest.Subtests) -> None:
+    for other in OTHERS:
+        with subtests.test(other=other):
+            assert not detect_completion(other.text).test_only
 
 
-@pytest.mark.parametrize("run", [run for run in RUNS if "command not" not in run.name], ids=str)
-@pytest.mark.parametrize(
-    "work", ["I implemented the parser.", "## Summary\n\nThe cart rounds now.", "我已完成購物車。"]
-)
-def test_a_report_beside_the_output_is_no_test_output_alone(run: Run, work: str) -> None:
-    assert not detect_completion(f"{run.text}\n{work}\n").test_only
+def test_a_report_beside_the_output_is_no_test_output_alone(subtests: pytest.Subtests) -> None:
+    for run in [run for run in RUNS if "command not" not in run.name]:
+        for work in ["I implemented the parser.", "## Summary\n\nThe cart rounds now.", "我已完成購物車。"]:
+            with subtests.test(run=run, work=work):
+                assert not detect_completion(f"{run.text}\n{work}\n").test_only
 
 
-@pytest.mark.parametrize("run", RUNS, ids=str)
-def test_how_many_passed_and_failed(run: Run) -> None:
-    analysis = analyze_text(run.text)
-    told = {piece.signal: piece.why for piece in analysis.evidence}
-    assert told.get("tests_passed") == (f"{run.passed} tests passed." if run.passed else None)
-    assert told.get("tests_failed") == (f"{run.failed} tests failed." if run.failed else None)
+def test_how_many_passed_and_failed(subtests: pytest.Subtests) -> None:
+    for run in RUNS:
+        with subtests.test(run=run):
+            analysis = analyze_text(run.text)
+            told = {piece.signal: piece.why for piece in analysis.evidence}
+            assert told.get("tests_passed") == (f"{run.passed} tests passed." if run.passed else None)
+            assert told.get("tests_failed") == (f"{run.failed} tests failed." if run.failed else None)
 
 
 # covers: S1-50
-@pytest.mark.parametrize("run", [run for run in RUNS if run.passed is not None], ids=str)
-def test_tests_pass_where_some_pass_and_none_fails(run: Run) -> None:
-    (result,) = results(analyze_text(run.text))
-    assert (result.weight > 0) == (bool(run.passed) and not run.failed)
+def test_tests_pass_where_some_pass_and_none_fails(subtests: pytest.Subtests) -> None:
+    for run in [run for run in RUNS if run.passed is not None]:
+        with subtests.test(run=run):
+            (result,) = results(analyze_text(run.text))
+            assert (result.weight > 0) == (bool(run.passed) and not run.failed)
 
 
 @pytest.mark.parametrize(
@@ -111,51 +114,52 @@ def test_single_results_tell_how_a_run_ended(text: str, passing: bool | None) ->
     assert [result.weight > 0 for result in results(analyze_text(text))] == ([] if passing is None else [passing])
 
 
-@pytest.mark.parametrize(
-    ("text", "summary"),
-    [
-        ("Build passes all 4 tests.", "4 tests passing"),
-        ("`npm test` passes (25/25 tests).", "25 tests passing"),
-        ("The suite passes, 19 tests.", "19 tests passing"),
-        ("All tests pass (36/36).", "36 tests passing"),
-        ("12 of 15 tests pass.", "12 tests passing, 3 tests failing"),
-        ("2 of the 15 tests fail.", "13 tests passing, 2 tests failing"),
-        ("There are 3 passing unit tests.", "3 tests passing"),
-        ("67 cases succeed.", "67 tests passing"),
-        ("Chrome:\tExecuted 9 of 9 SUCCESS", "9 tests passing"),
-        ("[\t PASSED\t ] 9 tests", "9 tests passing"),
-        ("[\u3000fail 4 | warn 0 | skip 0 | pass 7 ]", "7 tests passing, 4 tests failing"),
-        ("00:05 +3 -1: loading cart_test.dart", "3 tests passing, 1 test failing"),
-        ("67 cases succeeded and 2 cases failed.", "67 tests passing, 2 tests failing"),
-        ("**Tests**: 12 passed, 1 failed", "12 tests passing, 1 test failing"),
-        ("12 passed, 0 failed", "12 tests passing"),
-        ("12 個測試全部通過", "12 tests passing"),
-        ("12个测试通过，1个测试失败", "12 tests passing, 1 test failing"),
-        ("通過 12 個測試", "12 tests passing"),
-        ("Fixed 3 failing tests; all 40 tests pass.", "40 tests passing"),
-        ("The 3 failing tests now pass: 40 passed.", "40 tests passing"),
-        ("First: 3 failed, 9 passed in 0.2s\n\nAfter the fix: 12 passed in 0.2s", "12 tests passing"),
-        ("=== 3 failed, 9 passed in 0.2s ===\n\n=== 12 passed in 0.2s ===", "12 tests passing"),
-        # none of these says that tests passed or failed
-        ("00:05 +٣: loading cart_test.dart", ""),
-        ("12 tests still need to pass.", ""),
-        ("Make sure that all 12 tests pass.", ""),
-        ("Once the 12 tests pass, I will go on.", ""),
-        ("Not all 12 tests pass.", ""),
-        ("0 tests failed", ""),
-        ("No tests failed.", ""),
-        ("Previously 3 tests failed.", ""),
-        ("Test Suites: 2 passed, 2 total", ""),
-        ("Test Files  2 passed (2)", ""),
-        ("3 test suites passed", ""),
-        ("40 steps (40 passed)", ""),
-        ("34 assertions passed", ""),
-        ("It took 12 passes over 3 files.", ""),
-        ("Version 1.12 passed review.", ""),
-    ],
-)
-def test_numbers_of_tests_in_words(text: str, summary: str) -> None:
-    assert extract_work_summary(text) == summary
+NUMBERS_IN_WORDS = [
+    ("Build passes all 4 tests.", "4 tests passing"),
+    ("`npm test` passes (25/25 tests).", "25 tests passing"),
+    ("The suite passes, 19 tests.", "19 tests passing"),
+    ("All tests pass (36/36).", "36 tests passing"),
+    ("12 of 15 tests pass.", "12 tests passing, 3 tests failing"),
+    ("2 of the 15 tests fail.", "13 tests passing, 2 tests failing"),
+    ("There are 3 passing unit tests.", "3 tests passing"),
+    ("67 cases succeed.", "67 tests passing"),
+    ("Chrome:\tExecuted 9 of 9 SUCCESS", "9 tests passing"),
+    ("[\t PASSED\t ] 9 tests", "9 tests passing"),
+    ("[\u3000fail 4 | warn 0 | skip 0 | pass 7 ]", "7 tests passing, 4 tests failing"),
+    ("00:05 +3 -1: loading cart_test.dart", "3 tests passing, 1 test failing"),
+    ("67 cases succeeded and 2 cases failed.", "67 tests passing, 2 tests failing"),
+    ("**Tests**: 12 passed, 1 failed", "12 tests passing, 1 test failing"),
+    ("12 passed, 0 failed", "12 tests passing"),
+    ("12 個測試全部通過", "12 tests passing"),
+    ("12个测试通过，1个测试失败", "12 tests passing, 1 test failing"),
+    ("通過 12 個測試", "12 tests passing"),
+    ("Fixed 3 failing tests; all 40 tests pass.", "40 tests passing"),
+    ("The 3 failing tests now pass: 40 passed.", "40 tests passing"),
+    ("First: 3 failed, 9 passed in 0.2s\n\nAfter the fix: 12 passed in 0.2s", "12 tests passing"),
+    ("=== 3 failed, 9 passed in 0.2s ===\n\n=== 12 passed in 0.2s ===", "12 tests passing"),
+    # none of these says that tests passed or failed
+    ("00:05 +٣: loading cart_test.dart", ""),
+    ("12 tests still need to pass.", ""),
+    ("Make sure that all 12 tests pass.", ""),
+    ("Once the 12 tests pass, I will go on.", ""),
+    ("Not all 12 tests pass.", ""),
+    ("0 tests failed", ""),
+    ("No tests failed.", ""),
+    ("Previously 3 tests failed.", ""),
+    ("Test Suites: 2 passed, 2 total", ""),
+    ("Test Files  2 passed (2)", ""),
+    ("3 test suites passed", ""),
+    ("40 steps (40 passed)", ""),
+    ("34 assertions passed", ""),
+    ("It took 12 passes over 3 files.", ""),
+    ("Version 1.12 passed review.", ""),
+]
+
+
+def test_numbers_of_tests_in_words(subtests: pytest.Subtests) -> None:
+    for text, summary in NUMBERS_IN_WORDS:
+        with subtests.test(text=text):
+            assert extract_work_summary(text) == summary
 
 
 @pytest.mark.parametrize(

@@ -62,17 +62,18 @@ def test_the_words_that_weigh_most_are_told():
     assert not set(against) & set(heard.telling("done"))
 
 
-@pytest.mark.parametrize("text", [FINISHED, GOING_ON, BLOCKED, "A dull word is told where there is no loud one."])
-@pytest.mark.parametrize(("against", "sign"), [(False, -1), (True, 1)])
-@pytest.mark.parametrize("state", SOUNDS)
-def test_no_word_weighs_more_than_those_that_are_told(text: str, against: bool, sign: int, state: str):
-    learned, heard, column = weights(), ear().wording(text.lower(), task=False), SOUNDS.index(state)
-    weigh = dict.fromkeys(heard.words, 0)
-    for table, words in ((learned.anywhere, heard.words), (learned.first, heard.words[:FIRST])):
-        for word in table.keys() & words:
-            weigh[word] += sign * round(100 * table[word][column])
-    heaviest = sorted((weight, word) for word, weight in weigh.items() if weight < 0)[:3]
-    assert heard.telling(state, against=against) == [word for _, word in heaviest]
+def test_no_word_weighs_more_than_those_that_are_told(subtests: pytest.Subtests):
+    for text in [FINISHED, GOING_ON, BLOCKED, "A dull word is told where there is no loud one."]:
+        for against, sign in [(False, -1), (True, 1)]:
+            for state in SOUNDS:
+                with subtests.test(text=text, against=against, state=state):
+                    learned, heard, column = weights(), ear().wording(text.lower(), task=False), SOUNDS.index(state)
+                    weigh = dict.fromkeys(heard.words, 0)
+                    for table, words in ((learned.anywhere, heard.words), (learned.first, heard.words[:FIRST])):
+                        for word in table.keys() & words:
+                            weigh[word] += sign * round(100 * table[word][column])
+                    heaviest = sorted((weight, word) for word, weight in weigh.items() if weight < 0)[:3]
+                    assert heard.telling(state, against=against) == [word for _, word in heaviest]
 
 
 def test_a_word_counts_once_and_a_number_is_its_length():

@@ -85,81 +85,83 @@ def test_auto_takes_the_first_claim_that_applies(given: Case, reason: str) -> No
     assert claim.doubts == ()
 
 
+NO_CLAIM_FOR_AUTO = [
+    case(),
+    case(signal=False, completion=SURE),
+    case(signal=False, plan=WHOLE),
+    case(signal=False, plan=WHOLE, completion=SURE, points=35, indicators=("a", "b", "c"), confidence=100),
+    case(plan=OLD),
+    case(plan=HALF),
+    case(plan=EMPTY),
+    case(plan=GONE),
+    case(plan=REWORDED),
+    case(plan=CUT),
+    case(completion=UNSURE),
+    case(completion=SURE.model_copy(update={"detected": False})),
+    case(completion=SURE, plan=HALF),
+    case(completion=SURE, plan=GONE),
+    case(completion=SURE, status="IN_PROGRESS"),
+    case(completion=SURE, status="in progress"),
+    case(completion=SURE, state="question"),
+    case(completion=SURE, state="blocked"),
+    case(plan=WHOLE, status="BLOCKED"),
+    case(plan=WHOLE, state="error"),
+    case(signal=True, status="BLOCKED"),
+    case(confidence=100, points=35, indicators=("a", "b", "c")),
+]
+
+
 # covers: K4-10, S1-33, K1-2, K4-11
-@pytest.mark.parametrize(
-    "given",
-    [
-        case(),
-        case(signal=False, completion=SURE),
-        case(signal=False, plan=WHOLE),
-        case(signal=False, plan=WHOLE, completion=SURE, points=35, indicators=("a", "b", "c"), confidence=100),
-        case(plan=OLD),
-        case(plan=HALF),
-        case(plan=EMPTY),
-        case(plan=GONE),
-        case(plan=REWORDED),
-        case(plan=CUT),
-        case(completion=UNSURE),
-        case(completion=SURE.model_copy(update={"detected": False})),
-        case(completion=SURE, plan=HALF),
-        case(completion=SURE, plan=GONE),
-        case(completion=SURE, status="IN_PROGRESS"),
-        case(completion=SURE, status="in progress"),
-        case(completion=SURE, state="question"),
-        case(completion=SURE, state="blocked"),
-        case(plan=WHOLE, status="BLOCKED"),
-        case(plan=WHOLE, state="error"),
-        case(signal=True, status="BLOCKED"),
-        case(confidence=100, points=35, indicators=("a", "b", "c")),
-    ],
-)
-def test_auto_takes_no_less_for_a_claim(given: Case) -> None:
-    assert not claims("auto", given)
+def test_auto_takes_no_less_for_a_claim(subtests: pytest.Subtests) -> None:
+    for given in NO_CLAIM_FOR_AUTO:
+        with subtests.test(given=given):
+            assert not claims("auto", given)
+
+
+DOUBTED_BY_AUTO = [
+    (case(signal=True, plan=HALF), ["two"]),
+    (case(signal=True, plan=GONE), ["one", "two"]),
+    (case(signal=True, plan=REWORDED), ["two"]),
+    (case(signal=True, changed=False), ["changed nothing"]),
+    (case(signal=True, changed=False, plan=HALF), ["two"]),
+    (case(signal=True, changed=None), []),
+    (case(signal=True, changed=True), []),
+    (case(signal=True, status="IN_PROGRESS"), ["says IN_PROGRESS"]),
+    (case(signal=True, status="COMPLETE"), []),
+    (case(signal=True, fields={"TESTS_STATUS": "FAILING"}), ["tests fail"]),
+    (case(signal=True, fields={"TESTS_STATUS": "PASSING"}), []),
+    (case(signal=True, fields={"RECOMMENDATION": "Only the docs remain."}), ["Only the docs remain."]),
+    (case(signal=True, fields={"RECOMMENDATION": "Proceed to story 4"}), ["story 4"]),
+    (case(signal=True, fields={"RECOMMENDATION": "下一步：补充测试"}), ["补充测试"]),
+    (case(signal=True, fields={"RECOMMENDATION": "No remaining work, nothing left. Ship it."}), []),
+    (case(signal=True, fields={"RECOMMENDATION": "全部完成，無需下一輪。"}), []),
+    (case(signal=True, evidence=(LEFT,)), ["one test is still missing"]),
+    (case(signal=True, evidence=(TOLD,)), []),
+    (case(signal=True, text="Left: the docs, in the next pass.", evidence=(AT_HAND,)), ["Left: the docs, in"]),
+    (case(signal=True, text="Left (optional): the docs.", evidence=(AT_HAND,)), []),
+    (case(completion=SURE, changed=False), ["changed nothing"]),
+    (case(completion=SURE, changed=None, tools=2), ["nobody but the reply says so"]),
+    (case(completion=SURE, changed=True, tools=2), []),
+    (case(completion=SURE, changed=None), []),
+    (case(completion=SURE, changed=None, tools=2, standstill="done"), []),
+    (case(completion=SURE, changed=True, progressed=True), ["nobody told what the whole task is"]),
+    (case(completion=SURE, changed=True, progressed=True, evidence=(CRITERIA,)), ["what the whole task is"]),
+    (case(completion=SURE, changed=True, progressed=True, evidence=(BUILT,)), ["what the whole task is"]),
+    (case(completion=SURE, changed=True, progressed=True, evidence=(WHOLE_TASK,)), []),
+    (case(completion=SURE, changed=True, progressed=True, task="write it"), []),
+    (case(completion=SURE, changed=True, progressed=False), []),
+    (case(completion=SURE, malformed="it never ends"), ["could not be read: it never ends"]),
+]
 
 
 # covers: S0-85, S0-87
-@pytest.mark.parametrize(
-    ("given", "doubts"),
-    [
-        (case(signal=True, plan=HALF), ["two"]),
-        (case(signal=True, plan=GONE), ["one", "two"]),
-        (case(signal=True, plan=REWORDED), ["two"]),
-        (case(signal=True, changed=False), ["changed nothing"]),
-        (case(signal=True, changed=False, plan=HALF), ["two"]),
-        (case(signal=True, changed=None), []),
-        (case(signal=True, changed=True), []),
-        (case(signal=True, status="IN_PROGRESS"), ["says IN_PROGRESS"]),
-        (case(signal=True, status="COMPLETE"), []),
-        (case(signal=True, fields={"TESTS_STATUS": "FAILING"}), ["tests fail"]),
-        (case(signal=True, fields={"TESTS_STATUS": "PASSING"}), []),
-        (case(signal=True, fields={"RECOMMENDATION": "Only the docs remain."}), ["Only the docs remain."]),
-        (case(signal=True, fields={"RECOMMENDATION": "Proceed to story 4"}), ["story 4"]),
-        (case(signal=True, fields={"RECOMMENDATION": "下一步：补充测试"}), ["补充测试"]),
-        (case(signal=True, fields={"RECOMMENDATION": "No remaining work, nothing left. Ship it."}), []),
-        (case(signal=True, fields={"RECOMMENDATION": "全部完成，無需下一輪。"}), []),
-        (case(signal=True, evidence=(LEFT,)), ["one test is still missing"]),
-        (case(signal=True, evidence=(TOLD,)), []),
-        (case(signal=True, text="Left: the docs, in the next pass.", evidence=(AT_HAND,)), ["Left: the docs, in"]),
-        (case(signal=True, text="Left (optional): the docs.", evidence=(AT_HAND,)), []),
-        (case(completion=SURE, changed=False), ["changed nothing"]),
-        (case(completion=SURE, changed=None, tools=2), ["nobody but the reply says so"]),
-        (case(completion=SURE, changed=True, tools=2), []),
-        (case(completion=SURE, changed=None), []),
-        (case(completion=SURE, changed=None, tools=2, standstill="done"), []),
-        (case(completion=SURE, changed=True, progressed=True), ["nobody told what the whole task is"]),
-        (case(completion=SURE, changed=True, progressed=True, evidence=(CRITERIA,)), ["what the whole task is"]),
-        (case(completion=SURE, changed=True, progressed=True, evidence=(BUILT,)), ["what the whole task is"]),
-        (case(completion=SURE, changed=True, progressed=True, evidence=(WHOLE_TASK,)), []),
-        (case(completion=SURE, changed=True, progressed=True, task="write it"), []),
-        (case(completion=SURE, changed=True, progressed=False), []),
-        (case(completion=SURE, malformed="it never ends"), ["could not be read: it never ends"]),
-    ],
-)
-def test_what_makes_auto_doubt_a_claim(given: Case, doubts: list[str]) -> None:
-    claim = claimed(STRATEGIES["auto"], given)
-    assert claim is not None
-    assert len(claim.doubts) == len(doubts)
-    assert all(part in doubt for part, doubt in zip(doubts, claim.doubts, strict=True))
+def test_what_makes_auto_doubt_a_claim(subtests: pytest.Subtests) -> None:
+    for given, doubts in DOUBTED_BY_AUTO:
+        with subtests.test(given=given):
+            claim = claimed(STRATEGIES["auto"], given)
+            assert claim is not None
+            assert len(claim.doubts) == len(doubts)
+            assert all(part in doubt for part, doubt in zip(doubts, claim.doubts, strict=True))
 
 
 @pytest.mark.parametrize(
@@ -253,27 +255,28 @@ def test_circuit_breaker_takes_nothing_for_a_claim() -> None:
     assert not claims("circuit_breaker", case(signal=True, plan=WHOLE, completion=SURE, confidence=100))
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
-@pytest.mark.parametrize(
-    "outcome",
-    [
-        Failed(failure="crashed"),
-        Failed(failure="rate_limited"),
-        Failed(failure="auth"),
-        TimedOut(limit="idle", after=5),
-        Interrupted(by="signal"),
-        Interrupted(by="limit"),
-    ],
-)
-def test_a_turn_that_the_agent_did_not_end_claims_nothing(strategy: str, outcome: Outcome) -> None:
-    everything: dict[str, Any] = {
-        "plan": WHOLE,
-        "completion": SURE,
-        "confidence": 100,
-        "points": 35,
-        "indicators": ("a", "b", "c"),
-    }
-    assert not claims(strategy, case(signal=True, outcome=outcome, **everything))
+UNFINISHED_TURNS = [
+    Failed(failure="crashed"),
+    Failed(failure="rate_limited"),
+    Failed(failure="auth"),
+    TimedOut(limit="idle", after=5),
+    Interrupted(by="signal"),
+    Interrupted(by="limit"),
+]
+
+
+def test_a_turn_that_the_agent_did_not_end_claims_nothing(subtests: pytest.Subtests) -> None:
+    for strategy in STRATEGIES:
+        for outcome in UNFINISHED_TURNS:
+            with subtests.test(strategy=strategy, outcome=outcome):
+                everything: dict[str, Any] = {
+                    "plan": WHOLE,
+                    "completion": SURE,
+                    "confidence": 100,
+                    "points": 35,
+                    "indicators": ("a", "b", "c"),
+                }
+                assert not claims(strategy, case(signal=True, outcome=outcome, **everything))
 
 
 def test_strategies_go_by_their_names() -> None:

@@ -14,40 +14,41 @@ def of_block(status: str = "COMPLETE", **fields: Any) -> list[str]:
     return list(contradictions("", Analysis(status=StatusReport(exit_signal=True, status=status, fields=fields))))
 
 
-@pytest.mark.parametrize(
-    ("fields", "doubt"),
-    [
-        ({}, ""),
-        ({"status": "IN_PROGRESS"}, "the status block says IN_PROGRESS"),
-        ({"status": "in progress"}, "the status block says IN_PROGRESS"),
-        ({"TESTS_STATUS": "FAILING"}, "the status block says that tests fail"),
-        ({"TESTS_STATUS": "PASSING"}, ""),
-        ({"TESTS_STATUS": "NOT_RUN"}, ""),
-        ({"RECOMMENDATION": "Only the docs remain."}, "the status block says what is left: Only the docs remain."),
-        ({"RECOMMENDATION": "Continue with the printer"}, "the status block says what is left: Continue with"),
-        ({"NEXT_STEP": "下一步：補上測試"}, "the status block says what is left: 下一步：補上測試"),
-        ({"RECOMMENDATION": "No remaining work."}, ""),
-        ({"RECOMMENDATION": "Nothing left. Ready for review."}, ""),
-        ({"RECOMMENDATION": "Only optional polish remains."}, ""),
-        ({"RECOMMENDATION": "全部完成，無需下一輪。"}, ""),
-        ({"RECOMMENDATION": "Proceed to deployment."}, ""),
-        ({"RECOMMENDATION": "Next iteration could polish the docs."}, ""),
-        ({"RECOMMENDATION": "Next iteration: implement the printer"}, "the status block says what is left: Next"),
-        ({"RECOMMENDATION": "Proceed to the next task"}, "the status block says what is left: Proceed"),
-        ({"RECOMMENDATION": "The printer is not yet wired"}, "the status block says what is left: The printer"),
-        ({"RECOMMENDATION": "todo-list is ready: add, list and done work. 無需下一輪。"}, ""),
-        ({"RECOMMENDATION": "The todo app can be released."}, ""),
-        ({"RECOMMENDATION": "There are no TODOs."}, ""),
-        ({"RECOMMENDATION": "Two TODOs in lexer.py"}, "the status block says what is left: Two TODOs"),
-        ({"RECOMMENDATION": "To-do: the printer"}, "the status block says what is left: To-do"),
-        ({"RECOMMENDATION": "4 todos"}, "the status block says what is left: 4 todos"),
-        ({"RECOMMENDATION": None}, ""),
-    ],
-)
-def test_what_the_block_says_against_its_signal(fields: dict[str, Any], doubt: str) -> None:
-    found = of_block(**fields)
-    assert len(found) == bool(doubt)
-    assert all(one.startswith(doubt) for one in found)
+BLOCKS: list[tuple[dict[str, Any], str]] = [
+    ({}, ""),
+    ({"status": "IN_PROGRESS"}, "the status block says IN_PROGRESS"),
+    ({"status": "in progress"}, "the status block says IN_PROGRESS"),
+    ({"TESTS_STATUS": "FAILING"}, "the status block says that tests fail"),
+    ({"TESTS_STATUS": "PASSING"}, ""),
+    ({"TESTS_STATUS": "NOT_RUN"}, ""),
+    ({"RECOMMENDATION": "Only the docs remain."}, "the status block says what is left: Only the docs remain."),
+    ({"RECOMMENDATION": "Continue with the printer"}, "the status block says what is left: Continue with"),
+    ({"NEXT_STEP": "下一步：補上測試"}, "the status block says what is left: 下一步：補上測試"),
+    ({"RECOMMENDATION": "No remaining work."}, ""),
+    ({"RECOMMENDATION": "Nothing left. Ready for review."}, ""),
+    ({"RECOMMENDATION": "Only optional polish remains."}, ""),
+    ({"RECOMMENDATION": "全部完成，無需下一輪。"}, ""),
+    ({"RECOMMENDATION": "Proceed to deployment."}, ""),
+    ({"RECOMMENDATION": "Next iteration could polish the docs."}, ""),
+    ({"RECOMMENDATION": "Next iteration: implement the printer"}, "the status block says what is left: Next"),
+    ({"RECOMMENDATION": "Proceed to the next task"}, "the status block says what is left: Proceed"),
+    ({"RECOMMENDATION": "The printer is not yet wired"}, "the status block says what is left: The printer"),
+    ({"RECOMMENDATION": "todo-list is ready: add, list and done work. 無需下一輪。"}, ""),
+    ({"RECOMMENDATION": "The todo app can be released."}, ""),
+    ({"RECOMMENDATION": "There are no TODOs."}, ""),
+    ({"RECOMMENDATION": "Two TODOs in lexer.py"}, "the status block says what is left: Two TODOs"),
+    ({"RECOMMENDATION": "To-do: the printer"}, "the status block says what is left: To-do"),
+    ({"RECOMMENDATION": "4 todos"}, "the status block says what is left: 4 todos"),
+    ({"RECOMMENDATION": None}, ""),
+]
+
+
+def test_what_the_block_says_against_its_signal(subtests: pytest.Subtests) -> None:
+    for fields, doubt in BLOCKS:
+        with subtests.test(fields=fields):
+            found = of_block(**fields)
+            assert len(found) == bool(doubt)
+            assert all(one.startswith(doubt) for one in found)
 
 
 def test_what_the_words_say_against_the_signal() -> None:
@@ -66,40 +67,42 @@ def test_a_consistent_report_contradicts_nothing() -> None:
     assert list(contradictions(text, analyze_text(text))) == []
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        *("Continue to Phase 2", "Continue implementing the parser", "Move on to story 2.3", "Begin phase 3: reports"),
-        *("Ready for Phase 2", "Ready for the next task", "Next: implement the lexer", "Next up: the lexer"),
-        *("Phase 2 is next", "US-105 next", "Story 4 pending", "3/5 tasks complete", "7 of 9 stories done"),
-        *("Implement the exporter next", "4 unchecked items in the plan", "Proceed to story 5.2 (errors)"),
-        *(
-            "Approve the commit, then add the icon",
-            "Next loop should tackle the API",
-            "Medium priority tasks to follow",
-        ),
-        *("下一阶段：实现支付", "继续实现支付", "还有3个任务", "Quedan 3 tareas", "Continuar con la fase 2"),
-    ],
-)
-def test_a_recommendation_that_names_work_to_come(said: str) -> None:
-    assert of_block(RECOMMENDATION=said) == [f"the status block says what is left: {said}"]
+WORK_TO_COME = [
+    *("Continue to Phase 2", "Continue implementing the parser", "Move on to story 2.3", "Begin phase 3: reports"),
+    *("Ready for Phase 2", "Ready for the next task", "Next: implement the lexer", "Next up: the lexer"),
+    *("Phase 2 is next", "US-105 next", "Story 4 pending", "3/5 tasks complete", "7 of 9 stories done"),
+    *("Implement the exporter next", "4 unchecked items in the plan", "Proceed to story 5.2 (errors)"),
+    *(
+        "Approve the commit, then add the icon",
+        "Next loop should tackle the API",
+        "Medium priority tasks to follow",
+    ),
+    *("下一阶段：实现支付", "继续实现支付", "还有3个任务", "Quedan 3 tareas", "Continuar con la fase 2"),
+]
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        *("Ready for review", "Deploy to staging", "Run the app and test it by hand", "Ready to merge", "Open a PR"),
-        *("All 7 of 7 stories done", "12/12 tasks complete", "All phases complete", "Next step is to deploy", "None"),
-        *("Run `npm start` next", "Start the server", "Begin user acceptance tests", "Monitor it in production"),
-        *(
-            "No next task.",
-            "Next iterations could add charts",
-            "全部完成",
-            "无需继续开发",
-            "没有剩余任务",
-            "Listo para revisar",
-        ),
-    ],
-)
-def test_a_recommendation_of_what_comes_after_the_work(said: str) -> None:
-    assert of_block(RECOMMENDATION=said) == []
+def test_a_recommendation_that_names_work_to_come(subtests: pytest.Subtests) -> None:
+    for said in WORK_TO_COME:
+        with subtests.test(said=said):
+            assert of_block(RECOMMENDATION=said) == [f"the status block says what is left: {said}"]
+
+
+WORK_AFTERWARDS = [
+    *("Ready for review", "Deploy to staging", "Run the app and test it by hand", "Ready to merge", "Open a PR"),
+    *("All 7 of 7 stories done", "12/12 tasks complete", "All phases complete", "Next step is to deploy", "None"),
+    *("Run `npm start` next", "Start the server", "Begin user acceptance tests", "Monitor it in production"),
+    *(
+        "No next task.",
+        "Next iterations could add charts",
+        "全部完成",
+        "无需继续开发",
+        "没有剩余任务",
+        "Listo para revisar",
+    ),
+]
+
+
+def test_a_recommendation_of_what_comes_after_the_work(subtests: pytest.Subtests) -> None:
+    for said in WORK_AFTERWARDS:
+        with subtests.test(said=said):
+            assert of_block(RECOMMENDATION=said) == []

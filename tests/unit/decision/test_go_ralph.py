@@ -73,33 +73,34 @@ def test_the_blocks_own_text_scores_nothing_and_nothing_adds_up_over_calls() -> 
     assert {analyze_text(TIERS["done"], analyzer=analyzer).points for _ in range(3)} == {10}
 
 
+NEGATED = [
+    *(
+        "未完成。",
+        "尚未完成。",
+        "沒有完成。",
+        "还没完成。",
+        "還沒有完成。",
+        "並未完成。",
+        "不完成也可以。",
+        "無法完成。",
+    ),
+    *(
+        "完成度很高。",
+        "完成後再說。",
+        "尚未準備就緒。",
+        "还没准备就绪。",
+        "Not done.",
+        "Isn't finished.",
+        "Incomplete.",
+    ),
+]
+
+
 # covers: S4-58, K4-9, KX-8
-@pytest.mark.parametrize(
-    "text",
-    [
-        *(
-            "未完成。",
-            "尚未完成。",
-            "沒有完成。",
-            "还没完成。",
-            "還沒有完成。",
-            "並未完成。",
-            "不完成也可以。",
-            "無法完成。",
-        ),
-        *(
-            "完成度很高。",
-            "完成後再說。",
-            "尚未準備就緒。",
-            "还没准备就绪。",
-            "Not done.",
-            "Isn't finished.",
-            "Incomplete.",
-        ),
-    ],
-)
-def test_a_negated_word_scores_nothing(text: str) -> None:
-    assert analyze_text(text).points == 0
+def test_a_negated_word_scores_nothing(subtests: pytest.Subtests) -> None:
+    for text in NEGATED:
+        with subtests.test(text=text):
+            assert analyze_text(text).points == 0
 
 
 # covers: S4-58, K4-9, KX-8

@@ -105,52 +105,53 @@ def test_of_any_stops_together_the_first_is_the_decision(numbers: set[int]) -> N
     assert name(together(*(needs for _, needs in chosen))) == chosen[0][0]
 
 
+RULES_THAT_DO_NOT_APPLY = [
+    ("cancelled", situation(case()), "nobody asked for it"),
+    ("completed", situation(case()), "the exit strategy sees no claim that the task is done"),
+    ("completed", situation(case(), claim=CLAIM, verification=REFUTED), "refuted by `tests`"),
+    (
+        "completed",
+        situation(case(), claim=CLAIM, verification=UNKNOWN),
+        "review could not find out whether it holds",
+    ),
+    (
+        "completed",
+        situation(case(), claim=CLAIM, verification=CUT_SHORT),
+        "its verification was cut short: max_duration: 5 of 5",
+    ),
+    ("completed", situation(case(), claim=DOUBTED), "the claim waits for its confirmation: two is open"),
+    ("limited", situation(case()), "no rate limit was met"),
+    ("logged out", situation(case()), "no iterations without a login"),
+    ("executor unavailable", situation(case()), "the executor answered"),
+    (
+        "executor unavailable",
+        situation(case(Failed(failure="refused", message="no such model"))),
+        "refused: no such model; 1 of 2 turned-down iterations in a row",
+    ),
+    ("blocked", situation(case()), "no blocked iterations, no questions"),
+    ("blocked", situation(case(), Streaks(questions=2)), "no blocked iterations, 2 of 3 questions in a row"),
+    ("limit", situation(case()), "none is reached"),
+    ("limit", situation(case(), limit=CALLS), "only one that passes by itself"),
+    ("circuit open", situation(case()), "closed"),
+    ("circuit open", situation(case(), breaker=WARNING), "closed, but warns: 2 iterations without progress"),
+    ("test saturation", situation(case(), Streaks(test_only=2)), "2 of 3 test-only iterations in a row"),
+    ("stuck", situation(case()), "nothing repeats"),
+    ("stuck", situation(case(progressed=True, stuck=CIRCLES)), "this iteration moved the work"),
+    (
+        "stuck",
+        situation(case(stuck=CIRCLES)),
+        "for the first time, which asks for another approach: the same output 3 times: “All is done.”",
+    ),
+    ("calls of the hour", situation(case()), "none that are used up"),
+]
+
+
 # What `ralph analyze --explain-decision` shows of each rule that does not apply.
-@pytest.mark.parametrize(
-    ("rule", "given", "why"),
-    [
-        ("cancelled", situation(case()), "nobody asked for it"),
-        ("completed", situation(case()), "the exit strategy sees no claim that the task is done"),
-        ("completed", situation(case(), claim=CLAIM, verification=REFUTED), "refuted by `tests`"),
-        (
-            "completed",
-            situation(case(), claim=CLAIM, verification=UNKNOWN),
-            "review could not find out whether it holds",
-        ),
-        (
-            "completed",
-            situation(case(), claim=CLAIM, verification=CUT_SHORT),
-            "its verification was cut short: max_duration: 5 of 5",
-        ),
-        ("completed", situation(case(), claim=DOUBTED), "the claim waits for its confirmation: two is open"),
-        ("limited", situation(case()), "no rate limit was met"),
-        ("logged out", situation(case()), "no iterations without a login"),
-        ("executor unavailable", situation(case()), "the executor answered"),
-        (
-            "executor unavailable",
-            situation(case(Failed(failure="refused", message="no such model"))),
-            "refused: no such model; 1 of 2 turned-down iterations in a row",
-        ),
-        ("blocked", situation(case()), "no blocked iterations, no questions"),
-        ("blocked", situation(case(), Streaks(questions=2)), "no blocked iterations, 2 of 3 questions in a row"),
-        ("limit", situation(case()), "none is reached"),
-        ("limit", situation(case(), limit=CALLS), "only one that passes by itself"),
-        ("circuit open", situation(case()), "closed"),
-        ("circuit open", situation(case(), breaker=WARNING), "closed, but warns: 2 iterations without progress"),
-        ("test saturation", situation(case(), Streaks(test_only=2)), "2 of 3 test-only iterations in a row"),
-        ("stuck", situation(case()), "nothing repeats"),
-        ("stuck", situation(case(progressed=True, stuck=CIRCLES)), "this iteration moved the work"),
-        (
-            "stuck",
-            situation(case(stuck=CIRCLES)),
-            "for the first time, which asks for another approach: the same output 3 times: “All is done.”",
-        ),
-        ("calls of the hour", situation(case()), "none that are used up"),
-    ],
-)
-def test_every_rule_says_why_it_does_not_apply(rule: str, given: Situation, why: str) -> None:
-    considered = {one.rule: one for one in consider(given)}
-    assert (considered[rule].decision, considered[rule].why) == (None, why)
+def test_every_rule_says_why_it_does_not_apply(subtests: pytest.Subtests) -> None:
+    for rule, state, why in RULES_THAT_DO_NOT_APPLY:
+        with subtests.test(rule=rule):
+            considered = {one.rule: one for one in consider(state)}
+            assert (considered[rule].decision, considered[rule].why) == (None, why)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 import pytest
 
 from ralph.pipeline.replay import Moves, Pass, failure_of
-from ralph.types.output import FailureKind
 
 
 @pytest.mark.parametrize(
@@ -43,28 +42,29 @@ def test_where_nobody_tells_the_number_of_its_tool_calls_it_was_never_busy(denia
     assert (len(output.tool_calls) > 2 * output.denials) is most_allowed
 
 
-@pytest.mark.parametrize(
-    ("error", "kind"),
-    [
-        ("API Error: 429 too many requests", "rate_limited"),
-        ("You've hit your session limit · resets 3am", "rate_limited"),
-        ("Rate limit reached for requests", "rate_limited"),
-        ("Credit balance is too low", "rate_limited"),
-        ("本周用量上限已到", "rate_limited"),
-        ("Invalid API key · Please run /login", "auth"),
-        ("401 authentication_error", "auth"),
-        ("529 overloaded_error", "unavailable"),
-        ("connect ECONNREFUSED 127.0.0.1:443", "unavailable"),
-        ("5-hour limit reached", "rate_limited"),
-        ("API Error: 400 input length and `max_tokens` exceed context limit: 199000 + 32000 > 200000", "refused"),
-        ("Prompt is too long", "refused"),
-        ("the model `o9` does not exist", "refused"),
-        ("segmentation fault", "crashed"),
-        ("the limit of 20 turns was reached", "crashed"),
-        ("x" * 100_000, "crashed"),
-    ],
-)
-def test_an_error_is_known_by_its_words(error: str, kind: FailureKind) -> None:
-    failure = failure_of(error)
-    assert failure.failure == kind
-    assert len(failure.message) <= 300
+ERRORS = [
+    ("API Error: 429 too many requests", "rate_limited"),
+    ("You've hit your session limit · resets 3am", "rate_limited"),
+    ("Rate limit reached for requests", "rate_limited"),
+    ("Credit balance is too low", "rate_limited"),
+    ("本周用量上限已到", "rate_limited"),
+    ("Invalid API key · Please run /login", "auth"),
+    ("401 authentication_error", "auth"),
+    ("529 overloaded_error", "unavailable"),
+    ("connect ECONNREFUSED 127.0.0.1:443", "unavailable"),
+    ("5-hour limit reached", "rate_limited"),
+    ("API Error: 400 input length and `max_tokens` exceed context limit: 199000 + 32000 > 200000", "refused"),
+    ("Prompt is too long", "refused"),
+    ("the model `o9` does not exist", "refused"),
+    ("segmentation fault", "crashed"),
+    ("the limit of 20 turns was reached", "crashed"),
+    ("x" * 100_000, "crashed"),
+]
+
+
+def test_an_error_is_known_by_its_words(subtests: pytest.Subtests) -> None:
+    for error, kind in ERRORS:
+        with subtests.test(error=error):
+            failure = failure_of(error)
+            assert failure.failure == kind
+            assert len(failure.message) <= 300

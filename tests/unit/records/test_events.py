@@ -83,26 +83,28 @@ def test_every_kind_has_an_example_here() -> None:
     assert {event.type for event in EXAMPLES} == set(KINDS)
 
 
-@pytest.mark.parametrize("event", EXAMPLES, ids=NAMES)
-def test_an_event_is_read_back_as_it_was_written(event: Event) -> None:
-    text = event.model_dump_json()
-    assert parse_event(text) == event
-    assert parse_event(text.encode()) == event
-    assert list(json.loads(text))[:4] == ["type", "run_id", "seq", "at"]
-    assert datetime.fromisoformat(json.loads(text)["at"]) == AT
+def test_an_event_is_read_back_as_it_was_written(subtests: pytest.Subtests) -> None:
+    for event in EXAMPLES:
+        with subtests.test(event=event):
+            text = event.model_dump_json()
+            assert parse_event(text) == event
+            assert parse_event(text.encode()) == event
+            assert list(json.loads(text))[:4] == ["type", "run_id", "seq", "at"]
+            assert datetime.fromisoformat(json.loads(text)["at"]) == AT
 
 
-@pytest.mark.parametrize("event", EXAMPLES, ids=NAMES)
-def test_an_event_cannot_be_changed(event: Event) -> None:
-    with pytest.raises(ValidationError, match="frozen"):
-        event.seq = 9  # pyright: ignore[reportAttributeAccessIssue]
+def test_an_event_cannot_be_changed(subtests: pytest.Subtests) -> None:
+    for event in EXAMPLES:
+        with subtests.test(event=event), pytest.raises(ValidationError, match="frozen"):
+            event.seq = 9  # pyright: ignore[reportAttributeAccessIssue]
 
 
-@pytest.mark.parametrize("name", KINDS)
-def test_there_is_a_hook_for_every_kind(name: str) -> None:
-    method = getattr(Hooks, f"on_{name}")
-    assert inspect.iscoroutinefunction(method)
-    assert inspect.signature(method).parameters["event"].annotation is KINDS[name]
+def test_there_is_a_hook_for_every_kind(subtests: pytest.Subtests) -> None:
+    for name, kind in KINDS.items():
+        with subtests.test(name=name):
+            method = getattr(Hooks, f"on_{name}")
+            assert inspect.iscoroutinefunction(method)
+            assert inspect.signature(method).parameters["event"].annotation is kind
 
 
 def test_there_is_no_hook_for_what_never_happens() -> None:

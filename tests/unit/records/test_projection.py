@@ -160,29 +160,30 @@ def test_seconds_as_people_say_them(seconds: float, said: str) -> None:
     assert duration(seconds) == said
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("plain 文字 — ok\n\ttabs stay", "plain 文字 — ok\n\ttabs stay"),
-        ("\x1b[31mred\x1b[0m", "red"),
-        ("\x1b[2J\x1b[1;1Hcleared", "cleared"),
-        ("\x1b]0;title\x07after", "after"),
-        ("\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\", "link"),
-        ("\x1b]0;never ended\nthe next line is shown", "\nthe next line is shown"),
-        ("over\rwritten", "over\nwritten"),
-        ("dos\r\nlines", "dos\nlines"),
-        ("bell\x07 back\x08space nul\x00 del\x7f c1\x9b31m", "bell backspace nul del c131m"),
-        ("\u202egnp.exe\u202c \u2066a\u2069 \u061cb\u200f", "gnp.exe a b"),
-        ("do\u200bne so\u00adft \ufeffmark \u2060tag\U000e0041", "done soft mark tag"),
-        ("one\u2028line\u2029only", "onelineonly"),
-        ("half \ud83d surrogate", "half  surrogate"),
-        ("at the end \x1b", "at the end "),
-        ("\x1b[", ""),
-        ("", ""),
-    ],
-)
-def test_nothing_printable_moves_a_terminal(text: str, shown: str) -> None:
-    assert printable(text) == shown
+UNPRINTABLE = [
+    ("plain 文字 — ok\n\ttabs stay", "plain 文字 — ok\n\ttabs stay"),
+    ("\x1b[31mred\x1b[0m", "red"),
+    ("\x1b[2J\x1b[1;1Hcleared", "cleared"),
+    ("\x1b]0;title\x07after", "after"),
+    ("\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\", "link"),
+    ("\x1b]0;never ended\nthe next line is shown", "\nthe next line is shown"),
+    ("over\rwritten", "over\nwritten"),
+    ("dos\r\nlines", "dos\nlines"),
+    ("bell\x07 back\x08space nul\x00 del\x7f c1\x9b31m", "bell backspace nul del c131m"),
+    ("\u202egnp.exe\u202c \u2066a\u2069 \u061cb\u200f", "gnp.exe a b"),
+    ("do\u200bne so\u00adft \ufeffmark \u2060tag\U000e0041", "done soft mark tag"),
+    ("one\u2028line\u2029only", "onelineonly"),
+    ("half \ud83d surrogate", "half  surrogate"),
+    ("at the end \x1b", "at the end "),
+    ("\x1b[", ""),
+    ("", ""),
+]
+
+
+def test_nothing_printable_moves_a_terminal(subtests: pytest.Subtests) -> None:
+    for text, shown in UNPRINTABLE:
+        with subtests.test(text=text):
+            assert printable(text) == shown
 
 
 @given(st.text(alphabet=st.characters() | st.sampled_from("\x1b[]m\x07\\;0\x9b\u202e\u200b\u2028\ufeff"), max_size=300))

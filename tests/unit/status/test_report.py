@@ -28,47 +28,48 @@ def test_the_documented_block() -> None:
     assert status.raw == BLOCK
 
 
-@pytest.mark.parametrize(
-    ("text", "form"),
-    [
-        (BLOCK.replace("\n", "\r\n"), "block"),
-        (BLOCK.replace("\n", "\r"), "block"),
-        (indent(BLOCK, "    "), "block"),
-        (f"```\n{BLOCK}\n```", "block"),
-        (f"~~~text\n\n{BLOCK}\n\n~~~\n\n## Summary\n\nMore prose.", "block"),
-        (f"- ```\n  {BLOCK}\n  ```", "block"),
-        (f"```\n{BLOCK}", "block"),
-        (f"```sh\nmake\n```\n\n{BLOCK}\n\n```sh\nls\n```", "block"),
+SPELLINGS = [
+    (BLOCK.replace("\n", "\r\n"), "block"),
+    (BLOCK.replace("\n", "\r"), "block"),
+    (indent(BLOCK, "    "), "block"),
+    (f"```\n{BLOCK}\n```", "block"),
+    (f"~~~text\n\n{BLOCK}\n\n~~~\n\n## Summary\n\nMore prose.", "block"),
+    (f"- ```\n  {BLOCK}\n  ```", "block"),
+    (f"```\n{BLOCK}", "block"),
+    (f"```sh\nmake\n```\n\n{BLOCK}\n\n```sh\nls\n```", "block"),
+    (
         (
-            (
-                "**---RALPH_STATUS---**\n**EXIT_SIGNAL:** true\n**REASON**: 已完成所有工作，無待辦項目\n"
-                "**---END_RALPH_STATUS---**"
-            ),
-            "block",
+            "**---RALPH_STATUS---**\n**EXIT_SIGNAL:** true\n**REASON**: 已完成所有工作，無待辦項目\n"
+            "**---END_RALPH_STATUS---**"
         ),
+        "block",
+    ),
+    (
         (
-            (
-                "---RALPH\\_STATUS---\n- EXIT\\_SIGNAL: `true`\n- **REASON: 已完成所有工作，無待辦項目**\n"
-                "---END\\_RALPH\\_STATUS---"
-            ),
-            "block",
+            "---RALPH\\_STATUS---\n- EXIT\\_SIGNAL: `true`\n- **REASON: 已完成所有工作，無待辦項目**\n"
+            "---END\\_RALPH\\_STATUS---"
         ),
-        (BLOCK.replace("END_RALPH_STATUS", "END_STATUS").replace("RALPH_STATUS", "COPILOT_STATUS"), "block"),
-        (BLOCK.replace(": ", "："), "block"),
-        ('RALPH_STATUS: {"EXIT_SIGNAL": true, "REASON": "已完成所有工作，無待辦項目"}', "json"),
-        ('RALPH_STATUS:\n{\n  "exit_signal": "yes",\n  "reason": "已完成所有工作，無待辦項目"\n}\nBye.', "json"),
-        ('```json\n{\n  "RALPH_STATUS": {"exit_signal": 1, "reason": "已完成所有工作，無待辦項目"}\n}\n```', "json"),
-        ("RALPH_STATUS:\n  EXIT_SIGNAL: true\n  REASON: 已完成所有工作，無待辦項目\n\nBye.", "yaml"),
-        ("**RALPH_STATUS:**\r\n\r\n  exit_signal: yes\r\n  reason: |\r\n    已完成所有工作，無待辦項目\r\n", "yaml"),
-    ],
-)
-def test_every_spelling_says_the_same(text: str, form: str) -> None:
-    # covers: S4-27, K4-6
-    status = report(text)
+        "block",
+    ),
+    (BLOCK.replace("END_RALPH_STATUS", "END_STATUS").replace("RALPH_STATUS", "COPILOT_STATUS"), "block"),
+    (BLOCK.replace(": ", "："), "block"),
+    ('RALPH_STATUS: {"EXIT_SIGNAL": true, "REASON": "已完成所有工作，無待辦項目"}', "json"),
+    ('RALPH_STATUS:\n{\n  "exit_signal": "yes",\n  "reason": "已完成所有工作，無待辦項目"\n}\nBye.', "json"),
+    ('```json\n{\n  "RALPH_STATUS": {"exit_signal": 1, "reason": "已完成所有工作，無待辦項目"}\n}\n```', "json"),
+    ("RALPH_STATUS:\n  EXIT_SIGNAL: true\n  REASON: 已完成所有工作，無待辦項目\n\nBye.", "yaml"),
+    ("**RALPH_STATUS:**\r\n\r\n  exit_signal: yes\r\n  reason: |\r\n    已完成所有工作，無待辦項目\r\n", "yaml"),
+]
 
-    assert (status.exit_signal, status.reason, status.form) == (True, "已完成所有工作，無待辦項目", form)
-    assert status.raw == text[status.start : status.end]
-    assert "RALPH" in status.raw.replace("COPILOT", "RALPH")
+
+def test_every_spelling_says_the_same(subtests: pytest.Subtests) -> None:
+    for text, form in SPELLINGS:
+        with subtests.test(text=text):
+            # covers: S4-27, K4-6
+            status = report(text)
+
+            assert (status.exit_signal, status.reason, status.form) == (True, "已完成所有工作，無待辦項目", form)
+            assert status.raw == text[status.start : status.end]
+            assert "RALPH" in status.raw.replace("COPILOT", "RALPH")
 
 
 @pytest.mark.parametrize(
@@ -91,33 +92,34 @@ def test_what_does_not_count(text: str) -> None:
     assert parse_status(text) == StatusMissing()
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        (BLOCK.replace(": true", ""), "EXIT_SIGNAL has no value"),
-        (BLOCK.replace(": true", ":"), "EXIT_SIGNAL has no value"),
-        (BLOCK.replace("true", "true | false"), "EXIT_SIGNAL is 'true | false', not true or false"),
-        (BLOCK.replace("true", "true\nEXIT_SIGNAL: false"), "EXIT_SIGNAL is both true and false"),
-        ('RALPH_STATUS: {"EXIT_SIGNAL": null}', "EXIT_SIGNAL has no value"),
-        ("RALPH_STATUS: {EXIT_SIGNAL: true}", "its JSON cannot be read"),
-        ('RALPH_STATUS: {"a": ' + "[" * 50_000, "its JSON cannot be read"),
-        ('RALPH_STATUS: {"a": ' + "9" * 10_000 + "}", "its JSON cannot be read"),
-        ("RALPH_STATUS:\nEXIT_SIGNAL: true", "no indented"),
-        (f"---RALPH_STATUS---\n{BODY}", "no closing line"),
-        (f"```\n---RALPH_STATUS---\n{BODY}\n```\n---END_RALPH_STATUS---", "no closing line"),
-        ("---RALPH_STATUS---\n\n---END_RALPH_STATUS---", "no `KEY: value` line"),
-        (BLOCK.replace("已", "x" * 30_000), "longer than 20,000"),
-        ("All good.\n\nEXIT_SIGNAL", "outside of a ---RALPH_STATUS--- block"),
-        ("**EXIT_SIGNAL:** true", "outside of a ---RALPH_STATUS--- block"),
-    ],
-)
-def test_what_is_malformed_says_why(text: str, problem: str) -> None:
-    # covers: K4-11
-    status = parse_status(text)
+MALFORMED = [
+    (BLOCK.replace(": true", ""), "EXIT_SIGNAL has no value"),
+    (BLOCK.replace(": true", ":"), "EXIT_SIGNAL has no value"),
+    (BLOCK.replace("true", "true | false"), "EXIT_SIGNAL is 'true | false', not true or false"),
+    (BLOCK.replace("true", "true\nEXIT_SIGNAL: false"), "EXIT_SIGNAL is both true and false"),
+    ('RALPH_STATUS: {"EXIT_SIGNAL": null}', "EXIT_SIGNAL has no value"),
+    ("RALPH_STATUS: {EXIT_SIGNAL: true}", "its JSON cannot be read"),
+    ('RALPH_STATUS: {"a": ' + "[" * 50_000, "its JSON cannot be read"),
+    ('RALPH_STATUS: {"a": ' + "9" * 10_000 + "}", "its JSON cannot be read"),
+    ("RALPH_STATUS:\nEXIT_SIGNAL: true", "no indented"),
+    (f"---RALPH_STATUS---\n{BODY}", "no closing line"),
+    (f"```\n---RALPH_STATUS---\n{BODY}\n```\n---END_RALPH_STATUS---", "no closing line"),
+    ("---RALPH_STATUS---\n\n---END_RALPH_STATUS---", "no `KEY: value` line"),
+    (BLOCK.replace("已", "x" * 30_000), "longer than 20,000"),
+    ("All good.\n\nEXIT_SIGNAL", "outside of a ---RALPH_STATUS--- block"),
+    ("**EXIT_SIGNAL:** true", "outside of a ---RALPH_STATUS--- block"),
+]
 
-    assert isinstance(status, StatusMalformed)
-    assert problem in status.problem
-    assert text[status.start : status.end].strip("*\n")
+
+def test_what_is_malformed_says_why(subtests: pytest.Subtests) -> None:
+    for text, problem in MALFORMED:
+        with subtests.test(text=text):
+            # covers: K4-11
+            status = parse_status(text)
+
+            assert isinstance(status, StatusMalformed)
+            assert problem in status.problem
+            assert text[status.start : status.end].strip("*\n")
 
 
 @pytest.mark.parametrize(

@@ -65,20 +65,21 @@ def test_what_is_no_store_is_refused_with_what_would_be_one(name):
     assert "secret" not in str(raised.value)
 
 
-@pytest.mark.parametrize(
-    ("name", "meant"),
-    [
-        *(("memory", "memory:"), ("Memory:", "memory:"), ("memory:/", "memory:")),
-        *(("sqlite", "sqlite:///PATH"), ("sqlite:runs.db", "sqlite:///PATH"), ("SQLITE:/runs.db", "sqlite:///PATH")),
-        *((word, "postgresql://USER@HOST/DATABASE") for word in ("postgres", "postgresql", "postgresql:/u:secret@h/d")),
-    ],
-)
-@pytest.mark.parametrize("find", [open_store, file_of, database_named])
-def test_the_mere_kind_of_a_store_means_no_file_that_is_called_so(find, name, meant):
-    with pytest.raises(UsageError) as refused:
-        find(name)
-    assert refused.value.remedy.startswith(f"Type {meant} instead, or ./")
-    assert "secret" not in str(refused.value)
+FILE_NAMES_OF_KINDS = [
+    *(("memory", "memory:"), ("Memory:", "memory:"), ("memory:/", "memory:")),
+    *(("sqlite", "sqlite:///PATH"), ("sqlite:runs.db", "sqlite:///PATH"), ("SQLITE:/runs.db", "sqlite:///PATH")),
+    *((word, "postgresql://USER@HOST/DATABASE") for word in ("postgres", "postgresql", "postgresql:/u:secret@h/d")),
+]
+
+
+def test_the_mere_kind_of_a_store_means_no_file_that_is_called_so(subtests: pytest.Subtests):
+    for name, meant in FILE_NAMES_OF_KINDS:
+        for find in [open_store, file_of, database_named]:
+            with subtests.test(name=name, find=find):
+                with pytest.raises(UsageError) as refused:
+                    find(name)
+                assert refused.value.remedy.startswith(f"Type {meant} instead, or ./")
+                assert "secret" not in str(refused.value)
 
 
 @pytest.mark.parametrize("name", ["./memory", "sqlite:///memory", "memory.db", "sqlite3", "runs"])
