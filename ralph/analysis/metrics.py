@@ -4,7 +4,7 @@ Loop's weighted sum.
 
 from collections.abc import Mapping, Sequence
 
-from ralph.analysis.detectors.certainty import HIGH, LOW, STEP
+from ralph.analysis.detectors.questions import HIGH, LOW, STEP
 from ralph.analysis.expectations import level, quality_score
 from ralph.analysis.progress import WorkDone
 from ralph.analysis.result import CONFIDENCE_WEIGHTS, AnalysisContext, CompletionSignal, Metrics

@@ -4,29 +4,30 @@
 kind of function.
 """
 
-from ralph.analysis.detectors.accounts import detect_accounts
-from ralph.analysis.detectors.achievements import detect_achievements
-from ralph.analysis.detectors.announcements import detect_announcements
-from ralph.analysis.detectors.base import Detector
-from ralph.analysis.detectors.blocks import detect_blocks
-from ralph.analysis.detectors.boxes import detect_boxes
-from ralph.analysis.detectors.certainty import detect_certainty
-from ralph.analysis.detectors.claims import detect_claims
-from ralph.analysis.detectors.faults import detect_faults
-from ralph.analysis.detectors.idleness import detect_idleness
-from ralph.analysis.detectors.keywords import detect_keywords
-from ralph.analysis.detectors.leftovers import detect_leftovers
-from ralph.analysis.detectors.limits import detect_limits
-from ralph.analysis.detectors.percentages import detect_percentages
-from ralph.analysis.detectors.questions import detect_questions
-from ralph.analysis.detectors.reports import detect_reports
-from ralph.analysis.detectors.shares import detect_shares
-from ralph.analysis.detectors.statuses import detect_status
-from ralph.analysis.detectors.testruns import detect_tests
-from ralph.analysis.detectors.wordings import detect_wording
-from ralph.analysis.detectors.work import detect_work
+from collections.abc import Callable, Iterable
+
+from ralph.analysis.detectors.activity import detect_announcements, detect_idleness, detect_work
+from ralph.analysis.detectors.blockers import detect_blockers
+from ralph.analysis.detectors.claims import (
+    detect_achievements,
+    detect_claims,
+    detect_keywords,
+    detect_reports,
+    detect_status,
+)
+from ralph.analysis.detectors.failures import detect_errors, detect_limits
+from ralph.analysis.detectors.implicit_claims import detect_accounts, detect_wording
+from ralph.analysis.detectors.open_work import detect_open_work
+from ralph.analysis.detectors.progress import detect_boxes, detect_percentages, detect_shares
+from ralph.analysis.detectors.questions import detect_certainty, detect_questions
+from ralph.analysis.detectors.tests import detect_tests
+from ralph.analysis.signals import Reply, Signal
 
 __all__ = ["DETECTORS", "OF_CLAIMS", "Detector"]
+
+Detector = Callable[[Reply], Iterable[Signal]]
+"""Find signals of one or a few kinds in a reply. A detector is pure, takes time linear in the length of the text, and
+sees the signals of the detectors before it."""
 
 DETECTORS: tuple[Detector, ...] = (
     detect_status,
@@ -37,17 +38,17 @@ DETECTORS: tuple[Detector, ...] = (
     detect_claims,
     detect_achievements,
     detect_reports,
-    detect_leftovers,
+    detect_open_work,
     detect_shares,
     detect_accounts,
     detect_percentages,
-    detect_faults,
+    detect_errors,
     detect_certainty,
     detect_work,
     detect_idleness,
     detect_limits,
     detect_questions,
-    detect_blocks,
+    detect_blockers,
     detect_wording,
 )
 """The built-in detectors, in the order in which they run."""
@@ -57,7 +58,7 @@ OF_CLAIMS: frozenset[Detector] = frozenset((
     detect_claims,
     detect_achievements,
     detect_reports,
-    detect_leftovers,
+    detect_open_work,
     detect_shares,
     detect_accounts,
     detect_wording,

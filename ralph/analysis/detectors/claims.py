@@ -1,7 +1,9 @@
-"""Claims of completion that are more than one word: who says that what is finished.
+"""Claims of completion: the status block, keywords, statements on the whole, achievements, final reports.
 
 | claim | such as | counts |
 |---|---|---|
+| of the status block | `EXIT_SIGNAL: true` | very high |
+| a keyword | "task complete" | as the keyword does |
 | of the whole | "All acceptance criteria are met", "Everything is in place", 所有任务已完成 | very high |
 | of what is the whole by itself | "The migration is finished", "The memory leak is gone" | very high |
 | in a promise | `<promise>COMPLETE</promise>` as the first or last line | very high |
@@ -9,33 +11,114 @@
 | that nothing is left | "Zero unchecked items", "Nothing left to do" | very high |
 | that nothing is needed | "No changes were needed" | high |
 | of a title | "## SHOP-31: Export Complete" | high |
+| an achievement of the task, or of a feature, an issue … | "I've successfully built SHOP-31", "Issue #7 has been \
+fixed" | very high as a success or in the first person, else high |
+| another achievement, at the beginning or the end | "Implemented the parser." | high |
+| a final report | two of: a summary, a list of what was done, a check that passes | high |
 
-All are subject to the same objections as keywords. The name of a claim is that of its predicate, so that one word that
-is both a keyword and the predicate of a claim is one signal.
+The objections in `objections` apply to all but the status block and the report. A statement has its predicate as its
+name, so that one word that is both a keyword and a predicate is one signal. What belongs to a customer ("your booking")
+counts as high at most, and only in the first person.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import islice
 from operator import itemgetter
 
-from ralph.analysis.detectors.assignment import IDENTIFIER
+from ralph.analysis.detectors.activity import announcement_end, in_list
 from ralph.analysis.detectors.objections import Objections
-from ralph.analysis.detectors.statements import names_subject, nothing_else, of_subjects
+from ralph.analysis.detectors.statements import has_subject, is_check_verdict, only_predicate, statements_on_work
+from ralph.analysis.detectors.task import IDENTIFIER, task_of
 from ralph.analysis.lexicon import Role
 from ralph.analysis.scope import Scope
 from ralph.analysis.signals import HIGH, VERY_HIGH, Reply, Signal
+from ralph.analysis.text import Span
 from ralph.analysis.vocabulary import Hit
+from ralph.status import StatusMalformed, StatusMissing
 from ralph.system.text import pattern
 
-__all__ = ["bounded", "claim", "detect_claims"]
+__all__ = [
+    "completion_claim",
+    "detect_achievements",
+    "detect_claims",
+    "detect_keywords",
+    "detect_reports",
+    "detect_status",
+    "relevant_hits",
+]
 
-_LOOKED_AT = 40
-"""Words that are looked at, from the beginning and as many from the end."""
+
+def detect_status(reply: Reply) -> Iterable[Signal]:
+    """Report what the status block says; its position is one of the whole reply."""
+    status = reply.status
+    if isinstance(status, StatusMissing):
+        return
+    if isinstance(status, StatusMalformed):
+        why, weight = f"A status block was meant, but {status.problem}.", 0
+    elif status.exit_signal is None:
+        why, weight = "The status block does not say whether the work is done.", 0
+    else:
+        why = f"The status block says EXIT_SIGNAL: {str(status.exit_signal).lower()}."
+        weight = 100 if status.exit_signal else -100
+    yield Signal("exit_signal", "", status.start, status.end, weight, why, "done" if weight > 0 else None)
+    word = "" if isinstance(status, StatusMalformed) else (status.status or "").strip().upper()
+    if word.startswith("BLOCKED"):
+        yield Signal(
+            "status_blocked", "BLOCKED", status.start, status.end, -100, "The status block says so.", "blocked"
+        )
+
+
+_OCCURRENCES = 50  # occurrences of one keyword that are examined, from the beginning and as many from the end
+_KEYWORD_ROLES: frozenset[Role] = frozenset({"keyword", "success", "lost"})
+
+
+def detect_keywords(reply: Reply) -> Iterable[Signal]:
+    """Find the completion keywords, and those that do not count with the reason.
+
+    Also finds the weaker words that only move the completion score.
+    """
+    return _keywords(reply) if reply.scope.has(_KEYWORD_ROLES) else ()
+
+
+def _keywords(reply: Reply) -> Iterator[Signal]:
+    scope, objections = reply.scope, Objections.of(reply)
+    for hit in _ends_of_each(scope.of("keyword")):
+        if scope.reading.in_heading(hit.start):
+            yield Signal.at(hit, "discounted_keyword", 0, "It stands in a heading.")
+        elif objection := objections.against_word(hit):
+            yield Signal.at(hit, "discounted_keyword", 0, objection)
+        else:
+            keyword = reply.words.keywords[hit.name]
+            weight = VERY_HIGH if keyword.weight == "very_high" else HIGH
+            why = f"Says that the work is complete ({keyword.text})."
+            named = hit if hit.name == keyword.text else hit._replace(name=keyword.text)
+            yield Signal.at(named, "completion_keyword", weight, why, state="done")
+    for hit in scope.of("success")[:_OCCURRENCES]:
+        if not (scope.negated(hit, 5) or scope.before("future", hit, 6) or scope.taken_back(hit)):
+            yield Signal.at(hit, "success_word", 0, "A word of success.")
+            break
+    for hit in scope.of("lost")[:1]:
+        yield Signal.at(hit, "lost", 0, "The agent does not know what to do.")
+
+
+def _ends_of_each(hits: Sequence[Hit]) -> Sequence[Hit]:
+    """Return the first and the last occurrences of each keyword, in order."""
+    if len(hits) <= _OCCURRENCES:
+        return hits
+    names = {hit.name for hit in hits}
+    kept: set[Hit] = set()
+    for name in names:
+        kept.update(islice((hit for hit in hits if hit.name == name), _OCCURRENCES))
+        kept.update(islice((hit for hit in reversed(hits) if hit.name == name), _OCCURRENCES))
+    return sorted(kept, key=lambda hit: hit.start)
+
+
+_LOOKED_AT = 40  # words that are examined, from the beginning and as many from the end
 _TITLES = 3
 _MARKS = " \t*_!.)-–—✅✓✔🎉☑️"
-_SHORT = 40
-"""Characters of a reply that may be one word and nothing else."""
-_PROMISE = 120
-"""Characters that a promise at the end of a reply takes up."""
+_SHORT = 40  # characters of a reply that may be one word and nothing else
+_PROMISE = 120  # characters at the end of a reply in which a promise stands
 _PROMISED = pattern(r"\s{0,20}<promise>([^<\n]{1,40})</promise>[ \t]*(?:\n|\Z)")
 _PROMISED_LAST = pattern(r"(?:^|\n)[ \t]*<promise>([^<\n]{1,40})</promise>\s*\Z")
 _PREDICATES: frozenset[Role] = frozenset({"finished", "closed", "stands"})
@@ -43,64 +126,64 @@ _NOTHING_LEFT: frozenset[Role] = frozenset({"nothing left", "last", "needless"})
 _KEYWORDS: frozenset[Role] = frozenset({"keyword"})
 _OF_THE_WHOLE: frozenset[Role] = frozenset({"all", "everything"})
 _TURNING: tuple[Role, ...] = ("negation", "proviso")
-_NOTHING: Mapping[Role, int] = {"nothing left": VERY_HIGH, "last": VERY_HIGH, "needless": HIGH}
-"""What a word weighs that says that nothing is left or needed."""
+# The weight of words that say that nothing is left or needed.
+_NOTHING_WEIGHTS: Mapping[Role, int] = {"nothing left": VERY_HIGH, "last": VERY_HIGH, "needless": HIGH}
+# words for an unnamed whole; "everything you asked for" names it
 _BARE = frozenset({"everything", "the whole thing", "alles", "一切"})
-"""What is all of nobody knows what, other than "everything you asked for"."""
-_BEGIN = itemgetter(1)
-"""Where a hit begins."""
+_BEGIN = itemgetter(1)  # the beginning of a hit
 
 
 def detect_claims(reply: Reply) -> Iterable[Signal]:
-    """Every claim after the last announcement that nothing speaks against; of one predicate the first, and those of a
-    subject only where no claim is of all of it.
+    """Find the claims after the last announcement that nothing speaks against.
+
+    Of one predicate the first counts; claims of a subject count only if no claim is of all of it.
     """
     scope = reply.scope
     found: list[Signal] = []
     if scope.has(_PREDICATES):
-        found += (scope.has(_OF_THE_WHOLE) and _of_the_whole(reply)) or _of_subjects(reply)
-    found += _of_promises(reply)
+        found += (scope.has(_OF_THE_WHOLE) and _claims_of_whole(reply)) or _claims_of_subjects(reply)
+    found += _promises(reply)
     if scope.has(_NOTHING_LEFT):
-        found += _of_nothing(reply)
+        found += _nothing_left(reply)
     if reply.reading.headings and scope.has(_KEYWORDS):
-        found += _of_titles(reply)
+        found += _titles(reply)
     return found
 
 
-def claim(hit: Hit, weight: int, why: str) -> Signal:
-    """The signal of a claim."""
+def completion_claim(hit: Hit, weight: int, why: str) -> Signal:
+    """Return the signal of a claim."""
     return Signal.at(hit, "completion_claim", weight, why, state="done")
 
 
-def bounded(reply: Reply, hits: Iterable[Hit]) -> Sequence[Hit]:
-    """The hits after the last announcement in order, or the first and the last of many."""
-    begin = Objections.of(reply).since
+def relevant_hits(reply: Reply, hits: Iterable[Hit]) -> Sequence[Hit]:
+    """Return the hits after the last announcement in order, or the first and the last of many."""
+    begin = Objections.of(reply).start
     hits = sorted(hits, key=_BEGIN)
     if begin:
         hits = [hit for hit in hits if hit.start >= begin]
     return hits if len(hits) <= 2 * _LOOKED_AT else (*hits[:_LOOKED_AT], *hits[-_LOOKED_AT:])
 
 
-def _of_the_whole(reply: Reply) -> list[Signal]:
+def _claims_of_whole(reply: Reply) -> list[Signal]:
     scope, objections = reply.scope, Objections.of(reply)
     found: list[Signal] = []
     told: set[str] = set()
-    for predicate in bounded(reply, (*scope.of("finished"), *scope.of("closed"))):
-        if predicate.name in told or not (whole := _whole(reply, predicate)):
+    for predicate in relevant_hits(reply, (*scope.of("finished"), *scope.of("closed"))):
+        if predicate.name in told or not (whole := _whole_claim(reply, predicate)):
             continue
         customers = scope.within("yours", (whole.start, whole.end))
-        if customers or _is_turned(scope, whole, predicate) or objections.is_echoed(predicate):
+        if customers or _is_inverted(scope, whole, predicate) or objections.is_echoed(predicate):
             continue
-        if not objections.to(whole, echoes=False):
+        if not objections.against(whole, echoes=False):
             told.add(predicate.name)
-            found.append(claim(whole, VERY_HIGH, "It is said of the whole."))
+            found.append(completion_claim(whole, VERY_HIGH, "It is said of the whole."))
     return found
 
 
-def _whole(reply: Reply, predicate: Hit) -> Hit | None:
-    """The claim that "all" makes of a predicate before or behind it, if it is of what makes a task.
+def _whole_claim(reply: Reply, predicate: Hit) -> Hit | None:
+    """Return the claim that "all" makes of a predicate before or after it, if it is of what makes a task.
 
-    "Everything is done" is left to the keyword, which needs a second signal beside it (Nity Loop).
+    "Everything is done" is left to the keyword, which needs a second signal (Nity Loop).
     """
     scope = reply.scope
     if everything := scope.before("everything", predicate, 4):
@@ -116,34 +199,34 @@ def _whole(reply: Reply, predicate: Hit) -> Hit | None:
     return Hit(predicate.name, predicate.start, goal.end) if goal else None
 
 
-def _is_turned(scope: Scope, whole: Hit, predicate: Hit) -> bool:
-    """Whether something within the claim turns it round, or it stands in a heading."""
+def _is_inverted(scope: Scope, whole: Hit, predicate: Hit) -> bool:
+    """Return True if something within the claim negates it, or it stands in a heading."""
     inside = whole.start, predicate.start
     turned = any(scope.within(role, inside) for role in _TURNING) or scope.before("future", predicate, 3)
     return bool(turned) or scope.reading.in_heading(whole.start)
 
 
-def _of_subjects(reply: Reply) -> Iterator[Signal]:
-    """Of each predicate the first; the reply that says nothing else than one counts as well."""
+def _claims_of_subjects(reply: Reply) -> Iterator[Signal]:
+    """Yield the first claim of each predicate; or the one that is the whole reply."""
     scope = reply.scope
-    if len(reply.reading.text) <= _SHORT and (only := nothing_else(reply, scope.of("finished"))):
-        yield claim(only, VERY_HIGH, "The reply says nothing else.")
+    if len(reply.reading.text) <= _SHORT and (only := only_predicate(reply, scope.of("finished"))):
+        yield completion_claim(only, VERY_HIGH, "The reply says nothing else.")
         return
-    if not names_subject(reply):
+    if not has_subject(reply):
         return
     objections = Objections.of(reply)
     told: set[str] = set()
-    predicates = bounded(reply, (*scope.of("finished"), *scope.of("closed"), *scope.of("stands")))
-    for whole, several in of_subjects(reply, predicates):
+    predicates = relevant_hits(reply, (*scope.of("finished"), *scope.of("closed"), *scope.of("stands")))
+    for whole, several in statements_on_work(reply, predicates):
         if whole.name in told or scope.within("qualifier", whole[1:]) or reply.reading.in_heading(whole.start):
             continue
-        if not (objections.to_word(whole) or scope.within("hedge", objections.sentence(whole))):
+        if not (objections.against_word(whole) or scope.within("hedge", objections.sentence(whole))):
             told.add(whole.name)
-            yield claim(whole, HIGH if several else VERY_HIGH, "It is said of what is the whole.")
+            yield completion_claim(whole, HIGH if several else VERY_HIGH, "It is said of what is the whole.")
 
 
-def _of_promises(reply: Reply) -> Iterator[Signal]:
-    """A promise of completion as the first or last line, also where the run asks for none."""
+def _promises(reply: Reply) -> Iterator[Signal]:
+    """Yield a promise of completion that is the first or last line, even if the run asks for none."""
     told = reply.output.text
     if "<promise>" not in told[:_PROMISE] and "<promise>" not in told[-_PROMISE:]:
         return
@@ -154,20 +237,22 @@ def _of_promises(reply: Reply) -> Iterator[Signal]:
     words = reply.words.find(found[1].lower())
     if "keyword" in words and "negation" not in words:
         moved = len(reply.reading.text) - len(told) if found.start(1) > tail else 0
-        yield claim(Hit("promise", found.start(1) + moved, found.end(1) + moved), VERY_HIGH, "It is promised.")
+        yield completion_claim(
+            Hit("promise", found.start(1) + moved, found.end(1) + moved), VERY_HIGH, "It is promised."
+        )
 
 
-def _of_nothing(reply: Reply) -> Iterator[Signal]:
+def _nothing_left(reply: Reply) -> Iterator[Signal]:
     scope, objections = reply.scope, Objections.of(reply)
-    for role, weight in _NOTHING.items():
-        for hit in bounded(reply, scope.of(role)) if role in scope.hits else ():
-            if not (scope.reading.in_heading(hit.start) or objections.to(hit, parts=role != "last")):
-                yield claim(Hit(role, hit.start, hit.end), weight, "Nothing is said to be left to do.")
+    for role, weight in _NOTHING_WEIGHTS.items():
+        for hit in relevant_hits(reply, scope.of(role)) if role in scope.hits else ():
+            if not (scope.reading.in_heading(hit.start) or objections.against(hit, parts=role != "last")):
+                yield completion_claim(Hit(role, hit.start, hit.end), weight, "Nothing is said to be left to do.")
                 break
 
 
-def _of_titles(reply: Reply) -> Iterator[Signal]:
-    """The first headings, where they end in a keyword behind what they are about."""
+def _titles(reply: Reply) -> Iterator[Signal]:
+    """Yield the keywords with which the first headings end."""
     scope, prose, objections = reply.scope, reply.reading.prose, Objections.of(reply)
     for heading in reply.reading.headings[:_TITLES]:
         for hit in scope.within("keyword", heading)[-1:]:
@@ -175,5 +260,205 @@ def _of_titles(reply: Reply) -> Iterator[Signal]:
             if prose[success.end if success else hit.end : heading[1]].strip(_MARKS):
                 continue
             about = scope.within("goal", (heading[0], hit.start)) or IDENTIFIER.search(prose, heading[0], hit.start)
-            if about and not objections.to(hit):
-                yield claim(hit, HIGH, "The title says so.")
+            if about and not objections.against(hit):
+                yield completion_claim(hit, HIGH, "The title says so.")
+
+
+_LEAD, _CLOSE = 600, 400  # characters of the beginning and of the end of a reply
+_NEAR = 80
+_ACHIEVED: frozenset[Role] = frozenset({"achieve"})
+_FINISHED: frozenset[Role] = frozenset({"finished"})
+_TELLING: frozenset[Role] = frozenset({"agent", "passive", "outright"})
+_CLOSED: frozenset[Role] = frozenset({"closed"})
+_PASSIVE: frozenset[Role] = frozenset({"passive"})
+_CHANGED: frozenset[Role] = frozenset({"changed"})
+# Some of these words are achievements alone, some only beside another role.
+_OUTRIGHT: frozenset[Role] = frozenset({"outright"})
+_OPENING = pattern(r"(?:[\s*_#>✅✓🎉☑️:-]|\b(?:i|we|and|yes|so|now|then|also|this|that|it)\b)*$")
+
+
+def detect_achievements(reply: Reply) -> Iterable[Signal]:
+    """Find the achievements that nothing speaks against; none if another claim is enough by itself."""
+    if not _has_achievement_words(reply) or any(
+        signal.weight >= VERY_HIGH for signal in reply.signals.of("completion_claim")
+    ):
+        return ()
+    told = _Achievements(reply)
+    return [
+        completion_claim(hit, weight, "It is told as achieved.") for hit in told.found() if (weight := told.weight(hit))
+    ]
+
+
+def _has_achievement_words(reply: Reply) -> bool:
+    """Return True if there are words of an achievement."""
+    has = reply.scope.has
+    if has(_ACHIEVED) or (has(_FINISHED) and has(_TELLING)):
+        return True
+    if (has(_CLOSED) and has(_PASSIVE)) or (has(_CHANGED) and has(_OUTRIGHT)):
+        return True
+    return bool(reply.scope.of("work")) and Objections.of(reply).task.given
+
+
+class _Achievements:
+    """The achievements of a reply."""
+
+    def __init__(self, reply: Reply) -> None:
+        self._reply, self._scope, self._prose = reply, reply.scope, reply.reading.prose
+        self._objections = Objections.of(reply)
+        self._keywords = frozenset(self._scope.of("finished"))
+        self._counted = {signal.start for signal in reply.signals.of("completion_keyword")}
+
+    @cached_property
+    def _edges(self) -> Span:
+        """Where the beginning ends, and where the end begins."""
+        first = len(self._prose) - len(self._prose[self._objections.start :].lstrip())
+        return first + _LEAD, len(self._prose.rstrip()) - _CLOSE
+
+    def found(self) -> Iterator[Hit]:
+        """Yield verbs in the first person or the passive; in a list only those about the task."""
+        scope = self._scope
+        words = [*(scope.of("finished") if scope.has(_TELLING) else ()), *scope.of("achieve")]
+        if scope.has(_PASSIVE):
+            words += [hit for hit in scope.of("closed") if scope.before("passive", hit, 1)]
+        if scope.has(_OUTRIGHT):
+            words += [hit for hit in scope.of("changed") if self._is_own_success(hit)]
+        if self._objections.task.given:
+            words += scope.of("work")
+        for hit in relevant_hits(self._reply, {hit.start: hit for hit in words}.values()):
+            if self._is_achieved(hit) and (not in_list(self._prose, hit.start) or self._names_task(hit)):
+                yield hit
+
+    def weight(self, hit: Hit) -> int:
+        """Return the weight of an achievement; 0 if it does not count."""
+        if self._is_refuted(hit):
+            return 0
+        own = bool(self._scope.before("agent", hit, 2))
+        if self._scope.within("yours", self._objections.sentence(hit)):
+            return HIGH if own else 0
+        if self._names_task(hit) and hit.start < self._edges[0]:
+            return VERY_HIGH
+        if self._is_about_task(hit):
+            return VERY_HIGH if own or self._is_success(hit) else HIGH
+        return HIGH if hit.start < self._edges[0] or hit.end > self._edges[1] else 0
+
+    def _is_achieved(self, hit: Hit) -> bool:
+        """Return True for "I've implemented …", "… has been fixed", "Bug fixed"; not "the implemented parser"."""
+        scope = self._scope
+        if scope.before("agent", hit, 2) or scope.before("passive", hit, 1):
+            return True
+        if hit in self._keywords:
+            return scope.has(_OUTRIGHT) and self._is_success(hit)
+        begin, _ = self._objections.sentence(hit)
+        if subject := scope.before("goal", hit, 1):
+            return len(self._prose[begin : subject.start].split()) <= 2
+        return _OPENING.match(self._prose, begin, hit.start) is not None and self._prose[hit.end : hit.end + 1] != ":"
+
+    def _is_success(self, hit: Hit) -> bool:
+        scope = self._scope
+        inside = scope.within("outright", (hit.start, hit.end))
+        return bool(inside or scope.before("outright", hit, 1) or scope.after("outright", hit, 0))
+
+    def _is_own_success(self, hit: Hit) -> bool:
+        """Return True for "I've successfully added"; not "was successfully added"."""
+        success = self._scope.before("outright", hit, 0)
+        return success is not None and self._scope.before("agent", success, 0) is not None
+
+    def _is_refuted(self, hit: Hit) -> bool:
+        if hit in self._keywords:
+            return hit.start not in self._counted
+        if self._scope.after("negation", hit, 0):
+            return True  # "I have changed nothing"
+        return self._scope.reading.in_heading(hit.start) or bool(self._objections.against(hit))
+
+    def _is_about_task(self, hit: Hit) -> bool:
+        """Return True if it is about a task: by its name, a name of that form, or a word such as "feature"."""
+        if self._scope.before("goal", hit, 8) or self._scope.after("goal", hit, 8) or self._names_task(hit):
+            return True
+        begin, end = self._objections.sentence(hit)
+        return IDENTIFIER.search(self._prose, max(begin, hit.start - _NEAR), min(end, hit.end + _NEAR)) is not None
+
+    def _names_task(self, hit: Hit) -> bool:
+        task = self._objections.task
+        return task.given and task.is_named(self._reply.reading.lower[slice(*self._objections.sentence(hit))])
+
+
+_ITEM = pattern(r"\n[ \t]{0,8}(?:[-*+•✅✓✔☑]|\d{1,2}[.)]|\*\*\d|\|)[ \t*]")
+_TICK_MARKS = "✅✓✔☑"
+_ITEMS, _TICKS = 2, 3
+_REPORT_LOOKED_AT = 50
+_WORDS: frozenset[Role] = frozenset({"recap", "fault", "verified", "passes", "committed"})
+
+
+def detect_reports(reply: Reply) -> Iterable[Signal]:
+    """Find the final report after the last announcement.
+
+    A report on one iteration counts only if that iteration is the task.
+    """
+    if not reply.scope.has(_WORDS) and reply.reading.unfenced.isascii():
+        return ()  # neither a word nor a tick
+    return _reports(reply)
+
+
+def _reports(reply: Reply) -> Iterator[Signal]:
+    begin = announcement_end(reply)
+    if verified := _verification(reply, begin):
+        yield Signal("verified", "", *verified, 25, "Something is said to have been verified.")
+    recap = _recap(reply, begin)
+    if recap == (0, 0):
+        return
+    text = reply.reading.unfenced
+    ticked = not text.isascii() and sum(map(text[begin:].count, _TICK_MARKS)) >= _TICKS
+    closed = bool(verified or ticked or _is_committed(reply, begin))
+    if (recap and closed) or ((recap or closed) and (ticked or _has_items(text[begin:]))):
+        span = recap or verified or (begin, begin)
+        yield Signal("completion_report", "", *span, HIGH, "It has the shape of a final report.")
+
+
+def _has_items(text: str) -> bool:
+    text, end = f"\n{text}", 0
+    for _ in range(_ITEMS):
+        item = _ITEM.search(text, end)
+        if not item:
+            return False
+        end = item.end()
+    return True
+
+
+def _recap(reply: Reply, begin: int) -> Span | None:
+    """Return the word of summing up; (0, 0) if it sums up only one iteration."""
+    scope = reply.scope
+    if not scope.of("recap"):
+        return None
+    task = task_of(reply.context.task)
+    span: Span | None = None
+    for hit in scope.within("recap", (begin, len(scope.reading.prose)))[:_REPORT_LOOKED_AT]:
+        if not task.given and scope.within("part", scope.reading.sentence(hit.start)):
+            return 0, 0
+        span = span or (hit.start, hit.end)
+    return span
+
+
+def _verification(reply: Reply, begin: int) -> Span | None:
+    """Return the check that passes, or that finds no errors."""
+    scope = reply.scope
+    if scope.of("absence"):
+        for hit in reversed(scope.of("fault")[-_REPORT_LOOKED_AT:]):
+            if hit.start >= begin and (absence := scope.before("absence", hit, 1)):
+                return absence.start, hit.end
+    for hit in scope.of("verified")[-_REPORT_LOOKED_AT:]:
+        if hit.start >= begin and _is_verdict(scope, hit):
+            return hit.start, hit.end
+    for hit in scope.of("passes")[-_REPORT_LOOKED_AT:]:
+        if hit.start >= begin and is_check_verdict(reply, hit) and _is_verdict(scope, hit):
+            return hit.start, hit.end
+    return None
+
+
+def _is_verdict(scope: Scope, verdict: Hit) -> bool:
+    """Return True if a verdict is neither negated nor in the future."""
+    return not (scope.negated(verdict, 3) or scope.before("future", verdict, 6))
+
+
+def _is_committed(reply: Reply, begin: int) -> bool:
+    committed = reply.scope.of("committed")
+    return bool(committed) and committed[-1].start >= begin

@@ -1,9 +1,8 @@
 """What speaks against a word that seems to claim completion, in its own sentence and around it."""
 
 from ralph.analysis.counting import has_digit
-from ralph.analysis.detectors.announcements import announced
-from ralph.analysis.detectors.assignment import assignment
-from ralph.analysis.detectors.lines import line_start
+from ralph.analysis.detectors.activity import announcement_end, line_start
+from ralph.analysis.detectors.task import task_of
 from ralph.analysis.scope import Scope
 from ralph.analysis.signals import Reply
 from ralph.analysis.text import Span
@@ -12,18 +11,15 @@ from ralph.system.text import pattern
 
 __all__ = ["Objections"]
 
-_TAKEN = 20
-"""Words of a sentence that may take a claim back."""
-_PARTS = 10
-"""Words of a sentence that may name a part."""
-_NEAR = 300
-"""Characters of a sentence on either side of a word that are looked at."""
+_TAKEN = 20  # words of a sentence that may retract a claim
+_PARTS = 10  # words of a sentence that may name a part
+_NEAR = 300  # characters of a sentence that are read on either side of a word
+# It begins with the digit, not with a lookbehind, so that `re` skips from digit to digit.
 _SHARE = pattern(r"(\d(?<![\d/]\d)\d{0,5})\s?(?:/|of|out of|von|der|de los|de las)\s?(?:the )?(\d{1,6})(?![\d/])")
-"""It begins with the digit, not with what may not stand before that, so that `re` skips from digit to digit."""
 _PERCENT = pattern(r"(?<![\w.,])\d{1,2}(?:\.\d{1,3})?\s?(?:[%％]|percent\b|per cent\b)")
 _PART = pattern(r"\bfirst\s(?:\d{1,4}|one|two|three|four|five|few|half|part|step|phase|batch|of)\b")
+# endings of words for some of a number of things
 _OF_SEVERAL = (" of the", "some of", "most of", "half of", " de los", " de las")
-"""What a part ends in that is some of a number of things."""
 _COUNTED = pattern(r"[\s*_]{1,4}\d{1,4}\s(?!of\b|out\b)(?:[a-z-]{1,20}\s){0,2}[a-z]")
 _INTERJECTIONS = (
     *("ok", "okay", "great", "good", "well", "right", "nice", "yep", "yeah", "yes", "yup", "cool", "sure", "alright"),
@@ -34,30 +30,27 @@ _ASIDE = pattern(
     rf"(?:{_INTERJECTION}[\s,!.]{{0,3}})?(?:that's|that is|this is)\s+\w+(?:\s+and\s+\w+)?[.!]?"
     rf"|{_INTERJECTION}[\s,]{{1,3}}(?:it's |it is |all )?\w+(?:\s+and\s+\w+)?[.!]"
 )
+# beginnings of `_ASIDE`, which is tried only where one of them stands
 _ASIDES_BEGIN = (*_INTERJECTIONS, "that", "this is")
-"""What an aside begins with: its pattern is asked only of a sentence that does."""
 _BARE = pattern(r"\w+[.!]*")
 _BOX = pattern(r"(?:[-*+]|\d{1,3}[.)])\s\[[ x]\]")
+# What precedes a word that something is marked with: "set to done", "marked as done and complete".
 _MARKED = pattern(r"(?:\b(?:as|to|into)|[=]|->|→)[\s*_]{1,3}(?:[a-z]{1,12}[\s*_]{1,3}(?:and|or)[\s*_]{1,3})?\Z")
-"""What stands before a word that something is marked with: "set to done", "marked as done and complete"."""
-_BEHIND = 12
-"""Characters behind a word in which it may turn out to be said of one of several."""
-_LABEL = 60
-"""Characters of a label that says what is wanted."""
+_BEHIND = 12  # characters after a word in which a number may make it one of several
+_LABEL = 60  # characters of a label that says what is wanted
+# What precedes the state of an item: "2. Parser: done".
 _ITEM_STATE = pattern(r"\s{0,8}(?:[-*+•]|\d{1,3}[.)])\s[^\n:：—]{1,80}(?:[:：—]|\s[-–])[\s*_✅✓✔☑️]{0,6}\Z")
-"""What stands before the state of an item: "2. Parser: done"."""
 _MARKS_END = ("as", "to", "and", "or", "=", ">", "→", "*", "_")
+# last characters of `_MARKED` and `_ITEM_STATE`, which are tried only where one of them stands
 _STATE_END = (":", "：", "—", "-", "–", "*", "_", "✅", "✓", "✔", "☑", "\ufe0f")
-"""What the patterns of what stands before a word end in, without the spaces: they are asked only where it does."""
-_LEAD = 40
-"""Characters before a word in which they end."""
+_LEAD = 40  # characters before a word that these two read
 _NUMBER = pattern(r"[\s*_#-]{0,4}\d")
 _ATTRIBUTES = frozenset({"failing", "blocked", "incomplete", "broken", "partial", "unfinished", "open"})
 _NOUN = pattern(r"[\s*_]{1,3}(?!and\b|or\b|on\b|by\b|in\b|for\b|because\b|at\b|with\b|until\b|since\b)[a-z]")
 _COPULA = pattern(r"\b(?:is|are|was|were|remains?|still)[\s*_]{1,3}(?:\w{1,12}[\s*_]{1,3})?\Z")
 _ONES = ("task", "step", "part", "item", "milestone", "stage", "sprint")
+# One of several, by its number.
 _ONE = pattern(rf"\b(?:{'|'.join(_ONES)})s?\s{{0,2}}#?\d{{1,4}}\b(?!\s?[-–/]|\sof\s\d)|[任部][务務分]\s?\d")
-"""One of several, by its number."""
 _FIRST = pattern(
     r"[\s*_>-]{0,6}(?:(?:the|my|its)\s+first|(?:der|die|das)\s+erste|(?:el\s+primer|la\s+primera))\b|[\s*_>-]{0,6}第一"
 )
@@ -65,26 +58,24 @@ _FIRSTS = ("first", "erste", "primer", "第一")
 _UNIT = pattern(r"\b(?:step|phase|part|task|story|milestone|iteration|stage|item|sprint|session)\s{0,2}#?\d{1,4}\b")
 
 
+# The text of a sentence, the objection that its shape makes against any word in it, what it calls a part, whether it
+# has a number or "first", and whether it names the task. A plain tuple takes a third of the time.
 _Sentence = tuple[str, str, str, bool, bool]
-"""A sentence: its text, what its shape says against any word in it, what it names as a part of the whole, whether it
-has a number or the word "first", and whether it names the task. A plain tuple is made and taken apart in a third of the
-time.
-"""
 
 
 class Objections:
-    """Answers for the claims of one reply.
+    """The objections to the claims of one reply.
 
     Attributes:
-        scope: its words.
-        task: that it was given.
-        since: where the last announcement ends; what is said before it is not the end of the work.
+        scope: the words of the reply.
+        task: the task of the reply.
+        start: the end of the last announcement; claims before it do not count.
     """
 
     def __init__(self, reply: Reply) -> None:
         self.scope: Scope = reply.scope
-        self.task = assignment(reply.context.task)
-        self.since = announced(reply)
+        self.task = task_of(reply.context.task)
+        self.start = announcement_end(reply)
         self._prose = reply.reading.prose
         self._sentences: dict[Span, _Sentence] = {}
         has = self.scope.hits.__contains__
@@ -95,21 +86,19 @@ class Objections:
 
     @classmethod
     def of(cls, reply: Reply) -> "Objections":
-        """Those of a reply, which detectors share."""
+        """Return the objections of a reply; detectors share them."""
         found = reply.kept.get(cls)
         if found is None:
             found = reply.kept[cls] = cls(reply)
         return found
 
-    def to(self, hit: Hit, *, parts: bool = True, echoes: bool = True) -> str:
-        """Why a word, or the span of a whole claim, does not count; empty where it does.
+    def against(self, hit: Hit, *, parts: bool = True, echoes: bool = True) -> str:
+        """Return why a word, or the span of a whole claim, does not count; empty if it does.
 
-        Args:
-            parts: whether it matters that it is said of a part.
-            echoes: whether it matters that it repeats the task's own words.
+        `parts` objects to what is said of a part, `echoes` to what repeats the task's own words.
         """
         scope = self.scope
-        if hit.start < self.since:
+        if hit.start < self.start:
             return "The agent says after it that it goes on."
         if negation := scope.before("negation", hit, 5):
             return f"“{negation.name}” turns it round."
@@ -118,18 +107,18 @@ class Objections:
         span = self.sentence(hit)
         if self._conditions and (condition := self._condition(hit, span[0])):
             return f"It depends on something: “{condition.name}”."
-        if self._takes and (taken := self._taken_back(hit)):
+        if self._takes and (taken := self._retraction(hit)):
             return f"“{taken.name}” takes it back."
-        sentence = self._sentences.get(span) or self._read(span)
+        sentence = self._sentences.get(span) or self._analyse(span)
         if shape := sentence[1]:
             return shape
         if parts and (partial := self._partial(hit, span, sentence)):
             return partial
         return "It repeats the task's own words." if echoes and self.is_echoed(hit) else ""
 
-    def to_word(self, hit: Hit) -> str:
-        """The same of a single word, which may also be said of what comes before the work."""
-        if objection := self.to(hit):
+    def against_word(self, hit: Hit) -> str:
+        """Return the same for a single word, which may also be a mark or be said of preparations."""
+        if objection := self.against(hit):
             return objection
         begin = hit.start - _LEAD if hit.start > _LEAD else 0
         lead = self._prose[begin : hit.start].rstrip()
@@ -143,29 +132,31 @@ class Objections:
         return f"It is said of what comes before the work: “{preparation.name}”."
 
     def sentence(self, hit: Hit) -> Span:
-        """The sentence around a word, as far as it is looked at."""
+        """Return the sentence around a word, as far as it is read."""
         _, start, stop = hit
         begin, end = self.scope.reading.sentence(start)
         return (begin if start - begin <= _NEAR else start - _NEAR), (end if end - stop <= _NEAR else stop + _NEAR)
 
     def is_partial(self, hit: Hit) -> bool:
-        """Whether a word, which may stand in a heading, is said of a part of the whole."""
+        """Return True if a word, even one in a heading, is said of a part of the whole."""
         span = self.sentence(hit)
-        return hit.start >= self.since and bool(self._partial(hit, span, self._sentences.get(span) or self._read(span)))
+        return hit.start >= self.start and bool(
+            self._partial(hit, span, self._sentences.get(span) or self._analyse(span))
+        )
 
     def is_of_several(self, part: Hit) -> bool:
-        """Whether a part is some of a number of things that the task names."""
+        """Return True if a part is some of a number of things that the task names."""
         return part.name.endswith(_OF_SEVERAL) and self.task.is_named(self._text(part))
 
     def is_echoed(self, hit: Hit) -> bool:
-        """Whether it stands among words that repeat the task's own."""
+        """Return True if a word stands among words that repeat the task's own."""
         return self.task.given and self.task.is_echoed(self._prose, (hit.start, hit.end))
 
     def _text(self, hit: Hit) -> str:
         return self._prose[slice(*self.sentence(hit))]
 
-    def _read(self, span: Span) -> _Sentence:
-        """What a sentence says; kept, for its other words are asked about as well."""
+    def _analyse(self, span: Span) -> _Sentence:
+        """Analyse a sentence; the result is cached for its other words."""
         text = self._prose[slice(*span)]
         named = self.task.given and self.task.is_named(text)
         part = self._named_part(span, named=named) if self._pieces else ""
@@ -174,14 +165,14 @@ class Objections:
         return found
 
     def _condition(self, hit: Hit, begin: int) -> Hit | None:
-        """A proviso that its sentence begins with ("Once approved, …"), or that follows it ("… once approved")."""
+        """Return a proviso that opens the sentence ("Once approved, …") or follows the word ("… once approved")."""
         for found in self.scope.within("proviso", (begin, hit.start))[:1]:
             if not self._prose[begin : found.start].strip(" \n*_-"):
                 return found
         return self.scope.after("proviso", hit, 2) or self.scope.before("reported", hit, 12) or self._wanted(hit, begin)
 
     def _wanted(self, hit: Hit, begin: int) -> Hit | None:
-        """What says in a label before a word that it is wanted: "Goal: …", "The task said: …"."""
+        """Return the word in a label that makes what follows a wish: "Goal: …", "The task said: …"."""
         found = self.scope.within("wanted", (begin, hit.start))
         if not found:
             return None
@@ -190,8 +181,8 @@ class Objections:
             return None
         return found[0] if found[0].end <= begin + len(label) else None
 
-    def _taken_back(self, hit: Hit) -> Hit | None:
-        """What in its sentence takes it back, but no word of what the work does: "shows how many are left"."""
+    def _retraction(self, hit: Hit) -> Hit | None:
+        """Return what retracts a word in its sentence, except in a description: "shows how many are left"."""
         taken = self.scope.taken_back(hit)
         if taken is None:
             return None
@@ -207,7 +198,7 @@ class Objections:
         return None
 
     def is_described(self, hit: Hit) -> bool:
-        """Whether a word tells of what the work does, behind a word that says so."""
+        """Return True if a word describes what the work does, after a word that says so."""
         attribute = hit.name in _ATTRIBUTES and _NOUN.match(self._prose, hit.end)
         if not (attribute or self.scope.of("described")):
             return False
@@ -218,35 +209,37 @@ class Objections:
         return bool(found) and found[-1].start > begin
 
     def _misplaced(self, sentence: str, begin: int) -> str:
-        """What the shape of a sentence that begins there says against its words."""
+        """Return the objection that the shape of a sentence makes against its words."""
         if sentence.endswith(("?", "？")):
             return "It is asked, not said."
-        if (sentence.startswith(_ASIDES_BEGIN) and _ASIDE.fullmatch(sentence)) or self._goes_on_aside(sentence, begin):
+        if (sentence.startswith(_ASIDES_BEGIN) and _ASIDE.fullmatch(sentence)) or self._continues_aside(
+            sentence, begin
+        ):
             return "It is said in passing, not in a report of work."
         if "[" in sentence and _BOX.match(sentence):
             return "It stands in a checklist, whose boxes count by themselves."
         return ""
 
-    def _goes_on_aside(self, sentence: str, begin: int) -> bool:
-        """Whether a bare word follows an aside: "Yep, done! Finished!"."""
+    def _continues_aside(self, sentence: str, begin: int) -> bool:
+        """Return True if a bare word follows an aside: "Yep, done! Finished!"."""
         if not begin or " " in sentence or not _BARE.fullmatch(sentence):
             return False
         first, _ = self.scope.reading.sentence(begin - 1)
         return _ASIDE.fullmatch(self._prose[max(first, begin - _NEAR) : begin].strip()) is not None
 
     def _partial(self, hit: Hit, span: Span, sentence: _Sentence) -> str:
-        """Whether it is said of a part of the whole. A part that the task itself names is the whole."""
+        """Return the objection that it is said of a part; a part that the task itself names is the whole."""
         text, _, part, counts, named = sentence
         if counts and self._is_share(text, hit, *span):
             return "It is said of a part of the whole."
         if part:
             return f"It is said of a part of the whole: “{part}”."
-        if counts and _FIRST.match(text) and not self.task.has_word(_FIRSTS):
+        if counts and _FIRST.match(text) and not self.task.title_has(_FIRSTS):
             return "It is said of the first of several."
         return self._numbered(hit, text, span[0]) if counts and not named else ""
 
     def _numbered(self, hit: Hit, sentence: str, begin: int) -> str:
-        """Whether a sentence with a number calls it one of several."""
+        """Return the objection that a number makes it one of several."""
         named = not sentence.isascii() or any(map(sentence.__contains__, _ONES))
         if named and (one := _ONE.search(sentence)) and begin + one.start() <= hit.end + _BEHIND:
             return f"It is said of one of several: “{one[0]}”."
@@ -255,7 +248,7 @@ class Objections:
         return ""
 
     def _is_share(self, sentence: str, hit: Hit, begin: int, end: int) -> bool:
-        """ "8 of 15", "60 %", "the first two", "completed 3 items"."""
+        """Return True for "8 of 15", "60 %", "the first two", "completed 3 items"."""
         shares = _SHARE.findall(sentence)
         if shares and any(int(part) < int(whole) for part, whole in shares):
             return True
@@ -265,7 +258,7 @@ class Objections:
         return ("%" in near or "％" in near or "per" in near) and _PERCENT.search(near) is not None
 
     def _named_part(self, span: Span, *, named: bool) -> str:
-        """What a sentence calls a part; of one that names the task, only some of a number of things."""
+        """Return what a sentence calls a part; if it names the task, only some of a number of things."""
         begin = span[0]
         for hit in self.scope.within("part", span)[:_PARTS]:
             if hit.start >= begin and (not named or hit.name.endswith(_OF_SEVERAL)):
@@ -278,7 +271,7 @@ class Objections:
         return ""
 
     def _preparation(self, hit: Hit) -> Hit | None:
-        """ "The analysis is complete", "finished reading"; but "every item of the plan is complete"."""
+        """Return the word for preparations: "The analysis is complete"; not "every item of the plan is complete"."""
         found = self.scope.before("preparation", hit, 3)
         if found and not (self.scope.before("all", found, 6) or self.scope.before("everything", found, 3)):
             return found

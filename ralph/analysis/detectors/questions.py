@@ -1,4 +1,4 @@
-"""Questions to a person, asked instead of working."""
+"""Questions that a reply asks the user instead of working, and how sure the agent sounds."""
 
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -8,61 +8,57 @@ from ralph.analysis.lexicon import Role
 from ralph.analysis.scope import Scope
 from ralph.analysis.signals import VERY_HIGH, Reply, Signal
 from ralph.analysis.text import Reading, Span
+from ralph.analysis.vocabulary import Hit
 from ralph.system.text import pattern
 
-__all__ = ["detect_questions"]
+__all__ = ["HIGH", "LOW", "STEP", "detect_certainty", "detect_questions"]
 
-_TAIL = 400
-"""Characters that a question has at most, and how far apart two things at the end of a reply may stand."""
-_LIST = 2_000
-"""Characters that a list of options has at most."""
-_SENTENCES = 4
-"""Sentences before the last one in which a question may stand."""
+_TAIL = 400  # most characters of a question, and between two things at the end of a reply
+_LIST = 2_000  # most characters of a list of options
+_SENTENCES = 4  # sentences before the last one in which a question may stand
 _MARKS = "?？"
+# A line of a list of options: an item, the rest of one, or nothing.
 _OPTION = pattern(r"[ \t]*(?:[-*+•]|\(?[a-z0-9]{1,2}[.):、])[ \t*_]|[ \t]*$|[ \t]{2,}")
-"""A line of a list of options: an item, the rest of one, or nothing."""
 _ITEM = pattern(r"\s*(?:[-*+•]|\(?[a-z0-9]{1,2}[.):、])\s")
 _WHY = pattern(r"\W*(?:why|how come|what if|so what|¿?por qué|为什么|為什麼)\b")
 _WHICH = pattern(r"\b(?:which|welche[rs]?|cuál)\b|哪")
 _CHOICE = pattern(rf"{_WHICH.pattern}|\b(?:or|how|what do you mean|oder|wie|cómo|qué)\b|还是|還是|如何|怎么|怎樣")
 _SHALL_I = pattern(r"\b(?:shall|should|may|can) (?:i|we)\b|\b(?:soll ich|sollen wir|debo)\b|要不要我|需要我")
+# The beginning of a sentence about what follows from an answer.
 _IF_SO = pattern(
     r"\W*(?:(?:if (?:so|not|yes|no|it|they|that|this|there|we)|in that case|wenn (?:ja|nein|nicht|es)"
     r"|falls (?:ja|nein|nicht)|si (?:no|sí|es))\b|(?:如果)?(?:是的话|不是|可以的话|是的話|可以的話))"
 )
-"""How a sentence begins that says what follows from an answer."""
+# Asks about work after this one, not about a choice within it.
 _NEXT = pattern(r"\b(?:next|else|further|instead|als nächstes|sonst|ahora|después)\b|接下来|接下來|下一")
-"""What asks for a choice, and what makes it one of work after this."""
-_TOLD = ("work", "announcement", "verified", "test_run", "completion_keyword", "completion_claim")
-"""What a reply tells whose question at the beginning it may have answered itself."""
+# A reply with one of these signals may have answered the question at its beginning itself.
+_ANSWERING = ("work", "announcement", "verified", "test_run", "completion_keyword", "completion_claim")
 _PLEAS: frozenset[Role] = frozenset({"plea", "pleading"})
 _PERSON: tuple[Role, ...] = ("person", "offer", "obstacle", "leave")
 
 
 def detect_questions(reply: Reply) -> Iterable[Signal]:
-    """The question that the reply ends with, if it asks a person."""
-    return _asking(reply) if _may_ask(reply.scope) else ()
+    """Find the question to a user with which the reply ends."""
+    return _questions(reply) if _may_ask(reply.scope) else ()
 
 
-def _asking(reply: Reply) -> Iterable[Signal]:
+def _questions(reply: Reply) -> Iterable[Signal]:
     finished = completion(reply.signals).detected
     span = _question(reply, finished=finished)
-    if span is None and (early := _early(reply.scope)) and not _told_beside(reply, early):
+    if span is None and (early := _early_question(reply.scope)) and not _is_answered(reply, early):
         span = early
     if span:
         yield Signal("question", "", *span, -40, "It asks a person.", "question")
 
 
-def _told_beside(reply: Reply, span: Span) -> bool:
-    """Whether work is told of in another sentence than the question's own. What the agent does once it has the answer
-    is none.
-    """
-    told = (signal for signal in reply.signals.of(*_TOLD) if not span[0] <= signal.start < span[1])
+def _is_answered(reply: Reply, span: Span) -> bool:
+    """Return True if work is reported outside of a question's sentence, or announced without an answer."""
+    told = (signal for signal in reply.signals.of(*_ANSWERING) if not span[0] <= signal.start < span[1])
     return any(signal.kind != "announcement" or not _awaits(reply.scope, signal) for signal in told)
 
 
 def _awaits(scope: Scope, act: Signal) -> bool:
-    """Whether an announcement has a person answer first: "Let me know and I'll go on", "If so, I'll …"."""
+    """Return True if an announcement waits for an answer: "Let me know and I'll go on", "If so, I'll …"."""
     before = scope.reading.sentence(act.start)[0], act.start
     if _IF_SO.match(scope.reading.prose, before[0]):
         return True
@@ -74,27 +70,27 @@ def _awaits(scope: Scope, act: Signal) -> bool:
 
 
 def _may_ask(scope: Scope) -> bool:
-    """Whether there is a mark or a plea anywhere: without one of them nothing asks."""
+    """Return False without a question mark and without a plea."""
     prose = scope.reading.prose
     return "?" in prose or "？" in prose or scope.has(_PLEAS)
 
 
 def _question(reply: Reply, *, finished: bool) -> Span | None:
-    """The question that the reply ends with, if it asks a person; after finished work only whether to go on, or what
-    to choose where nobody claims all of it.
+    """Return the question to a user with which the reply ends.
 
-    A plea for the answer may stand behind it ("Please let me know."), or alone ("Please confirm that I may …"), and so
-    may a list of options. Where no work is told, anything may in the same paragraph. A heading asks nobody.
+    A plea for the answer may follow it ("Please let me know."), or stand alone ("Please confirm that I may …"); so may
+    a list of options. If no work is reported, anything may follow in the same paragraph. After finished work only a
+    question whether to continue counts, or a choice if not all of the work is claimed. A heading asks nothing.
     """
     scope, reading = reply.scope, reply.reading
     end = _end(reading, len(reading.prose))
     last = _begin(reading, end), end
-    span = _asked(scope, last, finished=finished)
+    span = _final_question(scope, last, finished=finished)
     if span is None and (span := _with_options(scope, end, finished=finished)) and _is_choice(reading, span):
         return span
     if span is None:
-        span = next(filter(partial(_begs, scope, finished=finished), _before(reading, last)), None)
-        if span and not _is_untouched(reply, span) and _works(reply, span):
+        span = next(filter(partial(_asks_user, scope, finished=finished), _sentences_before(reading, last)), None)
+        if span and not _is_untouched(reply, span) and _reports_work(reply, span):
             return None
     if span is None or reading.in_heading(span[0]):
         return None
@@ -103,20 +99,21 @@ def _question(reply: Reply, *, finished: bool) -> Span | None:
     return span if reading.text[slice(*span)].strip() else None
 
 
-def _works(reply: Reply, span: Span) -> bool:
-    """Whether work is told of outside of a span."""
+def _reports_work(reply: Reply, span: Span) -> bool:
+    """Return True if work is reported outside of a span."""
     return any(not span[0] <= told.start < span[1] for told in reply.signals.of("work"))
 
 
 def _is_untouched(reply: Reply, span: Span) -> bool:
-    """Whether nothing is said to have been changed right behind a question: what it is about is yet to be done."""
+    """Return True if a question is followed by the statement that nothing was changed."""
     unchanged = reply.signals.first("unchanged")
     return unchanged is not None and unchanged.start >= span[1]
 
 
 def _chooses(reply: Reply, span: Span) -> bool:
-    """Whether a question has a person choose how the task is done. After a claim of all of it only "which" does; where
-    nothing is claimed by a word of completion any question does that is no offer.
+    """Return True if a question lets the user choose how the task is done.
+
+    After a claim of all of it only "which" does; without a word of completion any question does that is not an offer.
     """
     asked = reply.reading.prose[slice(*span)]
     if _NEXT.search(asked):
@@ -128,27 +125,28 @@ def _chooses(reply: Reply, span: Span) -> bool:
 
 
 def _is_choice(reading: Reading, span: Span) -> bool:
-    """Whether a question before a list asks which item of it shall be, and not what comes after this work."""
+    """Return True if a question before a list is about its items, not about later work."""
     asked = reading.prose[slice(*span)]
     return not reading.in_heading(span[0]) and _CHOICE.search(asked) is not None and _NEXT.search(asked) is None
 
 
-def _asked(scope: Scope, last: Span, *, finished: bool) -> Span | None:
-    """What the last sentence asks, or one shortly before it where the last is a plea."""
+def _final_question(scope: Scope, last: Span, *, finished: bool) -> Span | None:
+    """Return the question of the last sentence, or of one shortly before a plea."""
     reading = scope.reading
     if _asks(reading, last):
-        return last if _speaks(scope, last) or not _in_list(reading, last) else None
+        return last if _addresses_user(scope, last) or not _in_list(reading, last) else None
     if not scope.within("plea", last):
         return None
-    for before in _before(reading, last):
+    for before in _sentences_before(reading, last):
         if _asks(reading, before) or (scope.within("pleading", before) and not finished):
             return before[0], last[1]
     return last if scope.within("pleading", last) and not finished else None
 
 
-def _early(scope: Scope) -> Span | None:
-    """A question near the beginning of a reply that tells of no work, or one that begs for its answer anywhere; what
-    follows explains it. Why something is so the agent asks itself.
+def _early_question(scope: Scope) -> Span | None:
+    """Return a question near the beginning, or one that begs for its answer anywhere.
+
+    What follows explains it. A question for the reason of something is one that the agent asks itself.
     """
     reading = scope.reading
     begin = len(reading.prose) - len(reading.prose.lstrip())
@@ -164,8 +162,8 @@ def _early(scope: Scope) -> Span | None:
     return None
 
 
-def _before(reading: Reading, last: Span) -> Iterator[Span]:
-    """The sentences before the last one, from the end: of its paragraph, but at least one."""
+def _sentences_before(reading: Reading, last: Span) -> Iterator[Span]:
+    """Yield the sentences of the paragraph before the last one, from the end, but at least one."""
     begin = last[0]
     for index in range(_SENTENCES):
         end = _end(reading, begin)
@@ -176,8 +174,9 @@ def _before(reading: Reading, last: Span) -> Iterator[Span]:
 
 
 def _with_options(scope: Scope, end: int, *, finished: bool) -> Span | None:
-    """The question right before the list that the reply ends with. It has to speak to a person: a report may put its
-    own headings as questions.
+    """Return the question right before the list with which the reply ends.
+
+    It has to address a user: a report may have questions as its own headings.
     """
     reading = scope.reading
     start = max(0, end - _LIST)
@@ -190,13 +189,13 @@ def _with_options(scope: Scope, end: int, *, finished: bool) -> Span | None:
     lead_end = _end(reading, start + sum(len(line) + 1 for line in lines[:kept]))
     lead = _begin(reading, lead_end), lead_end
     if _asks(reading, lead):
-        return lead if _speaks(scope, lead) else None
+        return lead if _addresses_user(scope, lead) else None
     return lead if scope.within("pleading", lead) and not finished else None
 
 
-def _begs(scope: Scope, span: Span, *, finished: bool) -> bool:
-    """Whether a sentence asks a person, or begs for an answer."""
-    asks = _asks(scope.reading, span) and _speaks(scope, span)
+def _asks_user(scope: Scope, span: Span, *, finished: bool) -> bool:
+    """Return True if a sentence asks a user, or begs for an answer."""
+    asks = _asks(scope.reading, span) and _addresses_user(scope, span)
     return asks or (not finished and bool(scope.within("pleading", span)))
 
 
@@ -205,23 +204,84 @@ def _asks(reading: Reading, span: Span) -> bool:
 
 
 def _in_list(reading: Reading, span: Span) -> bool:
-    """Whether a sentence is an item of a list; the number of one counts as a sentence of its own."""
+    """Return True if a sentence is an item of a list; the item's number is a sentence of its own."""
     line = reading.prose.rfind("\n", max(0, span[0] - 8), span[0]) + 1
     return (line > 0 or span[0] < 8) and _ITEM.match(reading.prose, line) is not None
 
 
-def _speaks(scope: Scope, span: Span) -> bool:
-    """Whether a sentence speaks to a person. In a list or a heading a question may be what the report is about: "- What
-    happens if …?".
-    """
+def _addresses_user(scope: Scope, span: Span) -> bool:
+    """Return True if a sentence addresses a user; "- What happens if …?" is about the work."""
     return any(scope.within(role, span) for role in _PERSON)
 
 
 def _end(reading: Reading, before: int) -> int:
-    """Where the last word or mark before a position ends."""
+    """Return where the last word or mark before a position ends."""
     return len(reading.prose[max(0, before - _TAIL) : before].rstrip(" \t\n*_)")) + max(0, before - _TAIL)
 
 
 def _begin(reading: Reading, end: int) -> int:
-    """Where the sentence that ends there begins, at most so far back."""
+    """Return where the sentence begins that ends at a position."""
     return max(reading.sentence(end - 1)[0], end - _TAIL) if end else 0
+
+
+HIGH, LIKELY, LOW = 90, 60, 20
+STEP = 10
+_CLAUSE = 12  # words on either side of an unsure word in which a certain one counts
+_AROUND = 200
+_CUES: frozenset[Role] = frozenset({"unsure", "certain", "likely"})
+_WORDS: frozenset[Role] = frozenset({*_CUES, "hedge", "certainty"})
+
+
+def detect_certainty(reply: Reply) -> Iterable[Signal]:
+    """Find the cue that sets the level of certainty, and every other hedge and certainty once."""
+    return _certainty(reply.scope) if reply.scope.has(_WORDS) else ()
+
+
+def _certainty(scope: Scope) -> Iterator[Signal]:
+    cue, level = _cue(scope) if scope.has(_CUES) else (None, 0)
+    if cue:
+        why = f"Sets the agent's certainty to {level}."
+        yield Signal("certainty_cue", cue.name, cue.start, cue.end, level, why, amount=level)
+    hedges: set[str] = set()
+    for hit in scope.of("hedge"):
+        if hit.name not in hedges and not _is_heading(scope, hit):
+            hedges.add(hit.name)
+            yield Signal.at(hit, "hedge", -STEP, "Sounds unsure.")
+    sure = {cue.name} if cue else set[str]()
+    for hit in scope.of("certainty"):
+        if hit.name not in sure and not _is_heading(scope, hit) and not scope.negated(hit, 1):
+            sure.add(hit.name)
+            yield Signal.at(hit, "certainty", STEP, "Sounds sure.")
+
+
+def _cue(scope: Scope) -> tuple[Hit | None, int]:
+    """Return the cue and its level: a high word without a low one in its clause, else a low or a likely one."""
+    unsure = [hit for hit in scope.of("unsure") if not _is_heading(scope, hit)]
+    high: list[Hit] = []
+    for hit in scope.of("certain"):
+        if scope.negated(hit):
+            unsure.append(hit)
+        elif not _is_heading(scope, hit) and not _is_talk(scope, hit):
+            high.append(hit)
+    doubted = {scope.before("certain", hit, _CLAUSE) for hit in unsure}
+    doubted |= {scope.after("certain", hit, _CLAUSE) for hit in unsure}
+    high = [hit for hit in high if hit not in doubted]
+    likely = [hit for hit in scope.of("likely") if not _is_heading(scope, hit) and not scope.negated(hit)]
+    for hits, level in ((high, HIGH), (unsure, LOW), (likely, LIKELY)):
+        if hits:
+            return hits[0], level
+    return None, 0
+
+
+def _is_heading(scope: Scope, hit: Hit) -> bool:
+    """Return True in a heading, which says nothing about the agent."""
+    return scope.reading.in_heading(hit.start)
+
+
+def _is_talk(scope: Scope, hit: Hit) -> bool:
+    """Return True if a word only addresses the user: "Sure, I can do that", "Are you sure?"."""
+    prose = scope.reading.prose
+    begin, end = scope.reading.sentence(hit.start)
+    opens = hit.name == "sure" and not prose[max(begin, hit.start - _AROUND) : hit.start].strip()
+    asked = prose[hit.end : min(end, hit.end + _AROUND)].rstrip().endswith(("?", "？"))
+    return asked or (opens and prose[hit.end : hit.end + 1] in {",", "!", ".", ":"})

@@ -1,15 +1,18 @@
-"""Plain statements on the whole: "The migration is finished.", "Issue #12 is fixed", "The memory leak is gone".
+"""Plain statements on the work as a whole, and the opening of a reply.
 
-The subject has to be the subject of its sentence: what names a whole, or a trouble at the beginning of the reply. "The
-tests of the feature are complete" states it of the tests. What is one of several by its number, such as "task 4", is no
-whole by itself; an issue is.
+"The migration is finished.", "Issue #12 is fixed", "The memory leak is gone": the subject names a whole, or a trouble
+at the beginning of the reply. "The tests of the feature are complete" has the tests as its subject. One of several by
+its number, such as "task 4", is not a whole; an issue is.
 """
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Set as AbstractSet
+from functools import cached_property
+from itertools import chain, islice
 from operator import itemgetter
 
+from ralph.analysis.detectors.activity import announcement_end
 from ralph.analysis.detectors.objections import Objections
 from ralph.analysis.lexicon import Role
 from ralph.analysis.signals import Reply
@@ -17,18 +20,43 @@ from ralph.analysis.text import Span
 from ralph.analysis.vocabulary import Hit
 from ralph.system.text import pattern
 
-__all__ = ["is_stated", "names_subject", "nothing_else", "of_subjects"]
+__all__ = [
+    "Opening",
+    "has_subject",
+    "is_check_verdict",
+    "is_stated",
+    "is_to_come",
+    "only_predicate",
+    "statements_on_work",
+]
 
-_REACH = 160
-"""Characters between the beginning of a sentence and what it states."""
-_LINKED = 60
-"""Characters of a copula and its adverbs, at most."""
-_NEAR = 40
-"""Characters before a predicate in which its copula stands."""
-_OPENING = 300
-"""Characters of a reply in which its trouble is named."""
-_SUBJECTS = 6
-"""Nouns of a sentence that are looked at, from its beginning."""
+_COMMAND = pattern(r"\b(?:build|tests?|lint|tsc|checks?|compile|make|pytest|vet|clippy|mypy|ruff|eslint|verify)\b")
+_CALL = pattern(r"[a-z][\w./-]{1,30}\s\S")  # A command with an argument, whatever its name.
+_CHECK_REACH = 100
+_WORDS = 8
+
+
+def is_check_verdict(reply: Reply, verdict: Hit) -> bool:
+    """Return True if a verdict is one on a check: "the build passes", "Lint: clean", "`npm test` passes"."""
+    scope, reading = reply.scope, reply.reading
+    if scope.before("check", verdict, _WORDS):
+        return True
+    begin = max(reading.sentence(verdict.start)[0], verdict.start - _CHECK_REACH)
+    for check in scope.within("check", (begin, verdict.start))[-1:]:
+        label = reading.prose[check.end : verdict.start].lstrip(" *_")
+        return label.startswith((":", "：")) and len(label.split()) <= _WORDS
+    code, mark, between = reading.text[begin : verdict.start].rpartition("`")
+    if not mark or len(between.split()) > 2:
+        return False
+    command = code.rpartition("`")[2]
+    return bool(_COMMAND.search(command) or _CALL.match(command))
+
+
+_REACH = 160  # characters between the beginning of a sentence and its predicate
+_LINKED = 60  # characters of a copula and its adverbs
+_NEAR = 40  # characters before a predicate in which its copula stands
+_OPENING = 300  # characters of a reply in which its trouble is named
+_SUBJECTS = 6  # nouns of a sentence that are examined, from its beginning
 _COPULA = pattern(
     r"(?:\b(?:is|are|has been|have been|está|están|ha sido|han sido|ist|sind|wurde|wurden)|'s)[\s*_]{1,4}"
     r"(?:(?:now|all|also|already|100%|[a-z]{2,12}ly|ya|jetzt|nun)[\s*_]{1,4}){0,2}\Z"
@@ -38,35 +66,33 @@ _OF_OTHER = pattern(
     r"|needs|next|first|each|sure|ensure|check|verify|verified|until|once|hope|assume|whether|think|de|del|para|en|con|que)\b|\d|[第部]|[前下其][一二兩两三中]"
 )
 _MARK = pattern("[,;:!?，：；、（(—–•✅🎉✓✔☑️]")
+# The end of a clause. Words are a pattern of their own, tried only where they may be: that takes a third of the time.
 _JOINT = pattern(r"\b(?:and|so|y)\b|(?<=\s)-(?=\s)")
-"""What ends a clause. Words are looked for apart, and only where they may be: that takes a third of the time."""
 _VERB = pattern(r"\b(?:is|are|was|were|but|needs?|will|has|have|que)\b")
+# What may follow a noun that is the subject; another noun would be the subject instead.
 _BEHIND = pattern(
     r"[\s*_]*(?:\Z|[#\d(]|(?:for|of|to|from|in|on|with|into|itself|as|de|del|a|para|en)\b|[a-z]{1,10}-\d)"
 )
-"""What may follow a noun that is the subject; another noun would be it instead."""
 _NOUNS: tuple[Role, ...] = ("whole", "piece", "trouble")
-_WHERE_LATE = _NOUNS[:2]
-"""Nouns that may be the subject, and those that may where the reply is no longer at its beginning."""
+_WHERE_LATE = _NOUNS[:2]  # the nouns that count after the beginning of the reply
 _ANY_NOUN: frozenset[Role] = frozenset(_NOUNS)
 _SEVERAL: tuple[Role, ...] = ("part", "pieced", "following")
 _COPULAS = ("is ", "are ", "está ", "están ")
+# the most frequent copulas, found without a pattern
 _PLAINLY = frozenset({*_COPULAS, "ist ", "sind ", "wurde ", "wurden "})
-"""What stands most often between a subject and its predicate: no pattern has to be asked then."""
-_ARTICLES = frozenset({"", "the "})
-"""What stands most often before a subject."""
+_ARTICLES = frozenset({"", "the "})  # what most often precedes a subject
 _MARKS = " *_#0123456789-已经經也先前都"
 _NUMBERED = pattern(r"[\s*_]{0,3}#?[a-z]{0,4}-?\d")
 _REPORTED = frozenset({"issue", "ticket", "bug", "request", "error", "problem", "regression", "defect"})
 _WORD = pattern(r"[^\W\d_]+")
 _MOST = 4
-_END = itemgetter(2)
-"""Where a hit ends."""
+_END = itemgetter(2)  # the end of a hit
 
 
-def of_subjects(reply: Reply, predicates: Iterable[Hit]) -> Iterator[tuple[Hit, bool]]:
-    """The statements that some predicates make of a whole, a piece or a trouble, each as the span from that on; and
-    whether it may be one of several that the reply speaks of.
+def statements_on_work(reply: Reply, predicates: Iterable[Hit]) -> Iterator[tuple[Hit, bool]]:
+    """Yield the statements that predicates make of a whole, a piece or a trouble.
+
+    Each is the span from the subject on, with True if it may be one of several that the reply speaks of.
     """
     objections = Objections.of(reply)
     ends = sorted(map(_END, chain.from_iterable(map(reply.scope.of, _NOUNS))))
@@ -80,7 +106,7 @@ def of_subjects(reply: Reply, predicates: Iterable[Hit]) -> Iterator[tuple[Hit, 
         clause = _clause(reply.reading.prose, begin, predicate.start)
         if ends[nearest - 1] <= clause:
             continue
-        roles = _NOUNS if predicate.start < objections.since + _OPENING else _WHERE_LATE
+        roles = _NOUNS if predicate.start < objections.start + _OPENING else _WHERE_LATE
         for role, subject in _subjects(reply, predicate, (begin, clause), roles):
             several = role != "whole" and _speaks_of_several(reply, objections)
             yield Hit(predicate.name, subject.start, predicate.end), several
@@ -88,25 +114,25 @@ def of_subjects(reply: Reply, predicates: Iterable[Hit]) -> Iterator[tuple[Hit, 
 
 
 def _speaks_of_several(reply: Reply, objections: Objections) -> bool:
-    """Whether a reply that is given no task speaks of several pieces of work after its last announcement."""
-    rest = objections.since, len(reply.reading.prose)
+    """Return True if a reply without a task speaks of several pieces of work."""
+    rest = objections.start, len(reply.reading.prose)
     return not objections.task.given and any(reply.scope.within(role, rest) for role in _SEVERAL)
 
 
-def names_subject(reply: Reply) -> bool:
-    """Whether it has any noun of which a statement could be made."""
+def has_subject(reply: Reply) -> bool:
+    """Return True if there is a noun of which a statement can be made."""
     return reply.scope.has(_ANY_NOUN)
 
 
 def is_stated(prose: str, predicate: Hit) -> bool:
-    """Whether a copula stands before a predicate: "is fixed", "has been merged"."""
+    """Return True if a copula precedes a predicate: "is fixed", "has been merged"."""
     if prose.startswith(_COPULAS, predicate.start):
         return True
     return _copula(prose, max(0, predicate.start - _NEAR), predicate.start) is not None
 
 
 def _copula(prose: str, begin: int, end: int) -> int | None:
-    """Where the copula begins that a span ends with, its adverbs behind it."""
+    """Return where the copula begins with which a span ends, adverbs included."""
     last = prose.rfind(" ", begin, end - 1) + 1
     if prose[last:end] in _PLAINLY:
         return last
@@ -114,18 +140,17 @@ def _copula(prose: str, begin: int, end: int) -> int | None:
     return found.start() if found else None
 
 
-def nothing_else(reply: Reply, predicates: Iterable[Hit]) -> Hit | None:
-    """The predicate that is the whole reply: "Done."."""
+def only_predicate(reply: Reply, predicates: Iterable[Hit]) -> Hit | None:
+    """Return the predicate that is the whole reply: "Done."."""
     words = _WORD.findall(reply.reading.lower)
     words = words[1:] if words[:1] == ["all"] else words
     return next((hit for hit in predicates if words == _WORD.findall(reply.reading.prose[hit.start : hit.end])), None)
 
 
 def _subjects(reply: Reply, predicate: Hit, begins: Span, roles: Sequence[Role]) -> Iterator[tuple[Role, Hit]]:
-    """The subjects of a predicate, right before it or with a copula in between.
+    """Yield the subjects of a predicate, right before it or before its copula.
 
-    Args:
-        begins: where its sentence begins, as far as it is looked at, and where its clause.
+    `begins` says where its sentence begins, as far as it is read, and where its clause begins.
     """
     scope, prose = reply.scope, reply.reading.prose
     begin, clause = begins
@@ -147,7 +172,7 @@ def _subjects(reply: Reply, predicate: Hit, begins: Span, roles: Sequence[Role])
 
 
 def _clause(prose: str, begin: int, end: int) -> int:
-    """Where the clause begins that goes on there."""
+    """Return where the clause begins to which `end` belongs."""
     clause = _MARK.split(prose[begin:end])[-1]
     if "and" in clause or "so" in clause or "y" in clause or "-" in clause:
         clause = _JOINT.split(clause)[-1]
@@ -155,7 +180,7 @@ def _clause(prose: str, begin: int, end: int) -> int:
 
 
 def _is_one_of_several(reply: Reply, subject: Hit) -> bool:
-    """Whether a number behind a noun makes it a part, where the task does not call itself so."""
+    """Return True if a number makes a noun a part, unless the task has the same name."""
     if subject.name in _REPORTED or not _NUMBERED.match(reply.reading.prose, subject.end):
         return False
     task = Objections.of(reply).task
@@ -163,5 +188,190 @@ def _is_one_of_several(reply: Reply, subject: Hit) -> bool:
 
 
 def _is_of_other(lead: str) -> bool:
-    """Whether what stands before a noun makes it no subject: "the tests of the" feature."""
+    """Return True if the words before a noun make it no subject: "the tests of the" feature."""
     return lead not in _ARTICLES and (len(_WORD.findall(lead)) > _MOST or _OF_OTHER.search(lead) is not None)
+
+
+_SKIPPED = 3  # headings and bare words that are skipped at the beginning
+_LOOKED_AT = 12  # words of one role that are examined
+_BARE = 30  # characters of a sentence of a word or two
+_PLAIN = 3  # fewest words of a plain sentence
+_OF_ITSELF = pattern(r"[\s*_#>-]{0,6}i(?:'ve|'m)?\s")
+_LEAD = r"(?:[\s*_#>✅✓🎉☑️:-]|\b(?:i|we|and|yes|so|now|then|also|successfully|i've|i have|we've|we have)\b)*"
+# openings of a sentence about a finding, not about an action
+_FINDINGS = ("i see", "i found", "i've found", "i looked", "looks like")
+_OPENS = pattern(rf"{_LEAD}\Z")
+_PAST = pattern(
+    rf"{_LEAD}([a-z][a-z-]{{1,15}}ed|wrote|built|set up|put|made|split|cut|rewrote|took|got rid of|sped up|brought)\b"
+    r"(?=[\s*_]{1,3}[^\s:])"
+)
+# A sentence with one of these does not report finished work.
+_NOT_PLAIN: tuple[Role, ...] = ("ongoing", "verified", "recap", "contrast", "unable", "lack", "fault")
+_ANY_NOT_PLAIN: frozenset[Role] = frozenset(_NOT_PLAIN)
+# These may follow a colon, as proof of what precedes it: "All is typed: mypy finds 0 errors".
+_PROOFS: frozenset[Role] = frozenset({"verified", "fault"})
+# The clause up to a colon that says how things are.
+_STATE_CLAUSE = pattern(r"[^:;\n]{0,120}\b(?:is|are|has|have|can|ist|sind|hat|está|están|tiene)\b[^:;\n]{0,120}[:;]\s")
+# without one of these only a verb in the past can report work
+_REPORTING: frozenset[Role] = frozenset({"changed", "news", "closed", "stands"})
+
+# These words of the future may also stand in a sentence about the present.
+_WITHOUT_TIME = frozenset((
+    *(
+        "once",
+        "when",
+        "if",
+        "until",
+        "till",
+        "unless",
+        "before",
+        "after",
+        "whether",
+        "as soon as",
+        "can be",
+        "could be",
+    ),
+    *("considered", "reply", "say", "cuando", "si", "una vez", "hasta que", "antes de", "después de", "para que"),
+))
+
+
+# The same with words for what happens regularly: "danach werden alle Sitzungen beendet".
+_OR_HABITUAL = _WITHOUT_TIME | {"wird", "werden", "会", "會"}
+
+
+def is_to_come(future: Hit, *, apart: AbstractSet[str] = _WITHOUT_TIME) -> bool:
+    """Return True if a word speaks of the future, with some exceptions."""
+    return future.name not in apart
+
+
+class Opening:
+    """The opening of a reply, after its last announcement.
+
+    Attributes:
+        begin: where the first sentence begins that is neither a heading nor bare.
+        bare: a word before it that is a sentence and says that the work is done: "Done.", "Deployed.", "搞定了".
+    """
+
+    def __init__(self, reply: Reply, objections: Objections) -> None:
+        self._reply, self._scope, self._prose = reply, reply.scope, reply.reading.prose
+        self._objections = objections
+        self.bare: Hit | None = None
+        self.begin = self._first(announcement_end(reply))
+
+    def reports_in(self, span: Span) -> Iterator[Hit]:
+        """Yield what a span reports as done, or as the state now."""
+        changed = self._within("changed", span)
+        return filter(self._counts, chain(self._past, changed, self._news(span), self._stated(span)))
+
+    @cached_property
+    def report(self) -> Hit | None:
+        """The report in the first sentence: "Added …", "I've added …", "The page now …", "The error is fixed"."""
+        if self.begin >= len(self._prose):
+            return None
+        if not self._scope.has(_REPORTING):
+            return next(filter(self._counts, self._past), None)
+        span = self.sentence
+        if any(hit.name.startswith(_FINDINGS) for hit in self._within("ongoing", (self.begin, self.begin + _BARE))):
+            return None
+        changed = filter(self._is_reported, self._within("changed", span))
+        return next(filter(self._counts, chain(changed, self._past, self._news(span), self._stated(span))), None)
+
+    def plain_statement(self) -> Hit | None:
+        """Return the first sentence if it says how things are, in whatever words.
+
+        It may use the words of the task, unless it says what is wanted.
+        """
+        span = self.sentence
+        said, scope = self._reply.reading.text[slice(*span)], self._scope
+        if _is_short(said):
+            return None
+        if any(is_to_come(hit, apart=_OR_HABITUAL) for hit in scope.within("future", span)[:_LOOKED_AT]):
+            return None
+        if scope.has(_ANY_NOT_PLAIN):
+            saying = self._state_clause(span)
+            if any(scope.within(role, saying if role in _PROOFS else span) for role in _NOT_PLAIN):
+                return None
+        if scope.within("regarded", (self.begin, self.begin + _BARE)):
+            return None
+        passes = self._within("passes", span)
+        if passes and any(is_check_verdict(self._reply, hit) for hit in passes):
+            return None
+        if any(hit.name != "if" for hit in self._provisos(span)):
+            return None
+        whole, wanted = Hit("opening", *span), bool(scope.within("wanted", span))
+        return None if self._objections.against(whole, echoes=wanted) else whole
+
+    def _state_clause(self, span: Span) -> Span:
+        """Return the part of a sentence that says how things are: up to the colon before its proof."""
+        proofs = self._scope.within("verified", span)
+        clause = _STATE_CLAUSE.match(self._prose, *span) if proofs else None
+        return clause.span() if clause and clause.end() <= proofs[0].start else span
+
+    def _provisos(self, span: Span) -> Sequence[Hit]:
+        """Return the word with which a sentence says when something is to be so: "Until …"."""
+        first = self._scope.within("proviso", span)[:1]
+        return first if first and not self._prose[span[0] : first[0].start].strip(" *_#>-") else ()
+
+    @property
+    def sentence(self) -> Span:
+        """The span of the first sentence."""
+        return self.begin, self._reply.reading.sentence(self.begin)[1]
+
+    def _first(self, begin: int) -> int:
+        for _ in range(_SKIPPED):
+            begin = len(self._prose) - len(self._prose[begin:].lstrip())
+            if begin >= len(self._prose):
+                break
+            end = self._reply.reading.sentence(begin)[1]
+            if not (self._reply.reading.in_heading(begin) or self._is_bare(begin, end)):
+                break
+            begin = end
+        return begin
+
+    def _is_bare(self, begin: int, end: int) -> bool:
+        """Return True if a sentence has a word or two; keep it if it says that the work is done."""
+        if end - begin > _BARE:
+            return False
+        span = begin, end
+        words = _WORD.findall(self._prose[slice(*span)])
+        for hit in (*self._within("keyword", span), *self._within("changed", span)):
+            if words == _WORD.findall(self._prose[hit.start : hit.end]):
+                self.bare = Hit("opening", hit.start, hit.end)
+                return True
+        said = self._reply.reading.text[slice(*span)]
+        return _is_short(said)
+
+    def _is_reported(self, hit: Hit) -> bool:
+        """Return True if a verb opens the reply ("Added …"), or is said of something ("… was replaced")."""
+        return _OPENS.match(self._prose, self.begin, hit.start) is not None or is_stated(self._prose, hit)
+
+    @cached_property
+    def _past(self) -> Sequence[Hit]:
+        """The verb in the past that opens the reply, unless it means looking or trying."""
+        found = _PAST.match(self._prose, self.begin)
+        if found is None or self._within("regarded", found.span()):
+            return ()
+        return (Hit(found[1], found.start(1), found.end(1)),)
+
+    def _stated(self, span: Span) -> Iterator[Hit]:
+        """Yield states: "is fixed", "is gone"."""
+        hits = (*self._within("closed", span), *self._within("stands", span))
+        return (hit for hit in hits if is_stated(self._prose, hit))
+
+    def _news(self, span: Span) -> Iterator[Hit]:
+        """Yield what is so now, except passing checks."""
+        for hit in self._within("news", span):
+            sentence = self._objections.sentence(hit)
+            if not (self._scope.within("verified", sentence) or _OF_ITSELF.match(self._prose, sentence[0])):
+                yield hit
+
+    def _within(self, role: Role, span: Span) -> Sequence[Hit]:
+        return self._scope.within(role, span)[:_LOOKED_AT]
+
+    def _counts(self, hit: Hit) -> bool:
+        return not (self._reply.reading.in_heading(hit.start) or self._objections.against(hit))
+
+
+def _is_short(said: str) -> bool:
+    """Return True if a sentence has a word or two."""
+    return said.isascii() and len(list(islice(_WORD.finditer(said), _PLAIN))) < _PLAIN

@@ -3,7 +3,7 @@
 import pytest
 
 from ralph.analysis import analyze_text
-from ralph.analysis.detectors.bounds import Bound, bound
+from ralph.analysis.detectors.task import Bound, bound_of
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from ralph.analysis.detectors.bounds import Bound, bound
     ],
 )
 def test_a_task_may_set_one_bound(task: str, expected: Bound | None) -> None:
-    assert bound(task) == expected
+    assert bound_of(task) == expected
 
 
 @pytest.mark.parametrize(

@@ -142,7 +142,7 @@ def test_characters_beyond_ascii_are_letters_signs_or_nothing(text: str, words: 
 @pytest.mark.parametrize(("base", "said"), [(0.29, []), (0.3, ["sounds finished"])])
 def test_odds_at_an_edge_count_as_they_are_written(monkeypatch: pytest.MonkeyPatch, base: float, said: list[str]):
     own = Ear(Weights((base, -1.0, -2.0), (0.0, 0.0, 0.0), {"splendid": (-0.1, 0.0, 0.0)}, {}))
-    monkeypatch.setattr("ralph.analysis.detectors.wordings.ear", lambda: own)
+    monkeypatch.setattr("ralph.analysis.detectors.implicit_claims.ear", lambda: own)
     assert 0.3 - 0.1 < 0.2, "though it is as much in hundredths"
     text = "A splendid " + " ".join(f"{letter}x" for letter in "abcdefghijklmnopqrst")
     reply, _ = ResponseAnalyzer().detect(Output(text=text), parse_status(text))

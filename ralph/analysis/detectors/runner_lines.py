@@ -1,7 +1,7 @@
-"""The shapes of lines that test runners print.
+"""The lines that test runners print, recognised by their shape.
 
-Every pattern is matched at the beginning of a line, with bounded repetition, and a line is only tried against the
-runners whose marks it holds: prose holds few of them, and costs next to nothing.
+Every pattern is matched at the beginning of a line, with bounded repetition. A line is tried only against the runners
+of which it holds a mark: prose holds few marks, so that it costs next to nothing.
 """
 
 import re
@@ -12,22 +12,19 @@ from ahocorasick_rs import AhoCorasick
 
 from ralph.system.text import pattern
 
-__all__ = ["runner_lines"]
+__all__ = ["find_runner_lines"]
 
-_REACH = 300
-"""Characters of a line in which a mark has to stand."""
-_LONGEST = 600
-"""Characters of a line that are looked at."""
-_HITS = 1000
-"""Marks looked at from the beginning, and as many from the end."""
+_REACH = 300  # characters of a line in which a mark has to stand
+_LONGEST = 600  # characters of a line that are matched
+_HITS = 1000  # marks examined from the beginning, and as many from the end
 
 
 class _Runner(NamedTuple):
-    """The lines of one runner, or of a family of them.
+    """The lines of one runner, or of a family of runners.
 
     Attributes:
-        marks: a line of it holds at least one of these; a line break is one too.
-        lines: how its lines begin after white space, in the syntax of `re.VERBOSE`.
+        marks: strings of which each line holds at least one; a line break counts as one too.
+        lines: patterns for the beginning of a line after white space, in the syntax of `re.VERBOSE`.
     """
 
     marks: Sequence[str]
@@ -394,13 +391,12 @@ _RUNNERS = (
     ),
 )
 
+# Monorepo tools write package and task in front of each line.
 _PREFIX = r"(?:\S{1,60}:test(?::\S{1,30})?:\s)?+[ \t]{0,40}+"
-"""A tool for monorepos writes package and task in front of each line."""
 _Shapes = Sequence[re.Pattern[str]]
 
 
 def _shapes_by_mark() -> dict[str, _Shapes]:
-    """The shapes of the lines that each mark may stand in."""
     found: dict[str, list[re.Pattern[str]]] = {}
     for runner in _RUNNERS:
         shape = pattern(f"{_PREFIX}(?:{runner.lines})", re.VERBOSE)
@@ -409,15 +405,14 @@ def _shapes_by_mark() -> dict[str, _Shapes]:
     return dict(found)
 
 
+# Each mark with the distance from its end back to its last character in the text itself (the text is searched between
+# two added line breaks), and with the shapes that it may belong to.
 _SOUGHT = tuple((mark, 3 if mark.endswith("\n") else 2, shapes) for mark, shapes in _shapes_by_mark().items())
-"""What is looked for in a text between two line breaks. Each with the way from its end back to its last character in
-the text itself, and with the shapes.
-"""
 _AUTOMATON = AhoCorasick([mark for mark, _, _ in _SOUGHT], store_patterns=False)
 
 
-def runner_lines(text: str) -> set[int]:
-    """Where the lines begin that a test runner has printed, as positions in `text`."""
+def find_runner_lines(text: str) -> set[int]:
+    """Return the positions in `text` at which lines begin that a test runner has printed."""
     hits = _AUTOMATON.find_matches_as_indexes(f"\n{text}\n", overlapping=True)
     if len(hits) > 2 * _HITS:
         hits = hits[:_HITS] + hits[-_HITS:]

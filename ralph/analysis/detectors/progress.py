@@ -1,4 +1,4 @@
-"""Shares of the work that are told as such: what is done is not all of it, whatever else is claimed.
+"""How much of the work is done: checklists, percentages, and shares such as "3 of 7".
 
 | share | such as |
 |---|---|
@@ -6,32 +6,116 @@
 | of things, at the beginning of a clause | "Half of the pages are converted" |
 | as a label or a sentence of progress | "Progress: 3/7 views" |
 | of what is to come | "three views to go" |
-| in percent | "60 % of the views are done"; less than the task wants to be reached |
-| of as many things as the task names | the task is "the 60 samples", and 20 of the 60 are told |
+| in percent | "60 % of the views are done"; less than the task asks for |
+| of as many things as the task names | the task is "the 60 samples", and the reply has 20 of the 60 |
 | of the pieces that the task names | the task is "S-1 to S-6", and S-6 is not named |
 
-A share of the task that the task itself names ("session 3 of 5") is the whole.
+A share that the task itself names ("session 3 of 5") is the whole.
 """
 
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator
 
-from ralph.analysis.detectors.announcements import announced
-from ralph.analysis.detectors.claims import bounded
+from ralph.analysis.detectors.activity import announcement_end
+from ralph.analysis.detectors.claims import relevant_hits
 from ralph.analysis.detectors.objections import Objections
 from ralph.analysis.lexicon import Role
+from ralph.analysis.scope import Scope
 from ralph.analysis.signals import AGAINST, Reply, Signal
 from ralph.analysis.text import Span
 from ralph.analysis.vocabulary import Hit
 from ralph.system.text import pattern
+from ralph.types.plan import TaskPlan, parse_plan
 
-__all__ = ["detect_shares"]
+__all__ = ["detect_boxes", "detect_percentages", "detect_shares"]
+
+_BOXES = ("[ ]", "[x]", "[X]")
+# After an open box these say that it will stay open.
+_SETTLED = pattern(
+    r"\b(?:out of scope|not in scope|not applicable|n/a|won't (?:do|fix)|wontfix|obsolete|superseded|no longer needed"
+    r"|declined|fuera de alcance|no aplica|entfällt|nicht nötig|hors périmètre|sans objet)(?!\w)"
+    r"|超出范围|超出範圍|不在范围|不在範圍|不适用|不適用|无需处理|無需處理"
+)
+
+
+def detect_boxes(reply: Reply) -> Iterable[Signal]:
+    """Count the ticked boxes of the plan and of the reply; open ones of the reply contradict a claim."""
+    plan = reply.context.plan
+    if plan is not None:
+        yield _box_signal("plan_boxes", plan, "the plan")
+    text = reply.reading.unfenced
+    if "[" not in text or not any(map(text.__contains__, _BOXES)):
+        return
+    boxes = parse_plan(text)
+    if boxes.total:
+        yield _box_signal("reply_boxes", boxes, "the reply")
+    count = sum(not _SETTLED.search(item.text.lower()) for item in boxes.open)
+    if count:
+        why = "1 box of the reply is open." if count == 1 else f"{count} boxes of the reply are open."
+        yield Signal("open_boxes", weight=AGAINST, why=why, amount=count)
+
+
+def _box_signal(kind: str, plan: TaskPlan, whose: str) -> Signal:
+    return Signal(
+        kind, weight=plan.score, amount=plan.score, why=f"{plan.done} of {plan.total} boxes of {whose} are ticked."
+    )
+
+
+# Its first character is one of a set, to which `re` skips ahead.
+_PERCENTAGE = pattern(
+    r"(?P<n>[0-9](?<![\w.,].)[0-9]{0,2})(?:\.[0-9]{1,6}|,[0-9]{1,2})?\s?(?:[%％]|percent\b|per\scent\b)"
+)
+_IN_CHINESE = pattern(r"百分之\s?(?P<n>[0-9]{1,3})(?![0-9])")
+_SIGNS, _SIGN_IN_CHINESE = ("%", "％", "percent", "per cent"), "百分之"
+_MARKS = (*_SIGNS, _SIGN_IN_CHINESE)
+_NEAR, _BESIDE = 40, 20
+_MOST_PERCENTAGES = 200
+_NEXT = 4  # characters between a percentage and the word after it, emphasis included
+
+
+def detect_percentages(reply: Reply) -> Iterable[Signal]:
+    """Find the last percentage beside a word of progress, and not beside another quantity."""
+    prose = reply.reading.prose
+    if not reply.scope.of("progress") or not any(map(prose.__contains__, _MARKS)):
+        return ()
+    return _percentages(reply)
+
+
+def _percentages(reply: Reply) -> Iterator[Signal]:
+    for match in _matches(reply.reading.prose):
+        number = int(match["n"])
+        if number <= 100 and _is_about_work(reply.scope, match.span()):
+            why = f"The reply says {number} %."
+            yield Signal("percentage", "", *match.span(), number, why, amount=number)
+            return
+
+
+def _matches(prose: str) -> list[re.Match[str]]:
+    """Return the last percentages, last first."""
+    found: list[re.Match[str]] = []
+    if any(map(prose.__contains__, _SIGNS)):
+        found += deque(_PERCENTAGE.finditer(prose), _MOST_PERCENTAGES)
+    if _SIGN_IN_CHINESE in prose:
+        found += deque(_IN_CHINESE.finditer(prose), _MOST_PERCENTAGES)
+    return sorted(found, key=lambda match: match.start(), reverse=True)[:_MOST_PERCENTAGES]
+
+
+def _is_about_work(scope: Scope, span: Span) -> bool:
+    """Return True for a share of the work: "30% complete" is one, whatever else its sentence measures."""
+    start, end = span
+    begin, stop = scope.reading.sentence(start)
+    right_behind = (end, min(stop, end + _NEXT + len("completed")))
+    if any(hit.start <= end + _NEXT for hit in scope.within("progress", right_behind)):
+        return True
+    near = (max(begin, start - _NEAR), min(stop, end + _NEAR))
+    beside = (max(begin, start - _BESIDE), min(stop, end + _BESIDE))
+    return bool(scope.within("progress", near)) and not scope.within("unrelated", beside)
+
 
 _REACHED = pattern(r"(?<![\d.,])(\d{1,3})(?:[.,]\d{1,2})? ?[%％]")
-_FIRST = 260
-"""Characters of the opening."""
-_BACK = 80
-"""Characters before a word in which its number stands."""
+_FIRST = 260  # characters of the opening
+_BACK = 80  # characters before a word in which its number stands
 _LOOKED_AT = 10
 _OF_SHARES: frozenset[Role] = frozenset({"progress", "finished", "open"})
 _FRACTIONS: frozenset[Role] = frozenset({"fraction"})
@@ -44,14 +128,13 @@ _OF_ALL = pattern(
     rf"(?<![\w.,/-])(\d{{1,5}}|{_SEVERAL}) (?:(?:out )?of|von|de) (?:the |all |den |las |los )?(\d{{1,5}}|{_WORDS})"
     r"(?![\w.,]\d)\b"
 )
+# These say of some things only that they exist.
 _NEW = pattern(r"(?: [a-z-]{2,20}){0,2} (?:is|are|was|were) (?:new|skipped|mine)\b")
-"""What tells of some of them no more than that they are there."""
+# Looked for first, as the text up to it has many numbers. Each is a pattern of its own: `re` skips to a common
+# beginning.
 _OF_A_NUMBER = {
     f" {of} ": pattern(rf" {of} (?:the |all |den |las |los )?(?:\d|{_WORDS})") for of in ("of", "von", "de")
 }
-"""What is looked for first: the text up to it holds many numbers. Each is a pattern of its own, for `re` skips to what
-every match begins with.
-"""
 _OUT_OF = pattern(r"(\d(?<![\w.,/-]\d)\d{0,4}) ?(?:/|of|out of|von) ?(\d{1,5})(?![\w.,/]\d)\b")
 _SOME_OF_ALL = pattern(
     rf"(?<![\w.,/-])(\d{{1,4}}|{_WORDS}|{'|'.join(_ORDINALS)}) (?:[a-z]{{3,12}} ){{0,2}}"
@@ -64,8 +147,7 @@ _TO_GO = pattern(rf"(?<![\w.,])(?:[1-9]\d{{0,3}}|{_WORDS}|several|a few) (?:[a-z
 _THERE_ARE = pattern(
     rf"(?:\bthere(?:'s| is| are) (?:still )?|\()(?:[1-9]\d{{0,3}}|{_WORDS}|several|a few) (?:[a-z-]{{2,20}} ){{0,3}}\Z"
 )
-_AHEAD = {"to go": _TO_GO, "to do": _TO_GO, "left": _THERE_ARE}
-"""What stands before a word of what is to come."""
+_BEFORE_LEFT = {"to go": _TO_GO, "to do": _TO_GO, "left": _THERE_ARE}  # What precedes a word of what is to come.
 _DONE = (
     r"(?:finished|done|complete|completed|converted|migrated|implemented|translated|ported|covered|through|ready|ticked"
     r"|in place|checked off|written|fixed|moved|replaced|processed|reviewed|working)\b"
@@ -75,57 +157,57 @@ _OF_PIECES = (
     r"|(?:two|three)[ -](?:third|quarter)s"
     r"|(?:\d{1,4}|one|two|three|four|five|six|a few|some|most) of them)"
 )
+# A fraction of things that are done, at the beginning of a clause: "Half of the pages are converted".
 _FRACTION = pattern(
     rf"(?:[\s*_>,;–—-]|\b(?:about|around|roughly|almost|nearly|only|just|so far)\s){{0,6}}{_OF_PIECES}"
     r"(?: of (?:the|all|all the|its|our) (?!code\b|branch|lines?\b|time\b|memory\b|traffic\b|requests?\b)[a-z -]{2,30}?"
     rf")? (?:is|are|has been|have been) (?:now |already |all )?{_DONE}"
 )
-"""A fraction of things that are done, as what a clause begins with: "Half of the pages are converted"."""
 _ALL_AND_DONE = pattern(r"共(?:有|计|計)?\s?(\d{1,4})\s?[个個项項章页頁][^。；\n]{0,30}?完成了?\s?(\d{1,4})")
 _DONE_AND_LEFT = pattern(r"完成了?\s?\d{1,4}\s?[个個项項章页頁][^。；\n]{0,20}?(?:剩[余餘下]|[还還][剩有])\s?[1-9]")
 _SOME_OF_THEM = pattern(
     r"(\d(?<!\d\d)\d{0,3})\s?[个個项項页頁章][^。；\n]{1,24}了\s?(\d{1,4})\s?[个個项項页頁章](?=[\s，。；]|\Z)"
 )
+# Numbers of things in Chinese, done and left. Each pattern begins with its letters, to which `re` skips.
 _LEFT = tuple(
     pattern(rf"{there_are}\s?[1-9]\d{{0,3}}\s?[个個项項章页頁][^。；，\n]{{0,12}}[没沒未待]")
     for there_are in ("还有", "還有")
 )
-"""Numbers of things in Chinese, done and left. Each begins with its letters, for `re` skips to them."""
 _PERCENT = pattern(r"(?<![\w.,])\d{1,2}(?:\.\d{1,2})? ?(?:%|percent) of [^.;:]{1,40}\Z")
 
 
 def detect_shares(reply: Reply) -> Iterable[Signal]:
-    """The first share that is told after the last announcement."""
+    """Find the first share of the work after the last announcement."""
     for begin, end in _shares(reply):
         return (Signal("unfinished", "", begin, end, AGAINST, "A share of the work is told.", "progress"),)
     return ()
 
 
 def _shares(reply: Reply) -> Iterator[Span]:
-    yield from _of_a_number(reply)
+    yield from _shares_of_number(reply)
     if reply.context.task:
-        yield from _of_the_task(reply)
+        yield from _shares_of_task(reply)
     if reply.scope.has(_OF_SHARES):
         yield from _beside_words(reply)
     if reply.scope.has(_FRACTIONS):
-        yield from _of_things(reply)
+        yield from _fractions(reply)
     if not reply.reading.prose.isascii() and reply.scope.has(_OF_NUMBERS):
-        yield from _in_chinese(reply.reading.prose, announced(reply))
+        yield from _in_chinese(reply.reading.prose, announcement_end(reply))
 
 
 def _beside_words(reply: Reply) -> Iterator[Span]:
-    """What stands beside words of progress, of what is to go, and of what is done."""
-    scope, prose, begin = reply.scope, reply.reading.prose, announced(reply)
+    """Yield numbers beside words of progress, of what is left, and of what is done."""
+    scope, prose, begin = reply.scope, reply.reading.prose, announcement_end(reply)
     for hit in scope.within("progress", (begin, len(prose)))[:_LOOKED_AT]:
         shares = _OUT_OF.findall(prose, hit.end, Objections.of(reply).sentence(hit)[1])
         if shares and any(int(part) < int(whole) for part, whole in shares):
             yield hit.start, hit.end
     told: list[tuple[Hit, re.Pattern[str]]] = []
-    ahead = [hit for hit in scope.of("open") if hit.name in _AHEAD and _may_be_ahead(prose, hit)]
+    ahead = [hit for hit in scope.of("open") if hit.name in _BEFORE_LEFT and _may_be_ahead(prose, hit)]
     if ahead:
-        told += [(hit, _AHEAD[hit.name]) for hit in bounded(reply, ahead)]
+        told += [(hit, _BEFORE_LEFT[hit.name]) for hit in relevant_hits(reply, ahead)]
     if (done := scope.of("finished")) and ("%" in prose or "percent" in prose):
-        told += [(hit, _PERCENT) for hit in bounded(reply, done)]
+        told += [(hit, _PERCENT) for hit in relevant_hits(reply, done)]
     for hit, before in told:
         sentence = Objections.of(reply).sentence(hit)
         number = before.search(prose, max(begin, sentence[0], hit.start - _BACK), hit.start)
@@ -134,17 +216,17 @@ def _beside_words(reply: Reply) -> Iterator[Span]:
 
 
 def _may_be_ahead(prose: str, hit: Hit) -> bool:
-    """Whether a word of what is to come may have its number before it, at a quick look: most that is left is not."""
+    """Return False if a quick look shows that a word of what is left has no number before it."""
     if hit.name != "left":
         return True
     begin = max(0, hit.start - _BACK)
     return prose.find("there", begin, hit.start) >= 0 or prose.find("(", begin, hit.start) >= 0
 
 
-def _of_things(reply: Reply) -> Iterator[Span]:
-    """A fraction of things that are done, at the beginning of a clause."""
+def _fractions(reply: Reply) -> Iterator[Span]:
+    """Yield fractions of things at the beginning of a clause."""
     prose = reply.reading.prose
-    for hit in bounded(reply, reply.scope.of("fraction")):
+    for hit in relevant_hits(reply, reply.scope.of("fraction")):
         start, end = Objections.of(reply).sentence(hit)
         clause = max(start, prose.rfind(",", start, hit.start) + 1, prose.rfind(";", start, hit.start) + 1)
         if (found := _FRACTION.match(prose, clause)) and not reply.scope.within("optional", (start, end)):
@@ -152,7 +234,7 @@ def _of_things(reply: Reply) -> Iterator[Span]:
 
 
 def _in_chinese(prose: str, begin: int) -> Iterator[Span]:
-    """A number of all, or a number that is left."""
+    """Yield a number of all, or a number that is left."""
     for found in (*_ALL_AND_DONE.finditer(prose, begin), *_SOME_OF_THEM.finditer(prose, begin)):
         if int(found[2]) < int(found[1]):
             yield found.span()
@@ -161,25 +243,25 @@ def _in_chinese(prose: str, begin: int) -> Iterator[Span]:
             yield found.span()
 
 
-def _of_the_task(reply: Reply) -> Iterator[Span]:
-    """Less than the percentage that the task wants, in the opening; some of its pieces, and not the last."""
+def _shares_of_task(reply: Reply) -> Iterator[Span]:
+    """Yield less than the percentage that the task asks for; some of its pieces, and not the last."""
     task, lower = Objections.of(reply).task, reply.reading.lower
-    begin = len(lower) - len(lower[announced(reply) :].lstrip())
+    begin = len(lower) - len(lower[announcement_end(reply) :].lstrip())
     if not task.given:
         return
-    reached = list(_REACHED.finditer(lower, begin, begin + _FIRST)) if task.goal else []
-    if reached and all(int(found[1]) < task.goal for found in reached):
+    reached = list(_REACHED.finditer(lower, begin, begin + _FIRST)) if task.target_percent else []
+    if reached and all(int(found[1]) < task.target_percent for found in reached):
         yield reached[0].span()
-    elif task.is_missed(lower[begin:]):
+    elif task.misses_last_item(lower[begin:]):
         yield begin, reply.reading.sentence(begin)[1]
-    elif task.count and not task.is_counted(lower[begin:]):
-        yield from _of_its_count(lower, begin, task.count, task.counted)
+    elif task.item_count and not task.covers_all_items(lower[begin:]):
+        yield from _shares_of_count(lower, begin, task.item_count, task.item_noun)
     elif reply.scope.has(_OF_PARTS) and begin < len(lower):
-        yield from _of_several(reply, begin)
+        yield from _some_of_several(reply, begin)
 
 
-def _of_several(reply: Reply, begin: int) -> Iterator[Span]:
-    """ "Most of the defects are fixed", in the first sentence and of what the task names."""
+def _some_of_several(reply: Reply, begin: int) -> Iterator[Span]:
+    """Yield "Most of the defects are fixed", in the first sentence and about what the task names."""
     scope, objections = reply.scope, Objections.of(reply)
     span = begin, reply.reading.sentence(begin)[1]
     for hit in scope.within("part", span)[:_LOOKED_AT]:
@@ -190,40 +272,41 @@ def _of_several(reply: Reply, begin: int) -> Iterator[Span]:
             return
 
 
-def _of_its_count(lower: str, begin: int, count: int, counted: str) -> Iterator[Span]:
-    """ "20 of the 60 files", "20/60", "the third of the 60", "items 1 to 4", or "Three files …" as the opening, where
-    the task is so many.
+def _shares_of_count(lower: str, begin: int, count: int, counted: str) -> Iterator[Span]:
+    """Yield shares of the number that the task names.
+
+    "20 of the 60 files", "20/60", "the third of the 60", "items 1 to 4", or "Three files …" as the opening.
     """
     opening = _SO_MANY.match(lower, begin)
-    if opening and opening[2] == counted and _number(opening[1]) < count:
+    if opening and opening[2] == counted and _value(opening[1]) < count:
         yield opening.span()
     for expression in (_SOME_OF_ALL, _OUT_OF):
         for found in expression.finditer(lower, begin):
-            if _number(found[1]) < count == _number(found[2]):
+            if _value(found[1]) < count == _value(found[2]):
                 yield found.span()
     for found in _FIRST_OF_ALL.finditer(lower, begin):
-        if 1 < _number(found[1]) < count:
+        if 1 < _value(found[1]) < count:
             yield found.span()
 
 
-def _number(written: str) -> int:
-    """The number that digits, a word, or an ordinal ("third") are."""
+def _value(written: str) -> int:
+    """Return the value of digits, a word, or an ordinal ("third")."""
     if written.isdigit():
         return int(written)
     return _COUNTS.index(written) if written in _COUNTS else _ORDINALS.index(written) + 1
 
 
-def _of_a_number(reply: Reply) -> Iterator[Span]:
-    """ "212 of the 240 programs" in the opening, which is about the whole."""
+def _shares_of_number(reply: Reply) -> Iterator[Span]:
+    """Yield "212 of the 240 programs" in the opening, which is about the whole."""
     prose = reply.reading.prose
-    begin = len(prose) - len(prose[announced(reply) :].lstrip())
+    begin = len(prose) - len(prose[announcement_end(reply) :].lstrip())
     end = begin + _FIRST
     opening = prose[begin:end]
     if not any(of in opening and number.search(opening) for of, number in _OF_A_NUMBER.items()):
         return
     task = Objections.of(reply).task
     for found in _OF_ALL.finditer(prose, begin, end):
-        part, whole = map(_number, found.groups())
+        part, whole = map(_value, found.groups())
         if part >= whole or _NEW.match(prose, found.end()):
             continue
         counted = found[2] in reply.context.task.lower()

@@ -1,0 +1,330 @@
+"""Finished work that no word of completion claims: accounts of what changed, and the wording as a whole.
+
+| account | such as | counts |
+|---|---|---|
+| of the number that the task is about | "Coverage is at 94 % of branches", of at least 90 % | very high |
+| of the task | work on what the task's title names, and a check passes; or one sentence does both | very high |
+| of the task | an opening that reports work, in a reply of some length | very high |
+| of the task | a plain opening, and a check passes | high |
+| of no need | "This exists already, and is tested. I changed nothing." | very high |
+| of a repaired fault | "Root cause: … Fix: … The suite passes" | high |
+| of a change | "Added `--json`. Tests: `pytest -q` → 221 passed"; "Done. The page now …" | high |
+| in a final message | a plain opening, some length, nothing that is left, asked or doubted | very high |
+| in a final report | its shape, and a check passes | high |
+| in an answer to one task | a plain opening, nothing that is left, asked or doubted | high |
+
+Without a task an account does not count if anything in it suggests a share of the work: a loop, a phase, a plan, what
+is left. Accounts are sought only if the signals so far are not enough, and nothing contradicts.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from ralph.analysis.completion import completion
+from ralph.analysis.detectors.objections import Objections
+from ralph.analysis.detectors.statements import Opening, is_to_come
+from ralph.analysis.detectors.task import bound_of, task_of
+from ralph.analysis.lexicon import Role
+from ralph.analysis.signals import AGAINST, HIGH, VERY_HIGH, Reply, Signal
+from ralph.analysis.text import Span
+from ralph.analysis.vocabulary import Hit
+from ralph.analysis.wording import ear
+from ralph.status import StatusReport
+from ralph.system.text import pattern
+
+__all__ = ["detect_accounts", "detect_wording"]
+
+_SHORT, _LONG = 20, 20_000  # characters of a reply that can be an account
+# Fewest characters of a report on finished work, not on one step: with an opening that says so, and with any.
+_SOME, _FULL = 110, 200
+_BRIEF = 40  # fewest characters of an answer to a task
+_GOES_ON = 30  # fewest characters after "Done." that describe the result
+_LEAD = 700  # characters in which a reply says what it is about
+_END = 300  # characters of the end, in which nothing is asked
+_LOOKED_AT = 12  # doubts that are examined
+_THIRD = 1 / 3  # share of the title's words that belong to its number; the others say which number
+_OF_STATUS = ("exit_signal", "status_blocked")  # signals of the status block, not of words
+_SHARES: tuple[Role, ...] = ("part", "pieced", "following")
+_ANY_SHARE: frozenset[Role] = frozenset(_SHARES)
+_BEFORE: frozenset[Role] = frozenset({"idle"})
+_ALREADY = frozenset({"already", "already done", "in an earlier run"})  # words that say that it was done before
+# Roles that suggest a share even if a single task is given: its words may speak of loops and plans.
+_OF_ONE: tuple[Role, ...] = ("part", "following")
+# A report on finished work has none of these roles.
+_NOT_FINAL: frozenset[Role] = frozenset({"obstacle", "blocked", "limit", "fatal", "plea", "yours"})
+_HALTED: frozenset[Role] = frozenset({"halted"})  # and no sentence that begins with this one
+_FREQUENT = {word: pattern(rf"{word}\b(?<=\b{word})") for word in ("the", "el", "los", "las", "der", "das", "und")}
+# A reply needs one of these words, or Chinese: what other languages leave open is unknown. A pattern that begins with
+# its letters takes a tenth of the time.
+_CHINESE = pattern(r"[\u3400-\u9fff]{2}")
+# endings of a reply that speak of the next step
+_TO_COME = (" next", " tomorrow", " mañana", " als nächstes", " morgen")
+# Before "cannot" and "would" these make things the subject, not the agent.
+_THAT = pattern(r"\b(?:which|that|so that \w{1,12}) \Z")
+_UP_TO_NOW = frozenset({"so far", "bisher"})  # leaves something open even if negated: "nothing so far"
+# The last sentence of finished work has none of these.
+_THOUGH = frozenset({"though", "however", "unfortunately", "allerdings", "jedoch", "leider"})
+# After "still" these say that something is as it was.
+_AS_BEFORE = pattern(
+    r"\s(?:uses?|using|loads?|calls?|imports?|depends?|relies|rely|needs?|goes|differs?|lacks?|leaks?|takes?|refers?)\b"
+)
+# The opening of a last sentence that continues the work: "Now the fix.".
+_ON = pattern(
+    r"[\s*_>-]{0,6}(?:(?:and|so) )?(?:(?:now|next),? (?:the|for|to|on)|ahora,? (?:con|el|la|los|las|a)"
+    r"|jetzt (?:der|die|das|zum|zur))\b"
+)
+# A new state, which may be one of several.
+_NEWS = frozenset({"now", "is now", "are now", "no longer", "ahora", "ya no", "不再"})
+# These retract a sentence, but are no doubt by themselves; other detectors find what is left, and failing checks.
+_STANDING = frozenset((
+    *("still", "remain", "remains", "remaining", "fails", "failing", "blocked", "broken", "apart from", "other than"),
+    *("still blocked", "仍", "仍然", "部分"),
+))
+
+
+class _Evidence(NamedTuple):
+    """The basis of an account, and its weight."""
+
+    hit: Hit
+    weight: float
+    why: str = "It tells of work and proof."
+    proven: bool = False  # a test or a measurement proves the repair
+
+
+def detect_accounts(reply: Reply) -> Iterable[Signal]:
+    """Find the account of finished work that the reply is, if any."""
+    if not _may_be(reply):
+        return ()
+    account = _Account(reply)
+    told = account.evidence()
+    if told is None:
+        return ()
+    hit = told.hit
+    signal = Signal("completion_account", hit.name, hit.start, hit.end, told.weight, told.why, "done")
+    if not told.proven or account.proven:
+        return (signal,)
+    return signal, Signal("verified", "", hit.start, hit.end, 25, "What was mended is held by a test or a measurement.")
+
+
+def _may_be(reply: Reply) -> bool:
+    """Return True if nothing contradicts, and the signals so far are not enough."""
+    if not _SHORT <= len(reply.reading.text) <= _LONG:
+        return False
+    most = 0.0
+    for kind, _, _, _, weight, _, state, _ in reply.signals.all():
+        if kind not in _OF_STATUS:
+            if weight <= AGAINST:
+                return False
+            if state == "done" and weight > most:
+                most = weight
+    # without a high signal nothing is claimed, and with a very high one all is: only in between is it worth asking
+    return most < HIGH or (most < VERY_HIGH and not completion(reply.signals).detected)
+
+
+class _Account:
+    """The report of a reply after its last announcement."""
+
+    def __init__(self, reply: Reply) -> None:
+        self._reply, self._scope, self._prose = reply, reply.scope, reply.reading.prose
+        self._objections = Objections.of(reply)
+        self._opening = Opening(reply, self._objections)
+        self._task = task_of(reply.context.task)
+        begin = self._opening.begin
+        self._whole, self._lead = (begin, len(self._prose)), (begin, begin + _LEAD)
+        self._length = len(self._prose) - begin
+        tests = reply.signals.first("test_run")
+        self.proven = reply.signals.first("verified") is not None or bool(tests and tests.weight > 0)
+        self._doubted = self._is_doubted()
+        self._sure = not (self._doubted or self._has_shares())
+
+    def evidence(self) -> _Evidence | None:
+        """Return the account by the first rule that finds one, unless the last sentence retracts it."""
+        last = self._reply.reading.sentence(len(self._prose.rstrip()) - 1)
+        if any(hit.name in _THOUGH for hit in self._scope.within("contrast", last)):
+            return None
+        if self._task.given:
+            return self._for_given_task()
+        if not self._sure:
+            return None
+        return self._on_change() or self._as_final_message() or self._as_report()
+
+    def _for_given_task(self) -> _Evidence | None:
+        """Return the account of a given task; None if the number that it asks for is missed."""
+        wanted = bound_of(self._reply.context.task)
+        number = wanted.find_in(self._reply.reading.lower, self._opening.sentence) if wanted else None
+        if number and not number[1]:
+            return None
+        told = self._target_met(number[0]) if number else None
+        told = told or self._on_task() or self._on_change() or self._as_final_message() or self._as_report()
+        return told or (None if self._task.has_many_items else (self._on_no_need() or self._as_answer()))
+
+    def _target_met(self, met: Span) -> _Evidence | None:
+        """Return the opening that states the number that the task asks for: "Coverage is at 94 %"."""
+        if self._doubted or self._has_shares(_OF_ONE) or not self._ends_cleanly():
+            return None
+        if not self._task.is_named(self._reply.reading.lower[slice(*self._opening.sentence)], share=_THIRD):
+            return None
+        if self._scope.within("absence", (met[1], self._opening.sentence[1])):
+            return None
+        told = Hit("number", *met)
+        return (
+            None
+            if self._objections.against(told, parts=False)
+            else _Evidence(told, VERY_HIGH, "The task asks for that.")
+        )
+
+    def _on_task(self) -> _Evidence | None:
+        """Return what is reported about the task."""
+        told = list(self._opening.reports_in(self._lead))
+        if named := next(filter(self._names_task, told), None):
+            return _Evidence(named, VERY_HIGH)
+        about = told and self.proven and self._task.is_named(self._reply.reading.lower[slice(*self._whole)])
+        if about and not self._doubted:
+            return _Evidence(told[0], VERY_HIGH)
+        if not self._sure:
+            return None
+        if told and self.proven:
+            return _Evidence(told[0], HIGH)
+        if self._length >= _FULL and (opening := self._opening.report):
+            return _Evidence(opening, VERY_HIGH, "It opens with what was done, and leaves nothing open.")
+        plain = self._opening.plain_statement() if self.proven else None
+        return _Evidence(plain, HIGH) if plain else None
+
+    def _names_task(self, told: Hit) -> bool:
+        """Return True if a sentence names the task, and more than a state that may be one of several."""
+        said, task = self._reply.reading.lower[slice(*self._objections.sentence(told))], self._task
+        return task.is_named(said) and (self.proven or told.name not in _NEWS or task.is_named(said, share=1))
+
+    def _on_change(self) -> _Evidence | None:
+        """Return a change that is reported by itself."""
+        if not self._sure:
+            return None
+        if self._opening.bare and self._length >= _GOES_ON:
+            return _Evidence(self._opening.bare, HIGH, "It opens with that, and tells what is so now.")
+        if self._scope.within("cause", self._lead) and (self.proven or self._scope.within("proof", self._whole)):
+            mended = next(self._opening.reports_in(self._whole), None)
+            return _Evidence(mended, HIGH, proven=True) if mended else None
+        told = self._opening.report if self.proven else None
+        return _Evidence(told, HIGH) if told else None
+
+    def _on_no_need(self) -> _Evidence | None:
+        """Return the words that say that the result was there before, if nothing was changed."""
+        scope = self._scope
+        if not scope.has(_BEFORE) or self._doubted or not self._ends_cleanly():
+            return None
+        changes = scope.within("change", self._whole)[:_LOOKED_AT]
+        acts = (*changes, *scope.within("work", self._whole)[:_LOOKED_AT])
+        if not (any(map(scope.negated, changes)) or any(scope.after("negation", hit, 0) for hit in acts)):
+            return None
+        before = (hit for hit in scope.within("idle", self._lead)[:_LOOKED_AT] if hit.name in _ALREADY)
+        there = next((hit for hit in before if not self._objections.against(hit, echoes=False)), None)
+        return _Evidence(there, VERY_HIGH, "It was done before, and nothing was changed.") if there else None
+
+    def _as_final_message(self) -> _Evidence | None:
+        """Return the opening of a reply that is too long for one step and leaves nothing open.
+
+        It has no doubt, share, obstacle or question, and no word of the future at its end.
+        """
+        if self._length < _SOME or not self._sure or not self._ends_cleanly():
+            return None
+        opening = self._opening.report or (self._opening.plain_statement() if self._length >= _FULL else None)
+        if opening is None or not (
+            self.proven or self._has_known_language() or next(self._opening.reports_in(self._whole), None)
+        ):
+            return None
+        return _Evidence(opening, VERY_HIGH, "It opens with how things are, and leaves nothing open.")
+
+    def _as_answer(self) -> _Evidence | None:
+        """Return the plain opening of an answer to one task: a second signal beside the wording."""
+        if self._doubted or self._length < _BRIEF or self._has_shares(_OF_ONE) or not self._ends_cleanly():
+            return None
+        opening = self._opening.report or self._opening.plain_statement()
+        return _Evidence(opening, HIGH, "It opens with how things are.") if opening else None
+
+    def _ends_cleanly(self) -> bool:
+        """Return True if nothing hinders or is asked at the end, and the last sentence is not about the future."""
+        scope, prose = self._scope, self._prose.rstrip()
+        if scope.has(_NOT_FINAL) and any(map(scope.of, _NOT_FINAL)):
+            return False
+        if scope.has(_HALTED) and any(map(self._opens_sentence, scope.of("halted"))):
+            return False
+        end = prose[-_END:]
+        if "?" in end or "？" in end or ("[" in prose and "[ ]" in prose):
+            return False
+        if prose.rstrip(".!*_").endswith(_TO_COME):
+            return False
+        last = self._reply.reading.sentence(len(prose) - 1)
+        ahead = [*scope.within("unable", last), *(hit for hit in scope.within("future", last) if is_to_come(hit))]
+        agents = any(not _THAT.search(prose, last[0], hit.start) for hit in ahead[:_LOOKED_AT])
+        return not (agents or _ON.match(prose, last[0]))
+
+    def _opens_sentence(self, hit: Hit) -> bool:
+        """Return True if a word opens its sentence."""
+        return not self._prose[self._reply.reading.sentence(hit.start)[0] : hit.start].strip(" \n*_#>-")
+
+    def _as_report(self) -> _Evidence | None:
+        """Return the final report with proof."""
+        report = self._reply.signals.first("completion_report")
+        if report and self.proven and (self._sure or (self._task.given and not self._doubted)):
+            return _Evidence(Hit("report", report.start, report.end), HIGH, "It is a final report with proof.")
+        return None
+
+    def _has_known_language(self) -> bool:
+        """Return True if the language is known."""
+        prose, (begin, end) = self._prose, self._lead
+        for word, standing in _FREQUENT.items():
+            if prose.find(word, begin, end) >= 0 and standing.search(prose, begin, end):
+                return True
+        return not prose.isascii() and _CHINESE.search(prose, begin, end) is not None
+
+    def _has_shares(self, roles: Sequence[Role] = _SHARES) -> bool:
+        return self._scope.has(_ANY_SHARE) and any(self._scope.within(role, self._whole) for role in roles)
+
+    def _is_doubted(self) -> bool:
+        """Return True if something is said to be open, except in a description of what the work does."""
+        hits = self._scope.within("qualifier", self._whole)
+        return bool(hits) and any(map(self._doubts, hits[:_LOOKED_AT]))
+
+    def _doubts(self, hit: Hit) -> bool:
+        if hit.name in _STANDING and not (hit.name == "still" and _AS_BEFORE.match(self._prose, hit.end)):
+            return False
+        if (hit.name not in _UP_TO_NOW and self._scope.negated(hit, 2)) or self._objections.is_described(hit):
+            return False
+        return not self._scope.within("beyond", self._objections.sentence(hit))
+
+
+# Hundredths of log odds that the work is finished; between likely and unlikely the wording says nothing.
+_SURE, _LIKELY, _UNLIKELY, _NEVER = 100, 20, -70, -180
+
+_DOUBT = -40  # speaks against a single claim, but does not contradict
+
+_STOPPED = 50  # hundredths of log odds from which a reply sounds blocked, or like a question
+
+_FEW = 20  # fewest different words
+
+
+def detect_wording(reply: Reply) -> Iterable[Signal]:
+    """Report whether the words of a reply sound finished, unfinished, blocked or like a question.
+
+    The signals have no position. They are left out if the status block decides, or an announcement: a reply that ends
+    with one is neither finished nor blocked, and asks nothing.
+    """
+    told = isinstance(reply.status, StatusReport) and reply.status.exit_signal is not None
+    if told or reply.signals.first("announcement"):
+        return
+    sound = ear().wording(reply.reading.prose, task=task_of(reply.context.task).given)
+    if len(sound.known) < _FEW and len(set(sound.words)) < _FEW:
+        return
+    done, blocked, question = sound.odds
+    if done <= _UNLIKELY:
+        why = f"Sounds unfinished: {', '.join(sound.telling('done', against=True))}."
+        yield Signal("wording", "sounds unfinished", weight=AGAINST if done <= _NEVER else _DOUBT, why=why)
+    elif done >= _LIKELY:
+        why = f"Sounds finished: {', '.join(sound.telling('done'))}."
+        yield Signal("wording", "sounds finished", weight=VERY_HIGH if done >= _SURE else HIGH, why=why, state="done")
+    if (stopped := max(blocked, question)) >= _STOPPED and stopped > done:
+        state = "blocked" if blocked > question else "question"
+        yield Signal("tone", state, why=f"Sounds {_TONES[state]}: {', '.join(sound.telling(state))}.")
+
+
+_TONES = {"blocked": "blocked", "question": "like a question"}

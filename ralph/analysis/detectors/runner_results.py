@@ -1,0 +1,460 @@
+"""The last report on tests in a text: how many passed, how many failed, and where it says so.
+
+A report is a summary line of a test runner or the agent's own words. Some runners write what passed and what failed on
+separate lines: lines that stand close together are one report. Suites, files, steps and assertions are not tests.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from ahocorasick_rs import AhoCorasick, MatchKind
+
+from ralph.analysis.anchored import Anchored
+from ralph.analysis.counting import has_digit
+from ralph.analysis.text import Span
+from ralph.system.text import pattern
+
+__all__ = ["SUMMED", "ReportLine", "TestReport", "has_excuse", "last_test_report", "parse_summary"]
+
+
+class TestReport(NamedTuple):
+    """A report on a test run.
+
+    Attributes:
+        passed: number of tests; None if unknown.
+        failed: number of tests; None if unknown, 1 for a run that failed without a number.
+        span: its place in the text.
+        excused: the failures are known, or unrelated to the work.
+    """
+
+    passed: int | None
+    failed: int | None
+    span: Span
+    excused: bool = False
+
+    @property
+    def passing(self) -> bool:
+        """True if something passed and nothing failed."""
+        return not self.failed and self.passed != 0 and (self.passed is not None or self.failed is None)
+
+
+class ReportLine(NamedTuple):
+    """One line of a report.
+
+    Attributes:
+        complete: the line says everything; what it does not count did not happen.
+        shape: equal for lines of one runner; empty for the agent's words.
+    """
+
+    report: TestReport
+    complete: bool = False
+    shape: str = ""
+
+
+_N = r"\d{1,7}"
+_COUNTED = rf"{_N}\s(?:failed|passed|skipped|deselected|xfailed|xpassed|warnings?|errors?|rerun|subtests\spassed)"
+_UNITS = "doctests?|propert(?:y|ies)|tests?|runs?|examples?|specs?|scenarios?|test\\scases?"
+_OTHERS = "suites?|files?|asserts?|assertions?|snapshots?|steps?|features?|rules?"
+# what `re` takes for white space, without line feeds
+_SPACES = " \t\r\v\f\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
+    map(chr, range(0x2000, 0x200B))
+)
+_DECORATION = f"{_SPACES}=*─│|#ℹ✓✔✖✘×✅❌🎉-"  # what a summary line may begin with
+# The decoration with the tags of tools that print what other tools say.
+_TAGGED = pattern(rf"(?:\[(?:info|error|warning)\]\s|\S{{1,60}}:test\S{{0,30}}:\s)?[{_DECORATION}]{{0,200}}")
+_IN_TAGS = (":test", "executed")  # a line with a tag that does not begin with a bracket has one of these
+# What a summary line begins with after decoration and tags, if not with a number; prose seldom does.
+_OPENINGS = frozenset((
+    *("al", "as", "bu", "do", "er", "ex", "fa", "fe", "fi", "no", "ok", "pa", "ra", "ru", "sk", "sn", "st", "su", "te"),
+    *("to", *(f"[{character}" for character in ("d", *_SPACES))),
+))
+_LONG_OPENINGS = frozenset(("ra", "fi", "te"))  # what summaries of more than one line begin with
+_NUMBERED = pattern(
+    rf"""(?:{_N}\s(?:test\s(?:suites?|files?)|{_OTHERS})\s(?:\(|passed|failed)|{_N}\sfailures,\s{_N}\serrors\.)(?P<other>)
+    | {_COUNTED}(?:,\s{_COUNTED}){{0,9}}\sin\s[\d.](?P<pytest>)
+    | (?:{_N}\s(?:{_UNITS}|assertions?),\s){{1,4}}{_N}\s(?:failures?|passed|failed|errors?)(?P<xunit>)
+    | {_N}\s(?:runs|tests),\s{_N}\sassertions,(?P<minitest>)
+    | {_N}\stests?\scompleted\b(?P<gradle>)
+    | \d{{1,3}}%\stests\spassed,(?P<ctest>)
+    | \d\d:\d\d[ ]\+[0-9](?P<flutter>)
+    | {_N}\ssuccess(?:es)?\s/(?P<busted>)
+    | {_N}\sscenarios?\s(?:\(\d|passed,)(?P<cucumber>)
+    | {_N}\s(?:passing|failing)(?:\s\(|$)(?P<mocha>)
+    | {_N}\s(?:passed\s\([\d.]|failed$|interrupted$)(?P<playwright>)
+    | {_N}\s(?:pass|fail)$(?P<bun>)
+    | {_N}\sfailed\stests?$(?P<gtest>)
+    | {_N}\stests?\s(?:passed|failed)$(?P<ava>)""",
+    re.VERBOSE,
+)
+# Summary lines by how they begin: with a number, or with a word. The group that ends an alternative names it: an
+# opening group would keep `re` from skipping the alternatives with another first letter.
+_WORDED = pattern(
+    rf"""test\s(?:suites?|files?)[:\s]\s{{0,12}}\d(?P<other>) | (?:{_OTHERS})[:\s]\s{{0,12}}\d(?P<other_label>)
+    | (?:failed|ok)\s\((?:failures|errors|skipped|expected|unexpected)(?P<outcome>) | failed:\scases:(?P<cases>)
+    | no\stests\sran\b(?P<pytest>)
+    | tests:?\s{{1,12}}(?:{_N}\s(?:failed|passed|skipped|todo|total|pending|risky|incomplete)|no\stests)(?P<jest>)
+    | test\sresult:\s(?P<cargo>)
+    | suite\sresult:\s(?P<forge>)
+    | ran\s{_N}\stest\ssuites?\b(?P<forge_total>)
+    | tests\srun:\s?\d(?P<junit>)
+    | (?:ok\s\({_N}\stests?,|tests:\s{_N},\sassertions:)(?P<phpunit>)
+    | done\s{_N}\stests?(?P<gotestsum>)
+    | executed\s{_N}\stests?,\swith(?P<swift>)
+    | executed\s{_N}\sof\s{_N}(?P<karma>)
+    | (?:(?:passed|failed|skipped)!\s{{1,4}}-\sfailed:|test\ssummary:\stotal:)(?P<dotnet>)
+    | summary\s\[(?P<nextest>)
+    | (?:all\stests\spassed\s\({_N}|(?:\[doctest\]\s)?test\scases:\s{{1,8}}\d)(?P<catch>)
+    | (?:ok|failed)\s\|\s{_N}\spassed(?P<deno>)
+    | \[\sfail\s{_N}\s\|\swarn(?P<testthat>)
+    | (?:tests:\ssucceeded\s\d|(?:passed|failed):\stotal\s\d)(?P<scala>)
+    | (?:test\scount:\s\d|tests\spassed:\s\d)(?P<nunit>)
+    | (?:all\s{_N}\stests?\spassed|failed:\s{_N}\.\s{{1,4}}skipped:)(?P<eunit>)
+    | (?:success|fail)!\s--\s\d(?P<ginkgo>)
+    | build\ssummary:\s[^\n]{{0,80}}?;\s(?=\d{{1,7}}/)(?P<zig>)
+    | test\ssuccessful\sin\s[^\n]{{0,30}}?\s(?=\d{{1,7}}\stests\srun)(?P<alcotest>)
+    | (?:pass|fail|passed|failed)\s\d{{1,7}}$(?P<node>)
+    | \[\s\s(?:passed|failed)\s\s\]\s{_N}\stests?\b(?P<gtest>)
+    | (?:passed|failed|passing|failing|passes|failures|errors|ok|fail):\s{{1,20}}\d{{1,7}}[\s│|]{{0,80}}$(?P<listed>)
+    | total:\s{_N}\s(?:success|failed)(?P<total>)""",
+    re.VERBOSE,
+)
+_TAGGED_KARMA = pattern(rf"[a-z][^\n:]{{0,100}}:\sexecuted\s{_N}\sof\s{_N}(?P<karma>)")
+# lines that count something other than tests, or belong to a report that began above
+_OTHER = {"other", "other_label", "outcome", "cases"}
+# lines that count only the tests that passed, or only those that failed
+_PARTIAL = {"mocha", "playwright", "node", "bun", "gtest", "ava", "listed", "total"}
+SUMMED = {"cargo", "dotnet", "forge"}  # runners that report on every binary or project separately
+# Summaries that take more than one line.
+_LONG_SUMMARY = pattern(
+    r"""[ \t]{0,12}(?:
+    ran\s(?P<total>\d{1,7})\stests?\sin\s[^\n]{1,40}\s{1,4}(?P<how>ok|failed)(?:\s\((?P<parts>[^)\n]{0,100})\))?
+    |files=\d{1,6},\stests=(?P<tests>\d{1,7})[^\n]{0,200}\nresult:\s(?P<result>pass|fail)
+    |(?:[✔✘]\s{1,3})?test\srun\swith\s(?P<swift>\d{1,7})\stests?(?:\sin\s\d{1,6}\ssuites?)?\s(?P<ended>passed|failed)
+    |ran\s(?P<run>\d{1,7})\stests\scontaining\s\d{1,7}\sassertions\.\n(?P<faults>\d{1,7}\sfailures,\s\d{1,7}\serrors)
+    |ran:\s(?P<ounit>\d{1,7})\stests\sin:?\s[^\n]{1,60}\n(?P<ounit_how>ok|failed)(?P<cases>[^\n]{0,150}))""",
+    re.VERBOSE,
+)
+
+_PASSED = "passed|passing|passes|pass|succeeded|success(?:es)?"
+_FAILED = "failed|failing|failures?|fail|errors?|timed\\sout"
+_SKIPPED = "skipped|skips?|pending|excluded|ignored|disabled|omitted|todo|canceled|cancelled|inconclusive|incomplete"
+_NUMBER = pattern(
+    rf"""(?:executed|ran)\s(?P<of>\d{{1,7}})\sof\s\d{{1,7}}(?:\s[a-z]{{1,8}})?
+    |out\sof\s(?P<out>\d{{1,7}})
+    |(?P<n>(?<![\w.])\d{{1,7}})(?:/(?P<whole>\d{{1,7}}))?\s{{1,4}}(?:(?:{_UNITS})\s)?(?P<what>{_PASSED}|{_FAILED}|{_SKIPPED}|{_UNITS}|total)\b
+    |(?P<word>{_PASSED}|{_FAILED}|{_SKIPPED}|{_UNITS}|total|tests\srun|test\scount|cases)\s?[:=]?\s{{0,12}}(?P<m>\d{{1,7}}\b)
+        (?!\s{{1,4}}[a-z]+(?:[\s,;|)]|$))""",
+    re.VERBOSE,
+)
+_KINDS = {kind: pattern(words) for kind, words in (("passed", _PASSED), ("failed", _FAILED), ("skipped", _SKIPPED))}
+_FLUTTER = pattern(r"\d\d:\d\d \+([0-9]{1,7})(?:\s~\d{1,7})?(?:\s-(\d{1,7}))?:")
+_DIGITS = pattern(r"\d{1,7}")
+_EXCUSE = pattern(
+    r"[^\n]{0,160}?(?:pre-?existing|unrelated|known|flaky|also\sfail|on\s`?(?:main|master)\b"
+    r"|before\s(?:my|i\sstarted)|既有|無關|无关"
+    r"|without\s(?:my|this|the)\schange|(?:unmodified|unchanged|untouched|base)\sbranch|nothing\sto\sdo\swith"
+    r"|not\s(?:caused\sby|related\sto)\s(?:this|my))"
+)
+# An excuse for only some of the failures.
+_NOT_ALL = pattern(
+    r"\sof\s(?:them|these|those|the\s(?:\w{1,12}\s)?fail(?:ures|ing))\b(?<!all\sof\sthem)(?<!both\sof\sthem)"
+)
+
+
+def parse_summary(lower: str, start: int, line: str) -> ReportLine | None:
+    """Parse the summary line of a test runner: the line that begins at `start`, or the first part of it.
+
+    Returns:
+        None if it is not a summary; a report without numbers if it counts something other than tests.
+    """
+    line = line.rstrip()
+    tagged = line[:1] == "[" or (":" in line and any(map(line.__contains__, _IN_TAGS)))
+    at = _after_tags(line) if tagged else len(line) - len(line.lstrip(_DECORATION))
+    opening = line[at : at + 2]
+    match = None
+    if opening in _OPENINGS:
+        if opening in _LONG_OPENINGS and (outcome := _LONG_SUMMARY.match(lower, start)):
+            return ReportLine(_parse_long(outcome), complete=True, shape="outcome")
+        match = _WORDED.match(line, at)
+    elif opening[:1].isdecimal():
+        match = _NUMBERED.match(line, at)
+    if tagged and not match:
+        match = _TAGGED_KARMA.match(line, at)
+    return _parse_matched(match, line, start) if match else None
+
+
+def _after_tags(line: str) -> int:
+    found = _TAGGED.match(line)
+    return found.end() if found else 0
+
+
+def _parse_matched(match: re.Match[str], line: str, start: int) -> ReportLine:
+    shape = match.lastgroup or ""
+    place = start + match.start(), start + len(line)
+    if shape in _OTHER:
+        return ReportLine(TestReport(None, None, place))
+    if shape in _PARTIAL:
+        return ReportLine(_parse_partial(match[0], place), shape=shape)
+    passed, failed = _count_results(line)
+    return ReportLine(
+        TestReport(passed, failed, place, has_excuse(line, 0) if failed else False), complete=True, shape=shape
+    )
+
+
+def _parse_partial(text: str, place: Span) -> TestReport:
+    """Parse a line that counts only what passed, or only what failed."""
+    number = next(int(found[0]) for found in _DIGITS.finditer(text))
+    bad = any(word in text for word in ("fail", "error", "interrupted"))
+    return TestReport(None, number, place) if bad else TestReport(number, None, place)
+
+
+def has_excuse(line: str, start: int) -> bool:
+    """Return True if the text right after `start` calls the failures known or unrelated to the work."""
+    excuse = _EXCUSE.match(line, start)
+    return excuse is not None and _NOT_ALL.search(excuse[0]) is None
+
+
+def _parse_long(match: re.Match[str]) -> TestReport:
+    """Parse a summary of more than one line: how many ran, and whether all went well."""
+    total = int(next(match[name] for name in ("total", "tests", "swift", "run", "ounit") if match[name]))
+    how = match["how"] or match["result"] or match["ended"] or match["ounit_how"] or "ok"
+    parts = match["parts"] or match["faults"] or match["cases"] or ""
+    _, failed, skipped = _count_kinds(parts)
+    if how in {"ok", "pass", "passed"} and not failed:
+        return TestReport(max(0, total - skipped), 0, match.span())
+    return TestReport(max(0, total - failed - skipped) if failed else None, failed or 1, match.span())
+
+
+def _count_results(line: str) -> tuple[int, int]:
+    """Return how many tests passed and failed; what passed may have to be calculated from the total."""
+    if progress := _FLUTTER.match(line):
+        return int(progress[1]), int(progress[2] or "0")
+    total, failed, skipped = _count_kinds(line)
+    passed = sum(int(found["n"] or found["m"]) for found in _NUMBER.finditer(line) if _kind(found) == "passed")
+    return passed or max(0, total - failed - skipped), failed
+
+
+def _count_kinds(line: str) -> tuple[int, int, int]:
+    """Return the total, the failed and the skipped tests of a summary."""
+    sums = {"total": 0, "failed": 0, "skipped": 0, "passed": 0}
+    for found in _NUMBER.finditer(line):
+        sums[_kind(found)] += int(found["n"] or found["m"] or found["of"] or found["out"])
+    return sums["total"], sums["failed"], sums["skipped"]
+
+
+def _kind(found: re.Match[str]) -> str:
+    word = found["what"] or found["word"] or "total"
+    return next((kind for kind, words in _KINDS.items() if words.fullmatch(word)), "total")
+
+
+_MOST_LINES = 200  # lines with a word about tests that are read, from the end
+_REACH = 300  # characters of a line in which that word has to stand
+# Most characters between the lines of one report: of a runner, and in the agent's words.
+_GAP_OF_RUNNER, _GAP_OF_WORDS = 2000, 200
+
+_Place = tuple[int, int, int]  # which word, its begin and its end
+
+_KIND = r"(?:(?:[a-z][\w-]{0,20}\s){0,2}(?:tests?|specs?|test\scases?|cases|examples?|scenarios))"
+# Nouns that make "failed" something other than a test result: "10 failed attempts".
+_NO_OTHER = (
+    r"(?!\s(?:[a-z-]{1,15}\s)?(?:attempts?|tries|logins?|log-ins|sign-ins|requests?|retries|uploads?|downloads?|payments?"
+    r"|calls?|jobs?|deliver(?:y|ies)|imports?|orders?|messages?|connections?|rows?|records?|passwords?)\b)"
+)
+_COUNTED_WORDS = Anchored(
+    (*"0123456789", "pass", "fail", "通過", "通过", "失敗", "失败"),
+    rf"""(?<![\w.,/-])(?P<n>\d{{1,7}})(?:\s?(?:/|of|out\sof)\s?(?:the\s)?(?P<whole>\d{{1,7}}))?\s
+        (?P<kind>{_KIND}\s)?(?:(?:are|were|is|now|all|have|had|still|also|has)\s){{0,2}}
+        (?P<how>pass(?:ed|ing|es)?|fail(?:ed|ing|ures?|s)?|green|succeed(?:ed|s)?)\b{_NO_OTHER}
+    |\b(?P<first>pass(?:es|ed|ing)?|fail(?:s|ed|ing)?)(?::|,|\s\(|\s)\s?(?:all\s|with\s)?
+        (?:(?P<n2>\d{{1,7}})(?:\s?/\s?(?P<whole2>\d{{1,7}}))?\s{_KIND}\b|(?P<n3>\d{{1,7}})\s?/\s?(?P<whole3>\d{{1,7}})\b)
+    |\b(?P<label>passed|passing|failed|failures|fail|pass)\s?[:=]\s?(?P<n4>\d{{1,7}})\b
+    |(?<!\d)(?P<n5>\d{{1,7}})\s?[個个項项條条]?\s?(?:單元|单元|整合|集成)?(?:測試|测试)(?:用例|案例)?\s?[均全都已部皆]{{0,4}}\s?
+        (?P<zh>通過|通过|失敗|失败)
+    |(?P<zh_first>通過|通过|失敗|失败)了?[:：\s]{{0,3}}(?P<n6>\d{{1,7}})\s?[個个項项條条]?\s?(?:測試|测试)?""",
+    needed=("pass", "fail", "green", "succeed", "通", "失"),
+)
+_NEED_A_KIND = {"passes", "green", "succeed", "succeeds", "succeeded", "fails"}
+_CLAUSE_END = pattern(r"[.,;:!?()]\s|\n")
+# In the clause before a number, these say that it is wished for, denied or past.
+_NOT_CURRENT = frozenset((
+    *("not", "no", "never", "without", "will", "should", "would", "must", "once", "until", "unless", "if", "when"),
+    *("make", "makes", "get", "need", "needs", "want", "wants", "expect", "expected", "expects", "require", "least"),
+    *("previous", "previously", "earlier", "initially", "used", "instead", "goal", "target", "cannot", "can't"),
+    *("don't", "didn't", "doesn't", "aren't", "isn't", "won't", "ensure"),
+))
+_MENDED_BEFORE = pattern(
+    r"\b(?:fix(?:ed|es|ing)?|resolved?|repaired|corrected|was|were|from|before)\b[^.;:!?\n]{0,25}$"
+)
+_MENDED_AFTER = pattern(r"[^.;!?\n]{0,25}\b(?:now|fixed|resolved|before|earlier|initially|previously|at\sfirst)\b")
+_OUTCOMES = ("pass", "fail", "green", "succeed", "通過", "通过", "失敗", "失败")  # the first of the words in `_SOUGHT`
+_SOUGHT = AhoCorasick(
+    (
+        *_OUTCOMES,
+        *("tests", "test ", "examples", "specs", "executed ", "success", "scenario", "ran ", "ran: ", "runs, "),
+        *("error in ", "errors in ", "cases:", *(f" +{digit}" for digit in range(10))),
+    ),
+    MatchKind.LeftmostFirst,  # `re` would take ten times as long, and a search for all that overlap twice as long
+    store_patterns=False,
+)
+# The surroundings of a word of outcome that belongs to a number: the number itself, or the end of a word that may stand
+# between the two.
+_OUTCOME_OF_NUMBER = pattern(
+    r"""(?<=\d\s)|(?<=(?:ts|st|cs|ec|es|se|le|os|re|is|ow|ll|ve|ad|so|as)\s)|[通失]
+    |(?:pass(?:es|ed|ing)?|fail(?:s|ed|ing|ures)?)
+        (?:\s?[:=]\s?\d|(?::|,|\s\(|\s)\s?(?:all\s|with\s)?\d{1,7}[\s/])""",
+    re.VERBOSE,
+)
+
+
+def last_test_report(lower: str) -> TestReport | None:
+    """Return the last report on tests.
+
+    A report that nothing ran counts only if there is no other.
+
+    Args:
+        lower: the text in lower case and without colours.
+    """
+    if not _may_report(lower):
+        return None
+    whole: ReportLine | None = None
+    empty: TestReport | None = None
+    places = _SOUGHT.find_matches_as_indexes(lower)
+    for start, end, is_line, numbered in _lines_with_tests(lower, places) if places else ():
+        if (
+            whole
+            and not whole.complete
+            and whole.report.span[0] - end > (_GAP_OF_RUNNER if whole.shape else _GAP_OF_WORDS)
+        ):
+            break
+        line = lower[start:end]
+        found = parse_summary(lower, start, line) if is_line else None
+        if not (found or numbered) or not (has_digit(line) or "no tests" in line):
+            continue
+        found = found or _parse_words(line, start)
+        if not found or (found.report.passed is None and found.report.failed is None):
+            continue
+        if found.complete and not found.report.passed and not found.report.failed:
+            empty = empty or found.report
+            continue
+        joined = _join(whole, found, lower) if whole else found
+        if joined:
+            whole = joined
+        if not joined or _is_settled(joined):
+            break
+    return whole.report if whole else empty
+
+
+def _may_report(lower: str) -> bool:
+    """Return False if there cannot be a report: it needs a digit, or "no tests"."""
+    if any(map(lower.__contains__, "0123456789")) or "no tests" in lower:
+        return True
+    return not lower.isascii() and has_digit(lower)
+
+
+def _join(whole: ReportLine, found: ReportLine, lower: str) -> ReportLine | None:
+    """Return a report together with a line above it; None if that line belongs to another report."""
+    one, other = found.report, whole.report
+    span = one.span[0], other.span[1]
+    if other.passed is None and other.failed == 0 and not one.failed:
+        return found
+    if whole.complete and found.shape == whole.shape and not _begins_another_run(lower[one.span[1] : other.span[0]]):
+        return found._replace(report=TestReport(_sum(one.passed, other.passed), _sum(one.failed, other.failed), span))
+    whole_of_its_own = (
+        None not in (one.passed, one.failed) and one.passed != other.passed and one.failed != other.failed
+    )
+    if whole.complete or found.complete or whole_of_its_own:
+        return None
+    passed = one.passed if other.passed is None else other.passed
+    failed = one.failed if other.failed is None else other.failed
+    if (passed, failed) == (other.passed, other.failed):
+        return whole
+    return whole._replace(report=TestReport(passed, failed, span, one.excused or other.excused))
+
+
+def _sum(one: int | None, other: int | None) -> int:
+    return (one or 0) + (other or 0)
+
+
+def _is_settled(found: ReportLine) -> bool:
+    """Return True if no line above can add to a report."""
+    if found.complete:
+        return found.shape not in SUMMED
+    return found.report.passed is not None and found.report.failed is not None
+
+
+def _begins_another_run(between: str) -> bool:
+    """Return True if another run begins in a text."""
+    return "```" in between or "\n$ " in between or "finished `test`" in between or "finished test [" in between
+
+
+def _lines_with_tests(lower: str, places: Sequence[_Place]) -> Iterator[tuple[int, int, bool, bool]]:
+    """Yield the lines with words about tests, from the last to the first.
+
+    Yields:
+        Begin and end of the line (of a long one only the part around the last word), whether that includes the
+        beginning of the line, and whether a number may belong to one of its words of outcome.
+    """
+    above, index, lines = len(lower) + 1, len(places), 0
+    while index and lines < _MOST_LINES:
+        lines += 1
+        position = places[index - 1][1]
+        floor = position - _REACH if position > _REACH else 0
+        line_break = lower.rfind("\n", floor, position)
+        start = line_break + 1 if line_break >= 0 else floor
+        end = lower.find("\n", position, position + _REACH)
+        if end < 0:
+            end = min(position + _REACH, above - 1)
+        numbered = False
+        while index:
+            word, place, _ = places[index - 1]
+            if place < start:
+                break
+            index -= 1
+            if word < len(_OUTCOMES) and not numbered:
+                numbered = _OUTCOME_OF_NUMBER.match(lower, place) is not None
+        above = start
+        yield start, end, line_break >= 0 or start == 0, numbered
+
+
+def _parse_words(line: str, start: int) -> ReportLine | None:
+    """Parse the agent's words in a line: the last number of each kind."""
+    passed: tuple[int, int] | None = None
+    failed: tuple[int, int] | None = None
+    place, known = (len(line), 0), False
+    for match in _COUNTED_WORDS.finditer(line):
+        how = match["how"] or match["first"] or match["label"] or match["zh"] or match["zh_first"]
+        bad = how.startswith(("fail", "失"))
+        if not _is_current(line, match, bad=bad):
+            continue
+        place = min(place[0], match.start()), match.end()
+        if bad:
+            failed, known = _number_and_rest(match), has_excuse(line, match.start())
+        else:
+            passed = _number_and_rest(match)
+    if not passed and not failed:
+        return None
+    report = TestReport(
+        passed=passed[0] if passed else (failed and failed[1]) or None,
+        failed=failed[0] if failed else (passed and passed[1]) or None,
+        span=(start + place[0], start + place[1]),
+        excused=known,
+    )
+    return ReportLine(report)
+
+
+def _number_and_rest(match: re.Match[str]) -> tuple[int, int]:
+    """Return the number that is named, and the rest: 12 and 3 for "12 of 15"."""
+    number = int(match["n"] or match["n2"] or match["n3"] or match["n4"] or match["n5"] or match["n6"])
+    whole = int(match["whole"] or match["whole2"] or match["whole3"] or number)
+    return number, max(0, whole - number)
+
+
+def _is_current(line: str, match: re.Match[str], *, bad: bool) -> bool:
+    """Return False if the words say how the tests should be or were, not how they are."""
+    if match["how"] in _NEED_A_KIND and not match["kind"]:
+        return False
+    before = line[max(0, match.start() - 60) : match.start()]
+    if not _NOT_CURRENT.isdisjoint(_CLAUSE_END.split(before)[-1].split()):
+        return False
+    return not bad or not (_MENDED_BEFORE.search(before) or _MENDED_AFTER.match(line, match.end()))
