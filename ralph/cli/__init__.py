@@ -1,4 +1,4 @@
-"""The program `ralph`: the composition root. One module a command, imported when that command is called.
+"""The program `ralph`: the composition root, with one module per command group, imported when a command is called.
 
 `main` is the only place that turns an exception into an exit code.
 """
@@ -10,38 +10,35 @@ from typing import NoReturn
 
 __all__ = ["main"]
 
-_LONGEST = 20_000
-_LONGEST_WORD, _WORD_BEGINS, _WORD_ENDS = 1000, 200, 100
-
 
 def main() -> NoReturn:
-    """Runs the program on the process's arguments and ends the process."""
-    _open_streams()
+    """Run the program on the process's arguments and end the process with its exit code."""
+    _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors=_for_want_of_characters(stream.encoding))
+            stream.reconfigure(errors=_encoding_errors(stream.encoding))
     code = _exit_code(sys.argv[1:])
     try:
         sys.stdout.flush()
     except OSError:
-        _forget_output()
+        _discard_output()
     sys.exit(code)
 
 
-def _for_want_of_characters(encoding: str) -> str:
-    """What becomes of characters that an encoding has not: what agents write has some that no terminal has."""
+def _encoding_errors(encoding: str) -> str:
+    """Return the error handler for an encoding: agents write characters that many terminals cannot show."""
     if encoding.lower() == "utf-8":
-        return "replace"  # it has all but halves of characters
+        return "replace"  # only lone surrogates cannot be encoded
     from ralph.system.text import SPELT_OUT
 
     return SPELT_OUT
 
 
-def _open_streams() -> None:
-    """Standard streams that the caller has closed lead to nowhere, or the next files opened would take their place."""
+def _open_closed_streams() -> None:
+    """Open closed standard streams on the null device, or the next opened files would take their descriptors."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115 - a device, for good
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115 - stays open
 
 
 def _exit_code(arguments: list[str]) -> int:
@@ -49,29 +46,25 @@ def _exit_code(arguments: list[str]) -> int:
 
     try:
         code = _call(arguments)
-        sys.stdout.flush()  # what finds no room must be told of
+        sys.stdout.flush()  # a full disk must be reported
         return code
     except RalphError as error:
-        return _complain(_findable(str(error), arguments), error.exit_code)
+        from ralph.cli.error_messages import complain, with_store
+
+        return complain(with_store(str(error), arguments), error.exit_code)
     except BrokenPipeError:
-        _forget_output()  # who reads by `| head` has read enough
+        _discard_output()  # the reader, such as `| head`, has read enough
         return 0
     except KeyboardInterrupt:
         return 130
-    except Exception as error:  # noqa: BLE001 - whatever it is, a person is told of it in one paragraph
-        if isinstance(error, FileNotFoundError) and _stands_nowhere():
-            return _complain("The current folder no longer exists. Change to another one, and try again.", 2)
-        from ralph.watch.base import DISK_FULL
+    except Exception as error:  # noqa: BLE001 - every fault is reported in one paragraph
+        from ralph.cli.error_messages import report_fault
 
-        if isinstance(error, OSError) and error.errno in DISK_FULL:
-            return _complain(f"There is no room for the output: {error.strerror}. Free some space, and try again.", 1)
-        from ralph.cli.crash import explain
-
-        return explain(error)
+        return report_fault(error)
 
 
 def _call(arguments: list[str]) -> int:
-    """Lets typer find the command and call it; its complaints become ours."""
+    """Find the command and call it. Raises `UsageError` for what typer complains about."""
     import typer
 
     from ralph.cli.commands import command
@@ -85,43 +78,13 @@ def _call(arguments: list[str]) -> int:
     except typer.Abort:
         return 130
     except typer.TyperException as error:
-        from ralph.cli.usage_errors import paragraph
+        from ralph.cli.error_messages import usage_message
 
-        if said := paragraph(error):
-            raise UsageError(said) from None
-        return UsageError.exit_code  # the help is there instead
-
-
-def _stands_nowhere() -> bool:
-    """Whether the current folder was taken away; only its path tells."""
-    try:
-        os.getcwd()  # noqa: PTH109 - no path is wanted, but whether there is one
-    except FileNotFoundError:
-        return True
-    return False
+        if message := usage_message(error):
+            raise UsageError(message) from None
+        return UsageError.exit_code  # typer has shown the help instead
 
 
-def _findable(text: str, arguments: list[str]) -> str:
-    """What a person is told, with commands that find the run where it is."""
-    from ralph.cli.store_url import given_store, named
-    from ralph.errors import naming_store
-
-    return naming_store(text, named(given_store(arguments)))
-
-
-def _complain(text: str, code: int) -> int:
-    from ralph.system.text import printable
-
-    one_paragraph = printable(" ".join(map(_bounded, text.split())), _LONGEST)
-    sys.stderr.write(f"ralph: {one_paragraph}\n")
-    return code
-
-
-def _bounded(word: str) -> str:
-    """A word as a person can read it: what was given may be a whole file, without a space in it."""
-    return word if len(word) <= _LONGEST_WORD else f"{word[:_WORD_BEGINS]}…{word[-_WORD_ENDS:]}"
-
-
-def _forget_output() -> None:
-    """Nobody reads any more: what is left must not fail when Python flushes it at its end."""
+def _discard_output() -> None:
+    """Send the rest of the output nowhere, so that Python's final flush does not fail."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

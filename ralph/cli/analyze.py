@@ -1,4 +1,4 @@
-"""`ralph analyze`: what Ralph makes of a reply, without running anything."""
+"""`ralph analyze`: the analysis of a reply, without running anything."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ralph.cli.options import AsJson
+from ralph.cli.output import console, print_json, print_line
+from ralph.watch.terminal import one_line, print_rows
 
 if TYPE_CHECKING:
     from ralph.cli.reply import Question, Ruling
     from ralph.decision.claims import Strategy
 
-__all__ = ["app"]
-
-app = typer.Typer(add_completion=False)
+__all__ = ["analyze"]
 
 Reply = Annotated[str, typer.Argument(metavar="FILE", help="The reply; - reads it from standard input.")]
 Task = Annotated[Path | None, typer.Option("--task", metavar="FILE", help="The task that the reply answers.")]
-Plan = Annotated[Path | None, typer.Option("--plan", metavar="FILE", help="The checklist, as it is now.")]
+Plan = Annotated[Path | None, typer.Option("--plan", metavar="FILE", help="The current checklist.")]
 Previous = Annotated[
     list[Path] | None, typer.Option("--previous", metavar="FILE", help="An earlier reply, oldest first; repeatable.")
 ]
@@ -31,7 +31,6 @@ AsLines = Annotated[
 ]
 
 
-@app.command()
 def analyze(
     *,
     file: Reply = "-",
@@ -43,12 +42,11 @@ def analyze(
     as_json: AsJson = False,
     as_lines: AsLines = False,
 ) -> None:
-    """Say what a reply means: is the work done, is the agent stuck, and what would follow.
+    """Analyze a reply: is the work done, is the agent stuck, and what would Ralph decide.
 
     It uses Ralph's defaults; `ralph replay` uses the settings in force, such as further keywords.
     """
     from ralph.cli.evidence import chain_json, print_chain
-    from ralph.cli.output import print_json, print_line
     from ralph.cli.reply import Question, judge
     from ralph.decision.claims import strategy_named
     from ralph.system.jsonl import refuse_beside_lines, text_of
@@ -78,7 +76,7 @@ def analyze(
 
 
 def _answers(name: str, strategy: "Strategy") -> Iterator[dict[str, Any]]:
-    """An answer for each line, in order; a broken or empty one is answered, too, and the rest goes on."""
+    """Yield an answer for each line, in order, also for a broken or empty one."""
     from ralph.cli.reply import Question, judge
     from ralph.system.jsonl import objects, opened
 
@@ -91,9 +89,7 @@ def _print(question: "Question", ruling: "Ruling") -> None:
     from rich.text import Text
 
     from ralph.cli.evidence import marked, print_evidence
-    from ralph.cli.output import console
     from ralph.records.projection import describe
-    from ralph.watch.terminal import one_line, print_rows
 
     out, analysis = console(), ruling.analysis
     metrics, stuck = analysis.metrics, analysis.stuck

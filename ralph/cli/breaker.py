@@ -1,4 +1,4 @@
-"""`ralph breaker`: the circuit breaker of a run, and a person's reset of it."""
+"""`ralph breaker`: show or reset the circuit breaker of a run."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -6,7 +6,10 @@ import typer
 import typer.core
 
 from ralph.cli.options import AsJson, RunId, StoreName
-from ralph.types import evolve
+from ralph.cli.output import console, print_json, print_paragraph, when
+from ralph.cli.store_url import store_option
+from ralph.errors import UsageError
+from ralph.watch.terminal import BREAKER_SIGNS, one_line, sign
 
 if TYPE_CHECKING:
     from ralph.decision.breaker import BreakerState
@@ -17,8 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["app"]
 
 
-class _Shown(typer.core.TyperGroup):
-    """What names neither of the two, but a run or an option, is for `show`."""
+class _ShowByDefault(typer.core.TyperGroup):
+    """Group that passes a run or an option without a sub-command to `show`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         first = args[0] if args else "last"
@@ -26,20 +29,18 @@ class _Shown(typer.core.TyperGroup):
         return super().parse_args(ctx, ["show", *args] if shows else args)
 
 
-app = typer.Typer(cls=_Shown, add_completion=False)
+app = typer.Typer(cls=_ShowByDefault, add_completion=False)
 
 
 @app.callback()
 def breaker() -> None:
-    """Show or reset the circuit breaker of a run. Without either word it is shown."""
+    """Show or reset the circuit breaker of a run; show is the default."""
 
 
 @app.command()
 def show(*, run: RunId = "last", as_json: AsJson = False, store: StoreName = None) -> None:
     """Show its state, its counters and when it changed."""
     import anyio
-
-    from ralph.cli.output import print_json
 
     record, state, history = anyio.run(_look, run, store)
     if as_json:
@@ -54,28 +55,24 @@ def show(*, run: RunId = "last", as_json: AsJson = False, store: StoreName = Non
 
 @app.command()
 def reset(*, run: RunId = "last", as_json: AsJson = False, store: StoreName = None) -> None:
-    """Let the run continue with a probe iteration, and forget what was counted. Not while it is active."""
+    """Reset its counters and let the run continue with a probe iteration. Not while the run is active."""
     import anyio
-
-    from ralph.cli.output import console, print_json
-    from ralph.cli.store_url import named
 
     record, state = anyio.run(_reset, run, store)
     if as_json:
         print_json({"run_id": record.id, **state.model_dump(mode="json")})
     else:
         word = state.state.replace("_", " ")
-        resume = f"`ralph resume{named(store)} {record.id}`"
+        resume = f"`ralph resume{store_option(store)} {record.id}`"
         probes = f": the first iteration after {resume} probes" if word == "half open" else ""
-        console().print(f"The breaker of run {record.id} is now {word}{probes}.", soft_wrap=True)
+        print_paragraph(f"The breaker of run {record.id} is now {word}{probes}.")
 
 
 async def _look(name: str, store: str | None) -> "tuple[RunRecord, BreakerState, list[BreakerChanged]]":
-    from ralph.cli.lookup import find_run, opened_store
+    from ralph.cli.lookup import opened_run
     from ralph.records.events import BreakerChanged
 
-    async with opened_store(store) as opened:
-        run = await find_run(opened, name)
+    async with opened_run(name, store) as (opened, run):
         state = await opened.state(run)
         history = [event async for event in opened.events(run.id) if isinstance(event, BreakerChanged)]
     return run, state.breaker, history
@@ -84,14 +81,13 @@ async def _look(name: str, store: str | None) -> "tuple[RunRecord, BreakerState,
 async def _reset(name: str, store: str | None) -> "tuple[RunRecord, BreakerState]":
     from pathlib import Path
 
-    from ralph.cli.lookup import find_run, opened_store
+    from ralph.cli.lookup import opened_run
     from ralph.workspace.lock import Hold
 
-    async with opened_store(store) as opened:
-        run = await find_run(opened, name)
+    async with opened_run(name, store) as (opened, run):
         hold = Hold(Path(run.workspace)) if run.workspace else None
         if hold is not None:
-            hold.take(run.id)  # nobody else may write this run meanwhile
+            hold.take(run.id)  # no other process may write this run meanwhile
         try:
             return run, await _reset_in(opened, run)
         finally:
@@ -102,16 +98,16 @@ async def _reset(name: str, store: str | None) -> "tuple[RunRecord, BreakerState
 async def _reset_in(store: "Store", run: "RunRecord") -> "BreakerState":
     from datetime import UTC, datetime
 
-    from ralph.cli.lookup import is_alive, where
+    from ralph.cli.lookup import is_alive, owner_text
     from ralph.decision.breaker import CircuitBreaker
-    from ralph.errors import UsageError
     from ralph.loop.ownership import maker_has_died, this_process
     from ralph.loop.recovery import interrupted
     from ralph.records.events import BreakerChanged
+    from ralph.types import evolve
 
     if is_alive(run):
         remedy = f"End it first (`ralph stop {run.id}`); then reset its breaker."
-        raise UsageError(f"Run {run.id} is under way, in {where(run)}.", remedy)
+        raise UsageError(f"Run {run.id} is under way, in {owner_text(run)}.", remedy)
     before = await store.state(run)
     state = CircuitBreaker().reset(before.breaker)
     if state == before.breaker:
@@ -124,7 +120,7 @@ async def _reset_in(store: "Store", run: "RunRecord") -> "BreakerState":
         before=before.breaker.state,
         breaker=state,
     )
-    cut_off = await interrupted(store, run)  # which the last event tells, until there is another one
+    cut_off = await interrupted(store, run)  # read from the last event, before the next one is added
     changed = evolve(run, breaker=state, reset_after=before.number, interrupted=cut_off)
     token = this_process().token
     holder = await store.holder(run.id)
@@ -136,9 +132,6 @@ async def _reset_in(store: "Store", run: "RunRecord") -> "BreakerState":
 
 def _print(run: "RunRecord", state: "BreakerState", history: "list[BreakerChanged]") -> None:
     from rich.text import Text
-
-    from ralph.cli.output import console, when
-    from ralph.watch.terminal import BREAKER_SIGNS, one_line, sign
 
     out = console()
     warns = state.state == "closed" and state.warning

@@ -13,42 +13,42 @@ __all__ = ["COMMANDS", "command"]
 COMMANDS: Mapping[str, str] = {
     "run": "run:app",
     "resume": "resume:app",
-    "pause": "control:pausing",
-    "stop": "control:stopping",
-    "tell": "control:telling",
-    "extend": "control:extending",
-    "demo": "demo:app",
+    "pause": "control:pause",
+    "stop": "control:stop",
+    "tell": "control:tell",
+    "extend": "control:extend",
+    "demo": "demo:demo",
     "runs": "runs:app",
-    "show": "show:app",
-    "logs": "logs:app",
-    "diff": "diff:app",
-    "rollback": "rollback:app",
-    "export": "exchange:exporting",
-    "import": "exchange:importing",
-    "analyze": "analyze:app",
+    "show": "show:show",
+    "logs": "show:logs",
+    "diff": "checkpoints:diff",
+    "rollback": "checkpoints:rollback",
+    "export": "exchange:export",
+    "import": "exchange:import_",
+    "analyze": "analyze:analyze",
     "replay": "replay:app",
     "breaker": "breaker:app",
     "init": "init:app",
-    "doctor": "doctor:app",
+    "doctor": "doctor:doctor",
     "config": "config:app",
-    "plugins": "plugins:app",
+    "plugins": "plugins:plugins",
 }
-"""In the order of `ralph --help`: the module of this package, and the `typer.Typer` in it."""
+"""In the order of `ralph --help`: the module of this package, and the function or the `typer.Typer` in it."""
 
 _WIDE_ENOUGH = 60
-"""Columns in which the boxes of the help have room for every option's name."""
+"""The least number of columns in which the boxes of the help do not cut the names of options."""
 
 _ALIASES = {"continue": "resume"}
 
 
 class _LazyGroup(typer.core.TyperGroup):
-    """A group whose commands are modules of this package, and those that plug-ins bring."""
+    """The group of all commands: modules of this package, and those of plug-ins."""
 
     _described: Mapping[str, str] | None = None
-    """While the help is written: what plug-ins say of their commands, by name."""
+    """The descriptions of the plug-ins' commands by name, while the help is written."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Writes the help of all. No command of a plug-in is loaded for that."""
+        """Write the help of all commands, without loading those of plug-ins."""
         from ralph.cli.plugin_loading import described_commands
 
         self._described = described_commands()
@@ -64,26 +64,25 @@ class _LazyGroup(typer.core.TyperGroup):
         return [*COMMANDS, *(name for name in theirs if name not in COMMANDS)]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        place = COMMANDS.get(_ALIASES.get(cmd_name, cmd_name))
-        if place is None and self._described is not None:
+        path = COMMANDS.get(_ALIASES.get(cmd_name, cmd_name))
+        if path is None and self._described is not None:
             return typer.core.TyperCommand(cmd_name, help=self._described[cmd_name])
-        if place is None:
+        if path is None:
             from ralph.cli.plugin_loading import command_app, command_materials
 
             app = command_app(cmd_name)
             ctx.obj = command_materials()
         else:
-            module, _, name = place.partition(":")
-            app = getattr(import_module(f"ralph.cli.{module}"), name)
+            app = _built_in(path)
         if app is None:
             return None
         found = typer.main.get_command(app)
         found.name = cmd_name
-        _without_types_of_flags(found, ctx)
+        _hide_types_of_flags(found, ctx)
         return found
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command that is called. One of a plug-in's goes by the settings of the folder, so consent comes first."""
+        """Find the called command. Before one of a plug-in, ask for consent to the settings of the folder."""
         if args and args[0] not in COMMANDS and args[0] not in _ALIASES and "--help" not in args:
             from ralph.cli.plugin_loading import settle_settings
 
@@ -95,25 +94,35 @@ class _LazyGroup(typer.core.TyperGroup):
 
 
 def command() -> Any:
-    """The program as typer's command."""
+    """Return the program as typer's command."""
     app = typer.Typer(cls=_LazyGroup, no_args_is_help=True, add_completion=False)
     app.callback()(_ralph)
     group = typer.main.get_command(app)
-    _without_types_of_flags(group, typer.Context(group))
+    _hide_types_of_flags(group, typer.Context(group))
     return group
 
 
-def _without_types_of_flags(found: Any, context: Any) -> None:
-    """A flag takes nothing, so that its help need not call it a bool; neither does --help itself."""
+def _built_in(path: str) -> typer.Typer:
+    module, _, name = path.partition(":")
+    found = getattr(import_module(f"ralph.cli.{module}"), name)
+    if isinstance(found, typer.Typer):
+        return found
+    app = typer.Typer(add_completion=False)
+    app.command()(found)
+    return app
+
+
+def _hide_types_of_flags(found: Any, context: Any) -> None:
+    """Remove "bool" from the help of flags: they take no value."""
     for parameter in found.get_params(context):
         if getattr(parameter, "is_flag", False) and parameter.metavar is None:
             parameter.metavar = ""
     for inner in getattr(found, "commands", {}).values():
-        _without_types_of_flags(inner, context)
+        _hide_types_of_flags(inner, context)
 
 
 def _fit(found: Any, context: Any) -> None:
-    """On a narrow terminal the help has no boxes: their columns would cut the options' names."""
+    """Omit the boxes of the help on a narrow terminal: their columns would cut the names of options."""
     import shutil
 
     columns = shutil.get_terminal_size().columns
@@ -125,7 +134,7 @@ def _fit(found: Any, context: Any) -> None:
         _fit(inner, context)
 
 
-def _show_version(value: bool) -> None:  # noqa: FBT001 - typer's shape of a callback
+def _show_version(value: bool) -> None:  # noqa: FBT001 - typer's signature of a callback
     if value:
         from ralph import __version__
 
@@ -140,4 +149,4 @@ def _ralph(
         typer.Option("--version", help="Print the version and exit.", is_eager=True, callback=_show_version),
     ] = False,
 ) -> None:
-    """Runs a coding agent in a loop, and decides, with evidence, when the work is done."""
+    """Run a coding agent in a loop, and decide with evidence when the work is done."""

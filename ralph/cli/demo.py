@@ -1,4 +1,4 @@
-"""`ralph demo`: the whole of it, offline, on the real Copilot runtime; only the model is scripted."""
+"""`ralph demo`: a whole run, offline, on the real Copilot runtime with a scripted model."""
 
 import shutil
 import sys
@@ -11,13 +11,11 @@ import typer
 if TYPE_CHECKING:
     from ralph.settings import Settings
 
-__all__ = ["app"]
+__all__ = ["demo"]
 
-app = typer.Typer(add_completion=False)
-
-Keep = Annotated[bool, typer.Option("--keep", help="Keep the demo's repository and say where it is.")]
+Keep = Annotated[bool, typer.Option("--keep", help="Keep the demo's repository and print its path.")]
 StoreName = Annotated[
-    str | None, typer.Option("--store", metavar="URL", help="Where the run is kept; unset: with all others.")
+    str | None, typer.Option("--store", metavar="URL", help="Where the run is kept; by default with all others.")
 ]
 DisplayName = Annotated[str | None, typer.Option("--display", metavar="NAME", help="auto, live, plain, json or none.")]
 
@@ -29,9 +27,8 @@ needed. Three things go wrong, as on a real night: the model refuses once, it sa
 """
 
 
-@app.command()
 def demo(*, keep: Keep = False, store: StoreName = None, display: DisplayName = None) -> int:
-    """See the whole thing work, without any account."""
+    """Show a whole run, without any account."""
     from ralph.cli.assemble import display_for, runner_for
     from ralph.cli.demo_story import TASK, Evidence, Story, make_repository
     from ralph.cli.run import exit_code, look_up, run_to_end
@@ -45,23 +42,23 @@ def demo(*, keep: Keep = False, store: StoreName = None, display: DisplayName = 
         with ModelServer(Story(evidence.killed)) as server:
             settings = _settings(server.base_url, store, display)
             shown = display_for(settings, Plugins(), look_up=look_up(settings.store))
-            talks = settings.display not in {"json", "none"}
-            if talks:
+            prints = settings.display not in {"json", "none"}
+            if prints:
                 typer.echo(_OPENING)
             runner = runner_for(settings, workspace=folder, hooks=[shown, evidence], verifying=shown.verifying)
             record = run_to_end(runner, TASK, shown)
     finally:
         if not keep:
             shutil.rmtree(folder, ignore_errors=True)
-    if talks:
-        typer.echo(evidence.told(record))
+    if prints:
+        typer.echo(evidence.report(record))
         if keep:
             typer.echo(f"\nThe repository is in {folder}")
     return exit_code(record, shown)
 
 
 def _settings(base_url: str, store: str | None, display: str | None) -> "Settings":
-    """What the demo runs under: nothing of the user's settings but where runs are kept and how they are shown."""
+    """Return the demo's settings; of the user's, only the store and the display count."""
     from ralph.cli.settings import from_flags
     from ralph.settings import Source
 

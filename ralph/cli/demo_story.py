@@ -1,4 +1,4 @@
-"""What happens in `ralph demo`: a small repository with two bugs, and a model that mends them with mishaps.
+"""The story of `ralph demo`: a small repository with two bugs, and a model that fixes them, with three failures.
 
 Everything but the model is real: the Copilot runtime, its tools, git, the tests, and the killing of a process.
 """
@@ -20,7 +20,7 @@ from ralph.types.output import Failed
 
 __all__ = ["TASK", "Evidence", "Story", "make_repository"]
 
-TASK = "Make the tests pass: mend `mean` and `median` in stats.py, one at a time, and keep @fix_plan.md up to date."
+TASK = "Make the tests pass: fix `mean` and `median` in stats.py, one at a time, and keep @fix_plan.md up to date."
 
 _FILES = {
     "stats.py": '''"""Two averages."""
@@ -49,7 +49,7 @@ class Averages(unittest.TestCase):
 if __name__ == "__main__":
     unittest.main()
 """,
-    "@fix_plan.md": "# Plan\n\n- [ ] mend mean\n- [ ] mend median\n",
+    "@fix_plan.md": "# Plan\n\n- [ ] fix mean\n- [ ] fix median\n",
     ".gitignore": "__pycache__/\n",
 }
 
@@ -57,7 +57,7 @@ _ITERATION = re.compile(r"this is iteration (\d{1,4})\b")
 
 
 def make_repository(folder: Path) -> None:
-    """A git repository with two bugs, a test for each and a plan."""
+    """Make a git repository with two bugs, a test for each and a plan."""
     for name, text in _FILES.items():
         (folder / name).write_text(text, encoding="utf-8")
     identity = ("-c", "user.name=Ralph demo", "-c", "user.email=demo@localhost", "-c", "commit.gpgsign=false")
@@ -65,7 +65,7 @@ def make_repository(folder: Path) -> None:
         subprocess.run(("git", *identity, *words), cwd=folder, check=True, capture_output=True)
 
 
-def _report(text: str, *, done: bool, reason: str) -> Say:
+def _status_report(text: str, *, done: bool, reason: str) -> Say:
     lines = [
         text,
         "",
@@ -79,32 +79,32 @@ def _report(text: str, *, done: bool, reason: str) -> Say:
 
 
 def _chapters() -> dict[int, list[Step]]:
-    """The model's answers by iteration."""
+    """Return the model's answers by iteration."""
     return {
         1: [
             EditFile("stats.py", "    return sum(values) / (len(values) + 1)", "    return sum(values) / len(values)"),
-            EditFile("@fix_plan.md", "- [ ] mend mean", "- [x] mend mean"),
-            _report("I mended `mean`: it divided by one too many.", done=False, reason="median is left"),
+            EditFile("@fix_plan.md", "- [ ] fix mean", "- [x] fix mean"),
+            _status_report("I fixed `mean`: it divided by one too many.", done=False, reason="median is left"),
         ],
         2: [Fail(403, "This model is not available to you at the moment.")],
         3: [
-            EditFile("@fix_plan.md", "- [ ] mend median", "- [x] mend median"),
-            _report("Everything is done, all tests pass.", done=True, reason="both functions are mended"),
+            EditFile("@fix_plan.md", "- [ ] fix median", "- [x] fix median"),
+            _status_report("Everything is done, all tests pass.", done=True, reason="both functions are fixed"),
         ],
         4: [
             EditFile("stats.py", "    return sorted(values)[0]", "    return sorted(values)[len(values) // 2]"),
-            _report("I mended `median`: it took the smallest value.", done=True, reason="both tests pass now"),
+            _status_report("I fixed `median`: it took the smallest value.", done=True, reason="both tests pass now"),
         ],
     }
 
 
 class Story:
-    """The model's script: a function of the request.
+    """The model's script, called with each request.
 
-    In the fourth iteration the SDK's runtime is killed whenever it asks, so that the CLI has to step in.
+    In the fourth iteration it kills the SDK's runtime at each of its requests, so that the CLI has to take over.
 
     Args:
-        on_kill: told the number of every process that is killed.
+        on_kill: called with the id of every killed process.
     """
 
     def __init__(self, on_kill: Callable[[int], None] = lambda _pid: None) -> None:
@@ -114,22 +114,24 @@ class Story:
     def __call__(self, request: ModelRequest) -> Step:
         asked = _ITERATION.search(request.prompt)
         iteration = int(asked[1]) if asked else 0
-        if iteration == 4 and (pid := kill_runtime()) is not None:
+        if iteration == 4 and (pid := _kill_runtime()) is not None:
             self._on_kill(pid)
             return Cut("")
-        steps = self._chapters.get(iteration) or [_report("The story is over.", done=True, reason="nothing is left")]
+        steps = self._chapters.get(iteration) or [
+            _status_report("The story is over.", done=True, reason="nothing is left")
+        ]
         return steps.pop(0)
 
 
 class Evidence(Hooks):
-    """Collects what the demo shows at its end: one line an iteration, with what stands behind it."""
+    """Observer that collects the report at the end of the demo: one entry per iteration, with its evidence."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []
         self._killed: list[int] = []
 
     def killed(self, pid: int) -> None:
-        """A runtime was killed."""
+        """Note that a runtime was killed."""
         self._killed.append(pid)
 
     async def on_iteration_finished(self, event: IterationFinished) -> None:
@@ -139,12 +141,12 @@ class Evidence(Hooks):
             self._killed = []
         line = f"  {event.iteration}  {event.executor:<11}  {', '.join(happened)}"
         decision = describe(event.decision)
-        if isinstance(event.outcome, Failed):  # which is told in the line above
+        if isinstance(event.outcome, Failed):  # the line above shows the reason
             decision = decision.partition(":")[0]
         self._lines.append(f"{line}\n                  -> {decision}")
 
-    def told(self, run: RunRecord) -> str:
-        """What was seen, for a person."""
+    def report(self, run: RunRecord) -> str:
+        """Return the collected evidence as text."""
         answered = ", ".join(f"{name} {count}" for name, count in run.executors.items())
         return "\n".join((
             "\nWhat happened, with the evidence:",
@@ -160,8 +162,8 @@ class Evidence(Hooks):
         return f"changed {files}{plan}"
 
 
-def kill_runtime() -> int | None:
-    """Kills the runtime that the SDK talks to, as a crash would; returns its number, None where there is none."""
+def _kill_runtime() -> int | None:
+    """Kill the runtime that the SDK talks to, as a crash would; return its process id, None if there is none."""
     for process in psutil.Process().children(recursive=True):
         try:
             if "--stdio" in process.cmdline():

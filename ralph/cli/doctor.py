@@ -1,44 +1,40 @@
-"""`ralph doctor`: whether a run can work here, and what to do where it cannot."""
+"""`ralph doctor`: checks of everything that a run needs, with a remedy for each failure."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
 from ralph.cli.options import AsJson, Folder, StoreName
-from ralph.types import evolve
+from ralph.cli.output import console, print_json
+from ralph.cli.store_url import store_option
+from ralph.errors import RalphError, UsageError, in_words, naming_store
+from ralph.watch.terminal import one_line, sign
 
 if TYPE_CHECKING:
     from ralph.executors.copilot.doctor import Finding
     from ralph.plugins import Plugins
     from ralph.settings import Settings
 
-__all__ = ["app"]
+__all__ = ["doctor"]
 
-app = typer.Typer(add_completion=False)
-
-
-_OF_EXECUTOR = {"copilot", "endpoint", "executor"}
-_NEEDED = {"store", "workspace", "settings", "sandbox", "conflict"}
-_OF_COPILOT = {"copilot", "copilot-runtime", "github-copilot-sdk", "login"}
-_PATIENCE = 20.0
+_EXECUTOR_CHECKS = {"copilot", "endpoint", "executor"}
+_REQUIRED_CHECKS = {"store", "workspace", "settings", "sandbox", "conflict"}
+_COPILOT_CHECKS = {"copilot", "copilot-runtime", "github-copilot-sdk", "login"}
+_TIMEOUT = 20.0
 _ENDPOINT_REMEDY = "Start the model's server, or correct executor.base_url: `ralph config show` says where it is set."
-_STORE_REMEDY = "Save what can be read with `ralph export`, then move the store away: Ralph then begins a new one."
-_UNSEEN_LOGIN = "A run can work here if the Copilot CLI has a login of its own, which Ralph cannot see."
+_STORE_REMEDY = "Save the readable runs with `ralph export`, then move the store away: Ralph makes a new one."
+_UNSEEN_LOGIN = "A run can work here if the Copilot CLI has its own login, which Ralph cannot see."
 
 
-@app.command()
 def doctor(*, directory: Folder = Path(), as_json: AsJson = False, store: StoreName = None) -> int:
     """Check everything that a run needs.
 
-    Ends with 0 if a run can work, 6 if no executor can, 2 if settings, folder,
-    store or sandbox are in the way.
+    Exits with 0 if a run can work, 6 if no executor can, 2 if settings, folder,
+    store or sandbox prevent it.
     """
     import anyio
 
-    from ralph.cli.output import print_json
     from ralph.cli.settings import workspace_folder
 
     found = anyio.run(_all_findings, workspace_folder(directory), store)
@@ -51,19 +47,16 @@ def doctor(*, directory: Folder = Path(), as_json: AsJson = False, store: StoreN
 
 
 def _exit_code(found: "Sequence[Finding]") -> int:
-    from ralph.errors import UsageError
-
     failed = {finding.name for finding in found if not finding.ok}
-    if failed & _OF_EXECUTOR:
+    if failed & _EXECUTOR_CHECKS:
         return 6
-    return UsageError.exit_code if failed & _NEEDED else 0
+    return UsageError.exit_code if failed & _REQUIRED_CHECKS else 0
 
 
 async def _all_findings(folder: Path, store: str | None) -> "list[Finding]":
     from ralph.cli.plugin_loading import load_plugins
     from ralph.cli.settings import read_settings
-    from ralph.errors import RalphError
-    from ralph.executors.copilot.doctor import Finding, findings
+    from ralph.executors.copilot.doctor import findings
     from ralph.plugins import Plugins
     from ralph.settings import Settings
 
@@ -73,14 +66,14 @@ async def _all_findings(folder: Path, store: str | None) -> "list[Finding]":
         settings, plugins = found.settings, load_plugins(found, folder)
     except RalphError as error:
         settings, plugins = Settings(), Plugins()
-        problems.append(Finding("settings", ok=False, detail=error.problem, remedy=error.remedy))
+        problems.append(_failed("settings", error))
     own = settings.executor
     named = Path(own.cli_path) if own.cli_path and own.cli_mode == "prompt" else None
     seen = await findings(named)
-    if own.name in _plugged(plugins):
-        seen = [finding for finding in seen if finding.name not in _OF_COPILOT]
+    if own.name in _plugin_executors(plugins):
+        seen = [finding for finding in seen if finding.name not in _COPILOT_CHECKS]
     if own.base_url:
-        seen = [finding for finding in seen if finding.name != "login"]  # an endpoint of one's own needs none
+        seen = [finding for finding in seen if finding.name != "login"]  # the user's own endpoint needs no GitHub login
         seen.append(await _endpoint(own.base_url))
     return [
         *seen,
@@ -93,21 +86,29 @@ async def _all_findings(folder: Path, store: str | None) -> "list[Finding]":
     ]
 
 
-async def _endpoint(url: str) -> "Finding":
-    from ralph.errors import RalphError
+def _finding(name: str, *, ok: bool, detail: str, remedy: str = "") -> "Finding":
     from ralph.executors.copilot.doctor import Finding
+
+    return Finding(name, ok=ok, detail=detail, remedy=remedy)
+
+
+def _failed(name: str, error: RalphError) -> "Finding":
+    return _finding(name, ok=False, detail=error.problem, remedy=error.remedy)
+
+
+async def _endpoint(url: str) -> "Finding":
     from ralph.executors.endpoint import check_endpoint
     from ralph.system.redact import Redactor
 
     try:
         await check_endpoint(url)
     except RalphError as error:
-        return Finding("endpoint", ok=False, detail=error.problem, remedy=_ENDPOINT_REMEDY)
-    return Finding("endpoint", ok=True, detail=Redactor()(url))
+        return _finding("endpoint", ok=False, detail=error.problem, remedy=_ENDPOINT_REMEDY)
+    return _finding("endpoint", ok=True, detail=Redactor()(url))
 
 
-def _plugged(plugins: "Plugins") -> list[str]:
-    """The names of the executors that plug-ins bring."""
+def _plugin_executors(plugins: "Plugins") -> list[str]:
+    """Return the names of the executors that plug-ins add."""
     from ralph.plugins.offers import name_of
 
     offers = plugins.offers("ralph_executors")
@@ -115,66 +116,54 @@ def _plugged(plugins: "Plugins") -> list[str]:
 
 
 async def _executors(settings: "Settings", plugins: "Plugins") -> "list[Finding]":
-    """What the executor that the settings name finds here, which must be able to work, and what those of plug-ins do,
-    which need not.
-    """
+    """Check the executor that the settings name, which must work, and those of plug-ins, which need not."""
     named = settings.executor.name
     found = [await _executor("executor", named, settings, plugins)]
-    found += [await _executor(name, name, settings, plugins) for name in _plugged(plugins) if name != named]
+    found += [await _executor(name, name, settings, plugins) for name in _plugin_executors(plugins) if name != named]
     return [finding for finding in found if finding.detail]
 
 
 async def _executor(title: str, name: str, settings: "Settings", plugins: "Plugins") -> "Finding":
-    """Whether an executor can be put together from the settings, and what it says of itself; without a detail where it
-    says nothing.
-    """
+    """Build an executor from the settings and run its own check; the detail is empty if it has nothing to report."""
     import anyio
 
     from ralph.cli.assemble import executor_for
-    from ralph.errors import RalphError, in_words
-    from ralph.executors.copilot.doctor import Finding
+    from ralph.types import evolve
 
     try:
         executor = executor_for(evolve(settings.executor, name=name), plugins=plugins)
-        with anyio.fail_after(_PATIENCE):
-            said = await executor.check()
+        with anyio.fail_after(_TIMEOUT):
+            report = await executor.check()
     except RalphError as error:
-        return Finding(title, ok=False, detail=error.problem, remedy=error.remedy)
+        return _failed(title, error)
     except TimeoutError:
-        return Finding(title, ok=False, detail=f"{name} did not answer within {_PATIENCE:g} s", remedy="Try it again.")
-    except Exception as error:  # noqa: BLE001 - anything may come from foreign code
-        return Finding(title, ok=False, detail=f"the check of {name} failed: {in_words(error)}", remedy="Mend it.")
-    return Finding(title, ok=True, detail=f"{name}: {said}" if said and title != name else str(said))
+        return _finding(title, ok=False, detail=f"{name} did not answer within {_TIMEOUT:g} s", remedy="Try it again.")
+    except Exception as error:  # noqa: BLE001 - foreign code may raise anything
+        return _finding(title, ok=False, detail=f"the check of {name} failed: {in_words(error)}", remedy="Fix it.")
+    return _finding(title, ok=True, detail=f"{name}: {report}" if report and title != name else str(report))
 
 
 def _plugins(plugins: "Plugins") -> "list[Finding]":
-    """What is wrong with plug-ins; a run goes on without those that fail, but not where two are at odds."""
-    from ralph.executors.copilot.doctor import Finding
+    """Return the problems of plug-ins: a conflict prevents a run, a plug-in that fails is left out."""
 
-    remedy = "`ralph plugins` lists them; RALPH_PLUGINS=off leaves them all out."
-    found = [Finding("conflict", ok=False, detail=each.problem, remedy=each.remedy) for each in plugins.conflicts()]
-    return [*found, *(Finding("plugins", ok=False, detail=text, remedy=remedy) for text in plugins.problems)]
+    remedy = "`ralph plugins` lists them; RALPH_PLUGINS=off turns all of them off."
+    found = [_failed("conflict", each) for each in plugins.conflicts()]
+    return [*found, *(_finding("plugins", ok=False, detail=text, remedy=remedy) for text in plugins.problems)]
 
 
 async def _sandbox(settings: "Settings", folder: Path) -> "list[Finding]":
-    """Whether the sandbox that the settings ask for works here."""
     from ralph.cli.assemble import confinement_for
-    from ralph.errors import RalphError
-    from ralph.executors.copilot.doctor import Finding
 
     if not settings.sandbox.used:
         return []
     try:
         await confinement_for(settings, folder).require()
     except RalphError as error:
-        return [Finding("sandbox", ok=False, detail=error.problem, remedy=error.remedy)]
-    return [Finding("sandbox", ok=True, detail=f"{settings.sandbox.kind}, network: {settings.sandbox.network}")]
+        return [_failed("sandbox", error)]
+    return [_finding("sandbox", ok=True, detail=f"{settings.sandbox.kind}, network: {settings.sandbox.network}")]
 
 
 async def _store(settings: "Settings", plugins: "Plugins") -> "list[Finding]":
-    from ralph.cli.store_url import named
-    from ralph.errors import RalphError, naming_store
-    from ralph.executors.copilot.doctor import Finding
     from ralph.plugins.stores import open_store
     from ralph.store import default_path
     from ralph.system.redact import Redactor
@@ -184,18 +173,18 @@ async def _store(settings: "Settings", plugins: "Plugins") -> "list[Finding]":
         async with open_store(settings.store, plugins) as store:
             health = await store.check()
     except RalphError as error:
-        return [Finding("store", ok=False, detail=error.problem, remedy=error.remedy)]
+        return [_failed("store", error)]
     if health.problems:
-        remedy = naming_store(_STORE_REMEDY, named(settings.store))
-        return [Finding("store", ok=False, detail=f"{place}: {text}", remedy=remedy) for text in health.problems]
-    return [Finding("store", ok=True, detail=f"{place}, {health.runs} runs" if health.runs != 1 else f"{place}, 1 run")]
+        remedy = naming_store(_STORE_REMEDY, store_option(settings.store))
+        return [_finding("store", ok=False, detail=f"{place}: {text}", remedy=remedy) for text in health.problems]
+    return [
+        _finding("store", ok=True, detail=f"{place}, {health.runs} runs" if health.runs != 1 else f"{place}, 1 run")
+    ]
 
 
 def _workspace(folder: Path, settings: "Settings") -> "list[Finding]":
     from ralph.cli.settings import own_sources
     from ralph.cli.trust import is_trusted
-    from ralph.errors import RalphError
-    from ralph.executors.copilot.doctor import Finding
     from ralph.verifiers import detect_test_command
     from ralph.workspace import GitWorkspace, open_workspace
 
@@ -203,33 +192,30 @@ def _workspace(folder: Path, settings: "Settings") -> "list[Finding]":
         opened = open_workspace(folder, noise=settings.noise)
         untrusted = [source.name for source in own_sources(folder) if not is_trusted(source)]
     except RalphError as error:
-        return [Finding("workspace", ok=False, detail=error.problem, remedy=error.remedy)]
+        return [_failed("workspace", error)]
     kind = "under git" if isinstance(opened, GitWorkspace) else "a folder without git: commits are not seen"
-    found = [Finding("workspace", ok=True, detail=f"{folder}, {kind}")]
+    found = [_finding("workspace", ok=True, detail=f"{folder}, {kind}")]
     if untrusted:
-        detail = f"{', '.join(untrusted)} can run programs or send data elsewhere, and you have not agreed to that yet"
-        found.append(Finding("trust", ok=False, detail=detail, remedy="Read it, then run with --trust."))
+        detail = f"{', '.join(untrusted)} can run programs or send data elsewhere, and you have not consented yet"
+        found.append(_finding("trust", ok=False, detail=detail, remedy="Read it, then run with --trust."))
     elif settings.verify in {(), ("none",)} and not settings.verify_shell and not settings.verifiers:
         detected = detect_test_command(folder)
         by = f"--verify '{detected.command}'" if detected else "--verify CMD"
-        detail = "no program checks what the agent says, only a review by another session of it"
+        detail = "no program checks the agent's claims, only a review by another session of it"
         if settings.verify:
-            detail = "nothing checks what the agent says"
+            detail = "nothing checks the agent's claims"
         remedy = f"Name a check with {by}, or set one up with `ralph init`."
-        found.append(Finding("verify", ok=False, detail=detail, remedy=remedy))
+        found.append(_finding("verify", ok=False, detail=detail, remedy=remedy))
     return found
 
 
 def _print(found: "Sequence[Finding]", code: int) -> None:
     from rich.text import Text
 
-    from ralph.cli.output import console
-    from ralph.watch.terminal import one_line, sign
-
     out = console()
     for finding in found:
-        grave = finding.name in _OF_EXECUTOR | _NEEDED
-        mark, style = ("✓", "green") if finding.ok else ("✗", "red") if grave else ("!", "yellow")
+        required = finding.name in _EXECUTOR_CHECKS | _REQUIRED_CHECKS
+        mark, style = ("✓", "green") if finding.ok else ("✗", "red") if required else ("!", "yellow")
         mark = mark if mark == "!" else sign(out, mark)
         out.print(Text.assemble((f"{mark} {finding.name:<19}", style), one_line(finding.detail, 400)))
         if finding.remedy:

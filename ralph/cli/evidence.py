@@ -26,7 +26,7 @@ _SIGNS = {"for": ("✓", "green"), "against": ("✗", "red"), "told": ("·", "di
 
 
 def marked(text: str, evidence: Sequence[Evidence]) -> "Text":
-    """Return the text with what counts for completion in green, and what counts against it in red."""
+    """Return a text with the evidence for completion in green, and the evidence against it in red."""
     from rich.text import Text
 
     whole = Text()
@@ -45,26 +45,20 @@ def marked(text: str, evidence: Sequence[Evidence]) -> "Text":
 
 
 def print_evidence(out: "Console", evidence: Iterable[Evidence]) -> None:
-    """Print the pieces, the weightiest first, each with its weight, kind and words; equal ones once."""
+    """Print each distinct piece of evidence with its weight, signal and quote, the heaviest first."""
     from rich.text import Text
 
     counted = Counter(evolve(piece, start=0, end=0) for piece in evidence)
     pieces = sorted(counted, key=lambda piece: -abs(piece.weight))
-    rows = [
-        (
-            Text.assemble((f"  {piece.weight:+5g}  ", _colour(piece)), (piece.signal, "dim")),
-            Text(_told(piece, counted[piece])),
-        )
-        for piece in pieces[:_LISTED]
-    ]
+    rows: list[tuple[Text, Text]] = []
+    for piece in pieces[:_LISTED]:
+        quoted = f"“{one_line(piece.text, 60)}” " if piece.text else ""
+        times = f" ({counted[piece]} times)" if counted[piece] > 1 else ""
+        label = Text.assemble((f"  {piece.weight:+5g}  ", _colour(piece)), (piece.signal, "dim"))
+        rows.append((label, Text(f"{quoted}{one_line(piece.why)}{times}")))
     print_rows(out, rows, width=_LABEL)
     if len(pieces) > _LISTED:
         out.print(Text(f"  … {len(pieces) - _LISTED} more", style="dim"))
-
-
-def _told(piece: Evidence, times: int) -> str:
-    quoted = f"“{one_line(piece.text, 60)}” " if piece.text else ""
-    return f"{quoted}{one_line(piece.why)}{f' ({times} times)' if times > 1 else ''}"
 
 
 def _colour(piece: Evidence) -> str:
@@ -72,7 +66,7 @@ def _colour(piece: Evidence) -> str:
 
 
 def print_chain(stages: "Sequence[Stage]") -> None:
-    """Print each stage with its conclusion, and under it what the conclusion rests on."""
+    """Print each stage with its conclusion and the facts that support it."""
     from rich.text import Text
 
     out = console()

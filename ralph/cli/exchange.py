@@ -1,4 +1,4 @@
-"""`ralph export` and `ralph import`: a run as a file, and back."""
+"""`ralph export` writes a run to a file; `ralph import` adds it to a store."""
 
 import sys
 from collections.abc import Generator
@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 import typer
 
 from ralph.cli.options import AsJson, RunId, StoreName
+from ralph.cli.output import print_json, print_paragraph
+from ralph.cli.store_url import configured_store, store_option
+from ralph.errors import UsageError
 
 if TYPE_CHECKING:
     from ralph.records.record import RunRecord
 
-__all__ = ["exporting", "importing"]
-
-exporting = typer.Typer(add_completion=False)
-importing = typer.Typer(add_completion=False)
+__all__ = ["export", "import_"]
 
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="A new file; standard output by default.")
@@ -24,56 +24,48 @@ Output = Annotated[
 Input = Annotated[str, typer.Argument(metavar="FILE", help="A file made by `ralph export`; - reads standard input.")]
 
 
-@exporting.command()
 def export(*, run: RunId = "last", output: Output = None, store: StoreName = None) -> None:
     """Write a run with everything that belongs to it as JSON lines."""
     import anyio
 
-    with _written(output) as file:
+    with _new_file(output) as file:
         anyio.run(_export, run, store, file)
 
 
-@importing.command(name="import")
 def import_(*, file: Input, as_json: AsJson = False, store: StoreName = None) -> None:
     """Add an exported run to the store. This runs nothing; resuming the run later runs what its settings name."""
     import anyio
 
-    from ralph.cli.output import console, print_json
-    from ralph.cli.store_url import named
-
-    with _twice_readable(file) as given:
+    with _seekable_file(file) as given:
         run = anyio.run(_import, given, store)
     if as_json:
         print_json({"run_id": run.id})
     else:
-        console().print(f"Run {run.id} is now in the store: `ralph show{named(store)} {run.id}`.", soft_wrap=True)
+        print_paragraph(f"Run {run.id} is now in the store: `ralph show{store_option(store)} {run.id}`.")
 
 
 async def _export(name: str, store: str | None, file: BinaryIO) -> None:
-    from ralph.cli.lookup import find_run, opened_store
+    from ralph.cli.lookup import opened_run
     from ralph.store.exchange import exported
 
-    async with opened_store(store) as opened:
-        run = await find_run(opened, name)
+    async with opened_run(name, store) as (opened, run):
         async for line in exported(opened, run):
             file.write(line.encode() + b"\n")
 
 
 async def _import(file: BinaryIO, store: str | None) -> "RunRecord":
     from ralph.cli.plugin_loading import plugins_of
-    from ralph.cli.store_url import stated_store
     from ralph.plugins.stores import open_store
     from ralph.store.exchange import imported
 
     here = Path.cwd()
-    async with open_store(stated_store(store, here), lambda: plugins_of(here)) as opened:
+    async with open_store(configured_store(store, here), lambda: plugins_of(here)) as opened:
         return await imported(opened, file)
 
 
 @contextmanager
-def _written(path: Path | None) -> Generator[BinaryIO]:
-    """The file to write to; a new one that did not come to its end is taken away again."""
-    from ralph.errors import UsageError
+def _new_file(path: Path | None) -> Generator[BinaryIO]:
+    """Open a new file, or standard output; an incomplete file is removed."""
 
     if path is None:
         yield sys.stdout.buffer
@@ -87,18 +79,16 @@ def _written(path: Path | None) -> Generator[BinaryIO]:
                 path.unlink(missing_ok=True)
                 raise
     except FileExistsError:
-        raise UsageError(f"{path} already exists, and is not overwritten.", "Name another file.") from None
+        raise UsageError(f"{path} already exists and is not overwritten.", "Name another file.") from None
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror}.", "Name another file.") from None
 
 
 @contextmanager
-def _twice_readable(name: str) -> Generator[BinaryIO]:
-    """The file to read from; standard input is kept aside meanwhile."""
+def _seekable_file(name: str) -> Generator[BinaryIO]:
+    """Open a file for reading; standard input is copied to a temporary file first."""
     import shutil
     import tempfile
-
-    from ralph.errors import UsageError
 
     if name == "-":
         with tempfile.TemporaryFile() as aside:

@@ -1,4 +1,4 @@
-"""Finding runs in the store."""
+"""The store that a command means, and the runs in it."""
 
 import socket
 from collections.abc import AsyncGenerator
@@ -8,34 +8,41 @@ from pathlib import Path
 import psutil
 
 from ralph.cli.plugin_loading import plugins_of
-from ralph.cli.store_url import stated_store
+from ralph.cli.store_url import configured_store
 from ralph.errors import UsageError
 from ralph.loop.ownership import has_died, is_here
 from ralph.plugins.stores import is_foreign, open_store
-from ralph.records.record import RunRecord
+from ralph.records.record import IterationRecord, RunRecord
 from ralph.store import Store, file_of
 from ralph.store.memory import MemoryStore
 from ralph.system.process_tree import lives
 
-__all__ = ["find_run", "is_alive", "opened_store", "state_of", "where"]
+__all__ = ["find_iteration", "find_run", "is_alive", "opened_run", "opened_store", "owner_text", "run_state"]
 
 
 @asynccontextmanager
 async def opened_store(name: str | None, folder: Path | None = None) -> AsyncGenerator[Store]:
-    """The store that the command line names, else the one of the settings in force in a folder.
+    """Open the store that the command line names, else that of the settings for a folder.
 
-    One that is not there yet is not made by looking into it: an empty one stands for it.
+    Reading does not create a store: an empty one in memory replaces a missing file.
     """
     here = folder or Path.cwd()
-    place = stated_store(name, here)
-    store = open_store(place, lambda: plugins_of(here))
-    path = None if is_foreign(place) else file_of(place)
+    url = configured_store(name, here)
+    store = open_store(url, lambda: plugins_of(here))
+    path = None if is_foreign(url) else file_of(url)
     async with store if path is None or _exists(path) else MemoryStore() as opened:
         yield opened
 
 
+@asynccontextmanager
+async def opened_run(run: str, store: str | None) -> AsyncGenerator[tuple[Store, RunRecord]]:
+    """Open the store, and find a run in it; the arguments are those of `opened_store` and `find_run`."""
+    async with opened_store(store) as opened:
+        yield opened, await find_run(opened, run)
+
+
 async def find_run(store: Store, name: str) -> RunRecord:
-    """The run of that id, of the one id that begins so, or for "last" the newest. Raises `UsageError`."""
+    """Return the run with an id, with the only id that starts so, or for "last" the newest. Raises `UsageError`."""
     if name == "last":
         if newest := await store.runs(limit=1):
             return newest[0]
@@ -48,8 +55,15 @@ async def find_run(store: Store, name: str) -> RunRecord:
     raise UsageError(f"There is no run {name[:80]!r} in the store.", "`ralph runs` lists them; `last` is the newest.")
 
 
+async def find_iteration(store: Store, run: RunRecord, number: int) -> IterationRecord:
+    """Return an iteration of a run. Raises `UsageError`."""
+    if iteration := await store.iteration(run.id, number):
+        return iteration
+    raise UsageError(f"Run {run.id} has no iteration {number}.", f"`ralph show {run.id}` lists those that it has.")
+
+
 def _exists(path: Path) -> bool:
-    """Whether a file is there, or is kept from us."""
+    """Return whether a file exists, also if this cannot be found out."""
     try:
         path.stat()
     except FileNotFoundError:
@@ -60,7 +74,7 @@ def _exists(path: Path) -> bool:
 
 
 def is_alive(run: RunRecord) -> bool:
-    """Whether the process that had an unfinished run is still there, as far as can be told from here."""
+    """Return whether the process of an unfinished run still exists, as far as this machine can see."""
     if run.state == "finished":
         return False
     if run.owner is not None:
@@ -72,15 +86,15 @@ def is_alive(run: RunRecord) -> bool:
         return False
 
 
-def state_of(run: RunRecord) -> str:
-    """Where a run stands, in a word: why it stopped, or "running", "paused", "crashed"."""
+def run_state(run: RunRecord) -> str:
+    """Return why a run stopped, or "running", "paused" or "crashed"."""
     if run.state == "finished":
         return run.stop_reason or "finished"
     return run.state if is_alive(run) else "crashed"
 
 
-def where(run: RunRecord) -> str:
-    """The process that has a run, for people."""
+def owner_text(run: RunRecord) -> str:
+    """Return the process that owns a run, as shown to the user."""
     if run.owner is None or is_here(run.owner):
         return f"process {run.pid}"
     return f"process {run.owner.pid} on {run.owner.host}"

@@ -1,4 +1,4 @@
-"""What the commands print: JSON for programs, tables and paragraphs for people."""
+"""The output of the commands: JSON for programs; tables and paragraphs for the terminal."""
 
 import json
 import sys
@@ -6,53 +6,68 @@ from collections.abc import AsyncIterable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from ralph.system.text import printable
+from ralph.watch.terminal import console_for
+
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["console", "print_json", "print_json_list", "print_line", "print_table", "when"]
+__all__ = [
+    "console",
+    "print_json",
+    "print_json_list",
+    "print_line",
+    "print_paragraph",
+    "print_table",
+    "when",
+]
 
 _GAP = "  "
 _LEAST_FOLDED = 24
-"""Columns of a terminal in which texts that go on over several lines can be read."""
+"""The least number of columns in which a folded text is readable."""
 
 
 def console() -> "Console":
-    """A console on standard output."""
-    from ralph.watch.terminal import console_for
+    """Return a console on standard output."""
 
     return console_for(sys.stdout)
 
 
 def print_json(value: Any) -> None:
-    """A JSON value, indented, in ASCII for any reader."""
+    """Print a JSON value, indented and in ASCII."""
     sys.stdout.write(json.dumps(value, indent=2) + "\n")
 
 
+def print_paragraph(text: str) -> None:
+    """Print a text as it is; a terminal wraps it."""
+    console().print(text, soft_wrap=True, markup=False, highlight=False)
+
+
 async def print_json_list(beside: Mapping[str, Any], name: str, items: AsyncIterable[Any]) -> None:
-    """As `print_json` prints an object whose last member is a long list, but one item after another."""
+    """Print an object with a long list as its last member, item by item, formatted as by `print_json`."""
     head = json.dumps(beside, indent=2).removesuffix("\n}")
     sys.stdout.write(f'{head},\n  "{name}": [')
     before = ""
     async for item in items:
-        text = json.dumps(item, indent=2).replace("\n", "\n    ")  # which no string of JSON has in it
+        text = json.dumps(item, indent=2).replace("\n", "\n    ")  # strings in JSON hold no line break
         sys.stdout.write(f"{before}\n    {text}")
         before = ","
     sys.stdout.write("\n  ]\n}\n" if before else "]\n}\n")
 
 
 def print_line(value: Any) -> None:
-    """A JSON value as one line, at once, in ASCII for any reader."""
+    """Print a JSON value as one line of ASCII, and flush it."""
     sys.stdout.write(f"{json.dumps(value)}\n")
     sys.stdout.flush()
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """A table of hostile texts. In a pipe each row is one line; on a terminal, columns that have no room in it go on
-    below, indented, and what is longer than a line is folded.
+    """Print a table of untrusted texts.
+
+    In a pipe each row is one line. On a terminal, columns that do not fit are printed below, indented, and longer texts
+    are folded.
     """
     from rich.cells import cell_len
-
-    from ralph.system.text import printable
 
     out = console()
     lines = [[" ".join(printable(cell).splitlines()) for cell in row] for row in (columns, *rows)]
@@ -61,23 +76,23 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         for row in lines:
             sys.stdout.write(f"{_padded(row, widths).rstrip()}\n")
         return
-    shelves = _shelves(widths, out.width)
+    ranges = _lines_of_columns(widths, out.width)
     for row, style in zip(lines, ("bold", *[""] * (len(lines) - 1)), strict=True):
-        for start, end in shelves:
+        for start, end in ranges:
             _print_cells(out, row[start:end], widths[start:end], indented=start > 0, style=style)
 
 
-def _shelves(widths: Sequence[int], room: int) -> list[tuple[int, int]]:
-    """The columns that stand in a line together, each lot with its end; the last one may be folded."""
+def _lines_of_columns(widths: Sequence[int], room: int) -> list[tuple[int, int]]:
+    """Return the ranges of columns that fit on one line; the last column of all may be folded."""
     wanted = [*widths[:-1], min(widths[-1], _LEAST_FOLDED)]
-    shelves: list[tuple[int, int]] = []
+    ranges: list[tuple[int, int]] = []
     start, used = 0, -len(_GAP)
     for number, width in enumerate(wanted):
         if number > start and used + len(_GAP) + width > room:
-            shelves.append((start, number))
+            ranges.append((start, number))
             start, used = number, 0
         used += len(_GAP) + width
-    return [*shelves, (start, len(widths))]
+    return [*ranges, (start, len(widths))]
 
 
 def _print_cells(out: "Console", cells: Sequence[str], widths: Sequence[int], *, indented: bool, style: str) -> None:
@@ -96,12 +111,11 @@ def _print_cells(out: "Console", cells: Sequence[str], widths: Sequence[int], *,
 
 
 def _padded(cells: Sequence[str], widths: Sequence[int]) -> str:
-    """Cells under those of the same widths."""
     from rich.cells import cell_len
 
     return _GAP.join(f"{cell}{' ' * (width - cell_len(cell))}" for cell, width in zip(cells, widths, strict=True))
 
 
 def when(moment: datetime) -> str:
-    """A moment as people say it where they are."""
+    """Return a moment in local time."""
     return f"{moment.astimezone():%Y-%m-%d %H:%M:%S}"

@@ -1,11 +1,10 @@
-"""Which plug-ins count: those that are installed and the workspace's own file, unless they are off."""
+"""Loading of plug-ins: the installed ones and the workspace's own file, unless they are turned off."""
 
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ralph.errors import RalphError, SettingError, UsageError
-from ralph.types import evolve
+from ralph.errors import PluginError, RalphError, SettingError, UntrustedSettingsError, UsageError
 
 if TYPE_CHECKING:
     from ralph.executors import Executor
@@ -26,7 +25,7 @@ _DEFAULT = ".ralph/plugin.py"
 
 
 def are_off() -> bool:
-    """Whether the environment turns all plug-ins off. Raises `SettingError` for a word that says neither."""
+    """Return whether the environment turns all plug-ins off. Raises `SettingError` for an invalid value."""
     word = os.environ.get("RALPH_PLUGINS", "").strip().lower()
     if word not in {"", "on", "off"}:
         remedy = "A plug-in's own settings have names such as RALPH_PLUGINS__NAME__KEY."
@@ -37,15 +36,18 @@ def are_off() -> bool:
 def load_plugins(
     found: "SettingsFound", folder: Path, *, off: bool = False, trust: bool = False, ask: bool = False
 ) -> "Plugins":
-    """The plug-ins that count for a workspace under some settings.
+    """Load the plug-ins of a workspace.
 
     Args:
-        off: only Ralph's own parts count; so they do where `RALPH_PLUGINS` is `off`.
-        trust, ask: as in `require_trust`, for the workspace's own file. Without consent it is left out, which is its
+        found: the settings in force.
+        folder: the workspace.
+        off: load only Ralph's own parts, as with `RALPH_PLUGINS=off`.
+        trust: as in `require_trust`, for the workspace's own file. Without consent it is left out and listed as a
             problem.
+        ask: as in `require_trust`.
 
     Raises:
-        SettingError: what is set for a plug-in will not do.
+        SettingError: the settings of a plug-in are not valid.
         UsageError: the file that the settings name cannot be read.
     """
     from ralph.plugins import Plugins
@@ -58,10 +60,7 @@ def load_plugins(
 
 
 def described_commands() -> dict[str, str]:
-    """The commands that plug-ins bring, with what they say of them.
-
-    Whatever goes wrong with them is for `ralph plugins` to tell.
-    """
+    """Return the descriptions of the plug-ins' commands by name; `ralph plugins` reports problems with them."""
     try:
         return {name: command.about for name, command in _commands().items()}
     except RalphError:
@@ -69,8 +68,9 @@ def described_commands() -> dict[str, str]:
 
 
 def settle_settings() -> None:
-    """Asks at a terminal for consent to the folder's own settings, for a command of a plug-in that goes by them. Where
-    there is none, they are left out, which is told on standard error.
+    """Ask at a terminal for consent to the folder's own settings, which a command of a plug-in uses.
+
+    Without consent they are left out, with a message on standard error.
 
     Raises:
         SettingError: they cannot be read.
@@ -80,7 +80,6 @@ def settle_settings() -> None:
     from ralph.cli.settings import own_sources
     from ralph.cli.trust import require_trust
     from ralph.cli.user_file import user_file
-    from ralph.errors import UntrustedSettingsError
 
     for source in own_sources(Path.cwd()):
         try:
@@ -91,16 +90,15 @@ def settle_settings() -> None:
 
 
 def command_app(name: str) -> Any:
-    """The `typer.Typer` of a plug-in's command; None where there is no such command. One that cannot be loaded says so
-    when it is called, and stands in the help of all nonetheless.
+    """Return the `typer.Typer` of a plug-in's command; None if there is no such command.
+
+    A command that cannot be loaded reports this when it is called; the help of all commands still lists it.
 
     Raises:
-        PluginError: there is none of that name among those that plug-ins bring, as far as they could be asked: the
-            settings will not do.
+        PluginError: the plug-ins cannot be searched, since the settings are not valid.
     """
     from importlib import import_module
 
-    from ralph.errors import PluginError
     from ralph.plugins.plugin import failure
 
     try:
@@ -115,18 +113,19 @@ def command_app(name: str) -> Any:
             return command.app()
         module, _, attribute = command.app.partition(":")
         return getattr(import_module(module), attribute or "app")
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - anything may come from foreign code
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - foreign code may raise anything
         problem = f"The command {name!r} cannot be loaded: {failure(error)}."
-        return _raising(PluginError(problem, "Fix the plug-in."), command.about)
+        return _failing_app(PluginError(problem, "Fix the plug-in."), command.about)
 
 
 def command_materials() -> "CommandMaterials":
-    """What the commands of plug-ins are made of."""
+    """Return what the commands of plug-ins are built from."""
     from ralph.plugins import CommandMaterials
 
     def executor(name: str) -> "Executor":
         from ralph.cli.assemble import executor_for
         from ralph.cli.settings import read_settings
+        from ralph.types import evolve
 
         found = read_settings(Path.cwd(), own="trusted")
         settings = found.settings.executor
@@ -136,8 +135,8 @@ def command_materials() -> "CommandMaterials":
     return CommandMaterials(executor)
 
 
-def _raising(error: RalphError, about: str) -> Any:
-    """A command that is nothing but an error."""
+def _failing_app(error: RalphError, about: str) -> Any:
+    """Return an app with one command that raises an error."""
     import typer
 
     app = typer.Typer(add_completion=False)
@@ -150,20 +149,20 @@ def _raising(error: RalphError, about: str) -> Any:
 
 
 def _commands() -> "dict[str, Command]":
-    """Raises a `RalphError` where the settings will not do, or two commands have one name."""
+    """Raise a `RalphError` if the settings are not valid or two commands have the same name."""
     offers = plugins_of(Path.cwd()).named("ralph_commands")
     return {name: offer.thing for name, offer in offers.items()}
 
 
 def plugins_of(folder: Path) -> "Plugins":
-    """The plug-ins that count in a folder for what is no run; what needs consent and has none is left out."""
+    """Load the plug-ins of a folder for a command other than run; anything without the needed consent is left out."""
     from ralph.cli.settings import read_settings
 
     return load_plugins(read_settings(folder, own="trusted"), folder)
 
 
 def _local(found: "SettingsFound", folder: Path, *, trust: bool, ask: bool) -> tuple[Path, bytes | None] | None:
-    """The workspace's own file, if it is there, and what stands in it, if a person has agreed to it."""
+    """Return the workspace's own plug-in file, if it exists, with its content, if the user has consented to it."""
     from ralph.cli.trust import is_agreed
 
     named = found.settings.plugin_file

@@ -1,32 +1,28 @@
-"""`ralph plugins`: what is loaded, where it comes from, what it adds, and what is wrong with it."""
+"""`ralph plugins`: the loaded plug-ins with their origins, additions and problems."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from ralph.cli.options import AsJson, Folder, NoPlugins
+from ralph.cli.output import print_json, print_paragraph, print_table
+from ralph.errors import PluginConflictError
+from ralph.watch.terminal import one_line
 
 if TYPE_CHECKING:
     from ralph.plugins import Plugins
     from ralph.plugins.plugin import Plugin
 
-__all__ = ["app"]
-
-app = typer.Typer(add_completion=False)
+__all__ = ["plugins"]
 
 
-@app.command()
 def plugins(*, directory: Folder = Path(), as_json: AsJson = False, no_plugins: NoPlugins = False) -> int:
-    """List the plug-ins: where each comes from, what it adds, and what is wrong with it.
+    """List the plug-ins: where each comes from, what it adds, and its problems.
 
-    Besides installed plug-ins, this includes the folder's file .ralph/plugin.py, which needs consent. Ends with 2 if
-    two plug-ins conflict, since no run begins then; one that fails is only left out of a run, and the code is 0.
+    The list includes installed plug-ins and the folder's file .ralph/plugin.py, which needs consent. Exits with 2 if
+    two plug-ins conflict, since no run can start then, and with 0 if one fails, since a run leaves it out.
     """
-    from ralph.cli.output import print_json
     from ralph.cli.plugin_loading import are_off, load_plugins
     from ralph.cli.settings import read_settings, workspace_folder
-    from ralph.errors import PluginConflictError
 
     folder = workspace_folder(directory)
     off = no_plugins or are_off()
@@ -56,7 +52,7 @@ def _as_json(loaded: "Plugins", plugin: "Plugin") -> dict[str, Any]:
 
 
 def _adds(loaded: "Plugins", plugin: "Plugin") -> dict[str, list[str]]:
-    """The names of what it gives, by kind."""
+    """Return the names of the parts that a plug-in adds, by kind."""
     from ralph.plugins.offers import HOOKS, name_of
 
     found = {
@@ -67,9 +63,6 @@ def _adds(loaded: "Plugins", plugin: "Plugin") -> dict[str, list[str]]:
 
 
 def _print(loaded: "Plugins", conflicts: list[str], *, off: bool) -> None:
-    from ralph.cli.output import console, print_table
-    from ralph.watch.terminal import one_line
-
     rows = [
         (
             plugin.name,
@@ -81,9 +74,9 @@ def _print(loaded: "Plugins", conflicts: list[str], *, off: bool) -> None:
         for plugin in loaded.all
     ]
     print_table(("plug-in", "version", "distribution", "from", "adds"), rows)
-    told = [*loaded.problems, *conflicts]
-    told += [f"{plugin.title}: needs {plugin.lacks}." for plugin in loaded.all if plugin.lacks]
+    problems = [*loaded.problems, *conflicts]
+    problems += [f"{plugin.title}: needs {plugin.lacks}." for plugin in loaded.all if plugin.lacks]
     if off:
-        told.append("Plug-ins are turned off by --no-plugins or RALPH_PLUGINS: only Ralph's own parts are available.")
-    for text in told:
-        console().print(f"\n{one_line(text, 1_000)}", soft_wrap=True, markup=False, highlight=False)
+        problems.append("Plug-ins are turned off by --no-plugins or RALPH_PLUGINS: only Ralph's own parts count.")
+    for text in problems:
+        print_paragraph(f"\n{one_line(text, 1_000)}")

@@ -79,7 +79,7 @@ def resume(
     given = dict(locals())
     import anyio
 
-    from ralph.cli.lookup import state_of
+    from ralph.cli.lookup import run_state
     from ralph.cli.settings import FLAGS, workspace_folder
 
     flags = {flag: given.get(flag.removeprefix("--").replace("-", "_")) for flag in FLAGS}
@@ -87,7 +87,7 @@ def resume(
     record = anyio.run(_found, run, folder, store)
     if record.stop_reason == "completed":
         return _tell_completed(record, folder, flags)
-    if state_of(record) == "paused":
+    if run_state(record) == "paused":
         return anyio.run(_let_go_on, record, folder, store)
     _require_left(record)
     return _go_on(record, folder, flags, from_checkpoint=from_checkpoint, no_plugins=no_plugins)
@@ -109,24 +109,24 @@ async def _found(name: str | None, folder: Path, store: str | None) -> "RunRecor
 
 async def _let_go_on(run: "RunRecord", folder: Path, store: str | None) -> int:
     """Lets a run go on that waits in another process."""
-    from ralph.cli.control import ask
-    from ralph.cli.lookup import opened_store, where
+    from ralph.cli.control import send_request
+    from ralph.cli.lookup import opened_store, owner_text
     from ralph.cli.output import console
 
     async with opened_store(store, folder) as opened:
-        await ask(opened, run, "resume")
-    console().print(f"Run {run.id} goes on, in {where(run)}.", soft_wrap=True)
+        await send_request(opened, run, "resume")
+    console().print(f"Run {run.id} goes on, in {owner_text(run)}.", soft_wrap=True)
     return 0
 
 
 def _require_left(run: "RunRecord") -> None:
     """Raises `UsageError` where another process is at work on the run, or it is not the command line's."""
-    from ralph.cli.lookup import state_of, where
+    from ralph.cli.lookup import owner_text, run_state
     from ralph.errors import UsageError
 
-    if state_of(run) == "running":
+    if run_state(run) == "running":
         raise UsageError(
-            f"Run {run.id} is under way, in {where(run)}.",
+            f"Run {run.id} is under way, in {owner_text(run)}.",
             f"`ralph logs -f {run.id}` follows it; `ralph stop {run.id}` ends it, and then it can be resumed.",
         )
     if not run.settings:
@@ -201,9 +201,9 @@ def _go_on(
         confinement=confinement_for(settings, folder),
     )
     if record.origin:
-        from ralph.cli.worktree import end_again
+        from ralph.cli.worktree import end_resumed_worktree
 
-        end_again(record, settings.worktree_end)
+        end_resumed_worktree(record, settings.worktree_end)
     return exit_code(record, shown)
 
 

@@ -331,9 +331,9 @@ def to_end(
 
 def look_up(store: str | None) -> str:
     """The command that shows the run later, without a password; none does where it is not kept."""
-    from ralph.cli.store_url import named
+    from ralph.cli.store_url import store_option
 
-    return "" if store == "memory:" else f"ralph show{named(store)}"
+    return "" if store == "memory:" else f"ralph show{store_option(store)}"
 
 
 def exit_code(record: "RunRecord", shown: "Display | None" = None) -> int:

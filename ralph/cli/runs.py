@@ -1,13 +1,17 @@
-"""`ralph runs`: what ran, and why it stopped; `ralph runs prune`: what need not be kept."""
+"""`ralph runs` lists runs; `ralph runs prune` removes them."""
 
-from functools import partial
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from ralph.cli.options import AsJson, StoreName
-from ralph.types import evolve
+from ralph.cli.output import print_json, print_paragraph, print_table, when
+from ralph.cli.store_url import configured_store, store_option
+from ralph.errors import RunOwnedError, UsageError
+from ralph.system.text import duration
+from ralph.watch.terminal import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,19 +22,19 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
+_ALL = 1_000_000
+
 app = typer.Typer(add_completion=False, help="List runs: their tasks, how far they got, why they stopped.")
 
 Folder = Annotated[
     Path | None, typer.Option("--directory", "-C", metavar="DIR", help="Only runs in this folder; all by default.")
 ]
 Most = Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="How many, the newest first.")]
-
-
 Age = Annotated[
     str | None, typer.Option("--older-than", metavar="AGE", help="Those that ended longer ago, such as 12h or 30d.")
 ]
 Newest = Annotated[int | None, typer.Option("--keep", metavar="N", min=0, help="All but the newest N.")]
-Dry = Annotated[bool, typer.Option("--dry-run", help="Only say which.")]
+Dry = Annotated[bool, typer.Option("--dry-run", help="Only list them.")]
 
 
 @app.callback(invoke_without_command=True)
@@ -47,6 +51,79 @@ def runs(
         _list(directory, limit, store, as_json=as_json)
 
 
+def _list(directory: Path | None, limit: int, store: str | None, *, as_json: bool) -> None:
+    if directory is None and not as_json and (quick := _quick_list(store, limit)):
+        _print([(run, run.stop_reason or run.state if run.finished_at else "crashed") for run in quick])
+        return
+
+    import anyio
+
+    from ralph.cli.lookup import run_state
+    from ralph.cli.settings import workspace_folder
+
+    folder = workspace_folder(directory) if directory else None
+    found = anyio.run(_runs, store, folder, limit)
+    if as_json:
+        print_json([_as_json(run) for run in found])
+    elif found:
+        _print([(run, run_state(run)) for run in found])
+    else:
+        print_paragraph(f"No run yet{f' in {folder}' if folder else ''}. `ralph run{store_option(store)}` makes one.")
+
+
+def _quick_list(store: str | None, limit: int) -> "list[Glimpse] | None":
+    """Return the newest runs of a store in a file, read without opening it; None if that is not possible."""
+    from ralph.store import file_of
+    from ralph.store.glance import glance
+
+    path = file_of(configured_store(store, Path.cwd()))
+    return glance(path, limit) if path else None
+
+
+async def _runs(store: str | None, folder: Path | None, limit: int) -> "list[RunRecord]":
+    from ralph.cli.lookup import opened_store
+    from ralph.types import evolve
+
+    async with opened_store(store, folder) as opened:
+        found = await opened.runs(workspace=str(folder) if folder else None, limit=limit)
+        return [
+            run if run.finished_at else evolve(run, iterations=await opened.last_iteration(run.id)) for run in found
+        ]
+
+
+def _as_json(run: "RunRecord") -> dict[str, Any]:
+    from ralph.cli.lookup import run_state
+
+    fields = run.model_dump(mode="json", exclude={"settings", "plan", "breaker", "fingerprint"})
+    return {**fields, "state": run_state(run) if run.state != "finished" else "finished"}
+
+
+def _print(found: "Sequence[tuple[RunRecord | Glimpse, str]]") -> None:
+    """Print runs, each with its state."""
+
+    rows: list[tuple[str, ...]] = []
+    for run, state in found:
+        verified = (", verified" if run.verified else ", not verified") if state == "completed" else ""
+        took = duration(run.duration) if run.finished_at else ""
+        ended = one_line(f"{state}{verified}".replace("_", " "))
+        rows.append((one_line(run.id), when(run.started_at), ended, str(run.iterations), took, one_line(run.task, 100)))
+    print_table(("run", "started", "ended", "iterations", "took", "task"), rows)
+
+
+class Pruned(NamedTuple):
+    """The result of pruning.
+
+    Attributes:
+        removed: the ids of the removed runs, newest first.
+        kept: the number of other runs.
+        worktrees: the worktrees that the removed runs leave behind.
+    """
+
+    removed: list[str]
+    kept: int
+    worktrees: list[str]
+
+
 @app.command()
 def prune(
     *,
@@ -60,91 +137,81 @@ def prune(
     """Remove runs from the store for good, with their transcripts and checkpoints. An active run is never removed."""
     import anyio
 
-    from ralph.cli.output import console, print_json
-    from ralph.cli.prune import long_ago
-    from ralph.cli.prune import prune as carry_out
     from ralph.cli.settings import workspace_folder
-    from ralph.errors import UsageError
 
     if older_than is None and keep is None:
         raise UsageError("You did not say which runs to remove.", "Give --older-than AGE, --keep N, or both.")
-    before = None if older_than is None else long_ago(older_than)
+    before = None if older_than is None else _moment_before(older_than)
     folder = workspace_folder(directory) if directory else None
-    work = partial(carry_out, store, folder, before=before, keep=keep or 0, dry_run=dry_run)
-    done = anyio.run(work)
+    pruned = anyio.run(_prune, store, folder, before, keep or 0, dry_run)
     if as_json:
-        print_json({**done._asdict(), "dry_run": dry_run})
+        print_json({**pruned._asdict(), "dry_run": dry_run})
     else:
-        counts = f"{len(done.removed)} {'would be removed' if dry_run else 'removed'}, {done.kept} kept."
-        console().print("\n".join([*done.removed, counts]), markup=False, highlight=False)
+        counts = f"{len(pruned.removed)} {'would be removed' if dry_run else 'removed'}, {pruned.kept} kept."
+        print_paragraph("\n".join([*pruned.removed, counts]))
 
 
-def _list(directory: Path | None, limit: int, store: str | None, *, as_json: bool) -> None:
-    from ralph.cli.output import console, print_json
+def _moment_before(age: str) -> datetime:
+    """Return the moment that an age ago. Raises `UsageError`, also for a number without a unit.
 
-    if directory is None and not as_json and (glimpsed := _glimpsed(store, limit)):
-        _print([(run, run.stop_reason or run.state if run.finished_at else "crashed") for run in glimpsed])
-        return
+    The settings read a number as seconds; a user who means days must not lose newer runs.
+    """
+    from ralph.settings import parse_duration
 
-    import anyio
-
-    from ralph.cli.lookup import state_of
-    from ralph.cli.settings import workspace_folder
-    from ralph.cli.store_url import named
-
-    folder = workspace_folder(directory) if directory else None
-    found = anyio.run(_runs, store, folder, limit)
-    if as_json:
-        print_json([_as_json(run) for run in found])
-    elif found:
-        _print([(run, state_of(run)) for run in found])
-    else:
-        place = f" in {folder}" if folder else ""
-        console().print(f"No run yet{place}. `ralph run{named(store)}` makes one.", soft_wrap=True)
+    try:
+        seconds = 86400 * float(age[:-1]) if age.endswith("d") else float(str(parse_duration(age)))
+        if seconds >= 0 and age[-1].isalpha():
+            return datetime.now(UTC) - timedelta(seconds=seconds)
+    except (ValueError, OverflowError):
+        pass
+    raise UsageError(f"--older-than {age!r} is not an age.", "Write 90s, 15m, 12h or 30d.")
 
 
-def _glimpsed(store: str | None, limit: int) -> "list[Glimpse] | None":
-    """The newest runs, where they can be had quickly."""
-    from ralph.cli.store_url import stated_store
-    from ralph.store import file_of
-    from ralph.store.glance import glance
+async def _prune(
+    name: str | None,
+    folder: Path | None,
+    before: datetime | None,
+    keep: int,
+    dry_run: bool,  # noqa: FBT001 - called through anyio.run
+) -> Pruned:
+    """Remove the finished runs of a folder and its worktrees that are not among the newest `keep`.
 
-    path = file_of(stated_store(store, Path.cwd()))
-    return glance(path, limit) if path else None
+    With `before`, runs that were active since are kept, too. Worktrees stay and are reported. The store is compacted
+    unless a running run would have to wait for it.
+    """
+    from ralph.cli.lookup import is_alive, opened_store
+    from ralph.cli.worktree import report_remaining_worktree
+
+    removed: list[str] = []
+    worktrees: list[str] = []
+    async with opened_store(name, folder) as store:
+        every = await store.runs(limit=_ALL)
+        found = [run for run in every if folder is None or str(folder) in {run.workspace, run.origin}]
+        live = {run.id for run in found if run.state != "finished" and (is_alive(run) or await store.leased(run.id))}
+        for run in found[keep:]:
+            wanted = run.id not in live and (before is None or await _last_activity(store, run) < before)
+            if wanted and (dry_run or await _remove(store, run)):
+                removed.append(run.id)
+                worktrees += await report_remaining_worktree(run, would=dry_run)
+        if removed and not live and not dry_run:
+            await store.compact()
+    return Pruned(removed, len(found) - len(removed), worktrees)
 
 
-async def _runs(store: str | None, folder: Path | None, limit: int) -> "list[RunRecord]":
-    from ralph.cli.lookup import opened_store
+async def _remove(store: "Store", run: "RunRecord") -> bool:
+    """Remove a run; return False if a process has just resumed it."""
+    from ralph.cli.checkpoints import forget_checkpoints
 
-    async with opened_store(store, folder) as opened:
-        found = await opened.runs(workspace=str(folder) if folder else None, limit=limit)
-        return [run if run.finished_at else await _so_far(opened, run) for run in found]
-
-
-async def _so_far(store: "Store", run: "RunRecord") -> "RunRecord":
-    """A run without an end, with the number of its iterations until now."""
-    return evolve(run, iterations=await store.last_iteration(run.id))
-
-
-def _as_json(run: "RunRecord") -> dict[str, Any]:
-    from ralph.cli.lookup import state_of
-
-    said = run.model_dump(mode="json", exclude={"settings", "plan", "breaker", "fingerprint"})
-    return {**said, "state": state_of(run) if run.state != "finished" else "finished"}
+    try:
+        await store.remove(run.id)
+    except RunOwnedError:
+        return False
+    await forget_checkpoints(run)
+    return True
 
 
-def _print(found: "Sequence[tuple[RunRecord | Glimpse, str]]") -> None:
-    """Runs, and how each ended or where it stands."""
-    from ralph.cli.output import print_table, when
-    from ralph.system.text import duration
-    from ralph.watch.terminal import one_line
-
-    rows: list[tuple[str, ...]] = []
-    for run, state in found:
-        ended = state
-        if ended == "completed":
-            ended += ", verified" if run.verified else ", not verified"
-        took = duration(run.duration) if run.finished_at else ""
-        ended = one_line(ended.replace("_", " "))
-        rows.append((one_line(run.id), when(run.started_at), ended, str(run.iterations), took, one_line(run.task, 100)))
-    print_table(("run", "started", "ended", "iterations", "took", "task"), rows)
+async def _last_activity(store: "Store", run: "RunRecord") -> datetime:
+    if run.finished_at is not None:
+        return run.finished_at
+    last = await store.iteration(run.id, await store.last_iteration(run.id))
+    return last.finished_at if last else run.started_at

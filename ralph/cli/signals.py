@@ -1,4 +1,4 @@
-"""SIGINT, SIGTERM and a terminal that is closed: the first ends the run in good order, the second at once."""
+"""Signals during a run: the first SIGINT, SIGTERM or SIGHUP ends it in order, the second kills it."""
 
 import os
 import signal
@@ -16,17 +16,15 @@ if TYPE_CHECKING:
 
 __all__ = ["cancelled_by_signals"]
 
-_PATIENCE = 4.5
-"""Seconds after the first signal in which the agent's turn is ended and what there was is stored."""
+_GRACE_SECONDS = 4.5
+"""Seconds that the run has after the first signal to end the agent's turn and store the output."""
 
 _SHOW_CURSOR = b"\x1b[?25h"
 
 
 @asynccontextmanager
 async def cancelled_by_signals(runner: "Runner", display: "Display") -> AsyncGenerator[None]:
-    """Cancels the runner at the first signal; kills this process and what it started at the second, or when the first
-    has not ended it in time.
-    """
+    """Cancel the runner at the first signal; kill this process and its children at the second, or after a timeout."""
     if sys.platform == "win32":  # there Ctrl-C raises KeyboardInterrupt
         yield
         return
@@ -35,7 +33,7 @@ async def cancelled_by_signals(runner: "Runner", display: "Display") -> AsyncGen
         await tasks.start(_listen, runner, display)
         try:
             yield
-        except Exception as error:  # noqa: BLE001 - it goes on below, as it is and not in a group
+        except Exception as error:  # noqa: BLE001 - raised below, outside the exception group
             failure = error
         tasks.cancel_scope.cancel()
     if failure is not None:
@@ -43,19 +41,19 @@ async def cancelled_by_signals(runner: "Runner", display: "Display") -> AsyncGen
 
 
 async def _listen(runner: "Runner", display: "Display", *, task_status: anyio.abc.TaskStatus[None]) -> None:
-    with anyio.open_signal_receiver(*_heard()) as signals:
+    with anyio.open_signal_receiver(*_signals()) as signals:
         task_status.started()
         first = await anext(signals)
-        display.hurry("Ending the agent's turn and storing what there is. A second signal ends it at once.")
+        display.hurry("Ending the agent's turn and storing the output so far. A second signal ends it at once.")
         runner.cancel(signal.Signals(first).name)
-        with anyio.move_on_after(_PATIENCE):
+        with anyio.move_on_after(_GRACE_SECONDS):
             _die(await anext(signals))
-        display.note("It did not end in time and is killed. What is not in the store yet is lost.")
+        display.note("It did not end in time and is killed. Output that is not in the store yet is lost.")
         _die(first)
 
 
-def _heard() -> list[signal.Signals]:
-    """SIGHUP comes when the terminal is closed, and means nothing to a program that `nohup` has started."""
+def _signals() -> list[signal.Signals]:
+    """Return the signals to handle; SIGHUP, from a closed terminal, is ignored under `nohup`."""
     closed = [signal.SIGHUP] if signal.getsignal(signal.SIGHUP) == signal.SIG_DFL else []
     return [signal.SIGINT, signal.SIGTERM, *closed]
 
@@ -65,7 +63,7 @@ def _die(number: int) -> NoReturn:
 
     from ralph.system.process_tree import started_here
 
-    for _ in range(3):  # a tree can grow while it is felled
+    for _ in range(3):  # the tree can grow meanwhile
         for child in {*psutil.Process().children(recursive=True), *started_here()}:
             with suppress(psutil.Error):
                 child.kill()

@@ -1,4 +1,4 @@
-"""Where the store is, found out quickly where few words are said about it."""
+"""The store that a command means, found without loading the settings if nothing names one there."""
 
 import os
 from collections.abc import Sequence
@@ -9,19 +9,20 @@ from ralph.cli.user_file import user_file
 from ralph.errors import RalphError
 from ralph.system.files import read_regular
 
-__all__ = ["given_store", "named", "stated_store"]
+__all__ = ["configured_store", "given_store", "store_option"]
 
-_NO_SETTINGS = {"RALPH_DEBUG", "RALPH_PLUGINS", "RALPH_TURN"}
+_NOT_SETTINGS = {"RALPH_DEBUG", "RALPH_PLUGINS", "RALPH_TURN"}
 _MOST_BYTES = 1_000_000
 
 
-def stated_store(name: str | None, folder: Path) -> str | None:
-    """The store that the command line names, else the one of the settings in force in a folder; None for the user's
-    own. Raises what `read_settings` raises.
+def configured_store(name: str | None, folder: Path) -> str | None:
+    """Return the store that the command line names, else that of the settings for a folder; None for the user's own.
+
+    Raises what `read_settings` raises.
     """
     if name is not None:
         return name
-    variables = {key for key in os.environ if key.upper().startswith("RALPH_")} - _NO_SETTINGS
+    variables = {key for key in os.environ if key.upper().startswith("RALPH_")} - _NOT_SETTINGS
     if variables <= {"RALPH_STORE"} and not _has_settings(folder):
         return os.environ.get("RALPH_STORE")
     from ralph.cli.settings import read_settings
@@ -30,9 +31,7 @@ def stated_store(name: str | None, folder: Path) -> str | None:
 
 
 def given_store(arguments: Sequence[str]) -> str | None:
-    """The store that is named among the program's arguments, whichever the command, else the one of the settings in
-    force in the folder that is named there; None where none is.
-    """
+    """Return the store that the program's arguments name, by `--store` or by the settings of the folder after `-C`."""
     store = folder = None
     for word, following in zip_longest(arguments, arguments[1:]):
         option, equals, value = word.partition("=")
@@ -45,26 +44,24 @@ def given_store(arguments: Sequence[str]) -> str | None:
     from ralph.cli.settings import workspace_folder
 
     try:
-        return stated_store(None, workspace_folder(Path(folder)))
-    except RalphError:  # of which somebody is being told already
+        return configured_store(None, workspace_folder(Path(folder)))
+    except RalphError:  # it is being reported already
         return None
 
 
-def named(store: str | None) -> str:
-    """The option that names a store, without a password, for a command that a person is told to type: what stands
-    behind the command's name. Empty for None, as then the settings in force name it.
-    """
+def store_option(store: str | None) -> str:
+    """Return the `--store` option for a suggested command, without a password; empty for None."""
     import re
     import shlex
 
     if store is None:
         return ""
-    place = re.sub(r"(?<=://)([^/@:]*):.*(?=@)", r"\1", store)
-    return f" --store {shlex.quote(place)}"
+    url = re.sub(r"(?<=://)([^/@:]*):.*(?=@)", r"\1", store)
+    return f" --store {shlex.quote(url)}"
 
 
 def _has_settings(folder: Path) -> bool:
-    """Whether a file may hold any. To read them takes longer than to see that there are none."""
+    """Return whether a file may hold settings. This check is faster than reading them."""
     return any(map(os.path.lexists, (folder / "ralph.toml", user_file()))) or _names_us(folder / "pyproject.toml")
 
 
@@ -74,4 +71,4 @@ def _names_us(path: Path) -> bool:
     except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError:
-        return True  # others tell of that
+        return True  # the reader of the settings reports it

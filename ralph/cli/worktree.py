@@ -1,4 +1,4 @@
-"""`ralph run --worktree`: the run works in a worktree of its own, which is kept, merged or discarded at the end."""
+"""`ralph run --worktree`: a worktree for one run, which is kept, merged or discarded at the end."""
 
 import sys
 from collections.abc import Generator
@@ -7,21 +7,23 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ralph.errors import WorkspaceError
+
 if TYPE_CHECKING:
     from ralph.records.record import RunRecord
     from ralph.workspace.worktree import End, Worktree
 
-__all__ = ["end_again", "end_worktree", "new_worktree", "tell_left"]
+__all__ = ["end_resumed_worktree", "end_worktree", "new_worktree", "report_remaining_worktree"]
 
-_NAMED = 5
+_MOST_NAMED = 5
 
 
 @contextmanager
 def new_worktree(folder: Path) -> "Generator[Worktree]":
-    """A worktree for a run that is about to begin; it goes again where that fails before any work is done.
+    """Make a worktree for a new run, and discard it if the run cannot start.
 
     Raises:
-        WorkspaceError: there can be none.
+        WorkspaceError: a worktree is not possible here.
     """
     import anyio
 
@@ -30,23 +32,23 @@ def new_worktree(folder: Path) -> "Generator[Worktree]":
 
     made = anyio.run(make_worktree, folder, new_run_id(datetime.now(UTC)))
     if made.missing:
-        more = f" and {len(made.missing) - _NAMED:,} more" if len(made.missing) > _NAMED else ""
-        _tell(f"Not committed, so not in the worktree: {', '.join(made.missing[:_NAMED])}{more}.")
-    _tell(f"The run works on {made.branch}, in {made.path}.")
+        more = f" and {len(made.missing) - _MOST_NAMED:,} more" if len(made.missing) > _MOST_NAMED else ""
+        _report(f"Not committed, so not in the worktree: {', '.join(made.missing[:_MOST_NAMED])}{more}.")
+    _report(f"The run works on {made.branch}, in {made.path}.")
     try:
         yield made
     except Exception:
-        _tell(anyio.run(made.discard, None))
+        _report(anyio.run(made.discard, None))
         raise
 
 
 def end_worktree(worktree: "Worktree", how: "End", record: "RunRecord") -> None:
-    """Does with the worktree what is wanted at the end, and tells what became of it."""
+    """Keep, merge or discard the worktree, and report the result."""
     import anyio
 
     from ralph.workspace import open_workspace
 
-    async def whole() -> str:
+    async def end() -> str:
         if how == "merge":
             return await worktree.merge(completed=record.stop_reason == "completed")
         if how == "keep":
@@ -55,11 +57,11 @@ def end_worktree(worktree: "Worktree", how: "End", record: "RunRecord") -> None:
         made = await workspace.checkpoint(record.id, record.iterations, "after", seen=await workspace.snapshot())
         return await worktree.discard(None if made.problem else made.commit)
 
-    _tell(anyio.run(whole))
+    _report(anyio.run(end))
 
 
-def end_again(record: "RunRecord", how: "End") -> None:
-    """Ends the worktree of a run that was resumed in it; that of a copy is kept: it is the original's to end."""
+def end_resumed_worktree(record: "RunRecord", how: "End") -> None:
+    """End the worktree of a resumed run. An imported copy keeps it: the worktree belongs to the original run."""
     from ralph.workspace.worktree import find_worktree
 
     worktree = find_worktree(Path(record.origin or ""), Path(record.workspace or ""), record.id, record.onto)
@@ -67,15 +69,16 @@ def end_again(record: "RunRecord", how: "End") -> None:
         end_worktree(worktree, "keep" if record.imported else how, record)
 
 
-async def tell_left(record: "RunRecord", *, would: bool) -> list[str]:
-    """Tells of the worktree that a run leaves behind when it is removed from the store, which stays with its branch.
-
-    Returns its folder, where there is one.
+async def report_remaining_worktree(record: "RunRecord", *, would: bool) -> list[str]:
+    """Report the worktree that remains, with its branch, after a run is removed from the store.
 
     Args:
-        would: the run is not removed yet, and this only tells what would stay.
+        record: the run.
+        would: report what would remain: the run is not removed.
+
+    Returns:
+        The folder of the worktree; empty if there is none.
     """
-    from ralph.errors import WorkspaceError
     from ralph.workspace.worktree import find_worktree
 
     if not record.origin or not record.workspace:
@@ -86,12 +89,12 @@ async def tell_left(record: "RunRecord", *, would: bool) -> list[str]:
         return []
     if worktree is None:
         return []
-    _tell(await worktree.kept(f"The worktree of run {record.id} {'would stay' if would else 'stays'}."))
+    _report(await worktree.kept(f"The worktree of run {record.id} {'would stay' if would else 'stays'}."))
     return [str(worktree.top)]
 
 
-def _tell(text: str) -> None:
-    """To standard error: standard output is the display's."""
+def _report(text: str) -> None:
+    """Print to standard error: standard output belongs to the display."""
     from ralph.records.projection import printable
 
     sys.stderr.write(f"{printable(text)}\n")

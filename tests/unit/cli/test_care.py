@@ -114,7 +114,9 @@ class TestDoctor:
         assert "127.0.0.1:1 refuses the connection" in ended.out
         assert "correct executor.base_url" in ended.out
 
-    @pytest.mark.parametrize(("token", "said"), [("", "if the Copilot CLI has a login"), ("x", "can work here.\n")])
+    @pytest.mark.parametrize(
+        ("token", "said"), [("", "if the Copilot CLI has its own login"), ("x", "can work here.\n")]
+    )
     def test_a_login_that_cannot_be_seen_is_no_promise(
         self, ralph: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, token: str, said: str
     ) -> None:

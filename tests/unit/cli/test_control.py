@@ -94,7 +94,7 @@ def test_what_has_crashed_can_neither_pause_nor_stop(ralph: Ralph, crashed: RunR
 
 def test_a_run_at_work_is_asked_to_pause(ralph: Ralph, alive: RunRecord) -> None:
     ended = ralph("pause", alive.id[:15])
-    assert (ended.code, "at the end of the iteration under way" in ended.out) == (0, True)
+    assert (ended.code, "at the end of the current iteration" in ended.out) == (0, True)
     assert [request.kind for request in asked(alive)] == ["pause"]
 
 

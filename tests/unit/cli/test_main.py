@@ -51,7 +51,10 @@ def test_a_narrow_terminal_cuts_no_option(
     ("words", "said"),
     [
         (["rum"], "ralph: There is no command 'rum'. Did you mean 'run'?\n"),
-        (["--no-such"], "ralph: There is no option --no-such. `ralph --help` shows its use.\n"),
+        *(
+            ([word], f"ralph: There is no option {word}. `ralph --help` shows its use.\n")
+            for word in ("--no-such", "-h", "-V")
+        ),
         (["breaker", "rest"], "ralph: There is no command 'rest'. Did you mean 'reset'?\n"),
         (["run", "--exectuor", "x"], "ralph: There is no option --exectuor. Did you mean '--executor'?\n"),
         (["run", "--no-such", "x"], "ralph: There is no option --no-such. `ralph run --help` shows its use.\n"),

@@ -134,9 +134,9 @@ def test_what_an_agent_said_before_its_turn_was_cut_short(
     )
     kept_run(executor=ScriptedExecutor([cut, DONE], then="repeat_last"))
     shown = ralph("show", "-i", "1").out
-    assert "said last, before the turn was cut short\nI am half way through.\n" in shown
+    assert "last text before the turn was cut short\nI am half way through.\n" in shown
     assert "\nreply\n" not in shown
-    assert "\nsaid last" not in ralph("show", "-i", "2").out
+    assert "\nlast text" not in ralph("show", "-i", "2").out
 
 
 def test_why_tells_the_whole_chain_of_an_iteration(ralph: Callable[..., Any], done: RunRecord) -> None:

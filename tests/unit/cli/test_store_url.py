@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ralph.cli.settings import own_sources, read_settings
-from ralph.cli.store_url import given_store, named, stated_store
+from ralph.cli.store_url import configured_store, given_store, store_option
 from ralph.cli.trust import require_trust
 from ralph.cli.user_file import user_file
 
@@ -75,8 +75,8 @@ def test_it_is_the_one_of_the_settings(
 ) -> None:
     monkeypatch.delenv("RALPH_STORE", raising=False)
     said(workspace, home, monkeypatch)
-    assert stated_store(None, workspace) == read_settings(workspace, own="trusted").settings.store
-    assert stated_store("named.db", workspace) == "named.db"
+    assert configured_store(None, workspace) == read_settings(workspace, own="trusted").settings.store
+    assert configured_store("named.db", workspace) == "named.db"
 
 
 def test_what_is_wrong_with_the_settings_is_still_told(ralph: Callable[..., Any], workspace: Path) -> None:
@@ -88,7 +88,8 @@ def test_what_is_wrong_with_the_settings_is_still_told(ralph: Callable[..., Any]
 
 
 def test_the_settings_are_not_read_where_there_are_none(workspace: Path) -> None:
-    code = "import sys; from ralph.cli.store_url import stated_store as s; from pathlib import Path; s(None, Path()); "
+    code = "import sys; from ralph.cli.store_url import configured_store as store; from pathlib import Path; "
+    code += "store(None, Path()); "
     code += "sys.exit('ralph.settings' in sys.modules)"
     environment = {**os.environ, "RALPH_STORE": "variable.db"}
     assert subprocess.run([sys.executable, "-c", code], env=environment, check=False).returncode == 0
@@ -105,7 +106,7 @@ def test_the_settings_are_not_read_where_there_are_none(workspace: Path) -> None
     ],
 )
 def test_a_store_is_told_of_without_its_password(store: str | None, told: str) -> None:
-    assert named(store) == told
+    assert store_option(store) == told
 
 
 @pytest.mark.parametrize(

@@ -138,7 +138,7 @@ def test_a_run_that_is_at_work_is_not_disturbed(ralph: Callable[..., Any], run: 
     anyio.run(revive)
     ended = ralph("rollback", "last", "--to", "0")
     assert ended.code == 2
-    assert "is at work" in ended.err
+    assert "is running" in ended.err
 
 
 def test_pruning_takes_the_checkpoints_along(ralph: Callable[..., Any], run: RunRecord, home: Path) -> None:
