@@ -122,9 +122,9 @@ def names() -> str:
 
 def hooks() -> str:
     """Every hook of a plug-in: how it is called, what it is for, and an example."""
-    from ralph.plugins import hooks as module
+    from ralph.plugins import spec as module
 
-    return "\n".join(_hook(getattr(module, name)) for name in module.__all__)
+    return "\n".join(_hook(getattr(module, name)) for name in module.HOOK_NAMES)
 
 
 def observers() -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ralph import Answered, Executor, Keyword, Output, Prompt, Turn
-from ralph.plugins import ExecutorKind, PromptMoment, PromptPart, hookimpl
+from ralph.plugins import PromptContext, PromptPart, Provider, hookimpl
 
 
 class Poet(Executor):
@@ -26,13 +26,13 @@ class Poet(Executor):
         return turn.transcript.finish(Answered(), text=said)
 
 
-def metre(moment: PromptMoment) -> str:
-    return "Write in iambic pentameter." if moment.iteration == 1 else ""
+def metre(context: PromptContext) -> str:
+    return "Write in iambic pentameter." if context.iteration == 1 else ""
 
 
 @hookimpl
-def ralph_executors() -> Iterator[ExecutorKind]:
-    yield ExecutorKind("poet", "writes a poem", lambda materials: Poet())
+def ralph_executors() -> Iterator[Provider]:
+    yield Provider("poet", "writes a poem", lambda context: Poet())
 
 
 @hookimpl

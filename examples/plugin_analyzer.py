@@ -12,7 +12,7 @@ import anyio
 
 from ralph import Analysis, Output, Prompt, Runner, RunRecord, Turn
 from ralph.analysis import AnalysisContext, Further, Opinion
-from ralph.plugins import AnalyzerKind, hookimpl
+from ralph.plugins import Provider, hookimpl
 from ralph.status import Status
 from ralph.store import MemoryStore
 from ralph.testing import ScriptedExecutor
@@ -39,8 +39,8 @@ class Plugin:
     name = "named-files"
 
     @hookimpl
-    def ralph_analyzers(self) -> Iterator[AnalyzerKind]:
-        yield AnalyzerKind("named-files", "asks for the names of files", lambda settings: NamedFiles())
+    def ralph_analyzers(self) -> Iterator[Provider]:
+        yield Provider("named-files", "asks for the names of files", lambda context: NamedFiles())
 
 
 def says(text: str):

@@ -15,15 +15,15 @@ from ralph.executors.base import Executor, Timeouts
 from ralph.executors.npm import Progress
 from ralph.hooks import Hooks
 from ralph.loop.runner import Runner
-from ralph.plugins import DisplayMaterials, ExecutorMaterials, Plugins, parts
-from ralph.plugins.stores import open_store
+from ralph.plugins import BuildContext, Plugins
+from ralph.plugins.registry import open_store
 from ralph.settings import ExecutorSettings, Settings
 from ralph.status import StatusField
 from ralph.system.redact import Redactor, secret_values
 from ralph.system.sandbox import Confinement, Variables, values_of
 from ralph.types.verification import Verdict
 from ralph.verifiers import CommandVerifier, Subject, Verifier, parse_command
-from ralph.verifiers.kinds import VerifierMaterials
+from ralph.verifiers.base import VerifierContext
 from ralph.watch import Display
 from ralph.workspace import Workspace, git_folders, open_workspace
 from ralph.workspace.looking import Looking
@@ -128,14 +128,14 @@ def executor_for(
     redactor: Redactor | None = None,
 ) -> Executor:
     """The executor that the settings name. Raises `UnknownNameError` for one that there is not."""
-    materials = ExecutorMaterials(settings, confinement=confinement, redactor=redactor, progress=progress)
-    return parts.executor(plugins or Plugins(), settings.name, materials)
+    context = BuildContext(settings, confinement=confinement, redactor=redactor, progress=progress)
+    return (plugins or Plugins()).executor(settings.name, context)
 
 
 def display_for(settings: Settings, plugins: Plugins, *, look_up: str) -> Display:
     """The display that the settings name."""
-    materials = DisplayMaterials(look_up=look_up, endpoint=bool(settings.executor.base_url))
-    return parts.display(plugins, settings.display, materials)
+    context = BuildContext(look_up=look_up, endpoint=bool(settings.executor.base_url))
+    return plugins.display(settings.display, context)
 
 
 def confinement_for(settings: Settings, workspace: Path) -> Confinement:
@@ -161,7 +161,7 @@ def verifiers_for(
     Raises:
         UsageError: one of them cannot be read, or has keys that it does not know.
     """
-    materials = VerifierMaterials(
+    context = VerifierContext(
         executor,
         redactor,
         confinement or Confinement(),
@@ -173,12 +173,12 @@ def verifiers_for(
         raise UsageError("--verify none cannot be combined with other commands.", "Leave out one or the other.")
     commands = [*(() if none else map(parse_command, settings.verify)), *settings.verify_shell]
     programs = [
-        CommandVerifier(command, timeout=materials.timeout, redactor=redactor, confinement=materials.confinement)
+        CommandVerifier(command, timeout=context.timeout, redactor=redactor, confinement=context.confinement)
         for command in commands
     ]
     plugins = plugins or Plugins()
-    named = [parts.verifier(plugins, text, materials) for text in settings.verifiers]
-    return [*programs, *named] or ([] if none else [parts.verifier(plugins, "review", materials)])
+    named = [plugins.verifier(text, context) for text in settings.verifiers]
+    return [*programs, *named] or ([] if none else [plugins.verifier("review", context)])
 
 
 class _Announced(Verifier):

@@ -109,7 +109,7 @@ async def _endpoint(url: str) -> "Finding":
 
 def _plugin_executors(plugins: "Plugins") -> list[str]:
     """Return the names of the executors that plug-ins add."""
-    from ralph.plugins.offers import name_of
+    from ralph.plugins.discovery import name_of
 
     offers = plugins.offers("ralph_executors")
     return list(dict.fromkeys(name_of(offer.thing) for offer in offers if not offer.plugin.built_in))
@@ -164,7 +164,7 @@ async def _sandbox(settings: "Settings", folder: Path) -> "list[Finding]":
 
 
 async def _store(settings: "Settings", plugins: "Plugins") -> "list[Finding]":
-    from ralph.plugins.stores import open_store
+    from ralph.plugins.registry import open_store
     from ralph.store import default_path
     from ralph.system.redact import Redactor
 

@@ -55,7 +55,7 @@ async def _export(name: str, store: str | None, file: BinaryIO) -> None:
 
 async def _import(file: BinaryIO, store: str | None) -> "RunRecord":
     from ralph.cli.plugin_loading import plugins_of
-    from ralph.plugins.stores import open_store
+    from ralph.plugins.registry import open_store
     from ralph.store.exchange import imported
 
     here = Path.cwd()

@@ -11,7 +11,7 @@ from ralph.cli.plugin_loading import plugins_of
 from ralph.cli.store_url import configured_store
 from ralph.errors import UsageError
 from ralph.loop.ownership import has_died, is_here
-from ralph.plugins.stores import is_foreign, open_store
+from ralph.plugins.registry import is_foreign, open_store
 from ralph.records.record import IterationRecord, RunRecord
 from ralph.store import Store, file_of
 from ralph.store.memory import MemoryStore

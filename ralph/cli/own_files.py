@@ -5,7 +5,7 @@ import stat
 import sys
 from pathlib import Path
 
-from ralph.plugins.stores import is_foreign
+from ralph.plugins.registry import is_foreign
 from ralph.store import file_of
 
 __all__ = ["own_files"]

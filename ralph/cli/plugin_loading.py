@@ -8,7 +8,7 @@ from ralph.errors import PluginError, RalphError, SettingError, UntrustedSetting
 
 if TYPE_CHECKING:
     from ralph.executors import Executor
-    from ralph.plugins import Command, CommandMaterials, Plugins
+    from ralph.plugins import Command, CommandContext, Plugins
     from ralph.settings import SettingsFound
 
 __all__ = [
@@ -51,7 +51,7 @@ def load_plugins(
         UsageError: the file that the settings name cannot be read.
     """
     from ralph.plugins import Plugins
-    from ralph.plugins.tables import Tables
+    from ralph.plugins.own_settings import Tables
 
     if off or are_off():
         return Plugins()
@@ -99,7 +99,7 @@ def command_app(name: str) -> Any:
     """
     from importlib import import_module
 
-    from ralph.plugins.plugin import failure
+    from ralph.plugins.discovery import failure
 
     try:
         command = _commands().get(name)
@@ -118,9 +118,9 @@ def command_app(name: str) -> Any:
         return _failing_app(PluginError(problem, "Fix the plug-in."), command.about)
 
 
-def command_materials() -> "CommandMaterials":
+def command_materials() -> "CommandContext":
     """Return what the commands of plug-ins are built from."""
-    from ralph.plugins import CommandMaterials
+    from ralph.plugins import CommandContext
 
     def executor(name: str) -> "Executor":
         from ralph.cli.assemble import executor_for
@@ -132,7 +132,7 @@ def command_materials() -> "CommandMaterials":
         chosen = evolve(settings, name=name) if name else settings
         return executor_for(chosen, plugins=load_plugins(found, Path.cwd()))
 
-    return CommandMaterials(executor)
+    return CommandContext(executor)
 
 
 def _failing_app(error: RalphError, about: str) -> Any:

@@ -10,7 +10,7 @@ from ralph.watch.terminal import one_line
 
 if TYPE_CHECKING:
     from ralph.plugins import Plugins
-    from ralph.plugins.plugin import Plugin
+    from ralph.plugins.discovery import Plugin
 
 __all__ = ["plugins"]
 
@@ -53,11 +53,11 @@ def _as_json(loaded: "Plugins", plugin: "Plugin") -> dict[str, Any]:
 
 def _adds(loaded: "Plugins", plugin: "Plugin") -> dict[str, list[str]]:
     """Return the names of the parts that a plug-in adds, by kind."""
-    from ralph.plugins.offers import HOOKS, name_of
+    from ralph.plugins.discovery import PARTS, name_of
 
     found = {
         hook.removeprefix("ralph_"): [name_of(offer.thing) for offer in loaded.offers(hook) if offer.plugin is plugin]
-        for hook in HOOKS
+        for hook in PARTS
     }
     return {kind: names for kind, names in found.items() if names}
 

@@ -11,8 +11,6 @@ from ralph.cli.settings import read_settings
 from ralph.cli.stored_settings import frozen
 from ralph.errors import SettingError, UsageError
 from ralph.pipeline.evaluate import Rules
-from ralph.plugins import parts
-from ralph.plugins.guards import analyzer_with
 from ralph.records.record import RunRecord
 from ralph.settings import SettingsFound, Source, load_settings
 from ralph.types import evolve
@@ -101,13 +99,12 @@ def _rules(found: SettingsFound) -> Rules:
     if "limits.max_iterations" not in found.origins:
         limits = evolve(limits, max_iterations=None)
     plugins.require_sound()
-    analyzer = analyzer_with(
-        plugins,
+    analyzer = plugins.analyzer_with(
         [Keyword(**keyword.model_dump()) for keyword in settings.keywords],
-        further={name: parts.analyzer(plugins, name) for name in settings.analyzers},
+        further=settings.analyzers,
         no_progress=settings.breaker_settings().no_progress,
     )
-    strategy, fields = parts.strategy(plugins, settings.strategy), tuple(plugins.status_fields)
+    strategy, fields = plugins.strategy(settings.strategy), tuple(plugins.status_fields)
     return Rules.of(settings, limits=limits, strategy=strategy, analyzer=analyzer, status_fields=fields)
 
 

@@ -270,9 +270,7 @@ def _run_in(
     from ralph.cli.plan_file import look_at_plan
 
     if source is not None:
-        from ralph.plugins import parts
-
-        given = parts.task(plugins, source, folder)
+        given = plugins.task(source, folder)
         task, settings = given.text, evolve(settings, plan=given.plan or settings.plan)
     look_at_plan(folder, settings.plan)
     runner = runner_for(

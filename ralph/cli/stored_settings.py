@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 from ralph.decision.breaker import BreakerSettings
-from ralph.plugins.tables import MASKED
+from ralph.plugins.own_settings import MASKED
 from ralph.records.record import RunRecord
 from ralph.settings import Source
 

@@ -19,9 +19,9 @@ from ralph.loop.dispatch import Objection
 from ralph.loop.event_log import Journal
 from ralph.loop.lease import Stop, Tenure
 from ralph.pipeline.evaluate import Progress, Rules, assess, evaluate, measure_progress
-from ralph.plugins.guards import prompt_texts
-from ralph.plugins.kinds import PromptMoment
-from ralph.plugins.offers import Offer
+from ralph.plugins.discovery import Offer
+from ralph.plugins.isolation import prompt_texts
+from ralph.plugins.providers import PromptContext
 from ralph.prompt import Prompt, build_prompt
 from ralph.records.events import (
     BreakerChanged,
@@ -37,7 +37,7 @@ from ralph.records.record import IterationRecord, RunRecord, RunState
 from ralph.status import StatusReport
 from ralph.system.clock import Clock
 from ralph.system.redact import Redactor
-from ralph.tasks.base import chosen
+from ralph.tasks import chosen
 from ralph.types import evolve
 from ralph.types.changes import Changes
 from ralph.types.output import Interrupted, Output, Usage
@@ -45,7 +45,7 @@ from ralph.types.plan import TaskPlan
 from ralph.types.requests import Request
 from ralph.types.verification import Verdict, Verification
 from ralph.verifiers.base import Subject, Verifier
-from ralph.verifiers.hearing import Hearing
+from ralph.verifiers.runner import VerifierRun
 from ralph.workspace.base import Snapshot, Workspace
 
 __all__ = ["ActiveRun", "Parts", "iterate", "looked", "preflight"]
@@ -181,12 +181,12 @@ async def preflight(parts: Parts, task: str, stop: Stop) -> Verification | None:
         VerifierError: one of them cannot start.
     """
     early = [verifier for verifier in parts.verifiers if verifier.before_run]
-    hearing = Hearing(early, Subject(parts.workspace.path, task=task), redactor=parts.redactor)
+    checks = VerifierRun(early, Subject(parts.workspace.path, task=task), redactor=parts.redactor)
     limits = parts.rules.limits
     with stop.watched(limits.max_duration):
-        await hearing.before_run()
-        return hearing.closed() if early else None
-    return hearing.closed(stop.reason or _time_is_over(limits))
+        await checks.check_start()
+        return checks.result() if early else None
+    return checks.result(stop.reason or _time_is_over(limits))
 
 
 async def _verified(
@@ -218,11 +218,11 @@ async def _verified(
         claim=claim.reason,
         difference=difference,
     )
-    hearing = Hearing(parts.verifiers, subject, redactor=parts.redactor, began=began, used=used)
+    checks = VerifierRun(parts.verifiers, subject, redactor=parts.redactor, began=began, used=used)
     with stop.watched(run.limits.left(spent)):
-        await hearing.of_claim()
-        return hearing.closed() if parts.verifiers else None
-    return hearing.closed(stop.reason or next(iter(hits), _time_is_over(run.limits)))
+        await checks.check_claim()
+        return checks.result() if parts.verifiers else None
+    return checks.result(stop.reason or next(iter(hits), _time_is_over(run.limits)))
 
 
 async def _vetoed(
@@ -257,7 +257,7 @@ def _time_is_over(limits: Limits) -> str:
 
 def _prompt(parts: Parts, run: ActiveRun) -> Prompt:
     guidance, plan = run.state.guidance, parts.read_plan()
-    moment = PromptMoment(run.record.task, run.next_number, run.id, parts.workspace.path, plan)
+    context = PromptContext(run.record.task, run.next_number, run.id, parts.workspace.path, plan)
     return build_prompt(
         run.record.task,
         iteration=run.next_number,
@@ -269,7 +269,7 @@ def _prompt(parts: Parts, run: ActiveRun) -> Prompt:
         fields=parts.rules.status_fields,
         promise=parts.rules.promise,
         verify=[verifier.condition for verifier in parts.verifiers],
-        parts=[*chosen(plan, by=parts.choose), *prompt_texts(parts.prompt_parts, moment)],
+        parts=[*chosen(plan, by=parts.choose), *prompt_texts(parts.prompt_parts, context)],
     )
 
 

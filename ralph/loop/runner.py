@@ -39,8 +39,7 @@ from ralph.loop.lifecycle import Wait, finish, held, pause, prolonged, started
 from ralph.loop.ownership import this_process
 from ralph.loop.recovery import checkpoint_before, left_at_work, taken_over
 from ralph.pipeline.evaluate import Rules
-from ralph.plugins import Plugins, parts
-from ralph.plugins.guards import analyzer_with
+from ralph.plugins import Plugins
 from ralph.records.events import Diagnosed, Event, OrphansEnded, VerificationFinished
 from ralph.records.record import IterationRecord, Owner, RunRecord, RunState
 from ralph.status import StatusField
@@ -128,12 +127,11 @@ class Runner:
             breaker,
             limits or Limits(),
             decision or DecisionSettings(),
-            parts.strategy(plugged, strategy) if isinstance(strategy, str) else strategy,
-            analyzer_with(
-                plugged,
+            plugged.strategy(strategy) if isinstance(strategy, str) else strategy,
+            plugged.analyzer_with(
                 keywords,
                 first=analyzer,
-                further={name: parts.analyzer(plugged, name) for name in analyzers},
+                further=analyzers,
                 no_progress=breaker.settings.no_progress,
             ),
             plugged.fields_with(status_fields),

@@ -1,6 +1,6 @@
-"""The one way in for plug-ins: the hooks, what they give, and what is loaded.
+"""Plug-ins: the hook specifications, the providers that hooks return, and the loaded plug-ins.
 
-A plug-in is a module or an object whose functions are marked with `hookimpl` and named after a hook, as in
+A plug-in is a module or an object with functions that are marked with `hookimpl` and named after a hook:
 
 ```python
 from ralph import Keyword
@@ -13,10 +13,8 @@ def ralph_keywords():
 ```
 
 It is registered as an entry point of the group `ralph`, as the file `.ralph/plugin.py` of a workspace, or by
-`Runner(plugins=[…])`. `ralph.plugins.hooks` says what each hook is asked for. What a plug-in raises, and what it gives
-that is no such thing, is written down as that plug-in's problem, and everything else goes on.
-
-Each name is imported when it is first used.
+`Runner(plugins=[…])`. `ralph.plugins.spec` specifies each hook. An exception in a plug-in, or a returned object of the
+wrong type, is recorded as that plug-in's problem, and everything else continues.
 """
 
 from typing import TYPE_CHECKING
@@ -24,63 +22,38 @@ from typing import TYPE_CHECKING
 from ralph._lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from ralph.plugins.kinds import (
-        AnalyzerKind,
-        Command,
-        CommandMaterials,
-        DisplayKind,
-        DisplayMaterials,
-        ExecutorKind,
-        ExecutorMaterials,
-        PromptMoment,
-        PromptPart,
-        StoreKind,
-        TaskSourceKind,
-        TaskSourceMaterials,
-    )
-    from ralph.plugins.loaded import Plugins
-    from ralph.plugins.markers import API_VERSION, hookimpl
-    from ralph.verifiers.kinds import VerifierKind, VerifierMaterials
+    from ralph.plugins.providers import BuildContext, Command, CommandContext, PromptContext, PromptPart, Provider
+    from ralph.plugins.registry import Plugins
+    from ralph.plugins.spec import API_VERSION, hookimpl
+    from ralph.verifiers.base import VerifierContext, VerifierProvider
 
 __all__ = [
     "API_VERSION",
-    "AnalyzerKind",
+    "BuildContext",
     "Command",
-    "CommandMaterials",
-    "DisplayKind",
-    "DisplayMaterials",
-    "ExecutorKind",
-    "ExecutorMaterials",
+    "CommandContext",
     "Plugins",
-    "PromptMoment",
+    "PromptContext",
     "PromptPart",
-    "StoreKind",
-    "TaskSourceKind",
-    "TaskSourceMaterials",
-    "VerifierKind",
-    "VerifierMaterials",
+    "Provider",
+    "VerifierContext",
+    "VerifierProvider",
     "hookimpl",
 ]
 
 __getattr__, __dir__ = lazy_exports(
     __name__,
     {
-        "ralph.plugins.kinds": (
-            "AnalyzerKind",
+        "ralph.plugins.providers": (
+            "BuildContext",
             "Command",
-            "CommandMaterials",
-            "DisplayKind",
-            "DisplayMaterials",
-            "ExecutorKind",
-            "ExecutorMaterials",
-            "PromptMoment",
+            "CommandContext",
+            "PromptContext",
             "PromptPart",
-            "StoreKind",
-            "TaskSourceKind",
-            "TaskSourceMaterials",
+            "Provider",
         ),
-        "ralph.plugins.loaded": ("Plugins",),
-        "ralph.plugins.markers": ("API_VERSION", "hookimpl"),
-        "ralph.verifiers.kinds": ("VerifierMaterials", "VerifierKind"),
+        "ralph.plugins.registry": ("Plugins",),
+        "ralph.plugins.spec": ("API_VERSION", "hookimpl"),
+        "ralph.verifiers.base": ("VerifierContext", "VerifierProvider"),
     },
 )

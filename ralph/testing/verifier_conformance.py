@@ -28,8 +28,7 @@ import pytest
 from ralph.types.output import Usage
 from ralph.types.plan import parse_plan
 from ralph.types.verification import Verdict
-from ralph.verifiers.base import Subject, Verifier
-from ralph.verifiers.excerpt import SHOWN, SIGNATURE
+from ralph.verifiers.base import SHOWN, SIGNATURE, Subject, Verifier
 
 __all__ = ["VerifierConformance"]
 

@@ -5,19 +5,21 @@ from typing import TYPE_CHECKING
 from ralph._lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from ralph.verifiers.base import Subject, Verifier
+    from ralph.verifiers.base import Subject, Verifier, VerifierContext, VerifierProvider
     from ralph.verifiers.command import CommandVerifier, parse_command
     from ralph.verifiers.detect import Detected, detect_test_command
-    from ralph.verifiers.hearing import Hearing
     from ralph.verifiers.review import ReviewVerifier
+    from ralph.verifiers.runner import VerifierRun
 
 __all__ = [
     "CommandVerifier",
     "Detected",
-    "Hearing",
     "ReviewVerifier",
     "Subject",
     "Verifier",
+    "VerifierContext",
+    "VerifierProvider",
+    "VerifierRun",
     "detect_test_command",
     "parse_command",
 ]
@@ -25,10 +27,10 @@ __all__ = [
 __getattr__, __dir__ = lazy_exports(
     __name__,
     {
-        "ralph.verifiers.base": ("Subject", "Verifier"),
+        "ralph.verifiers.base": ("Subject", "Verifier", "VerifierContext", "VerifierProvider"),
         "ralph.verifiers.command": ("CommandVerifier", "parse_command"),
         "ralph.verifiers.detect": ("Detected", "detect_test_command"),
-        "ralph.verifiers.hearing": ("Hearing",),
+        "ralph.verifiers.runner": ("VerifierRun",),
         "ralph.verifiers.review": ("ReviewVerifier",),
     },
 )

@@ -1,14 +1,35 @@
-"""What a verifier is: something other than the agent that says whether a claim of completion holds."""
+"""The base of verifiers, and what is kept of their hostile output."""
 
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from ralph.system.redact import Redactor
+from ralph.system.text import storable
 from ralph.types.output import Usage
 from ralph.types.plan import TaskPlan
 from ralph.types.verification import Verdict
 
-__all__ = ["Subject", "Verifier"]
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from ralph.executors.base import Executor
+    from ralph.system.sandbox import Confinement
+
+__all__ = ["SIGNATURE", "Subject", "Verifier", "VerifierContext", "VerifierProvider", "clipped", "readable"]
+
+SHOWN = 4_000
+"""Characters of a verifier's output that are kept."""
+
+SIGNATURE = 200
+"""Characters of a failure's signature."""
+
+_LOOKED_AT = 512 * 1024
+_STEERING = re.compile(
+    r"\x1b(?:\[[0-?]{0,32}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,512}(?:\x07|\x1b\\)|[@-Z\\^_])|[\x00-\x08\x0b-\x1f\x7f]"
+)
 
 
 def _unmeasured(_usage: Usage) -> None:
@@ -78,3 +99,53 @@ class Verifier:
         nothing running.
         """
         raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class VerifierContext:
+    """Everything that a verifier may be built from.
+
+    Attributes:
+        executor: that of the run.
+        timeout: seconds for one verifier, unless its own keys say otherwise.
+        rounds: of a review, unless its own keys say otherwise.
+        own: the settings of the plug-in that adds the verifier; None if it has none.
+    """
+
+    executor: "Executor"
+    redactor: Redactor
+    confinement: "Confinement"
+    timeout: float = 600.0
+    rounds: int = 1
+    own: "BaseModel | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class VerifierProvider:
+    """A verifier by name, as in `--verifier NAME:key=value`.
+
+    Attributes:
+        about: the verifier in a few words.
+        keys: the model of its keys and their values.
+        build: builds one from the keys, an instance of that model, and the context.
+    """
+
+    name: str
+    about: str
+    keys: "type[BaseModel]"
+    build: Callable[[Any, VerifierContext], Verifier]
+
+
+def readable(text: str, mask: Redactor) -> str:
+    """Return the text without terminal control sequences, masked and storable; a huge text loses its middle."""
+    kept = clipped(text, _LOOKED_AT)
+    return mask(storable(_STEERING.sub("", kept.replace("\r\n", "\n")))).strip("\n")
+
+
+def clipped(text: str, room: int = SHOWN) -> str:
+    """Return at most `room` characters of the text: its beginning and three times as much of its end."""
+    if len(text) <= room:
+        return text
+    note = f"\n[… {len(text) - room:,} characters left out …]\n"
+    head = (room - len(note)) // 4
+    return f"{text[:head]}{note}{text[len(text) - (room - len(note) - head) :]}"

@@ -11,8 +11,7 @@ from ralph.system.process import Finished, run
 from ralph.system.redact import Redactor
 from ralph.system.sandbox import Confinement
 from ralph.types.verification import Verdict
-from ralph.verifiers.base import Subject, Verifier
-from ralph.verifiers.excerpt import SHOWN, SIGNATURE, clipped, readable
+from ralph.verifiers.base import SHOWN, SIGNATURE, Subject, Verifier, clipped, readable
 
 __all__ = ["CommandVerifier", "failure_signature", "parse_command"]
 

@@ -18,9 +18,8 @@ from pydantic import BaseModel, Field, ValidationError
 from ralph.errors import UnknownNameError, UsageError, nearest, plainly
 from ralph.settings import Duration
 from ralph.system.redact import Redactor
-from ralph.verifiers.base import Verifier
+from ralph.verifiers.base import Verifier, VerifierContext, VerifierProvider
 from ralph.verifiers.command import CommandVerifier, parse_command
-from ralph.verifiers.kinds import VerifierKind, VerifierMaterials
 from ralph.verifiers.review import ReviewVerifier
 
 __all__ = ["VERIFIERS", "parse_specification", "verifier_named"]
@@ -40,45 +39,45 @@ class _ReviewKeys(BaseModel, frozen=True, extra="forbid"):
     diff: int = Field(default=60_000, ge=1_000, le=1_000_000, description="Characters of the changes that it is shown.")
 
 
-def _command(keys: _CommandKeys, materials: VerifierMaterials) -> Verifier:
-    return _program(parse_command(keys.command), keys, materials)
+def _command(keys: _CommandKeys, context: VerifierContext) -> Verifier:
+    return _program(parse_command(keys.command), keys, context)
 
 
-def _shell(keys: _CommandKeys, materials: VerifierMaterials) -> Verifier:
-    return _program(keys.command, keys, materials)
+def _shell(keys: _CommandKeys, context: VerifierContext) -> Verifier:
+    return _program(keys.command, keys, context)
 
 
-def _program(command: tuple[str, ...] | str, keys: _CommandKeys, materials: VerifierMaterials) -> Verifier:
+def _program(command: tuple[str, ...] | str, keys: _CommandKeys, context: VerifierContext) -> Verifier:
     return CommandVerifier(
         command,
-        timeout=keys.timeout or materials.timeout,
-        redactor=materials.redactor,
-        confinement=materials.confinement,
+        timeout=keys.timeout or context.timeout,
+        redactor=context.redactor,
+        confinement=context.confinement,
     )
 
 
-def _review(keys: _ReviewKeys, materials: VerifierMaterials) -> Verifier:
+def _review(keys: _ReviewKeys, context: VerifierContext) -> Verifier:
     return ReviewVerifier(
-        materials.executor,
-        rounds=keys.rounds or materials.rounds,
-        timeout=keys.timeout or materials.timeout,
+        context.executor,
+        rounds=keys.rounds or context.rounds,
+        timeout=keys.timeout or context.timeout,
         diff=keys.diff,
-        redactor=materials.redactor,
+        redactor=context.redactor,
     )
 
 
-VERIFIERS: Mapping[str, VerifierKind] = {
+VERIFIERS: Mapping[str, VerifierProvider] = {
     kind.name: kind
     for kind in (
-        VerifierKind("command", "a program and its arguments must end with status 0", _CommandKeys, _command),
-        VerifierKind("review", "a fresh session of the agent must find the work done", _ReviewKeys, _review),
-        VerifierKind("shell", "a shell command must end with status 0", _CommandKeys, _shell),
+        VerifierProvider("command", "a program and its arguments must end with status 0", _CommandKeys, _command),
+        VerifierProvider("review", "a fresh session of the agent must find the work done", _ReviewKeys, _review),
+        VerifierProvider("shell", "a shell command must end with status 0", _CommandKeys, _shell),
     )
 }
 """The kinds by name."""
 
 
-def verifier_named(text: str, materials: VerifierMaterials, kinds: Mapping[str, VerifierKind] = VERIFIERS) -> Verifier:
+def verifier_named(text: str, context: VerifierContext, kinds: Mapping[str, VerifierProvider] = VERIFIERS) -> Verifier:
     """The verifier of a specification.
 
     Raises:
@@ -93,7 +92,7 @@ def verifier_named(text: str, materials: VerifierMaterials, kinds: Mapping[str, 
         keys = kind.keys.model_validate(values)
     except ValidationError as error:
         raise _refused(kind, error) from None
-    return kind.build(keys, materials)
+    return kind.build(keys, context)
 
 
 def parse_specification(text: str) -> tuple[str, dict[str, str]]:
@@ -146,7 +145,7 @@ def _bare(value: str) -> str:
     return value[1:-1] if whole else value
 
 
-def _refused(kind: VerifierKind, error: ValidationError) -> UsageError:
+def _refused(kind: VerifierProvider, error: ValidationError) -> UsageError:
     found = error.errors()
     first = next((each for each in found if each["type"] == "extra_forbidden"), found[0])
     key = str(first["loc"][0]) if first["loc"] else ""

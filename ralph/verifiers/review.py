@@ -21,8 +21,7 @@ from ralph.system.redact import Redactor
 from ralph.types import evolve
 from ralph.types.output import Answered, Failed, Output, TimedOut, Usage
 from ralph.types.verification import Verdict
-from ralph.verifiers.base import Subject, Verifier
-from ralph.verifiers.excerpt import clipped
+from ralph.verifiers.base import Subject, Verifier, clipped
 
 __all__ = ["ReviewVerifier"]
 

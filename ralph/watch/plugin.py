@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from ralph.plugins.kinds import DisplayKind, DisplayMaterials
-from ralph.plugins.markers import hookimpl
+from ralph.plugins.providers import BuildContext, Provider
+from ralph.plugins.spec import hookimpl
 
 if TYPE_CHECKING:
     from ralph.watch.base import Display
@@ -13,7 +13,7 @@ __all__ = ["ralph_displays"]
 
 
 @hookimpl
-def ralph_displays() -> Iterable[DisplayKind]:
+def ralph_displays() -> Iterable[Provider]:
     for name, about in (
         ("auto", "live at a terminal, else plain"),
         ("live", "a panel that is updated in place"),
@@ -24,10 +24,10 @@ def ralph_displays() -> Iterable[DisplayKind]:
         yield _kind(name, about)
 
 
-def _kind(name: str, about: str) -> DisplayKind:
-    def build(materials: DisplayMaterials) -> "Display":
+def _kind(name: str, about: str) -> Provider:
+    def build(context: BuildContext) -> "Display":
         from ralph.watch import open_display
 
-        return open_display(name, look_up=materials.look_up, endpoint=materials.endpoint)
+        return open_display(name, look_up=context.look_up, endpoint=context.endpoint)
 
-    return DisplayKind(name, about, build)
+    return Provider(name, about, build)

@@ -20,7 +20,6 @@ from analysis_texts import ordinary
 
 from ralph.analysis import AnalysisContext, Analyzer, ResponseAnalyzer
 from ralph.plugins import Plugins
-from ralph.plugins.guards import analyzer_with
 from ralph.status import parse_status
 from ralph.types.output import Output
 
@@ -100,7 +99,7 @@ def startup(place: Path, folder: Path) -> tuple[float, float]:
 
 def analysis(plugins: Plugins) -> tuple[float, float]:
     """Seconds of its thread's time that an analysis takes without the detectors and with them."""
-    analyzers = (ResponseAnalyzer(), analyzer_with(plugins, no_progress=3))
+    analyzers = (ResponseAnalyzer(), plugins.analyzer_with(no_progress=3))
     text = ordinary(1_000)
     times: tuple[list[float], list[float]] = ([], [])
     for _ in range(TURNS):

@@ -39,7 +39,7 @@ from ralph.analysis import AnalysisContext, Opinion
 from ralph.decision.claims import Case, Claim
 from ralph.executors import CopilotCLIExecutor, CopilotSDKExecutor, FallbackExecutor
 from ralph.hooks import CompletionDue, IterationDue
-from ralph.plugins import AnalyzerKind, ExecutorKind, ExecutorMaterials, PromptMoment, PromptPart, hookimpl
+from ralph.plugins import BuildContext, PromptContext, PromptPart, Provider, hookimpl
 from ralph.records.events import Event, IterationFinished, RunFinished
 from ralph.status import Status, StatusMalformed, StatusMissing, StatusReport
 from ralph.store import open_store
@@ -134,22 +134,22 @@ class Plugin:
         yield Keyword(text="shipped")
 
     @hookimpl
-    def ralph_executors(self) -> Iterable[ExecutorKind]:
-        def build(materials: ExecutorMaterials) -> Executor:
-            assert isinstance(materials.own, Own)
-            assert_type(materials.settings.model, str | None)
+    def ralph_executors(self) -> Iterable[Provider]:
+        def build(context: BuildContext) -> Executor:
+            assert isinstance(context.own, Own)
+            assert_type(context.settings.model, str | None)
             return Echo()
 
-        yield ExecutorKind("echo", "says what it was asked", build)
+        yield Provider("echo", "says what it was asked", build)
 
     @hookimpl
-    def ralph_analyzers(self, settings: BaseModel | None) -> Iterable[AnalyzerKind]:
-        yield AnalyzerKind("counting", "counts words", lambda own: Counting())
+    def ralph_analyzers(self, settings: BaseModel | None) -> Iterable[Provider]:
+        yield Provider("counting", "counts words", lambda context: Counting())
 
     @hookimpl
     def ralph_prompt_parts(self) -> Iterable[PromptPart]:
-        def text(moment: PromptMoment) -> str:
-            return f"This is iteration {moment.iteration} in {moment.workspace}."
+        def text(context: PromptContext) -> str:
+            return f"This is iteration {context.iteration} in {context.workspace}."
 
         yield PromptPart("place", "says where", text)
 

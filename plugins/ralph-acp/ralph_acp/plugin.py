@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ralph.plugins import ExecutorKind, ExecutorMaterials, hookimpl
+from ralph.plugins import BuildContext, Provider, hookimpl
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -21,27 +21,27 @@ def ralph_settings() -> "type[BaseModel]":
 
 
 @hookimpl
-def ralph_executors() -> Iterator[ExecutorKind]:
-    yield ExecutorKind("acp", "any agent that speaks the Agent Client Protocol", build)
+def ralph_executors() -> Iterator[Provider]:
+    yield Provider("acp", "any agent that speaks the Agent Client Protocol", build)
 
 
-def build(materials: ExecutorMaterials) -> "AcpExecutor":
+def build(context: BuildContext) -> "AcpExecutor":
     """The executor for a run's settings. Raises `UsageError` where they name no agent."""
     from ralph_acp.agents import AGENTS
     from ralph_acp.executor import AcpExecutor
     from ralph_acp.settings import AcpSettings
 
-    own = materials.own if isinstance(materials.own, AcpSettings) else AcpSettings()
+    own = context.own if isinstance(context.own, AcpSettings) else AcpSettings()
     return AcpExecutor(
         AGENTS[own.agent]() if own.agent else None,
         own.command,
         env=own.env,
-        **materials.common,
-        wire_api=materials.settings.wire_api,
-        redactor=materials.redactor,
+        **context.common,
+        wire_api=context.settings.wire_api,
+        redactor=context.redactor,
         home=own.home.expanduser() if own.home else None,
         files=own.files,
         terminals=own.terminals,
         start_timeout=own.start_timeout,
-        progress=materials.progress,
+        progress=context.progress,
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ralph.errors import ExecutorUnavailableError, UsageError
-from ralph.plugins import ExecutorMaterials
+from ralph.plugins import BuildContext
 from ralph.settings import ExecutorSettings
 from ralph.testing import own_environment, run_ralph
 from ralph_acp import AcpExecutor, AcpSettings
@@ -63,7 +63,7 @@ def test_the_settings_reach_the_executor():
         "deny": ["shell(make)"],
     })
     own = AcpSettings(agent="opencode", command=("/opt/opencode", "acp"), env={"A": "{base_url}"}, files=False)
-    executor = build(ExecutorMaterials(settings, own))
+    executor = build(BuildContext(settings, own))
     assert executor.agent.name == "OpenCode"
     assert (executor.permissions.mode, executor.permissions.deny) == ("read-only", ("shell(make)",))
     assert executor.account == "http://127.0.0.1:1/v1"
@@ -71,7 +71,7 @@ def test_the_settings_reach_the_executor():
 
 def test_no_agent_is_named():
     with pytest.raises(UsageError, match="which agent"):
-        build(ExecutorMaterials(ExecutorSettings(name="acp")))
+        build(BuildContext(ExecutorSettings(name="acp")))
 
 
 async def test_the_doctor_is_told_of_the_program_or_that_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ralph.plugins import ExecutorKind, ExecutorMaterials, hookimpl
+from ralph.plugins import BuildContext, Provider, hookimpl
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -21,19 +21,19 @@ def ralph_settings() -> "type[BaseModel]":
 
 
 @hookimpl
-def ralph_executors() -> Iterator[ExecutorKind]:
-    yield ExecutorKind(name="claude", about="Claude Code, through the Claude Agent SDK", build=build)
+def ralph_executors() -> Iterator[Provider]:
+    yield Provider(name="claude", about="Claude Code, through the Claude Agent SDK", build=build)
 
 
-def build(materials: ExecutorMaterials) -> "ClaudeExecutor":
+def build(context: BuildContext) -> "ClaudeExecutor":
     """The executor for a run's settings."""
     from ralph_claude.executor import ClaudeExecutor
     from ralph_claude.settings import ClaudeSettings
 
-    own = materials.own if isinstance(materials.own, ClaudeSettings) else ClaudeSettings()
+    own = context.own if isinstance(context.own, ClaudeSettings) else ClaudeSettings()
     return ClaudeExecutor(
         own.program,
-        **materials.common,
+        **context.common,
         home=own.home,
         sources=own.sources,
         retries=own.retries,

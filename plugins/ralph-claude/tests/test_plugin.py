@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from ralph.errors import ExecutorUnavailableError, UnknownNameError
 from ralph.executors import Confinement
-from ralph.plugins import ExecutorMaterials
+from ralph.plugins import BuildContext
 from ralph.settings import ExecutorSettings
 from ralph_claude import ClaudeExecutor, ClaudeSettings
 from ralph_claude.plugin import build, ralph_executors, ralph_settings
@@ -18,7 +18,7 @@ from ralph_claude.plugin import build, ralph_executors, ralph_settings
 def test_the_executor_goes_by_its_name() -> None:
     (kind,) = ralph_executors()
     assert kind.name == "claude"
-    assert kind.build(ExecutorMaterials(ExecutorSettings())).name == "claude"
+    assert kind.build(BuildContext(ExecutorSettings())).name == "claude"
     assert ralph_settings() is ClaudeSettings
 
 
@@ -33,7 +33,7 @@ def test_the_settings_reach_it(tmp_path: Path) -> None:
     })
     own = ClaudeSettings(home=tmp_path, retries=5, sources=("project",))
     confinement = Confinement(workspace=tmp_path)
-    executor = build(ExecutorMaterials(common, own, confinement))
+    executor = build(BuildContext(common, own, confinement))
     env = executor.environment()
     assert env["ANTHROPIC_BASE_URL"] == "http://127.0.0.1:1"
     assert env["ANTHROPIC_API_KEY"] == "secret"
@@ -54,7 +54,7 @@ def test_settings_that_cannot_be(wrong: dict[str, object]) -> None:
 def test_a_pattern_of_no_kind_is_refused() -> None:
     common = ExecutorSettings(deny=("shel(git push)",))
     with pytest.raises(UnknownNameError, match="shel"):
-        build(ExecutorMaterials(common))
+        build(BuildContext(common))
 
 
 def test_to_be_looked_at_costs_next_to_nothing() -> None:

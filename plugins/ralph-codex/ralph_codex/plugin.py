@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ralph.plugins import ExecutorKind, ExecutorMaterials, hookimpl
+from ralph.plugins import BuildContext, Provider, hookimpl
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -21,21 +21,21 @@ def ralph_settings() -> "type[BaseModel]":
 
 
 @hookimpl
-def ralph_executors() -> Iterator[ExecutorKind]:
-    yield ExecutorKind(name="codex", about="OpenAI's Codex, through its command line", build=build)
+def ralph_executors() -> Iterator[Provider]:
+    yield Provider(name="codex", about="OpenAI's Codex, through its command line", build=build)
 
 
-def build(materials: ExecutorMaterials) -> "CodexExecutor":
+def build(context: BuildContext) -> "CodexExecutor":
     """The executor for a run's settings."""
     from ralph_codex.executor import CodexExecutor
     from ralph_codex.settings import CodexSettings
 
-    own = materials.own if isinstance(materials.own, CodexSettings) else CodexSettings()
+    own = context.own if isinstance(context.own, CodexSettings) else CodexSettings()
     return CodexExecutor(
         own.program,
-        **materials.common,
+        **context.common,
         home=own.home,
         network=own.network,
         retries=own.retries,
-        progress=materials.progress,
+        progress=context.progress,
     )

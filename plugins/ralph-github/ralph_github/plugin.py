@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ralph.plugins import TaskSourceKind, TaskSourceMaterials, hookimpl
+from ralph.plugins import BuildContext, Provider, hookimpl
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -31,16 +31,16 @@ def ralph_observers(settings: "BaseModel | None") -> "Iterator[Hooks]":
 
 
 @hookimpl
-def ralph_task_sources() -> Iterator[TaskSourceKind]:
-    yield TaskSourceKind("github", "a GitHub issue: owner/repo#12, or its address", task)
+def ralph_task_sources() -> Iterator[Provider]:
+    yield Provider("github", "a GitHub issue: owner/repo#12, or its address", task)
 
 
-def task(materials: TaskSourceMaterials) -> str:
+def task(context: BuildContext) -> str:
     """The task that an issue is. Raises `UsageError` where there is no such issue, or GitHub does not give it."""
     from ralph_github.api import GitHubApi
     from ralph_github.settings import GitHubSettings
     from ralph_github.task import IssueName, task_of
 
-    settings = materials.own if isinstance(materials.own, GitHubSettings) else GitHubSettings()
-    name = IssueName.parse(materials.place)
+    settings = context.own if isinstance(context.own, GitHubSettings) else GitHubSettings()
+    name = IssueName.parse(context.argument)
     return task_of(name, GitHubApi(settings).issue(name))

@@ -14,12 +14,12 @@ from ralph_github.plugin import ralph_observers, ralph_settings
 
 EXECUTOR = """
 import os
-from ralph.plugins import ExecutorKind, hookimpl
+from ralph.plugins import Provider, hookimpl
 from ralph.testing import ScriptedExecutor
 
 @hookimpl
 def ralph_executors():
-    yield ExecutorKind("quick", "says that it is done", lambda materials: ScriptedExecutor([
+    yield Provider("quick", "says that it is done", lambda context: ScriptedExecutor([
         "All done.\\n---RALPH_STATUS---\\nEXIT_SIGNAL: true\\nREASON: written\\n---END_RALPH_STATUS---"]))
 """
 

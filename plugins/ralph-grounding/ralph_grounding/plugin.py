@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ralph.plugins import AnalyzerKind, Command, VerifierKind, hookimpl
+from ralph.plugins import Command, Provider, VerifierProvider, hookimpl
 
 if TYPE_CHECKING:
     import typer
     from pydantic import BaseModel
 
     from ralph.analysis import Analyzer
-    from ralph.plugins import VerifierMaterials
+    from ralph.plugins import BuildContext, VerifierContext
     from ralph.verifiers import Verifier
     from ralph_grounding.settings import GroundingSettings
 
@@ -35,26 +35,26 @@ def ralph_commands(settings: "BaseModel | None") -> Iterator[Command]:
 
 
 @hookimpl
-def ralph_verifiers() -> Iterator[VerifierKind]:
+def ralph_verifiers() -> Iterator[VerifierProvider]:
     from ralph_grounding.settings import GroundingKeys
 
-    def build(keys: GroundingKeys, materials: "VerifierMaterials") -> "Verifier":
+    def build(keys: GroundingKeys, context: "VerifierContext") -> "Verifier":
         from ralph_grounding.loop.verifier import GroundingVerifier
 
-        return GroundingVerifier(keys, _own(materials.own), timeout=keys.timeout or materials.timeout)
+        return GroundingVerifier(keys, _own(context.own), timeout=keys.timeout or context.timeout)
 
     about = "what the agent wrote must make the expected claims, and agree with the expected text"
-    yield VerifierKind("grounding", about, GroundingKeys, build)
+    yield VerifierProvider("grounding", about, GroundingKeys, build)
 
 
 @hookimpl
-def ralph_analyzers() -> Iterator[AnalyzerKind]:
-    def build(settings: "BaseModel | None") -> "Analyzer":
+def ralph_analyzers() -> Iterator[Provider]:
+    def build(context: "BuildContext") -> "Analyzer":
         from ralph_grounding.loop.analyzer import LoopAnalyzer
 
-        return LoopAnalyzer(_own(settings))
+        return LoopAnalyzer(_own(context.own))
 
-    yield AnalyzerKind("grounding", "scores each reply against ground truth", build)
+    yield Provider("grounding", "scores each reply against ground truth", build)
 
 
 def _own(settings: "BaseModel | None") -> "GroundingSettings":

@@ -201,12 +201,12 @@ def test_an_endpoint_that_goes_away_ends_a_batch_early_and_loses_nothing(
 
 
 PARROT = """
-from ralph.plugins import ExecutorKind, hookimpl
+from ralph.plugins import Provider, hookimpl
 from ralph.testing import ScriptedExecutor
 
 @hookimpl
 def ralph_executors():
-    yield ExecutorKind("parrot", "says one thing", lambda _: ScriptedExecutor(["The answer to question 7 is 21."]))
+    yield Provider("parrot", "says one thing", lambda _: ScriptedExecutor(["The answer to question 7 is 21."]))
 """
 
 

@@ -18,7 +18,7 @@ HEAVY = {
     "pypdf", "rich", "scipy", "snowballstemmer", "sqlalchemy", "tenacity", "typer", "yaml",
 }  # fmt: skip
 EXECUTOR = """
-from ralph.plugins import ExecutorKind, hookimpl
+from ralph.plugins import Provider, hookimpl
 from ralph.testing import ScriptedExecutor
 
 def says(text):
@@ -28,7 +28,7 @@ def says(text):
 def ralph_executors():
     replies = [says("The museum opens at nine in the morning."),
                says("The museum opens at nine in the morning. A ticket costs 12 euros.")]
-    yield ExecutorKind("quick", "says that it is done", lambda materials: ScriptedExecutor(replies))
+    yield Provider("quick", "says that it is done", lambda context: ScriptedExecutor(replies))
 """
 CLAIMS = "- The museum opens at nine in the morning.\n- A ticket costs 12 euros.\n"
 
@@ -75,7 +75,7 @@ def test_it_adds_nothing_heavy_to_the_start(words: list[str]) -> None:
 @pytest.mark.alone
 def test_its_hooks_are_answered_in_no_time() -> None:
     code = (
-        "import ralph.plugins, time\nfrom ralph.plugins import Command, VerifierKind, AnalyzerKind\n"
+        "import ralph.plugins, time\nfrom ralph.plugins import Command, VerifierProvider, Provider\n"
         "began = time.perf_counter()\nimport ralph_grounding.plugin as plugin\n"
         "list(plugin.ralph_commands(None)), list(plugin.ralph_analyzers())\n"
         "print(time.perf_counter() - began)\nimport sys; print(*sys.modules)"

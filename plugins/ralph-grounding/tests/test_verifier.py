@@ -12,7 +12,7 @@ import pytest
 from ralph import Prompt, Runner, Turn
 from ralph.errors import UsageError, VerifierError
 from ralph.executors import Confinement
-from ralph.plugins import VerifierMaterials
+from ralph.plugins import VerifierContext
 from ralph.system.redact import Redactor
 from ralph.testing import ScriptedExecutor, VerifierConformance
 from ralph.types.verification import Verdict
@@ -287,6 +287,6 @@ async def test_ground_truth_that_cannot_be_read_is_told_of_before_the_run(folder
 
 def test_without_anything_to_hold_a_document_against_there_is_no_verifier(folder: Path) -> None:
     (kind,) = ralph_verifiers()
-    materials = VerifierMaterials(ScriptedExecutor(), Redactor(), Confinement(workspace=folder))
+    materials = VerifierContext(ScriptedExecutor(), Redactor(), Confinement(workspace=folder))
     with pytest.raises(UsageError, match="has nothing to hold a document against"):
         kind.build(GroundingKeys(ground_truth="docs"), materials)

@@ -17,12 +17,12 @@ from ralph_notify.plugin import ralph_observers, ralph_settings
 pytestmark = pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")  # Apprise's
 
 EXECUTOR = """
-from ralph.plugins import ExecutorKind, hookimpl
+from ralph.plugins import Provider, hookimpl
 from ralph.testing import ScriptedExecutor
 
 @hookimpl
 def ralph_executors():
-    yield ExecutorKind("quick", "says that it is done", lambda materials: ScriptedExecutor([
+    yield Provider("quick", "says that it is done", lambda context: ScriptedExecutor([
         "All done.\\n---RALPH_STATUS---\\nEXIT_SIGNAL: true\\nREASON: written\\n---END_RALPH_STATUS---"]))
 """
 

@@ -134,7 +134,7 @@ class TestDoctor:
     PICKY = """
         from ralph import Executor
         from ralph.errors import ExecutorUnavailableError
-        from ralph.plugins import ExecutorKind, hookimpl
+        from ralph.plugins import Provider, hookimpl
 
 
         class Picky(Executor):
@@ -160,9 +160,9 @@ class TestDoctor:
 
         @hookimpl
         def ralph_executors():
-            yield ExecutorKind("picky", "waits", lambda materials: Picky())
-            yield ExecutorKind("ready", "works", lambda materials: Ready())
-            yield ExecutorKind("broken", "fails", lambda materials: Broken())
+            yield Provider("picky", "waits", lambda context: Picky())
+            yield Provider("ready", "works", lambda context: Ready())
+            yield Provider("broken", "fails", lambda context: Broken())
     """
 
     @pytest.mark.parametrize(("name", "code"), [("ready", 0), ("picky", 6), ("broken", 6)])

@@ -12,7 +12,7 @@ Install = Callable[..., None]
 ECHO = """
     from pydantic import BaseModel, SecretStr
     from ralph import Completed, Executor
-    from ralph.plugins import ExecutorKind, hookimpl
+    from ralph.plugins import Provider, hookimpl
 
     DONE = "\\n---RALPH_STATUS---\\nEXIT_SIGNAL: true\\nREASON: all there\\n---END_RALPH_STATUS---\\n"
 
@@ -40,12 +40,12 @@ ECHO = """
 
     @hookimpl
     def ralph_executors():
-        yield ExecutorKind("echo", "greets", lambda materials: Echo(materials.own.greeting))
+        yield Provider("echo", "greets", lambda context: Echo(context.own.greeting))
 """
 
 BROKEN_OBSERVER = """
     from ralph import Hooks
-    from ralph.plugins import AnalyzerKind, PromptPart, hookimpl
+    from ralph.plugins import Provider, PromptPart, hookimpl
 
 
     class Mute:
@@ -55,7 +55,7 @@ BROKEN_OBSERVER = """
 
     @hookimpl
     def ralph_analyzers():
-        yield AnalyzerKind("mute", "fails", lambda settings: Mute())
+        yield Provider("mute", "fails", lambda context: Mute())
 
 
     def blind(reply):
@@ -169,7 +169,7 @@ def test_a_variable_gives_a_plugin_a_list(
     ralph: Callable[..., Any], install: Install, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     listing = ECHO.replace('greeting: str = "Hello."', "greeting: list[str]").replace(
-        "Echo(materials.own.greeting)", 'Echo(" + ".join(materials.own.greeting))'
+        "Echo(context.own.greeting)", 'Echo(" + ".join(context.own.greeting))'
     )
     install("echo", listing)
     ended = ralph(*RUN)
@@ -308,7 +308,7 @@ def test_an_analyzer_beside_the_built_in_one_holds_a_completion_back(
         """
         from ralph import Analysis
         from ralph.analysis import Opinion
-        from ralph.plugins import AnalyzerKind, hookimpl
+        from ralph.plugins import Provider, hookimpl
 
 
         class Measured(Analysis, frozen=True):
@@ -324,7 +324,7 @@ def test_an_analyzer_beside_the_built_in_one_holds_a_completion_back(
 
         @hookimpl
         def ralph_analyzers():
-            yield AnalyzerKind("brevity", "counts words", lambda settings: Brevity())
+            yield Provider("brevity", "counts words", lambda context: Brevity())
         """,
     )
     ended = ralph(*RUN, "--analyzer", "brevity", "--display", "json")
@@ -341,7 +341,7 @@ def test_an_analyzer_beside_the_built_in_one_holds_a_completion_back(
 def test_an_executor_that_is_none_is_an_error_that_names_its_plugin(
     ralph: Callable[..., Any], install: Install
 ) -> None:
-    install("echo", ECHO.replace("Echo(materials.own.greeting)", "materials.own.greting"))
+    install("echo", ECHO.replace("Echo(context.own.greeting)", "context.own.greting"))
     ended = ralph(*RUN)
     assert ended.code == 2
     assert "The executor 'echo' of the plug-in 'echo' (ralph-echo 1.2) could not be created" in ended.err
@@ -350,7 +350,7 @@ def test_an_executor_that_is_none_is_an_error_that_names_its_plugin(
 class TestOtherParts:
     CODE = """
         from ralph.watch import Display
-        from ralph.plugins import DisplayKind, StoreKind, VerifierKind, hookimpl
+        from ralph.plugins import Provider, Provider, VerifierProvider, hookimpl
         from ralph.store import open_store
         from ralph.types.verification import Verdict
         from ralph.verifiers import Verifier
@@ -380,17 +380,17 @@ class TestOtherParts:
 
         @hookimpl
         def ralph_displays():
-            yield DisplayKind("dots", "says how it ended", lambda materials: Dots())
+            yield Provider("dots", "says how it ended", lambda context: Dots())
 
 
         @hookimpl
         def ralph_stores():
-            yield StoreKind("shelf", "a file on the shelf", lambda url: open_store(url.removeprefix("shelf://")))
+            yield Provider("shelf", "a file on the shelf", lambda context: open_store(context.argument.removeprefix("shelf://")))
 
 
         @hookimpl
         def ralph_verifiers():
-            yield VerifierKind("exists", "a file must be there", Keys, lambda keys, materials: Exists(keys.path))
+            yield VerifierProvider("exists", "a file must be there", Keys, lambda keys, context: Exists(keys.path))
     """
 
     def test_a_run_is_shown_verified_and_kept_by_parts_of_plugins(
@@ -430,7 +430,7 @@ def test_a_resumed_run_keeps_its_plugins_settings_but_for_the_secrets(
 ) -> None:
     install(
         "echo",
-        ECHO.replace("Echo(materials.own.greeting)", "Echo(greeting(materials.own))")
+        ECHO.replace("Echo(context.own.greeting)", "Echo(greeting(context.own))")
         + """
     def greeting(own):
         return f"{own.greeting} {len(own.token.get_secret_value())}"

@@ -9,7 +9,7 @@ from ralph import Hooks, Keyword, Limits, Runner, StatusField
 from ralph.analysis import Signal
 from ralph.decision.claims import Case, Claim
 from ralph.errors import PluginConflictError, UnknownNameError
-from ralph.plugins import PromptMoment, PromptPart, hookimpl
+from ralph.plugins import PromptContext, PromptPart, hookimpl
 from ralph.records.events import Diagnosed, IterationFinished
 from ralph.testing import ScriptedExecutor
 
@@ -54,8 +54,8 @@ def test_words_fields_detectors_and_sections_of_the_prompt_count() -> None:
     def detect(reply: Any) -> list[Signal]:
         return [Signal("seen", "seen", 0, 4, 0, "was seen")]
 
-    def section(moment: PromptMoment) -> str:
-        return f"House rule {moment.iteration}: {moment.task}"
+    def section(context: PromptContext) -> str:
+        return f"House rule {context.iteration}: {context.task}"
 
     mine = plugin(
         ralph_keywords=[Keyword(text="mission accomplished", weight="very_high")],
@@ -113,11 +113,11 @@ def test_a_strategy_that_fails_sees_no_claim_and_the_run_says_so_once(strategy: 
     assert watch.told[0].startswith("The plug-in 'mine' (object of types): The exit strategy")
 
 
-def _raises(moment: PromptMoment) -> str:
+def _raises(context: PromptContext) -> str:
     raise RuntimeError("no rules")
 
 
-def _gives_no_text(moment: PromptMoment) -> object:
+def _gives_no_text(context: PromptContext) -> object:
     return 5
 
 

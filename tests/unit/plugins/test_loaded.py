@@ -8,16 +8,15 @@ import pytest
 from ralph.decision.claims import STRATEGIES
 from ralph.errors import PluginConflictError, SettingError
 from ralph.plugins import Plugins, hookimpl
-from ralph.plugins.offers import HOOKS
-from ralph.plugins.plugin import Plugin
-from ralph.plugins.tables import Tables
+from ralph.plugins.discovery import PARTS, Plugin
+from ralph.plugins.own_settings import Tables
 from ralph.verifiers.registry import VERIFIERS
 
 Install = Callable[..., None]
 
 ECHO = """
     from ralph import Completed, Executor
-    from ralph.plugins import ExecutorKind, hookimpl
+    from ralph.plugins import Provider, hookimpl
 
 
     class Echo(Executor):
@@ -29,7 +28,7 @@ ECHO = """
 
     @hookimpl
     def ralph_executors():
-        yield ExecutorKind("echo", "says what it was asked", lambda materials: Echo())
+        yield Provider("echo", "says what it was asked", lambda context: Echo())
 """
 
 SETTINGS = """
@@ -106,7 +105,7 @@ def test_the_built_in_parts_come_in_by_the_same_hooks() -> None:
             "ralph_strategies gave the class object, which has no name or no method `claim`.",
         ),
         (
-            "from ralph.plugins import *\n@hookimpl\ndef ralph_executors(): yield ExecutorKind('', '', print)",
+            "from ralph.plugins import *\n@hookimpl\ndef ralph_executors(): yield Provider('', '', print)",
             "ralph_executors gave an executor without a name.",
         ),
         ("from ralph.plugins import hookimpl\n@hookimpl\ndef ralph_xyz(): ...", "ralph_xyz is not a hook."),
@@ -153,7 +152,7 @@ def test_two_parts_of_one_name_are_an_error_that_names_both(install: Install) ->
 
 
 def test_a_plugin_cannot_take_the_place_of_a_built_in_part(install: Install) -> None:
-    install("copy", ECHO.replace('ExecutorKind("echo"', 'ExecutorKind("copilot"'))
+    install("copy", ECHO.replace('Provider("echo"', 'Provider("copilot"'))
     with pytest.raises(PluginConflictError, match="in Ralph itself and in the plug-in 'copy'"):
         Plugins.found().named("ralph_executors")
 
@@ -243,6 +242,6 @@ def test_helpers_that_are_called_like_hooks_are_no_problem(install: Install) -> 
 
 
 def test_every_hook_that_gives_things_says_what_they_are() -> None:
-    from ralph.plugins import hooks
+    from ralph.plugins import spec
 
-    assert {*HOOKS, "ralph_settings"} == set(hooks.__all__)
+    assert {*PARTS, "ralph_settings"} == set(spec.HOOK_NAMES)

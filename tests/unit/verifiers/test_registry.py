@@ -8,10 +8,10 @@ from ralph.system.redact import Redactor
 from ralph.system.sandbox import Confinement
 from ralph.testing import ScriptedExecutor
 from ralph.verifiers import CommandVerifier, ReviewVerifier, Verifier
-from ralph.verifiers.kinds import VerifierKind, VerifierMaterials
+from ralph.verifiers.base import VerifierContext, VerifierProvider
 from ralph.verifiers.registry import VERIFIERS, parse_specification, verifier_named
 
-MATERIALS = VerifierMaterials(ScriptedExecutor(), Redactor(), Confinement(), timeout=77.0, rounds=1)
+MATERIALS = VerifierContext(ScriptedExecutor(), Redactor(), Confinement(), timeout=77.0, rounds=1)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_another_kind_is_one_more_entry() -> None:
         def __init__(self, files: int) -> None:
             self.name = f"{files} files"
 
-    kind = VerifierKind("counting", "counts files", Keys, lambda keys, _: Counting(keys.files))
+    kind = VerifierProvider("counting", "counts files", Keys, lambda keys, _: Counting(keys.files))
     kinds = {**VERIFIERS, kind.name: kind}
     assert verifier_named("counting:files=4", MATERIALS, kinds).name == "4 files"
     with pytest.raises(UnknownNameError, match="'counting'"):

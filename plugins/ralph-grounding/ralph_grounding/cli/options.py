@@ -14,7 +14,7 @@ from ralph_grounding.settings import GroundingSettings, ProviderSettings
 
 if TYPE_CHECKING:
     from ralph import Executor
-    from ralph.plugins import CommandMaterials
+    from ralph.plugins import CommandContext
     from ralph_grounding.ground_truth.pages import GroundTruth
     from ralph_grounding.store.grounding import GroundingStore
     from ralph_grounding.store.records import GroundingRun
@@ -64,7 +64,7 @@ class Situation:
     """The settings in force, and what the program can create for a plug-in."""
 
     settings: GroundingSettings
-    host: "CommandMaterials | None" = None
+    host: "CommandContext | None" = None
 
     def measured_by(self, similarity: str | None) -> GroundingSettings:
         """Return the settings with another similarity provider, if one is named. Raises `UnknownNameError`."""

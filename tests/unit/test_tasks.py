@@ -12,7 +12,7 @@ import pytest
 
 from ralph import Prompt, Runner, Turn
 from ralph.errors import UnknownNameError, UsageError
-from ralph.plugins import Plugins, TaskSourceKind, hookimpl, parts
+from ralph.plugins import Plugins, Provider, hookimpl
 from ralph.tasks import Task, chosen
 from ralph.testing import ScriptedExecutor
 from ralph.types.plan import TaskPlan, parse_plan, parse_prd, read_plan
@@ -31,7 +31,7 @@ def written(folder: Path, stories: Sequence[Any] = STORIES, name: str = "prd.jso
 
 
 def task(text: str, folder: Path) -> Task:
-    return parts.task(Plugins(), text, folder)
+    return Plugins().task(text, folder)
 
 
 def test_stories_are_items_the_most_urgent_first(tmp_path: Path) -> None:
@@ -127,9 +127,9 @@ def test_a_plugin_brings_a_source_that_may_give_a_bare_text(tmp_path: Path) -> N
 
         @hookimpl
         def ralph_task_sources(self):
-            yield TaskSourceKind("note", "a note", lambda materials: materials.place.strip())
+            yield Provider("note", "a note", lambda context: context.argument.strip())
 
-    assert parts.task(Plugins.of([Notes()]), "note:Mend it: now", tmp_path) == Task("Mend it: now")
+    assert Plugins.of([Notes()]).task("note:Mend it: now", tmp_path) == Task("Mend it: now")
 
 
 def test_ralph_chooses_the_first_open_item() -> None:
@@ -167,7 +167,7 @@ async def test_a_prd_is_worked_off_story_by_story(tmp_path: Path) -> None:
 PLUGIN = """
 import json
 from ralph import Completed, Executor
-from ralph.plugins import ExecutorKind, hookimpl
+from ralph.plugins import Provider, hookimpl
 
 class Digger(Executor):
     name = "digger"
@@ -181,7 +181,7 @@ class Digger(Executor):
 
 @hookimpl
 def ralph_executors():
-    yield ExecutorKind("digger", "digs", lambda materials: Digger())
+    yield Provider("digger", "digs", lambda context: Digger())
 """
 
 

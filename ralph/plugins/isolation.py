@@ -1,21 +1,18 @@
 """What plug-ins give, at work in a run: what raises there is left out, and written down as that plug-in's problem."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 
-from ralph.analysis import Keyword, ResponseAnalyzer, SeveralAnalyzers
 from ralph.analysis.detectors import Detector
 from ralph.analysis.result import Analysis, AnalysisContext, Analyzer
 from ralph.analysis.signals import Reply, Signal
 from ralph.decision.claims import Case, Claim
-from ralph.plugins.kinds import PromptMoment
-from ralph.plugins.loaded import Plugins
-from ralph.plugins.offers import Offer, name_of
-from ralph.plugins.plugin import failure
+from ralph.plugins.discovery import Offer, failure, name_of
+from ralph.plugins.providers import PromptContext
 from ralph.status import Status
 from ralph.system.text import printable
 from ralph.types.output import Output
 
-__all__ = ["GuardedAnalyzer", "GuardedStrategy", "analyzer_with", "prompt_texts"]
+__all__ = ["GuardedAnalyzer", "GuardedStrategy", "guarded_detector", "prompt_texts"]
 
 _MOST = 4_000
 """Characters of one part of the prompt."""
@@ -54,34 +51,12 @@ class GuardedAnalyzer:
             raise
 
 
-def prompt_texts(offers: Iterable[Offer], moment: PromptMoment) -> list[str]:
+def prompt_texts(offers: Iterable[Offer], context: PromptContext) -> list[str]:
     """The sections that plug-ins add to a prompt."""
-    return [text for offer in offers if (text := _text(offer, moment))]
+    return [text for offer in offers if (text := _text(offer, context))]
 
 
-def analyzer_with(
-    plugins: Plugins,
-    keywords: Sequence[Keyword] = (),
-    *,
-    first: Analyzer | None = None,
-    further: Mapping[str, Analyzer] | None = None,
-    no_progress: int,
-) -> Analyzer:
-    """The built-in analyzer with what plug-ins add to it.
-
-    Args:
-        keywords: beside those of plug-ins.
-        first: another one in its place.
-        further: the analyzers beside it, by name.
-        no_progress: as in `ResponseAnalyzer`.
-    """
-    words = (*keywords, *plugins.keywords)
-    detectors = [_telling(offer) for offer in plugins.offers("ralph_detectors")]
-    own = first or ResponseAnalyzer(words, detectors=detectors, no_progress=no_progress)
-    return SeveralAnalyzers(own, further) if further else own
-
-
-def _telling(offer: Offer) -> Detector:
+def guarded_detector(offer: Offer) -> Detector:
     """A detector that writes down that it raises; what becomes of that is for the analyzer."""
     name = name_of(offer.thing)
 
@@ -96,10 +71,10 @@ def _telling(offer: Offer) -> Detector:
     return detect
 
 
-def _text(offer: Offer, moment: PromptMoment) -> str:
+def _text(offer: Offer, context: PromptContext) -> str:
     part = offer.thing
     try:
-        said: object = part.text(moment)
+        said: object = part.text(context)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - anything may come from foreign code
         offer.plugin.complain(f"The prompt part {part.name} failed: {failure(error)}.")
         return ""

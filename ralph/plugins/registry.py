@@ -1,32 +1,52 @@
-"""The plug-ins that are loaded, and what they give; one that fails is left out, and that is written down."""
+"""The loaded plug-ins and what they return; one that fails is left out, and its problem is recorded."""
 
 import difflib
 import inspect
+import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import pluggy
 
-from ralph.errors import PluginConflictError
-from ralph.plugins import hooks as specifications
-from ralph.plugins.discovery import built_in, from_file, installed, of_object
-from ralph.plugins.markers import NAME
-from ralph.plugins.offers import HOOKS, Offer, name_of, oddity
-from ralph.plugins.plugin import Plugin, failure
-from ralph.plugins.tables import Tables, secrets_in, shown_table
+from ralph.errors import PluginConflictError, PluginError, RalphError, SettingError, UnknownNameError, UsageError
+from ralph.plugins import spec
+from ralph.plugins.discovery import (
+    PARTS,
+    Offer,
+    Plugin,
+    built_in,
+    failure,
+    from_file,
+    installed,
+    name_of,
+    objection,
+    of_object,
+)
+from ralph.plugins.own_settings import Tables, secrets_in, shown_table
+from ralph.plugins.providers import BuildContext
 
 if TYPE_CHECKING:
-    from ralph.analysis import Detector, Keyword
+    from ralph.analysis import Analyzer, Detector, Keyword
+    from ralph.decision.claims import Strategy
+    from ralph.executors import Executor
     from ralph.hooks import Hooks
     from ralph.status import StatusField
+    from ralph.store import Store
+    from ralph.tasks import Task
+    from ralph.verifiers import Verifier, VerifierContext
+    from ralph.watch import Display
 
-__all__ = ["Plugins"]
+__all__ = ["Plugins", "is_foreign", "open_store"]
 
-_MOST = 1_000
-"""Things that a hook may give."""
+_MOST_THINGS = 1_000
+"""Things that a hook may return."""
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+_OWN_SCHEMES = {"memory", "postgres", "postgresql", "sqlite"}
 
 
 class Plugins:
@@ -41,8 +61,8 @@ class Plugins:
     """
 
     def __init__(self, plugins: Iterable[Plugin] = (), tables: Tables | None = None) -> None:
-        self._manager = pluggy.PluginManager(NAME)
-        self._manager.add_hookspecs(specifications)
+        self._manager = pluggy.PluginManager(spec.NAME)
+        self._manager.add_hookspecs(spec)
         self._functions: dict[int, dict[str, pluggy.HookImpl]] = {}
         self._offers: dict[str, tuple[Offer, ...]] = {}
         self._known: list[Plugin] = []
@@ -97,7 +117,7 @@ class Plugins:
     def conflicts(self) -> list[PluginConflictError]:
         """Where two plug-ins, or two of their things, have one name."""
         found = _conflicts("plug-in", (Offer(plugin, plugin) for plugin in self._known if not plugin.built_in))
-        for hook, form in HOOKS.items():
+        for hook, form in PARTS.items():
             offers = self.offers(hook)
             found += _conflicts(form.kind, offers) if form.unique else []
         return found
@@ -116,7 +136,7 @@ class Plugins:
             PluginConflictError: two things have one name.
         """
         offers = self.offers(hook)
-        for conflict in _conflicts(HOOKS[hook].kind, offers):
+        for conflict in _conflicts(PARTS[hook].kind, offers):
             raise conflict
         return {name_of(offer.thing): offer for offer in offers}
 
@@ -163,6 +183,120 @@ class Plugins:
         own = {plugin.name: plugin.own for plugin in self._known if plugin.own is not None}
         return {name: shown_table(table, own.get(name)) for name, table in tables.items()}
 
+    def analyzer_with(
+        self,
+        keywords: "Sequence[Keyword]" = (),
+        *,
+        further: Collection[str] = (),
+        first: "Analyzer | None" = None,
+        no_progress: int,
+    ) -> "Analyzer":
+        """Return the built-in analyzer, extended by the plug-ins' keywords and detectors.
+
+        Args:
+            keywords: added to those of plug-ins.
+            further: the names of analyzers that run beside it.
+            first: an analyzer in place of the built-in one.
+            no_progress: as in `ResponseAnalyzer`.
+
+        Raises:
+            UnknownNameError: an analyzer does not exist.
+        """
+        from ralph.analysis import ResponseAnalyzer, SeveralAnalyzers
+        from ralph.plugins.isolation import guarded_detector
+
+        detectors = [guarded_detector(offer) for offer in self.offers("ralph_detectors")]
+        words = (*keywords, *self.keywords)
+        own = first or ResponseAnalyzer(words, detectors=detectors, no_progress=no_progress)
+        beside = {name: self.analyzer(name) for name in further}
+        return SeveralAnalyzers(own, beside) if beside else own
+
+    def analyzer(self, name: str) -> "Analyzer":
+        """Return the further analyzer with a name; see `executor` for the errors."""
+        from ralph.plugins.isolation import GuardedAnalyzer
+
+        offer = self._found("ralph_analyzers", name)
+        return GuardedAnalyzer(
+            offer, _built(offer, BuildContext(), lambda part: callable(getattr(part, "analyze", None)))
+        )
+
+    def executor(self, name: str, context: BuildContext) -> "Executor":
+        """Return the executor with a name.
+
+        Raises:
+            UnknownNameError: there is no such executor.
+            PluginError: its plug-in could not build it.
+            SettingError: its plug-in lacks a setting.
+        """
+        from ralph.executors.base import Executor
+
+        return _built(self._found("ralph_executors", name), context, lambda part: isinstance(part, Executor))
+
+    def verifier(self, text: str, context: "VerifierContext") -> "Verifier":
+        """Return the verifier of a specification, as `ralph.verifiers.registry.verifier_named`."""
+        from ralph.verifiers.base import Verifier
+        from ralph.verifiers.registry import parse_specification, verifier_named
+
+        offer = self._found("ralph_verifiers", parse_specification(text)[0])
+        context = replace(context, own=_own(offer))
+        return _made(
+            offer,
+            lambda: verifier_named(text, context, {offer.thing.name: offer.thing}),
+            lambda part: isinstance(part, Verifier),
+        )
+
+    def strategy(self, name: str) -> "Strategy":
+        """Return the exit strategy with a name."""
+        from ralph.plugins.isolation import GuardedStrategy
+
+        offer = self._found("ralph_strategies", name)
+        return offer.thing if offer.plugin.built_in else GuardedStrategy(offer)
+
+    def display(self, name: str, context: BuildContext) -> "Display":
+        """Return the display with a name."""
+        from ralph.hooks import Hooks
+
+        offer = self._found("ralph_displays", name)
+        return _built(offer, context, lambda part: isinstance(part, Hooks) and hasattr(part, "__exit__"))
+
+    def store(self, url: str) -> "Store":
+        """Return the store that a URL names by its scheme."""
+        from ralph.store.base import Store
+
+        offer = self._found("ralph_stores", url.partition(":")[0])
+        return _built(offer, BuildContext(argument=url), lambda part: isinstance(part, Store))
+
+    def task(self, text: str, workspace: Path) -> "Task":
+        """Return the task that `NAME:PLACE` names.
+
+        Raises:
+            UsageError: the text has no name, or there is nothing to do at that place.
+        """
+        from ralph.tasks import Task
+
+        name, colon, place = text.partition(":")
+        if not colon or not place.strip():
+            raise UsageError(
+                f"The task {text[:200]!r} names no place.", "Write --task NAME:PLACE, as in plan:@fix_plan.md."
+            )
+        offer = self._found("ralph_task_sources", name)
+        context = BuildContext(argument=place, workspace=workspace)
+        found = _built(offer, context, lambda part: isinstance(part, Task | str))
+        made = Task(found) if isinstance(found, str) else found
+        if not made.text.strip():
+            raise UsageError(f"The task of {text[:200]!r} is empty.", "Name a place that has something to do.")
+        return made
+
+    def _found(self, hook: str, name: str) -> Offer:
+        known = self.named(hook)
+        if name in known:
+            return known[name]
+        error = UnknownNameError(PARTS[hook].kind, name, known)
+        broken = sorted(plugin.name for plugin in self.all if plugin.problems)
+        if broken:
+            error.remedy += f" `ralph plugins` shows what is wrong with {', '.join(broken[:5])}."
+        raise error
+
     def _register(self, plugin: Plugin) -> None:
         before = [each.implementation for each in self._known]
         self._known.append(plugin)
@@ -203,7 +337,7 @@ class Plugins:
         """What implements each hook; by identity, for what is equal to what is in the hands of plug-ins."""
         return {
             name: found
-            for name in specifications.__all__
+            for name in spec.HOOK_NAMES
             for found in getattr(self._manager.hook, name).get_hookimpls()
             if found.plugin is implementation
         }
@@ -219,16 +353,16 @@ class Plugins:
             return []
         given = self._call(plugin, hook, settings=plugin.own)
         try:
-            things = list(islice(cast("Iterable[object]", given), _MOST + 1)) if given is not None else []
-            looked_at = [(thing, oddity(hook, thing)) for thing in things]
+            things = list(islice(cast("Iterable[object]", given), _MOST_THINGS + 1)) if given is not None else []
+            looked_at = [(thing, objection(hook, thing)) for thing in things]
         except (Exception, SystemExit) as error:  # noqa: BLE001 - anything may come from foreign code
             plugin.complain(f"{hook} failed: {failure(error)}.")
             return []
         for odd in filter(None, (odd for _, odd in looked_at)):
             plugin.complain(f"{hook} {odd}.")
-        if len(things) > _MOST:
-            plugin.complain(f"{hook} gave more than {_MOST:,} things.")
-        return [thing for thing, odd in looked_at[:_MOST] if not odd]
+        if len(things) > _MOST_THINGS:
+            plugin.complain(f"{hook} gave more than {_MOST_THINGS:,} things.")
+        return [thing for thing, odd in looked_at[:_MOST_THINGS] if not odd]
 
     def _call(self, plugin: Plugin, hook: str, **arguments: object) -> object:
         """What one plug-in's hook gives; None where it fails."""
@@ -238,6 +372,65 @@ class Plugins:
         except (Exception, SystemExit) as error:  # noqa: BLE001 - anything may come from foreign code
             plugin.complain(f"{hook} failed: {failure(error)}.")
             return None
+
+
+def is_foreign(url: str | None) -> bool:
+    """Return True for a URL that only a plug-in's store can serve."""
+    scheme = _SCHEME.match(url or "")
+    return scheme is not None and scheme[1] not in _OWN_SCHEMES
+
+
+def open_store(url: str | None, plugins: Plugins | Callable[[], Plugins]) -> "Store":
+    """Return the store that a name means: one of Ralph's, or that of a plug-in with the scheme.
+
+    Args:
+        plugins: the loaded plug-ins, or a function that loads them when they are needed.
+
+    Raises:
+        UsageError: the name does not mean a store.
+    """
+    from ralph.store import open_store as open_own
+
+    if url is None or not is_foreign(url):
+        return open_own(url)
+    loaded = plugins if isinstance(plugins, Plugins) else plugins()
+    if url.partition(":")[0] not in loaded.named("ralph_stores"):
+        return open_own(url)  # it raises, and lists the stores there are
+    return loaded.store(url)
+
+
+def _own(offer: Offer) -> Any:
+    """Return the plug-in's own settings.
+
+    Raises:
+        SettingError: it lacks some.
+    """
+    if lacks := offer.plugin.lacks:
+        remedy = f"Set it in ralph.toml under [plugins.{offer.plugin.name}]."
+        raise SettingError(lacks, offer.plugin.title, "it is missing.", remedy)
+    return offer.plugin.own
+
+
+def _built(offer: Offer, context: BuildContext, fits: Callable[[Any], bool]) -> Any:
+    """Return the part that a provider builds from the context and the plug-in's own settings."""
+    context = replace(context, own=_own(offer))
+    return _made(offer, lambda: offer.thing.build(context), fits)
+
+
+def _made(offer: Offer, make: Callable[[], Any], fits: Callable[[Any], bool]) -> Any:
+    """Return what a plug-in makes, if it is a part of the right kind."""
+    if offer.plugin.built_in:
+        return make()
+    named = f"The {PARTS[offer.hook].kind} {offer.thing.name!r} of {offer.plugin.title}"
+    try:
+        part = make()
+    except RalphError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise PluginError(f"{named} could not be created: {failure(error)}.", "Fix the plug-in.") from error
+    if not fits(part):
+        raise PluginError(f"{named} came out as a {type(part).__name__}, which does not fit.", "Fix the plug-in.")
+    return part
 
 
 def _conflicts(kind: str, offers: Iterable[Offer]) -> list[PluginConflictError]:
@@ -255,12 +448,12 @@ def _strangers(implementation: object, hooks: Collection[str]) -> list[str]:
     """What looks like a hook and is none: a name that is not known, or a mark that was forgotten."""
     problems: list[str] = []
     for name in dir(implementation):
-        if not name.startswith(f"{NAME}_"):
+        if not name.startswith(f"{spec.NAME}_"):
             continue
-        if name not in specifications.__all__:
+        if name not in spec.HOOK_NAMES:
             found = inspect.getattr_static(implementation, name, None)
-            close = difflib.get_close_matches(name, specifications.__all__, n=1, cutoff=0.85)
-            if hasattr(found, f"{NAME}_impl") or (close and inspect.isroutine(found)):
+            close = difflib.get_close_matches(name, spec.HOOK_NAMES, n=1, cutoff=0.85)
+            if hasattr(found, f"{spec.NAME}_impl") or (close and inspect.isroutine(found)):
                 problems.append(f"{name} is not a hook{f': is {close[0]} meant?' if close else '.'}")
         elif name not in hooks:
             problems.append(f"{name} is not marked with @hookimpl, so it is not asked.")

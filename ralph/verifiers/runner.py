@@ -17,16 +17,15 @@ from ralph.system.redact import Redactor
 from ralph.types import evolve
 from ralph.types.output import Usage
 from ralph.types.verification import Verdict, Verification
-from ralph.verifiers.base import Subject, Verifier
-from ralph.verifiers.excerpt import SIGNATURE, clipped, readable
+from ralph.verifiers.base import SIGNATURE, Subject, Verifier, clipped, readable
 
-__all__ = ["Hearing"]
+__all__ = ["VerifierRun"]
 
 _GRACE = 10.0
 """Seconds beyond its own time-out that a verifier has for ending by itself."""
 
 
-class Hearing:
+class VerifierRun:
     """The verifiers' say on one claim, one after another. What was said is kept where the hearing is cut short.
 
     Programs and their like come first, all of them, so that the agent hears of everything at once. What costs money
@@ -55,7 +54,7 @@ class Hearing:
         self._asked: Verifier | None = None
         self._usage = Usage()
 
-    async def of_claim(self) -> None:
+    async def check_claim(self) -> None:
         """Asks about a claim of completion. A verifier that raises refutes it, also where it could start before the run
         and cannot any more, for then its program was taken away.
         """
@@ -64,7 +63,7 @@ class Hearing:
                 return
             await self._ask(verifier)
 
-    async def before_run(self) -> None:
+    async def check_start(self) -> None:
         """Asks each verifier that is asked before the first iteration. Whether they pass decides nothing yet.
 
         Raises:
@@ -74,7 +73,7 @@ class Hearing:
             if verifier.before_run:
                 await self._ask(verifier, starting=True)
 
-    def closed(self, cut_short: str = "") -> Verification:
+    def result(self, cut_short: str = "") -> Verification:
         """What was said. Of a verifier that was at work when the hearing was cut short, what it used is there."""
         verdicts = list(self._verdicts)
         if self._asked is not None:

@@ -12,7 +12,7 @@ from ralph.errors import VerifierError
 from ralph.system.redact import Redactor
 from ralph.types.output import Usage
 from ralph.types.verification import Verdict, Verification
-from ralph.verifiers import Hearing, Subject, Verifier
+from ralph.verifiers import Subject, Verifier, VerifierRun
 
 Says = Callable[[Subject], Awaitable[Verdict]]
 
@@ -33,15 +33,15 @@ class One(Verifier):
 
 
 async def preflight(verifiers: Iterable[Verifier], subject: Subject) -> Verification:
-    hearing = Hearing(verifiers, subject)
-    await hearing.before_run()
-    return hearing.closed()
+    checks = VerifierRun(verifiers, subject)
+    await checks.check_start()
+    return checks.result()
 
 
 async def judge(verifiers: Iterable[Verifier], subject: Subject) -> Verification:
-    hearing = Hearing(verifiers, subject)
-    await hearing.of_claim()
-    return hearing.closed()
+    checks = VerifierRun(verifiers, subject)
+    await checks.check_claim()
+    return checks.result()
 
 
 def raising(error: BaseException) -> Says:
@@ -113,7 +113,7 @@ async def test_without_a_verifier_nothing_is_verified(subject: Subject) -> None:
 
 
 async def test_one_that_hangs_is_ended_and_refutes(subject: Subject, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ralph.verifiers.hearing._GRACE", 0.1)
+    monkeypatch.setattr("ralph.verifiers.runner._GRACE", 0.1)
     ended: list[bool] = []
 
     async def hangs(_subject: Subject) -> Verdict:
@@ -137,11 +137,11 @@ async def test_a_verdict_is_bounded_masked_and_readable_whoever_made_it(subject:
             verifier="somebody else", passed=False, output=output, signature="y" * 9_000 + "hunter2-hunter2"
         )
 
-    hearing = Hearing([One("shouts", shouts)], subject, redactor=Redactor(["hunter2-hunter2"]))
+    checks = VerifierRun([One("shouts", shouts)], subject, redactor=Redactor(["hunter2-hunter2"]))
     began = time.monotonic()
-    await hearing.of_claim()
+    await checks.check_claim()
     assert time.monotonic() - began < 5
-    (verdict,) = hearing.closed().verdicts
+    (verdict,) = checks.result().verdicts
     assert verdict.verifier == "shouts"
     assert len(verdict.output) <= 4_000
     assert verdict.output.startswith("FIRST *** ")
@@ -175,10 +175,12 @@ async def test_what_is_used_is_told_and_counted_also_where_it_comes_to_nothing(s
         raise OSError("the line is cut")
 
     told: list[int | None] = []
-    hearing = Hearing([One("one", uses), One("two", uses)], subject, used=lambda usage: told.append(usage.input_tokens))
-    await hearing.of_claim()
+    checks = VerifierRun(
+        [One("one", uses), One("two", uses)], subject, used=lambda usage: told.append(usage.input_tokens)
+    )
+    await checks.check_claim()
     assert told == [10, 30, 40, 60]
-    assert hearing.closed().usage == Usage(input_tokens=60)
+    assert checks.result().usage == Usage(input_tokens=60)
 
 
 async def test_a_hearing_that_is_cut_short_keeps_what_was_said(subject: Subject) -> None:
@@ -188,10 +190,10 @@ async def test_a_hearing_that_is_cut_short_keeps_what_was_said(subject: Subject)
         raise AssertionError
 
     began: list[str] = []
-    hearing = Hearing([One("quick"), One("slow", hangs), One("never")], subject, began=began.append)
+    checks = VerifierRun([One("quick"), One("slow", hangs), One("never")], subject, began=began.append)
     with anyio.move_on_after(0.1):
-        await hearing.of_claim()
-    verification = hearing.closed("max_duration: 5 of 5")
+        await checks.check_claim()
+    verification = checks.result("max_duration: 5 of 5")
     assert began == ["quick", "slow"]
     assert [(verdict.verifier, verdict.passed) for verdict in verification.verdicts] == [
         ("quick", True),
@@ -202,7 +204,7 @@ async def test_a_hearing_that_is_cut_short_keeps_what_was_said(subject: Subject)
 
 
 async def test_one_that_is_cut_short_after_all_have_passed_does_not_count_as_passed(subject: Subject) -> None:
-    hearing = Hearing([One("quick")], subject)
-    await hearing.of_claim()
-    assert hearing.closed().passed
-    assert not hearing.closed("SIGINT").passed
+    checks = VerifierRun([One("quick")], subject)
+    await checks.check_claim()
+    assert checks.result().passed
+    assert not checks.result("SIGINT").passed

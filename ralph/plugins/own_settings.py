@@ -5,18 +5,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from ralph.errors import SettingError, nearest
-from ralph.plugins.plugin import Plugin, failure
+from ralph.plugins.discovery import LOCAL, Plugin, failure
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-__all__ = ["LOCAL", "MASKED", "Tables", "secrets_in", "shown_table"]
+__all__ = ["MASKED", "Tables", "secrets_in", "shown_table"]
 
 MASKED = "**********"
 """What stands for a secret where settings are kept and shown."""
-
-LOCAL = "local"
-"""The name of the plug-in that is a file of the workspace; its settings may stand there where it does not count."""
 
 
 @dataclass(frozen=True, slots=True)

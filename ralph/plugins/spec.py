@@ -1,17 +1,17 @@
-"""The hooks: what a plug-in can be asked for.
+"""The hook specifications: the version of the hooks, the marker of an implementation, and what each hook is asked for.
 
-Every hook is a function that gives some things, or None; a generator is the shortest way to write one. All are
-optional. Each may take `settings`, too: the plug-in's own settings, an instance of what its `ralph_settings` names, or
-None where it names nothing. It may leave the argument out.
+Every hook is a function that returns an iterable of things, or None; a generator is the shortest way to write one. All
+are optional. Each may take `settings`: the plug-in's own settings, an instance of the model that its `ralph_settings`
+returns, or None without one. A hook may leave the argument out.
 
-A hook is asked once, at the start, in the thread that everything else runs in: it should only name things, and leave
-the work to what it names.
+Ralph calls each hook once, at the start, in the thread that runs everything else: a hook should only name things, and
+leave the work to them.
 """
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from ralph.plugins.markers import hookspec
+import pluggy
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -19,19 +19,16 @@ if TYPE_CHECKING:
     from ralph.analysis import Detector, Keyword
     from ralph.decision.claims import Strategy
     from ralph.hooks import Hooks
-    from ralph.plugins.kinds import (
-        AnalyzerKind,
-        Command,
-        DisplayKind,
-        ExecutorKind,
-        PromptPart,
-        StoreKind,
-        TaskSourceKind,
-    )
+    from ralph.plugins.providers import Command, PromptPart, Provider
     from ralph.status import StatusField
-    from ralph.verifiers.kinds import VerifierKind
+    from ralph.verifiers import VerifierProvider
 
 __all__ = [
+    "API_VERSION",
+    "HOOK_NAMES",
+    "NAME",
+    "hookimpl",
+    "hookspec",
     "ralph_analyzers",
     "ralph_commands",
     "ralph_detectors",
@@ -48,12 +45,23 @@ __all__ = [
     "ralph_verifiers",
 ]
 
+NAME = "ralph"
+"""The group of entry points, and the project in pluggy's sense."""
+
+API_VERSION = 1
+"""The version of the hooks. A plug-in with `RALPH_API = 2` is made for other hooks, and is refused."""
+
+hookimpl = pluggy.HookimplMarker(NAME)
+"""Marks a plug-in's function as the implementation of the hook with its name."""
+
+hookspec = pluggy.HookspecMarker(NAME)
+
 
 @hookspec
 def ralph_settings() -> "type[BaseModel] | None":
-    """The plug-in's own settings: the model of the table `[plugins.NAME]`, where NAME is the plug-in's.
+    """Return the model of the plug-in's own settings, the table `[plugins.NAME]`, where NAME is the plug-in's.
 
-    It is asked before all others. The model validates what is set in ralph.toml, or in variables such as
+    This hook is called before all others. The model validates what is set in ralph.toml, or in variables such as
     `RALPH_PLUGINS__NAME__KEY`; an invalid value is refused as for any setting, before anything starts. A model whose
     fields all have defaults needs no table. Give secrets the type `SecretStr`, so that they are stored and shown
     nowhere.
@@ -78,7 +86,7 @@ def ralph_settings() -> "type[BaseModel] | None":
 
 @hookspec
 def ralph_keywords(settings: "BaseModel | None") -> "Iterable[Keyword] | None":
-    """Completion keywords beside the built-in ones and those of the settings.
+    """Return completion keywords, added to the built-in ones and those of the settings.
 
     Example:
         ```python
@@ -95,7 +103,7 @@ def ralph_keywords(settings: "BaseModel | None") -> "Iterable[Keyword] | None":
 
 @hookspec
 def ralph_status_fields(settings: "BaseModel | None") -> "Iterable[StatusField] | None":
-    """Fields that the agent is asked for in its status block, parsed into `StatusReport.fields`.
+    """Return fields that the agent is asked for in its status block, parsed into `StatusReport.fields`.
 
     Example:
         ```python
@@ -112,7 +120,9 @@ def ralph_status_fields(settings: "BaseModel | None") -> "Iterable[StatusField] 
 
 @hookspec
 def ralph_detectors(settings: "BaseModel | None") -> "Iterable[Detector] | None":
-    """Detectors of the built-in analyzer, which run after its own. A detector is a pure function from a reply to
+    """Return detectors of the built-in analyzer, which run after its own.
+
+    A detector is a pure function from a reply to
     signals, linear in the length of the text. One that raises is left out of that analysis, and a warning says so.
 
     Example:
@@ -135,8 +145,8 @@ def ralph_detectors(settings: "BaseModel | None") -> "Iterable[Detector] | None"
 
 
 @hookspec
-def ralph_analyzers(settings: "BaseModel | None") -> "Iterable[AnalyzerKind] | None":
-    """Whole analyzers beside the built-in one, used where `--analyzer NAME` names them.
+def ralph_analyzers(settings: "BaseModel | None") -> "Iterable[Provider] | None":
+    """Return whole analyzers beside the built-in one, used where `--analyzer NAME` names them.
 
     Its result for a reply is in `analysis.further[NAME]`. With `Analysis.opinion` it may support a completion or hold
     it back; it can never force one. One that raises has no say in that analysis, and a warning says so.
@@ -145,7 +155,7 @@ def ralph_analyzers(settings: "BaseModel | None") -> "Iterable[AnalyzerKind] | N
         ```python
         from ralph import Analysis
         from ralph.analysis import Opinion
-        from ralph.plugins import AnalyzerKind, hookimpl
+        from ralph.plugins import Provider, hookimpl
 
 
         class Brevity:
@@ -157,19 +167,19 @@ def ralph_analyzers(settings: "BaseModel | None") -> "Iterable[AnalyzerKind] | N
 
         @hookimpl
         def ralph_analyzers():
-            yield AnalyzerKind("brevity", "asks for more than a few words", lambda settings: Brevity())
+            yield Provider("brevity", "asks for more than a few words", lambda context: Brevity())
         ```
     """
 
 
 @hookspec
-def ralph_executors(settings: "BaseModel | None") -> "Iterable[ExecutorKind] | None":
-    """Executors, by the name that `--executor` or `executor.name` gives.
+def ralph_executors(settings: "BaseModel | None") -> "Iterable[Provider] | None":
+    """Return executors, by the name that `--executor` or `executor.name` gives.
 
     Example:
         ```python
         from ralph import Answered, Executor
-        from ralph.plugins import ExecutorKind, hookimpl
+        from ralph.plugins import Provider, hookimpl
 
 
         class Echo(Executor):
@@ -181,19 +191,21 @@ def ralph_executors(settings: "BaseModel | None") -> "Iterable[ExecutorKind] | N
 
         @hookimpl
         def ralph_executors():
-            yield ExecutorKind("echo", "says what it was asked", lambda materials: Echo())
+            yield Provider("echo", "says what it was asked", lambda context: Echo())
         ```
     """
 
 
 @hookspec
-def ralph_verifiers(settings: "BaseModel | None") -> "Iterable[VerifierKind] | None":
-    """Verifiers, by the name that `--verifier NAME:key=value` gives; `keys` is the model of what follows the name.
+def ralph_verifiers(settings: "BaseModel | None") -> "Iterable[VerifierProvider] | None":
+    """Return verifiers, by the name that `--verifier NAME:key=value` gives.
+
+    `keys` is the model of what follows the name.
 
     Example:
         ```python
         from pydantic import BaseModel
-        from ralph.plugins import VerifierKind, hookimpl
+        from ralph.plugins import VerifierProvider, hookimpl
         from ralph.types.verification import Verdict
         from ralph.verifiers import Verifier
 
@@ -213,14 +225,16 @@ def ralph_verifiers(settings: "BaseModel | None") -> "Iterable[VerifierKind] | N
 
         @hookimpl
         def ralph_verifiers():
-            yield VerifierKind("exists", "a file must be there", Keys, lambda keys, materials: Exists(keys.path))
+            yield VerifierProvider("exists", "a file must be there", Keys, lambda keys, context: Exists(keys.path))
         ```
     """
 
 
 @hookspec
 def ralph_strategies(settings: "BaseModel | None") -> "Iterable[Strategy] | None":
-    """Exit strategies, by the name that `--strategy` gives. One that raises sees no claim in that iteration.
+    """Return exit strategies, by the name that `--strategy` gives.
+
+    A strategy that raises sees no claim in that iteration.
 
     Example:
         ```python
@@ -245,15 +259,15 @@ def ralph_strategies(settings: "BaseModel | None") -> "Iterable[Strategy] | None
 
 @hookspec
 def ralph_prompt_parts(settings: "BaseModel | None") -> "Iterable[PromptPart] | None":
-    """Sections of the prompt, which stand before the status contract. One that raises is left out.
+    """Return sections of the prompt, placed before the status contract. One that raises is left out.
 
     Example:
         ```python
         from ralph.plugins import PromptPart, hookimpl
 
 
-        def house_rules(moment):
-            return "Write no comments in German." if moment.iteration == 1 else ""
+        def house_rules(context):
+            return "Write no comments in German." if context.iteration == 1 else ""
 
 
         @hookimpl
@@ -265,7 +279,7 @@ def ralph_prompt_parts(settings: "BaseModel | None") -> "Iterable[PromptPart] | 
 
 @hookspec
 def ralph_observers(settings: "BaseModel | None") -> "Iterable[Hooks] | None":
-    """Observers of a run: `ralph.Hooks`, told of every event. They may also veto an iteration or a completion.
+    """Return observers of a run (`ralph.Hooks`). They see every event, and may veto an iteration or a completion.
 
     Example:
         ```python
@@ -287,9 +301,10 @@ def ralph_observers(settings: "BaseModel | None") -> "Iterable[Hooks] | None":
 
 @hookspec
 def ralph_commands(settings: "BaseModel | None") -> "Iterable[Command] | None":
-    """Commands of the program, beside the built-in ones. `settings` are those in force where the program is called.
+    """Return commands of the program, besides the built-in ones.
 
-    Where the app cannot be made, the command says so when it is called.
+    `settings` are those in force where the program is called. If the app cannot be built, the command says so when it
+    is called.
 
     Example:
         ```python
@@ -312,30 +327,32 @@ def ralph_commands(settings: "BaseModel | None") -> "Iterable[Command] | None":
 
 
 @hookspec
-def ralph_task_sources(settings: "BaseModel | None") -> "Iterable[TaskSourceKind] | None":
-    """Where tasks come from, by the name that `--task NAME:PLACE` gives. A source gives a task's text, or a
-    `ralph.tasks.Task`, which also names the plan that tells how far it is.
+def ralph_task_sources(settings: "BaseModel | None") -> "Iterable[Provider] | None":
+    """Return sources of tasks, by the name that `--task NAME:PLACE` gives.
+
+    A source builds a task's text, or a `ralph.tasks.Task`, which also names the plan that shows how far it is. The
+    place is `context.argument`.
 
     Example:
         ```python
-        from ralph.plugins import TaskSourceKind, hookimpl
+        from ralph.plugins import Provider, hookimpl
 
 
         @hookimpl
         def ralph_task_sources():
-            yield TaskSourceKind("notes", "a folder of notes", lambda materials: materials.place)
+            yield Provider("notes", "a folder of notes", lambda context: context.argument)
         ```
     """
 
 
 @hookspec
-def ralph_displays(settings: "BaseModel | None") -> "Iterable[DisplayKind] | None":
-    """How a run is shown, by the name that `--display` gives.
+def ralph_displays(settings: "BaseModel | None") -> "Iterable[Provider] | None":
+    """Return displays, by the name that `--display` gives.
 
     Example:
         ```python
         from ralph.watch import Display
-        from ralph.plugins import DisplayKind, hookimpl
+        from ralph.plugins import Provider, hookimpl
 
 
         class Dots(Display):
@@ -346,23 +363,27 @@ def ralph_displays(settings: "BaseModel | None") -> "Iterable[DisplayKind] | Non
 
         @hookimpl
         def ralph_displays():
-            yield DisplayKind("dots", "a dot an iteration", lambda materials: Dots())
+            yield Provider("dots", "a dot an iteration", lambda context: Dots())
         ```
     """
 
 
 @hookspec
-def ralph_stores(settings: "BaseModel | None") -> "Iterable[StoreKind] | None":
-    """Where runs are kept, by the scheme of the URL that `--store` gives.
+def ralph_stores(settings: "BaseModel | None") -> "Iterable[Provider] | None":
+    """Return stores, by the scheme of the URL that `--store` gives. The whole URL is `context.argument`.
 
     Example:
         ```python
-        from ralph.plugins import StoreKind, hookimpl
+        from ralph.plugins import Provider, hookimpl
         from ralph.store import MemoryStore
 
 
         @hookimpl
         def ralph_stores():
-            yield StoreKind("void", "keeps nothing", lambda url: MemoryStore())
+            yield Provider("void", "keeps nothing", lambda context: MemoryStore())
         ```
     """
+
+
+HOOK_NAMES = tuple(name for name in __all__ if name.startswith("ralph_"))
+"""The names of all hooks."""
