@@ -43,6 +43,7 @@ PACKAGES = (
     "ralph",
     "ralph.analysis",
     "ralph.records.events",
+    "ralph.types",
     "ralph.types.output",
     "ralph.status",
     "ralph.decision.claims",

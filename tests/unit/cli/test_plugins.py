@@ -261,7 +261,7 @@ class TestLocalFile:
         path = write_local(workspace)
         ended = ralph(*RUN, "--display", "plain")
         assert ended.code == 0
-        assert f"'local' ({path}): Nobody has agreed to it, so it is left out" in " ".join(ended.out.split())
+        assert f"'local' ({path}): It needs your consent, so it is left out" in " ".join(ended.out.split())
         assert not listed(ralph)["plugins"]["local"]["loaded"]
         assert ralph(*RUN, "--trust").code == 0
         local = listed(ralph)["plugins"]["local"]
@@ -269,7 +269,7 @@ class TestLocalFile:
         write_local(workspace, f"{LOCAL}\n# changed\n")
         local = listed(ralph)["plugins"]["local"]
         assert (local["loaded"], local["adds"]) == (False, {})
-        assert "Nobody has agreed to it" in local["problems"][0]
+        assert "It needs your consent" in local["problems"][0]
 
     def test_a_setting_names_another_one(
         self, ralph: Callable[..., Any], workspace: Path, install: Install, monkeypatch: pytest.MonkeyPatch
