@@ -49,6 +49,7 @@ PACKAGES = (
     "ralph.decision.claims",
     "ralph.types.verification",
     "ralph.executors",
+    "ralph.executors.program_output",
     "ralph.system.process",
     "ralph.workspace",
     "ralph.store",

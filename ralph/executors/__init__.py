@@ -1,7 +1,8 @@
 """Executors: the interchangeable parts that hand a prompt to an agent. Each is imported when it is first used.
 
-Beside the executors there is what one is made of: the turn and its transcript, the permission policy and what it is
-asked, the confinement, a program that is talked with and leaves nothing behind, and what masks secrets.
+Besides the executors, this exports the parts that an executor of your own is made of: the turn and its transcript, the
+base classes for agents, the permission policy, the confinement, programs that leave nothing behind, and the masking of
+secrets.
 """
 
 from typing import TYPE_CHECKING
@@ -9,13 +10,21 @@ from typing import TYPE_CHECKING
 from ralph._lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from ralph.executors.agent import NO_KEY, AgentExecutor, AgentOptions, Ending, Listener, ProgramExecutor
     from ralph.executors.base import Executor, Quantity, Timeouts, Transcript, Turn, watchdog, within_time
-    from ralph.executors.copilot.cli import CopilotCLIExecutor, Ending
+    from ralph.executors.copilot.cli import CopilotCLIExecutor
     from ralph.executors.copilot.provision import present_cli, provide_cli
     from ralph.executors.copilot.sdk import CopilotSDKExecutor
-    from ralph.executors.endings import how_it_ended, kind_of_status
+    from ralph.executors.failures import (
+        WORDINGS,
+        Wordings,
+        classify_failure,
+        describe_exit,
+        kind_of_status,
+        status_in,
+        wait_in,
+    )
     from ralph.executors.fallback import FallbackExecutor, PrimaryBreaker
-    from ralph.executors.jsonl import JsonLines, Oversized, Unreadable
     from ralph.executors.npm import NpmPackage, NpmProgram, Progress
     from ralph.executors.permissions import (
         CREDENTIALS,
@@ -25,6 +34,7 @@ if TYPE_CHECKING:
         PermissionPolicy,
         PermissionRequest,
     )
+    from ralph.executors.program_output import Event, JsonLines, Line, Oversized, Unreadable
     from ralph.system.process import ByteStream, ProgramMissingError, Running, spawn
     from ralph.system.redact import Redactor
     from ralph.system.sandbox import Confinement
@@ -32,6 +42,10 @@ if TYPE_CHECKING:
 __all__ = [
     "CREDENTIALS",
     "DENIED_COMMANDS",
+    "NO_KEY",
+    "WORDINGS",
+    "AgentExecutor",
+    "AgentOptions",
     "Allowed",
     "ByteStream",
     "Confinement",
@@ -39,15 +53,19 @@ __all__ = [
     "CopilotSDKExecutor",
     "Denied",
     "Ending",
+    "Event",
     "Executor",
     "FallbackExecutor",
     "JsonLines",
+    "Line",
+    "Listener",
     "NpmPackage",
     "NpmProgram",
     "Oversized",
     "PermissionPolicy",
     "PermissionRequest",
     "PrimaryBreaker",
+    "ProgramExecutor",
     "ProgramMissingError",
     "Progress",
     "Quantity",
@@ -57,11 +75,15 @@ __all__ = [
     "Transcript",
     "Turn",
     "Unreadable",
-    "how_it_ended",
+    "Wordings",
+    "classify_failure",
+    "describe_exit",
     "kind_of_status",
     "present_cli",
     "provide_cli",
     "spawn",
+    "status_in",
+    "wait_in",
     "watchdog",
     "within_time",
 ]
@@ -69,14 +91,22 @@ __all__ = [
 __getattr__, __dir__ = lazy_exports(
     __name__,
     {
+        "ralph.executors.agent": ("NO_KEY", "AgentExecutor", "AgentOptions", "Ending", "Listener", "ProgramExecutor"),
         "ralph.executors.base": ("Executor", "Quantity", "Timeouts", "Transcript", "Turn", "watchdog", "within_time"),
-        "ralph.executors.copilot.cli": ("CopilotCLIExecutor", "Ending"),
+        "ralph.executors.copilot.cli": ("CopilotCLIExecutor",),
         "ralph.executors.copilot.provision": ("present_cli", "provide_cli"),
-        "ralph.executors.npm": ("NpmPackage", "NpmProgram", "Progress"),
         "ralph.executors.copilot.sdk": ("CopilotSDKExecutor",),
-        "ralph.executors.endings": ("how_it_ended", "kind_of_status"),
+        "ralph.executors.failures": (
+            "WORDINGS",
+            "Wordings",
+            "classify_failure",
+            "describe_exit",
+            "kind_of_status",
+            "status_in",
+            "wait_in",
+        ),
         "ralph.executors.fallback": ("FallbackExecutor", "PrimaryBreaker"),
-        "ralph.executors.jsonl": ("JsonLines", "Oversized", "Unreadable"),
+        "ralph.executors.npm": ("NpmPackage", "NpmProgram", "Progress"),
         "ralph.executors.permissions": (
             "CREDENTIALS",
             "DENIED_COMMANDS",
@@ -85,8 +115,9 @@ __getattr__, __dir__ = lazy_exports(
             "PermissionPolicy",
             "PermissionRequest",
         ),
-        "ralph.system.sandbox": ("Confinement",),
+        "ralph.executors.program_output": ("Event", "JsonLines", "Line", "Oversized", "Unreadable"),
         "ralph.system.process": ("ByteStream", "ProgramMissingError", "Running", "spawn"),
         "ralph.system.redact": ("Redactor",),
+        "ralph.system.sandbox": ("Confinement",),
     },
 )

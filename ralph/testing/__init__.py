@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ralph._lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from ralph.executors.scripted import Reply, ScriptedExecutor, writes
     from ralph.testing.analyzer_conformance import AnalyzerConformance
     from ralph.testing.clock import FakeClock
     from ralph.testing.detector_conformance import DetectorConformance
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from ralph.testing.program import own_environment, run_ralph
     from ralph.testing.repository import Repository
     from ralph.testing.request import ModelRequest
-    from ralph.testing.scripted import Reply, ScriptedExecutor, writes
     from ralph.testing.seen import SeenEvents
     from ralph.testing.steps import (
         Call,
@@ -87,7 +87,7 @@ __getattr__, __dir__ = lazy_exports(
         "ralph.testing.program": ("own_environment", "run_ralph"),
         "ralph.testing.repository": ("Repository",),
         "ralph.testing.request": ("ModelRequest",),
-        "ralph.testing.scripted": ("Reply", "ScriptedExecutor", "writes"),
+        "ralph.executors.scripted": ("Reply", "ScriptedExecutor", "writes"),
         "ralph.testing.seen": ("SeenEvents",),
         "ralph.testing.steps": (
             "Call",

@@ -10,9 +10,9 @@ import pytest
 
 from ralph.errors import UsageError
 from ralph.executors.base import Turn
+from ralph.executors.copilot.base import CopilotExecutor
 from ralph.executors.copilot.cli import CopilotCLIExecutor
 from ralph.executors.copilot.sdk import CopilotSDKExecutor
-from ralph.executors.copilot.together import CopilotExecutor
 from ralph.executors.permissions import PermissionPolicy
 from ralph.prompt import Prompt
 from ralph.system.process import run

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from ralph import Answered, Failed, TimedOut, Turn
-from ralph.executors import Denied, PermissionPolicy, Running, how_it_ended, within_time
+from ralph.executors import Denied, PermissionPolicy, Running, describe_exit, within_time
 from ralph_claude.listener import Listener
 from ralph_claude.tools import asked_for
 
@@ -141,7 +141,7 @@ class Conversation:
         said = " ".join(self._listener.complaint.split())[-300:]
         if code is None:
             return Failed(failure="unavailable", message=f"Claude Code does not answer. {said}".strip())
-        how = how_it_ended(code)
+        how = describe_exit(code)
         return Failed(failure="crashed", message=f"Claude Code {how} in the middle of the turn. {said}".strip())
 
 

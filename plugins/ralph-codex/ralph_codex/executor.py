@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from ralph import Answered, Executor, Failed, Output, Prompt, Turn
 from ralph.errors import ExecutorUnavailableError, UsageError
-from ralph.executors import Confinement, PermissionPolicy, how_it_ended, spawn, within_time
+from ralph.executors import Confinement, PermissionPolicy, describe_exit, spawn, within_time
 from ralph.system.process import run
 from ralph.types import evolve
 from ralph_codex.flags import quoted, require_keepable, rules, sandbox_settings
@@ -164,7 +164,7 @@ class CodexExecutor(Executor):
             return ending.failure
         said = " ".join(ending.complaint.split())[:300]
         if ending.code != 0:
-            return Failed(failure="crashed", message=f"Codex {how_it_ended(ending.code)}. {said}".strip())
+            return Failed(failure="crashed", message=f"Codex {describe_exit(ending.code)}. {said}".strip())
         if not ending.completed:
             return Failed(failure="protocol", message=f"Codex ended without completing the turn. {said}".strip())
         return None if ending.answered else Failed(failure="protocol", message="The agent gave no answer.")

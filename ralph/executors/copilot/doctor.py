@@ -1,4 +1,4 @@
-"""What there is on this machine of what the Copilot executors need: for `ralph doctor`. Nothing is fetched."""
+"""The findings of `ralph doctor` about what the Copilot executors need on this machine. Nothing is fetched."""
 
 import os
 import platform
@@ -10,12 +10,13 @@ from importlib import metadata
 from pathlib import Path
 
 from ralph.errors import RalphError
+from ralph.executors.copilot.base import LOGINS
 from ralph.executors.copilot.provision import PINNED, REMEDY, Found, present_cli
 from ralph.system.process import run
 
 __all__ = ["Finding", "findings"]
 
-_LOGINS = ("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN", "COPILOT_PROVIDER_BASE_URL")
+_LOGINS = (*LOGINS, "COPILOT_PROVIDER_BASE_URL")
 _VERSION = re.compile(r"\d{1,9}(\.\d{1,9})+")
 _PATIENCE = 20.0
 
@@ -25,10 +26,10 @@ class Finding:
     """One thing that was looked for.
 
     Attributes:
-        name: what, such as "copilot" or "git".
-        ok: whether Ralph can work with what was found.
+        name: such as "copilot" or "git".
+        ok: Ralph can work with what was found.
         detail: what was found, or what is wrong.
-        remedy: what to do; empty where nothing need be done.
+        remedy: what to do; empty if nothing need be done.
     """
 
     name: str
@@ -40,7 +41,7 @@ class Finding:
 async def findings(
     setting: Path | None = None, *, env: Mapping[str, str] = os.environ, cache: Path | None = None
 ) -> list[Finding]:
-    """All findings, in the order in which they matter; the arguments are those of `find_cli`. It takes a second."""
+    """Return all findings, the most important first; the arguments are those of `find_cli`. It takes a second."""
     npm = await _program("npm", env)
     return [
         *await _copilot(setting, env, cache, npm=npm),
@@ -82,7 +83,7 @@ def _runtime(found: Found) -> Finding:
 
 
 async def _program(name: str, env: Mapping[str, str]) -> Finding | None:
-    """The program with the version that it tells; None where it is not on PATH."""
+    """Return the finding for a program, with its version; None if it is not on PATH."""
     path = shutil.which(name, path=env.get("PATH", ""))
     if path is None:
         return None
@@ -97,7 +98,7 @@ async def _program(name: str, env: Mapping[str, str]) -> Finding | None:
 
 
 def _login(env: Mapping[str, str]) -> Finding:
-    """By the names of the variables alone: their values are nobody's business."""
+    # Only the names of the variables are shown, never their values.
     if names := [name for name in _LOGINS if env.get(name)]:
         return Finding("login", ok=True, detail=f"{', '.join(names)} in the environment")
     return Finding(

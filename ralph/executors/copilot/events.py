@@ -1,24 +1,32 @@
-"""What the events of the Copilot runtime mean: shared by the SDK's executor and by the CLI's, which see the same ones.
+"""The events of the Copilot runtime, which the SDK's executor and the CLI's see alike, and what its log adds to them.
 
-An event is a dictionary `{"type": …, "data": {…}, "agentId"?: …}` as it stands on the wire, camel case and all. What
-is not known here is passed over: there are some twenty kinds a turn, and new ones come with every version. None of
-these functions raises, whatever an event holds.
+An event is a dictionary `{"type": …, "data": {…}, "agentId"?: …}` as it stands on the wire, in camel case. Unknown
+ones are left out: there are some twenty kinds a turn, and new ones come with every version. None of these functions
+raises, whatever an event holds.
+
+No event carries the Retry-After of a 429 (seen with 1.0.102); the runtime's log has it, from the level "warning" on,
+in a line like
+
+    … [WARNING] [rust:model_events::producer] Model provider request failed {"http_status":429,…,"retry_after_ms":2000}
+
+So the runtime gets a log folder of its own.
 """
 
 import json
 import re
-from collections.abc import Mapping
-from typing import Any, cast
+from pathlib import Path
+from typing import Any
 
+import anyio
+
+from ralph.executors import failures
 from ralph.executors.base import Transcript
-from ralph.executors.endings import kind_of_status
+from ralph.executors.failures import Wordings
+from ralph.executors.program_output import Event, as_json, mapping, number, text, texts, whole
+from ralph.system.files import read_regular
 from ralph.types.output import Failed, FailureKind, Usage
 
-__all__ = ["Event", "classify_failure", "ends_turn", "failure_in", "in_the_providers_words", "record"]
-
-Event = Mapping[str, Any]
-
-_BOUND = 300
+__all__ = ["classify_failure", "ends_turn", "failure_in", "in_the_providers_words", "logged_retry_after", "record"]
 
 _KINDS: dict[str, FailureKind] = {
     "authentication": "auth",
@@ -30,30 +38,41 @@ _KINDS: dict[str, FailureKind] = {
 }
 """What the runtime calls its errors. Its general one, "query", says nothing."""
 
-_NOT_UNDERSTOOD = re.compile(
-    r"failed to parse|error decoding|unexpected eof|no response was returned|invalid json", re.IGNORECASE
+_WORDINGS: Wordings = (
+    (
+        "auth",
+        re.compile(
+            r"no authentication information|no github oauth token|not (?:logged in|authenticated)", re.IGNORECASE
+        ),
+    ),
+    (
+        "protocol",
+        re.compile(
+            r"failed to parse|error decoding|unexpected eof|no response was returned|invalid json", re.IGNORECASE
+        ),
+    ),
 )
-_NOT_LOGGED_IN = re.compile(
-    r"no authentication information|no github oauth token|not (?:logged in|authenticated)", re.IGNORECASE
-)
+
+_LOGGED = b"Model provider request failed {"
+_LOG_TAIL = 65_536
 
 
 def record(event: Event, transcript: Transcript) -> None:
-    """Puts into the transcript what an event tells of messages, tools and usage.
+    """Put the messages, tools and usage of an event into the transcript.
 
-    Sub-agents' messages are left out, for the last message of the turn has to be the agent's own; their tools are
-    not, for these change the workspace all the same.
+    A sub-agent's messages are left out, because the last message of the turn has to be the agent's own; its tools are
+    not, because they change the workspace too.
     """
     transcript.alive()
     data = _data(event)
     match event.get("type"):
         case "assistant.message_delta" if not _of_subagent(event):
-            transcript.delta(_text(data.get("deltaContent")))
+            transcript.delta(text(data.get("deltaContent")))
         case "assistant.message" if not _of_subagent(event):
             _record_message(data, transcript)
         case "tool.execution_start":
             transcript.tool_started(
-                _text(data.get("toolCallId")), _text(data.get("toolName")), _json(data.get("arguments"))
+                text(data.get("toolCallId")), text(data.get("toolName")), as_json(data.get("arguments"))
             )
         case "tool.execution_complete":
             _record_tool_end(data, transcript)
@@ -64,23 +83,24 @@ def record(event: Event, transcript: Transcript) -> None:
 
 
 def failure_in(event: Event) -> Failed | None:
-    """The failure that an event tells of: of one call to the model, or of the whole turn; else None."""
+    """Return the failure that an event reports: of one call to the model, or of the whole turn; else None."""
     data = _data(event)
     match event.get("type"):
         case "model.call_failure":
-            return classify_failure(_text(data.get("errorMessage")), status=_status(data))
+            return classify_failure(text(data.get("errorMessage")), status=_status(data))
         case "session.error":
-            kind, code = _text(data.get("errorType")), _text(data.get("errorCode"))
-            return classify_failure(_text(data.get("message")), status=_status(data), error_type=kind, code=code)
+            kind, code = text(data.get("errorType")), text(data.get("errorCode"))
+            return classify_failure(text(data.get("message")), status=_status(data), error_type=kind, code=code)
         case "abort":
-            return Failed(failure="crashed", message=f"The turn was aborted: {_text(data.get('reason')) or 'unknown'}.")
+            return Failed(failure="crashed", message=f"The turn was aborted: {text(data.get('reason')) or 'unknown'}.")
         case _:
             return None
 
 
 def ends_turn(event: Event) -> bool:
-    """Whether the runtime's own retries after this failed call would only burn time: of a rate limit at once (they
-    take a minute), of a key that was not accepted twice in a row.
+    """Return True if the runtime's own retries after this failed call would only take time.
+
+    That is a rate limit (they take a minute), and a key that was not accepted twice in a row.
     """
     if event.get("type") != "model.call_failure":
         return False
@@ -95,9 +115,9 @@ def ends_turn(event: Event) -> bool:
 
 
 def in_the_providers_words(failure: Failed, told: Failed | None) -> Failed:
-    """The turn's failure as the failed call before it told it, if that was the same one.
+    """Return the turn's failure in the words of the failed call before it, if both have the same status.
 
-    The runtime's own words for an error of the provider's are a guess ("Check your key" for any 403).
+    The runtime's own words for a provider's error are a guess ("Check your key" for any 403).
     """
     return told if told and told.status and told.status == failure.status else failure
 
@@ -108,59 +128,43 @@ def classify_failure(
     status: int | None = None,
     error_type: str = "",
     code: str = "",
-    retry_after: float | None = None,
 ) -> Failed:
-    """Puts a failure that the runtime reports into Ralph's kinds.
+    """Return a failure that the runtime reports, in Ralph's kinds.
 
-    The HTTP status decides, then the runtime's own name for the error, and only then its wording. Nothing that the
-    agent wrote or read is looked at.
+    The HTTP status decides, then the runtime's own name for the error, and only then its wording.
 
     Args:
-        message: what it said; JSON from the provider is unwrapped.
+        message: the runtime's; JSON from the provider is unwrapped.
         error_type, code: `errorType` and `errorCode` of the event.
-        retry_after: in seconds.
     """
-    said = " ".join(_unwrapped(message).split())[:_BOUND]
-    if status is not None:
-        kind = kind_of_status(status)
-    elif code == "billing_not_configured":
-        kind = "refused"
-    else:
-        kind = _KINDS.get(error_type) or _by_wording(said)
-    return Failed(failure=kind, message=said, status=status, retry_after=retry_after)
-
-
-def _by_wording(said: str) -> FailureKind:
-    if _NOT_LOGGED_IN.search(said):
-        return "auth"
-    return "protocol" if _NOT_UNDERSTOOD.search(said) else "unavailable"
+    kind = "refused" if code == "billing_not_configured" else _KINDS.get(error_type)
+    return failures.classify_failure(_unwrapped(message), status=status, kind=kind, wordings=_WORDINGS)
 
 
 def _record_message(data: Event, transcript: Transcript) -> None:
-    requests: Any = data.get("toolRequests")
-    text, calls = _text(data.get("content")), len(cast("list[Any]", requests)) if isinstance(requests, list) else 0
-    if model := _text(data.get("model")):
+    said, calls = text(data.get("content")), len(texts(data.get("toolRequests")))
+    if model := text(data.get("model")):
         transcript.model = model
-    if text or calls:
-        transcript.message(text, calls)
+    if said or calls:
+        transcript.message(said, calls)
 
 
 def _record_tool_end(data: Event, transcript: Transcript) -> None:
-    error, result = _mapping(data.get("error")), _mapping(data.get("result"))
+    error, result = mapping(data.get("error")), mapping(data.get("result"))
     transcript.tool_finished(
-        _text(data.get("toolCallId")),
+        text(data.get("toolCallId")),
         success=data.get("success") is True,
-        result=_text(error.get("message") if error else result.get("content")),
+        result=text(error.get("message") if error else result.get("content")),
         denied=error.get("code") == "denied",
     )
 
 
 def _usage(data: Event) -> Usage:
     return Usage(
-        input_tokens=_count(data.get("inputTokens")),
-        output_tokens=_count(data.get("outputTokens")),
-        cache_read_tokens=_count(data.get("cacheReadTokens")),
-        premium_requests=0.0 if data.get("isByok") is True else _amount(data.get("cost")),
+        input_tokens=whole(data.get("inputTokens")),
+        output_tokens=whole(data.get("outputTokens")),
+        cache_read_tokens=whole(data.get("cacheReadTokens")),
+        premium_requests=0.0 if data.get("isByok") is True else number(data.get("cost")),
         model_calls=1,
     )
 
@@ -170,15 +174,7 @@ def _of_subagent(event: Event) -> bool:
 
 
 def _data(event: Event) -> Event:
-    return _mapping(event.get("data"))
-
-
-def _mapping(value: object) -> Event:
-    return cast("Event", value) if isinstance(value, Mapping) else {}
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
+    return mapping(event.get("data"))
 
 
 def _status(data: Event) -> int | None:
@@ -186,31 +182,54 @@ def _status(data: Event) -> int | None:
     return status if isinstance(status, int) and 100 <= status <= 999 else None
 
 
-def _count(value: object) -> int | None:
-    return int(value) if isinstance(value, int | float) and 0 <= value < 1e15 else None
-
-
-def _amount(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) and 0 <= value < 1e15 else None
-
-
-def _json(value: object) -> str:
-    if value is None or isinstance(value, str):
-        return value or ""
-    try:
-        return json.dumps(value, ensure_ascii=False)
-    except (TypeError, ValueError, RecursionError):
-        return ""
-
-
 def _unwrapped(message: str) -> str:
-    """The sentence in a provider's error; `model.call_failure` gives it as JSON text, often of an object."""
+    """Return the sentence in a provider's error; `model.call_failure` has it as JSON text, often of an object."""
     if len(message) > 10_000 or not message.startswith(("{", '"')):
         return message[:10_000]
     try:
         value: Any = json.loads(message)
     except (ValueError, RecursionError):
         return message
-    inner = _mapping(value).get("error", value)
-    found = _mapping(inner).get("message", inner)
+    inner = mapping(value).get("error", value)
+    found = mapping(inner).get("message", inner)
     return found if isinstance(found, str) else message
+
+
+async def logged_retry_after(folder: Path, patience: float = 0.25, after: int = 0) -> float | None:
+    """Return the wait that the provider asked for, in seconds, at the latest rate limit in a log folder.
+
+    Args:
+        patience: seconds to wait for the line, which may come a moment after the event.
+        after: bytes at the beginning of a log to leave out: they belong to earlier turns.
+    """
+    pause = 0.005
+    with anyio.move_on_after(patience):
+        while (line := _latest(folder, after)) is None:
+            await anyio.sleep(pause)
+            pause *= 2
+        wait = line.get("retry_after_ms")
+        return wait / 1000 if isinstance(wait, int | float) and 0 <= wait < 1e12 else None
+    return None
+
+
+def _latest(folder: Path, after: int) -> Event | None:
+    try:
+        logs = sorted(folder.glob("*.log"), key=lambda path: path.name)
+    except OSError:
+        return None
+    for log in reversed(logs):
+        for piece in reversed(_tail(log, after).split(_LOGGED)[1:]):
+            try:
+                line: Any = json.loads(b"{" + piece.split(b"\n", 1)[0])
+            except ValueError:
+                continue
+            if mapping(line).get("http_status") == 429:
+                return mapping(line)
+    return None
+
+
+def _tail(path: Path, after: int) -> bytes:
+    try:
+        return read_regular(path, _LOG_TAIL, offset=max(after, path.lstat().st_size - _LOG_TAIL))
+    except OSError:
+        return b""

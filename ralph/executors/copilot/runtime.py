@@ -1,8 +1,8 @@
 """The life of a Copilot runtime: its process, and the SDK's client that talks to it.
 
 The SDK spawns the process but notices neither its death nor its freezing in the middle of a turn, so the process is
-watched here, and every call has a time-out of its own. A runtime that has died is not mended: another is started, and
-takes up the sessions that lie in the same home folder.
+watched here, and every call has a time-out of its own. A dead runtime is not repaired: another is started, and can
+continue the sessions in the same home folder.
 """
 
 import asyncio
@@ -22,7 +22,8 @@ import anyio.to_thread
 import psutil
 
 from ralph.errors import ExecutorUnavailableError
-from ralph.executors.copilot.log import logged_retry_after
+from ralph.executors.copilot.events import logged_retry_after
+from ralph.system import process_tree
 from ralph.system.process_tree import end_tree, marked, new_marker, survivors
 
 if TYPE_CHECKING:
@@ -46,8 +47,9 @@ class CopilotRuntime:
     Args:
         program: the native CLI, or better the lighter `copilot-runtime`.
         environment: the process's whole environment.
-        home: where the runtime keeps sessions; None for the user's own, where their login lies.
-        confined: the command line that runs one within its bounds, given the folder that it logs to; None: freely.
+        home: the folder for sessions; None for the user's own, with their login.
+        confined: returns the command line that runs it within its bounds, given the folder for logs; None for no
+            bounds.
 
     Attributes:
         client: the SDK's; to be used between `start` and `stop`.
@@ -70,11 +72,11 @@ class CopilotRuntime:
         self._pipes: list[IO[bytes]] = []
 
     async def start(self) -> None:
-        """Starts the process and checks its version.
+        """Start the process and check its version.
 
         Raises:
-            ExecutorUnavailableError: it does not start, does not answer in time, or is a version that is known
-                not to work with the SDK. `stop` is still to be called.
+            ExecutorUnavailableError: it does not start, does not answer in time, or is of a version that is known
+                not to work with the SDK. Call `stop` anyway.
         """
         await anyio.to_thread.run_sync(import_module, "copilot")
         self.client = self._client()
@@ -102,13 +104,13 @@ class CopilotRuntime:
             working_directory=self._logs.name,
             base_directory=str(self._home) if self._home else None,
             use_logged_in_user=self._home is None,
-            # The finest detail that is needed: a rate limit's end is told in a warning and nowhere else.
+            # Only a warning says when a rate limit ends.
             log_level="warning",
             env=marked(self._environment, self._marker),
         )
 
     def _keep_pipes(self) -> None:
-        """Notes the pipes while the SDK waits for the process's first answer, for it forgets to close them."""
+        """Note the pipes while the SDK waits for the process's first answer: it never closes them."""
         spawned: Popen[bytes] | None = getattr(self.client, "_cli_process", None)
         if spawned:
             self._pipes = [pipe for pipe in (spawned.stdin, spawned.stdout, spawned.stderr) if pipe]
@@ -118,40 +120,36 @@ class CopilotRuntime:
 
     @property
     def lives(self) -> bool:
-        """Whether the process can still do anything."""
-        try:
-            process = self._process
-            return process is not None and process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-        except psutil.Error:
-            return False
+        """True while the process can do anything."""
+        return self._process is not None and process_tree.lives(self._process)
 
     async def died(self) -> None:
-        """Returns as soon as the process is no more."""
+        """Return as soon as the process has ended."""
         if self._process is None:
             return
         if hasattr(os, "pidfd_open"):
             with suppress(ProcessLookupError):
                 await _readable(os.pidfd_open(self._process.pid))
             return
-        while self.lives:  # noqa: ASYNC110 - these systems tell it to nobody who does not reap the process
+        while self.lives:  # noqa: ASYNC110 - here only the parent learns of the end
             await anyio.sleep(0.1)
 
     async def call(self, answer: Awaitable[_R], within: float = CALL) -> _R:
-        """What the runtime answers; a `TimeoutError` where it does not.
+        """Return what the runtime answers, within so many seconds, or raise `TimeoutError`.
 
-        A runtime that dies meanwhile answers with an exception of the SDK's.
+        If the runtime dies meanwhile, the SDK raises an exception of its own.
         """
         with anyio.fail_after(within):
             return await answer
 
     async def end_children(self) -> None:
-        """Ends what the agent's tools have started and left."""
+        """End what the agent's tools have started and left running."""
         for process in await anyio.to_thread.run_sync(survivors, self._marker):
             if process != self._process:
                 await end_tree(process, grace=0.5)
 
     async def stop(self, *, gently: bool = True) -> None:
-        """Ends the process and everything that was started from it; never raises, and takes seconds at most."""
+        """End the process and everything that it started; never raises, and takes seconds at most."""
         client: CopilotClient | None = getattr(self, "client", None)
         if client and gently and self.lives:
             with suppress(Exception), anyio.move_on_after(STOP):
@@ -167,11 +165,11 @@ class CopilotRuntime:
         await anyio.to_thread.run_sync(self._logs.cleanup)
 
     def new_turn(self) -> None:
-        """What the log holds by now belongs to earlier turns."""
+        """Note how much of the log belongs to earlier turns."""
         self._log_read = sum(file.stat().st_size for file in self._log_folder.glob("*.log"))
 
     async def retry_after(self) -> float | None:
-        """How long the provider asked to wait when it last limited this turn's rate, in seconds."""
+        """Return how long the provider asked to wait when it last limited this turn's rate, in seconds."""
         return await logged_retry_after(self._log_folder, after=self._log_read)
 
     @property

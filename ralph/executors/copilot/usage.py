@@ -1,15 +1,16 @@
-"""What the Copilot CLI reports to have used.
+"""The usage that the Copilot CLI reports.
 
-At a turn's end it is all in the file of `--usage-output-file`. That one counts by session, from the session's first
-turn on; what a turn has used is what came on top. While the turn goes on, the calls to the model stand in the session's
-log alone (seen with 1.0.102), a moment late.
+At a turn's end all of it is in the file of `--usage-output-file`. That file counts by session, from the session's first
+turn on; what a turn has used is the difference. While the turn runs, the calls to the model are only in the session's
+log (seen with 1.0.102), a moment late.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TypeVar
 
+from ralph.executors.program_output import Event, mapping, number, whole
 from ralph.system.files import read_regular
 from ralph.types import evolve
 from ralph.types.output import Usage
@@ -24,13 +25,13 @@ _LONGEST_RECORD = 65_536
 
 
 class SessionLog:
-    """The tokens of a turn that goes on, so that a limit on them can end it.
+    """The tokens of a running turn, so that a limit on them can end it.
 
     Args:
-        path: the log. What it holds already belongs to earlier turns.
+        path: the log. Its present content belongs to earlier turns.
 
     Attributes:
-        counted: what was given so far.
+        counted: the usage that `more` has returned so far.
     """
 
     def __init__(self, path: Path) -> None:
@@ -43,13 +44,13 @@ class SessionLog:
         self.counted = Usage()
 
     def more(self) -> Usage:
-        """What came on top since the last look."""
+        """Return what was used since the last call."""
         added = sum((_recorded(line) for line in self._lines() if line.startswith(_RECORD)), Usage())
         self.counted += added
         return added
 
     def _lines(self) -> Iterator[bytes]:
-        """The lines that are whole by now. Of a long one only the head is held: it is no record."""
+        """Yield the complete new lines. Only the head of a long one is held: it is not a record."""
         content = _content(self._path, self._at)
         self._at += len(content)
         *lines, rest = (self._rest + content).split(b"\n")
@@ -58,22 +59,23 @@ class SessionLog:
 
 
 class UsageMeter:
-    """Tells turns apart within the totals of sessions. Of a turn that left no file, what was not counted while it went
-    on counts with the session's next.
+    """The usage of each turn, out of the totals of sessions.
+
+    If a turn left no file, what was not counted while it ran counts with the session's next turn.
     """
 
     def __init__(self) -> None:
         self._totals: dict[str, Usage] = {}
 
     def read(self, path: Path, session_id: str, *, calls: int, begun_here: bool, counted: Usage | None = None) -> Usage:
-        """What the turn that has just ended used.
+        """Return what the turn that has just ended used.
 
         Args:
             path: the file; it may be missing or hold anything.
             calls: how many requests to the model were seen in the turn; the file leaves failed ones out.
-            begun_here: the session cannot have been in use before this meter was. Otherwise the first turn of an
-                unknown session is not measured, for the total may hold what was counted long ago.
-            counted: what was counted while the turn went on; it is left out.
+            begun_here: the session cannot be older than this meter. Otherwise the first turn of an unknown session is
+                not measured, because the total may include earlier turns.
+            counted: what was counted while the turn ran; it is left out.
         """
         counted = counted or Usage()
         seen = Usage(model_calls=calls) if calls else Usage()
@@ -90,7 +92,6 @@ class UsageMeter:
 
 
 def _beyond(total: Usage, before: Usage) -> Usage:
-    """What came on top."""
     return Usage(
         input_tokens=_rest(total.input_tokens, before.input_tokens),
         output_tokens=_rest(total.output_tokens, before.output_tokens),
@@ -101,28 +102,28 @@ def _beyond(total: Usage, before: Usage) -> Usage:
 
 
 def _recorded(line: bytes) -> Usage:
-    """The tokens of one call. What it is billed as is known at the turn's end only."""
-    usage = _mapping(_mapping(_parsed(line).get("data")).get("usage"))
+    """Return the tokens of one call; how it is billed is known only at the turn's end."""
+    usage = mapping(mapping(_parsed(line).get("data")).get("usage"))
     return Usage(
-        input_tokens=_whole(usage.get("inputTokens")),
-        output_tokens=_whole(usage.get("outputTokens")),
-        cache_read_tokens=_whole(usage.get("cacheReadTokens")),
+        input_tokens=whole(usage.get("inputTokens")),
+        output_tokens=whole(usage.get("outputTokens")),
+        cache_read_tokens=whole(usage.get("cacheReadTokens")),
     )
 
 
 def _total(path: Path) -> Usage | None:
-    """The session's usage so far; None where the file is missing or cannot be understood."""
+    """Return the session's usage so far; None if the file is missing or not understood."""
     told = _parsed(_content(path))
-    metrics = [_mapping(model) for model in _mapping(told.get("modelMetrics")).values()]
+    metrics = [mapping(model) for model in mapping(told.get("modelMetrics")).values()]
     if not metrics:
         return None
-    counts = [_mapping(model.get("usage")) for model in metrics]
+    counts = [mapping(model.get("usage")) for model in metrics]
     return Usage(
         input_tokens=_sum(counts, "inputTokens"),
         output_tokens=_sum(counts, "outputTokens"),
         cache_read_tokens=_sum(counts, "cacheReadTokens"),
-        premium_requests=_number(told.get("totalPremiumRequestCost")),
-        model_calls=_sum([_mapping(model.get("requests")) for model in metrics], "count"),
+        premium_requests=number(told.get("totalPremiumRequestCost")),
+        model_calls=_sum([mapping(model.get("requests")) for model in metrics], "count"),
     )
 
 
@@ -131,32 +132,19 @@ def _rest(total: _N | None, before: _N | None) -> _N | None:
 
 
 def _content(path: Path, start: int = 0) -> bytes:
-    """What stands in a file from there on, bounded. The agent could have put anything in its place: a link, a pipe."""
+    """Return a file's content from `start` on, bounded. The agent could have put a link or a pipe in its place."""
     try:
         return read_regular(path, _BOUND, offset=start)
     except OSError:
         return b""
 
 
-def _parsed(text: bytes) -> Mapping[str, Any]:
+def _parsed(text: bytes) -> Event:
     try:
-        return _mapping(json.loads(text))
+        return mapping(json.loads(text))
     except (ValueError, RecursionError):
         return {}
 
 
-def _sum(parts: list[Mapping[str, Any]], name: str) -> int:
-    return int(sum(_number(part.get(name)) or 0 for part in parts))
-
-
-def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) and 0 <= value < 1e15 else None
-
-
-def _whole(value: object) -> int | None:
-    number = _number(value)
-    return None if number is None else int(number)
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+def _sum(parts: list[Event], name: str) -> int:
+    return int(sum(number(part.get(name)) or 0 for part in parts))

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from ralph.errors import ExecutorUnavailableError, UsageError
+from ralph.executors import Ending
 from ralph.executors.base import Diagnosed, Timeouts, Transcript, Turn
-from ralph.executors.copilot.cli import CopilotCLIExecutor, Ending
+from ralph.executors.copilot.cli import CopilotCLIExecutor
 from ralph.executors.copilot.provision import Found
 from ralph.executors.permissions import PermissionPolicy
 from ralph.prompt import Prompt

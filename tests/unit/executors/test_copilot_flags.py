@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from ralph.errors import UsageError
-from ralph.executors.copilot.flags import permission_flags
+from ralph.executors.copilot.cli import permission_flags
 from ralph.executors.permissions import PermissionPolicy
 
 WORKSPACE = Path("/srv/space")

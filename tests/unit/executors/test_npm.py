@@ -125,9 +125,13 @@ async def test_a_package_without_the_program_is_an_error(registry: Registry):
     assert registry.left == []
 
 
+def _outside(name: str) -> str:
+    return f"../../../{name.rpartition('/')[2]}"
+
+
 async def test_a_file_that_would_leave_the_folder_is_refused(registry: Registry):
     registry.npm()
-    registry.program = replace(registry.program, place=lambda name: f"../../../{name.rpartition('/')[2]}")
+    registry.program = replace(registry.program, place=_outside)
     with pytest.raises(ProvisionError, match="cannot be unpacked"):
         await registry.fetch()
     assert not (registry.root / "agent").exists()
@@ -162,8 +166,12 @@ async def test_what_a_killed_download_left_is_removed(registry: Registry):
 async def test_waiting_for_another_download_is_reported_and_bounded(registry: Registry):
     registry.npm(f"exec {shutil.which('sleep')} 50")
     begun, waiting = anyio.Event(), set[str]()
+
+    def begin(_step: str, _done: int, _total: int | None) -> None:
+        begun.set()
+
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(registry.fetch, lambda _step, _done, _total: begun.set())
+        tasks.start_soon(registry.fetch, begin)
         await begun.wait()
         with pytest.raises(ProvisionError, match="longer than"):
             await registry.fetch(lambda step, _done, _total: waiting.add(step), 0.3)

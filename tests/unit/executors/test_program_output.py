@@ -1,22 +1,36 @@
+"""Bounded JSON lines, and values read out of them."""
+
 import json
 import tracemalloc
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.executors.jsonl import JsonLines, Oversized, Unreadable
+from ralph.executors.program_output import (
+    JsonLines,
+    Oversized,
+    Unreadable,
+    as_json,
+    mapping,
+    number,
+    objects,
+    text,
+    texts,
+    whole,
+)
 
 _OBJECTS = st.lists(st.dictionaries(st.text(), st.none() | st.integers() | st.text()), max_size=5)
 
 
-@given(objects=_OBJECTS, cuts=st.lists(st.integers(min_value=0, max_value=300)))
-def test_where_the_chunks_are_cut_does_not_matter(objects: list[dict[str, object]], cuts: list[int]):
-    whole = "".join(f"{json.dumps(each, ensure_ascii=False)}\n" for each in objects).encode()
-    borders = [0, *sorted(cuts), len(whole)]
+@given(printed=_OBJECTS, cuts=st.lists(st.integers(min_value=0, max_value=300)))
+def test_where_the_chunks_are_cut_does_not_matter(printed: list[dict[str, object]], cuts: list[int]):
+    content = "".join(f"{json.dumps(each, ensure_ascii=False)}\n" for each in printed).encode()
+    borders = [0, *sorted(cuts), len(content)]
     lines = JsonLines()
-    found = [line for at, to in pairwise(borders) for line in lines.feed(whole[at:to])]
-    assert found == objects
+    found = [line for at, to in pairwise(borders) for line in lines.feed(content[at:to])]
+    assert found == printed
     assert not list(lines.end())
 
 
@@ -62,6 +76,28 @@ def test_a_gigantic_chunk_keeps_only_its_head():
 
 
 def test_a_line_at_the_limit_is_whole():
-    text = json.dumps({"a": "x" * 100})
-    assert list(JsonLines(limit=len(text)).feed(f"{text}\n".encode())) == [json.loads(text)]
-    assert isinstance(next(JsonLines(limit=len(text) - 1).feed(f"{text}\n".encode())), Oversized)
+    said = json.dumps({"a": "x" * 100})
+    assert list(JsonLines(limit=len(said)).feed(f"{said}\n".encode())) == [json.loads(said)]
+    assert isinstance(next(JsonLines(limit=len(said) - 1).feed(f"{said}\n".encode())), Oversized)
+
+
+ODD: list[object] = [None, True, -1, 1e300, float("nan"), "x", "a\ud800", [], [1, {"a": 1}], {"a": [1]}, object(), {1}]
+
+
+@pytest.mark.parametrize("value", ODD, ids=repr)
+def test_any_value_can_be_read_as_anything(value: object):
+    assert mapping(value) == (value if isinstance(value, dict) else {})
+    assert all(isinstance(each, dict) for each in objects(value))
+    assert all(isinstance(each, str) for each in texts(value))
+    assert number(value) is None
+    assert whole(value) is None
+    assert text(value).encode() is not None
+    assert as_json(value).encode() is not None
+
+
+def test_values_of_the_wanted_type_are_kept():
+    assert objects([{"a": 1}, 2, {}]) == [{"a": 1}, {}]
+    assert texts(["a", 1]) == ["a", ""]
+    assert (number(1.5), whole(1.5), whole(0)) == (1.5, 1, 0)
+    assert text("a\ud800é") == "a\ufffdé"
+    assert (as_json({"a": "é"}), as_json("as it is"), as_json(None)) == ('{"a": "é"}', "as it is", "")

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from ralph.executors.copilot.conversation import asked_for
+from ralph.executors.copilot.sdk import requested
 from ralph.executors.permissions import PermissionRequest
 
 
@@ -34,4 +34,4 @@ from ralph.executors.permissions import PermissionRequest
     ],
 )
 def test_requests_are_understood(wire: dict[str, Any], request_: PermissionRequest) -> None:
-    assert asked_for(wire) == request_
+    assert requested(wire) == request_

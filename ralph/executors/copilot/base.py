@@ -1,0 +1,55 @@
+"""What both Copilot executors share: the model's endpoint, the home folder, and what the agent can see."""
+
+from pathlib import Path
+from typing import ClassVar, Literal, Unpack
+
+from ralph.executors.agent import NO_KEY, AgentExecutor, AgentOptions
+
+__all__ = ["LOGINS", "LOOKING", "CopilotExecutor"]
+
+LOOKING = ("glob", "grep", "rg", "view")
+"""The tools of a turn that only looks. What they may read is the policy's."""
+
+LOGINS = ("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN")
+
+
+class CopilotExecutor(AgentExecutor):
+    """The agent of GitHub Copilot, however it is reached.
+
+    Args:
+        program: see each executor.
+        wire_api: the dialect of an OpenAI-compatible endpoint.
+        options: those of `AgentExecutor`. Without an endpoint, `home` None is the user's own folder.
+
+    Raises:
+        UsageError: an endpoint without a model.
+    """
+
+    logins: ClassVar[tuple[str, ...]] = LOGINS
+    user_folders: ClassVar[tuple[str, ...]] = (".copilot",)
+
+    def __init__(
+        self,
+        program: Path | None = None,
+        *,
+        wire_api: Literal["completions", "responses"] = "completions",
+        **options: Unpack[AgentOptions],
+    ) -> None:
+        super().__init__(program, **options)
+        self.wire_api: Literal["completions", "responses"] = wire_api
+        self.account = self.base_url or "github"
+        self.measures = frozenset({"tokens"}) if self.base_url else frozenset({"tokens", "premium_requests"})
+
+    @property
+    def logs_in(self) -> bool:
+        """True if the agent uses the user's login with GitHub; a key is an endpoint's."""
+        return not self.base_url
+
+    @property
+    def key(self) -> str:
+        """The endpoint's key."""
+        return self.api_key or NO_KEY
+
+    def unpacked(self) -> list[Path]:
+        """Return the folders that the CLI runs from, which a sandbox has to open."""
+        return [Path.home() / ".cache" / "copilot"]

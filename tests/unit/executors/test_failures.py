@@ -1,0 +1,79 @@
+"""An agent's failure in Ralph's kinds and in words."""
+
+import pytest
+
+from ralph.executors import classify_failure, describe_exit, kind_of_status, status_in, wait_in
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        *((200, "protocol"), (302, "protocol"), (400, "refused"), (401, "auth"), (402, "rate_limited")),
+        *((403, "refused"), (404, "refused"), (408, "unavailable"), (409, "unavailable"), (425, "unavailable")),
+        *((429, "rate_limited"), (500, "unavailable"), (529, "unavailable")),
+    ],
+)
+def test_a_status_of_the_service_has_a_kind(status: int, kind: str) -> None:
+    assert kind_of_status(status) == kind
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (0, "ended with status 0"),
+        (3, "ended with status 3"),
+        (-9, "was killed by SIGKILL"),
+        (-99, "was killed by signal 99"),
+        (None, "does not end"),
+    ],
+)
+def test_an_exit_status_in_words(code: int | None, words: str) -> None:
+    assert describe_exit(code) == words
+
+
+@pytest.mark.parametrize(
+    ("message", "kind"),
+    [
+        ("Rate limit reached for requests", "rate_limited"),
+        ("Invalid API key", "auth"),
+        ("The model m does not exist", "refused"),
+        ("unexpected token < in the answer", "protocol"),
+        ("Something broke", "unavailable"),
+        ("", "unavailable"),
+        ("x" * 1_000_000, "unavailable"),
+    ],
+)
+def test_a_message_has_a_kind_by_its_wording(message: str, kind: str) -> None:
+    failure = classify_failure(message)
+    assert failure.failure == kind
+    assert failure.message == message[:300]
+
+
+def test_the_status_counts_more_than_the_agents_name_and_that_more_than_the_wording() -> None:
+    assert classify_failure("Invalid API key", status=503, kind="refused").failure == "unavailable"
+    assert classify_failure("Invalid API key", kind="refused").failure == "refused"
+    assert classify_failure("Something broke", otherwise="crashed", retry_after=7).retry_after == 7
+    assert classify_failure("Something broke", otherwise="crashed").failure == "crashed"
+
+
+@pytest.mark.parametrize(
+    ("message", "status"),
+    [
+        ("429 Too Many Requests", 429),
+        ("HTTP 503", 503),
+        ("request failed with status code 401", 401),
+        ("Last error: 502 Bad Gateway", 502),
+        ("it took 500 ms", None),
+        ("", None),
+    ],
+)
+def test_a_status_is_found_where_a_message_names_it(message: str, status: int | None) -> None:
+    assert status_in(message) == status
+
+
+@pytest.mark.parametrize(
+    ("message", "seconds"),
+    [("Try again in 20s.", 20), ("retry after 2 min", 120), ("retry in 250ms", 0.25), ("try again later", None)],
+)
+def test_a_wait_is_found_where_a_message_names_it(message: str, seconds: float | None) -> None:
+    assert wait_in(message) == seconds
