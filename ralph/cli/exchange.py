@@ -46,7 +46,7 @@ def import_(*, file: Input, as_json: AsJson = False, store: StoreName = None) ->
 
 async def _export(name: str, store: str | None, file: BinaryIO) -> None:
     from ralph.cli.lookup import opened_run
-    from ralph.store.exchange import exported
+    from ralph.store.export import exported
 
     async with opened_run(name, store) as (opened, run):
         async for line in exported(opened, run):
@@ -56,7 +56,7 @@ async def _export(name: str, store: str | None, file: BinaryIO) -> None:
 async def _import(file: BinaryIO, store: str | None) -> "RunRecord":
     from ralph.cli.plugin_loading import plugins_of
     from ralph.plugins.registry import open_store
-    from ralph.store.exchange import imported
+    from ralph.store.export import imported
 
     here = Path.cwd()
     async with open_store(configured_store(store, here), lambda: plugins_of(here)) as opened:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from ralph.records.record import RunRecord
     from ralph.store import Store
-    from ralph.store.glance import Glimpse
+    from ralph.store.run_list import ListedRun
 
 __all__ = ["app"]
 
@@ -71,13 +71,13 @@ def _list(directory: Path | None, limit: int, store: str | None, *, as_json: boo
         print_paragraph(f"No run yet{f' in {folder}' if folder else ''}. `ralph run{store_option(store)}` makes one.")
 
 
-def _quick_list(store: str | None, limit: int) -> "list[Glimpse] | None":
+def _quick_list(store: str | None, limit: int) -> "list[ListedRun] | None":
     """Return the newest runs of a store in a file, read without opening it; None if that is not possible."""
     from ralph.store import file_of
-    from ralph.store.glance import glance
+    from ralph.store.run_list import listed_runs
 
     path = file_of(configured_store(store, Path.cwd()))
-    return glance(path, limit) if path else None
+    return listed_runs(path, limit) if path else None
 
 
 async def _runs(store: str | None, folder: Path | None, limit: int) -> "list[RunRecord]":
@@ -98,7 +98,7 @@ def _as_json(run: "RunRecord") -> dict[str, Any]:
     return {**fields, "state": run_state(run) if run.state != "finished" else "finished"}
 
 
-def _print(found: "Sequence[tuple[RunRecord | Glimpse, str]]") -> None:
+def _print(found: "Sequence[tuple[RunRecord | ListedRun, str]]") -> None:
     """Print runs, each with its state."""
 
     rows: list[tuple[str, ...]] = []

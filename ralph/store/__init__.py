@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from ralph.store.base import Store
     from ralph.store.database import Database
     from ralph.store.memory import MemoryStore
-    from ralph.store.migration import Migration
     from ralph.store.postgres import PostgresDatabase
+    from ralph.store.schema import Migration
 
 __all__ = [
     "Database",
@@ -135,6 +135,6 @@ __getattr__, __dir__ = lazy_exports(
         "ralph.store.base": ("Store",),
         "ralph.store.database": ("Database",),
         "ralph.store.memory": ("MemoryStore",),
-        "ralph.store.migration": ("Migration",),
+        "ralph.store.schema": ("Migration",),
     },
 )

@@ -9,7 +9,7 @@ from sqlalchemy.engine.interfaces import DBAPICursor
 from sqlalchemy.exc import DBAPIError
 
 from ralph.errors import StoreError
-from ralph.store.migration import Migration
+from ralph.store.schema import Migration
 
 __all__ = ["Database"]
 

@@ -18,7 +18,7 @@ import anyio
 from ralph.errors import StoreError, StoreUnusableError
 from ralph.records.events import Event
 from ralph.records.record import IterationRecord, RunRecord, Trace
-from ralph.store import leases, upkeep
+from ralph.store import leases, maintenance
 from ralph.store.base import LEASE, Health, Store, named
 from ralph.store.database import Database
 from ralph.store.tables import InDoubtError, Tables
@@ -136,13 +136,13 @@ class SqlStore(Store):
         return await self._do(Tables.last_iteration, run_id)
 
     async def remove(self, run_id: str, *, owner: str = "") -> None:
-        await self._do(upkeep.remove, run_id, owner)
+        await self._do(maintenance.remove, run_id, owner)
 
     async def check(self) -> Health:
-        return await self._do(upkeep.check)
+        return await self._do(maintenance.check)
 
     async def compact(self) -> None:
-        await self._do(upkeep.compact)
+        await self._do(maintenance.compact)
 
     def _appended(self, *given: Any) -> bool:
         """Tries an append at once, here: where nobody is in the way, the trip to the thread costs half a commit more.

@@ -1,14 +1,18 @@
 """What a SQL store does, synchronously, over its one connection: every change is one transaction."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, TypeVar
 
 from sqlalchemy import (
     ColumnElement,
     Connection,
+    Delete,
     Double,
+    Insert,
     Row,
     Select,
+    Update,
     bindparam,
     func,
     insert,
@@ -23,7 +27,6 @@ from ralph.records.events import Event
 from ralph.records.record import IterationRecord, RunRecord, Trace
 from ralph.store import rows, schema
 from ralph.store.database import Database
-from ralph.store.statement import Statement
 
 __all__ = ["InDoubtError", "Tables"]
 
@@ -58,6 +61,39 @@ class InDoubtError(Exception):
     def __init__(self, mark: str, result: object, lost: Exception) -> None:
         super().__init__(mark)
         self.mark, self.result, self.lost = mark, result, lost
+
+
+class Statement:
+    """A statement that is compiled once and given to the driver itself.
+
+    Executing it through SQLAlchemy every time costs half a commit.
+    """
+
+    def __init__(self, statement: Insert | Update | Delete | Select[Any], connection: Connection) -> None:
+        compiled = statement.compile(dialect=connection.dialect)
+        self._text = str(compiled)
+        self._shaped = _shape(compiled.positiontup)
+
+    def execute(self, cursor: DBAPICursor, given: Sequence[Mapping[str, Any]]) -> int:
+        """For each of what is given; returns the number of rows that changed."""
+        if not given:
+            return 0
+        cursor.executemany(self._text, list(map(self._shaped, given)))
+        return cursor.rowcount
+
+    def first(self, cursor: DBAPICursor, **values: Any) -> Sequence[Any] | None:
+        """The first row of what is found."""
+        cursor.execute(self._text, self._shaped(values))
+        return cursor.fetchone()
+
+
+def _shape(positions: Sequence[str] | None) -> Callable[[Mapping[str, Any]], Any]:
+    """How a driver wants values: all of them by name, or in the order of the question marks."""
+    if positions is None:
+        return dict
+    if len(positions) == 1:
+        return lambda values: (values[positions[0]],)
+    return itemgetter(*positions)
 
 
 class Tables:

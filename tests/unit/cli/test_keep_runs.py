@@ -16,8 +16,8 @@ import pytest
 from ralph.cli.run import look_up
 from ralph.loop.ownership import this_process
 from ralph.records.record import RunRecord
-from ralph.store import Store, glance, open_store
-from ralph.store.exchange import exported
+from ralph.store import Store, open_store, run_list
+from ralph.store.export import exported
 from ralph.testing.store_samples import sample_event, sample_history, sample_iteration, sample_request, sample_run
 
 PARTS = ("run", "iteration", "event", "request")
@@ -334,7 +334,7 @@ def test_runs_says_the_same_at_a_glance_as_after_a_thorough_look(
 
     within(path, fill)
     seen: list[Any] = []
-    look = glance.glance
+    look = run_list.listed_runs
 
     def watched(path: Path, limit: int) -> Any:
         seen.append(look(path, limit))
@@ -343,10 +343,10 @@ def test_runs_says_the_same_at_a_glance_as_after_a_thorough_look(
     def blind(path: Path, limit: int) -> None:
         return None
 
-    monkeypatch.setattr(glance, "glance", watched)
+    monkeypatch.setattr(run_list, "listed_runs", watched)
     quick = [ralph("runs").out, ralph("runs", "-n", "2").out]
     assert all(seen), "it was a glance"
-    monkeypatch.setattr(glance, "glance", blind)
+    monkeypatch.setattr(run_list, "listed_runs", blind)
     assert quick == [ralph("runs").out, ralph("runs", "-n", "2").out]
     assert "1 h 6 min" in quick[0]
 

@@ -8,7 +8,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = ["Glimpse", "glance"]
+__all__ = ["ListedRun", "listed_runs"]
 
 _VERSION = 2
 """Of the schema that the question below is put to."""
@@ -20,7 +20,7 @@ FROM runs ORDER BY started_at DESC, id DESC LIMIT ?
 _BUSY_TIMEOUT = 3.0
 
 
-class Glimpse(NamedTuple):
+class ListedRun(NamedTuple):
     """What a list says of a run: what the record says under the same names, but `iterations` also before its end."""
 
     id: str
@@ -34,7 +34,7 @@ class Glimpse(NamedTuple):
     duration: float
 
 
-def glance(path: Path, limit: int) -> list[Glimpse] | None:
+def listed_runs(path: Path, limit: int) -> list[ListedRun] | None:
     """The newest runs, newest first; None where `Store.runs` has to be asked: for what is not quite as usual, and for
     runs that may be at work, which takes a look at the processes.
     """
@@ -43,12 +43,12 @@ def glance(path: Path, limit: int) -> list[Glimpse] | None:
             if connection.execute("SELECT version FROM schema_version").fetchone() != (_VERSION,):
                 return None
             found = connection.execute(_NEWEST, (limit,)).fetchall()
-        return [_glimpse(json.loads(record), iterations or 0) for record, iterations in found]
+        return [_listed(json.loads(record), iterations or 0) for record, iterations in found]
     except (sqlite3.Error, ArithmeticError, LookupError, RecursionError, TypeError, ValueError):
         return None
 
 
-def _glimpse(record: dict[str, Any], iterations: int) -> Glimpse:
+def _listed(record: dict[str, Any], iterations: int) -> ListedRun:
     """Raises one of several errors where the record is not as it should be."""
     if record["state"] != "finished" and (record.get("owner") or record.get("pid")):
         raise ValueError("it may be at work")
@@ -57,7 +57,7 @@ def _glimpse(record: dict[str, Any], iterations: int) -> Glimpse:
     started, duration = datetime.fromisoformat(record["started_at"]), float(record.get("duration", 0.0))
     if not (1 < started.year < MAXYEAR and isfinite(duration)):
         raise ValueError("nobody can be told of that")
-    return Glimpse(
+    return ListedRun(
         id=str(record["id"]),
         task=str(record["task"]),
         started_at=started,

@@ -6,8 +6,8 @@ import anyio
 import pytest
 
 from ralph.errors import RunOwnedError, StoreError, UsageError
-from ralph.store import exchange
-from ralph.store.exchange import exported, imported
+from ralph.store import export
+from ralph.store.export import exported, imported
 from ralph.store.memory import MemoryStore
 from ralph.testing.store_samples import sample_event, sample_history, sample_request, sample_run
 
@@ -68,7 +68,7 @@ async def test_nobody_takes_up_what_is_half_there_and_a_cancelled_import_leaves_
 
 
 async def test_a_line_without_end_is_not_read_to_its_end(file, monkeypatch):
-    monkeypatch.setattr(exchange, "MOST_BYTES", 1000)
+    monkeypatch.setattr(export, "MOST_BYTES", 1000)
     endless = io.BytesIO(b"x" * 1_000_000)
     with pytest.raises(UsageError, match="Line 1 cannot be imported: it is longer than 1000 bytes"):
         await imported(MemoryStore(), endless)
