@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     )
     from ralph.analysis.composite import SeveralAnalyzers
     from ralph.analysis.detectors import DETECTORS, Detector
-    from ralph.analysis.expectations import expectation_messages
     from ralph.analysis.lexicon import Keyword
-    from ralph.analysis.report import to_json
+    from ralph.analysis.metrics import expectation_messages
     from ralph.analysis.result import (
         Analysis,
         AnalysisContext,
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
         Opinion,
         Past,
         Stuck,
+        to_json,
     )
     from ralph.analysis.signals import Reply, Signal, Signals
     from ralph.analysis.stuck import detect_stuck_loop
@@ -80,9 +80,8 @@ __getattr__, __dir__ = lazy_exports(
         ),
         "ralph.analysis.composite": ("SeveralAnalyzers",),
         "ralph.analysis.detectors": ("DETECTORS", "Detector"),
-        "ralph.analysis.expectations": ("expectation_messages",),
         "ralph.analysis.lexicon": ("Keyword",),
-        "ralph.analysis.report": ("to_json",),
+        "ralph.analysis.metrics": ("expectation_messages",),
         "ralph.analysis.result": (
             "Analysis",
             "AnalysisContext",
@@ -95,6 +94,7 @@ __getattr__, __dir__ = lazy_exports(
             "Opinion",
             "Past",
             "Stuck",
+            "to_json",
         ),
         "ralph.analysis.signals": ("Reply", "Signal", "Signals"),
         "ralph.analysis.stuck": ("detect_stuck_loop",),

@@ -6,15 +6,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import get_args
 
-from ralph.analysis.completion import completion, points
-from ralph.analysis.counters import reports_change
 from ralph.analysis.detectors import DETECTORS, OF_CLAIMS, Detector
-from ralph.analysis.evidence import evidence
-from ralph.analysis.expectations import expectation_messages, output_quality
 from ralph.analysis.lexicon import Keyword
-from ralph.analysis.metrics import confidence_parts, measured, overall_confidence
-from ralph.analysis.progress import WorkDone, work_done
-from ralph.analysis.repetition import chant
+from ralph.analysis.metrics import (
+    CompletionScore,
+    completion_score,
+    compute_metrics,
+    confidence_parts,
+    expectation_messages,
+    output_quality,
+    overall_confidence,
+    reports_change,
+)
+from ralph.analysis.repetition import find_repetition
 from ralph.analysis.result import (
     Analysis,
     AnalysisContext,
@@ -26,15 +30,13 @@ from ralph.analysis.result import (
     State,
     Stuck,
 )
-from ralph.analysis.scope import Scope
-from ralph.analysis.signals import VERY_HIGH, Reply, Signal, Signals
-from ralph.analysis.signatures import normalised, signatures
-from ralph.analysis.standstill import standstill
-from ralph.analysis.state import standing
-from ralph.analysis.stuck import REPEATS, WINDOW, free, stuck
-from ralph.analysis.summary import work_summary
+from ralph.analysis.signals import VERY_HIGH, Reply, Signal, Signals, collect_evidence
+from ralph.analysis.signatures import error_signature, error_signatures
+from ralph.analysis.state import classify_state, completion_signal, find_standstill, indicator_points
+from ralph.analysis.stuck import REPEATS, WINDOW, find_stuck, not_stuck
+from ralph.analysis.summary import summarize_work
 from ralph.analysis.text import read
-from ralph.analysis.vocabulary import vocabulary
+from ralph.analysis.vocabulary import Scope, vocabulary
 from ralph.errors import UsageError, in_words
 from ralph.status import Status, StatusField, StatusMalformed, StatusMissing, StatusReport, parse_status
 from ralph.system.text import storable
@@ -98,16 +100,16 @@ class ResponseAnalyzer:
             status: as parsed from `output.text`; its block is no prose.
         """
         reply, failed = self.detect(output, status, context)
-        done, work = completion(reply.signals), work_done(reply.signals)
+        done, work = completion_signal(reply.signals), completion_score(reply.signals)
         quality = output_quality(reply.reading.text)
-        metrics = measured(reply, work, quality, reported=done.detected)
-        errors = signatures(reply.reading, context.errors, output.failure)
-        summary = work_summary(reply)
-        state = standing(reply, done, told=bool(summary or context.progressed))
+        metrics = compute_metrics(reply, work, quality, reported=done.detected)
+        errors = error_signatures(reply.reading, context.errors, output.failure)
+        summary = summarize_work(reply)
+        state = classify_state(reply, done, told=bool(summary or context.progressed))
         reported = reports_change(status)
-        still = standstill(reply, state.state, reported=reported)
+        still = find_standstill(reply, state.state, reported=reported)
         parts = confidence_parts(reply, done, quality)
-        score, points_from = points(reply.signals, reply.words)
+        score, points_from = indicator_points(reply.signals, reply.words)
         return Analysis(
             status=status,
             metrics=metrics,
@@ -128,7 +130,7 @@ class ResponseAnalyzer:
             standstill=still,
             warnings=(*failed, *_warnings(metrics, work, status)),
             read=_coverage(reply),
-            evidence=evidence(reply),
+            evidence=collect_evidence(reply),
             further={},  # a default would be copied, which takes a fifth of the time
         )
 
@@ -161,11 +163,11 @@ class ResponseAnalyzer:
     ) -> Stuck:
         """Repetition, over the iterations before and this one. Those at a limit are compared with each other alone."""
         output, context = reply.output, reply.context
-        chanted = chant(output.text)
+        chanted = find_repetition(output.text)
         compared = chanted or context.past or errors or context.errors or self._seeking["repeats"] < 2
         if not compared or (output.failure and output.failure.failure == "rate_limited"):
-            return free()
-        outside = [pattern for error in context.errors if (pattern := normalised(error))]
+            return not_stuck()
+        outside = [pattern for error in context.errors if (pattern := error_signature(error))]
         seen = Past(
             text=output.text,
             error_signatures=tuple(error for error in errors if error not in outside),
@@ -179,7 +181,7 @@ class ResponseAnalyzer:
             busy=output.busy,
         )
         passes = [past for past in context.past if (past.state == "limited") is (state == "limited")]
-        return stuck((*passes, seen), outside, chanted=chanted, **self._seeking)
+        return find_stuck((*passes, seen), outside, chanted=chanted, **self._seeking)
 
 
 def analyze_text(
@@ -227,18 +229,18 @@ def _past(analyzer: ResponseAnalyzer, text: str, task: str, past: tuple[Past, ..
 
 def detect_completion(response: str, task: str | None = None) -> CompletionSignal:
     """Nity Loop's completion signal of a reply; without the task nothing is taken for an echo of it."""
-    return completion(_detected(response, task or "").signals)
+    return completion_signal(_detected(response, task or "").signals)
 
 
 def extract_work_summary(response: str) -> str:
     """What was done, such as "Modified 3 files, 12 tests passing, 2 errors fixed"; empty where nothing is told."""
-    return work_summary(_detected(response))
+    return summarize_work(_detected(response))
 
 
 def calculate_confidence(response: str, context: AnalysisContext | None = None) -> float:
     """Nity Loop's weighted sum of a reply, 0–100: that the work is complete."""
     reply = _detected(response, context.task if context else "")
-    parts = confidence_parts(reply, completion(reply.signals), output_quality(reply.reading.text))
+    parts = confidence_parts(reply, completion_signal(reply.signals), output_quality(reply.reading.text))
     return overall_confidence(parts)
 
 
@@ -300,7 +302,7 @@ def _coverage(reply: Reply) -> Coverage | None:
     return Coverage(closely=reading.closely, of=len(reply.output.text), left_out=left_out)
 
 
-def _warnings(metrics: Metrics, work: WorkDone, status: Status) -> tuple[str, ...]:
+def _warnings(metrics: Metrics, work: CompletionScore, status: Status) -> tuple[str, ...]:
     messages: list[str] = []
     if metrics.progress is not None:
         messages += [message for message in expectation_messages(metrics) if message.startswith("⚠")]

@@ -3,19 +3,185 @@ Loop's weighted sum.
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import Literal, NamedTuple
+
+from pydantic import JsonValue
 
 from ralph.analysis.detectors.questions import HIGH, LOW, STEP
-from ralph.analysis.expectations import level, quality_score
-from ralph.analysis.progress import WorkDone
-from ralph.analysis.result import CONFIDENCE_WEIGHTS, AnalysisContext, CompletionSignal, Metrics
+from ralph.analysis.result import CONFIDENCE_WEIGHTS, AnalysisContext, CompletionSignal, Level, Metrics
 from ralph.analysis.signals import Reply, Signal, Signals
+from ralph.status import Status, StatusReport
+from ralph.system.text import pattern
 
-__all__ = ["certainty", "confidence_parts", "measured", "overall_confidence"]
+__all__ = [
+    "CATASTROPHIC_ERRORS",
+    "STAGNATION",
+    "CompletionScore",
+    "Source",
+    "agent_confidence",
+    "completion_score",
+    "compute_metrics",
+    "confidence_parts",
+    "expectation_level",
+    "expectation_messages",
+    "output_quality",
+    "overall_confidence",
+    "quality_score",
+    "reports_change",
+]
+
+_COUNTERS = (
+    *("FILES_MODIFIED", "FILES_CHANGED", "FILES_CREATED", "FILES_EDITED", "COMMITS", "COMMITS_MADE"),
+    *("TASKS_COMPLETED_THIS_LOOP", "TASKS_COMPLETED_THIS_ITERATION", "TASKS_DONE_THIS_LOOP"),
+)
+"""Counters of one iteration; "TASKS_COMPLETED" by itself counts those of the whole run."""
+_COUNT = pattern(r"\s{0,9}(\d{1,9})")
+
+
+def reports_change(status: Status) -> bool | None:
+    """Whether the block counts anything that was changed or completed; None where it has no such counter.
+
+    It is a weak word, for where the workspace is unknown: the agent may count what it likes.
+    """
+    if not isinstance(status, StatusReport):
+        return None
+    counts = [_count(status.fields[name]) for name in _COUNTERS if name in status.fields]
+    known = [count for count in counts if count is not None]
+    return any(known) if known else None
+
+
+def _count(value: JsonValue) -> int | None:
+    if isinstance(value, list | dict):
+        return len(value)
+    if isinstance(value, int | float):
+        return int(value > 0)
+    match = _COUNT.match(value) if isinstance(value, str) else None
+    if match:
+        return int(match[1])
+    return 0 if isinstance(value, str) and value.strip().lower() in {"none", "nothing", "无", "無"} else None
+
+
+Source = Literal["plan", "checklist", "percentage", "keyword", "default"]
 
 NEUTRAL = 50
+DISAGREE = 20
+"""Points that two sources may differ by before the difference is worth a warning."""
 
 
-def measured(reply: Reply, work: WorkDone, quality: float, *, reported: bool) -> Metrics:
+class CompletionScore(NamedTuple):
+    """The completion score and where it comes from."""
+
+    score: int
+    source: Source
+    warnings: tuple[str, ...] = ()
+
+
+_COUNTED: tuple[tuple[Source, str], ...] = (
+    ("plan", "plan_boxes"),
+    ("checklist", "reply_boxes"),
+    ("percentage", "percentage"),
+)
+"""The sources that give a percentage, the first one first, each with the kind of signal that has it as its amount."""
+_FINISHED = frozenset({"completion_keyword", "completion_claim", "success_word"})
+"""The kinds of signals that say that all of it is done."""
+_TOLD = _FINISHED | {"lost"} | {kind for _, kind in _COUNTED}
+"""Those that say anything of how much is done."""
+_UNKNOWN = CompletionScore(NEUTRAL, "default")
+
+
+def completion_score(signals: Signals) -> CompletionScore:
+    """The completion score."""
+    if not signals.has(_TOLD):
+        return _UNKNOWN
+    found: dict[Source, int] = {}
+    for source, kind in _COUNTED:
+        if signal := signals.first(kind):
+            found[source] = signal.amount
+    if signals.has(_FINISHED):
+        found["keyword"] = 100
+    elif signals.first("lost"):
+        found["keyword"] = 0
+    source, score = next(iter(found.items()))
+    return CompletionScore(score, source, _disagreements(source, score, found) if len(found) > 1 else ())
+
+
+def _disagreements(source: Source, score: int, found: dict[Source, int]) -> tuple[str, ...]:
+    return tuple(
+        f"The {source} says {score} %, the {other} {said} %."
+        for other, said in found.items()
+        if abs(said - score) > DISAGREE
+    )
+
+
+STAGNATION = 3
+"""Percent of progress below which a loop stagnates."""
+CATASTROPHIC_ERRORS = 5
+
+_SPECIFIC = pattern(
+    r"[.`0-9(](?:(?<=[\w-]\.)[a-z]{1,5}\b(?:\.[\w-]+)?|(?<=`)[^`\n]{1,80}`|(?<=\b[0-9])\d{0,8}\b|(?<=\w\()\))"
+)
+"""The end of a file's name, code, a number, a call. The first character is one of a set, to which `re` skips ahead."""
+_FILE = pattern(r"\.(?<=[\w-]\.)[a-z]{1,5}\b(?:\.[\w-]+)?")
+_NO_FILE = "(`0123456789"
+"""What all but the names of files begin with. To a single character `re` skips in a tenth of the time."""
+
+
+def expectation_level(
+    confidence: int, errors: int, *, length: int, progress: int | None = None, fatal: bool = False
+) -> Level:
+    """The step of the ladder that a reply reaches.
+
+    Args:
+        confidence: the agent's own, 0–100.
+        errors: distinct patterns.
+        length: characters, after trimming.
+        progress: percent; left out of it where it is unknown, as in a first iteration.
+        fatal: an error without a way on was found.
+    """
+    catastrophic = fatal or errors >= CATASTROPHIC_ERRORS
+    if catastrophic or not length or (progress is not None and progress <= 0):
+        return "below_minimum"
+    if errors == 0 and confidence > 80 and (progress is None or progress > 10):
+        return "excellent"
+    if errors < 3 and confidence > 50 and (progress is None or progress > STAGNATION):
+        return "good"
+    return "minimum"
+
+
+def output_quality(text: str) -> float:
+    """Length and specificity, 0–100: half for 500 characters or more, half for five names of files, numbers or pieces
+    of code or more.
+    """
+    length = min(1.0, len(text.strip()) / 500)
+    begun = text[:20_000]
+    sought = _SPECIFIC if any(map(begun.__contains__, _NO_FILE)) else _FILE
+    specific = len(list(islice(sought.finditer(begun), 5)))
+    return 50 * length + 10 * specific
+
+
+def quality_score(completion: int, confidence: int, errors: int, output: float) -> int:
+    """All metrics together: 40 % completion, 30 % the agent's certainty, 20 % freedom from errors (each distinct
+    pattern costs a fifth of it), 10 % the quality of the output. High from 70, low below 40.
+    """
+    clean = max(0, 100 - 20 * errors)
+    whole = 0.4 * completion + 0.3 * confidence + 0.2 * clean + 0.1 * output
+    return min(100, max(0, round(whole)))
+
+
+def expectation_messages(metrics: Metrics, *, threshold: float = STAGNATION) -> tuple[str, ...]:
+    """The guide's messages for a reply, each by itself."""
+    messages: list[str] = []
+    if metrics.progress is not None and metrics.progress <= 0:
+        messages.append("⚠️  Warning: No progress detected")
+    elif metrics.progress is not None and metrics.progress < threshold:
+        messages.append("⚠️  Warning: Progress below stagnation threshold")
+    if metrics.completion_score == 100:
+        messages.append("✅ Completion detected")
+    return tuple(messages)
+
+
+def compute_metrics(reply: Reply, work: CompletionScore, quality: float, *, reported: bool) -> Metrics:
     """The four numbers, the progress, the quality and the step of the ladder.
 
     Args:
@@ -24,7 +190,7 @@ def measured(reply: Reply, work: WorkDone, quality: float, *, reported: bool) ->
     """
     signals = reply.signals
     errors, fatal = signals.of("error"), signals.of("fatal_error")
-    sure, distinct = certainty(signals, reported=reported), _distinct(errors, fatal)
+    sure, distinct = agent_confidence(signals, reported=reported), _distinct(errors, fatal)
     length = len(reply.output.text.strip())
     before = _score_before(reply.context)
     progress = None if before is None else work.score - before
@@ -37,11 +203,11 @@ def measured(reply: Reply, work: WorkDone, quality: float, *, reported: bool) ->
         response_length=length,
         progress=progress,
         quality_score=quality_score(work.score, sure, distinct, quality),
-        level=level(sure, distinct, length=length, progress=progress, fatal=bool(fatal)),
+        level=expectation_level(sure, distinct, length=length, progress=progress, fatal=bool(fatal)),
     )
 
 
-def certainty(signals: Signals, *, reported: bool = False) -> int:
+def agent_confidence(signals: Signals, *, reported: bool = False) -> int:
     """The agent's own certainty, 0–100.
 
     The level of the cue, or 50; then 10 up or down for each certain or hedging word. Hedges do not lower a level that

@@ -8,16 +8,16 @@ from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import chain
+from operator import itemgetter
 from typing import Any, NamedTuple
 
-from ralph.analysis.result import AnalysisContext, State
-from ralph.analysis.scope import Scope
+from ralph.analysis.result import AnalysisContext, Evidence, State
 from ralph.analysis.text import Reading
-from ralph.analysis.vocabulary import Hit, Vocabulary
+from ralph.analysis.vocabulary import Hit, Scope, Vocabulary
 from ralph.status import Status
 from ralph.types.output import Output
 
-__all__ = ["AGAINST", "HIGH", "VERY_HIGH", "Reply", "Signal", "Signals"]
+__all__ = ["AGAINST", "EVIDENCE_KEPT", "HIGH", "VERY_HIGH", "Reply", "Signal", "Signals", "collect_evidence"]
 
 VERY_HIGH, HIGH, AGAINST = 100, 60, -50
 
@@ -111,3 +111,37 @@ class Reply:
     scope: Scope
     signals: Signals
     kept: dict[type, Any] = field(default_factory=dict[type, Any], init=False, repr=False, compare=False)
+
+
+EVIDENCE_KEPT = 100
+"""Pieces of evidence that are kept of one reply: the weightiest."""
+_EVIDENCE_TEXT = 200
+_IN_REPLY = frozenset({"exit_signal", "status_blocked"})
+"""Signals whose place is one of the whole reply, not of the reading."""
+_SPAN_OF = itemgetter(Signal._fields.index("start"), Signal._fields.index("end"))
+
+
+def collect_evidence(reply: Reply) -> tuple[Evidence, ...]:
+    """What was found, in the order of the text."""
+    found = reply.signals.all()
+    if len(found) > EVIDENCE_KEPT:
+        found = sorted(found, key=lambda signal: -abs(signal.weight))[:EVIDENCE_KEPT]
+    if len(reply.reading.stretches) > 1:
+        found = [_placed(signal, reply.reading) for signal in found]
+    found.sort(key=_SPAN_OF)
+    whole, plain = reply.output.text, reply.output.text.isascii()
+    pieces: list[Evidence] = []
+    for kind, _, start, end, weight, why, _, _ in found:
+        text = whole[start : end if end - start < _EVIDENCE_TEXT else start + _EVIDENCE_TEXT]
+        if not (plain or text.isascii()):
+            text = text.encode(errors="replace").decode()  # JSON has no lone surrogates
+        pieces.append(Evidence(signal=kind, start=start, end=end, text=text, weight=weight, why=why))
+    return tuple(pieces)
+
+
+def _placed(signal: Signal, reading: Reading) -> Signal:
+    """A signal with its place in the reply, where it has one."""
+    if not signal.end or signal.kind in _IN_REPLY:
+        return signal
+    start, end = reading.place(signal.start, signal.end)
+    return signal._replace(start=start, end=end)

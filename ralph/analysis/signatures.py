@@ -6,12 +6,12 @@ The strong lines are what programs print.
 import re
 from collections.abc import Iterable
 
-from ralph.analysis.anchored import Anchored
+from ralph.analysis.patterns import PrefilteredPattern
 from ralph.analysis.text import Reading
 from ralph.system.text import pattern, storable
 from ralph.types.output import Failed
 
-__all__ = ["failure_signature", "normalised", "signatures"]
+__all__ = ["error_signature", "error_signatures", "failure_signature"]
 
 SIGNATURES = 20
 _LENGTH = 120
@@ -23,7 +23,7 @@ _SAID = (
     *("traceback (most recent call last)", "command not found", "segmentation fault", "permission denied"),
     "no such file or directory",
 )
-_STRONG = Anchored(
+_STRONG = PrefilteredPattern(
     (*(f"{name}{end}" for name in _NAMES for end in (": ", "[")), *_SAID, "exit code ", "exit status "),
     rf"""(?:{"|".join(_NAMES)})(?:\[\w{{1,12}}\])?:[ ]
         |exit[ ](?:code|status)[ ][1-9]
@@ -38,17 +38,17 @@ _DROPPED = (
 )
 
 
-def signatures(reading: Reading, errors: Iterable[str] = (), failure: Failed | None = None) -> tuple[str, ...]:
+def error_signatures(reading: Reading, errors: Iterable[str] = (), failure: Failed | None = None) -> tuple[str, ...]:
     """What went wrong, made comparable: error lines of the reply (those in fences too), errors from outside it, and
     the executor's failure. Distinct, at most twenty.
     """
     found: dict[str, None] = {}
     for error in errors:
-        found[normalised(error)] = None
+        found[error_signature(error)] = None
     if failure is not None:
         found[failure_signature(failure)] = None
     for line in _strong_lines(reading):
-        found[normalised(line)] = None
+        found[error_signature(line)] = None
     if not found:
         return ()
     found.pop("", None)
@@ -60,7 +60,7 @@ def failure_signature(failure: Failed) -> str:
     return f"failed:{failure.failure}" + (f":{failure.status}" if failure.status is not None else "")
 
 
-def normalised(error: str) -> str:
+def error_signature(error: str) -> str:
     """An error without what differs from one time to the next: paths, numbers, hexadecimal, quotes, case."""
     text = storable(error[: 4 * _LENGTH]).lower()
     for dropped, instead in _DROPPED:

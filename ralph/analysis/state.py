@@ -23,14 +23,124 @@ take part through the `state` of their signals.
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ralph.analysis.lexicon import Role
-from ralph.analysis.result import CompletionSignal, State
-from ralph.analysis.signals import Reply, Signal, Signals
-from ralph.analysis.vocabulary import Hit
+from ralph.analysis.lexicon import Keyword, Role
+from ralph.analysis.result import CompletionSignal, Standstill, State
+from ralph.analysis.signals import AGAINST, HIGH, VERY_HIGH, Reply, Signal, Signals
+from ralph.analysis.text import Span
+from ralph.analysis.vocabulary import Hit, Scope, Vocabulary
 from ralph.status import StatusReport
+from ralph.system.text import pattern
 from ralph.types.output import Answered, Failed, Outcome
 
-__all__ = ["Standing", "standing"]
+__all__ = ["StateResult", "classify_state", "completion_signal", "find_standstill", "indicator_points"]
+
+_BESIDE = ("test_run", "verified", "exit_signal")
+"""What speaks for completion beside a word of it."""
+_OF_STATUS = ("exit_signal", "status_blocked")
+"""What the status block says: not a word of the reply."""
+_NO_COMPLETION, _ONLY_TESTS = CompletionSignal(), CompletionSignal(test_only=True)
+
+
+def completion_signal(signals: Signals) -> CompletionSignal:
+    """One very high signal, or two: distinct keywords, or one with passing tests or the status block's word (Nity
+    Loop), with another check that passes, or with the shape of a final report. Wording that sounds finished is such a
+    signal. Any signal that contradicts is enough against them; wording that sounds unfinished is against a single one.
+    """
+    counted: dict[str, float] = {}
+    contradicted = False
+    for kind, name, _, _, weight, _, state, _ in signals.all():
+        if weight >= HIGH:
+            if state == "done" and kind != "exit_signal":
+                counted[name] = max(weight, counted.get(name, 0))
+        elif weight <= AGAINST and kind not in _OF_STATUS:
+            contradicted = True
+    test_only = signals.first("test_only") is not None
+    if not counted:
+        return _ONLY_TESTS if test_only else _NO_COMPLETION
+    strong = len(counted) >= 2 or max(counted.values()) >= VERY_HIGH
+    heard = signals.first("wording")
+    backed = not (heard and heard.weight < 0)
+    sure = strong or (backed and signals.first("completion_report") is not None)
+    enough = sure or (backed and any(signal.weight > 0 for signal in signals.of(*_BESIDE)))
+    return CompletionSignal(
+        detected=enough and not contradicted,
+        keywords=tuple([name for name in counted if not (heard and name == heard.name)]),
+        test_only=test_only,
+        confidence=100.0 if sure else 60.0 * len(counted),
+    )
+
+
+def indicator_points(signals: Signals, words: Vocabulary) -> tuple[int, tuple[str, ...]]:
+    """The go-ralph rule: the points of every group of keywords that has a hit, and the first hit of each."""
+    found = signals.of("completion_keyword")
+    if not found:
+        return 0, ()
+    groups: dict[str, Keyword] = {}
+    for signal in found:
+        keyword = words.keywords.get(signal.name.lower())
+        if keyword and keyword.points:
+            groups.setdefault(keyword.indicator, keyword)
+    return sum(keyword.points for keyword in groups.values()), tuple([keyword.text for keyword in groups.values()])
+
+
+_SHORT_REPORT = 400
+"""Characters up to which a reply can be a report of tests and nothing else."""
+_CLAUSE = pattern(r"[^.;,:!?()\n—–、，。；：（）]*[^\W\d_][^.;,:!?()\n—–、，。；：（）]*")
+_DIGIT = pattern(r"\d")
+_NEEDLESS = frozenset({"nothing left", "needless"})
+_EARLIER = frozenset({"already", "in an earlier run"})
+"""Words that say so of the whole only: parts are done already in every productive loop."""
+
+
+def find_standstill(reply: Reply, state: State, *, reported: bool | None) -> Standstill:
+    """How a reply stands still; empty where it does not say so.
+
+    Args:
+        reported: whether the status block counts any changes; None where it counts none.
+    """
+    if reported or state in {"blocked", "question", "limited", "error"}:
+        return ""
+    if state == "done" and _was_done(reply, reported=reported):
+        return "done"
+    return "" if _tells_of_work(reply) else _inactive(reply)
+
+
+def _was_done(reply: Reply, *, reported: bool | None) -> bool:
+    signals = reply.signals
+    explicit = isinstance(reply.status, StatusReport) and reply.status.exit_signal is True
+    if explicit or reported is False or signals.first("idle") or signals.first("unchanged"):
+        return True
+    return any(claim.name in _NEEDLESS for claim in signals.of("completion_claim")) and not _tells_of_work(reply)
+
+
+def _tells_of_work(reply: Reply) -> bool:
+    return reply.signals.first("work") is not None
+
+
+def _inactive(reply: Reply) -> Standstill:
+    signals = reply.signals
+    if signals.first("unchanged") or any(idle.name not in _EARLIER for idle in signals.of("idle")):
+        return "unchanged"
+    if signals.first("watching"):
+        return "watching"
+    return "tests" if signals.first("tests_passed") and _only_of_tests(reply) else ""
+
+
+def _only_of_tests(reply: Reply) -> bool:
+    """Whether every clause of a short reply has a word of tests."""
+    prose, scope = reply.reading.prose, reply.scope
+    if len(prose) > _SHORT_REPORT:
+        return False
+    return all(_is_of_tests(scope, clause.span()) for clause in _CLAUSE.finditer(prose))
+
+
+def _is_of_tests(scope: Scope, clause: Span) -> bool:
+    """Whether a clause names a check, or has a verdict with a number; "the export works" has neither."""
+    if scope.within("check", clause):
+        return True
+    judged = any(scope.within(role, clause) for role in ("passes", "failing", "verified"))
+    return judged and _DIGIT.search(scope.reading.prose, *clause) is not None
+
 
 _LONG, _ON_A_TASK = 300, 80
 """Characters of a reply that is about the work, without a task and with one."""
@@ -40,7 +150,7 @@ _AROUND = 400
 """Characters of a sentence that are shown on either side of the word that decided."""
 
 
-class Standing(NamedTuple):
+class StateResult(NamedTuple):
     """The state with what belongs to it: the question asked of a person, and which limit was met and when it ends."""
 
     state: State
@@ -50,7 +160,7 @@ class Standing(NamedTuple):
     limit: str = ""
 
 
-def standing(reply: Reply, completion: CompletionSignal, *, told: bool = False) -> Standing:
+def classify_state(reply: Reply, completion: CompletionSignal, *, told: bool = False) -> StateResult:
     """The state of a reply.
 
     Args:
@@ -61,24 +171,24 @@ def standing(reply: Reply, completion: CompletionSignal, *, told: bool = False) 
     if "limited" in speaking and isinstance(outcome, Answered | Failed):
         return _limited(reply)
     if not isinstance(outcome, Answered) and (failed := _failed(outcome, reply)):
-        return Standing(failed)
+        return StateResult(failed)
     asked = _said(reply, speaking.get("question"))
     hindrance = _hindrance(reply, speaking.get("blocked"), told=told or completion.detected)
     if signals.first("status_blocked"):
         reason = status.reason if isinstance(status, StatusReport) else ""
-        return Standing("blocked", asked or hindrance or reason or "")
+        return StateResult("blocked", asked or hindrance or reason or "")
     explicit = status.exit_signal if isinstance(status, StatusReport) else None
     if explicit:
-        return Standing("done")
+        return StateResult("done")
     if hindrance or asked:
-        return Standing("blocked" if hindrance else "question", asked or hindrance)
+        return StateResult("blocked" if hindrance else "question", asked or hindrance)
     if completion.detected and explicit is None and not _open_items(reply):
-        return Standing("done")
+        return StateResult("done")
     worked = told or bool(reply.output.tool_calls) or explicit is False
-    return _by_tone(reply) or Standing(_plain(reply, speaking, worked=worked))
+    return _by_tone(reply) or StateResult(_plain(reply, speaking, worked=worked))
 
 
-def _by_tone(reply: Reply) -> Standing | None:
+def _by_tone(reply: Reply) -> StateResult | None:
     """Blocked or asking, by how it sounds; None where it does not, or is more than that."""
     tone = reply.signals.first("tone")
     if tone is None or reply.context.progressed or not reply.reading.prose.strip():
@@ -86,11 +196,11 @@ def _by_tone(reply: Reply) -> Standing | None:
     if tone.name == "blocked":
         if reply.signals.first("next_piece") and reply.signals.of("completion_claim", "completion_keyword"):
             return None  # one piece is done, and nothing is said to bar the next
-        return Standing("blocked", _last_words(reply))
+        return StateResult("blocked", _last_words(reply))
     work = reply.signals.first("work")
     if work and max(map(reply.reading.prose.rfind, "?？")) < work.start:
         return None  # what it asked before it told of work it has answered itself
-    return Standing("question", _last_words(reply))
+    return StateResult("question", _last_words(reply))
 
 
 def _last_words(reply: Reply) -> str:
@@ -114,9 +224,9 @@ def _failed(outcome: Outcome, reply: Reply) -> State | None:
     return None if reply.reading.text.strip() else "error"
 
 
-def _limited(reply: Reply) -> Standing:
+def _limited(reply: Reply) -> StateResult:
     met, wait, until = (reply.signals.first(kind) for kind in ("limited", "retry_after", "limited_until"))
-    return Standing(
+    return StateResult(
         "limited",
         retry_after=float(wait.amount) if wait else None,
         limited_until=until.name if until else "",

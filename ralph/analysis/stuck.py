@@ -14,13 +14,12 @@ from itertools import chain
 from operator import attrgetter
 from typing import NamedTuple
 
-from ralph.analysis.likeness import LIKENESS, alike
-from ralph.analysis.repetition import Chant
+from ralph.analysis.repetition import SIMILAR, Repetition, similarity
 from ralph.analysis.result import PAST_KEPT, Evidence, Past, Stuck
-from ralph.analysis.signatures import normalised
+from ralph.analysis.signatures import error_signature
 from ralph.system.text import pattern, storable
 
-__all__ = ["REPEATS", "TESTING", "WATCHING", "WINDOW", "detect_stuck_loop", "free", "stuck"]
+__all__ = ["REPEATS", "TESTING", "WATCHING", "WINDOW", "detect_stuck_loop", "find_stuck", "not_stuck"]
 
 REPEATS = 3
 WINDOW = 5
@@ -35,7 +34,7 @@ _NUMBER = pattern(r"\d+")
 _PROGRESSED = attrgetter("progressed")
 
 
-class _Circle(NamedTuple):
+class _Loop(NamedTuple):
     """One way in which the loop goes in circles.
 
     Attributes:
@@ -51,7 +50,7 @@ class _Circle(NamedTuple):
     text: str = ""
 
 
-def free() -> Stuck:
+def not_stuck() -> Stuck:
     """What is found of a loop that does not go in circles; a new one each time, for its counts can be changed."""
     return Stuck(error_frequency={})  # a default would be copied, which takes as long again
 
@@ -63,15 +62,15 @@ def detect_stuck_loop(error_history: Sequence[str], *, window: int = WINDOW, rep
         error_history: one error text an iteration, oldest first.
         window: how many of them are looked at.
     """
-    recent = [pattern for error in error_history[-window:] if (pattern := normalised(error))]
+    recent = [pattern for error in error_history[-window:] if (pattern := error_signature(error))]
     return _found(Counter(recent), (), len(recent), repeats, by_errors=True)
 
 
-def stuck(
+def find_stuck(
     passes: Sequence[Past],
     errors: Iterable[str] = (),
     *,
-    chanted: Chant | None = None,
+    chanted: Repetition | None = None,
     window: int = WINDOW,
     repeats: int = REPEATS,
     no_progress: int = REPEATS,
@@ -90,17 +89,17 @@ def stuck(
     finders = _FINDERS if len(passes) >= min(repeats, _TURNS) else ()
     circles = [circle for find in finders if (circle := find(passes, repeats))]
     if chanted:
-        circles.append(_Circle("chant", f"one reply says the same {chanted.times} times", 1, chanted.phrase))
+        circles.append(_Loop("chant", f"one reply says the same {chanted.times} times", 1, chanted.phrase))
     still = max(repeats, no_progress)
     if len(passes) >= still and (circle := _no_progress(passes, still)):
         circles.append(circle)
     if not circles and not patterns:
-        return free()
+        return not_stuck()
     only_errors = not circles and all(one.progressed is None for one in recent) and not _varied(recent)
     return _found(Counter(patterns), circles, len(recent), repeats, by_errors=only_errors)
 
 
-def _same_words(passes: Sequence[Past], repeats: int) -> _Circle | None:
+def _same_words(passes: Sequence[Past], repeats: int) -> _Loop | None:
     """The same reply, or nearly the same: of the last few all but one."""
     *before, last = passes[-repeats - 1 :]
     others = 0
@@ -113,10 +112,10 @@ def _same_words(passes: Sequence[Past], repeats: int) -> _Circle | None:
         return None
     exactly = 1 + sum(one.text == last.text for one in before)
     what = "the same output" if exactly >= times else "nearly the same output"
-    return _Circle("repeated output", f"{what} {times} times", times, last.text)
+    return _Loop("repeated output", f"{what} {times} times", times, last.text)
 
 
-def _in_turns(passes: Sequence[Past], repeats: int) -> _Circle | None:
+def _in_turns(passes: Sequence[Past], repeats: int) -> _Loop | None:
     """A, B, A, B, or a longer cycle for the third time. A round of three is often work: read, edit, test."""
     for length in range(2, PAST_KEPT // 3 + 1):
         rounds = 2 if length == 2 else 3
@@ -126,27 +125,27 @@ def _in_turns(passes: Sequence[Past], repeats: int) -> _Circle | None:
         pairs = zip(cycle, cycle[length:], strict=False)
         same = all(one.text.strip() and _same(one, other, nearly=length == 2) for one, other in pairs)
         if same and _varied(cycle):
-            return _Circle("outputs in turns", f"{length} outputs in turns, {rounds} times", len(cycle), cycle[-1].text)
+            return _Loop("outputs in turns", f"{length} outputs in turns, {rounds} times", len(cycle), cycle[-1].text)
     return None
 
 
-def _only_tests(passes: Sequence[Past], repeats: int) -> _Circle | None:
+def _only_tests(passes: Sequence[Past], repeats: int) -> _Loop | None:
     last = passes[-repeats:]
     if len(last) < repeats or not all(one.test_only for one in last) or any(one.progressed for one in last):
         return None
-    return _Circle(TESTING, f"{repeats} iterations in a row only ran tests", repeats)
+    return _Loop(TESTING, f"{repeats} iterations in a row only ran tests", repeats)
 
 
-def _no_progress(passes: Sequence[Past], repeats: int) -> _Circle | None:
+def _no_progress(passes: Sequence[Past], repeats: int) -> _Loop | None:
     last = passes[-repeats:]
     if not all(one.moved is False for one in last):
         return None
     known = all(one.progressed is False for one in last)
     what = "changed neither workspace nor plan" if known else "changed nothing, by their own count"
-    return _Circle("no progress", f"{repeats} iterations in a row {what}", repeats)
+    return _Loop("no progress", f"{repeats} iterations in a row {what}", repeats)
 
 
-def _standing_still(passes: Sequence[Past], repeats: int) -> _Circle | None:
+def _standing_still(passes: Sequence[Past], repeats: int) -> _Loop | None:
     """Replies that say, in whatever words, that they moved nothing: all of the last few; or all but one, unless they
     are tests or errors.
     """
@@ -162,7 +161,7 @@ def _standing_still(passes: Sequence[Past], repeats: int) -> _Circle | None:
         return None
     name, told = _STANDSTILLS[way]
     others = f" and {times - count} more moved nothing" if count < times else ""
-    return _Circle(name, f"{count} iterations {told}{others}", times, passes[-1].text)
+    return _Loop(name, f"{count} iterations {told}{others}", times, passes[-1].text)
 
 
 _STANDSTILLS = {
@@ -196,18 +195,18 @@ def _same_numbers(passes: Sequence[Past]) -> bool:
     return bool(first.intersection(*others))
 
 
-def _at_a_limit(passes: Sequence[Past], repeats: int) -> _Circle | None:
+def _at_a_limit(passes: Sequence[Past], repeats: int) -> _Loop | None:
     last = passes[-repeats:]
     if len(last) < repeats or not all(one.state == "limited" for one in last):
         return None
-    return _Circle("at a limit", f"{repeats} iterations in a row met a limit", repeats, last[-1].text)
+    return _Loop("at a limit", f"{repeats} iterations in a row met a limit", repeats, last[-1].text)
 
 
-def _denied(passes: Sequence[Past], repeats: int) -> _Circle | None:
+def _denied(passes: Sequence[Past], repeats: int) -> _Loop | None:
     last = passes[-repeats:]
     if len(last) < repeats or not all(one.denied and not _went_on(one) for one in last):
         return None
-    return _Circle("permission denied", f"tools were denied in {repeats} iterations in a row", repeats)
+    return _Loop("permission denied", f"tools were denied in {repeats} iterations in a row", repeats)
 
 
 def _went_on(one: Past) -> bool:
@@ -215,7 +214,7 @@ def _went_on(one: Past) -> bool:
     return one.worked or one.busy if one.moved is None else one.moved
 
 
-_FINDERS: tuple[Callable[[Sequence[Past], int], _Circle | None], ...] = (
+_FINDERS: tuple[Callable[[Sequence[Past], int], _Loop | None], ...] = (
     _same_words,
     _in_turns,
     _only_tests,
@@ -230,7 +229,7 @@ def _same(one: Past, other: Past, *, nearly: bool = True) -> bool:
     """Whether two replies are the same, or nearly so and neither counts any changes."""
     if one.text == other.text:
         return True
-    return nearly and not (one.reported or other.reported) and alike(one.text, other.text) >= LIKENESS
+    return nearly and not (one.reported or other.reported) and similarity(one.text, other.text) >= SIMILAR
 
 
 def _varied(recent: Sequence[Past]) -> bool:
@@ -239,7 +238,7 @@ def _varied(recent: Sequence[Past]) -> bool:
     return len(texts) > 1
 
 
-def _found(frequency: Counter[str], circles: Sequence[_Circle], size: int, repeats: int, *, by_errors: bool) -> Stuck:
+def _found(frequency: Counter[str], circles: Sequence[_Loop], size: int, repeats: int, *, by_errors: bool) -> Stuck:
     ranked = frequency.most_common()
     repeated = [pattern for pattern, count in ranked if count >= repeats]
     counts = [*(min(circle.times, size) for circle in circles), *(frequency[pattern] for pattern in repeated[:1])]

@@ -1,22 +1,126 @@
-"""All words of all languages found in one pass over the prose."""
+"""The words of all languages: found in one pass over the prose, with how far each one reaches."""
 
 import re
 import sys
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from functools import cached_property, lru_cache
+from itertools import accumulate
 from operator import itemgetter
 from typing import Any, NamedTuple, cast
 
-from ahocorasick_rs import AhoCorasick
+from ahocorasick_rs import AhoCorasick, BytesAhoCorasick
 
 from ralph.analysis.lexicon import Keyword, Role, lexicon
-from ralph.analysis.prescan import Skim
-from ralph.analysis.text import Span
+from ralph.analysis.text import Reading, Span
 from ralph.system.text import pattern
 
-__all__ = ["FIRST", "LAST", "Hit", "Hits", "Vocabulary", "vocabulary"]
+__all__ = [
+    "FIRST",
+    "LAST",
+    "PRESCAN_FIRST",
+    "PRESCAN_LAST",
+    "Hit",
+    "Hits",
+    "Prescan",
+    "Scope",
+    "Vocabulary",
+    "vocabulary",
+]
+
+PRESCAN_FIRST, PRESCAN_LAST = 16, 16
+"""Places of each rank that are given, from the beginning and from the end."""
+
+_CHUNK = 16_384
+_LONGEST = 100
+"""Characters that a phrase may reach from one chunk into the next."""
+
+
+class Prescan:
+    """Finds phrases in any case, written with single spaces, wherever they stand: also within words and quotes.
+
+    It looks from the beginning until it has enough, and then from the end: what is full of phrases is not looked
+    through. Bytes are searched, for this takes a third of the time that searching characters takes.
+
+    Args:
+        ranks: phrases in lower case. Those of one rank do not crowd out those of another.
+    """
+
+    def __init__(self, *ranks: Iterable[str]) -> None:
+        self._ranks = [BytesAhoCorasick([phrase.encode() for phrase in phrases]) for phrases in ranks]
+
+    def __call__(self, text: str, spans: Sequence[Span]) -> list[int]:
+        """The places of the first and the last phrases of each rank within the spans, in order."""
+        chunks = [_Chunk(text, parts) for parts in _together(spans)]
+        return sorted({place for rank in self._ranks for place in _ends(rank, chunks)})
+
+
+class _Chunk:
+    """Spans of a text that are searched together, a line feed between each two of them."""
+
+    def __init__(self, text: str, spans: Sequence[Span]) -> None:
+        self._text, self._spans = text, spans
+
+    @cached_property
+    def _piece(self) -> str:
+        return "\n".join([self._text[begin:end] for begin, end in self._spans])
+
+    @cached_property
+    def _raw(self) -> bytes:
+        return self._piece.encode(errors="replace").lower()
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        """Where in the piece each of the spans begins."""
+        return list(accumulate([end - begin + 1 for begin, end in self._spans[:-1]], initial=0))
+
+    def places(self, rank: BytesAhoCorasick) -> list[int]:
+        """The first and the last places."""
+        found = rank.find_matches_as_indexes(self._raw)
+        if len(found) > PRESCAN_FIRST + PRESCAN_LAST:
+            found = [*found[:PRESCAN_FIRST], *found[-PRESCAN_LAST:]]
+        ascii_only = self._piece.isascii()
+        return [self._place(start if ascii_only else len(self._raw[:start].decode())) for _, start, _ in found]
+
+    def _place(self, position: int) -> int:
+        """Where a position in the piece is in the text."""
+        index = bisect_right(self._starts, position) - 1
+        return self._spans[index][0] + position - self._starts[index]
+
+
+def _together(spans: Iterable[Span]) -> Iterator[list[Span]]:
+    """What is searched at once: parts of a long span, and many short ones."""
+    parts: list[Span] = []
+    length = 0
+    for first, end in spans:
+        for begin in range(first, end if end - first > 1 else first, _CHUNK):
+            part = begin, min(begin + _CHUNK + _LONGEST, end)
+            if length > _CHUNK:
+                yield parts
+                parts, length = [], 0
+            parts.append(part)
+            length += part[1] - begin
+    if parts:
+        yield parts
+
+
+def _ends(rank: BytesAhoCorasick, chunks: Sequence[_Chunk]) -> list[int]:
+    """The first and the last places."""
+    first: list[int] = []
+    looked_at = 0
+    while looked_at < len(chunks) and len(first) < PRESCAN_FIRST:
+        first += chunks[looked_at].places(rank)
+        looked_at += 1
+    last: list[int] = []
+    for chunk in reversed(chunks[looked_at:]):
+        if len(last) >= PRESCAN_LAST:
+            break
+        last = [*chunk.places(rank), *last]
+    found = [*first, *last]
+    return found if len(found) <= PRESCAN_FIRST + PRESCAN_LAST else [*found[:PRESCAN_FIRST], *found[-PRESCAN_LAST:]]
+
 
 FIRST, LAST = 2_500, 5_000
 """Places of words from which on a text is not searched any further from its beginning, and from its end. Ordinary prose
@@ -194,7 +298,7 @@ class Vocabulary:
         return self._skim(text, spans)
 
     @cached_property
-    def _skim(self) -> Skim:
+    def _skim(self) -> Prescan:
         """Those that are enough by themselves are a rank of their own, which other keywords cannot crowd out."""
         strong = {name for name, keyword in self.keywords.items() if keyword.weight == "very_high"}
         ranks: tuple[list[str], list[str]] = ([], [])
@@ -205,7 +309,7 @@ class Vocabulary:
             elif "keyword" in roles:
                 ranks[1].append(text)
         ranks[0].extend(form.rpartition(" # ")[2] for forms in self._numbered.values() for form in forms)
-        return Skim(*ranks)
+        return Prescan(*ranks)
 
 
 def _parts_of(known: _Written, text: str) -> _Parts:
@@ -253,3 +357,101 @@ def _is_letter(char: str) -> bool:
 def vocabulary(keywords: tuple[Keyword, ...], languages: tuple[str, ...]) -> Vocabulary:
     """The vocabulary of some languages with some keywords more."""
     return Vocabulary(keywords, languages)
+
+
+_REACH = 60
+"""Characters that a negation or a future reaches at most."""
+_HIT_END = itemgetter(2)
+"""Where a hit ends."""
+_CLAUSE_END = pattern(r"[,;:()，、；：]")
+_TURNS = ("but", "however", "although", "so", "because", "since")
+_TURN = pattern(rf"\b(?:{'|'.join(_TURNS)})\b")
+"""Marks and words that end a clause. The words are looked for as such only where their letters stand."""
+_WORD = pattern(r"[a-z0-9']+|[\u3400-\u9fff]{1,2}")
+
+
+_Taking = tuple[Sequence[Hit], Hit | None]
+
+
+class Scope:
+    """Answers for the words found in one reading."""
+
+    def __init__(self, reading: Reading, hits: Hits) -> None:
+        self.reading = reading
+        self.hits = hits
+        self._roles = frozenset(hits)
+        self._taking: dict[Span, _Taking] = {}
+
+    def has(self, roles: AbstractSet[Role]) -> bool:
+        """Whether there is a word of any of the roles; for detectors that need one, to be done at once where not."""
+        return not self._roles.isdisjoint(roles)
+
+    def of(self, role: Role) -> Sequence[Hit]:
+        """The words of a role, in order."""
+        return self.hits.get(role, ())
+
+    def within(self, role: Role, span: Span) -> Sequence[Hit]:
+        """The words of a role that end in a span."""
+        hits = self.hits.get(role)
+        if hits is None:
+            return ()
+        return hits[bisect_right(hits, span[0], key=_HIT_END) : bisect_right(hits, span[1], key=_HIT_END)]
+
+    def before(self, role: Role, hit: Hit, words: int) -> Hit | None:
+        """The nearest word of a role before another one in its clause, at most so many words away."""
+        hits = self.hits.get(role)
+        if hits is None:
+            return None
+        start = hit.start
+        index = bisect_right(hits, start, key=_HIT_END) - 1
+        if index < 0:
+            return None
+        found = hits[index]
+        return found if start - found.end <= _REACH and self._near(found.end, start, words) else None
+
+    def after(self, role: Role, hit: Hit, words: int) -> Hit | None:
+        """The nearest word of a role after another one in its clause, at most so many words away."""
+        hits = self.hits.get(role)
+        if hits is None:
+            return None
+        end = hit.end
+        index = bisect_right(hits, end, key=_HIT_END)
+        if index == len(hits):
+            return None
+        found = hits[index]
+        return found if 0 <= found.start - end <= _REACH and self._near(end, found.start, words) else None
+
+    def negated(self, hit: Hit, words: int = 3) -> Hit | None:
+        """What turns a word round, such as "not" in front of it."""
+        return self.before("negation", hit, words)
+
+    def taken_back(self, hit: Hit) -> Hit | None:
+        """What in its sentence takes a word back, such as "but" or "still", or "However" right after the sentence."""
+        sentence = self.reading.sentence(hit.start)
+        taking = self._taking.get(sentence)
+        if taking is None:
+            taking = self._taking[sentence] = self._taking_of(sentence)
+        within, behind = taking
+        for found in within:
+            if not hit.start <= found.start < hit.end:
+                return found
+        return behind
+
+    def _taking_of(self, sentence: Span) -> _Taking:
+        """The words of a sentence that take back what it says, and the one right after it that does."""
+        found = (*self.within("contrast", sentence)[:20], *self.within("qualifier", sentence)[:20])
+        within = [hit for hit in found if not self.negated(hit, 2)] if found else ()
+        following = self.within("contrast", (sentence[1], sentence[1] + 20))
+        opening = following[0] if following else None
+        if opening and self.reading.prose[sentence[1] : opening.start].strip(" \n*_-"):
+            opening = None
+        return within, opening
+
+    def _near(self, start: int, end: int, words: int) -> bool:
+        """Whether no more words, and no end of a clause, stand between two places that are within reach."""
+        between = self.reading.prose[start:end]
+        if between == " ":
+            return True  # most often the words stand side by side
+        if self.reading.sentence(start)[1] < end or _CLAUSE_END.search(between) or len(_WORD.findall(between)) > words:
+            return False
+        return not (any(map(between.__contains__, _TURNS)) and _TURN.search(between))

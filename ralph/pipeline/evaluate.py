@@ -12,7 +12,7 @@ from typing import Self
 
 from ralph.analysis import Keyword, ResponseAnalyzer
 from ralph.analysis.result import AnalysisContext, Analyzer
-from ralph.analysis.signatures import normalised
+from ralph.analysis.signatures import error_signature
 from ralph.decision.breaker import BreakerState, CircuitBreaker, Observation
 from ralph.decision.claims import STRATEGIES, Case, Claim, Strategy, claimed, strategy_named
 from ralph.decision.limits import Limits, Price, Spent
@@ -291,7 +291,7 @@ def observe(case: Case, verification: Verification | None, *, outside: tuple[str
         errors.append("a turn in circles")
     if verification is not None:
         errors += verification.errors
-    known = {normalised(error) for error in outside}
+    known = {error_signature(error) for error in outside}
     explicit = metrics.completion_source in {"plan", "checklist", "percentage"}
     return Observation(
         progressed=case.moved,

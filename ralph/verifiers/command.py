@@ -5,7 +5,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 
-from ralph.analysis.signatures import normalised
+from ralph.analysis.signatures import error_signature
 from ralph.errors import UsageError, VerifierError
 from ralph.system.process import Finished, run
 from ralph.system.redact import Redactor
@@ -142,7 +142,7 @@ def failure_signature(text: str) -> str:
     """
     lines = [line[:_LINE] for line in text[-_LOOKED_AT:].splitlines() if any(map(str.isalpha, line[:_LINE]))]
     telling = [line for line in lines if _TELLING.search(line)] or lines
-    parts = (normalised(_DURATION.sub(" ", line)) for line in telling[-3:])
+    parts = (error_signature(_DURATION.sub(" ", line)) for line in telling[-3:])
     return " | ".join(part for part in parts if part)[:SIGNATURE].strip()
 
 

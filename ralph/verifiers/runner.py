@@ -11,7 +11,7 @@ from typing import cast
 
 import anyio
 
-from ralph.analysis.signatures import normalised
+from ralph.analysis.signatures import error_signature
 from ralph.errors import VerifierError, in_words
 from ralph.system.redact import Redactor
 from ralph.types import evolve
@@ -131,4 +131,4 @@ def _refuted(verifier: Verifier, why: str, signature: str) -> Verdict:
 
 
 def _raised(verifier: Verifier, why: str) -> Verdict:
-    return _refuted(verifier, f"The verifier itself failed: {why}.", normalised(f"failed: {why[:SIGNATURE]}"))
+    return _refuted(verifier, f"The verifier itself failed: {why}.", error_signature(f"failed: {why[:SIGNATURE]}"))

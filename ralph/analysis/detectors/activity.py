@@ -8,10 +8,9 @@ from collections.abc import Iterable
 from operator import itemgetter
 
 from ralph.analysis.lexicon import Role
-from ralph.analysis.scope import Scope
 from ralph.analysis.signals import AGAINST, Reply, Signal
 from ralph.analysis.text import Reading, Span
-from ralph.analysis.vocabulary import Hit
+from ralph.analysis.vocabulary import Hit, Scope
 from ralph.system.text import pattern
 
 __all__ = [

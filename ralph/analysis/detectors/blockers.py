@@ -28,13 +28,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
 
-from ralph.analysis.completion import completion
 from ralph.analysis.detectors.activity import in_list
 from ralph.analysis.lexicon import Role
-from ralph.analysis.scope import Scope
 from ralph.analysis.signals import HIGH, VERY_HIGH, Reply, Signal
+from ralph.analysis.state import completion_signal
 from ralph.analysis.text import Reading, Span
-from ralph.analysis.vocabulary import Hit
+from ralph.analysis.vocabulary import Hit, Scope
 from ralph.system.text import pattern
 
 __all__ = ["detect_blockers", "impasse"]
@@ -266,7 +265,7 @@ def _blockers(reply: Reply) -> Iterable[Signal]:
     stops = [hit for hit in (*_bounded(scope.of("blocked")), *halts) if _is_meant(scope, hit)]
     asked = reply.signals.first("question") is not None
     openly = [] if asked else list(_stated_first(scope, announced=reply.signals.first("announcement") is not None))
-    finished = bool(stops or openly) and completion(reply.signals).detected
+    finished = bool(stops or openly) and completion_signal(reply.signals).detected
     firm = [hit for hit in stops if _is_firm(hit, edges, finished=finished)] or ([] if finished else openly)
     if not firm and (stopped := impasse(reply)):
         firm = [stopped]

@@ -31,10 +31,9 @@ from ralph.analysis.detectors.objections import Objections
 from ralph.analysis.detectors.statements import has_subject, is_check_verdict, only_predicate, statements_on_work
 from ralph.analysis.detectors.task import IDENTIFIER, task_of
 from ralph.analysis.lexicon import Role
-from ralph.analysis.scope import Scope
 from ralph.analysis.signals import HIGH, VERY_HIGH, Reply, Signal
 from ralph.analysis.text import Span
-from ralph.analysis.vocabulary import Hit
+from ralph.analysis.vocabulary import Hit, Scope
 from ralph.status import StatusMalformed, StatusMissing
 from ralph.system.text import pattern
 

@@ -16,10 +16,9 @@ from collections.abc import Iterable, Iterator
 
 from ralph.analysis.lexicon import Role
 from ralph.analysis.reset_time import ends_of_limit
-from ralph.analysis.scope import Scope
 from ralph.analysis.signals import Reply, Signal
 from ralph.analysis.text import Reading, Span
-from ralph.analysis.vocabulary import Hit
+from ralph.analysis.vocabulary import Hit, Scope
 from ralph.status import StatusMissing
 from ralph.system.text import pattern
 

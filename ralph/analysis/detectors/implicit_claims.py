@@ -20,15 +20,15 @@ is left. Accounts are sought only if the signals so far are not enough, and noth
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from ralph.analysis.completion import completion
+from ralph.analysis.classifier import classifier
 from ralph.analysis.detectors.objections import Objections
 from ralph.analysis.detectors.statements import Opening, is_to_come
 from ralph.analysis.detectors.task import bound_of, task_of
 from ralph.analysis.lexicon import Role
 from ralph.analysis.signals import AGAINST, HIGH, VERY_HIGH, Reply, Signal
+from ralph.analysis.state import completion_signal
 from ralph.analysis.text import Span
 from ralph.analysis.vocabulary import Hit
-from ralph.analysis.wording import ear
 from ralph.status import StatusReport
 from ralph.system.text import pattern
 
@@ -118,7 +118,7 @@ def _may_be(reply: Reply) -> bool:
             if state == "done" and weight > most:
                 most = weight
     # without a high signal nothing is claimed, and with a very high one all is: only in between is it worth asking
-    return most < HIGH or (most < VERY_HIGH and not completion(reply.signals).detected)
+    return most < HIGH or (most < VERY_HIGH and not completion_signal(reply.signals).detected)
 
 
 class _Account:
@@ -312,19 +312,19 @@ def detect_wording(reply: Reply) -> Iterable[Signal]:
     told = isinstance(reply.status, StatusReport) and reply.status.exit_signal is not None
     if told or reply.signals.first("announcement"):
         return
-    sound = ear().wording(reply.reading.prose, task=task_of(reply.context.task).given)
+    sound = classifier().classify(reply.reading.prose, task=task_of(reply.context.task).given)
     if len(sound.known) < _FEW and len(set(sound.words)) < _FEW:
         return
     done, blocked, question = sound.odds
     if done <= _UNLIKELY:
-        why = f"Sounds unfinished: {', '.join(sound.telling('done', against=True))}."
+        why = f"Sounds unfinished: {', '.join(sound.strongest_words('done', against=True))}."
         yield Signal("wording", "sounds unfinished", weight=AGAINST if done <= _NEVER else _DOUBT, why=why)
     elif done >= _LIKELY:
-        why = f"Sounds finished: {', '.join(sound.telling('done'))}."
+        why = f"Sounds finished: {', '.join(sound.strongest_words('done'))}."
         yield Signal("wording", "sounds finished", weight=VERY_HIGH if done >= _SURE else HIGH, why=why, state="done")
     if (stopped := max(blocked, question)) >= _STOPPED and stopped > done:
         state = "blocked" if blocked > question else "question"
-        yield Signal("tone", state, why=f"Sounds {_TONES[state]}: {', '.join(sound.telling(state))}.")
+        yield Signal("tone", state, why=f"Sounds {_TONES[state]}: {', '.join(sound.strongest_words(state))}.")
 
 
 _TONES = {"blocked": "blocked", "question": "like a question"}

@@ -1,12 +1,11 @@
 """What speaks against a word that seems to claim completion, in its own sentence and around it."""
 
-from ralph.analysis.counting import has_digit
 from ralph.analysis.detectors.activity import announcement_end, line_start
 from ralph.analysis.detectors.task import task_of
-from ralph.analysis.scope import Scope
+from ralph.analysis.patterns import has_digit
 from ralph.analysis.signals import Reply
 from ralph.analysis.text import Span
-from ralph.analysis.vocabulary import Hit
+from ralph.analysis.vocabulary import Hit, Scope
 from ralph.system.text import pattern
 
 __all__ = ["Objections"]

@@ -21,10 +21,9 @@ from ralph.analysis.detectors.activity import announcement_end
 from ralph.analysis.detectors.claims import relevant_hits
 from ralph.analysis.detectors.objections import Objections
 from ralph.analysis.lexicon import Role
-from ralph.analysis.scope import Scope
 from ralph.analysis.signals import AGAINST, Reply, Signal
 from ralph.analysis.text import Span
-from ralph.analysis.vocabulary import Hit
+from ralph.analysis.vocabulary import Hit, Scope
 from ralph.system.text import pattern
 from ralph.types.plan import TaskPlan, parse_plan
 

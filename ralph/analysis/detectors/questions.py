@@ -3,12 +3,11 @@
 from collections.abc import Iterable, Iterator
 from functools import partial
 
-from ralph.analysis.completion import completion
 from ralph.analysis.lexicon import Role
-from ralph.analysis.scope import Scope
 from ralph.analysis.signals import VERY_HIGH, Reply, Signal
+from ralph.analysis.state import completion_signal
 from ralph.analysis.text import Reading, Span
-from ralph.analysis.vocabulary import Hit
+from ralph.analysis.vocabulary import Hit, Scope
 from ralph.system.text import pattern
 
 __all__ = ["HIGH", "LOW", "STEP", "detect_certainty", "detect_questions"]
@@ -43,7 +42,7 @@ def detect_questions(reply: Reply) -> Iterable[Signal]:
 
 
 def _questions(reply: Reply) -> Iterable[Signal]:
-    finished = completion(reply.signals).detected
+    finished = completion_signal(reply.signals).detected
     span = _question(reply, finished=finished)
     if span is None and (early := _early_question(reply.scope)) and not _is_answered(reply, early):
         span = early

@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 from ahocorasick_rs import AhoCorasick, MatchKind
 
-from ralph.analysis.anchored import Anchored
-from ralph.analysis.counting import has_digit
+from ralph.analysis.patterns import PrefilteredPattern, has_digit
 from ralph.analysis.text import Span
 from ralph.system.text import pattern
 
@@ -261,7 +260,7 @@ _NO_OTHER = (
     r"(?!\s(?:[a-z-]{1,15}\s)?(?:attempts?|tries|logins?|log-ins|sign-ins|requests?|retries|uploads?|downloads?|payments?"
     r"|calls?|jobs?|deliver(?:y|ies)|imports?|orders?|messages?|connections?|rows?|records?|passwords?)\b)"
 )
-_COUNTED_WORDS = Anchored(
+_COUNTED_WORDS = PrefilteredPattern(
     (*"0123456789", "pass", "fail", "通過", "通过", "失敗", "失败"),
     rf"""(?<![\w.,/-])(?P<n>\d{{1,7}})(?:\s?(?:/|of|out\sof)\s?(?:the\s)?(?P<whole>\d{{1,7}}))?\s
         (?P<kind>{_KIND}\s)?(?:(?:are|were|is|now|all|have|had|still|also|has)\s){{0,2}}

@@ -14,8 +14,8 @@ from pydantic import ValidationError
 from ralph.analysis import DETECTORS, AnalysisContext, Keyword, Reply, ResponseAnalyzer, Signal, analyze_text
 from ralph.analysis.lexicon import Role
 from ralph.analysis.result import Analysis, State
-from ralph.analysis.scope import Scope
 from ralph.analysis.signals import Signals
+from ralph.analysis.vocabulary import Scope
 from ralph.status import StatusMissing
 from ralph.types.output import Output
 

@@ -1,7 +1,7 @@
 import pytest
 
 from ralph.analysis import analyze_text
-from ralph.analysis.signatures import failure_signature, normalised
+from ralph.analysis.signatures import error_signature, failure_signature
 from ralph.types.output import Failed
 
 ERROR_WORDS = [
@@ -48,8 +48,8 @@ def test_signatures_are_the_same_for_the_same_error() -> None:
 
 
 def test_normalised_errors_are_short() -> None:
-    assert normalised("ValueError: 'x' is not 17 in C:\\a\\b.py\n") == "valueerror: x is not in path"
-    assert len(normalised("word " * 1000)) <= 120
+    assert error_signature("ValueError: 'x' is not 17 in C:\\a\\b.py\n") == "valueerror: x is not in path"
+    assert len(error_signature("word " * 1000)) <= 120
 
 
 def test_failures_have_a_signature() -> None:

@@ -14,7 +14,7 @@ from ralph.analysis import (
     analyze_text,
     expectation_messages,
 )
-from ralph.analysis.expectations import CATASTROPHIC_ERRORS, STAGNATION, output_quality, quality_score
+from ralph.analysis.metrics import CATASTROPHIC_ERRORS, STAGNATION, output_quality, quality_score
 from ralph.cli.reply import Question, judge
 from ralph.decision.claims import strategy_named
 from ralph.status import StatusMissing

@@ -15,7 +15,7 @@ from ralph.analysis import (
     detect_stuck_loop,
     extract_work_summary,
 )
-from ralph.analysis.expectations import output_quality
+from ralph.analysis.metrics import output_quality
 from ralph.cli.reply import Question, judge
 from ralph.decision.claims import strategy_named
 from ralph.status import StatusMissing

@@ -1,10 +1,11 @@
-"""The summary of the work that a reply tells of."""
+"""The summary of the work."""
 
 from time import perf_counter
 
 import pytest
 
 from ralph.analysis import AnalysisContext, ResponseAnalyzer, extract_work_summary
+from ralph.analysis.summary import find_change_words
 from ralph.status import StatusMissing
 from ralph.types.changes import Changes
 from ralph.types.output import Output
@@ -141,3 +142,26 @@ def test_hostile_reports_cost_little(piece: str) -> None:
     begun = perf_counter()
     assert len(extract_work_summary(text)) < 100
     assert perf_counter() - begun < 2, "a thirtieth of it is usual"
+
+
+def test_nothing_is_mentioned() -> None:
+    assert find_change_words("the weather was fine, and nobody was at home.") is None
+
+
+def test_each_kind_has_its_places() -> None:
+    found = find_change_words("fixed a bug in one file; updated 文件, and wrote down the changes")
+
+    assert found is not None
+    assert found.labels == [19, 33, 56]
+    assert (found.changed, found.mended, found.chinese) == ([0, 25, 41], [0], [33])
+
+
+def test_of_a_long_text_the_end_is_looked_at() -> None:
+    found = find_change_words("fixed. " + "word " * 5_000 + "a file")
+
+    assert found is not None
+    assert (found.everywhere, found.mended) == (False, [])
+    assert found.tail[found.labels[0] :] == "file"
+    beyond = find_change_words("fixed. " + "word " * 5_000)
+    assert beyond is not None
+    assert not beyond.everywhere

@@ -1,7 +1,10 @@
+"""Words of the vocabulary: where they are found, how far they reach, and the search of long texts."""
+
 import pytest
 
 from ralph.analysis import Keyword
-from ralph.analysis.vocabulary import FIRST, LAST, Vocabulary
+from ralph.analysis.text import read
+from ralph.analysis.vocabulary import FIRST, LAST, PRESCAN_FIRST, PRESCAN_LAST, Hit, Prescan, Scope, Vocabulary
 
 WORDS = Vocabulary(
     (
@@ -119,3 +122,104 @@ def test_no_word_is_lost_where_a_long_text_is_searched_part_by_part() -> None:
 
     assert hits.left_out == 0
     assert [hit.start for hit in hits["keyword"]] == list(range(3, len(prose), 16))
+
+
+SCOPE_WORDS = Vocabulary((Keyword(text="shipped"), Keyword(text="sent")), ("en",))
+
+
+def scope_of(text: str) -> tuple[Scope, list[Hit]]:
+    reading = read(text)
+    scope = Scope(reading, SCOPE_WORDS.find(reading.prose))
+    return scope, [hit for hit in scope.of("keyword") if hit.name in {"shipped", "sent"}]
+
+
+@pytest.mark.parametrize(
+    ("text", "negated"),
+    [
+        ("it is not shipped", True),
+        ("it is not quite what I had shipped", False),
+        ("not this, it shipped", False),
+        ("not it. shipped", False),
+        ("not but shipped", False),
+        ("it shipped, not sent", False),
+    ],
+)
+def test_a_negation_reaches_a_few_words_of_its_clause(text: str, negated: bool) -> None:
+    scope, hits = scope_of(text)
+
+    assert bool(scope.negated(hits[0])) is negated
+
+
+def test_a_word_is_looked_for_before_and_behind_another() -> None:
+    scope, (first, second) = scope_of("we shipped it and sent it")
+
+    assert scope.after("keyword", first, 3) == second
+    assert scope.before("keyword", second, 3) == first
+    assert scope.before("keyword", first, 3) is None
+    assert scope.after("keyword", second, 3) is None
+    assert scope.before("keyword", second, 1) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "taken_back"),
+    [
+        ("It shipped but is broken.", True),
+        ("It shipped. However, it is broken.", True),
+        ("It shipped. It works, however small.", False),
+        ("It shipped.", False),
+    ],
+)
+def test_a_word_is_taken_back_by_its_sentence_or_by_how_the_next_begins(text: str, taken_back: bool) -> None:
+    scope, hits = scope_of(text)
+
+    assert bool(scope.taken_back(hits[0])) is taken_back
+
+
+def test_a_role_that_nobody_plays_is_found_nowhere() -> None:
+    scope, hits = scope_of("shipped")
+
+    assert scope.of("blocked") == ()
+    assert not scope.within("blocked", (0, 7))
+    assert scope.before("blocked", hits[0], 5) is None
+    assert scope.after("blocked", hits[0], 5) is None
+
+
+SKIM = Prescan(["all tests pass", "完成"], ["done"])
+
+
+def phrases(text: str, spans: list[tuple[int, int]] | None = None) -> list[int]:
+    return SKIM(text, spans or [(0, len(text))])
+
+
+@pytest.mark.parametrize("before", ["", "x" * 65_530, "é" * 65_530, "完" * 200_000, "\ud800" * 70_000])
+def test_it_finds_phrases_in_any_case_and_gives_places_in_characters(before: str) -> None:
+    text = f"{before}ALL Tests pass, done"
+
+    assert phrases(text) == [len(before), len(text) - 4]
+
+
+def test_it_looks_only_where_it_is_told_to() -> None:
+    text = "done. done. done."
+
+    assert phrases(text, [(0, 5), (10, 17)]) == [0, 12]
+
+
+def test_of_many_places_it_gives_the_first_and_the_last_of_each_rank() -> None:
+    text = "done " * 100_000 + "all tests pass " + "done " * 100_000
+
+    places = phrases(text)
+
+    assert 500_000 in places
+    assert places[:PRESCAN_FIRST] == list(range(0, 5 * PRESCAN_FIRST, 5))
+    assert places[-PRESCAN_LAST:] == list(range(len(text) - 5 * PRESCAN_LAST, len(text), 5))
+    assert len(places) < 4 * (PRESCAN_FIRST + PRESCAN_LAST)
+
+
+@pytest.mark.parametrize("before", ["", "é", "完\ud800"])
+def test_many_short_spans_are_searched_as_one_long_one_is(before: str) -> None:
+    line = f"{before} done, all te| sts pass\n"
+    text = line * 5_000
+    spans = [(at, at + len(line) - 1 - len("sts pass")) for at in range(0, len(text), len(line))]
+
+    found = [at + len(before) + 1 for at, _ in spans]
+    assert phrases(text, spans) == [*found[:PRESCAN_FIRST], *found[-PRESCAN_LAST:]]

@@ -5,7 +5,7 @@ import io
 import pytest
 
 from ralph.analysis import Past
-from ralph.analysis.stuck import stuck
+from ralph.analysis.stuck import find_stuck
 from ralph.decision.outcomes import Halt
 from ralph.errors import naming_store
 from ralph.records.events import Event, IterationFinished, RunFinished
@@ -100,7 +100,7 @@ def test_no_command_is_advised_that_would_not_find_the_run(
 
 
 def test_a_circle_is_told_with_what_goes_round() -> None:
-    first, *_ = stuck([Past(text="I look at it again.")] * 3).evidence
+    first, *_ = find_stuck([Past(text="I look at it again.")] * 3).evidence
     assert evidence_text(first) == "“I look at it again.”: the same output 3 times"
-    without_words, *_ = stuck([Past(progressed=False, text=text) for text in ("One.", "Two.", "Three.")]).evidence
+    without_words, *_ = find_stuck([Past(progressed=False, text=text) for text in ("One.", "Two.", "Three.")]).evidence
     assert "“" not in evidence_text(without_words)

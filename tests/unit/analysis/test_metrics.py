@@ -1,8 +1,12 @@
+"""The numbers of a reply, and the counters of its status block."""
+
+from typing import Any
+
 import pytest
 
 from ralph.analysis import AnalysisContext, Metrics, Past, ResponseAnalyzer, analyze_text, expectation_messages
-from ralph.analysis.expectations import level, quality_score
-from ralph.status import StatusMissing
+from ralph.analysis.metrics import expectation_level, quality_score, reports_change
+from ralph.status import StatusMalformed, StatusMissing, StatusReport, parse_status
 from ralph.types.output import Output
 from ralph.types.plan import parse_plan
 
@@ -68,7 +72,7 @@ def test_progress_is_the_difference_to_the_iteration_before() -> None:
     ],
 )
 def test_ladder(progress: int | None, confidence: int, errors: int, length: int, step: str) -> None:
-    assert level(confidence, errors, length=length, progress=progress) == step
+    assert expectation_level(confidence, errors, length=length, progress=progress) == step
 
 
 # covers: S0-84, S0-88, S0-89, S0-90, S0-91
@@ -96,3 +100,40 @@ def test_quality() -> None:
 def test_length_is_in_characters() -> None:
     assert analyze_text("完成").metrics.response_length == 2
     assert analyze_text(" \n").metrics.response_length == 0
+
+
+COUNTERS: list[tuple[dict[str, Any], bool | None]] = [
+    ({"FILES_MODIFIED": "3"}, True),
+    ({"FILES_MODIFIED": "0", "TASKS_COMPLETED_THIS_LOOP": "1"}, True),
+    ({"FILES_MODIFIED": "2 (lexer.py, parser.py)"}, True),
+    ({"FILES_MODIFIED": 2}, True),
+    ({"FILES_MODIFIED": ["lexer.py"]}, True),
+    ({"FILES_MODIFIED": "0", "TASKS_COMPLETED_THIS_LOOP": "0"}, False),
+    ({"FILES_MODIFIED": "none"}, False),
+    ({"FILES_MODIFIED": []}, False),
+    ({"FILES_MODIFIED": 0}, False),
+    ({"FILES_MODIFIED": "0 files"}, False),
+    ({"FILES_MODIFIED": "several"}, None),
+    ({"FILES_MODIFIED": ""}, None),
+    ({"TASKS_COMPLETED": "7"}, None),
+    ({"WORK_TYPE": "TESTING"}, None),
+    ({}, None),
+]
+
+
+def test_what_the_counters_of_a_status_block_say(subtests: pytest.Subtests) -> None:
+    for fields, expected in COUNTERS:
+        with subtests.test(fields=fields):
+            assert reports_change(StatusReport(fields=fields)) is expected
+
+
+@pytest.mark.parametrize("status", [StatusMissing(), StatusMalformed(problem="it never ends")])
+def test_without_a_block_nothing_is_counted(status: StatusMissing | StatusMalformed) -> None:
+    assert reports_change(status) is None
+
+
+def test_the_counters_of_a_block_reach_the_analysis() -> None:
+    text = "---RALPH_STATUS---\nSTATUS: IN_PROGRESS\nFILES_MODIFIED: 0\nEXIT_SIGNAL: false\n---END_RALPH_STATUS---"
+    assert reports_change(parse_status(text)) is False
+    assert analyze_text(text).reports_change is False
+    assert analyze_text("Edited 3 files.").reports_change is None

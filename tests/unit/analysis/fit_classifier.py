@@ -1,6 +1,6 @@
-"""Learns the weights of `ralph.analysis.wording` from the labelled replies of the test cases.
+"""Learns the weights of `ralph.analysis.classifier` from the labelled replies of the test cases.
 
-    uv run python tests/unit/analysis/fit_wording.py          # writes ralph/analysis/wording.json
+    uv run python tests/unit/analysis/fit_classifier.py          # writes ralph/analysis/classifier.json
 
 For each state a logistic regression with a penalty on the squares of the weights, in which the replies of that state
 weigh the same in all as the others, however many there are. The same cases give the same weights.
@@ -13,13 +13,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ralph.analysis import wording
+from ralph.analysis import classifier
+from ralph.analysis.classifier import CLASSES, FIRST, Weights, tokenize
 from ralph.analysis.text import read
-from ralph.analysis.wording import FIRST, SOUNDS, Weights, words_of
 
 CASES = Path(__file__).parent / "cases"
 LEARNED_FROM = ("replies", "finals", "varied", "turns", "sessions")
-TARGET = Path(wording.__file__).with_suffix(".json")
+TARGET = Path(classifier.__file__).with_suffix(".json")
 
 RAREST = 4
 """A word that occurs in fewer cases is left out."""
@@ -55,14 +55,14 @@ def read_cases(path: Path) -> list[Case]:
 
 def fit(cases: Sequence[Case], penalty: float = PENALTY) -> Weights:
     """The weights that tell the cases of each state from the others."""
-    heard = [(set(words), set(words[:FIRST])) for words in (words_of(case.prose) for case in cases)]
+    heard = [(set(words), set(words[:FIRST])) for words in (tokenize(case.prose) for case in cases)]
     counts = Counter((place, word) for both in heard for place, words in enumerate(both) for word in words)
     index = {name: number for number, name in enumerate(sorted(n for n, c in counts.items() if c >= RAREST), 2)}
     numbers: list[tuple[int, ...]] = []
     for case, both in zip(cases, heard, strict=True):
         words = (index.get((place, word)) for place, each in enumerate(both) for word in sorted(each))
         numbers.append((0, *([1] if case.task else []), *(number for number in words if number)))
-    columns = [_column(cases, numbers, state, len(index) + 2, penalty) for state in SOUNDS]
+    columns = [_column(cases, numbers, state, len(index) + 2, penalty) for state in CLASSES]
     rows = [tuple(round(value, 2) for value in row) for row in zip(*columns, strict=True)]
     places: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
     for (place, word), number in index.items():

@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 
 from ralph.analysis import ResponseAnalyzer, analyze_text
-from ralph.analysis.wording import FIRST, SOUNDS, Ear, Weights, ear, weights, words_of
+from ralph.analysis.classifier import CLASSES, FIRST, Classifier, Weights, classifier, load_weights, tokenize
 from ralph.status import parse_status
 from ralph.types.output import Output
 
@@ -27,12 +27,12 @@ BLOCKED = (
 
 
 def odds(text: str, state: str, *, task: bool = False) -> float:
-    return ear().wording(text.lower(), task=task).odds[SOUNDS.index(state)] / 100
+    return classifier().classify(text.lower(), task=task).odds[CLASSES.index(state)] / 100
 
 
 def summed(learned: Weights, text: str, *, task: bool) -> list[float]:
     """The odds of a text, added up weight by weight."""
-    words = words_of(text)
+    words = tokenize(text)
     rows = [learned.anywhere[word] for word in set(words) if word in learned.anywhere]
     rows += [learned.first[word] for word in set(words[:FIRST]) if word in learned.first]
     return [fsum(column) for column in zip(learned.base, *rows, *([learned.task] if task else ()), strict=True)]
@@ -40,8 +40,8 @@ def summed(learned: Weights, text: str, *, task: bool) -> list[float]:
 
 @pytest.fixture(scope="module")
 def fitting() -> ModuleType:
-    place = Path(__file__).with_name("fit_wording.py")
-    specification = importlib.util.spec_from_file_location("fit_wording", place)
+    place = Path(__file__).with_name("fit_classifier.py")
+    specification = importlib.util.spec_from_file_location("fit_classifier", place)
     assert specification
     assert specification.loader
     module = importlib.util.module_from_spec(specification)
@@ -55,46 +55,50 @@ def test_finished_work_sounds_finished_and_other_work_does_not():
 
 
 def test_the_words_that_weigh_most_are_told():
-    heard = ear().wording(GOING_ON.lower(), task=False)
-    against = heard.telling("done", against=True)
+    result = classifier().classify(GOING_ON.lower(), task=False)
+    against = result.strongest_words("done", against=True)
     assert len(against) == 3
-    assert set(against) <= set(heard.words)
-    assert not set(against) & set(heard.telling("done"))
+    assert set(against) <= set(result.words)
+    assert not set(against) & set(result.strongest_words("done"))
 
 
 def test_no_word_weighs_more_than_those_that_are_told(subtests: pytest.Subtests):
     for text in [FINISHED, GOING_ON, BLOCKED, "A dull word is told where there is no loud one."]:
         for against, sign in [(False, -1), (True, 1)]:
-            for state in SOUNDS:
+            for state in CLASSES:
                 with subtests.test(text=text, against=against, state=state):
-                    learned, heard, column = weights(), ear().wording(text.lower(), task=False), SOUNDS.index(state)
-                    weigh = dict.fromkeys(heard.words, 0)
-                    for table, words in ((learned.anywhere, heard.words), (learned.first, heard.words[:FIRST])):
+                    learned, result, column = (
+                        load_weights(),
+                        classifier().classify(text.lower(), task=False),
+                        CLASSES.index(state),
+                    )
+                    weigh = dict.fromkeys(result.words, 0)
+                    for table, words in ((learned.anywhere, result.words), (learned.first, result.words[:FIRST])):
                         for word in table.keys() & words:
                             weigh[word] += sign * round(100 * table[word][column])
                     heaviest = sorted((weight, word) for word, weight in weigh.items() if weight < 0)[:3]
-                    assert heard.telling(state, against=against) == [word for _, word in heaviest]
+                    assert result.strongest_words(state, against=against) == [word for _, word in heaviest]
 
 
 def test_a_word_counts_once_and_a_number_is_its_length():
-    assert words_of("done **done** 12, done: 3/4 完成") == ["done", "done", "##", "done", ":", "#/#", "完", "成"]
+    assert tokenize("done **done** 12, done: 3/4 完成") == ["done", "done", "##", "done", ":", "#/#", "完", "成"]
     assert odds(FINISHED, "done") == odds(f"{FINISHED} {FINISHED}", "done")
 
 
 def test_of_a_long_reply_the_ends_are_read():
     middle = "lorem ipsum " * 20_000
-    words = words_of(f"alpha {middle} omega")
+    words = tokenize(f"alpha {middle} omega")
     assert len(words) < 2_500
     assert (words[0], words[-1]) == ("alpha", "omega")
 
 
 def test_the_weights_of_ones_own_can_stand_in():
     none = (0.0, 0.0, 0.0)
-    own = Ear(Weights(none, (1.0, 0.0, 0.0), {"splendid": (2.0, 0.0, -0.5)}, {"splendid": (0.5, 0.0, -0.01)}))
-    assert own.wording("a splendid day", task=False).odds == (250, 0, -51)
-    assert own.wording("a splendid day", task=True).odds == (350, 0, -51)
-    assert own.wording("a day", task=False).odds == (0, 0, 0)
-    assert own.wording("a day", task=False).telling("done") == []
+    own = Classifier(Weights(none, (1.0, 0.0, 0.0), {"splendid": (2.0, 0.0, -0.5)}, {"splendid": (0.5, 0.0, -0.01)}))
+    assert own.classify("a splendid day", task=False).odds == (250, 0, -51)
+    assert own.classify("a splendid day", task=True).odds == (350, 0, -51)
+    assert own.classify("a day", task=False).odds == (0, 0, 0)
+    assert own.classify("a day", task=False).strongest_words("done") == []
 
 
 def test_wording_is_against_a_single_claim_alone():
@@ -108,7 +112,7 @@ def test_wording_is_against_a_single_claim_alone():
 def test_the_weights_are_those_that_the_cases_teach(fitting: ModuleType):
     """Whoever changes the cases fits the weights again. Small differences are another machine's arithmetic."""
     cases = [case for name in fitting.LEARNED_FROM for case in fitting.read_cases(fitting.CASES / f"{name}.jsonl")]
-    learned, kept = fitting.fit(cases), weights()
+    learned, kept = fitting.fit(cases), load_weights()
     assert learned.anywhere.keys() == kept.anywhere.keys()
     for mine, theirs in ((learned.anywhere, kept.anywhere), (learned.first, kept.first)):
         for word, row in mine.items():
@@ -117,10 +121,10 @@ def test_the_weights_are_those_that_the_cases_teach(fitting: ModuleType):
 
 @pytest.mark.parametrize("task", [False, True])
 def test_the_odds_are_the_sums_of_the_weights(fitting: ModuleType, task: bool):
-    learned = weights()
+    learned = load_weights()
     for case in fitting.read_cases(fitting.CASES / "finals.jsonl"):
-        heard, sums = ear().wording(case.prose, task=task), summed(learned, case.prose, task=task)
-        assert [hundredths / 100 for hundredths in heard.odds] == pytest.approx(sums, abs=1e-9)
+        result, sums = classifier().classify(case.prose, task=task), summed(learned, case.prose, task=task)
+        assert [hundredths / 100 for hundredths in result.odds] == pytest.approx(sums, abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -134,15 +138,15 @@ def test_the_odds_are_the_sums_of_the_weights(fitting: ModuleType, task: bool):
     ],
 )
 def test_characters_beyond_ascii_are_letters_signs_or_nothing(text: str, words: set[str]):
-    assert set(words_of(text)) == words
+    assert set(tokenize(text)) == words
     many = "".join(f"{chr(code)} " for code in range(0x2190, 0x21C0))
-    assert set(words_of(f"{text} {many}")) == words, "many kinds of characters are read as few are"
+    assert set(tokenize(f"{text} {many}")) == words, "many kinds of characters are read as few are"
 
 
 @pytest.mark.parametrize(("base", "said"), [(0.29, []), (0.3, ["sounds finished"])])
 def test_odds_at_an_edge_count_as_they_are_written(monkeypatch: pytest.MonkeyPatch, base: float, said: list[str]):
-    own = Ear(Weights((base, -1.0, -2.0), (0.0, 0.0, 0.0), {"splendid": (-0.1, 0.0, 0.0)}, {}))
-    monkeypatch.setattr("ralph.analysis.detectors.implicit_claims.ear", lambda: own)
+    own = Classifier(Weights((base, -1.0, -2.0), (0.0, 0.0, 0.0), {"splendid": (-0.1, 0.0, 0.0)}, {}))
+    monkeypatch.setattr("ralph.analysis.detectors.implicit_claims.classifier", lambda: own)
     assert 0.3 - 0.1 < 0.2, "though it is as much in hundredths"
     text = "A splendid " + " ".join(f"{letter}x" for letter in "abcdefghijklmnopqrst")
     reply, _ = ResponseAnalyzer().detect(Output(text=text), parse_status(text))

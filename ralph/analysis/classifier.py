@@ -1,9 +1,9 @@
 """How a reply sounds by its words alone: finished, blocked, or asking. Weighted sums, learned from cases.
 
 Every word counts once, with a weight for standing anywhere and another one for standing among the first. The weights
-lie in `wording.json` beside this module; tests/unit/analysis/fit_wording.py learned them from the labelled replies
-among the project's own test cases. A sum of 0 says nothing; each step of 1 multiplies the odds by 2.7. Weights have two
-decimals and are summed as whole hundredths: the sum is the same in whatever order the words of a set come.
+lie in `classifier.json` beside this module; tests/unit/analysis/fit_classifier.py learned them from the labelled
+replies among the project's own test cases. A sum of 0 says nothing; each step of 1 multiplies the odds by 2.7. Weights
+have two decimals and are summed as whole hundredths: the sum is the same in whatever order the words of a set come.
 """
 
 import json
@@ -14,9 +14,9 @@ from importlib.resources import files
 from operator import add
 from typing import NamedTuple
 
-__all__ = ["FIRST", "SOUNDS", "Ear", "Weights", "Wording", "ear", "weights", "words_of"]
+__all__ = ["CLASSES", "FIRST", "Classification", "Classifier", "Weights", "classifier", "load_weights", "tokenize"]
 
-SOUNDS = ("done", "blocked", "question")
+CLASSES = ("done", "blocked", "question")
 """The states that a reply is told by its words."""
 
 FIRST = 25
@@ -45,7 +45,7 @@ _Row = tuple[float, ...]
 """A number for each of `SOUNDS`."""
 _Hundredths = tuple[int, ...]
 """The same in hundredths."""
-_NONE = (0,) * len(SOUNDS)
+_NONE = (0,) * len(CLASSES)
 
 
 class Weights(NamedTuple):
@@ -59,12 +59,12 @@ class Weights(NamedTuple):
     first: dict[str, _Row]
 
 
-def weights() -> Weights:
+def load_weights() -> Weights:
     """The weights that Ralph comes with."""
-    return Weights(**json.loads(files("ralph.analysis").joinpath("wording.json").read_text("utf-8")))
+    return Weights(**json.loads(files("ralph.analysis").joinpath("classifier.json").read_text("utf-8")))
 
 
-class Wording(NamedTuple):
+class Classification(NamedTuple):
     """How a reply sounds.
 
     Attributes:
@@ -79,15 +79,15 @@ class Wording(NamedTuple):
     known: Sequence[str]
     rows: Sequence[_Hundredths]
 
-    def telling(self, state: str, *, against: bool = False) -> list[str]:
+    def strongest_words(self, state: str, *, against: bool = False) -> list[str]:
         """The words that speak most for a state, or against it; three at most."""
-        column, sign = SOUNDS.index(state), 1 if against else -1
+        column, sign = CLASSES.index(state), 1 if against else -1
         weighed = zip(self.known, self.rows, strict=True)
         told = sorted([(weight, word) for word, row in weighed if (weight := sign * row[column]) < 0])
         return [word for _, word in told[:_TOLD]]
 
 
-class Ear:
+class Classifier:
     """Hears how replies sound, by some weights."""
 
     def __init__(self, learned: Weights) -> None:
@@ -97,26 +97,26 @@ class Ear:
         for word, row in learned.first.items():
             self._first[word] = tuple(map(add, self._others.get(word, _NONE), _hundredths(row)))
 
-    def wording(self, prose: str, *, task: bool) -> Wording:
+    def classify(self, prose: str, *, task: bool) -> Classification:
         """How a reply sounds.
 
         Args:
             prose: without code, in lower case.
             task: whether the task is known.
         """
-        heard = words_of(prose)
-        first = self._first.keys() & heard[:FIRST]
-        others = self._others.keys() & heard[FIRST:]
+        found = tokenize(prose)
+        first = self._first.keys() & found[:FIRST]
+        others = self._others.keys() & found[FIRST:]
         others -= first
         rows = [*map(self._first.__getitem__, first), *map(self._others.__getitem__, others)]
         given = (self._base, self._task) if task else (self._base,)
-        return Wording(tuple(map(sum, zip(*given, *rows, strict=True))), heard, [*first, *others], rows)
+        return Classification(tuple(map(sum, zip(*given, *rows, strict=True))), found, [*first, *others], rows)
 
 
 @cache
-def ear() -> Ear:
+def classifier() -> Classifier:
     """Hears by the weights that Ralph comes with."""
-    return Ear(weights())
+    return Classifier(load_weights())
 
 
 def _hundredths(row: _Row) -> _Hundredths:
@@ -157,7 +157,7 @@ takes fifty as soon as one of them is not ASCII.
 """
 
 
-def words_of(prose: str) -> list[str]:
+def tokenize(prose: str) -> list[str]:
     """The words of a reply, as they come. A number is as many # as it has digits.
 
     Args:
