@@ -27,8 +27,10 @@ class Health(NamedTuple):
 
 
 class Store:
-    """Keeps runs. Used in `async with`. Every method raises `StoreError` where the store cannot do it, and
-    those that read raise `RecordError` where what they find cannot be read back.
+    """Keeps runs. Used in `async with`; several users may enter one store, and the last one to leave closes it.
+
+    Every method raises `StoreError` if the store cannot do it, and those that read raise `RecordError` if what they
+    find cannot be read back.
 
     A run has one owner at a time: whoever knows its token. The owner has it for the time of a lease, by the store's
     clock, and renews that; a run whose owner has died can be taken over when the lease is over.

@@ -37,10 +37,14 @@ class SqlStore(Store):
         self._database = database
         self._tables: Tables | None = None
         self._thread: ThreadPoolExecutor | None = None
+        self._users = 0
         self._free = Lock()
         self._doubt: tuple[_Call, InDoubtError] | None = None
 
     async def __aenter__(self) -> Self:
+        self._users += 1
+        if self._thread is not None:
+            return self
         self._thread = ThreadPoolExecutor(1, "ralph-store")
         try:
             with _telling_that_it_is_unusable():
@@ -53,6 +57,9 @@ class SqlStore(Store):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._users -= 1
+        if self._users:
+            return
         thread, self._thread = self._thread, None
         assert thread
         try:

@@ -51,6 +51,12 @@ class StoreConformance(OwnershipConformance):
             assert await store.run("run-1") == ended
             assert await store.runs() == [ended]
 
+    async def test_a_store_that_is_entered_twice_stays_open_for_the_other_user(self, store: Store) -> None:
+        async with store:
+            async with store:
+                await store.create(sample_run())
+            assert await store.run("run-1") == sample_run()
+
     async def test_an_append_of_nothing_changes_nothing(self, store: Store) -> None:
         async with store:
             await store.create(sample_run())
