@@ -18,13 +18,13 @@ from typing import Literal
 from pydantic import BaseModel, Field, NonNegativeInt, PositiveInt
 
 from ralph.errors import UnknownNameError
+from ralph.system.declarations import Wait
 from ralph.types import evolve
 
 __all__ = ["PRESETS", "BreakerSettings", "BreakerState", "CircuitBreaker", "Observation"]
 
 Position = Literal["closed", "open", "half_open"]
 
-_YEAR = 366 * 86400.0
 _ERRORS_KEPT = 50
 _PROBE_FAILED = "the probing iteration failed; before that: "
 
@@ -48,9 +48,7 @@ class BreakerSettings(BaseModel, frozen=True, extra="forbid"):
         description="Percent by which the completion score must rise in an iteration; unset: not checked.",
     )
     when_open: Literal["stop", "wait"] = Field(default="stop", description="Stop the run, or wait and try again.")
-    cool_down: float = Field(
-        default=1800.0, ge=0, le=_YEAR, description="Seconds that it stays open before a probing iteration."
-    )
+    cool_down: Wait = Field(default=1800.0, description="How long it stays open before a probe iteration.")
     max_probes: PositiveInt = Field(
         default=3, le=100, description="Failed probe iterations before a waiting run stops."
     )

@@ -5,10 +5,12 @@ A limit on a quantity that nothing here measures is refused at the start: it wou
 
 from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
+from typing import Annotated
 
 from pydantic import BaseModel, Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 
 from ralph.errors import UnmeasurableLimitError
+from ralph.system.declarations import LIMITS, Duration, Flag
 from ralph.types import evolve
 from ralph.types.output import Usage
 
@@ -87,16 +89,22 @@ class LimitReached(BaseModel, frozen=True):
 class Limits(BaseModel, frozen=True, extra="forbid"):
     """What a run may use. None: no limit."""
 
-    max_iterations: PositiveInt | None = Field(
+    max_iterations: Annotated[PositiveInt | None, Flag("--max-iterations", "N", LIMITS, resume=True)] = Field(
         default=50, le=_MOST, description="Iterations; rate-limited ones do not count."
     )
-    max_duration: PositiveFloat | None = Field(default=None, le=_MOST, description="Seconds, pauses included.")
-    max_tokens: PositiveInt | None = Field(default=None, le=_MOST, description="Input and output tokens together.")
-    max_requests: PositiveFloat | None = Field(
+    max_duration: Annotated[Duration | None, Flag("--max-duration", "TIME", LIMITS, resume=True)] = Field(
+        default=None, description="Time for the whole run, pauses included."
+    )
+    max_tokens: Annotated[PositiveInt | None, Flag("--max-tokens", "N", LIMITS, resume=True)] = Field(
+        default=None, le=_MOST, description="Input and output tokens together."
+    )
+    max_requests: Annotated[PositiveFloat | None, Flag("--max-requests", "N", LIMITS, resume=True)] = Field(
         default=None, le=_MOST, description="Premium requests, as the provider bills them."
     )
-    max_cost: PositiveFloat | None = Field(default=None, le=_MOST, description="US dollars.")
-    calls_per_hour: PositiveInt | None = Field(
+    max_cost: Annotated[PositiveFloat | None, Flag("--max-cost", "USD", LIMITS, resume=True)] = Field(
+        default=None, le=_MOST, description="US dollars; the model needs a price in ralph.toml."
+    )
+    calls_per_hour: Annotated[PositiveInt | None, Flag("--max-calls-per-hour", "N", LIMITS, resume=True)] = Field(
         default=None, le=10_000, description="Calls of the agent in any hour; beyond that, the run waits."
     )
 

@@ -3,10 +3,11 @@
 from datetime import datetime
 from typing import Annotated, Literal, NamedTuple
 
-from pydantic import BaseModel, Field, PositiveFloat, PositiveInt
+from pydantic import BaseModel, Field, PositiveInt
 
 from ralph.analysis.result import Evidence
 from ralph.decision.limits import LimitReached
+from ralph.system.declarations import Duration
 
 __all__ = [
     "LONGEST_WAIT",
@@ -145,11 +146,7 @@ class DecisionSettings(BaseModel, frozen=True, extra="forbid"):
         le=1000,
         description="Refused, logged-out (or, before any answer, unanswered) iterations in a row that end the run.",
     )
-    rate_limit_wait: PositiveFloat = Field(
-        default=60.0,
-        le=LONGEST_WAIT,
-        description="Seconds to wait where no time is named; doubled each time in a row.",
+    rate_limit_wait: Duration = Field(
+        default=60.0, description="The wait for a rate limit that names no time; doubled each time in a row."
     )
-    max_rate_limit_wait: PositiveFloat = Field(
-        default=3600.0, le=LONGEST_WAIT, description="Seconds that such a wait has at most."
-    )
+    max_rate_limit_wait: Duration = Field(default=3600.0, description="The longest such wait.")

@@ -20,6 +20,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, Field, field_validator
 
 from ralph.errors import UsageError
+from ralph.system.declarations import AGENT, Flag
 from ralph.system.redact import is_secret_name
 
 __all__ = ["ESSENTIAL", "Confinement", "Names", "Sandbox", "Variables", "apart", "values_of"]
@@ -61,15 +62,17 @@ class Variables(BaseModel, frozen=True, extra="forbid"):
     Both lists hold names, in which `*` matches anything: `CARGO_*`; several may be joined by commas.
     """
 
-    only: tuple[Names, ...] | None = Field(
-        default=None,
-        description="A strict list: only these variables, and those that every program needs, are passed on.",
+    only: Annotated[tuple[Names, ...] | None, Flag("--env-only", "NAME", AGENT)] = Field(
+        default=None, description="Pass on only these variables, and those that every program needs: CARGO_*."
     )
     keep: tuple[Names, ...] = Field(
         default=(), description="Variables passed on although their names look secret: NPM_TOKEN."
     )
+    mask: tuple[Names, ...] = Field(
+        default=(), description="Variables whose values are masked, besides those whose names look secret: DATABASE_*."
+    )
 
-    @field_validator("only", "keep")
+    @field_validator("only", "keep", "mask")
     @classmethod
     def _apart(cls, names: tuple[str, ...] | None) -> tuple[str, ...] | None:
         return None if names is None else apart(names)
@@ -104,7 +107,10 @@ _SOCKETS = ("/run/docker.sock", "/run/podman/podman.sock", "/run/containerd/cont
 class Sandbox(BaseModel, frozen=True, extra="forbid"):
     """What programs in it may write, see and reach; every path may begin with `~`."""
 
-    kind: Literal["none", "bwrap"] = Field(default="none", description="none, or bwrap: bubblewrap, on Linux.")
+    kind: Annotated[Literal["none", "bwrap"], Flag("--sandbox", "KIND", AGENT)] = Field(
+        default="none",
+        description="none, or bwrap (Linux): the agent and the verifiers can write only to the workspace.",
+    )
     network: Literal["all", "agent", "none"] = Field(
         default="all", description="Who may use the network: all, agent (but not the verifiers), or none."
     )

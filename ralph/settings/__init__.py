@@ -1,0 +1,73 @@
+"""Every setting, declared once, and the sources that set it: files, variables, the command line.
+
+`Settings` is the model. Flags, variables, `ralph.toml`, `ralph config show` and the documentation come from its fields.
+"""
+
+from typing import TYPE_CHECKING
+
+from ralph._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from ralph.settings.consent import is_agreed, is_trusted, remember, require_trust, untrusted_keys
+    from ralph.settings.fields import FLAGS, TRUSTED_ONLY, Setting, settings_in
+    from ralph.settings.invalid import require_numbers, setting_error
+    from ralph.settings.loading import (
+        SWITCH,
+        SettingsFound,
+        environment,
+        load_settings,
+        read_settings,
+        with_flags,
+    )
+    from ralph.settings.model import ExecutorSettings, Settings
+    from ralph.settings.sources import FileSource, Source, own_sources, user_file, workspace_folder
+    from ralph.system.declarations import Duration, parse_duration
+
+__all__ = [
+    "FLAGS",
+    "SWITCH",
+    "TRUSTED_ONLY",
+    "Duration",
+    "ExecutorSettings",
+    "FileSource",
+    "Setting",
+    "Settings",
+    "SettingsFound",
+    "Source",
+    "environment",
+    "is_agreed",
+    "is_trusted",
+    "load_settings",
+    "own_sources",
+    "parse_duration",
+    "read_settings",
+    "remember",
+    "require_numbers",
+    "require_trust",
+    "setting_error",
+    "settings_in",
+    "untrusted_keys",
+    "user_file",
+    "with_flags",
+    "workspace_folder",
+]
+
+__getattr__, __dir__ = lazy_exports(
+    __name__,
+    {
+        "ralph.settings.consent": ("is_agreed", "is_trusted", "remember", "require_trust", "untrusted_keys"),
+        "ralph.settings.fields": ("FLAGS", "TRUSTED_ONLY", "Setting", "settings_in"),
+        "ralph.settings.invalid": ("require_numbers", "setting_error"),
+        "ralph.settings.loading": (
+            "SWITCH",
+            "SettingsFound",
+            "environment",
+            "load_settings",
+            "read_settings",
+            "with_flags",
+        ),
+        "ralph.settings.model": ("ExecutorSettings", "Settings"),
+        "ralph.settings.sources": ("FileSource", "Source", "own_sources", "user_file", "workspace_folder"),
+        "ralph.system.declarations": ("Duration", "parse_duration"),
+    },
+)

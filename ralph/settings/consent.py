@@ -1,0 +1,112 @@
+"""Consent to a workspace's own settings: given once, and remembered until those settings change.
+
+A cloned repository must not run a program or send data elsewhere only because someone typed `ralph run` in it. Consent
+is stored in the user's state folder, as a hash of the settings by their place.
+"""
+
+import hashlib
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from ralph.errors import UntrustedSettingsError
+from ralph.settings.fields import TRUSTED_ONLY
+from ralph.settings.sources import FileSource, Source
+
+__all__ = ["Ask", "is_agreed", "is_trusted", "leaves", "remember", "require_trust", "untrusted_keys"]
+
+Ask = Callable[[Source, tuple[str, ...]], bool]
+"""Asks the user for consent to the named settings of a source; without names, to running the file as a plug-in."""
+
+_MOST_BYTES = 4_000_000
+
+
+def untrusted_keys(source: Source) -> tuple[str, ...]:
+    """Return the keys in a workspace's own settings that need the user's consent."""
+    said = {key for key, _ in leaves(source.values)}
+    return tuple(key for key in TRUSTED_ONLY if any(name == key or name.startswith(f"{key}.") for name in said))
+
+
+def require_trust(source: Source, *, trust: bool, ask: Ask | None = None) -> None:
+    """Return if the settings of a workspace's own source may be used.
+
+    Args:
+        trust: the user has consented on the command line.
+        ask: asks the user if not.
+
+    Raises:
+        UntrustedSettingsError: there is no consent.
+    """
+    if is_trusted(source):
+        return
+    keys = untrusted_keys(source)
+    if not trust and not (ask and ask(source, keys)):
+        raise UntrustedSettingsError(source.name, keys)
+    remember(source)
+
+
+def is_agreed(program: Path, content: bytes, *, trust: bool, ask: Ask | None = None) -> bool:
+    """Return whether a file of the workspace may be run as a plug-in; consent covers exactly its bytes.
+
+    Args:
+        trust, ask: as in `require_trust`.
+    """
+    source = FileSource(str(program), {}, content)
+    if _known().get(source.name) == _hash(source):
+        return True
+    if trust or (ask and ask(source, ())):
+        remember(source)
+        return True
+    return False
+
+
+def is_trusted(source: Source) -> bool:
+    """Return whether a source has consent, or sets nothing that needs it."""
+    return not untrusted_keys(source) or _known().get(source.name) == _hash(source)
+
+
+def remember(source: Source) -> None:
+    """Store the consent to what a source sets now. If it cannot be stored, the user is asked again next time."""
+    known = _known()
+    known[source.name] = _hash(source)
+    path = _path()
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        draft = path.with_name(f"{path.name}.new")
+        draft.write_text(json.dumps(known, indent=1, sort_keys=True), encoding="utf-8")
+        draft.replace(path)
+    except OSError as error:
+        print(f"ralph: The consent to {source.name} could not be stored: {error}.", file=sys.stderr)  # noqa: T201
+
+
+def leaves(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield each value of a table of tables with its full key."""
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            yield from leaves(cast("Mapping[str, Any]", value), f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def _hash(source: Source) -> str:
+    if isinstance(source, FileSource):
+        return hashlib.sha256(source.content).hexdigest()
+    said = json.dumps(source.values, sort_keys=True, default=str)
+    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _known() -> dict[str, str]:
+    try:
+        with _path().open(encoding="utf-8") as file:
+            known = json.loads(file.read(_MOST_BYTES))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return cast("dict[str, str]", known) if isinstance(known, dict) else {}
+
+
+def _path() -> Path:
+    from platformdirs import user_state_path
+
+    return user_state_path("ralph", appauthor=False) / "trusted.json"

@@ -1,0 +1,193 @@
+"""The settings, composed of the models that the rooms below declare.
+
+A field is the only place that names a setting: with its type, bounds, default, help, and the markers of
+`ralph.system.declarations` for its flag, consent and secrets. The command line, the environment, the documentation and
+`ralph config show` are made from it.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, Field, PositiveInt, SecretStr
+
+from ralph.analysis.lexicon import Phrase
+from ralph.decision.breaker import PRESETS, BreakerSettings
+from ralph.decision.claims import STRATEGIES
+from ralph.decision.limits import Limits, Price
+from ralph.decision.outcomes import DecisionSettings
+from ralph.system.declarations import AGENT, CONSENT, ENDING, OTHER, SECRET, TIMES, WORK, Duration, Flag
+from ralph.system.sandbox import Sandbox, Variables
+from ralph.types import evolve
+
+__all__ = [
+    "ExecutorSettings",
+    "Glob",
+    "KeywordSetting",
+    "Settings",
+    "StatusFieldSetting",
+    "TaskSettings",
+]
+
+
+class ExecutorSettings(BaseModel, frozen=True, extra="forbid"):
+    """The agent, and how it is reached."""
+
+    name: Annotated[str, Flag("--executor", "NAME", AGENT, resume=True)] = Field(
+        default="copilot",
+        description="copilot (the SDK, then the CLI), copilot-sdk, copilot-cli, or an executor of a plug-in.",
+    )
+    model: Annotated[str | None, Flag("--model", "NAME", AGENT, resume=True)] = Field(
+        default=None, description="The model; unset: the agent's own default."
+    )
+    base_url: Annotated[str | None, CONSENT, Flag("--base-url", "URL", AGENT, resume=True)] = Field(
+        default=None, min_length=1, description="An OpenAI-compatible endpoint to use instead of GitHub's models."
+    )
+    api_key: Annotated[SecretStr | None, CONSENT, SECRET] = Field(default=None, description="The endpoint's key.")
+    wire_api: Annotated[Literal["completions", "responses"], Flag("--wire-api", "NAME", AGENT, resume=True)] = Field(
+        default="completions", description="The endpoint's API: completions or responses."
+    )
+    headers: Annotated[dict[str, str], CONSENT, SECRET] = Field(
+        default={}, description="Additional headers for the endpoint."
+    )
+    cli_path: Annotated[str | None, CONSENT] = Field(
+        default=None, description="The Copilot CLI; unset: the installed one, or a download."
+    )
+    cli_mode: Literal["prompt", "what-the-shell"] = Field(default="prompt", description="How the CLI is called.")
+    permission: Annotated[
+        Literal["workspace", "approve-all", "read-only"], CONSENT, Flag("--permission", "MODE", AGENT)
+    ] = Field(default="workspace", description="What the agent's tools may do: workspace, approve-all or read-only.")
+    allow: Annotated[tuple[str, ...], CONSENT, Flag("--allow", "PATTERN", AGENT)] = Field(
+        default=(), description="Allow this even if the permission mode forbids it, for example shell(make)."
+    )
+    deny: Annotated[tuple[str, ...], CONSENT, Flag("--deny", "PATTERN", AGENT)] = Field(
+        default=(), description="Deny this even if the permission mode allows it, for example shell(rm -rf)."
+    )
+    context: Annotated[Literal["fresh", "continue"], Flag("--context", "WORD", AGENT)] = Field(
+        default="fresh", description="fresh: a new session for each iteration; continue: one session for all."
+    )
+    iteration_timeout: Annotated[Duration, Flag("--iteration-timeout", "TIME", TIMES, resume=True)] = Field(
+        default=3600.0, description="Time for a whole turn."
+    )
+    idle_timeout: Annotated[Duration, Flag("--idle-timeout", "TIME", TIMES, resume=True)] = Field(
+        default=600.0, description="Time without a sign of life that ends the turn."
+    )
+    tool_timeout: Annotated[Duration, Flag("--tool-timeout", "TIME", TIMES, resume=True)] = Field(
+        default=1800.0, description="Time for which a running tool counts as a sign of life."
+    )
+
+
+class TaskSettings(BaseModel, frozen=True, extra="forbid"):
+    """The order in which the items of a plan are done."""
+
+    choose: Literal["agent", "ralph"] = Field(
+        default="agent", description="Who chooses the next item of the plan: the agent, or Ralph (the first open one)."
+    )
+
+
+class KeywordSetting(BaseModel, frozen=True, extra="forbid"):
+    """An additional completion keyword."""
+
+    text: Phrase = Field(max_length=200, description="The phrase, as the agent writes it.")
+    language: str = Field(default="en", description="The language of the phrase: en, zh, es, de, or another.")
+    weight: Literal["high", "very_high"] = Field(
+        default="high", description="very_high is enough by itself, high needs a second signal."
+    )
+    forms: tuple[Phrase, ...] = Field(default=(), description="Other ways to write it.")
+
+
+class StatusFieldSetting(BaseModel, frozen=True, extra="forbid"):
+    """An additional field of the status block."""
+
+    name: str = Field(description="In capitals, digits and underscores.")
+    type: Literal["str", "int", "float", "bool", "list[str]"] = Field(default="str", description="The value's type.")
+    description: str = Field(default="", description="What the agent should put there.")
+    example: str | None = Field(default=None, description="A value, for the prompt; unset: one that fits the type.")
+    choices: tuple[str, ...] = Field(default=(), description="The values that a str may have; empty for any.")
+
+
+def _require_within(glob: str) -> str:
+    """Reject a glob that no path in the workspace can match."""
+    if {"", ".", ".."} & set(glob.strip().strip("/").split("/")):
+        raise ValueError("no path in the workspace matches it; write it from the workspace on, as in docs/*.md")
+    return glob
+
+
+Glob = Annotated[str, AfterValidator(_require_within)]
+"""A pattern of paths in the workspace."""
+
+
+class Settings(BaseModel, frozen=True, extra="forbid"):
+    """All settings."""
+
+    executor: ExecutorSettings = ExecutorSettings()
+    sandbox: Annotated[Sandbox, CONSENT] = Sandbox()
+    environment: Annotated[Variables, CONSENT] = Variables()
+    limits: Limits = Limits()
+    preset: Annotated[str | None, Flag("--preset", "NAME", ENDING)] = Field(
+        default=None, description=f"A profile for the circuit breaker: {', '.join(PRESETS)}."
+    )
+    breaker: BreakerSettings = BreakerSettings()
+    decision: DecisionSettings = DecisionSettings()
+    strategy: Annotated[str, Flag("--strategy", "NAME", ENDING)] = Field(
+        default="auto", description=f"What counts as a claim that the work is done: {', '.join(STRATEGIES)}."
+    )
+    analyzers: Annotated[tuple[str, ...], Flag("--analyzer", "NAME", ENDING)] = Field(
+        default=(), description="An analyzer of a plug-in, used beside the built-in one."
+    )
+    verify: Annotated[tuple[str, ...], CONSENT, Flag("--verify", "CMD", ENDING)] = Field(
+        default=(), description="A program that must succeed before a run is completed; none: no check."
+    )
+    verify_shell: Annotated[tuple[str, ...], CONSENT, Flag("--verify-shell", "CMD", ENDING)] = Field(
+        default=(), description="The same, as a shell command."
+    )
+    verifiers: Annotated[tuple[str, ...], CONSENT, Flag("--verifier", "NAME:KEY=VALUE,…", ENDING)] = Field(
+        default=(),
+        description="A verifier by name: command, shell, review or one of a plug-in. Without any check, review is "
+        "used: a fresh session of the agent judges the work.",
+    )
+    verify_rounds: PositiveInt = Field(
+        default=1, le=9, description="Sessions of a review that must find the work done."
+    )
+    verify_timeout: Duration = Field(default=600.0, description="Time for one verifier.")
+    plan: Annotated[str | None, Flag("--plan", "FILE", ENDING)] = Field(
+        default=None,
+        min_length=1,
+        description="The plan, a checklist; unset: @fix_plan.md or a file with a similar name.",
+    )
+    tasks: TaskSettings = TaskSettings()
+    promise: Annotated[str | None, Flag("--promise", "TEXT", ENDING)] = Field(
+        default=None, min_length=1, description="The text that means done inside <promise>…</promise>."
+    )
+    keywords: tuple[KeywordSetting, ...] = Field(default=(), description="Additional completion keywords.")
+    status_fields: tuple[StatusFieldSetting, ...] = Field(default=(), description="Additional status fields.")
+    noise: tuple[Glob, ...] = Field(default=(), description="Paths whose changes are not progress; glob patterns.")
+    checkpoints: bool = Field(default=True, description="Save the workspace's files before and after each iteration.")
+    commit: Annotated[Literal["none", "iteration", "completion"], Flag("--commit", "WHEN", WORK)] = Field(
+        default="none", description="When to commit what the run has changed: none, iteration or completion."
+    )
+    worktree_end: Annotated[Literal["keep", "merge", "discard"], Flag("--worktree-end", "WHAT", WORK)] = Field(
+        default="keep", description="What to do with a --worktree at the end: keep, merge (if completed) or discard."
+    )
+    protect: Annotated[tuple[Glob, ...], Flag("--protect", "GLOB", WORK)] = Field(
+        default=(), description="Restore these paths if the agent changes them, as Ralph always does with git's hooks."
+    )
+    prices: dict[str, Price] = Field(default={}, description="By model; US dollars per million tokens.")
+    store: Annotated[str | None, CONSENT, Flag("--store", "URL", OTHER, resume=True)] = Field(
+        default=None,
+        description="Where runs are stored: a file, a postgresql:// URL, or memory: for nowhere; unset: the user's "
+        "state folder.",
+    )
+    display: Annotated[str, Flag("--display", "NAME", OTHER, resume=True)] = Field(
+        default="auto", description="What is shown: auto, live, plain, json, none, or a display of a plug-in."
+    )
+    plugin_file: Annotated[str | None, CONSENT] = Field(
+        default=None, description="A plug-in that is a file; unset: .ralph/plugin.py. It needs consent."
+    )
+    plugins: Annotated[dict[str, dict[str, Any]], CONSENT] = Field(
+        default={}, description="The plug-ins' own settings, by their names."
+    )
+
+    def breaker_settings(self) -> BreakerSettings:
+        """Return the breaker's settings; those that are unset come from the preset."""
+        if self.preset is None:
+            return self.breaker
+        return evolve(PRESETS[self.preset], **self.breaker.model_dump(exclude_unset=True))

@@ -1,0 +1,97 @@
+"""The places that settings come from: the user's file, and the files of the workspace."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from ralph.errors import SettingError, UsageError, WorkspaceError
+from ralph.system.files import read_regular
+
+__all__ = ["FileSource", "Source", "own_sources", "toml_source", "user_file", "workspace_folder"]
+
+_MOST_BYTES = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Settings from one place: its name for messages ("ralph.toml"), and the values."""
+
+    name: str
+    values: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class FileSource(Source):
+    """A source that is a whole file. Consent covers exactly its bytes; for another source it covers the values."""
+
+    content: bytes
+
+
+def user_file() -> Path:
+    """Return the path of the user's own settings, which count in every workspace."""
+    from platformdirs import user_config_path
+
+    return user_config_path("ralph", appauthor=False) / "ralph.toml"
+
+
+def own_sources(workspace: Path) -> list[Source]:
+    """Return the workspace's own settings, weakest first: `[tool.ralph]` in its pyproject.toml, then its ralph.toml."""
+    return [source for source in (_project(workspace), toml_source(workspace / "ralph.toml")) if source]
+
+
+def workspace_folder(path: Path) -> Path:
+    """Return the absolute path of the folder that `-C` names.
+
+    Raises:
+        WorkspaceError: there is no such folder.
+    """
+    try:
+        folder = path.expanduser().resolve(strict=True)
+    except (OSError, RuntimeError, ValueError):
+        raise WorkspaceError(
+            f"The workspace {str(path)!r} does not exist.", "Name a folder that does, with -C."
+        ) from None
+    if not folder.is_dir():
+        raise WorkspaceError(
+            f"The workspace {str(path)!r} is not a folder.", "Name the folder that contains it, with -C."
+        )
+    return folder
+
+
+def toml_source(path: Path) -> FileSource | None:
+    """Read a file of settings, bounded, as it may come from anywhere; None if it does not exist.
+
+    Raises:
+        UsageError: the file cannot be read, or is too large.
+        SettingError: it is not valid TOML in UTF-8.
+    """
+    try:
+        content = read_regular(path, _MOST_BYTES + 1)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        problem = "it is a link" if path.is_symlink() else error.strerror or error
+        raise UsageError(f"{path} cannot be read: {problem}.", "Fix it, or remove it: it is not needed.") from error
+    if len(content) > _MOST_BYTES:
+        raise UsageError(f"{path} is larger than {_MOST_BYTES:,} bytes.", "Settings need only a few lines.")
+    try:
+        return FileSource(str(path), tomllib.loads(content.decode()), content)
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise SettingError(f"line {line}", str(path), "it is not UTF-8.", "Save the file as UTF-8.") from None
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise SettingError("it is not valid TOML", str(path), f"{error}.", "Correct that line.") from None
+
+
+def _project(workspace: Path) -> Source | None:
+    """Return `[tool.ralph]` of a pyproject.toml; a file that cannot be read is for other tools to report."""
+    path = workspace / "pyproject.toml"
+    try:
+        source = toml_source(path)
+    except SettingError:
+        return None
+    tools: object = source.values.get("tool") if source else None
+    ours = cast("dict[str, Any]", tools).get("ralph") if isinstance(tools, dict) else None
+    return Source(f"{path} [tool.ralph]", cast("dict[str, Any]", ours)) if isinstance(ours, dict) else None
