@@ -74,8 +74,7 @@ def rewritten(text: str) -> str:
 
 def settings() -> str:
     """A table for each section of the settings."""
-    from ralph.cli.settings import FLAGS
-    from ralph.settings import Settings
+    from ralph.settings import FLAGS, Settings
 
     flags = {key: flag for flag, key in FLAGS.items()}
     sections = {"": Settings, **dict(_sections(Settings))}

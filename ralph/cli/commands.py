@@ -11,8 +11,8 @@ import typer.main
 __all__ = ["COMMANDS", "command"]
 
 COMMANDS: Mapping[str, str] = {
-    "run": "run:app",
-    "resume": "resume:app",
+    "run": "run:run",
+    "resume": "resume:resume",
     "pause": "control:pause",
     "stop": "control:stop",
     "tell": "control:tell",
@@ -28,7 +28,7 @@ COMMANDS: Mapping[str, str] = {
     "analyze": "analyze:analyze",
     "replay": "replay:app",
     "breaker": "breaker:app",
-    "init": "init:app",
+    "init": "init:init",
     "doctor": "doctor:doctor",
     "config": "config:app",
     "plugins": "plugins:plugins",

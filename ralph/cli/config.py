@@ -1,15 +1,12 @@
-"""`ralph config show`: the settings in force, and where each comes from."""
+"""`ralph config show`: the settings in force, and the source of each."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
 from ralph.cli.options import AsJson, Folder
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
 
 __all__ = ["app"]
 
@@ -26,19 +23,26 @@ def show(*, directory: Folder = Path(), as_json: AsJson = False) -> None:
     """List every setting, its value with secrets masked, and where it comes from."""
     import json
 
-    from ralph.cli.assemble import frozen_settings, redactor_for
     from ralph.cli.output import console, print_json, print_table
-    from ralph.cli.plugin_loading import load_plugins
-    from ralph.cli.settings import own_sources, read_settings, workspace_folder
-    from ralph.cli.trust import is_trusted
-    from ralph.cli.user_file import user_file
+    from ralph.loop.assembly import frozen_settings, redactor_for
+    from ralph.plugins.loading import load_plugins
+    from ralph.settings import (
+        Settings,
+        is_trusted,
+        own_sources,
+        read_settings,
+        settings_in,
+        user_file,
+        workspace_folder,
+    )
     from ralph.watch.terminal import one_line
 
     folder = workspace_folder(directory)
     found = read_settings(folder, own="shown")
     plugins = load_plugins(found, folder)
     values = frozen_settings(found.settings, redactor_for(found.settings, plugins), plugins)
-    rows = [(key, value, _origin(key, found.origins)) for key, value in _leaves(found.settings, values)]
+    keys = [each.key for each in settings_in(Settings) if each.section is None]
+    rows = [(key, _value(values, key), _origin(key, found.origins)) for key in keys]
     untrusted = [source.name for source in own_sources(folder) if not is_trusted(source)]
     if as_json:
         settings = {key: {"value": value, "source": source} for key, value, source in rows}
@@ -54,19 +58,13 @@ def show(*, directory: Folder = Path(), as_json: AsJson = False) -> None:
     console().print(f"\nYour own settings for all folders: {user_file()}")
 
 
-def _leaves(model: "BaseModel", values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Each setting's full name and its value."""
-    from pydantic import BaseModel
-
-    for name in type(model).model_fields:
-        inner = getattr(model, name)
-        if isinstance(inner, BaseModel):
-            yield from _leaves(inner, values[name], f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", values[name]
+def _value(values: Mapping[str, Any], key: str) -> Any:
+    for part in key.split("."):
+        values = values[part]
+    return values
 
 
 def _origin(key: str, origins: Mapping[str, str]) -> str:
-    """Where a setting's value comes from; the last source that said anything of it."""
+    """Return the last source that sets any part of a setting."""
     said = [source for known, source in origins.items() if known == key or known.startswith(f"{key}.")]
     return said[-1] if said else "default"

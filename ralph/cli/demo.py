@@ -29,9 +29,9 @@ needed. Three things go wrong, as on a real night: the model refuses once, it sa
 
 def demo(*, keep: Keep = False, store: StoreName = None, display: DisplayName = None) -> int:
     """Show a whole run, without any account."""
-    from ralph.cli.assemble import display_for, runner_for
     from ralph.cli.demo_story import TASK, Evidence, Story, make_repository
-    from ralph.cli.run import exit_code, look_up, run_to_end
+    from ralph.cli.run import display_for, exit_code, look_up, run_to_end
+    from ralph.loop.assembly import runner_for
     from ralph.plugins import Plugins
     from ralph.testing.model_server import ModelServer
 
@@ -59,12 +59,11 @@ def demo(*, keep: Keep = False, store: StoreName = None, display: DisplayName = 
 
 def _settings(base_url: str, store: str | None, display: str | None) -> "Settings":
     """Return the demo's settings; of the user's, only the store and the display count."""
-    from ralph.cli.settings import from_flags
-    from ralph.settings import Source
+    from ralph.settings import Source, with_flags
 
     story = {
         "executor": {"base_url": base_url, "model": "scripted"},
         "limits": {"max_iterations": 10},
         "verify": [f"'{sys.executable}' -B -m unittest --quiet"],
     }
-    return from_flags([Source("the demo", story)], {"--store": store, "--display": display}).settings
+    return with_flags([Source("the demo", story)], {"--store": store, "--display": display}).settings

@@ -35,7 +35,7 @@ def doctor(*, directory: Folder = Path(), as_json: AsJson = False, store: StoreN
     """
     import anyio
 
-    from ralph.cli.settings import workspace_folder
+    from ralph.settings import workspace_folder
 
     found = anyio.run(_all_findings, workspace_folder(directory), store)
     code = _exit_code(found)
@@ -54,11 +54,10 @@ def _exit_code(found: "Sequence[Finding]") -> int:
 
 
 async def _all_findings(folder: Path, store: str | None) -> "list[Finding]":
-    from ralph.cli.plugin_loading import load_plugins
-    from ralph.cli.settings import read_settings
     from ralph.executors.copilot.doctor import findings
     from ralph.plugins import Plugins
-    from ralph.settings import Settings
+    from ralph.plugins.loading import load_plugins
+    from ralph.settings import Settings, read_settings
 
     problems: list[Finding] = []
     try:
@@ -127,7 +126,7 @@ async def _executor(title: str, name: str, settings: "Settings", plugins: "Plugi
     """Build an executor from the settings and run its own check; the detail is empty if it has nothing to report."""
     import anyio
 
-    from ralph.cli.assemble import executor_for
+    from ralph.loop.assembly import executor_for
     from ralph.types import evolve
 
     try:
@@ -152,7 +151,7 @@ def _plugins(plugins: "Plugins") -> "list[Finding]":
 
 
 async def _sandbox(settings: "Settings", folder: Path) -> "list[Finding]":
-    from ralph.cli.assemble import confinement_for
+    from ralph.loop.assembly import confinement_for
 
     if not settings.sandbox.used:
         return []
@@ -183,8 +182,7 @@ async def _store(settings: "Settings", plugins: "Plugins") -> "list[Finding]":
 
 
 def _workspace(folder: Path, settings: "Settings") -> "list[Finding]":
-    from ralph.cli.settings import own_sources
-    from ralph.cli.trust import is_trusted
+    from ralph.settings import is_trusted, own_sources
     from ralph.verifiers import detect_test_command
     from ralph.workspace import GitWorkspace, open_workspace
 

@@ -12,9 +12,7 @@ from ralph.cli.options import Folder
 if TYPE_CHECKING:
     from ralph.verifiers import Detected
 
-__all__ = ["app"]
-
-app = typer.Typer(add_completion=False)
+__all__ = ["init"]
 
 Planned = Annotated[bool, typer.Option("--plan", help="Also write @fix_plan.md, the agent's checklist.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite what is there.")]
@@ -49,11 +47,10 @@ The agent takes the first open box, does it, and ticks it. The work is done when
 """
 
 
-@app.command()
 def init(*, directory: Folder = Path(), plan: Planned = False, force: Force = False) -> None:
     """Write a ralph.toml with the project's own test command; with --plan, an existing one is kept."""
     from ralph.cli.output import console
-    from ralph.cli.settings import workspace_folder
+    from ralph.settings import workspace_folder
     from ralph.verifiers import detect_test_command
 
     folder = workspace_folder(directory)
@@ -119,8 +116,7 @@ def _write(path: Path, text: str) -> None:
 
 def _trust(folder: Path) -> None:
     """What a person has had written names a program, and needs no second consent."""
-    from ralph.cli.settings import own_sources
-    from ralph.cli.trust import remember
+    from ralph.settings import own_sources, remember
 
     for source in own_sources(folder):
         if source.name == str(folder / "ralph.toml"):

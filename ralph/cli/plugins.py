@@ -21,8 +21,8 @@ def plugins(*, directory: Folder = Path(), as_json: AsJson = False, no_plugins: 
     The list includes installed plug-ins and the folder's file .ralph/plugin.py, which needs consent. Exits with 2 if
     two plug-ins conflict, since no run can start then, and with 0 if one fails, since a run leaves it out.
     """
-    from ralph.cli.plugin_loading import are_off, load_plugins
-    from ralph.cli.settings import read_settings, workspace_folder
+    from ralph.plugins.loading import are_off, load_plugins
+    from ralph.settings import read_settings, workspace_folder
 
     folder = workspace_folder(directory)
     off = no_plugins or are_off()

@@ -1,20 +1,22 @@
-"""Where the task comes from: the command line, a file, or standard input."""
+"""The task of a run: from the command line, a file or standard input; and the plan that it names."""
 
 import sys
 from pathlib import Path
-from typing import BinaryIO
 
 from ralph.errors import UsageError
+from ralph.types.plan import read_plan
 
-__all__ = ["read_prompt"]
+__all__ = ["look_at_plan", "read_prompt"]
 
 _MOST_BYTES = 1_000_000
 _HOW = 'Give the task as an argument (`ralph run "Make the tests pass"`), with -f FILE, or with - from standard input.'
 
 
 def read_prompt(text: str | None, file: Path | None, source: str | None = None) -> str:
-    """The task; empty where a source of tasks is to give it. Raises `UsageError` where there is none, or more than one,
-    or it cannot be read.
+    """Return the task; empty if a source of tasks gives it.
+
+    Raises:
+        UsageError: there is no task, there is more than one, or it cannot be read.
     """
     if text is not None and file is not None:
         raise UsageError("The task is given twice: as an argument and with -f.", "Give it once.")
@@ -35,19 +37,31 @@ def read_prompt(text: str | None, file: Path | None, source: str | None = None) 
     return task
 
 
+def look_at_plan(workspace: Path, name: str | None) -> None:
+    """Warn about a named plan that does not exist yet: it counts as soon as the agent has written it.
+
+    Raises:
+        UsageError: the file exists, but no plan can be read from it.
+    """
+    if name is None:
+        return
+    plan = read_plan(workspace, name)
+    named = f"The plan {name[:200]!r}"
+    if plan is None:
+        sys.stderr.write(f"ralph: {named} is not in the workspace yet; it counts once it is there.\n")
+    elif plan.problem and not plan.items:
+        raise UsageError(f"{named} cannot be used: {plan.problem}.", "Name a file of the workspace, or leave it out.")
+
+
 def _from_file(path: Path) -> str:
     named = f"The file {str(path)!r}"
     try:
         with path.open("rb") as file:
-            return _decoded(_bounded(file), named)
+            return _decoded(file.read(_MOST_BYTES + 1), named)
     except FileNotFoundError:
         raise UsageError(f"{named} does not exist.", "Name the file that holds the task.") from None
     except OSError as error:
         raise UsageError(f"{named} cannot be read: {error.strerror}.", "Name a file that can be read.") from error
-
-
-def _bounded(file: BinaryIO) -> bytes:
-    return file.read(_MOST_BYTES + 1)
 
 
 def _decoded(content: bytes, named: str) -> str:

@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import Any, cast
 
 from ralph.analysis import Keyword
-from ralph.cli.plugin_loading import load_plugins
-from ralph.cli.settings import read_settings
-from ralph.cli.stored_settings import frozen
+from ralph.cli.settings import stored_settings
 from ralph.errors import SettingError, UsageError
 from ralph.pipeline.evaluate import Rules
+from ralph.plugins.loading import load_plugins
 from ralph.records.record import RunRecord
-from ralph.settings import SettingsFound, Source, load_settings
+from ralph.settings import SettingsFound, Source, load_settings, read_settings
 from ralph.types import evolve
 
 __all__ = ["parse_overrides", "replay_rules", "without_effect"]
@@ -110,7 +109,7 @@ def _rules(found: SettingsFound) -> Rules:
 
 def _frozen(run: RunRecord) -> Source | None:
     """Return the stored settings of a run; None if there are none or this version cannot read them."""
-    source = frozen(run)
+    source = stored_settings(run)
     try:
         load_settings([source])
     except SettingError:

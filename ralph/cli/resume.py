@@ -2,37 +2,19 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ralph.cli.options import Folder, NoPlugins
-from ralph.cli.run import (
-    BaseUrl,
-    DisplayName,
-    ExecutorName,
-    IdleTimeout,
-    IterationTimeout,
-    MaxCalls,
-    MaxCost,
-    MaxDuration,
-    MaxIterations,
-    MaxRequests,
-    MaxTokens,
-    Model,
-    StoreName,
-    ToolTimeout,
-    WireApi,
-)
+from ralph.cli.settings import ask_at_terminal, with_settings
 
 if TYPE_CHECKING:
     from ralph.records.record import RunRecord
     from ralph.settings import SettingsFound
     from ralph.watch import Display
 
-__all__ = ["app"]
-
-app = typer.Typer(add_completion=False)
+__all__ = ["resume"]
 
 _LATEST = 200
 """Runs among which those in a worktree of a folder are looked for."""
@@ -47,28 +29,14 @@ FromCheckpoint = Annotated[
 ]
 
 
-@app.command()
+@with_settings(resuming=True)
 def resume(
     *,
     run: Run = None,
     directory: Folder = Path(),
     from_checkpoint: FromCheckpoint = False,
-    executor: ExecutorName = None,
-    model: Model = None,
-    base_url: BaseUrl = None,
-    wire_api: WireApi = None,
-    iteration_timeout: IterationTimeout = None,
-    idle_timeout: IdleTimeout = None,
-    tool_timeout: ToolTimeout = None,
-    max_iterations: MaxIterations = None,
-    max_duration: MaxDuration = None,
-    max_tokens: MaxTokens = None,
-    max_requests: MaxRequests = None,
-    max_cost: MaxCost = None,
-    max_calls_per_hour: MaxCalls = None,
+    flags: dict[str, Any],
     no_plugins: NoPlugins = False,
-    store: StoreName = None,
-    display: DisplayName = None,
 ) -> int:
     """Continue a run that was stopped, has crashed or is paused.
 
@@ -76,14 +44,12 @@ def resume(
     here change. A limit applies to the whole run, including what is used already.
     Ends with the same codes as `ralph run`.
     """
-    given = dict(locals())
     import anyio
 
     from ralph.cli.lookup import run_state
-    from ralph.cli.settings import FLAGS, workspace_folder
+    from ralph.settings import workspace_folder
 
-    flags = {flag: given.get(flag.removeprefix("--").replace("-", "_")) for flag in FLAGS}
-    folder = workspace_folder(directory)
+    folder, store = workspace_folder(directory), flags["--store"]
     record = anyio.run(_found, run, folder, store)
     if record.stop_reason == "completed":
         return _tell_completed(record, folder, flags)
@@ -137,11 +103,10 @@ def _require_left(run: "RunRecord") -> None:
 
 
 def _tell_completed(run: "RunRecord", folder: Path, flags: Mapping[str, object]) -> int:
-    """There is nothing to do, and that is said as at the end of the run: no fault, so that no script tries again."""
-    from ralph.cli.assemble import display_for
-    from ralph.cli.plugin_loading import load_plugins
-    from ralph.cli.run import exit_code, look_up
-    from ralph.cli.settings import read_settings
+    """Report that there is nothing to do, as at the end of the run: it is not an error, so no script tries again."""
+    from ralph.cli.run import display_for, exit_code, look_up
+    from ralph.plugins.loading import load_plugins
+    from ralph.settings import read_settings
 
     found = read_settings(folder, _of_now(flags), own="trusted")
     now = found.settings
@@ -170,15 +135,15 @@ def _show_end(run: "RunRecord", store: str | None, shown: "Display") -> None:
 def _go_on(
     run: "RunRecord", here: Path, flags: Mapping[str, object], *, from_checkpoint: bool, no_plugins: bool
 ) -> int:
-    from ralph.cli.assemble import confinement_for, display_for, runner_for
-    from ralph.cli.plugin_loading import load_plugins
-    from ralph.cli.run import exit_code, look_up, to_end
-    from ralph.cli.settings import FLAGS, workspace_folder
+    from ralph.cli.run import display_for, exit_code, look_up, to_end
+    from ralph.loop.assembly import confinement_for, runner_for
+    from ralph.plugins.loading import load_plugins
+    from ralph.settings import FLAGS, workspace_folder
 
     folder = workspace_folder(Path(run.workspace or ""))
     found = _settings(run, here, flags)
     settings = found.settings
-    plugins = load_plugins(found, Path(run.origin or folder), off=no_plugins, ask=True)
+    plugins = load_plugins(found, Path(run.origin or folder), off=no_plugins, ask=ask_at_terminal)
     shown = display_for(settings, plugins, look_up=look_up(settings.store))
     runner = runner_for(
         settings,
@@ -190,9 +155,8 @@ def _go_on(
         looking=shown.looking,
     )
     limits = "limits."
-    anew = [
-        FLAGS[flag].removeprefix(limits) for flag, value in flags.items() if value and FLAGS[flag].startswith(limits)
-    ]
+    given = [FLAGS[flag].key for flag, value in flags.items() if value]
+    anew = [key.removeprefix(limits) for key in given if key.startswith(limits)]
     record = to_end(
         runner,
         lambda: runner.resume(run.id, anew=anew, from_checkpoint=from_checkpoint),
@@ -218,17 +182,18 @@ def _settings(run: "RunRecord", here: Path, flags: Mapping[str, object]) -> "Set
     Keys, headers and plug-ins' secrets were not kept: they come from where they come from now. Store and display are
     those of this call.
     """
-    from ralph.cli.settings import from_flags, read_settings
-    from ralph.cli.stored_settings import frozen
+    from ralph.cli.settings import stored_settings
     from ralph.errors import UsageError
-    from ralph.settings import Source
+    from ralph.settings import Source, read_settings, with_flags
 
     now = read_settings(here, _of_now(flags), own="trusted").settings
     there = read_settings(Path(run.workspace or here), own="trusted").settings
     executor = there.executor
     secret = {"headers": executor.headers, **({"api_key": executor.api_key} if executor.api_key else {})}
     present = Source("the settings in force", {"executor": secret, "store": now.store, "display": now.display})
-    found = from_flags([Source("the settings in force", {"plugins": there.plugins}), frozen(run), present], flags)
+    found = with_flags(
+        [Source("the settings in force", {"plugins": there.plugins}), stored_settings(run), present], flags
+    )
     settings = found.settings
     before = run.settings.get("executor", {})
     missing = [f"the header {name!r}" for name in before.get("headers", {}) if name not in settings.executor.headers]

@@ -1,4 +1,4 @@
-"""`ralph run`: the loop, from one command."""
+"""`ralph run`: run the loop."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ralph.cli.options import Folder, NoPlugins
+from ralph.cli.settings import ask_at_terminal, with_settings
+from ralph.system.declarations import OTHER, WORK
 from ralph.types import evolve
 
 if TYPE_CHECKING:
@@ -19,9 +21,7 @@ if TYPE_CHECKING:
     from ralph.watch import Display
     from ralph.workspace.worktree import Worktree
 
-__all__ = ["app", "exit_code", "look_up", "run_to_end", "to_end"]
-
-app = typer.Typer(add_completion=False)
+__all__ = ["display_for", "exit_code", "look_up", "run", "run_to_end", "to_end"]
 
 _EXIT_CODES = {
     "completed": 0,
@@ -35,187 +35,36 @@ _EXIT_CODES = {
     "cancelled": 130,
 }
 
-_AGENT = "The agent"
-_ENDS = "When it ends"
-_LIMITS = "Limits"
-_TIMES = "Time for one turn of the agent (90s, 15m, 2h)"
-_WORK = "What becomes of the work"
-_ELSE = "Other settings"
 _SIGNALS = {"SIGHUP": 129, "SIGTERM": 143}
-"""Any other one is SIGINT."""
+"""Any other signal is SIGINT."""
 
 Prompt = Annotated[str | None, typer.Argument(metavar="PROMPT", help="The task; - reads it from standard input.")]
 File = Annotated[Path | None, typer.Option("--file", "-f", metavar="FILE", help="Read the task from a file.")]
-
-
 TaskSource = Annotated[
     str | None,
     typer.Option("--task", metavar="NAME:PLACE", help="Take the task from plan:FILE, prd:FILE or a plug-in's source."),
 ]
-
-
-def _setting(flag: str, metavar: str, panel: str, text: str) -> Any:
-    """An option that is a setting: unset, what is set elsewhere counts."""
-    return typer.Option(flag, metavar=metavar, rich_help_panel=panel, help=text, show_default=False)
-
-
-ExecutorName = Annotated[
-    str | None,
-    _setting("--executor", "NAME", _AGENT, "copilot (the SDK, then the CLI), copilot-sdk or copilot-cli."),
-]
-Model = Annotated[str | None, _setting("--model", "NAME", _AGENT, "The model; else the agent's own default.")]
-BaseUrl = Annotated[
-    str | None, _setting("--base-url", "URL", _AGENT, "An OpenAI-compatible endpoint instead of GitHub's models.")
-]
-WireApi = Annotated[str | None, _setting("--wire-api", "NAME", _AGENT, "The endpoint's: completions or responses.")]
-Permission = Annotated[
-    str | None, _setting("--permission", "MODE", _AGENT, "What its tools may do: workspace, approve-all or read-only.")
-]
-Allow = Annotated[
-    list[str] | None, _setting("--allow", "PATTERN", _AGENT, "What they may do in addition: shell(make); repeatable.")
-]
-Deny = Annotated[
-    list[str] | None, _setting("--deny", "PATTERN", _AGENT, "What they may not do: shell(rm -rf); repeatable.")
-]
-SandboxKind = Annotated[
-    str | None,
-    _setting("--sandbox", "KIND", _AGENT, "none, or bwrap: agent and verifiers can write only the workspace."),
-]
-EnvOnly = Annotated[
-    list[str] | None,
-    _setting(
-        "--env-only", "NAME", _AGENT, "Pass on only these variables, and PATH and the like; repeatable, * allowed."
-    ),
-]
-Context = Annotated[
-    str | None, _setting("--context", "WORD", _AGENT, "fresh: a new session for each iteration; continue: one for all.")
-]
-IterationTimeout = Annotated[str | None, _setting("--iteration-timeout", "TIME", _TIMES, "Time for a whole turn.")]
-IdleTimeout = Annotated[str | None, _setting("--idle-timeout", "TIME", _TIMES, "Time without a sign of life.")]
-ToolTimeout = Annotated[str | None, _setting("--tool-timeout", "TIME", _TIMES, "Time for one tool.")]
-MaxIterations = Annotated[str | None, _setting("--max-iterations", "N", _LIMITS, "Iterations; 50 unless set.")]
-MaxDuration = Annotated[str | None, _setting("--max-duration", "TIME", _LIMITS, "The whole time, pauses included.")]
-MaxTokens = Annotated[str | None, _setting("--max-tokens", "N", _LIMITS, "Tokens, in and out.")]
-MaxRequests = Annotated[str | None, _setting("--max-requests", "N", _LIMITS, "Premium requests.")]
-MaxCost = Annotated[str | None, _setting("--max-cost", "USD", _LIMITS, "Cost; the model needs a price in ralph.toml.")]
-MaxCalls = Annotated[
-    str | None,
-    _setting("--max-calls-per-hour", "N", _LIMITS, "Calls of the agent in any hour; beyond that, the run waits."),
-]
-Preset = Annotated[
-    str | None,
-    _setting(
-        "--preset",
-        "NAME",
-        _ENDS,
-        "When the circuit breaker opens: critical_feature, research_task, simple_script, documentation, debugging "
-        "or generic.",
-    ),
-]
-StrategyName = Annotated[
-    str | None,
-    _setting(
-        "--strategy",
-        "NAME",
-        _ENDS,
-        "What counts as a claim that it is done: auto, exit_signal, natural_language, done_signals, fix_plan or "
-        "circuit_breaker.",
-    ),
-]
-AnalyzerNames = Annotated[
-    list[str] | None,
-    _setting("--analyzer", "NAME", _ENDS, "A plug-in's analyzer beside the built-in one; repeatable."),
-]
-Verify = Annotated[
-    list[str] | None,
-    _setting("--verify", "CMD", _ENDS, "A program that must succeed to complete the run; repeatable. none: no check."),
-]
-VerifyShell = Annotated[list[str] | None, _setting("--verify-shell", "CMD", _ENDS, "The same, as a shell command.")]
-NamedVerifier = Annotated[
-    list[str] | None,
-    _setting(
-        "--verifier",
-        "NAME:KEY=VALUE,…",
-        _ENDS,
-        "A verifier by name: command, shell or review (a fresh session of the agent judges the work; the default where "
-        "nothing else checks it).",
-    ),
-]
-Plan = Annotated[
-    str | None, _setting("--plan", "FILE", _ENDS, "The plan, a checklist; by default @fix_plan.md or the like.")
-]
-Promise = Annotated[
-    str | None, _setting("--promise", "TEXT", _ENDS, "The text that means done inside <promise>…</promise>.")
-]
-Commit = Annotated[
-    str | None,
-    _setting("--commit", "WHEN", _WORK, "Commit what the run has changed: none, iteration or completion."),
-]
 InWorktree = Annotated[
     bool,
-    typer.Option("--worktree", rich_help_panel=_WORK, help="Work in a worktree of its own, on a branch ralph/RUN."),
-]
-WorktreeEnd = Annotated[
-    str | None,
-    _setting("--worktree-end", "WHAT", _WORK, "What happens to it at the end: keep, merge (if completed) or discard."),
-]
-Protect = Annotated[
-    list[str] | None,
-    _setting("--protect", "GLOB", _WORK, "Restore these paths if the agent changes them; repeatable."),
+    typer.Option("--worktree", rich_help_panel=WORK, help="Work in a new worktree, on a branch ralph/RUN."),
 ]
 Trust = Annotated[
     bool,
-    typer.Option("--trust", rich_help_panel=_ELSE, help="Consent to what the workspace's own settings would run."),
+    typer.Option("--trust", rich_help_panel=OTHER, help="Consent to what the workspace's own settings would run."),
 ]
-StoreName = Annotated[
-    str | None,
-    _setting("--store", "URL", _ELSE, "Where runs are kept: a file, a postgresql:// URL, or memory: for nowhere."),
-]
-DisplayName = Annotated[str | None, _setting("--display", "NAME", _ELSE, "auto, live, plain, json or none.")]
 
 
-@app.command()
+@with_settings()
 def run(
     *,
     prompt: Prompt = None,
     file: File = None,
     task: TaskSource = None,
     directory: Folder = Path(),
-    executor: ExecutorName = None,
-    model: Model = None,
-    base_url: BaseUrl = None,
-    wire_api: WireApi = None,
-    permission: Permission = None,
-    allow: Allow = None,
-    deny: Deny = None,
-    sandbox: SandboxKind = None,
-    env_only: EnvOnly = None,
-    context: Context = None,
-    iteration_timeout: IterationTimeout = None,
-    idle_timeout: IdleTimeout = None,
-    tool_timeout: ToolTimeout = None,
-    max_iterations: MaxIterations = None,
-    max_duration: MaxDuration = None,
-    max_tokens: MaxTokens = None,
-    max_requests: MaxRequests = None,
-    max_cost: MaxCost = None,
-    max_calls_per_hour: MaxCalls = None,
-    preset: Preset = None,
-    strategy: StrategyName = None,
-    analyzer: AnalyzerNames = None,
-    verify: Verify = None,
-    verify_shell: VerifyShell = None,
-    verifier: NamedVerifier = None,
-    plan: Plan = None,
-    promise: Promise = None,
-    commit: Commit = None,
+    flags: dict[str, Any],
     worktree: InWorktree = False,
-    worktree_end: WorktreeEnd = None,
-    protect: Protect = None,
     trust: Trust = False,
     no_plugins: NoPlugins = False,
-    store: StoreName = None,
-    display: DisplayName = None,
 ) -> int:
     """Work on a task until the evidence says that it is done.
 
@@ -223,24 +72,19 @@ def run(
     4 with an open circuit, 5 at a limit, 6 when no executor can work, 7 when the
     agent needs a person, 130 or 143 after a signal.
     """
-    given = dict(locals())
-    from ralph.cli.settings import FLAGS, read_settings, workspace_folder
+    from ralph.cli.prompt import read_prompt
     from ralph.errors import UsageError
+    from ralph.plugins.loading import load_plugins
+    from ralph.settings import read_settings, workspace_folder
 
-    if worktree_end and not worktree:
+    if flags["--worktree-end"] and not worktree:
         raise UsageError("--worktree-end is only for a run in a worktree.", "Add --worktree.")
     folder = workspace_folder(directory)
-    flags = {flag: given[flag.removeprefix("--").replace("-", "_")] for flag in FLAGS}
-    if verify == ["none"]:
-        flags |= {"--verify-shell": verify_shell or [], "--verifier": verifier or []}
-    found = read_settings(folder, flags, trust=trust)
+    if flags["--verify"] == ["none"]:
+        flags |= {name: flags[name] or [] for name in ("--verify-shell", "--verifier")}
+    found = read_settings(folder, flags, trust=trust, ask=ask_at_terminal)
     settings = found.settings
-    from ralph.cli.assemble import display_for
-    from ralph.cli.plugin_loading import load_plugins
-    from ralph.cli.prompt import read_prompt
-
-    plugins = load_plugins(found, folder, off=no_plugins, trust=trust, ask=True)
-
+    plugins = load_plugins(found, folder, off=no_plugins, trust=trust, ask=ask_at_terminal)
     text = read_prompt(prompt, file, task)
     shown = display_for(settings, plugins, look_up=look_up(settings.store))
     if not worktree:
@@ -265,9 +109,9 @@ def _run_in(
     source: str | None = None,
     made: "Worktree | None" = None,
 ) -> "RunRecord":
-    """Runs a task, or that of a source, in the folder that is worked in, which may be a worktree made for it."""
-    from ralph.cli.assemble import confinement_for, runner_for
-    from ralph.cli.plan_file import look_at_plan
+    """Run a task, or that of a source, in a folder, which may be a worktree made for the run."""
+    from ralph.cli.prompt import look_at_plan
+    from ralph.loop.assembly import confinement_for, runner_for
 
     if source is not None:
         given = plugins.task(source, folder)
@@ -294,7 +138,7 @@ def _run_in(
 
 
 def run_to_end(runner: "Runner", task: str, display: "Display") -> "RunRecord":
-    """Runs a task under a display; signals end it in good order."""
+    """Run a task under a display; a signal ends it in order."""
     return to_end(runner, lambda: runner.run(task), display)
 
 
@@ -306,9 +150,9 @@ def to_end(
     endpoint: str | None = None,
     confinement: "Confinement | None" = None,
 ) -> "RunRecord":
-    """Has a runner do its work under a display; signals end it in good order.
+    """Let a runner do its work under a display; a signal ends it in order.
 
-    An endpoint that does not answer and a sandbox that does not work are refused before anything is written.
+    An endpoint that does not answer and a sandbox that does not work are errors before anything is written.
     """
     import anyio
 
@@ -327,15 +171,23 @@ def to_end(
         return anyio.run(whole)
 
 
+def display_for(settings: "Settings", plugins: "Plugins", *, look_up: str) -> "Display":
+    """Return the display that the settings name."""
+    from ralph.plugins import BuildContext
+
+    context = BuildContext(look_up=look_up, endpoint=bool(settings.executor.base_url))
+    return plugins.display(settings.display, context)
+
+
 def look_up(store: str | None) -> str:
-    """The command that shows the run later, without a password; none does where it is not kept."""
+    """Return the command that shows the run later, without a password; empty if the run is not stored."""
     from ralph.cli.store_url import store_option
 
     return "" if store == "memory:" else f"ralph show{store_option(store)}"
 
 
 def exit_code(record: "RunRecord", shown: "Display | None" = None) -> int:
-    """The exit code that a run's end means; a completion of which not all could be shown has that of a full disk."""
+    """Return the exit code for the end of a run; 1 for a completed run whose output could not all be written."""
     if record.stop_reason == "cancelled" and record.detail in _SIGNALS:
         return _SIGNALS[record.detail]
     code = _EXIT_CODES[record.stop_reason or "error"]

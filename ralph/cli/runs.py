@@ -59,7 +59,7 @@ def _list(directory: Path | None, limit: int, store: str | None, *, as_json: boo
     import anyio
 
     from ralph.cli.lookup import run_state
-    from ralph.cli.settings import workspace_folder
+    from ralph.settings import workspace_folder
 
     folder = workspace_folder(directory) if directory else None
     found = anyio.run(_runs, store, folder, limit)
@@ -137,7 +137,7 @@ def prune(
     """Remove runs from the store for good, with their transcripts and checkpoints. An active run is never removed."""
     import anyio
 
-    from ralph.cli.settings import workspace_folder
+    from ralph.settings import workspace_folder
 
     if older_than is None and keep is None:
         raise UsageError("You did not say which runs to remove.", "Give --older-than AGE, --keep N, or both.")

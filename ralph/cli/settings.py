@@ -1,167 +1,115 @@
-"""Where settings come from: the user's file, the workspace's own, the environment, the command line."""
+"""Settings as the command line adds to them: flags, consent at the terminal, and the settings of a stored run."""
 
-import tomllib
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, Literal, cast
+import inspect
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
-from ralph.cli.trust import FileSource, is_trusted, require_trust
-from ralph.cli.user_file import user_file
-from ralph.errors import SettingError, UsageError, WorkspaceError
-from ralph.settings import SettingsFound, Source, environment, load_settings
-from ralph.system.files import read_regular
+import typer
 
-__all__ = ["FLAGS", "from_flags", "own_sources", "read_settings", "workspace_folder"]
+from ralph.settings import FLAGS, FileSource, Source
+from ralph.settings.fields import SECRETS, Setting
+from ralph.system.declarations import Flag
 
-FLAGS: Mapping[str, str] = {
-    "--executor": "executor.name",
-    "--model": "executor.model",
-    "--base-url": "executor.base_url",
-    "--wire-api": "executor.wire_api",
-    "--permission": "executor.permission",
-    "--allow": "executor.allow",
-    "--deny": "executor.deny",
-    "--sandbox": "sandbox.kind",
-    "--env-only": "environment.only",
-    "--iteration-timeout": "executor.iteration_timeout",
-    "--idle-timeout": "executor.idle_timeout",
-    "--tool-timeout": "executor.tool_timeout",
-    "--context": "executor.context",
-    "--max-iterations": "limits.max_iterations",
-    "--max-duration": "limits.max_duration",
-    "--max-tokens": "limits.max_tokens",
-    "--max-requests": "limits.max_requests",
-    "--max-cost": "limits.max_cost",
-    "--max-calls-per-hour": "limits.calls_per_hour",
-    "--preset": "preset",
-    "--strategy": "strategy",
-    "--analyzer": "analyzers",
-    "--verify": "verify",
-    "--verify-shell": "verify_shell",
-    "--verifier": "verifiers",
-    "--commit": "commit",
-    "--worktree-end": "worktree_end",
-    "--protect": "protect",
-    "--plan": "plan",
-    "--promise": "promise",
-    "--store": "store",
-    "--display": "display",
-}
-"""The command line's name of each setting that has one."""
+if TYPE_CHECKING:
+    from ralph.records.record import RunRecord
 
-_MOST_BYTES = 1_000_000
-_COMMAND_LINE = "the command line"
+__all__ = ["ask_at_terminal", "stored_settings", "with_settings"]
 
 
-def read_settings(
-    workspace: Path,
-    flags: Mapping[str, object] | None = None,
-    *,
-    trust: bool = False,
-    ask: bool = True,
-    own: Literal["required", "trusted", "shown"] = "required",
-    more: Sequence[Source] = (),
-) -> SettingsFound:
-    """The settings in force for a workspace, and where each comes from.
+def with_settings(*, resuming: bool = False) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Give a command a flag for each setting that declares one, in place of its parameter `flags`.
+
+    The parameter then holds the values by flag; None means not given. All are text, for the setting to validate.
 
     Args:
-        flags: as given, by their names in `FLAGS`; None means not given.
-        trust, ask: as in `require_trust`.
-        own: what of the workspace's own settings needs consent: they are "required" to have it, or only those that
-            are "trusted" count, or they are merely "shown".
-        more: further sources, each stronger than those before, the command line's flags alone stronger than they are.
-
-    Raises:
-        SettingError: one of them will not do, or a file cannot be read.
-        UntrustedSettingsError: the workspace's own would run programs and nobody agreed.
+        resuming: take only the settings that a resumed run may change.
     """
-    found = own_sources(workspace)
-    if own == "required":
-        for source in found:
-            require_trust(source, trust=trust, ask=ask)
-    elif own == "trusted":
-        found = [source for source in found if is_trusted(source)]
-    user = _toml(user_file().resolve())  # a link to where people keep such files
-    return from_flags([*([user] if user else []), *found, environment(), *more], flags or {})
+    flagged = ((each.flag, each) for each in FLAGS.values())
+    options = {flag.name: _option(flag, each) for flag, each in flagged if flag and (flag.resume or not resuming)}
+
+    def decorate(command: Callable[..., int]) -> Callable[..., int]:
+        def called(**given: Any) -> int:
+            flags = {flag: given.pop(option.name) for flag, option in options.items()}
+            return command(flags=flags, **given)
+
+        parameters: list[inspect.Parameter] = []
+        for each in inspect.signature(command).parameters.values():
+            parameters += options.values() if each.name == "flags" else [each]
+        called.__name__, called.__doc__ = command.__name__, command.__doc__
+        called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        called.__annotations__ = {each.name: each.annotation for each in parameters}
+        return called
+
+    return decorate
 
 
-def from_flags(sources: Sequence[Source], flags: Mapping[str, object]) -> SettingsFound:
-    """The settings that follow from sources, weakest first, and from the command line, as in `read_settings`."""
-    given = _given(flags)
-    try:
-        return load_settings([*sources, given])
-    except SettingError as error:
-        raise _in_flags(error, given) from None
+def _option(flag: Flag, setting: Setting) -> inspect.Parameter:
+    """Return the parameter of a command that typer makes a setting's flag of."""
+    option = typer.Option(
+        flag.name, metavar=flag.metavar, rich_help_panel=flag.group, help=setting.help, show_default=False
+    )
+    kind = list[str] | None if setting.is_list else str | None
+    name = flag.name.removeprefix("--").replace("-", "_")
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind, option])
 
 
-def own_sources(workspace: Path) -> list[Source]:
-    """What the workspace itself says, weakest first: `[tool.ralph]` in its pyproject.toml, then its ralph.toml."""
-    return [source for source in (_project(workspace), _toml(workspace / "ralph.toml")) if source]
+def ask_at_terminal(source: Source, keys: tuple[str, ...]) -> bool:
+    """Ask the user for consent to settings, or without keys to running a file; False if there is no terminal.
+
+    The question shows the values, as no one can consent to what they have not seen. A file is too long to show.
+    """
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    from ralph.system.text import printable
+
+    if not keys:
+        lines = source.content.count(b"\n") + 1 if isinstance(source, FileSource) else 0
+        typer.echo(f"{source.name} comes with the workspace and is a plug-in: a program of {lines} lines.", err=True)
+        return typer.confirm("Have you read it, and may it run, now and until it changes?", err=True)
+    typer.echo(f"{source.name} comes with the workspace and can run programs or send data elsewhere:", err=True)
+    for key in keys:
+        typer.echo(f"  {key} = {printable(json.dumps(_value(source, key), ensure_ascii=False), 500)}", err=True)
+    return typer.confirm("Use these settings, now and until they change?", err=True)
 
 
-def workspace_folder(path: Path) -> Path:
-    """The folder that `-C` names. Raises `WorkspaceError` where there is none."""
-    try:
-        folder = path.expanduser().resolve(strict=True)
-    except (OSError, RuntimeError, ValueError):
-        raise WorkspaceError(
-            f"The workspace {str(path)!r} does not exist.", "Name a folder that does, with -C."
-        ) from None
-    if not folder.is_dir():
-        raise WorkspaceError(
-            f"The workspace {str(path)!r} is not a folder.", "Name the folder that contains it, with -C."
-        )
-    return folder
+def _value(source: Source, key: str) -> object:
+    value: Any = source.values
+    for part in key.split("."):
+        value = cast("dict[str, Any]", value).get(part) if isinstance(value, dict) else None
+    return value
 
 
-def _project(workspace: Path) -> Source | None:
-    """`[tool.ralph]` of a pyproject.toml; one that cannot be read is for others to complain of."""
-    path = workspace / "pyproject.toml"
-    try:
-        source = _toml(path)
-    except SettingError:
-        return None
-    tools: object = source.values.get("tool") if source else None
-    ours = cast("dict[str, Any]", tools).get("ralph") if isinstance(tools, dict) else None
-    return Source(f"{path} [tool.ralph]", cast("dict[str, Any]", ours)) if isinstance(ours, dict) else None
+def stored_settings(run: "RunRecord") -> Source:
+    """Return the settings that a run was started with, without secrets, which are not stored."""
+    values: dict[str, Any] = deepcopy(dict(run.settings))
+    breaker = values.get("breaker")
+    if values.get("preset") and isinstance(breaker, dict):
+        values["breaker"] = dict(_own(cast("Mapping[str, Any]", breaker)))
+    for key in SECRETS:
+        section, _, name = key.rpartition(".")
+        table = values.get(section)
+        if isinstance(table, dict):
+            cast("dict[str, Any]", table).pop(name, None)
+    values["plugins"] = _unmasked(values.get("plugins", {}))
+    return Source(f"the settings of run {run.id}", values)
 
 
-def _toml(path: Path) -> FileSource | None:
-    """What a file says; None where there is none. It may come from anywhere, so it is read bounded."""
-    try:
-        content = read_regular(path, _MOST_BYTES + 1)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError as error:
-        problem = "it is a link" if path.is_symlink() else error.strerror or error
-        raise UsageError(f"{path} cannot be read: {problem}.", "Fix it, or remove it: it is not needed.") from error
-    if len(content) > _MOST_BYTES:
-        raise UsageError(f"{path} is larger than {_MOST_BYTES:,} bytes.", "Settings need only a few lines.")
-    try:
-        return FileSource(str(path), tomllib.loads(content.decode()), content)
-    except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        raise SettingError(f"line {line}", str(path), "it is not UTF-8.", "Save the file as UTF-8.") from None
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise SettingError("it is not valid TOML", str(path), f"{error}.", "Correct that line.") from None
+def _unmasked(value: Any) -> Any:
+    """Return the settings of plug-ins without the secrets."""
+    from ralph.plugins.own_settings import MASKED
+
+    if not isinstance(value, dict):
+        return value
+    table = cast("dict[str, Any]", value)
+    return {name: _unmasked(each) for name, each in table.items() if not (isinstance(each, str) and MASKED in each)}
 
 
-def _given(flags: Mapping[str, object]) -> Source:
-    values: dict[str, Any] = {}
-    for flag, value in flags.items():
-        if value is not None:
-            *sections, name = FLAGS[flag].split(".")
-            table = values
-            for section in sections:
-                table = table.setdefault(section, {})
-            table[name] = value
-    return Source(_COMMAND_LINE, values)
+def _own(breaker: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield what was set beside a preset: the stored defaults would otherwise override those of the preset."""
+    from ralph.decision.breaker import BreakerSettings
 
-
-def _in_flags(error: SettingError, given: Source) -> SettingError | UsageError:
-    """An error of the command line, in the words that were typed there."""
-    flag = next((flag for flag, key in FLAGS.items() if error.key == key or error.key.startswith(f"{key}.")), None)
-    if error.source != given.name or flag is None:
-        return error
-    problem = error.problem.removeprefix(f"{error.source}: {error.key}: ")
-    return UsageError(f"{flag}: {problem}", error.remedy)
+    defaults = BreakerSettings().model_dump()
+    return ((name, value) for name, value in breaker.items() if value != defaults.get(name))

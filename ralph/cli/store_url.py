@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from pathlib import Path
 
-from ralph.cli.user_file import user_file
 from ralph.errors import RalphError
+from ralph.settings.sources import user_file
 from ralph.system.files import read_regular
 
 __all__ = ["configured_store", "given_store", "store_option"]
@@ -25,7 +25,7 @@ def configured_store(name: str | None, folder: Path) -> str | None:
     variables = {key for key in os.environ if key.upper().startswith("RALPH_")} - _NOT_SETTINGS
     if variables <= {"RALPH_STORE"} and not _has_settings(folder):
         return os.environ.get("RALPH_STORE")
-    from ralph.cli.settings import read_settings
+    from ralph.settings import read_settings
 
     return read_settings(folder, own="trusted").settings.store
 
@@ -41,7 +41,7 @@ def given_store(arguments: Sequence[str]) -> str | None:
             folder = value if equals else following
     if store is not None or folder is None:
         return store
-    from ralph.cli.settings import workspace_folder
+    from ralph.settings import workspace_folder
 
     try:
         return configured_store(None, workspace_folder(Path(folder)))

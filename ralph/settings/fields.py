@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
@@ -10,7 +10,7 @@ from pydantic.fields import FieldInfo
 from ralph.settings.model import Settings
 from ralph.system.declarations import CONSENT, SECRET, Flag, Marker, format_duration, parse_duration
 
-__all__ = ["FLAGS", "TRUSTED_ONLY", "Setting", "is_secret", "model_in", "settings_in"]
+__all__ = ["FLAGS", "SECRETS", "TRUSTED_ONLY", "Setting", "is_secret", "model_in", "secrets_of", "settings_in"]
 
 ENVIRONMENT_PREFIX = "RALPH_"
 
@@ -97,12 +97,27 @@ def is_secret(field: FieldInfo) -> bool:
     )
 
 
+def secrets_of(settings: Settings) -> Iterator[str]:
+    """Yield the values of the settings that are secrets."""
+    for key in SECRETS:
+        value: Any = settings
+        for part in key.split("."):
+            value = getattr(value, part)
+        if isinstance(value, SecretStr):
+            yield value.get_secret_value()
+        elif isinstance(value, dict):
+            yield from cast("dict[str, str]", value).values()
+
+
 def _is_duration(field: FieldInfo) -> bool:
     return any(getattr(each, "func", None) is parse_duration for each in field.metadata)
 
 
 FLAGS: dict[str, Setting] = {each.flag.name: each for each in settings_in(Settings) if each.flag is not None}
-"""The settings that have a command-line flag, by the flag."""
+"""The settings with a command-line flag, by the flag."""
+
+SECRETS = tuple(each.key for each in settings_in(Settings) if each.section is None and is_secret(each.field))
+"""The settings whose values are masked and not stored."""
 
 TRUSTED_ONLY = tuple(sorted(each.key for each in settings_in(Settings) if each.marked(CONSENT)))
 """The settings and sections that need the user's consent when a workspace sets them."""

@@ -31,8 +31,8 @@ __all__ = [
 AGENT = "The agent"
 TIMES = "Time for one turn of the agent (90s, 15m, 2h)"
 LIMITS = "Limits"
-ENDING = "When it ends"
-WORK = "What becomes of the work"
+ENDING = "When the run ends"
+WORK = "The agent's changes"
 OTHER = "Other settings"
 """The groups of `ralph run --help`."""
 

@@ -45,7 +45,7 @@ def ralph_detectors():
     yield detect_{word}
 '''
 LOADS = """
-import ralph.cli.assemble
+import ralph.loop.assembly
 from ralph.plugins import Plugins
 plugins = Plugins.found()
 plugins.require_sound()

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from ralph.cli.assemble import executor_for, runner_for, verifiers_for
 from ralph.errors import UnknownNameError, UsageError
 from ralph.executors import CopilotCLIExecutor, FallbackExecutor
 from ralph.executors.base import Turn
 from ralph.executors.permissions import PermissionPolicy
+from ralph.loop.assembly import executor_for, runner_for, verifiers_for
 from ralph.prompt import Prompt
 from ralph.settings import ExecutorSettings, Settings
 from ralph.system.redact import Redactor
@@ -72,7 +72,7 @@ def test_nothing_and_something_at_once_is_refused() -> None:
 async def test_a_review_takes_as_many_rounds_as_are_set_and_is_announced_like_any_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ralph.cli.assemble._MOMENT", 0.0)
+    monkeypatch.setattr("ralph.loop.assembly._ANNOUNCED_AFTER", 0.0)
     done = "Done.\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: all there\n---END_RALPH_STATUS---\n"
     turns: list[Turn] = []
 
@@ -90,7 +90,7 @@ async def test_a_review_takes_as_many_rounds_as_are_set_and_is_announced_like_an
 
 
 async def test_who_shows_the_run_is_told_of_a_verifier_at_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ralph.cli.assemble._MOMENT", 0.0)
+    monkeypatch.setattr("ralph.loop.assembly._ANNOUNCED_AFTER", 0.0)
     done = "Done.\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: all there\n---END_RALPH_STATUS---\n"
     asked: list[str] = []
     settings = Settings(store="memory:", verify=("test -d .",))

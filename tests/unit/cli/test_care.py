@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ralph.cli.settings import read_settings
+from ralph.settings import read_settings
 
 
 class TestInit:

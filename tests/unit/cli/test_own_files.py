@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph.cli.own_files import own_files
+from ralph.loop.assembly import own_files
 
 
 def test_a_store_is_its_file_and_what_lies_beside_it_also_behind_a_link(tmp_path: Path) -> None:

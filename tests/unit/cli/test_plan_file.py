@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ralph.cli.plan_file import look_at_plan
+from ralph.cli.prompt import look_at_plan
 
 NO_ENDPOINT = ("--base-url", "http://127.0.0.1:9/v1", "--model", "m", "--verify", "none")
 

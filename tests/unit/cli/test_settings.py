@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from ralph.cli.assemble import executor_for, frozen_settings, redactor_for, runner_for, verifiers_for
 from ralph.cli.run import app
-from ralph.cli.settings import FLAGS, read_settings
 from ralph.errors import SettingError, UnknownNameError, UntrustedSettingsError, UsageError
-from ralph.settings import Settings, Source, load_settings
+from ralph.loop.assembly import executor_for, frozen_settings, redactor_for, runner_for, verifiers_for
+from ralph.settings import FLAGS, Settings, Source, load_settings, read_settings
 from ralph.testing import ScriptedExecutor
 
 

@@ -165,7 +165,7 @@ MISTAKES = [
     ({"limits": {"max_iterations": "many"}}, "limits.max_iterations", "'many' is not valid"),
     ({"limits": {"max_iterations": 0}}, "limits.max_iterations", "0 is not valid: it should be greater than 0."),
     ({"limits": {"max_duration": True}}, "limits.max_duration", "true is not valid: write a duration as 90s, 15m"),
-    ({"verify": {"commands": ["a"]}}, "verify", "what stands there is not valid. Write a list"),
+    ({"verify": {"commands": ["a"]}}, "verify", "the value is not valid. Write a list"),
     ({"limits": {"max_iterations": 10**400}}, "limits.max_iterations", "so large a number is not valid"),
     ({"limits": {"calls_per_hour": 10**9}}, "limits.calls_per_hour", "it should be at most 10000."),
     ({"breaker": {"when_open": "explode"}}, "breaker.when_open", "'stop' or 'wait'"),

@@ -1,0 +1,84 @@
+"""The plug-ins of a workspace: the installed ones and its own file, unless they are off."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ralph.errors import SettingError, UsageError
+
+if TYPE_CHECKING:
+    from ralph.plugins.registry import Plugins
+    from ralph.settings import SettingsFound
+    from ralph.settings.consent import Ask
+
+__all__ = ["are_off", "load_plugins"]
+
+_DEFAULT = ".ralph/plugin.py"
+_MOST_BYTES = 1_000_000
+
+
+def are_off() -> bool:
+    """Return whether the environment turns all plug-ins off.
+
+    Raises:
+        SettingError: the variable has a value other than `off` and `on`.
+    """
+    word = os.environ.get("RALPH_PLUGINS", "").strip().lower()
+    if word not in {"", "on", "off"}:
+        remedy = "A plug-in's own settings have names such as RALPH_PLUGINS__NAME__KEY."
+        raise SettingError("RALPH_PLUGINS", "the environment", "it must be `off` or `on`.", remedy)
+    return word == "off"
+
+
+def load_plugins(
+    found: "SettingsFound", folder: Path, *, off: bool = False, trust: bool = False, ask: "Ask | None" = None
+) -> "Plugins":
+    """Return the plug-ins of a workspace under some settings.
+
+    Args:
+        found: the settings in force.
+        folder: the workspace.
+        off: use only Ralph's own parts, as with `RALPH_PLUGINS=off`.
+        trust, ask: as in `ralph.settings.require_trust`, for the workspace's own file. Without consent the file is
+            left out, with a problem that says so.
+
+    Raises:
+        SettingError: the settings of a plug-in are not valid.
+        UsageError: the file that the settings name cannot be read.
+    """
+    from ralph.plugins.registry import Plugins
+    from ralph.plugins.own_settings import Tables
+
+    if off or are_off():
+        return Plugins()
+    tables = Tables(found.settings.plugins, found.origins)
+    return Plugins.found(tables, local=_local(found, folder, trust=trust, ask=ask))
+
+
+def _local(found: "SettingsFound", folder: Path, *, trust: bool, ask: "Ask | None") -> tuple[Path, bytes | None] | None:
+    """Return the workspace's own file, if it exists, and its content, if there is consent to run it."""
+    from ralph.settings.consent import is_agreed
+
+    named = found.settings.plugin_file
+    path = folder / (Path(named).expanduser() if named else _DEFAULT)
+    content = _read(path, required=named is not None)
+    if content is None:
+        return None
+    return path, content if is_agreed(path, content, trust=trust, ask=ask) else None
+
+
+def _read(path: Path, *, required: bool) -> bytes | None:
+    from ralph.system.files import read_regular
+
+    try:
+        content = read_regular(path, _MOST_BYTES + 1)
+    except (FileNotFoundError, NotADirectoryError):
+        if not required:
+            return None
+        raise UsageError(f"The plug-in file {path} does not exist.", "Correct `plugin_file`, or remove it.") from None
+    except OSError as error:
+        problem = "it is a link" if path.is_symlink() else error.strerror or error
+        raise UsageError(f"The plug-in file {path} cannot be read: {problem}.", "Fix it, or remove it.") from error
+    if len(content) > _MOST_BYTES:
+        raise UsageError(f"The plug-in file {path} is larger than {_MOST_BYTES:,} bytes.", "Turn it into a package.")
+    return content
