@@ -1,7 +1,7 @@
-"""Writes the parts of the reference that the code itself knows: settings, events, commands, names.
+"""Write the parts of the documentation that come from the code: settings, events, commands, names.
 
-`uv run python docs/generate.py` fills everything between `<!-- generated: NAME -->` and `<!-- end -->` in
-docs/reference. A test runs it and fails where it would change anything.
+`uv run python docs/generate.py` fills everything between `<!-- generated: NAME -->` and `<!-- end -->` in docs. A test
+runs it and fails if a page would change.
 """
 
 import ast
@@ -19,9 +19,11 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 import typer.main
 from annotated_types import Ge, Gt, Le
 from pydantic import BaseModel, BeforeValidator, JsonValue, SecretStr
-from pydantic.fields import FieldInfo
 
-REFERENCE = Path(__file__).parent / "reference"
+from ralph.settings import Setting
+from ralph.system import declarations
+
+DOCS = Path(__file__).parent
 
 _PLACE = re.compile(r"(<!-- generated: ([a-z]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _ATTRIBUTE = re.compile(r"^    (\w+(?:, \w+)*): (.*(?:\n {8,}.*)*)", re.MULTILINE)
@@ -74,11 +76,10 @@ def rewritten(text: str) -> str:
 
 def settings() -> str:
     """A table for each section of the settings."""
-    from ralph.settings import FLAGS, Settings
+    from ralph.settings import Settings
 
-    flags = {key: flag for flag, key in FLAGS.items()}
     sections = {"": Settings, **dict(_sections(Settings))}
-    return "\n".join(_section(name, model, flags) for name, model in sections.items())
+    return "\n".join(_section(name, model) for name, model in sections.items())
 
 
 def consent() -> str:
@@ -86,6 +87,26 @@ def consent() -> str:
     from ralph.settings import TRUSTED_ONLY
 
     return "\n".join(f"- `{key}`" for key in TRUSTED_ONLY)
+
+
+def profiles() -> str:
+    """The settings that each breaker profile sets."""
+    from ralph.decision.breaker import PRESETS
+
+    names = sorted({name for preset in PRESETS.values() for name in preset.model_fields_set})
+    rows = [["Profile", *(f"`{name}`" for name in names)]]
+    rows += [[f"`{name}`", *(f"{getattr(preset, each):g}" for each in names)] for name, preset in PRESETS.items()]
+    return _table(rows)
+
+
+def limits() -> str:
+    """The limits of a run."""
+    return _flagged("limits.", "Limit")
+
+
+def timeouts() -> str:
+    """The time-outs of a turn."""
+    return _flagged("executor.", "Time-out", only=declarations.TIMES)
 
 
 def events() -> str:
@@ -148,13 +169,16 @@ def scoring() -> str:
     commands = [_command(f"ralph score {name}", each) for name, each in getattr(group, "commands", {}).items()]
     table = "plugins.grounding"
     inner = ((heading.strip("[]"), model) for heading, model in _sections(GroundingSettings))
-    settings = [_section(f"[{table}.{name}]", model, {}) for name, model in inner]
-    own = _section("", GroundingSettings, {}).replace("## At the top", f"## `[{table}]`")
+    settings = [_section(f"[{table}.{name}]", model) for name, model in inner]
+    own = _section("", GroundingSettings).replace("## At the top", f"## `[{table}]`")
     return "\n".join([*commands, own, *settings, _package(ralph_grounding.__name__)])
 
 
 PARTS: dict[str, Callable[[], str]] = {
     "consent": consent,
+    "limits": limits,
+    "profiles": profiles,
+    "timeouts": timeouts,
     "settings": settings,
     "events": events,
     "commands": commands,
@@ -192,30 +216,37 @@ def _sections(model: type[BaseModel]) -> Iterator[tuple[str, type[BaseModel]]]:
             yield {tuple: f"[[{name}]]", dict: f'[{name}."MODEL"]'}.get(origin, f"[{name}]"), inner
 
 
-def _section(heading: str, model: type[BaseModel], flags: dict[str, str]) -> str:
+def _section(heading: str, model: type[BaseModel]) -> str:
     rows = [["Key", "Type", "Default", "Flag", "What it is"]]
     plain = re.fullmatch(r"\[(\w+)\]", heading)
     for name, field in model.model_fields.items():
         if not heading and next(_models(field.annotation), None) is not None:
             continue
-        key = f"{plain[1]}.{name}" if plain else name
-        flag = f"`{flags[key]}`" if key in flags and (plain or not heading) else ""
-        default = "**required**" if field.is_required() else _default(field)
-        rows.append([f"`{key}`", _kind(field.annotation, field.metadata), default, flag, field.description or ""])
+        setting = Setting(f"{plain[1]}.{name}" if plain else name, field)
+        flag = f"`{setting.flag.name}`" if setting.flag else ""
+        kind = _kind(field.annotation, field.metadata)
+        rows.append([f"`{setting.key}`", kind, _default(setting), flag, field.description or ""])
     title = f"## `{heading}`" if heading else "## At the top"
     listed = f"{_summary(model)}\n" if heading and not plain else ""
     return f"{title}\n\n{listed}{_table(rows)}"
 
 
-def _default(field: FieldInfo) -> str:
-    value = field.get_default(call_default_factory=True)
-    if value is None:
-        return "unset"
-    if value in ((), {}, "") or str(value) == "":
-        return "none"
-    if _kind(field.annotation, field.metadata) == "duration":
-        return f"{value / 60:g} min" if value >= 60 else f"{value:g} s"
-    return f"`{value:g}`" if isinstance(value, float) else f"`{value}`"
+def _default(setting: Setting) -> str:
+    if setting.field.is_required():
+        return "**required**"
+    unset = "unset" if setting.field.get_default(call_default_factory=True) is None else "none"
+    return f"`{setting.default}`" if setting.default else unset
+
+
+def _flagged(prefix: str, heading: str, only: str = "") -> str:
+    """A table of the settings whose keys begin so and that have a flag, of one group of the help or of all."""
+    from ralph.settings import FLAGS
+
+    rows = [["Flag", "Key", "Default", heading]]
+    for flag, each in FLAGS.items():
+        if each.key.startswith(prefix) and each.flag and each.flag.group == (only or each.flag.group):
+            rows.append([f"`{flag}`", f"`{each.key}`", _default(each), each.field.description or ""])
+    return _table(rows)
 
 
 def _fields(model: type[BaseModel], values: dict[type[BaseModel], None], besides: type[BaseModel] | None = None) -> str:
@@ -247,8 +278,6 @@ def _constant(model: type[BaseModel], name: str) -> str:
 
 def _kind(annotation: Any, metadata: Iterable[Any] = (), *, null: bool = False) -> str:
     """A type in plain words; models are links."""
-    from ralph.settings import parse_duration
-
     arguments, metadata = get_args(annotation), tuple(metadata)
     match get_origin(annotation):
         case origin if origin is Annotated:
@@ -264,7 +293,7 @@ def _kind(annotation: Any, metadata: Iterable[Any] = (), *, null: bool = False) 
             return f"table of {_kind(arguments[1])}"
         case _:
             pass
-    if any(isinstance(each, BeforeValidator) and each.func is parse_duration for each in metadata):
+    if any(isinstance(each, BeforeValidator) and each.func is declarations.parse_duration for each in metadata):
         return "duration"
     if inspect.isclass(annotation) and issubclass(annotation, BaseModel):
         return f"[{annotation.__name__}](#{annotation.__name__.lower()})"
@@ -358,5 +387,5 @@ def _escaped(cell: str) -> str:
 
 
 if __name__ == "__main__":
-    for page in REFERENCE.glob("*.md"):
+    for page in DOCS.rglob("*.md"):
         page.write_text(rewritten(page.read_text(encoding="utf-8")), encoding="utf-8")

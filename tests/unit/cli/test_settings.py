@@ -4,14 +4,19 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import pytest
+import typer
+import typer.main
+from pydantic import Field
 
-from ralph.cli.run import app
+from ralph.cli.commands import command
+from ralph.cli.settings import with_settings
 from ralph.errors import SettingError, UnknownNameError, UntrustedSettingsError, UsageError
 from ralph.loop.assembly import executor_for, frozen_settings, redactor_for, runner_for, verifiers_for
-from ralph.settings import FLAGS, Settings, Source, load_settings, read_settings
+from ralph.settings import FLAGS, Settings, Source, load_settings, read_settings, settings_in
+from ralph.system.declarations import Flag
 from ralph.testing import ScriptedExecutor
 
 
@@ -126,14 +131,51 @@ def test_bad_input_of_a_run_is_one_paragraph(
     assert ended.err.count("\n") == 1
 
 
-def test_every_flag_is_a_setting_and_an_option_of_run() -> None:
-    options = app.registered_commands[0].callback.__annotations__  # type: ignore[union-attr]
-    for flag, key in FLAGS.items():
-        assert flag.removeprefix("--").replace("-", "_") in options
-        model = Settings()
-        for part in key.split("."):
-            assert part in type(model).model_fields, key
-            model = getattr(model, part)
+NOT_SETTINGS = {"--file", "--task", "--directory", "--worktree", "--trust", "--no-plugins", "--help"}
+"""Options of `ralph run` that say what to run, where and with whose consent."""
+
+
+def _options(name: str) -> dict[str, Any]:
+    group = command()
+    context = typer.Context(group, info_name="ralph")
+    parameters = group.get_command(context, name).get_params(context)
+    return {opt: each for each in parameters for opt in each.opts if opt.startswith("--")}
+
+
+def test_every_option_of_run_is_a_setting_or_says_what_to_run() -> None:
+    options = _options("run")
+    assert options.keys() - NOT_SETTINGS == FLAGS.keys()
+    for flag, setting in FLAGS.items():
+        help_text = options[flag].help
+        assert help_text.startswith(setting.field.description)
+        for value in get_args(setting.field.annotation) if get_origin(setting.field.annotation) is Literal else ():
+            assert value in help_text, f"{flag} does not name {value}"
+
+
+def test_resume_takes_the_settings_that_a_run_may_change() -> None:
+    changeable = {flag for flag, each in FLAGS.items() if each.flag and each.flag.resume}
+    assert _options("resume").keys() == {*changeable, "--directory", "--from-checkpoint", "--no-plugins", "--help"}
+    assert {each for each in FLAGS if FLAGS[each].key.startswith("limits.")} < changeable
+
+
+def test_a_new_setting_with_a_flag_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Wider(Settings):
+        hurry: Annotated[int, Flag("--hurry", "N", "Limits")] = Field(default=3, description="How much of a hurry.")
+
+    setting = next(each for each in settings_in(Wider) if each.key == "hurry")
+    monkeypatch.setitem(FLAGS, "--hurry", setting)
+    seen: list[object] = []
+
+    @with_settings()
+    def work(*, flags: dict[str, Any]) -> int:
+        seen.append(flags["--hurry"])
+        return 0
+
+    app = typer.Typer()
+    app.command()(work)
+    typer.main.get_command(app).main(["--hurry", "9"], standalone_mode=False)
+    assert seen == ["9"]
+    assert (setting.variable, setting.help) == ("RALPH_HURRY", "How much of a hurry. Default: 3.")
 
 
 def test_unknown_names_offer_the_nearest(workspace: Path) -> None:

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from ralph.decision.breaker import PRESETS, BreakerSettings
 from ralph.errors import SettingError
 from ralph.settings import (
-    TRUSTED_ONLY,
     Settings,
     Source,
     environment,
@@ -328,14 +327,6 @@ def test_variables_that_will_not_do(name: str, value: str, told: str, monkeypatc
 )
 def test_what_of_a_workspaces_own_settings_needs_consent(values: dict[str, Any], keys: tuple[str, ...]) -> None:
     assert untrusted_keys(Source("ralph.toml", values)) == keys
-
-
-def test_what_needs_consent_exists() -> None:
-    for key in TRUSTED_ONLY:
-        section, _, name = key.rpartition(".")
-        model = Settings.model_fields[section].annotation if section else Settings
-        assert isinstance(model, type)
-        assert name in getattr(model, "model_fields", {})
 
 
 @pytest.mark.parametrize(

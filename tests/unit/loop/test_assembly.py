@@ -1,15 +1,16 @@
-"""From settings to parts: who does the work."""
+"""From settings to parts: the executor, the verifiers, and the files that Ralph writes itself."""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ralph.errors import UnknownNameError, UsageError
+from ralph.decision.limits import Limits
+from ralph.errors import UnknownNameError, UntrustedSettingsError, UsageError
 from ralph.executors import CopilotCLIExecutor, FallbackExecutor
 from ralph.executors.base import Turn
 from ralph.executors.permissions import PermissionPolicy
-from ralph.loop.assembly import executor_for, runner_for, verifiers_for
+from ralph.loop.assembly import executor_for, own_files, runner_for, runner_from, verifiers_for
 from ralph.prompt import Prompt
 from ralph.settings import ExecutorSettings, Settings
 from ralph.system.redact import Redactor
@@ -99,3 +100,42 @@ async def test_who_shows_the_run_is_told_of_a_verifier_at_work(tmp_path: Path, m
         assert (await runner.run("Look.")).stop_reason == "completed"
     assert asked[0] == "test -d ."
     assert len(asked) >= 2, "before the run, and when it is claimed"
+
+
+def test_a_store_is_its_file_and_what_lies_beside_it_also_behind_a_link(tmp_path: Path) -> None:
+    kept = tmp_path.resolve() / "kept"
+    kept.mkdir()
+    (tmp_path / "runs.db").symlink_to(kept / "night.db")
+    (kept / "night.db-journal").symlink_to(tmp_path / "work.py")
+    found = own_files(str(tmp_path / "runs.db"))[:4]
+    assert found == [kept / f"night.db{end}" for end in ("", "-wal", "-shm", "-journal")]
+
+
+@pytest.mark.parametrize("store", ["memory:", "postgresql://nobody@nowhere/runs"])
+def test_a_store_in_no_file_has_none(store: str) -> None:
+    assert not [path for path in own_files(store) if path.name.endswith("-wal")]
+
+
+def test_a_runner_from_a_folder_has_what_the_command_line_would_build(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("STATE", "CONFIG"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name.lower()))
+    monkeypatch.setenv("RALPH_DECISION__BLOCKED", "7")
+    workspace = tmp_path / "workspace"
+    workspace.mkdir()
+    (workspace / "ralph.toml").write_text("verify = ['true']\nstore = 'memory:'\n[limits]\nmax_duration = '2h'\n")
+    with pytest.raises(UntrustedSettingsError):
+        runner_from(workspace)
+    trusted, again = runner_from(workspace, trust=True), runner_from(workspace)
+    for runner in (trusted, again):
+        parts = runner._parts  # pyright: ignore[reportPrivateUsage]
+        assert [verifier.name for verifier in parts.verifiers] == ["true"]
+        assert (parts.rules.limits.max_duration, parts.rules.decision.blocked) == (7200, 7)
+        assert parts.workspace.path == workspace
+
+
+def test_the_limits_of_a_runner_are_those_of_the_settings(tmp_path: Path) -> None:
+    settings = Settings(store="memory:", limits=Limits(max_tokens=7))
+    runner = runner_for(settings, workspace=tmp_path, executor=ScriptedExecutor())
+    assert runner._parts.rules.limits is settings.limits  # pyright: ignore[reportPrivateUsage]
