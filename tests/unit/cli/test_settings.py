@@ -159,7 +159,7 @@ def test_resume_takes_the_settings_that_a_run_may_change() -> None:
 
 
 def test_a_new_setting_with_a_flag_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Wider(Settings):
+    class Wider(Settings, frozen=True):
         hurry: Annotated[int, Flag("--hurry", "N", "Limits")] = Field(default=3, description="How much of a hurry.")
 
     setting = next(each for each in settings_in(Wider) if each.key == "hurry")
