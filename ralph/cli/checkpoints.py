@@ -137,7 +137,7 @@ def rollback(
 
 async def _roll_back(name: str, to: str, force: bool, reset_branch: bool, store: str | None) -> dict[str, Any]:  # noqa: FBT001
     from ralph.cli.lookup import is_alive, opened_run
-    from ralph.cli.own_files import own_files
+    from ralph.loop.assembly import own_files
 
     async with opened_run(name, store) as (opened, run):
         if is_alive(run):
