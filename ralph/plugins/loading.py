@@ -46,8 +46,8 @@ def load_plugins(
         SettingError: the settings of a plug-in are not valid.
         UsageError: the file that the settings name cannot be read.
     """
-    from ralph.plugins.registry import Plugins
     from ralph.plugins.own_settings import Tables
+    from ralph.plugins.registry import Plugins
 
     if off or are_off():
         return Plugins()
