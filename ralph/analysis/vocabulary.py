@@ -397,6 +397,10 @@ class Scope:
             return ()
         return hits[bisect_right(hits, span[0], key=_HIT_END) : bisect_right(hits, span[1], key=_HIT_END)]
 
+    def any_within(self, roles: Iterable[Role], span: Span) -> bool:
+        """Return True if a word of one of the roles ends in a span."""
+        return any(self.within(role, span) for role in roles)
+
     def before(self, role: Role, hit: Hit, words: int) -> Hit | None:
         """The nearest word of a role before another one in its clause, at most so many words away."""
         hits = self.hits.get(role)

@@ -4,7 +4,8 @@ An iteration that ends with an announcement is not the end of the work, whatever
 end is not one: "Let me summarize", "I'll finish with a short report".
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from operator import itemgetter
 
 from ralph.analysis.lexicon import Role
@@ -18,6 +19,7 @@ __all__ = [
     "detect_announcements",
     "detect_idleness",
     "detect_work",
+    "ends_of",
     "in_list",
     "line_end",
     "line_start",
@@ -44,10 +46,14 @@ def in_list(prose: str, position: int) -> bool:
     return _ITEM.match(prose, line_start(prose, position)) is not None
 
 
+def ends_of(hits: Sequence[Hit], count: int) -> Sequence[Hit]:
+    """Return the hits, or of many the first `count` and the last `count`."""
+    return hits if len(hits) <= 2 * count else (*hits[:count], *hits[-count:])
+
+
 _LOOKED_AT = 100  # announcements that are examined, from the end
 _BEFORE = 200
 _CLOSES = 90  # characters after an announcement in which it may turn out to announce the end
-_ACTS: frozenset[Role] = frozenset({"act"})
 _EMPHASIS = " \t\n*_"
 _AFTER_COLON = f":：{_EMPHASIS}"  # last characters of a reply that ends in a colon
 _CLAIMING: tuple[Role, ...] = ("keyword", "achieve", "closed", "nothing left")
@@ -71,11 +77,8 @@ def detect_announcements(reply: Reply) -> Iterable[Signal]:
     found = _last_announcement(reply.scope)
     if found is None:
         return ()
-    begin, end = found
-    rest = end, len(reply.reading.prose)
-    later = any(reply.scope.within(role, rest) for role in _CLAIMING)
-    weight = 0 if later else AGAINST
-    return (Signal("announcement", "", begin, end, weight, "Announces what it will do next."),)
+    later = reply.scope.any_within(_CLAIMING, (found[1], len(reply.reading.prose)))
+    return (Signal("announcement", "", *found, 0 if later else AGAINST, "Announces what it will do next."),)
 
 
 def announcement_end(reply: Reply) -> int:
@@ -86,7 +89,7 @@ def announcement_end(reply: Reply) -> int:
 
 def _last_announcement(scope: Scope) -> Span | None:
     reading = scope.reading
-    spans = [_announced_action(scope)] if scope.has(_ACTS) else []
+    spans = [_announced_action(scope)] if "act" in scope.hits else []
     if "$" in reading.unfenced or "❯" in reading.unfenced:
         spans.append(_last_command(reading))
     if reading.text[-1:] in _AFTER_COLON:
@@ -109,10 +112,9 @@ def _announces(scope: Scope, hit: Hit) -> bool:
         return False
     begin, end = reading.sentence(hit.start)
     before = reading.prose[max(begin, hit.start - _BEFORE) : hit.start]
-    leads = not before or _opens_clause(scope, before, hit)
-    if leads and _is_offer(scope, (begin, end)):
+    if (before and not _opens_clause(scope, before, hit)) or _is_offer(scope, (begin, end)):
         return False
-    return leads and not scope.within("closer", (hit.start, min(end, hit.end + _CLOSES)))
+    return not scope.within("closer", (hit.start, min(end, hit.end + _CLOSES)))
 
 
 def _is_offer(scope: Scope, sentence: Span) -> bool:
@@ -166,14 +168,10 @@ def detect_work(reply: Reply) -> Iterable[Signal]:
     ]
 
 
-def _work_done(scope: Scope) -> list[Hit]:
-    found: list[Hit] = []
-    for hit in scope.of("work")[:_WORK_LOOKED_AT]:
-        if not (scope.before("negation", hit, 3) or scope.before("future", hit, 4)):
-            found.append(hit)
-            if len(found) == _WORK_REPORTED:
-                break
-    return found
+def _work_done(scope: Scope) -> Iterator[Hit]:
+    hits = scope.of("work")[:_WORK_LOOKED_AT]
+    done = (hit for hit in hits if not (scope.before("negation", hit, 3) or scope.before("future", hit, 4)))
+    return islice(done, _WORK_REPORTED)
 
 
 _IDLE_LOOKED_AT = 20
@@ -186,13 +184,9 @@ def detect_idleness(reply: Reply) -> Iterable[Signal]:
     `idle` is "nothing to do", or "already" before a word of completion; `unchanged` is a negated word of change, such
     as "did not modify"; `watching` is "still running".
     """
-    if reply.scope.has(_OF_IDLENESS) or reply.signals.first("completion_keyword"):
-        return _idleness(reply)
-    return ()
-
-
-def _idleness(reply: Reply) -> Iterable[Signal]:
     scope = reply.scope
+    if not (scope.has(_OF_IDLENESS) or reply.signals.first("completion_keyword")):
+        return
     yield from _idle(reply)
     for hit in scope.of("change")[:_IDLE_LOOKED_AT]:
         if scope.negated(hit) and not scope.before("condition", hit, 4):

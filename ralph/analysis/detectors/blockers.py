@@ -24,11 +24,11 @@ on; and a third such word, if work or news precedes the first, or the task is ab
 It is not one if the reply asks for a choice, or if what is barred follows a claim of all of the work.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import chain
 
-from ralph.analysis.detectors.activity import in_list
+from ralph.analysis.detectors.activity import ends_of, in_list
 from ralph.analysis.lexicon import Role
 from ralph.analysis.signals import HIGH, VERY_HIGH, Reply, Signal
 from ralph.analysis.state import completion_signal
@@ -133,7 +133,7 @@ def _parting(reply: Reply, last: int) -> Hit | None:
 def _is_pause(scope: Scope, stop: Hit) -> bool:
     """Return True if the agent stops after a piece of the work, or for lack of its own means: "… for this loop"."""
     sentence = scope.reading.sentence(stop.start)
-    return any(scope.within(role, sentence) for role in _OF_LOOP) and not any(_lacks(scope, sentence))
+    return scope.any_within(_OF_LOOP, sentence) and not any(_lacks(scope, sentence))
 
 
 def _lacks(scope: Scope, span: Span) -> Iterator[Hit]:
@@ -189,7 +189,7 @@ def _is_about_checks(reply: Reply, claim: Signal) -> bool:
 
 def _is_of_whole(reply: Reply, claim: Signal) -> bool:
     sentence = reply.reading.sentence(claim.start)
-    return claim.weight >= VERY_HIGH or any(reply.scope.within(role, sentence) for role in ("all", "everything"))
+    return claim.weight >= VERY_HIGH or reply.scope.any_within(("all", "everything"), sentence)
 
 
 def _request(scope: Scope, ending: Span) -> Hit | None:
@@ -255,14 +255,12 @@ _END = pattern(r"[\s*_]{0,4}(?:[.:!,;(—–-]|\Z|(?<=\n))")
 
 def detect_blockers(reply: Reply) -> Iterable[Signal]:
     """Find the first word that counts by itself, and the first obstacle."""
-    return _blockers(reply) if reply.scope.has(_BLOCKING) else ()
-
-
-def _blockers(reply: Reply) -> Iterable[Signal]:
     scope = reply.scope
+    if not scope.has(_BLOCKING):
+        return
     edges = _edges(reply.reading.prose)
-    halts = (hit for hit in _bounded(scope.of("halted")) if _is_standalone(scope, hit))
-    stops = [hit for hit in (*_bounded(scope.of("blocked")), *halts) if _is_meant(scope, hit)]
+    halts = (hit for hit in ends_of(scope.of("halted"), _LOOKED_AT_EACH_END) if _is_standalone(scope, hit))
+    stops = [hit for hit in (*ends_of(scope.of("blocked"), _LOOKED_AT_EACH_END), *halts) if _is_meant(scope, hit)]
     asked = reply.signals.first("question") is not None
     openly = [] if asked else list(_stated_first(scope, announced=reply.signals.first("announcement") is not None))
     finished = bool(stops or openly) and completion_signal(reply.signals).detected
@@ -309,16 +307,16 @@ def _stated_first(scope: Scope, *, announced: bool) -> Iterator[Hit]:
 
 
 def _obstacles(scope: Scope, edges: tuple[int, int], *, asked: bool) -> Iterator[Hit]:
-    for hit in _bounded(scope.of("obstacle")):
+    for hit in ends_of(scope.of("obstacle"), _LOOKED_AT_EACH_END):
         if _at_edge(hit, edges) and _is_meant(scope, hit):
             yield hit
-    for hit in _bounded(scope.of("leave")):
+    for hit in ends_of(scope.of("leave"), _LOOKED_AT_EACH_END):
         if _at_edge(hit, edges) and (lacking := _lacking(scope, hit)):
             yield lacking
     if asked:
         return  # what cannot be done is what the question is about
     demanded, going_on = bool(scope.of("demand")), bool(scope.of("ongoing"))
-    for hit in _bounded(scope.of("unable")):
+    for hit in ends_of(scope.of("unable"), _LOOKED_AT_EACH_END):
         asks = demanded or (not going_on and _opens(scope, hit))
         if asks and _at_edge(hit, edges) and not scope.before("condition", hit, 4):
             yield hit
@@ -371,7 +369,3 @@ def _at_edge(hit: Hit, edges: tuple[int, int]) -> bool:
 def _edges(prose: str) -> tuple[int, int]:
     """Return where the beginning ends, and where the end begins."""
     return len(prose) - len(prose.lstrip()) + _OPENING, len(prose.rstrip()) - _ENDING
-
-
-def _bounded(hits: Sequence[Hit]) -> Sequence[Hit]:
-    return hits if len(hits) <= 2 * _LOOKED_AT_EACH_END else (*hits[:_LOOKED_AT_EACH_END], *hits[-_LOOKED_AT_EACH_END:])

@@ -26,7 +26,7 @@ from functools import cached_property
 from itertools import islice
 from operator import itemgetter
 
-from ralph.analysis.detectors.activity import announcement_end, in_list
+from ralph.analysis.detectors.activity import announcement_end, ends_of, in_list
 from ralph.analysis.detectors.objections import Objections
 from ralph.analysis.detectors.statements import has_subject, is_check_verdict, only_predicate, statements_on_work
 from ralph.analysis.detectors.task import IDENTIFIER, task_of
@@ -63,11 +63,11 @@ def detect_status(reply: Reply) -> Iterable[Signal]:
     yield Signal("exit_signal", "", status.start, status.end, weight, why, "done" if weight > 0 else None)
     word = "" if isinstance(status, StatusMalformed) else (status.status or "").strip().upper()
     if word.startswith("BLOCKED"):
-        yield Signal(
-            "status_blocked", "BLOCKED", status.start, status.end, -100, "The status block says so.", "blocked"
-        )
+        why = "The status block says so."
+        yield Signal("status_blocked", "BLOCKED", status.start, status.end, -100, why, "blocked")
 
 
+_BEGIN = itemgetter(1)  # the beginning of a hit
 _OCCURRENCES = 50  # occurrences of one keyword that are examined, from the beginning and as many from the end
 _KEYWORD_ROLES: frozenset[Role] = frozenset({"keyword", "success", "lost"})
 
@@ -77,10 +77,8 @@ def detect_keywords(reply: Reply) -> Iterable[Signal]:
 
     Also finds the weaker words that only move the completion score.
     """
-    return _keywords(reply) if reply.scope.has(_KEYWORD_ROLES) else ()
-
-
-def _keywords(reply: Reply) -> Iterator[Signal]:
+    if not reply.scope.has(_KEYWORD_ROLES):
+        return
     scope, objections = reply.scope, Objections.of(reply)
     for hit in _ends_of_each(scope.of("keyword")):
         if scope.reading.in_heading(hit.start):
@@ -105,12 +103,10 @@ def _ends_of_each(hits: Sequence[Hit]) -> Sequence[Hit]:
     """Return the first and the last occurrences of each keyword, in order."""
     if len(hits) <= _OCCURRENCES:
         return hits
-    names = {hit.name for hit in hits}
     kept: set[Hit] = set()
-    for name in names:
-        kept.update(islice((hit for hit in hits if hit.name == name), _OCCURRENCES))
-        kept.update(islice((hit for hit in reversed(hits) if hit.name == name), _OCCURRENCES))
-    return sorted(kept, key=lambda hit: hit.start)
+    for name in {hit.name for hit in hits}:
+        kept.update(ends_of([hit for hit in hits if hit.name == name], _OCCURRENCES))
+    return sorted(kept, key=_BEGIN)
 
 
 _LOOKED_AT = 40  # words that are examined, from the beginning and as many from the end
@@ -122,14 +118,11 @@ _PROMISED = pattern(r"\s{0,20}<promise>([^<\n]{1,40})</promise>[ \t]*(?:\n|\Z)")
 _PROMISED_LAST = pattern(r"(?:^|\n)[ \t]*<promise>([^<\n]{1,40})</promise>\s*\Z")
 _PREDICATES: frozenset[Role] = frozenset({"finished", "closed", "stands"})
 _NOTHING_LEFT: frozenset[Role] = frozenset({"nothing left", "last", "needless"})
-_KEYWORDS: frozenset[Role] = frozenset({"keyword"})
 _OF_THE_WHOLE: frozenset[Role] = frozenset({"all", "everything"})
-_TURNING: tuple[Role, ...] = ("negation", "proviso")
 # The weight of words that say that nothing is left or needed.
 _NOTHING_WEIGHTS: Mapping[Role, int] = {"nothing left": VERY_HIGH, "last": VERY_HIGH, "needless": HIGH}
 # words for an unnamed whole; "everything you asked for" names it
 _BARE = frozenset({"everything", "the whole thing", "alles", "一切"})
-_BEGIN = itemgetter(1)  # the beginning of a hit
 
 
 def detect_claims(reply: Reply) -> Iterable[Signal]:
@@ -144,7 +137,7 @@ def detect_claims(reply: Reply) -> Iterable[Signal]:
     found += _promises(reply)
     if scope.has(_NOTHING_LEFT):
         found += _nothing_left(reply)
-    if reply.reading.headings and scope.has(_KEYWORDS):
+    if reply.reading.headings and "keyword" in scope.hits:
         found += _titles(reply)
     return found
 
@@ -160,7 +153,7 @@ def relevant_hits(reply: Reply, hits: Iterable[Hit]) -> Sequence[Hit]:
     hits = sorted(hits, key=_BEGIN)
     if begin:
         hits = [hit for hit in hits if hit.start >= begin]
-    return hits if len(hits) <= 2 * _LOOKED_AT else (*hits[:_LOOKED_AT], *hits[-_LOOKED_AT:])
+    return ends_of(hits, _LOOKED_AT)
 
 
 def _claims_of_whole(reply: Reply) -> list[Signal]:
@@ -190,8 +183,7 @@ def _whole_claim(reply: Reply, predicate: Hit) -> Hit | None:
         return None if bare else Hit(predicate.name, everything.start, predicate.end)
     if quantity := scope.before("all", predicate, 9):
         between = quantity.end, predicate.start
-        nouns: tuple[Role, ...] = ("goal", "member", "whole")
-        goal = any(scope.within(role, between) for role in nouns) or scope.before("goal", quantity, 5)
+        goal = scope.any_within(("goal", "member", "whole"), between) or scope.before("goal", quantity, 5)
         return Hit(predicate.name, quantity.start, predicate.end) if goal else None
     quantity = scope.after("all", predicate, 1)
     goal = scope.after("goal", quantity, 5) if quantity else None
@@ -200,9 +192,8 @@ def _whole_claim(reply: Reply, predicate: Hit) -> Hit | None:
 
 def _is_inverted(scope: Scope, whole: Hit, predicate: Hit) -> bool:
     """Return True if something within the claim negates it, or it stands in a heading."""
-    inside = whole.start, predicate.start
-    turned = any(scope.within(role, inside) for role in _TURNING) or scope.before("future", predicate, 3)
-    return bool(turned) or scope.reading.in_heading(whole.start)
+    turned = scope.any_within(("negation", "proviso"), (whole.start, predicate.start))
+    return turned or bool(scope.before("future", predicate, 3)) or scope.reading.in_heading(whole.start)
 
 
 def _claims_of_subjects(reply: Reply) -> Iterator[Signal]:
@@ -236,9 +227,8 @@ def _promises(reply: Reply) -> Iterator[Signal]:
     words = reply.words.find(found[1].lower())
     if "keyword" in words and "negation" not in words:
         moved = len(reply.reading.text) - len(told) if found.start(1) > tail else 0
-        yield completion_claim(
-            Hit("promise", found.start(1) + moved, found.end(1) + moved), VERY_HIGH, "It is promised."
-        )
+        promise = Hit("promise", found.start(1) + moved, found.end(1) + moved)
+        yield completion_claim(promise, VERY_HIGH, "It is promised.")
 
 
 def _nothing_left(reply: Reply) -> Iterator[Signal]:
@@ -265,37 +255,29 @@ def _titles(reply: Reply) -> Iterator[Signal]:
 
 _LEAD, _CLOSE = 600, 400  # characters of the beginning and of the end of a reply
 _NEAR = 80
-_ACHIEVED: frozenset[Role] = frozenset({"achieve"})
-_FINISHED: frozenset[Role] = frozenset({"finished"})
 _TELLING: frozenset[Role] = frozenset({"agent", "passive", "outright"})
-_CLOSED: frozenset[Role] = frozenset({"closed"})
-_PASSIVE: frozenset[Role] = frozenset({"passive"})
-_CHANGED: frozenset[Role] = frozenset({"changed"})
-# Some of these words are achievements alone, some only beside another role.
-_OUTRIGHT: frozenset[Role] = frozenset({"outright"})
 _OPENING = pattern(r"(?:[\s*_#>✅✓🎉☑️:-]|\b(?:i|we|and|yes|so|now|then|also|this|that|it)\b)*$")
 
 
 def detect_achievements(reply: Reply) -> Iterable[Signal]:
     """Find the achievements that nothing speaks against; none if another claim is enough by itself."""
-    if not _has_achievement_words(reply) or any(
-        signal.weight >= VERY_HIGH for signal in reply.signals.of("completion_claim")
-    ):
-        return ()
-    told = _Achievements(reply)
-    return [
-        completion_claim(hit, weight, "It is told as achieved.") for hit in told.found() if (weight := told.weight(hit))
-    ]
+    claims = reply.signals.of("completion_claim")
+    if not _has_achievement_words(reply) or any(claim.weight >= VERY_HIGH for claim in claims):
+        return
+    achievements = _Achievements(reply)
+    for hit in achievements.found():
+        if weight := achievements.weight(hit):
+            yield completion_claim(hit, weight, "It is told as achieved.")
 
 
 def _has_achievement_words(reply: Reply) -> bool:
-    """Return True if there are words of an achievement."""
-    has = reply.scope.has
-    if has(_ACHIEVED) or (has(_FINISHED) and has(_TELLING)):
+    """Return True if there are words of an achievement: some are one alone, some only beside another role."""
+    has = reply.scope.hits.__contains__
+    if has("achieve") or (has("finished") and reply.scope.has(_TELLING)):
         return True
-    if (has(_CLOSED) and has(_PASSIVE)) or (has(_CHANGED) and has(_OUTRIGHT)):
+    if (has("closed") and has("passive")) or (has("changed") and has("outright")):
         return True
-    return bool(reply.scope.of("work")) and Objections.of(reply).task.given
+    return has("work") and Objections.of(reply).task.given
 
 
 class _Achievements:
@@ -317,9 +299,9 @@ class _Achievements:
         """Yield verbs in the first person or the passive; in a list only those about the task."""
         scope = self._scope
         words = [*(scope.of("finished") if scope.has(_TELLING) else ()), *scope.of("achieve")]
-        if scope.has(_PASSIVE):
+        if "passive" in scope.hits:
             words += [hit for hit in scope.of("closed") if scope.before("passive", hit, 1)]
-        if scope.has(_OUTRIGHT):
+        if "outright" in scope.hits:
             words += [hit for hit in scope.of("changed") if self._is_own_success(hit)]
         if self._objections.task.given:
             words += scope.of("work")
@@ -346,7 +328,7 @@ class _Achievements:
         if scope.before("agent", hit, 2) or scope.before("passive", hit, 1):
             return True
         if hit in self._keywords:
-            return scope.has(_OUTRIGHT) and self._is_success(hit)
+            return self._is_success(hit)
         begin, _ = self._objections.sentence(hit)
         if subject := scope.before("goal", hit, 1):
             return len(self._prose[begin : subject.start].split()) <= 2
@@ -394,11 +376,7 @@ def detect_reports(reply: Reply) -> Iterable[Signal]:
     A report on one iteration counts only if that iteration is the task.
     """
     if not reply.scope.has(_WORDS) and reply.reading.unfenced.isascii():
-        return ()  # neither a word nor a tick
-    return _reports(reply)
-
-
-def _reports(reply: Reply) -> Iterator[Signal]:
+        return  # neither a word nor a tick
     begin = announcement_end(reply)
     if verified := _verification(reply, begin):
         yield Signal("verified", "", *verified, 25, "Something is said to have been verified.")
@@ -414,13 +392,7 @@ def _reports(reply: Reply) -> Iterator[Signal]:
 
 
 def _has_items(text: str) -> bool:
-    text, end = f"\n{text}", 0
-    for _ in range(_ITEMS):
-        item = _ITEM.search(text, end)
-        if not item:
-            return False
-        end = item.end()
-    return True
+    return len(list(islice(_ITEM.finditer(f"\n{text}"), _ITEMS))) == _ITEMS
 
 
 def _recap(reply: Reply, begin: int) -> Span | None:
@@ -444,18 +416,13 @@ def _verification(reply: Reply, begin: int) -> Span | None:
         for hit in reversed(scope.of("fault")[-_REPORT_LOOKED_AT:]):
             if hit.start >= begin and (absence := scope.before("absence", hit, 1)):
                 return absence.start, hit.end
-    for hit in scope.of("verified")[-_REPORT_LOOKED_AT:]:
-        if hit.start >= begin and _is_verdict(scope, hit):
-            return hit.start, hit.end
-    for hit in scope.of("passes")[-_REPORT_LOOKED_AT:]:
-        if hit.start >= begin and is_check_verdict(reply, hit) and _is_verdict(scope, hit):
-            return hit.start, hit.end
+    for role in ("verified", "passes"):
+        for hit in scope.of(role)[-_REPORT_LOOKED_AT:]:
+            if hit.start < begin or (role == "passes" and not is_check_verdict(reply, hit)):
+                continue
+            if not (scope.negated(hit, 3) or scope.before("future", hit, 6)):
+                return hit.start, hit.end
     return None
-
-
-def _is_verdict(scope: Scope, verdict: Hit) -> bool:
-    """Return True if a verdict is neither negated nor in the future."""
-    return not (scope.negated(verdict, 3) or scope.before("future", verdict, 6))
 
 
 def _is_committed(reply: Reply, begin: int) -> bool:

@@ -14,6 +14,7 @@ A reply with a status block was ended by the agent itself and is not such a mess
 import re
 from collections.abc import Iterable, Iterator
 
+from ralph.analysis.detectors.activity import ends_of
 from ralph.analysis.lexicon import Role
 from ralph.analysis.reset_time import ends_of_limit
 from ralph.analysis.signals import Reply, Signal
@@ -46,16 +47,10 @@ def detect_errors(reply: Reply) -> Iterable[Signal]:
 
     The seven patterns of the error words are those of the Ralph Runtime guide.
     """
-    if not reply.scope.has(_WORDS):
-        return ()
-    return _errors(reply.scope)
-
-
-def _errors(scope: Scope) -> Iterator[Signal]:
-    hits = scope.of("fault")
-    if len(hits) > _LOOKED_AT:
-        hits = [*hits[: _LOOKED_AT // 2], *hits[-_LOOKED_AT // 2 :]]
-    for hit in hits:
+    scope = reply.scope
+    if not scope.has(_WORDS):
+        return
+    for hit in ends_of(scope.of("fault"), _LOOKED_AT // 2):
         if _is_reported(scope, hit):
             yield Signal.at(hit, "error", -10, f"Speaks of an error ({hit.name}).")
     for hit in scope.of("fatal")[:_LOOKED_AT]:
@@ -87,12 +82,8 @@ def _is_absent(scope: Scope, hit: Hit) -> bool:
 
 def _is_repaired(scope: Scope, hit: Hit) -> bool:
     """Return True for "Fixed the bug", "the error is resolved"; not "the error is not resolved"."""
-    if not scope.of("mended"):
-        return False
-    for word in (scope.before("mended", hit, 4), scope.after("mended", hit, 4)):
-        if word and not scope.negated(word):
-            return True
-    return False
+    words = (scope.before("mended", hit, 4), scope.after("mended", hit, 4)) if scope.of("mended") else ()
+    return any(word and not scope.negated(word) for word in words)
 
 
 def _has_content(scope: Scope, heading: Hit) -> bool:
@@ -137,27 +128,8 @@ _LABELS = frozenset((
     *("claude", "anthropic", "opus", "sonnet", "openai", "codex", "copilot", "github", "gemini", "google", "cursor"),
     *("amp", "opencode", "kimi", "qwen", "returned", "received", "got", "exceeded", "retry", "retrying", "limit"),
     *("the", "a", "an", "this", "your", "you", "ve", "have", "has", "been", "is", "was", "with", "by", "from", "last"),
-    *(
-        "hit",
-        "reached",
-        "used",
-        "up",
-        "out",
-        "of",
-        "run",
-        "re",
-        "exhausted",
-        "currently",
-        "temporarily",
-        "hourly",
-        "daily",
-        "weekly",
-        "monthly",
-        "unable",
-        "does",
-        "to",
-        "authenticate",
-    ),
+    *("hit", "reached", "used", "up", "out", "of", "run", "re", "exhausted", "currently", "temporarily", "hourly"),
+    *("daily", "weekly", "monthly", "unable", "does", "to", "authenticate"),
     *("respond", "process", "complete", "connect", "call", "i", "m", "s", "but"),
 ))
 _RAISED = pattern(r"\b[\w.]{0,60}(?:error|exception)\b")
@@ -182,18 +154,9 @@ _ERRORS = (
     *(r"uncaught \w{1,30}", r"(?:execution|internal server|network) error\b", r"request timed out\b"),
     *(r"connection (?:error|refused|reset)\b", r"prompt is too long\b", r"context length exceeded\b"),
     *(r"segmentation fault\b", r"command failed\b", r"no response (?:requested|from)\b", r"no (?:content|output)\)"),
-    *(
-        r"empty (?:response|result)\b",
-        r"traceback \(most recent",
-        r"node:internal\b",
-        r"thread '[^'\n]{1,60}' panicked",
-    ),
-    *(
-        r"an (?:unexpected |unknown |internal |critical ){1,2}error\b",
-        r"<--- last few gcs",
-        r"connection failed\b",
-        r"[错錯][误誤][:：]",
-    ),
+    *(r"empty (?:response|result)\b", r"traceback \(most recent", r"node:internal\b", r"[错錯][误誤][:：]"),
+    *(r"thread '[^'\n]{1,60}' panicked", r"<--- last few gcs", r"connection failed\b"),
+    r"an (?:unexpected |unknown |internal |critical ){1,2}error\b",
     *(r"stream (?:disconnected|error|closed)\b", r"[\w/.: -]{1,60}: (?:command )?not found\b"),
 )
 _ERROR = pattern(_MARKS + f"(?:{'|'.join(_ERRORS)})")  # The beginning of a program's error.

@@ -46,13 +46,11 @@ _THIRD = 1 / 3  # share of the title's words that belong to its number; the othe
 _OF_STATUS = ("exit_signal", "status_blocked")  # signals of the status block, not of words
 _SHARES: tuple[Role, ...] = ("part", "pieced", "following")
 _ANY_SHARE: frozenset[Role] = frozenset(_SHARES)
-_BEFORE: frozenset[Role] = frozenset({"idle"})
 _ALREADY = frozenset({"already", "already done", "in an earlier run"})  # words that say that it was done before
 # Roles that suggest a share even if a single task is given: its words may speak of loops and plans.
 _OF_ONE: tuple[Role, ...] = ("part", "following")
 # A report on finished work has none of these roles.
 _NOT_FINAL: frozenset[Role] = frozenset({"obstacle", "blocked", "limit", "fatal", "plea", "yours"})
-_HALTED: frozenset[Role] = frozenset({"halted"})  # and no sentence that begins with this one
 _FREQUENT = {word: pattern(rf"{word}\b(?<=\b{word})") for word in ("the", "el", "los", "las", "der", "das", "und")}
 # A reply needs one of these words, or Chinese: what other languages leave open is unknown. A pattern that begins with
 # its letters takes a tenth of the time.
@@ -167,11 +165,9 @@ class _Account:
         if self._scope.within("absence", (met[1], self._opening.sentence[1])):
             return None
         told = Hit("number", *met)
-        return (
-            None
-            if self._objections.against(told, parts=False)
-            else _Evidence(told, VERY_HIGH, "The task asks for that.")
-        )
+        if self._objections.against(told, parts=False):
+            return None
+        return _Evidence(told, VERY_HIGH, "The task asks for that.")
 
     def _on_task(self) -> _Evidence | None:
         """Return what is reported about the task."""
@@ -210,7 +206,7 @@ class _Account:
     def _on_no_need(self) -> _Evidence | None:
         """Return the words that say that the result was there before, if nothing was changed."""
         scope = self._scope
-        if not scope.has(_BEFORE) or self._doubted or not self._ends_cleanly():
+        if "idle" not in scope.hits or self._doubted or not self._ends_cleanly():
             return None
         changes = scope.within("change", self._whole)[:_LOOKED_AT]
         acts = (*changes, *scope.within("work", self._whole)[:_LOOKED_AT])
@@ -228,11 +224,11 @@ class _Account:
         if self._length < _SOME or not self._sure or not self._ends_cleanly():
             return None
         opening = self._opening.report or (self._opening.plain_statement() if self._length >= _FULL else None)
-        if opening is None or not (
-            self.proven or self._has_known_language() or next(self._opening.reports_in(self._whole), None)
-        ):
+        if opening is None:
             return None
-        return _Evidence(opening, VERY_HIGH, "It opens with how things are, and leaves nothing open.")
+        if self.proven or self._has_known_language() or next(self._opening.reports_in(self._whole), None):
+            return _Evidence(opening, VERY_HIGH, "It opens with how things are, and leaves nothing open.")
+        return None
 
     def _as_answer(self) -> _Evidence | None:
         """Return the plain opening of an answer to one task: a second signal beside the wording."""
@@ -244,9 +240,7 @@ class _Account:
     def _ends_cleanly(self) -> bool:
         """Return True if nothing hinders or is asked at the end, and the last sentence is not about the future."""
         scope, prose = self._scope, self._prose.rstrip()
-        if scope.has(_NOT_FINAL) and any(map(scope.of, _NOT_FINAL)):
-            return False
-        if scope.has(_HALTED) and any(map(self._opens_sentence, scope.of("halted"))):
+        if scope.has(_NOT_FINAL) or any(map(self._opens_sentence, scope.of("halted"))):
             return False
         end = prose[-_END:]
         if "?" in end or "？" in end or ("[" in prose and "[ ]" in prose):
@@ -278,7 +272,7 @@ class _Account:
         return not prose.isascii() and _CHINESE.search(prose, begin, end) is not None
 
     def _has_shares(self, roles: Sequence[Role] = _SHARES) -> bool:
-        return self._scope.has(_ANY_SHARE) and any(self._scope.within(role, self._whole) for role in roles)
+        return self._scope.has(_ANY_SHARE) and self._scope.any_within(roles, self._whole)
 
     def _is_doubted(self) -> bool:
         """Return True if something is said to be open, except in a description of what the work does."""
@@ -295,11 +289,9 @@ class _Account:
 
 # Hundredths of log odds that the work is finished; between likely and unlikely the wording says nothing.
 _SURE, _LIKELY, _UNLIKELY, _NEVER = 100, 20, -70, -180
-
 _DOUBT = -40  # speaks against a single claim, but does not contradict
-
 _STOPPED = 50  # hundredths of log odds from which a reply sounds blocked, or like a question
-
+_TONES = {"blocked": "blocked", "question": "like a question"}
 _FEW = 20  # fewest different words
 
 
@@ -325,6 +317,3 @@ def detect_wording(reply: Reply) -> Iterable[Signal]:
     if (stopped := max(blocked, question)) >= _STOPPED and stopped > done:
         state = "blocked" if blocked > question else "question"
         yield Signal("tone", state, why=f"Sounds {_TONES[state]}: {', '.join(sound.strongest_words(state))}.")
-
-
-_TONES = {"blocked": "blocked", "question": "like a question"}

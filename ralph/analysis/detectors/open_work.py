@@ -134,9 +134,14 @@ _LABEL_EXCUSES: Mapping[Role, tuple[Role, ...]] = {"left": (), "later": ("handov
 def detect_open_work(reply: Reply) -> Iterable[Signal]:
     """Find the first piece of open work of each kind, after the last announcement."""
     has, marked = reply.scope.has, _may_list_states(reply.reading.unfenced, announcement_end(reply))
-    if marked or has(_ANY) or (has(_AHEAD) and has(_PIECES)):
-        return _open_work(reply, marked=marked)
-    return ()
+    if not (marked or has(_ANY) or (has(_AHEAD) and has(_PIECES))):
+        return
+    found = _OpenWork(reply)
+    for kind, roles, find, why in found.kinds():
+        if has(roles) or (marked and kind == "open_end"):
+            for begin, end in find(found):
+                yield Signal(kind, "", begin, end, AGAINST, why, "progress")
+                break
 
 
 def _may_list_states(text: str, begin: int) -> bool:
@@ -148,16 +153,6 @@ def _may_list_states(text: str, begin: int) -> bool:
 
 def _shows(text: str, begin: int, marks: str) -> bool:
     return any(text.find(mark, begin) >= 0 for mark in marks)
-
-
-def _open_work(reply: Reply, *, marked: bool) -> Iterator[Signal]:
-    """What is found by kinds."""
-    scope, found = reply.scope, _OpenWork(reply)
-    for kind, roles, find, why in found.kinds():
-        if scope.has(roles) or (marked and kind == "open_end"):
-            for begin, end in find(found):
-                yield Signal(kind, "", begin, end, AGAINST, why, "progress")
-                break
 
 
 class _OpenWork:
@@ -184,7 +179,7 @@ class _OpenWork:
         """Return True if a claim names the whole or says that nothing is left, and is not about checks."""
         if claim.weight < VERY_HIGH or claim.name == "passing":
             return False
-        return claim.name in _NOTHING or self._has(_WHOLE, (claim.start, claim.end))
+        return claim.name in _NOTHING or self._scope.any_within(_WHOLE, (claim.start, claim.end))
 
     def open_ends(self) -> Iterator[Span]:
         """Yield labels of what is left with something under them, and items marked as in progress."""
@@ -253,10 +248,8 @@ class _OpenWork:
     def _pending(self) -> Iterator[Span]:
         """Yield what is done only after something else: "Once approved, the feature is complete"."""
         for hit in self._after("proviso"):
-            if hit.name not in _PENDING:
-                continue
             begin, end = self._objections.sentence(hit)
-            if self._prose[begin : hit.start].strip(_MARKS):
+            if hit.name not in _PENDING or self._prose[begin : hit.start].strip(_MARKS):
                 continue
             if any(hit.end <= done.start < end for done in relevant_hits(self._reply, self._scope.of("finished"))):
                 yield hit.start, hit.end
@@ -267,7 +260,7 @@ class _OpenWork:
             return True
         if _OF_KIND.match(self._prose, sentence[0], hit.start) and _GOES_ON.match(self._prose, hit.end):
             return True
-        return any(self._scope.within(role, sentence) for role in _ALLOWED) or self._is_beyond_work(hit)
+        return self._scope.any_within(_ALLOWED, sentence) or self._is_beyond_work(hit)
 
     def _is_beyond_work(self, hit: Hit) -> bool:
         """Return True within a section beyond the work: known limitations, ideas for later."""
@@ -285,7 +278,7 @@ class _OpenWork:
             if turned or scope.reading.in_heading(hit.start) or not is_check_verdict(self._reply, hit):
                 continue
             sentence = scope.reading.sentence(hit.start)
-            if any(scope.within(role, sentence) for role in _EXCUSES) or self._objections.is_described(hit):
+            if scope.any_within(_EXCUSES, sentence) or self._objections.is_described(hit):
                 continue
             past = _BEFORE.match(self._prose, hit.end) and self._is_past(hit, sentence[1])
             if not (past or _NONE.match(self._prose, hit.end) or self._is_meant(hit)):
@@ -420,13 +413,10 @@ class _OpenWork:
         """Return True if its line has "optional" or a further role, or each item of the list under it has."""
         roles: tuple[Role, ...] = ("optional", *further)
         line = line_start(self._prose, hit.start), line_end(self._prose, hit.end)
-        if self._has(roles, line):
+        if self._scope.any_within(roles, line):
             return True
         items = [item.span() for item in _ITEM.finditer(self._prose, line[1], self._section(hit)[1])]
-        return bool(items) and all(self._has(roles, item) for item in items)
-
-    def _has(self, roles: Iterable[Role], span: Span) -> bool:
-        return any(self._scope.within(role, span) for role in roles)
+        return bool(items) and all(self._scope.any_within(roles, item) for item in items)
 
     def _is_status(self, hit: Hit) -> bool:
         """Return True if an item begins with a mark of progress, or ends in one after a colon or a dash."""
@@ -439,17 +429,13 @@ class _OpenWork:
         return not behind.strip(" *_()0123456789/.") and before.rstrip(" *_").endswith((":", "：", "—", "-", ","))
 
 
+_NOT_FINISHED: frozenset[Role] = frozenset({"unfinished", "yet", "persisting", "proviso"})
 _Kind = tuple[str, AbstractSet[Role], Callable[[_OpenWork], Iterator[Span]], str]
 # The open work of any reply: kind, roles that it needs (a list of states needs none), how to find it, and why it
 # counts.
 _ANY_REPLY: Sequence[_Kind] = [
     ("open_end", frozenset({"left", "underway"}), _OpenWork.open_ends, "Something is left to do."),
-    (
-        "unfinished",
-        frozenset({"unfinished", "yet", "persisting", "proviso"}),
-        _OpenWork.unfinished,
-        "Something is said not to be finished.",
-    ),
+    ("unfinished", _NOT_FINISHED, _OpenWork.unfinished, "Something is said not to be finished."),
     ("failing_check", frozenset({"failing"}), _OpenWork.failing_checks, "A check fails."),
 ]
 # For a reply without a task that claims the whole: its "next steps" may be the user's.

@@ -20,6 +20,7 @@ from collections.abc import Iterable, Iterator
 from ralph.analysis.detectors.activity import announcement_end
 from ralph.analysis.detectors.claims import relevant_hits
 from ralph.analysis.detectors.objections import Objections
+from ralph.analysis.detectors.task import NUMBERS, ORDINALS, number_of
 from ralph.analysis.lexicon import Role
 from ralph.analysis.signals import AGAINST, Reply, Signal
 from ralph.analysis.text import Span
@@ -56,9 +57,8 @@ def detect_boxes(reply: Reply) -> Iterable[Signal]:
 
 
 def _box_signal(kind: str, plan: TaskPlan, whose: str) -> Signal:
-    return Signal(
-        kind, weight=plan.score, amount=plan.score, why=f"{plan.done} of {plan.total} boxes of {whose} are ticked."
-    )
+    why = f"{plan.done} of {plan.total} boxes of {whose} are ticked."
+    return Signal(kind, weight=plan.score, amount=plan.score, why=why)
 
 
 # Its first character is one of a set, to which `re` skips ahead.
@@ -77,12 +77,8 @@ def detect_percentages(reply: Reply) -> Iterable[Signal]:
     """Find the last percentage beside a word of progress, and not beside another quantity."""
     prose = reply.reading.prose
     if not reply.scope.of("progress") or not any(map(prose.__contains__, _MARKS)):
-        return ()
-    return _percentages(reply)
-
-
-def _percentages(reply: Reply) -> Iterator[Signal]:
-    for match in _matches(reply.reading.prose):
+        return
+    for match in _last_percentages(prose):
         number = int(match["n"])
         if number <= 100 and _is_about_work(reply.scope, match.span()):
             why = f"The reply says {number} %."
@@ -90,7 +86,7 @@ def _percentages(reply: Reply) -> Iterator[Signal]:
             return
 
 
-def _matches(prose: str) -> list[re.Match[str]]:
+def _last_percentages(prose: str) -> list[re.Match[str]]:
     """Return the last percentages, last first."""
     found: list[re.Match[str]] = []
     if any(map(prose.__contains__, _SIGNS)):
@@ -117,12 +113,8 @@ _FIRST = 260  # characters of the opening
 _BACK = 80  # characters before a word in which its number stands
 _LOOKED_AT = 10
 _OF_SHARES: frozenset[Role] = frozenset({"progress", "finished", "open"})
-_FRACTIONS: frozenset[Role] = frozenset({"fraction"})
 _OF_NUMBERS: frozenset[Role] = frozenset({"finished", "closed", "qualifier", "verified", "keyword"})
-_OF_PARTS: frozenset[Role] = frozenset({"part"})
-_COUNTS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh")
-_WORDS, _SEVERAL = "|".join(_COUNTS[1:]), "|".join(_COUNTS[2:])
+_WORDS, _SEVERAL = "|".join(NUMBERS[1:]), "|".join(NUMBERS[2:])
 _OF_ALL = pattern(
     rf"(?<![\w.,/-])(\d{{1,5}}|{_SEVERAL}) (?:(?:out )?of|von|de) (?:the |all |den |las |los )?(\d{{1,5}}|{_WORDS})"
     r"(?![\w.,]\d)\b"
@@ -136,7 +128,7 @@ _OF_A_NUMBER = {
 }
 _OUT_OF = pattern(r"(\d(?<![\w.,/-]\d)\d{0,4}) ?(?:/|of|out of|von) ?(\d{1,5})(?![\w.,/]\d)\b")
 _SOME_OF_ALL = pattern(
-    rf"(?<![\w.,/-])(\d{{1,4}}|{_WORDS}|{'|'.join(_ORDINALS)}) (?:[a-z]{{3,12}} ){{0,2}}"
+    rf"(?<![\w.,/-])(\d{{1,4}}|{_WORDS}|{'|'.join(ORDINALS)}) (?:[a-z]{{3,12}} ){{0,2}}"
     rf"(?:out )?of (?:the |all |its )?(\d{{1,4}}|{_WORDS})"
     r"(?!\w)"
 )
@@ -177,9 +169,8 @@ _PERCENT = pattern(r"(?<![\w.,])\d{1,2}(?:\.\d{1,2})? ?(?:%|percent) of [^.;:]{1
 
 def detect_shares(reply: Reply) -> Iterable[Signal]:
     """Find the first share of the work after the last announcement."""
-    for begin, end in _shares(reply):
-        return (Signal("unfinished", "", begin, end, AGAINST, "A share of the work is told.", "progress"),)
-    return ()
+    if span := next(_shares(reply), None):
+        yield Signal("unfinished", "", *span, AGAINST, "A share of the work is told.", "progress")
 
 
 def _shares(reply: Reply) -> Iterator[Span]:
@@ -188,7 +179,7 @@ def _shares(reply: Reply) -> Iterator[Span]:
         yield from _shares_of_task(reply)
     if reply.scope.has(_OF_SHARES):
         yield from _beside_words(reply)
-    if reply.scope.has(_FRACTIONS):
+    if "fraction" in reply.scope.hits:
         yield from _fractions(reply)
     if not reply.reading.prose.isascii() and reply.scope.has(_OF_NUMBERS):
         yield from _in_chinese(reply.reading.prose, announcement_end(reply))
@@ -245,9 +236,9 @@ def _in_chinese(prose: str, begin: int) -> Iterator[Span]:
 def _shares_of_task(reply: Reply) -> Iterator[Span]:
     """Yield less than the percentage that the task asks for; some of its pieces, and not the last."""
     task, lower = Objections.of(reply).task, reply.reading.lower
-    begin = len(lower) - len(lower[announcement_end(reply) :].lstrip())
     if not task.given:
         return
+    begin = len(lower) - len(lower[announcement_end(reply) :].lstrip())
     reached = list(_REACHED.finditer(lower, begin, begin + _FIRST)) if task.target_percent else []
     if reached and all(int(found[1]) < task.target_percent for found in reached):
         yield reached[0].span()
@@ -255,17 +246,16 @@ def _shares_of_task(reply: Reply) -> Iterator[Span]:
         yield begin, reply.reading.sentence(begin)[1]
     elif task.item_count and not task.covers_all_items(lower[begin:]):
         yield from _shares_of_count(lower, begin, task.item_count, task.item_noun)
-    elif reply.scope.has(_OF_PARTS) and begin < len(lower):
+    elif "part" in reply.scope.hits and begin < len(lower):
         yield from _some_of_several(reply, begin)
 
 
 def _some_of_several(reply: Reply, begin: int) -> Iterator[Span]:
     """Yield "Most of the defects are fixed", in the first sentence and about what the task names."""
     scope, objections = reply.scope, Objections.of(reply)
-    span = begin, reply.reading.sentence(begin)[1]
-    for hit in scope.within("part", span)[:_LOOKED_AT]:
-        behind = hit.end, span[1]
-        done = any(scope.within(role, behind) for role in ("finished", "closed", "stands"))
+    end = reply.reading.sentence(begin)[1]
+    for hit in scope.within("part", (begin, end))[:_LOOKED_AT]:
+        done = scope.any_within(("finished", "closed", "stands"), (hit.end, end))
         if done and objections.is_of_several(hit) and not scope.negated(hit, 3):
             yield hit.start, hit.end
             return
@@ -277,22 +267,15 @@ def _shares_of_count(lower: str, begin: int, count: int, counted: str) -> Iterat
     "20 of the 60 files", "20/60", "the third of the 60", "items 1 to 4", or "Three files …" as the opening.
     """
     opening = _SO_MANY.match(lower, begin)
-    if opening and opening[2] == counted and _value(opening[1]) < count:
+    if opening and opening[2] == counted and number_of(opening[1]) < count:
         yield opening.span()
     for expression in (_SOME_OF_ALL, _OUT_OF):
         for found in expression.finditer(lower, begin):
-            if _value(found[1]) < count == _value(found[2]):
+            if number_of(found[1]) < count == number_of(found[2]):
                 yield found.span()
     for found in _FIRST_OF_ALL.finditer(lower, begin):
-        if 1 < _value(found[1]) < count:
+        if 1 < number_of(found[1]) < count:
             yield found.span()
-
-
-def _value(written: str) -> int:
-    """Return the value of digits, a word, or an ordinal ("third")."""
-    if written.isdigit():
-        return int(written)
-    return _COUNTS.index(written) if written in _COUNTS else _ORDINALS.index(written) + 1
 
 
 def _shares_of_number(reply: Reply) -> Iterator[Span]:
@@ -305,7 +288,7 @@ def _shares_of_number(reply: Reply) -> Iterator[Span]:
         return
     task = Objections.of(reply).task
     for found in _OF_ALL.finditer(prose, begin, end):
-        part, whole = map(_value, found.groups())
+        part, whole = map(number_of, found.groups())
         if part >= whole or _NEW.match(prose, found.end()):
             continue
         counted = found[2] in reply.context.task.lower()

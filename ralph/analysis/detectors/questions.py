@@ -38,10 +38,9 @@ _PERSON: tuple[Role, ...] = ("person", "offer", "obstacle", "leave")
 
 def detect_questions(reply: Reply) -> Iterable[Signal]:
     """Find the question to a user with which the reply ends."""
-    return _questions(reply) if _may_ask(reply.scope) else ()
-
-
-def _questions(reply: Reply) -> Iterable[Signal]:
+    prose = reply.reading.prose
+    if not ("?" in prose or "？" in prose or reply.scope.has(_PLEAS)):
+        return
     finished = completion_signal(reply.signals).detected
     span = _question(reply, finished=finished)
     if span is None and (early := _early_question(reply.scope)) and not _is_answered(reply, early):
@@ -59,19 +58,11 @@ def _is_answered(reply: Reply, span: Span) -> bool:
 def _awaits(scope: Scope, act: Signal) -> bool:
     """Return True if an announcement waits for an answer: "Let me know and I'll go on", "If so, I'll …"."""
     before = scope.reading.sentence(act.start)[0], act.start
-    if _IF_SO.match(scope.reading.prose, before[0]):
-        return True
-    if scope.within("plea", before):
+    if _IF_SO.match(scope.reading.prose, before[0]) or scope.within("plea", before):
         return True
     conditions = scope.within("condition", before)
     addressed = any(hit.name.endswith(" you") for hit in conditions)
     return addressed or bool(conditions and scope.within("person", before))
-
-
-def _may_ask(scope: Scope) -> bool:
-    """Return False without a question mark and without a plea."""
-    prose = scope.reading.prose
-    return "?" in prose or "？" in prose or scope.has(_PLEAS)
 
 
 def _question(reply: Reply, *, finished: bool) -> Span | None:
@@ -210,7 +201,7 @@ def _in_list(reading: Reading, span: Span) -> bool:
 
 def _addresses_user(scope: Scope, span: Span) -> bool:
     """Return True if a sentence addresses a user; "- What happens if …?" is about the work."""
-    return any(scope.within(role, span) for role in _PERSON)
+    return scope.any_within(_PERSON, span)
 
 
 def _end(reading: Reading, before: int) -> int:
@@ -233,48 +224,44 @@ _WORDS: frozenset[Role] = frozenset({*_CUES, "hedge", "certainty"})
 
 def detect_certainty(reply: Reply) -> Iterable[Signal]:
     """Find the cue that sets the level of certainty, and every other hedge and certainty once."""
-    return _certainty(reply.scope) if reply.scope.has(_WORDS) else ()
-
-
-def _certainty(scope: Scope) -> Iterator[Signal]:
+    scope = reply.scope
+    if not scope.has(_WORDS):
+        return
+    in_heading = scope.reading.in_heading  # a heading says nothing about the agent
     cue, level = _cue(scope) if scope.has(_CUES) else (None, 0)
     if cue:
         why = f"Sets the agent's certainty to {level}."
         yield Signal("certainty_cue", cue.name, cue.start, cue.end, level, why, amount=level)
     hedges: set[str] = set()
     for hit in scope.of("hedge"):
-        if hit.name not in hedges and not _is_heading(scope, hit):
+        if hit.name not in hedges and not in_heading(hit.start):
             hedges.add(hit.name)
             yield Signal.at(hit, "hedge", -STEP, "Sounds unsure.")
     sure = {cue.name} if cue else set[str]()
     for hit in scope.of("certainty"):
-        if hit.name not in sure and not _is_heading(scope, hit) and not scope.negated(hit, 1):
+        if hit.name not in sure and not in_heading(hit.start) and not scope.negated(hit, 1):
             sure.add(hit.name)
             yield Signal.at(hit, "certainty", STEP, "Sounds sure.")
 
 
 def _cue(scope: Scope) -> tuple[Hit | None, int]:
     """Return the cue and its level: a high word without a low one in its clause, else a low or a likely one."""
-    unsure = [hit for hit in scope.of("unsure") if not _is_heading(scope, hit)]
+    in_heading = scope.reading.in_heading
+    unsure = [hit for hit in scope.of("unsure") if not in_heading(hit.start)]
     high: list[Hit] = []
     for hit in scope.of("certain"):
         if scope.negated(hit):
             unsure.append(hit)
-        elif not _is_heading(scope, hit) and not _is_talk(scope, hit):
+        elif not in_heading(hit.start) and not _is_talk(scope, hit):
             high.append(hit)
     doubted = {scope.before("certain", hit, _CLAUSE) for hit in unsure}
     doubted |= {scope.after("certain", hit, _CLAUSE) for hit in unsure}
     high = [hit for hit in high if hit not in doubted]
-    likely = [hit for hit in scope.of("likely") if not _is_heading(scope, hit) and not scope.negated(hit)]
+    likely = [hit for hit in scope.of("likely") if not in_heading(hit.start) and not scope.negated(hit)]
     for hits, level in ((high, HIGH), (unsure, LOW), (likely, LIKELY)):
         if hits:
             return hits[0], level
     return None, 0
-
-
-def _is_heading(scope: Scope, hit: Hit) -> bool:
-    """Return True in a heading, which says nothing about the agent."""
-    return scope.reading.in_heading(hit.start)
 
 
 def _is_talk(scope: Scope, hit: Hit) -> bool:

@@ -48,25 +48,8 @@ _RUNNERS = (
             *("= FAILURES", "= ERRORS", "= PASSES", "short test summary", "warnings summary", "slowest ", "tests ran"),
             *("collected", "collecting", ".py::", "%]", "rootdir: ", " -- Python ", "plugins: ", "cachedir: "),
             *("configfile: ", "- coverage: ", "_ coverage: ", "usage: pytest", "file or directory not", "conftest"),
-            *(
-                "bringing up nodes",
-                "INTERNALERROR>",
-                "Captured std",
-                "Captured log",
-                "___",
-                "!!!",
-                "E   ",
-                ".py:",
-                ": error:",
-                "Stmts",
-                "workers [",
-                "named pytest",
-                "PASSED ",
-                "FAILED ",
-                "ERROR ",
-                "SKIPPED ",
-                "XFAIL ",
-            ),
+            *("bringing up nodes", "INTERNALERROR>", "Captured std", "Captured log", "___", "!!!", "E   ", ".py:"),
+            *(": error:", "Stmts", "workers [", "named pytest", "PASSED ", "FAILED ", "ERROR ", "SKIPPED ", "XFAIL "),
         ),
         rf"""(?:={{1,200}}\s)?{_PYTEST}(?:,\s{_PYTEST}){{0,9}}\sin\s[\d.]{{1,9}}\s?s | no\stests\sran\sin\s
         |={{2,200}}\s(?:test\ssession\sstarts|FAILURES|ERRORS|PASSES|short\stest\ssummary|warnings\ssummary|slowest\s
@@ -164,18 +147,8 @@ _RUNNERS = (
     ),
     _Runner(  # go test, gotestsum, Ginkgo
         (
-            *(
-                "=== ",
-                "--- PASS",
-                "--- FAIL",
-                "--- SKIP",
-                "--- BENCH",
-                "ok  ",
-                "ok\t",
-                "FAIL\t",
-                "[no test",
-                "(cached)",
-            ),
+            *("=== ", "--- PASS", "--- FAIL", "--- SKIP", "--- BENCH", "ok  ", "ok\t", "FAIL\t", "[no test"),
+            *("(cached)",),
             *("coverage: ", '"Action":"', "DONE ", "Benchmark", "no tests to run", "Running Suite:", " Specs in "),
             *("! -- ", "Ginkgo ran", "✓  ", "✖  ", "∅  ", "[build failed]"),
         ),
@@ -188,27 +161,10 @@ _RUNNERS = (
     _Runner(  # cargo test, nextest, forge
         (
             *("running ", "... ok", "... FAILED", "... ignored", "... bench", "test result:", "Doc-tests", "unittests"),
-            *(
-                "Running tests/",
-                " stdout ----",
-                "error: test",
-                "test) due",
-                "Recipe `test",
-                "`test` profile",
-                "Finished test ",
-                "Summary [",
-                "PASS [",
-            ),
-            *(
-                "tests across ",
-                "Suite result:",
-                "Nextest run",
-                "[PASS] ",
-                "[FAIL",
-                " tests for ",
-                " test for ",
-                " test suite",
-            ),
+            *("Running tests/", " stdout ----", "error: test", "test) due", "Recipe `test", "`test` profile"),
+            *("Finished test ", "Summary [", "PASS ["),
+            *("tests across ", "Suite result:", "Nextest run", "[PASS] ", "[FAIL", " tests for ", " test for "),
+            *(" test suite",),
         ),
         rf"""running\s{_N}\stests?$ | test\s\S[^\n]{{0,200}}?\s\.\.\.\s(?:ok|FAILED|ignored|bench:) | test\sresult:\s
         |Doc-tests\s\w | Running\s(?:unittests|tests/\S{{1,200}})\s[^\n]{{0,200}}\( | ----\s\S{{1,200}}\sstdout\s----
@@ -248,16 +204,8 @@ _RUNNERS = (
     _Runner(  # Gradle, Maven, sbt
         (
             *(":test", "Test\n", "Test ", " PASSED\n", " FAILED\n", " SKIPPED\n", "tests completed", "test completed"),
-            *(
-                "failing tests",
-                "T E S T S",
-                "Tests run:",
-                "tests run:",
-                "Running ",
-                "test failures",
-                "Tests: succeeded",
-                "Run completed",
-            ),
+            *("failing tests", "T E S T S", "Tests run:", "tests run:", "Running ", "test failures"),
+            *("Tests: succeeded", "Run completed"),
             *("All tests passed", "*** FAILED", "Passed: Total", "Failed: Total"),
         ),
         rf"""(?:\[\w{{4,7}}\]\s{{0,3}})?(?:>\sTask\s:(?:\S{{1,100}}:)?\w{{0,30}}[tT]est\w{{0,20}}(?:\s|$)
@@ -269,15 +217,8 @@ _RUNNERS = (
     ),
     _Runner(  # dotnet, NUnit, Pester
         (
-            *(
-                "Failed: ",
-                "Test run for",
-                "Starting test exec",
-                "test files matched",
-                "Total tests:",
-                "Test Run ",
-                " ms]",
-            ),
+            *("Failed: ", "Test run for", "Starting test exec", "test files matched", "Total tests:", "Test Run "),
+            *(" ms]",),
             *(" s]", "Test summary:", "Test Execution", "VSTest", "[xUnit.net", "Test Count:", "Overall result:"),
             *("Tests Passed:", "Tests completed in", "Discovery found"),
         ),
@@ -291,16 +232,8 @@ _RUNNERS = (
         (
             *("PHPUnit ", "OK (", "OK, but", "FAILURES!", "ERRORS!", "WARNINGS!", "Assertions: ", "There was 1 ", "%)"),
             *("There were ", "Memory: ", "assertions", "examples", "example,", "with seed"),
-            *(
-                "rspec ./",
-                "Failed examples:",
-                "Run options:",
-                "# Running",
-                " runs, ",
-                " tests, ",
-                " test, ",
-                " doctest",
-            ),
+            *("rspec ./", "Failed examples:", "Run options:", "# Running", " runs, ", " tests, ", " test, "),
+            *(" doctest",),
             *("propert", "ExUnit", ") test ", "PASS |", "FAIL |", "SKIP |", " scenario", " steps (", " steps passed"),
             *("features passed", "feature passed", "successes /", "success /"),
         ),
@@ -339,27 +272,10 @@ _RUNNERS = (
                 for what in ("tests", "test", "specs", "cases")
                 for how in ("passed", "failed", "passing")
             ),
-            *(
-                "checks passed",
-                "checks failed",
-                "assertions passed",
-                "scenarios passed",
-                " Passed",
-                " PASSED",
-                " Tests",
-            ),
-            *(
-                "Passed: ",
-                "passed: ",
-                "ASSED: ",
-                "Passed, ",
-                "passed, ",
-                "LL TESTS PASSED",
-                "PASS\n",
-                "FAIL\n",
-                "PASSED\n",
-                "FAILED\n",
-            ),
+            *("checks passed", "checks failed", "assertions passed", "scenarios passed", " Passed", " PASSED"),
+            *(" Tests",),
+            *("Passed: ", "passed: ", "ASSED: ", "Passed, ", "passed, ", "LL TESTS PASSED", "PASS\n", "FAIL\n"),
+            *("PASSED\n", "FAILED\n"),
         ),
         rf"""(?i:[\W_]{{0,80}}(?:(?:results?|summary|total|tests?|test\sresults?|final\sresults?)[:\s]\s?|all\s)?
             {_N}(?:\s?(?:/|of|out\sof)\s?{_N})?\s{_TESTED}

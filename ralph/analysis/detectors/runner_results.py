@@ -196,9 +196,8 @@ def _parse_matched(match: re.Match[str], line: str, start: int) -> ReportLine:
     if shape in _PARTIAL:
         return ReportLine(_parse_partial(match[0], place), shape=shape)
     passed, failed = _count_results(line)
-    return ReportLine(
-        TestReport(passed, failed, place, has_excuse(line, 0) if failed else False), complete=True, shape=shape
-    )
+    report = TestReport(passed, failed, place, excused=failed > 0 and has_excuse(line, 0))
+    return ReportLine(report, complete=True, shape=shape)
 
 
 def _parse_partial(text: str, place: Span) -> TestReport:
@@ -249,11 +248,9 @@ def _kind(found: re.Match[str]) -> str:
 
 _MOST_LINES = 200  # lines with a word about tests that are read, from the end
 _REACH = 300  # characters of a line in which that word has to stand
-# Most characters between the lines of one report: of a runner, and in the agent's words.
-_GAP_OF_RUNNER, _GAP_OF_WORDS = 2000, 200
+_GAPS = (200, 2000)  # most characters between the lines of one report: in the agent's words, and of a runner
 
 _Place = tuple[int, int, int]  # which word, its begin and its end
-
 _KIND = r"(?:(?:[a-z][\w-]{0,20}\s){0,2}(?:tests?|specs?|test\scases?|cases|examples?|scenarios))"
 # Nouns that make "failed" something other than a test result: "10 failed attempts".
 _NO_OTHER = (
@@ -320,11 +317,7 @@ def last_test_report(lower: str) -> TestReport | None:
     empty: TestReport | None = None
     places = _SOUGHT.find_matches_as_indexes(lower)
     for start, end, is_line, numbered in _lines_with_tests(lower, places) if places else ():
-        if (
-            whole
-            and not whole.complete
-            and whole.report.span[0] - end > (_GAP_OF_RUNNER if whole.shape else _GAP_OF_WORDS)
-        ):
+        if whole and not whole.complete and whole.report.span[0] - end > _GAPS[bool(whole.shape)]:
             break
         line = lower[start:end]
         found = parse_summary(lower, start, line) if is_line else None
@@ -359,10 +352,8 @@ def _join(whole: ReportLine, found: ReportLine, lower: str) -> ReportLine | None
         return found
     if whole.complete and found.shape == whole.shape and not _begins_another_run(lower[one.span[1] : other.span[0]]):
         return found._replace(report=TestReport(_sum(one.passed, other.passed), _sum(one.failed, other.failed), span))
-    whole_of_its_own = (
-        None not in (one.passed, one.failed) and one.passed != other.passed and one.failed != other.failed
-    )
-    if whole.complete or found.complete or whole_of_its_own:
+    separate = None not in (one.passed, one.failed) and one.passed != other.passed and one.failed != other.failed
+    if whole.complete or found.complete or separate:
         return None
     passed = one.passed if other.passed is None else other.passed
     failed = one.failed if other.failed is None else other.failed
@@ -433,13 +424,9 @@ def _parse_words(line: str, start: int) -> ReportLine | None:
             passed = _number_and_rest(match)
     if not passed and not failed:
         return None
-    report = TestReport(
-        passed=passed[0] if passed else (failed and failed[1]) or None,
-        failed=failed[0] if failed else (passed and passed[1]) or None,
-        span=(start + place[0], start + place[1]),
-        excused=known,
-    )
-    return ReportLine(report)
+    good = passed[0] if passed else (failed and failed[1]) or None
+    bad = failed[0] if failed else (passed and passed[1]) or None
+    return ReportLine(TestReport(good, bad, (start + place[0], start + place[1]), known))
 
 
 def _number_and_rest(match: re.Match[str]) -> tuple[int, int]:

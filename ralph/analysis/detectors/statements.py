@@ -116,7 +116,7 @@ def statements_on_work(reply: Reply, predicates: Iterable[Hit]) -> Iterator[tupl
 def _speaks_of_several(reply: Reply, objections: Objections) -> bool:
     """Return True if a reply without a task speaks of several pieces of work."""
     rest = objections.start, len(reply.reading.prose)
-    return not objections.task.given and any(reply.scope.within(role, rest) for role in _SEVERAL)
+    return not objections.task.given and reply.scope.any_within(_SEVERAL, rest)
 
 
 def has_subject(reply: Reply) -> bool:
@@ -160,9 +160,8 @@ def _subjects(reply: Reply, predicate: Hit, begins: Span, roles: Sequence[Role])
     for role in roles:
         for subject in scope.within(role, (clause, end))[:_SUBJECTS]:
             between = prose[subject.end : end]
-            if subject.start < clause or _is_of_other(prose[clause : subject.start]):
-                continue
-            if _is_one_of_several(reply, subject):
+            other = subject.start < clause or _is_of_other(prose[clause : subject.start])
+            if other or _is_one_of_several(reply, subject):
                 continue
             if joined:
                 if _BEHIND.match(between) and not _VERB.search(between):
@@ -214,27 +213,12 @@ _PROOFS: frozenset[Role] = frozenset({"verified", "fault"})
 _STATE_CLAUSE = pattern(r"[^:;\n]{0,120}\b(?:is|are|has|have|can|ist|sind|hat|está|están|tiene)\b[^:;\n]{0,120}[:;]\s")
 # without one of these only a verb in the past can report work
 _REPORTING: frozenset[Role] = frozenset({"changed", "news", "closed", "stands"})
-
 # These words of the future may also stand in a sentence about the present.
 _WITHOUT_TIME = frozenset((
-    *(
-        "once",
-        "when",
-        "if",
-        "until",
-        "till",
-        "unless",
-        "before",
-        "after",
-        "whether",
-        "as soon as",
-        "can be",
-        "could be",
-    ),
+    *("once", "when", "if", "until", "till", "unless", "before", "after", "whether", "as soon as", "can be"),
+    *("could be",),
     *("considered", "reply", "say", "cuando", "si", "una vez", "hasta que", "antes de", "después de", "para que"),
 ))
-
-
 # The same with words for what happens regularly: "danach werden alle Sitzungen beendet".
 _OR_HABITUAL = _WITHOUT_TIME | {"wird", "werden", "会", "會"}
 
@@ -338,8 +322,7 @@ class Opening:
             if words == _WORD.findall(self._prose[hit.start : hit.end]):
                 self.bare = Hit("opening", hit.start, hit.end)
                 return True
-        said = self._reply.reading.text[slice(*span)]
-        return _is_short(said)
+        return _is_short(self._reply.reading.text[slice(*span)])
 
     def _is_reported(self, hit: Hit) -> bool:
         """Return True if a verb opens the reply ("Added …"), or is said of something ("… was replaced")."""

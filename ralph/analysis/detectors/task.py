@@ -7,7 +7,7 @@ from typing import NamedTuple
 from ralph.analysis.text import Span
 from ralph.system.text import pattern
 
-__all__ = ["IDENTIFIER", "Bound", "Task", "bound_of", "task_of"]
+__all__ = ["IDENTIFIER", "NUMBERS", "ORDINALS", "Bound", "Task", "bound_of", "number_of", "task_of"]
 
 _READ, _TITLE = 20_000, 200  # characters of the task, and of its title, that are read
 _WORD = pattern(r"[a-z0-9']+|[\u3400-\u9fff]")
@@ -42,8 +42,6 @@ _MANY = pattern(
     r"|una por (?:iteración|vuelta)|todas las [a-zíó]+ de|todos los [a-zíó]+ de|alle [a-zäöü]+ (?:aus|in|von))"
     r"|每次循[环環]|每[轮輪]|逐[个個]|依次|所有任[务務]|全部任[务務]|所有(?:用[户戶]|使用者)?故事|全部(?:用[户戶]|使用者)?故事"
 )
-
-
 # More than one item of work in a title.
 _SEVERAL = pattern(
     r"\b(?:tasks|items|stories|steps|phases|points|issues|findings|chapters|parts|sections|milestones|modules|all)\b"
@@ -53,10 +51,11 @@ _SEVERAL = pattern(
 _ONE = pattern(
     r"\b(?:user story|as an? [a-z ]{3,40} i want|(?:this|the|next|one) (?:story|task|issue|ticket|item|bug))\b"
 )
-_COUNTS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh")
 # The number of things that a title is about.
 _COUNTED = pattern(
-    rf"(?<![\w.,-])(\d{{1,4}}|{'|'.join(_COUNTS[2:])}) (?:[a-z-]{{3,16}} ){{0,2}}"
+    rf"(?<![\w.,-])(\d{{1,4}}|{'|'.join(NUMBERS[2:])}) (?:[a-z-]{{3,16}} ){{0,2}}"
     r"(?!seconds|minutes|hours|days|weeks|months|times|users|bytes|percent|loops|iterations)([a-z-]{3,20}s)\b(?!-)"
 )
 # A task that itself prepares other work.
@@ -91,7 +90,7 @@ class Task:
         found = _RANGE.search(lower)
         self._range = (found[1], int(found[2])) if found else None
         self.has_many_items = _MANY.search(lower) is not None
-        counts = {int(told) if told.isdigit() else _COUNTS.index(told): what for told, what in _COUNTED.findall(title)}
+        counts = {number_of(told): what for told, what in _COUNTED.findall(title)}
         self.item_count, self.item_noun = counts.popitem() if len(counts) == 1 else (0, "")
         self.is_preparation = _PREPARES.search(title) is not None
         names = any(_RELEASE.search(lower, 0, _TITLE) is None or IDENTIFIER.fullmatch(name) for name in self._names)
@@ -109,7 +108,7 @@ class Task:
     def covers_all_items(self, text: str) -> bool:
         """Return True if a text speaks of all the things that the task counts: "all 60", "60 of 60"."""
         number = self.item_count
-        names = [str(number), *_COUNTS[number : number + 1]]
+        names = [str(number), *NUMBERS[number : number + 1]]
         return any(
             f"{whole}{name}" in text for whole in ("all ", "all the ", f"{number} of ", f"{number}/") for name in names
         )
@@ -144,6 +143,13 @@ class Task:
         )
 
 
+def number_of(written: str) -> int:
+    """Return the value of digits, a word, or an ordinal ("third")."""
+    if written.isdigit():
+        return int(written)
+    return NUMBERS.index(written) if written in NUMBERS else ORDINALS.index(written) + 1
+
+
 def _stems(text: str) -> frozenset[str]:
     """Return the content words of a text without their endings."""
     return frozenset(_ENDING.sub("", word) for word in _CONTENT.findall(text) if word not in _EMPTY)
@@ -160,7 +166,6 @@ def task_of(task: str) -> Task:
     return Task(task)
 
 
-_BOUND_TITLE = 200  # characters of the task in which its number is sought
 # The base unit of each unit, and the factor.
 _UNITS = {
     **dict.fromkeys(("%", "％", "percent", "prozent"), ("%", 1.0)),
@@ -217,20 +222,14 @@ class Bound(NamedTuple):
 @lru_cache(maxsize=8)
 def bound_of(task: str) -> Bound | None:
     """Return the bound that the beginning of a task sets; None if it sets none or several."""
-    title = task[:_BOUND_TITLE].lower()
-    told: set[Bound] = set()
+    title = task[:_TITLE].lower()
+    bounds: set[Bound] = set()
     for least, before, behind in ((True, _LEAST, _MORE), (False, _MOST, _LESS)):
-        found = [
-            *before.finditer(title),
-            *(each for each in _AMOUNTS.finditer(title) if behind.match(title, each.end())),
-        ]
-        told.update(_bound(each[1], each[2], least=least) for each in found)
-    return told.pop() if len(told) == 1 else None
-
-
-def _bound(number: str, name: str, *, least: bool) -> Bound:
-    unit, amount = _measured(number, name)
-    return Bound(amount, unit, least)
+        amounts = (each for each in _AMOUNTS.finditer(title) if behind.match(title, each.end()))
+        for found in (*before.finditer(title), *amounts):
+            unit, amount = _measured(found[1], found[2])
+            bounds.add(Bound(amount, unit, least))
+    return bounds.pop() if len(bounds) == 1 else None
 
 
 def _measured(number: str, name: str) -> tuple[str, float]:

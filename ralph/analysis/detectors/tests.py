@@ -187,9 +187,9 @@ def _has_foreign_frame(lines: Sequence[_Line], own: Sequence[int]) -> bool:
     fenced = lines[own[0]].fenced
     spoken = [line for line in lines if not line.fenced] if fenced else [lines[0], lines[-1]]
     around = (*lines[: own[0]], *lines[own[-1] + 1 :], *(spoken if fenced else ()))
-    return any(line.is_foreign for line in around) or any(
-        _SENTENCE.match(line.text) for line in spoken if not line.is_plausible
-    )
+    if any(line.is_foreign for line in around):
+        return True
+    return any(_SENTENCE.match(line.text) for line in spoken if not line.is_plausible)
 
 
 def _lines(text: str, begins: AbstractSet[int]) -> list[_Line]:
@@ -244,22 +244,14 @@ def detect_tests(reply: Reply) -> Iterable[Signal]:
     text, lower = (shown.text, shown.text.lower()) if shown else (reading.text, reading.lower)
     begins = find_runner_lines(text)
     report = last_test_report(lower) or (_last_single_results(text, begins) if begins else None)
-    if not report and not begins:
-        return ()
-    span = report.span if report else (0, 0)
-    return _signals(
-        report, shown.original_span(*span) if shown else span, only=bool(begins) and is_only_tests(text, begins)
-    )
-
-
-def _signals(report: TestReport | None, span: Span, *, only: bool) -> Iterator[Signal]:
     if report:
+        span = shown.original_span(*report.span) if shown else report.span
         yield Signal("test_run", "", *span, *_weigh(report))
         if report.passed:
             yield Signal("tests_passed", "", *span, why=f"{report.passed} tests passed.", amount=report.passed)
         if report.failed:
             yield Signal("tests_failed", "", *span, why=f"{report.failed} tests failed.", amount=report.failed)
-    if only:
+    if begins and is_only_tests(text, begins):
         yield Signal("test_only", weight=_ONLY, why="The reply is test output and nothing else.")
 
 
