@@ -4,6 +4,7 @@ import io
 import json
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -48,6 +49,14 @@ QUERIES = """
 @pytest.fixture(params=["sqlite", "postgres"])
 def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """A store of the test's own that is not there yet: a file, and a schema on the server."""
+    if request.param == "sqlite":
+        return str(tmp_path / "new" / "grounding.db")
+    return request.getfixturevalue("postgres_url")
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.long)])
+def shared_store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A new store for tests with several processes; those on PostgreSQL take long."""
     if request.param == "sqlite":
         return str(tmp_path / "new" / "grounding.db")
     return request.getfixturevalue("postgres_url")
@@ -100,13 +109,13 @@ def museum(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def score(museum: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
-    """Calls `ralph score` and returns what it printed."""
+def ralph(museum: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
+    """Calls `ralph` in this process and returns what it printed."""
 
     def call(*words: str, stdin: str | bytes = b"") -> Ran:
         content = stdin.encode() if isinstance(stdin, str) else stdin
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content), encoding="utf-8"))
-        monkeypatch.setattr("sys.argv", ["ralph", "score", *words])
+        monkeypatch.setattr("sys.argv", ["ralph", *words])
         with pytest.raises(SystemExit) as ended:
             main()
         printed = capsys.readouterr()
@@ -114,6 +123,12 @@ def score(museum: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
         return Ran(ended.value.code, printed.out, printed.err)
 
     return call
+
+
+@pytest.fixture
+def score(ralph: Callable[..., Ran]) -> Callable[..., Ran]:
+    """Calls `ralph score` in this process and returns what it printed."""
+    return partial(ralph, "score")
 
 
 def _response(query: str, text: str, provider: str, model: str) -> str:

@@ -237,7 +237,7 @@ async def test_says_that_words_were_compared_instead() -> None:
     assert (await scorer(provider).score("aaaa\n\nbbbb", "a", NO_TRUTH)).fallback
 
 
-@pytest.mark.parametrize("text", ["\n\n" * 500_000 + "x", "x. " * 100_000, "\ud800\n\n\0", "(\n\n" * 100_000])
+@pytest.mark.parametrize("text", ["\n\n" * 50_000 + "x", "x. " * 10_000, "\ud800\n\n\0", "(\n\n" * 10_000])
 @pytest.mark.parametrize("cut", ["none", "sentences", "paragraphs"])
 async def test_hostile_responses_are_scored(text: str, cut: Strategy) -> None:
     result = await scorer(cut=cut).score(text, "x", NO_TRUTH)

@@ -238,29 +238,18 @@ def test_symbols_are_looked_for_as_they_are() -> None:
     assert raw("++", "The operator is --, of course.") == 0
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "a" * 10_000_000,
-        "\ud800" * 100_000,
-        "\0" * 100_000,
-        "a/" * 1_000_000,
-        "(" * 1_000_000,
-        "(a) " * 200_000,
-        "\u202e" * 100_000,
-        "退货" * 1_000_000,
-        "1 " * 1_000_000,
-        "i am " + "very " * 200_000,
-        "\n" * 1_000_000,
-        " ".join(f"a{number:x}" for number in range(200_000)),
-    ],
-    ids=lambda text: repr(text[:8]),
-)
-def test_hostile_texts_are_bounded(text: str) -> None:
-    started = time.perf_counter()
+@pytest.mark.parametrize("size", [20_000, pytest.param(1_000_000, marks=pytest.mark.long)])
+def test_hostile_texts_are_bounded(size: int) -> None:
+    pieces = ("a", "\ud800", "\0", "a/", "(", "(a) ", "\u202e", "退货", "1 ", "very ", "\n")
+    texts = [
+        *(piece * (size // len(piece)) for piece in pieces),
+        " ".join(f"a{number:x}" for number in range(size // 5)),
+    ]
+    for text in texts:
+        began = time.perf_counter()
 
-    agreement(text, "Lisbon", text)
-    agreement("Lisbon/Porto", text)
-    agreement(text, text)
+        agreement(text, "Lisbon", text)
+        agreement("Lisbon/Porto", text)
+        agreement(text, text)
 
-    assert time.perf_counter() - started < 10
+        assert time.perf_counter() - began < 10, text[:8]

@@ -8,13 +8,17 @@ import signal
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import anyio
 import pytest
 
 from ralph.testing import Fail, Hang, ModelRequest, ModelServer, Say, Step, wait_until
 from ralph_grounding import open_grounding_store
 from ralph_grounding.filters import Condition
+from ralph_grounding.store.records import BatchError, GroundingRun, ScoreRow
 
 COUNT, FAILING = 200, 10
 
@@ -71,10 +75,12 @@ def begun(words: list[str], environment: dict[str, str]) -> subprocess.Popen[str
     )
 
 
-def scored(words: list[str], environment: dict[str, str]) -> str:
-    """What another command of `ralph score` prints."""
-    command = (sys.executable, "-m", "ralph", "score", *words)
-    return subprocess.run(command, env=environment, capture_output=True, check=True, text=True, timeout=30).stdout
+async def stored(url: str) -> tuple[GroundingRun, list[ScoreRow], list[BatchError]]:
+    """The only run of a store, its scores and its failures."""
+    async with open_grounding_store(url) as store:
+        (run,) = await store.runs()
+        rows = [row async for row in store.scores([Condition("run", "=", run.id)])]
+        return run, rows, await store.failures(run.id)
 
 
 def asked_for(server: ModelServer) -> Counter[str]:
@@ -84,9 +90,10 @@ def asked_for(server: ModelServer) -> Counter[str]:
 
 # covers: S3-154, S3-158
 @pytest.mark.timeout(120)
-async def test_a_batch_of_200_with_10_failures_is_killed_and_continued_and_loses_nothing(
-    store_url: str, queries: Path, environment: dict[str, str]
+def test_a_batch_of_200_with_10_failures_is_killed_and_continued_and_loses_nothing(
+    shared_store_url: str, queries: Path, environment: dict[str, str], score: Callable[..., Any]
 ) -> None:
+    store_url = shared_store_url
     with ModelServer(endpoint) as server:
         environment |= asking(server)
         words = ["--ask", "--queries", str(queries), "--store", store_url, "--jsonl"]
@@ -96,16 +103,14 @@ async def test_a_batch_of_200_with_10_failures_is_killed_and_continued_and_loses
             killed.send_signal(signal.SIGKILL)
             killed.communicate()
         before = asked_for(server)
-        async with open_grounding_store(store_url) as store:
-            (run,) = await store.runs()
-            rows = [row async for row in store.scores([Condition("run", "=", run.id)])]
-            kept = {row.query_id for row in rows}
+        run, rows, _ = anyio.run(stored, store_url)
+        kept = {row.query_id for row in rows}
         assert (run.status, run.total) == ("interrupted", COUNT)
         command = f"ralph score batch --continue {run.id} --store {shlex.quote(re.sub(':[^:@/]*@', '@', store_url))}"
         said = f"Run {run.id} was interrupted. Continue it: {command}"
         for words in (["history"], ["show", rows[0].id]):
-            assert scored([*words, "--store", store_url], environment).splitlines()[-1] == said
-        (listed,) = json.loads(scored(["history", "--json", "--store", store_url], environment))
+            assert score(*words, "--store", store_url).out.splitlines()[-1] == said
+        (listed,) = score("history", "--json", "--store", store_url).json
         assert listed["status"] == "interrupted"
         assert {line["query_id"] for line in heard if "id" in line} <= kept
         assert len(kept) < COUNT - FAILING
@@ -120,12 +125,8 @@ async def test_a_batch_of_200_with_10_failures_is_killed_and_continued_and_loses
     assert all("400" in error["error"] for error in ended["errors"])
     assert not kept & later.keys(), "what is kept is not asked for again"
     assert set(later.values()) == {1}
-    async with open_grounding_store(store_url) as store:
-        run = await store.run(run.id)
-        assert run
-        assert (run.status, run.total, run.succeeded, run.failed) == ("completed", COUNT, COUNT - FAILING, FAILING)
-        rows = [row async for row in store.scores([Condition("run", "=", run.id)])]
-        failures = await store.failures(run.id)
+    run, rows, failures = anyio.run(stored, store_url)
+    assert (run.status, run.total, run.succeeded, run.failed) == ("completed", COUNT, COUNT - FAILING, FAILING)
     assert Counter(row.query_id for row in rows) == Counter(f"q{number}" for number in range(FAILING, COUNT))
     assert {row.completeness for row in rows} == {100}
     assert len(failures) == FAILING
@@ -134,7 +135,7 @@ async def test_a_batch_of_200_with_10_failures_is_killed_and_continued_and_loses
 
 @pytest.mark.timeout(60)
 def test_a_signal_ends_a_batch_in_good_order_and_says_how_to_go_on(
-    tmp_path: Path, queries: Path, environment: dict[str, str]
+    tmp_path: Path, queries: Path, environment: dict[str, str], score: Callable[..., Any]
 ) -> None:
     def few(request: ModelRequest) -> Step:
         return Say("Three.") if int(request.prompt.split()[1]) < 20 else Hang()
@@ -158,29 +159,27 @@ def test_a_signal_ends_a_batch_in_good_order_and_says_how_to_go_on(
     )
     run_id, *place = typed.split()[4:]
     assert place == ["--store", store]
-    (kept,) = json.loads(scored(["history", "--json", "--store", store], environment))
+    (kept,) = score("history", "--json", "--store", store).json
     assert (kept["id"], kept["status"], kept["succeeded"]) == (run_id, "cancelled", 20)
 
 
-@pytest.mark.timeout(60)
 def test_a_key_that_is_not_accepted_ends_a_batch_at_once(
-    tmp_path: Path, queries: Path, environment: dict[str, str]
+    queries: Path, score: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with ModelServer([], then=Fail(401)) as server:
-        environment |= asking(server)
-        words = ["--ask", "--queries", str(queries), "--store", str(tmp_path / "grounding.db")]
-        with begun(words, environment) as process:
-            out, err = process.communicate(timeout=30)
+        for name, value in asking(server).items():
+            monkeypatch.setenv(name, value)
+        ran = score("batch", "--ask", "--queries", str(queries))
         assert len(server.requests) < 10
-    assert (process.returncode, out) == (1, "")
-    assert "Traceback" not in err
-    assert "401" in err
-    assert "hunter2" not in out + err
+    assert (ran.code, ran.out) == (1, "")
+    assert "Traceback" not in ran.err
+    assert "401" in ran.err
+    assert "hunter2" not in ran.out + ran.err
 
 
 @pytest.mark.timeout(60)
 def test_an_endpoint_that_goes_away_ends_a_batch_early_and_loses_nothing(
-    tmp_path: Path, queries: Path, environment: dict[str, str]
+    tmp_path: Path, queries: Path, environment: dict[str, str], score: Callable[..., Any]
 ) -> None:
     store = str(tmp_path / "grounding.db")
     with ModelServer(lambda request: Say("Three.") if int(request.prompt.split()[1]) < 20 else Hang()) as server:
@@ -193,7 +192,7 @@ def test_an_endpoint_that_goes_away_ends_a_batch_early_and_loses_nothing(
     assert (process.returncode, out) == (1, "")
     assert "Traceback" not in err
     assert f"The last 5 queries all failed. {url} cannot be reached" in " ".join(err.split())
-    (kept,) = json.loads(scored(["history", "--json", "--store", store], environment))
+    (kept,) = score("history", "--json", "--store", store).json
     assert kept["status"] == "failed"
     assert kept["succeeded"] > 17
     assert kept["failed"] < 5
@@ -211,30 +210,13 @@ def ralph_executors():
 
 
 # covers: S3-148
-@pytest.mark.timeout(60)
-def test_an_agent_answers_the_queries(tmp_path: Path, queries: Path, environment: dict[str, str]) -> None:
+def test_an_agent_answers_the_queries(museum: Path, queries: Path, ralph: Callable[..., Any]) -> None:
     """One of a plug-in in the folder, to which a run has agreed, through the same executors as a run's."""
-    (tmp_path / ".ralph").mkdir()
-    (tmp_path / ".ralph" / "plugin.py").write_text(PARROT)
+    (museum / ".ralph").mkdir()
+    (museum / ".ralph" / "plugin.py").write_text(PARROT)
     queries.write_text(json.dumps(json.loads(queries.read_text())[7:9]))
-
-    def ralph(*words: str) -> subprocess.CompletedProcess[str]:
-        command = (sys.executable, "-m", "ralph", *words)
-        return subprocess.run(
-            command,
-            env=environment,
-            cwd=tmp_path,
-            timeout=30,
-            check=False,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-        )
-
     ralph("run", "Say it.", "--trust", "--executor", "parrot", "--max-iterations", "1", "--verify", "none")
-    store = str(tmp_path / "grounding.db")
-    ended = ralph("score", "batch", "--executor", "parrot", "--queries", str(queries), "--store", store, "--json")
-    assert ended.returncode == 0, ended.stderr
-    said = json.loads(ended.stdout)
-    assert (said["succeeded"], said["failed"]) == (2, 0)
-    assert said["summary"]["completeness"]["mean"] == 50
+    ended = ralph("score", "batch", "--executor", "parrot", "--queries", str(queries), "--json")
+    assert ended.code == 0, ended.err
+    assert (ended.json["succeeded"], ended.json["failed"]) == (2, 0)
+    assert ended.json["summary"]["completeness"]["mean"] == 50

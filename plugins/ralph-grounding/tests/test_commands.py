@@ -151,6 +151,7 @@ def test_lines_share_the_ground_truth_of_the_options(score: Score) -> None:
     assert shared["ground_truth_version"] != own["ground_truth_version"]
 
 
+@pytest.mark.long
 def test_a_line_of_64_mib_is_answered_and_a_longer_one_told_of(tmp_path: Path) -> None:
     """In a process of its own, so that nothing of it stays in this one's memory."""
     most = 64 * 1024**2
@@ -334,7 +335,14 @@ def on_terminal(words: list[str], columns: int = 80) -> list[str]:
     return text.replace("\r\n", "\n").splitlines()
 
 
-@pytest.mark.parametrize("words", [["history"], ["history", "--worst", "accuracy"], ["compare", "last"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["history"],
+        pytest.param(["history", "--worst", "accuracy"], marks=pytest.mark.long),
+        pytest.param(["compare", "last"], marks=pytest.mark.long),
+    ],
+)
 def test_tables_fit_a_terminal_of_80_columns(score: Score, run: str, words: list[str]) -> None:
     lines = on_terminal(words)
     assert max(map(len, lines)) <= 80

@@ -47,17 +47,17 @@ def test_what_repeats_without_end_is_read_in_linear_time(subtests: pytest.Subtes
         for read in (html_document, markdown_document, text_document):
             with subtests.test(piece=piece, read=read.__name__):
                 took(read, piece, 1_000)
-                small = took(read, piece, 10_000)
-                assert took(read, piece, 40_000) < max(12 * small, 1.0)
+                large = took(read, piece, 40_000)
+                assert large < 1.0 or large < 12 * took(read, piece, 10_000)
 
 
 @pytest.mark.alone
 @pytest.mark.parametrize(("read", "piece"), [(html_document, "<b>x"), (markdown_document, "a\n\n")])
 def test_what_is_far_too_much_is_not_all_parsed(read: Reader, piece: str) -> None:
-    began = perf_counter()
-    text = text_of(read(piece * (3_000_000 // len(piece))).blocks)
-    assert perf_counter() - began < 20
-    assert text.count(piece.strip()[-1]) == 3_000_000 // len(piece)
+    began = thread_time()
+    text = text_of(read(piece * (420_000 // len(piece))).blocks)
+    assert thread_time() - began < 20
+    assert text.count(piece.strip()[-1]) == 420_000 // len(piece)
 
 
 @pytest.mark.alone

@@ -55,7 +55,9 @@ def test_answers_are_exported(score: Score, run: str, form: str) -> None:
     assert len(rows) == 4
 
 
-@pytest.mark.parametrize("form", ["csv", "json", "jsonl"])
+@pytest.mark.parametrize(
+    "form", ["csv", pytest.param("json", marks=pytest.mark.long), pytest.param("jsonl", marks=pytest.mark.long)]
+)
 def test_who_stops_reading_an_export_is_told_of_no_fault(score: Score, form: str) -> None:
     long = f"It opens at nine. {'-' * 9_000}"  # quick to judge, and together more than a pipe takes
     lines = [response("open", long, "acme", f"a{n}") for n in range(60)]

@@ -165,7 +165,7 @@ def test_the_same_texts_are_as_similar_in_every_process() -> None:
         subprocess.run(
             [sys.executable, "-c", SCRIPT], capture_output=True, check=True, env={**os.environ, "PYTHONHASHSEED": seed}
         ).stdout
-        for seed in ("1", "2", "3")
+        for seed in ("1", "2")
     }
 
     assert len(said) == 1
@@ -238,7 +238,7 @@ async def test_hostile_texts_take_time_in_proportion(subtests: pytest.Subtests) 
         with subtests.test(piece=piece):
             claims = ["The tool does not support 50 plugins since May 2020.", piece * 50, "漢字", "a" * 1000]
             times: list[float] = []
-            for size in (20_000, 160_000):
+            for size in (5_000, 40_000):
                 began = thread_time()
                 await LexicalProvider().supports(claims, piece * (size // len(piece)))
                 times.append(thread_time() - began)

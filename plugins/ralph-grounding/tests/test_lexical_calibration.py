@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -64,6 +65,7 @@ def test_what_is_a_synonym_is_one_both_ways_and_no_opposite() -> None:
     assert synonyms(stem("buy", "en"), "de") == ()
 
 
+@pytest.mark.long
 def test_the_fitting_script_finds_what_tells_claims_apart(tmp_path: Path) -> None:
     responses = [f"In {town} the bridge of {town} has {number} lamps." for number, town in enumerate(TOWNS, start=11)]
     rows = [

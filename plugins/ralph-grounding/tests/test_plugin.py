@@ -4,7 +4,9 @@ import json
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -141,21 +143,23 @@ def test_scores_stand_in_the_analysis_and_hold_a_completion_back(folder: Path, e
     ],
 )
 def test_what_cannot_be_is_one_paragraph_before_anything_runs(
-    folder: Path, environment: dict[str, str], words: list[str], said: str
+    ralph: Callable[..., Any], museum: Path, words: list[str], said: str
 ) -> None:
-    ended = run_ralph(["run", "x", "--executor", "quick", "--trust", *words], environment, folder)
-    assert ended.returncode == 2, ended.stdout
-    assert said in ended.stderr
-    assert "Traceback" not in ended.stderr
-    assert not list((folder.parent / "state").rglob("*.jsonl"))
+    (museum / ".ralph").mkdir()
+    (museum / ".ralph" / "plugin.py").write_text(EXECUTOR)
+    ran = ralph("run", "x", "--executor", "quick", "--trust", *words)
+    assert ran.code == 2, ran.out
+    assert said in ran.err
+    assert "Traceback" not in ran.err
+    assert not list((museum.parent / "state").rglob("*.jsonl"))
 
 
-def test_settings_that_cannot_be_are_named(folder: Path, environment: dict[str, str]) -> None:
-    wrong = {"RALPH_PLUGINS__GROUNDING__TIERS__GOOD": "90"}
-    ended = run_ralph(["score", "claims.yaml", "--claims", "claims.yaml"], environment | wrong, folder)
-    assert ended.returncode == 2
-    assert "the tiers must descend" in ended.stderr
-    assert ended.stderr.count("\n") == 1
+def test_settings_that_cannot_be_are_named(ralph: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RALPH_PLUGINS__GROUNDING__TIERS__GOOD", "90")
+    ran = ralph("score", "claims.yaml", "--claims", "claims.yaml")
+    assert ran.code == 2
+    assert "the tiers must descend" in ran.err
+    assert ran.err.count("\n") == 1
 
 
 def test_help_does_not_wait(folder: Path, environment: dict[str, str]) -> None:

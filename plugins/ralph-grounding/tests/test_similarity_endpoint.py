@@ -20,7 +20,7 @@ from ralph_grounding.similarity.calibration import UNFITTED
 from ralph_grounding.similarity.choose import provider_for
 from ralph_grounding.similarity.endpoint import EndpointProvider
 from ralph_grounding.similarity.fallback import Fallback
-from ralph_grounding.similarity.fit import best_f1, best_split
+from ralph_grounding.similarity.fit import best_f1, best_split, main
 from ralph_grounding.similarity.lexical import LexicalProvider
 
 KEY = "sk-hunter2hunter2hunter2"
@@ -344,16 +344,15 @@ def test_fitted_points_are_kept_in_a_file_that_the_settings_name(
     ],
 )
 def test_labels_that_cannot_be_used_are_told(
-    embedding_endpoint: EmbeddingEndpoint, tmp_path: Path, line: str, problem: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], line: str, problem: str
 ) -> None:
     claims = tmp_path / "claims.jsonl"
     claims.write_text(line)
-    command = [sys.executable, "-m", "ralph_grounding.similarity.fit", "endpoint", "m", "--url", embedding_endpoint.url]
-    command += ["--claims", str(claims), "--out", str(tmp_path / "points.json")]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=50)
-    assert done.returncode == 2
-    assert len(done.stderr.splitlines()) == 1
-    assert re.search(problem, done.stderr)
+    asked = ["endpoint", "m", "--url", "http://127.0.0.1:1/v1", "--claims", str(claims)]
+    assert main([*asked, "--out", str(tmp_path / "points.json")]) == 2
+    said = capsys.readouterr().err
+    assert len(said.splitlines()) == 1
+    assert re.search(problem, said)
 
 
 def test_a_key_that_is_not_there_is_told(embedding_endpoint: EmbeddingEndpoint, tmp_path: Path) -> None:

@@ -388,10 +388,10 @@ def test_the_command_line_scores_by_a_real_model(model: Path, tmp_path: Path) ->
     assert (done.returncode, done.stderr) == (0, "")
     by_model = json.loads(done.stdout)
     assert by_model["similarity"] == f"local:{model}"
-    by_words = json.loads(score(tmp_path, str(model), "--json").stdout)
-    assert by_model["accuracy"]["score"] > by_words["accuracy"]["score"] + 20
+    assert by_model["accuracy"]["score"] > 70, "few of its words are those of the answer"
 
 
+@pytest.mark.long
 @pytest.mark.timeout(240)
 def test_the_command_line_refuses_a_model_that_is_not_here(home: Path, tmp_path: Path) -> None:
     (tmp_path / "reference.md").write_text("Dogs wait outside.\n")
@@ -440,6 +440,7 @@ def hub(tmp_path: Path) -> Iterator[str]:
     thread.join()
 
 
+@pytest.mark.long
 @pytest.mark.timeout(240)
 def test_a_model_is_fetched_once_where_that_is_asked_for(home: Path, tmp_path: Path, hub: str) -> None:
     (tmp_path / "reference.md").write_text("Dogs wait outside.\n")

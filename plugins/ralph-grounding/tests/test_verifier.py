@@ -231,13 +231,15 @@ async def test_a_changed_document_with_any_name_is_found_by_real_git(repository:
     assert "missing: A ticket costs 12 euros." in executor.prompts[1].text
 
 
-async def test_what_is_too_long_to_be_judged_is_told_of(folder: Path) -> None:
-    (folder / "FAQ.md").write_text("The building was once a lighthouse. " * 60_000 + WHOLE)
+async def test_what_is_too_long_to_be_judged_is_told_of(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ralph_grounding.loop.documents._MOST_BYTES", 20_000)
+    (folder / "FAQ.md").write_text("The building was once a lighthouse. " * 600 + WHOLE)
     verdict = await verifier().verify(Subject(folder))
     assert not verdict.passed
-    assert "Only the first 2,000,000 bytes were judged" in verdict.output
+    assert "Only the first 20,000 bytes were judged" in verdict.output
 
 
+@pytest.mark.long
 async def test_two_million_characters_are_judged_without_stopping_everything_else(folder: Path) -> None:
     (folder / "FAQ.md").write_text("The building was once a lighthouse, and a tall one. " * 35_000 + WHOLE)
     ticks = 0
