@@ -359,6 +359,27 @@ def test_on_a_terminal_the_answer_is_shown_with_its_marks(score: Score) -> None:
     assert lines[lines.index("the answer") + 1].startswith("The museum opens at nine in the morning. A ticket costs")
 
 
+# Limits on reading, as the user sets them
+
+
+def test_how_many_pages_are_read_can_be_set(score: Score, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("docs").mkdir()
+    for name in "abc":
+        Path("docs", f"{name}.md").write_text(f"# Kiln {name}\n\nThe kiln named {name.upper()} has 2 doors.\n")
+    monkeypatch.setenv("RALPH_PLUGINS__GROUNDING__READING__PAGES", "2")
+    ran = score("queries", "-g", "docs")
+    assert ran.code == 0
+    assert {url for query in yaml.safe_load(ran.out) for url in query["source_urls"]} == {"a.md", "b.md"}
+    assert "1 files or addresses were left out: at most 2 pages are read" in ran.err
+
+
+def test_a_limit_that_is_not_valid_is_refused(score: Score, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RALPH_PLUGINS__GROUNDING__READING__SITE_SECONDS", "0")
+    ran = score("queries", "-g", "page.md")
+    assert ran.code != 0
+    assert "plugins.grounding.reading.site_seconds: 0 is not valid" in " ".join(ran.err.split())
+
+
 # What cannot be
 
 

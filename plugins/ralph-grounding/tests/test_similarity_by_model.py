@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from zlib import crc32
 
 import pytest
@@ -12,9 +13,18 @@ from ralph_grounding.errors import ProviderError
 from ralph_grounding.similarity import lexical
 from ralph_grounding.similarity.base import NO_SIMILARITY, Nearest, Similarity, Support
 from ralph_grounding.similarity.calibration import UNFITTED, DecisionPoints
-from ralph_grounding.similarity.embeddings import EmbeddingProvider, Vector, VectorCache, cosine, unit_vectors
+from ralph_grounding.similarity.embeddings import (
+    EmbeddingProvider,
+    Vector,
+    VectorCache,
+    cosine,
+    portions,
+    unit_vectors,
+    windows,
+)
 from ralph_grounding.similarity.hybrid import HybridProvider
 from ralph_grounding.similarity.lexical import LexicalProvider
+from ralph_grounding.text.sentences import Span
 
 
 class Triples(EmbeddingProvider):
@@ -327,3 +337,44 @@ async def test_a_hybrid_indexes_the_words_of_the_ground_truth_once_for_all_respo
 async def test_a_claim_that_nothing_is_like_has_no_stretch_in_a_hybrid() -> None:
     hybrid = HybridProvider(LexicalProvider(), Triples(), UNFITTED)
     assert await hybrid.supports([" "], RESPONSE) == [Support(NO_SIMILARITY, 0, 0)]
+
+
+# Texts in portions that a model reads at once
+
+
+def portioned(text: str, tokens: int) -> list[str]:
+    return [text[span.start : span.end] for span in portions(text, Span(0, len(text)), tokens)]
+
+
+@pytest.mark.parametrize(
+    ("letter", "letters"),
+    [("e", 300), ("ä", 300), ("я", 200), ("語", 100), ("の", 100), ("한", 100), ("ท", 100), ("🐕", 50)],
+)
+def test_how_much_of_a_text_is_read_at_once_depends_on_its_script(letter: str, letters: int) -> None:  # covers: S3-164
+    assert [len(portion) for portion in portioned(letter * 1000, 100)] == [letters] * (1000 // letters) + (
+        [1000 % letters] if 1000 % letters else []
+    )
+
+
+def test_a_text_of_two_scripts_is_cut_by_each_of_them() -> None:
+    first, *_, last = portioned("e" * 600 + "語" * 600, 100)
+    assert (len(first), len(last)) == (300, 100)
+
+
+def test_a_text_is_cut_between_words() -> None:
+    assert portioned("one two three four", 3) == ["one two", "three", "four"]
+
+
+@given(st.text(alphabet="ab語 я\n.🐕", max_size=300), st.integers(1, 20))
+def test_nothing_but_white_space_is_lost_and_nothing_is_longer_than_allowed(text: str, tokens: int) -> None:
+    spans = list(portions(text, Span(0, len(text)), tokens))
+    assert all(one.end <= other.start for one, other in pairwise(spans))
+    assert "".join("".join(portioned(text, tokens)).split()) == "".join(text.split())
+    assert all(len(portion) <= tokens * 3 for portion in portioned(text, tokens))
+
+
+@given(st.text(alphabet="ab語 я\n.!", max_size=300), st.integers(2, 50))
+def test_windows_are_stretches_of_the_text_that_a_model_reads_at_once(text: str, tokens: int) -> None:
+    for span in windows(text, tokens):
+        assert text[span.start : span.end].strip() == text[span.start : span.end] != ""
+        assert span.end - span.start <= tokens * 3
