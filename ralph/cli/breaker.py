@@ -1,10 +1,12 @@
 """`ralph breaker`: show or reset the circuit breaker of a run."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 import typer.core
 
+from ralph.cli.lookup import is_alive, opened_run, owner_text
 from ralph.cli.options import AsJson, RunId, StoreName
 from ralph.cli.output import console, print_json, print_paragraph, when
 from ralph.cli.store_url import store_option
@@ -38,67 +40,46 @@ def breaker() -> None:
 
 
 @app.command()
-def show(*, run: RunId = "last", as_json: AsJson = False, store: StoreName = None) -> None:
+async def show(*, run: RunId = "last", as_json: AsJson = False, store: StoreName = None) -> None:
     """Show its state, its counters and when it changed."""
-    import anyio
+    from ralph.records.events import BreakerChanged
 
-    record, state, history = anyio.run(_look, run, store)
+    async with opened_run(run, store) as (opened, record):
+        state = (await opened.state(record)).breaker
+        history = [event async for event in opened.events(record.id) if isinstance(event, BreakerChanged)]
     if as_json:
-        print_json({
-            "run_id": record.id,
-            **state.model_dump(mode="json"),
-            "history": [event.model_dump(mode="json") for event in history],
-        })
+        changes = [event.model_dump(mode="json") for event in history]
+        print_json({"run_id": record.id, **state.model_dump(mode="json"), "history": changes})
     else:
         _print(record, state, history)
 
 
 @app.command()
-def reset(*, run: RunId = "last", as_json: AsJson = False, store: StoreName = None) -> None:
+async def reset(*, run: RunId = "last", as_json: AsJson = False, store: StoreName = None) -> None:
     """Reset its counters and let the run continue with a probe iteration. Not while the run is active."""
-    import anyio
-
-    record, state = anyio.run(_reset, run, store)
-    if as_json:
-        print_json({"run_id": record.id, **state.model_dump(mode="json")})
-    else:
-        word = state.state.replace("_", " ")
-        resume = f"`ralph resume{store_option(store)} {record.id}`"
-        probes = f": the first iteration after {resume} probes" if word == "half open" else ""
-        print_paragraph(f"The breaker of run {record.id} is now {word}{probes}.")
-
-
-async def _look(name: str, store: str | None) -> "tuple[RunRecord, BreakerState, list[BreakerChanged]]":
-    from ralph.cli.lookup import opened_run
-    from ralph.records.events import BreakerChanged
-
-    async with opened_run(name, store) as (opened, run):
-        state = await opened.state(run)
-        history = [event async for event in opened.events(run.id) if isinstance(event, BreakerChanged)]
-    return run, state.breaker, history
-
-
-async def _reset(name: str, store: str | None) -> "tuple[RunRecord, BreakerState]":
-    from pathlib import Path
-
-    from ralph.cli.lookup import opened_run
     from ralph.workspace.lock import Hold
 
-    async with opened_run(name, store) as (opened, run):
-        hold = Hold(Path(run.workspace)) if run.workspace else None
+    async with opened_run(run, store) as (opened, record):
+        hold = Hold(Path(record.workspace)) if record.workspace else None
         if hold is not None:
-            hold.take(run.id)  # no other process may write this run meanwhile
+            hold.take(record.id)  # no other process may write this run meanwhile
         try:
-            return run, await _reset_in(opened, run)
+            state = await _reset(opened, record)
         finally:
             if hold is not None:
                 hold.give_back()
+    if as_json:
+        print_json({"run_id": record.id, **state.model_dump(mode="json")})
+        return
+    word = state.state.replace("_", " ")
+    resume = f"`ralph resume{store_option(store)} {record.id}`"
+    probes = f": the first iteration after {resume} probes" if word == "half open" else ""
+    print_paragraph(f"The breaker of run {record.id} is now {word}{probes}.")
 
 
-async def _reset_in(store: "Store", run: "RunRecord") -> "BreakerState":
+async def _reset(store: "Store", run: "RunRecord") -> "BreakerState":
     from datetime import UTC, datetime
 
-    from ralph.cli.lookup import is_alive, owner_text
     from ralph.decision.breaker import CircuitBreaker
     from ralph.loop.ownership import maker_has_died, this_process
     from ralph.loop.recovery import interrupted

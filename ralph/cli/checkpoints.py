@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ralph.cli.lookup import find_iteration, is_alive, opened_run
 from ralph.cli.options import AsJson, RunId, StoreName
 from ralph.cli.output import console, print_json
 from ralph.cli.store_url import store_option
@@ -45,42 +46,29 @@ ResetBranch = Annotated[
 ]
 
 
-def diff(run: RunId = "last", *, iteration: Iteration = None, as_json: AsJson = False, store: StoreName = None) -> None:
+async def diff(
+    run: RunId = "last", *, iteration: Iteration = None, as_json: AsJson = False, store: StoreName = None
+) -> None:
     """Show what a run has changed, in commits and in uncommitted files, according to its checkpoints."""
-    import anyio
-
-    compared = anyio.run(_compare, run, iteration, store)
-    if as_json:
-        print_json(compared)
-    else:
-        _print_diff(compared["diff"])
-
-
-async def _compare(name: str, number: int | None, store: str | None) -> dict[str, Any]:
-    from ralph.cli.lookup import opened_run
-
-    async with opened_run(name, store) as (opened, run):
-        before, after = await _ends(opened, run, number)
-        async with _workspace_of(run, read_only=True) as workspace:
+    async with opened_run(run, store) as (opened, record):
+        before, after = await _ends(opened, record, iteration)
+        async with _workspace_of(record, read_only=True) as workspace:
             checkpoints = workspace.checkpoints
             files = await checkpoints.files(before, after) if checkpoints else []
             text = await workspace.difference(before, after, limit=_MOST)
             lost = [each for each in (before, after) if checkpoints and not await checkpoints.holds(each)]
     if lost:
-        raise UsageError(f"Checkpoint {lost[0][:12]} of run {run.id} no longer exists.", "It cannot be compared.")
-    return {
-        "run": run.id,
-        "iteration": number,
-        "before": before,
-        "after": after,
-        "files": [file._asdict() for file in files],
-        "diff": text,
-    }
+        raise UsageError(f"Checkpoint {lost[0][:12]} of run {record.id} no longer exists.", "It cannot be compared.")
+    if as_json:
+        changed = [file._asdict() for file in files]
+        ends = {"iteration": iteration, "before": before, "after": after}
+        print_json({"run": record.id, **ends, "files": changed, "diff": text})
+    else:
+        _print_diff(text)
 
 
 async def _ends(store: "Store", run: "RunRecord", number: int | None) -> tuple[str, str]:
     """Return the checkpoints before and after an iteration, or the whole run. Raises `UsageError` if one is missing."""
-    from ralph.cli.lookup import find_iteration
     from ralph.loop.recovery import checkpoint_before
 
     last: str | None = None
@@ -99,7 +87,6 @@ async def _ends(store: "Store", run: "RunRecord", number: int | None) -> tuple[s
 
 def _print_diff(text: str) -> None:
     """Print a difference without control characters: coloured on a terminal, else as git prints it."""
-
     lines = [printable(line, len(line) + 1) for line in text.split("\n")[:-1]]
     if not sys.stdout.isatty():
         sys.stdout.writelines(f"{line}\n" for line in lines)
@@ -112,7 +99,7 @@ def _print_diff(text: str) -> None:
         out.print(Text(line, style=style), soft_wrap=True)
 
 
-def rollback(
+async def rollback(
     run: RunId,
     *,
     to: To,
@@ -126,33 +113,22 @@ def rollback(
     Branch, commits, index and ignored files stay as they are. Nothing is
     discarded unless a checkpoint holds it.
     """
-    import anyio
+    from ralph.loop.assembly import own_files
 
-    result = anyio.run(_roll_back, run, to, force, reset_branch, store)
+    async with opened_run(run, store) as (opened, record):
+        if is_alive(record):
+            raise UsageError(f"Run {record.id} is running in {record.workspace}.", f"`ralph stop {record.id}` ends it.")
+        async with _workspace_of(record, apart=own_files(store)) as workspace:
+            workspace.hold(record.id)
+            commit = await _commit_after(opened, record, workspace, to)
+            result = _as_json(record, commit, await workspace.restore(commit, force=force))
+            branch_was_at = await workspace.take_off(record.id, commit) if reset_branch else ""
+            result["commits_since"] = await workspace.commits_since(commit)
+    result["branch_was_at"] = branch_was_at or None
     if as_json:
         print_json(result)
     else:
         _print_result(result, store)
-
-
-async def _roll_back(name: str, to: str, force: bool, reset_branch: bool, store: str | None) -> dict[str, Any]:  # noqa: FBT001
-    from ralph.cli.lookup import is_alive, opened_run
-    from ralph.loop.assembly import own_files
-
-    async with opened_run(name, store) as (opened, run):
-        if is_alive(run):
-            raise UsageError(f"Run {run.id} is running in {run.workspace}.", f"`ralph stop {run.id}` ends it.")
-        async with _workspace_of(run, apart=own_files(store)) as workspace:
-            workspace.hold(run.id)
-            commit = await _commit_after(opened, run, workspace, to)
-            restored = await workspace.restore(commit, force=force)
-            branch_was_at = await workspace.take_off(run.id, commit) if reset_branch else ""
-            result = _as_json(run, commit, restored)
-            return {
-                **result,
-                "commits_since": await workspace.commits_since(commit),
-                "branch_was_at": branch_was_at or None,
-            }
 
 
 def _as_json(run: "RunRecord", commit: str, restored: "Restored") -> dict[str, Any]:
@@ -199,16 +175,10 @@ def _print_result(result: dict[str, Any], store: str | None) -> None:
 
 
 def _workspace_of(run: "RunRecord", *, read_only: bool = False, apart: Iterable[Path] = ()) -> "Workspace":
-    """Return the workspace of a run.
+    """Return the workspace of a run. Raises `UsageError` if it had none, `WorkspaceError` if its folder is gone.
 
-    Args:
-        run: the run.
-        read_only: only its checkpoints are needed; those of a removed worktree are in its main repository.
-        apart: the files that this process itself writes, which are not restored.
-
-    Raises:
-        UsageError: the run had no workspace.
-        WorkspaceError: its folder no longer exists.
+    With `read_only`, a removed worktree is replaced by its main repository, which has its checkpoints. The files
+    `apart` belong to this process and are not restored.
     """
     from ralph.workspace import open_workspace
 
@@ -225,13 +195,7 @@ def _workspace_of(run: "RunRecord", *, read_only: bool = False, apart: Iterable[
 
 
 async def _commit_after(store: "Store", run: "RunRecord", workspace: "Workspace", to: str) -> str:
-    """Return the checkpoint after an iteration, for "0" the one before the run, or the one with an id that starts so.
-
-    Raises:
-        UsageError: there is no such checkpoint.
-    """
-    from ralph.cli.lookup import find_iteration
-
+    """Return the checkpoint after an iteration, before the run for "0", or with an id that starts so."""
     if not (to.isascii() and to.isdigit() and len(to) < _SHORTEST_ID):
         found = await workspace.checkpoints.find(run.id, to.lower()) if workspace.checkpoints else None
         if found is None or len(to) < _SHORTEST_ID:

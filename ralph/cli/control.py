@@ -1,12 +1,15 @@
 """`ralph pause`, `stop`, `tell` and `extend`: requests to a run from another terminal, sent through the store."""
 
+import os
 import re
+import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, cast
 
 import typer
 
+from ralph.cli.lookup import opened_run, run_state
 from ralph.cli.options import AsJson, StoreName
 from ralph.cli.output import print_json, print_paragraph
 from ralph.cli.store_url import store_option
@@ -40,37 +43,35 @@ MoreCost = Annotated[str | None, _addition("--max-cost", "Add this many US dolla
 MoreCalls = Annotated[str | None, _addition("--max-calls-per-hour", "Add this many calls of the agent in any hour.")]
 
 
-def pause(*, run: Run, as_json: AsJson = False, store: StoreName = None) -> None:
+async def pause(*, run: Run, as_json: AsJson = False, store: StoreName = None) -> None:
     """Pause a run at the end of the current iteration, until `ralph resume`."""
-
-    record = _request(run, store, "pause")
+    record = await _request(run, store, "pause")
     when = "now" if record.state == "paused" else "at the end of the current iteration"
     _print(record, f"It pauses {when}; `ralph resume{store_option(store)} {record.id}` continues it.", as_json=as_json)
 
 
-def stop(*, run: Run, as_json: AsJson = False, store: StoreName = None) -> None:
+async def stop(*, run: Run, as_json: AsJson = False, store: StoreName = None) -> None:
     """Stop a run: end its agent's turn at once, and store the output so far.
 
     `ralph resume` continues it.
     """
-
-    record = _request(run, store, "stop")
+    record = await _request(run, store, "stop")
     ended = record.state == "finished"
     iterations = "an iteration" if record.iterations == 1 else f"{record.iterations} iterations"
     stopped = f"It is stopped, after {iterations}." if ended else "It is being stopped."
     _print(record, f"{stopped} `ralph resume{store_option(store)} {record.id}` continues it.", as_json=as_json)
 
 
-def tell(*, run: Run, text: Text, as_json: AsJson = False, store: StoreName = None) -> None:
+async def tell(*, run: Run, text: Text, as_json: AsJson = False, store: StoreName = None) -> None:
     """Give the agent a message, in the prompt of the next iteration.
 
     If the run has ended, this is the first iteration after `ralph resume`.
     """
-    record = _request(run, store, "tell", text=_message(text))
+    record = await _request(run, store, "tell", text=_message(text))
     _print(record, f"The agent reads the message in the next iteration{_when_resumed(record, store)}.", as_json=as_json)
 
 
-def extend(
+async def extend(
     *,
     run: Run,
     max_iterations: MoreIterations = None,
@@ -86,12 +87,11 @@ def extend(
 
     If the run has ended, this takes effect when it is resumed.
     """
-
     given = (max_iterations, max_duration, max_tokens, max_requests, max_cost, max_calls_per_hour)
     limits = {limit.name: _amount(limit, text) for limit, text in zip(_LIMITS, given, strict=True) if text is not None}
     if not limits:
         raise UsageError("There is no limit to extend.", "Name a limit, as in --max-iterations +10.")
-    record = _request(run, store, "extend", limits=limits)
+    record = await _request(run, store, "extend", limits=limits)
     _print(record, f"Extended: {additions(limits)}{_when_resumed(record, store)}.", as_json=as_json)
 
 
@@ -141,8 +141,6 @@ def _amount(limit: _Limit, text: str) -> float:
 
 
 def _message(text: str) -> str:
-    import sys
-
     from ralph.system.redact import Redactor, secret_values
 
     if text == "-":
@@ -154,30 +152,21 @@ def _message(text: str) -> str:
             f"The message is longer than {_MOST_CHARACTERS:,} characters.",
             "Put it into a file of the workspace, and name the file in the message.",
         )
-    import os
-
     return Redactor(secret_values(os.environ))(text)
 
 
-def _request(
+async def _request(
     name: str, store: str | None, kind: Literal["pause", "stop", "tell", "extend"], **what: Any
 ) -> "RunRecord":
     """Send a request to a run, and return its record."""
-    import anyio
-
-    async def send() -> "RunRecord":
-        from ralph.cli.lookup import opened_run
-
-        async with opened_run(name, store) as (opened, run):
-            if kind in {"pause", "stop"}:
-                _require_active(run)
-            else:
-                _require_not_completed(run)
-            _require_limited(run, what.get("limits", {}))
-            await send_request(opened, run, kind, **what)
-            return await wait_for_state(opened, run, "finished", _STOP_SECONDS) if kind == "stop" else run
-
-    return anyio.run(send)
+    async with opened_run(name, store) as (opened, run):
+        if kind in {"pause", "stop"}:
+            _require_active(run)
+        elif run.stop_reason == "completed":  # it is not resumed, and would never read the request
+            raise UsageError(f"Run {run.id} is completed.", "Start another one with `ralph run`.")
+        _require_limited(run, what.get("limits", {}))
+        await send_request(opened, run, kind, **what)
+        return await wait_for_state(opened, run, "finished", _STOP_SECONDS) if kind == "stop" else run
 
 
 async def send_request(
@@ -201,27 +190,18 @@ async def wait_for_state(store: "Store", run: "RunRecord", state: str, seconds: 
 
 
 def _require_active(run: "RunRecord") -> None:
-    from ralph.cli.lookup import run_state
-
     state = run_state(run)
+    if state == "crashed":
+        raise UsageError(
+            f"Run {run.id} is not under way: its process is gone.", f"`ralph resume {run.id}` continues it."
+        )
     if state not in {"running", "paused"}:
-        how = "its process is gone" if state == "crashed" else f"it has ended ({state.replace('_', ' ')})"
-        more = f"`ralph show {run.id}` shows what it did."
-        if state == "crashed":
-            more = f"`ralph resume {run.id}` continues it."
-        raise UsageError(f"Run {run.id} is not under way: {how}.", more)
-
-
-def _require_not_completed(run: "RunRecord") -> None:
-    """Refuse requests to a completed run: it is not resumed and would never read them."""
-
-    if run.stop_reason == "completed":
-        raise UsageError(f"Run {run.id} is completed.", "Start another one with `ralph run`.")
+        ended = f"it has ended ({state.replace('_', ' ')})"
+        raise UsageError(f"Run {run.id} is not under way: {ended}.", f"`ralph show {run.id}` shows what it did.")
 
 
 def _require_limited(run: "RunRecord", limits: dict[str, float]) -> None:
     """Refuse to extend a limit that the run does not have; the limits of a program's run are not known."""
-
     own: object = run.settings.get("limits")
     for limit in _LIMITS if isinstance(own, dict) else ():
         if limit.name in limits and cast("dict[str, Any]", own).get(limit.name) is None:
@@ -229,16 +209,12 @@ def _require_limited(run: "RunRecord", limits: dict[str, float]) -> None:
 
 
 def _when_resumed(run: "RunRecord", store: str | None) -> str:
-    from ralph.cli.lookup import run_state
-
     if run_state(run) in {"running", "paused"}:
         return ""
     return f", when the run is resumed (`ralph resume{store_option(store)} {run.id}`)"
 
 
 def _print(run: "RunRecord", text: str, *, as_json: bool) -> None:
-    from ralph.cli.lookup import run_state
-
     if as_json:
         print_json({"run_id": run.id, "state": run_state(run), "text": text})
     else:

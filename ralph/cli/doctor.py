@@ -27,17 +27,15 @@ _STORE_REMEDY = "Save the readable runs with `ralph export`, then move the store
 _UNSEEN_LOGIN = "A run can work here if the Copilot CLI has its own login, which Ralph cannot see."
 
 
-def doctor(*, directory: Folder = Path(), as_json: AsJson = False, store: StoreName = None) -> int:
+async def doctor(*, directory: Folder = Path(), as_json: AsJson = False, store: StoreName = None) -> int:
     """Check everything that a run needs.
 
     Exits with 0 if a run can work, 6 if no executor can, 2 if settings, folder,
     store or sandbox prevent it.
     """
-    import anyio
-
     from ralph.settings import workspace_folder
 
-    found = anyio.run(_all_findings, workspace_folder(directory), store)
+    found = await _all_findings(workspace_folder(directory), store)
     code = _exit_code(found)
     if as_json:
         print_json({"ok": code == 0, "findings": [asdict(finding) for finding in found]})
@@ -144,7 +142,6 @@ async def _executor(title: str, name: str, settings: "Settings", plugins: "Plugi
 
 def _plugins(plugins: "Plugins") -> "list[Finding]":
     """Return the problems of plug-ins: a conflict prevents a run, a plug-in that fails is left out."""
-
     remedy = "`ralph plugins` lists them; RALPH_PLUGINS=off turns all of them off."
     found = [_failed("conflict", each) for each in plugins.conflicts()]
     return [*found, *(_finding("plugins", ok=False, detail=text, remedy=remedy) for text in plugins.problems)]
@@ -176,9 +173,7 @@ async def _store(settings: "Settings", plugins: "Plugins") -> "list[Finding]":
     if health.problems:
         remedy = naming_store(_STORE_REMEDY, store_option(settings.store))
         return [_finding("store", ok=False, detail=f"{place}: {text}", remedy=remedy) for text in health.problems]
-    return [
-        _finding("store", ok=True, detail=f"{place}, {health.runs} runs" if health.runs != 1 else f"{place}, 1 run")
-    ]
+    return [_finding("store", ok=True, detail=f"{place}, {health.runs} run{'s' * (health.runs != 1)}")]
 
 
 def _workspace(folder: Path, settings: "Settings") -> "list[Finding]":
@@ -199,9 +194,8 @@ def _workspace(folder: Path, settings: "Settings") -> "list[Finding]":
     elif settings.verify in {(), ("none",)} and not settings.verify_shell and not settings.verifiers:
         detected = detect_test_command(folder)
         by = f"--verify '{detected.command}'" if detected else "--verify CMD"
-        detail = "no program checks the agent's claims, only a review by another session of it"
-        if settings.verify:
-            detail = "nothing checks the agent's claims"
+        reviewed = "no program checks the agent's claims, only a review by another session of it"
+        detail = "nothing checks the agent's claims" if settings.verify else reviewed
         remedy = f"Name a check with {by}, or set one up with `ralph init`."
         found.append(_finding("verify", ok=False, detail=detail, remedy=remedy))
     return found

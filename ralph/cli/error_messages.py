@@ -35,7 +35,6 @@ def _bounded(word: str) -> str:
 
 def with_store(text: str, arguments: Sequence[str]) -> str:
     """Return a message with the `--store` option in its suggested commands, so that they find the run."""
-
     return naming_store(text, store_option(given_store(arguments)))
 
 

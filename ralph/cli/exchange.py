@@ -4,17 +4,16 @@ import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, BinaryIO
+from typing import Annotated, BinaryIO
 
 import typer
 
+from ralph.cli.lookup import opened_run
 from ralph.cli.options import AsJson, RunId, StoreName
 from ralph.cli.output import print_json, print_paragraph
+from ralph.cli.plugin_loading import plugins_of
 from ralph.cli.store_url import configured_store, store_option
 from ralph.errors import UsageError
-
-if TYPE_CHECKING:
-    from ralph.records.record import RunRecord
 
 __all__ = ["export", "import_"]
 
@@ -24,49 +23,34 @@ Output = Annotated[
 Input = Annotated[str, typer.Argument(metavar="FILE", help="A file made by `ralph export`; - reads standard input.")]
 
 
-def export(*, run: RunId = "last", output: Output = None, store: StoreName = None) -> None:
+async def export(*, run: RunId = "last", output: Output = None, store: StoreName = None) -> None:
     """Write a run with everything that belongs to it as JSON lines."""
-    import anyio
+    from ralph.store.export import exported
 
     with _new_file(output) as file:
-        anyio.run(_export, run, store, file)
+        async with opened_run(run, store) as (opened, record):
+            async for line in exported(opened, record):
+                file.write(line.encode() + b"\n")
 
 
-def import_(*, file: Input, as_json: AsJson = False, store: StoreName = None) -> None:
+async def import_(*, file: Input, as_json: AsJson = False, store: StoreName = None) -> None:
     """Add an exported run to the store. This runs nothing; resuming the run later runs what its settings name."""
-    import anyio
+    from ralph.plugins.registry import open_store
+    from ralph.store.export import imported
 
+    here = Path.cwd()
     with _seekable_file(file) as given:
-        run = anyio.run(_import, given, store)
+        async with open_store(configured_store(store, here), lambda: plugins_of(here)) as opened:
+            run = await imported(opened, given)
     if as_json:
         print_json({"run_id": run.id})
     else:
         print_paragraph(f"Run {run.id} is now in the store: `ralph show{store_option(store)} {run.id}`.")
 
 
-async def _export(name: str, store: str | None, file: BinaryIO) -> None:
-    from ralph.cli.lookup import opened_run
-    from ralph.store.export import exported
-
-    async with opened_run(name, store) as (opened, run):
-        async for line in exported(opened, run):
-            file.write(line.encode() + b"\n")
-
-
-async def _import(file: BinaryIO, store: str | None) -> "RunRecord":
-    from ralph.cli.plugin_loading import plugins_of
-    from ralph.plugins.registry import open_store
-    from ralph.store.export import imported
-
-    here = Path.cwd()
-    async with open_store(configured_store(store, here), lambda: plugins_of(here)) as opened:
-        return await imported(opened, file)
-
-
 @contextmanager
 def _new_file(path: Path | None) -> Generator[BinaryIO]:
     """Open a new file, or standard output; an incomplete file is removed."""
-
     if path is None:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()

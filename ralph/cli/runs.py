@@ -2,13 +2,16 @@
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ralph.cli.checkpoints import forget_checkpoints
+from ralph.cli.lookup import is_alive, opened_store, run_state
 from ralph.cli.options import AsJson, StoreName
 from ralph.cli.output import print_json, print_paragraph, print_table, when
 from ralph.cli.store_url import configured_store, store_option
+from ralph.cli.worktree import report_remaining_worktree
 from ralph.errors import RunOwnedError, UsageError
 from ralph.system.text import duration
 from ralph.watch.terminal import one_line
@@ -58,7 +61,6 @@ def _list(directory: Path | None, limit: int, store: str | None, *, as_json: boo
 
     import anyio
 
-    from ralph.cli.lookup import run_state
     from ralph.settings import workspace_folder
 
     folder = workspace_folder(directory) if directory else None
@@ -81,7 +83,6 @@ def _quick_list(store: str | None, limit: int) -> "list[ListedRun] | None":
 
 
 async def _runs(store: str | None, folder: Path | None, limit: int) -> "list[RunRecord]":
-    from ralph.cli.lookup import opened_store
     from ralph.types import evolve
 
     async with opened_store(store, folder) as opened:
@@ -92,15 +93,12 @@ async def _runs(store: str | None, folder: Path | None, limit: int) -> "list[Run
 
 
 def _as_json(run: "RunRecord") -> dict[str, Any]:
-    from ralph.cli.lookup import run_state
-
     fields = run.model_dump(mode="json", exclude={"settings", "plan", "breaker", "fingerprint"})
     return {**fields, "state": run_state(run) if run.state != "finished" else "finished"}
 
 
 def _print(found: "Sequence[tuple[RunRecord | ListedRun, str]]") -> None:
     """Print runs, each with its state."""
-
     rows: list[tuple[str, ...]] = []
     for run, state in found:
         verified = (", verified" if run.verified else ", not verified") if state == "completed" else ""
@@ -110,22 +108,8 @@ def _print(found: "Sequence[tuple[RunRecord | ListedRun, str]]") -> None:
     print_table(("run", "started", "ended", "iterations", "took", "task"), rows)
 
 
-class Pruned(NamedTuple):
-    """The result of pruning.
-
-    Attributes:
-        removed: the ids of the removed runs, newest first.
-        kept: the number of other runs.
-        worktrees: the worktrees that the removed runs leave behind.
-    """
-
-    removed: list[str]
-    kept: int
-    worktrees: list[str]
-
-
 @app.command()
-def prune(
+async def prune(
     *,
     older_than: Age = None,
     keep: Newest = None,
@@ -135,20 +119,44 @@ def prune(
     store: StoreName = None,
 ) -> None:
     """Remove runs from the store for good, with their transcripts and checkpoints. An active run is never removed."""
-    import anyio
-
     from ralph.settings import workspace_folder
 
     if older_than is None and keep is None:
         raise UsageError("You did not say which runs to remove.", "Give --older-than AGE, --keep N, or both.")
     before = None if older_than is None else _moment_before(older_than)
     folder = workspace_folder(directory) if directory else None
-    pruned = anyio.run(_prune, store, folder, before, keep or 0, dry_run)
+    async with opened_store(store, folder) as opened:
+        every = await opened.runs(limit=_ALL)
+        found = [run for run in every if folder is None or str(folder) in {run.workspace, run.origin}]
+        removed, worktrees = await _prune(opened, found, before, keep or 0, dry_run=dry_run)
+    kept = len(found) - len(removed)
     if as_json:
-        print_json({**pruned._asdict(), "dry_run": dry_run})
+        print_json({"removed": removed, "kept": kept, "worktrees": worktrees, "dry_run": dry_run})
     else:
-        counts = f"{len(pruned.removed)} {'would be removed' if dry_run else 'removed'}, {pruned.kept} kept."
-        print_paragraph("\n".join([*pruned.removed, counts]))
+        print_paragraph(
+            "\n".join([*removed, f"{len(removed)} {'would be removed' if dry_run else 'removed'}, {kept} kept."])
+        )
+
+
+async def _prune(
+    store: "Store", found: "Sequence[RunRecord]", before: datetime | None, keep: int, *, dry_run: bool
+) -> tuple[list[str], list[str]]:
+    """Remove runs, except active ones, the first `keep`, and those that were active since `before`.
+
+    The store is compacted unless an active run would have to wait for it. Returns the ids of the removed runs, and the
+    worktrees that they leave behind.
+    """
+    removed: list[str] = []
+    worktrees: list[str] = []
+    live = {run.id for run in found if run.state != "finished" and (is_alive(run) or await store.leased(run.id))}
+    for run in found[keep:]:
+        wanted = run.id not in live and (before is None or await _last_activity(store, run) < before)
+        if wanted and (dry_run or await _remove(store, run)):
+            removed.append(run.id)
+            worktrees += await report_remaining_worktree(run, would=dry_run)
+    if removed and not live and not dry_run:
+        await store.compact()
+    return removed, worktrees
 
 
 def _moment_before(age: str) -> datetime:
@@ -167,40 +175,8 @@ def _moment_before(age: str) -> datetime:
     raise UsageError(f"--older-than {age!r} is not an age.", "Write 90s, 15m, 12h or 30d.")
 
 
-async def _prune(
-    name: str | None,
-    folder: Path | None,
-    before: datetime | None,
-    keep: int,
-    dry_run: bool,  # noqa: FBT001 - called through anyio.run
-) -> Pruned:
-    """Remove the finished runs of a folder and its worktrees that are not among the newest `keep`.
-
-    With `before`, runs that were active since are kept, too. Worktrees stay and are reported. The store is compacted
-    unless a running run would have to wait for it.
-    """
-    from ralph.cli.lookup import is_alive, opened_store
-    from ralph.cli.worktree import report_remaining_worktree
-
-    removed: list[str] = []
-    worktrees: list[str] = []
-    async with opened_store(name, folder) as store:
-        every = await store.runs(limit=_ALL)
-        found = [run for run in every if folder is None or str(folder) in {run.workspace, run.origin}]
-        live = {run.id for run in found if run.state != "finished" and (is_alive(run) or await store.leased(run.id))}
-        for run in found[keep:]:
-            wanted = run.id not in live and (before is None or await _last_activity(store, run) < before)
-            if wanted and (dry_run or await _remove(store, run)):
-                removed.append(run.id)
-                worktrees += await report_remaining_worktree(run, would=dry_run)
-        if removed and not live and not dry_run:
-            await store.compact()
-    return Pruned(removed, len(found) - len(removed), worktrees)
-
-
 async def _remove(store: "Store", run: "RunRecord") -> bool:
     """Remove a run; return False if a process has just resumed it."""
-    from ralph.cli.checkpoints import forget_checkpoints
 
     try:
         await store.remove(run.id)

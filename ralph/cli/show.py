@@ -4,17 +4,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ralph.cli.lookup import find_iteration, opened_run, run_state
 from ralph.cli.options import AsJson, RunId, StoreName
 from ralph.cli.output import console, print_json, print_json_list, when
 from ralph.cli.store_url import store_option
 from ralph.errors import UsageError, naming_store
+from ralph.system.text import printable
 from ralph.watch.terminal import clipped, evidence_text, one_line
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from rich.console import Console
-    from rich.text import Text
 
     from ralph.pipeline.explain import Stage
     from ralph.records.record import IterationRecord, RunRecord
@@ -32,62 +33,43 @@ _MOST_PROBLEMS = 5
 _POLL_SECONDS = 0.2
 
 
-def show(
+async def show(
     *, run: RunId = "last", iteration: Number = None, why: Why = False, as_json: AsJson = False, store: StoreName = None
 ) -> None:
     """Show why a run stopped, or why it did not: each iteration's decision with its evidence."""
-    import anyio
-
-    if iteration is not None:
-        record, found = anyio.run(_load, run, iteration, store)
-        _show_iteration(record, found, why=why, as_json=as_json)
-    elif why:
+    if why and iteration is None:
         raise UsageError("--why explains one iteration, and you named none.", "Add --iteration N.")
-    else:
-        anyio.run(_show_run, run, store, as_json)
+    async with opened_run(run, store) as (opened, record):
+        if iteration is not None:
+            await _show_iteration(opened, record, iteration, why=why, as_json=as_json)
+        elif as_json:
+            await _write_json(record, opened.iterations(record.id))
+        else:
+            await _print_run(console(), record, opened.iterations(record.id), store_option(store))
 
 
-def _show_iteration(run: "RunRecord", found: "list[IterationRecord]", *, why: bool, as_json: bool) -> None:
+async def _show_iteration(store: "Store", run: "RunRecord", number: int, *, why: bool, as_json: bool) -> None:
     from ralph.cli.evidence import chain_json, print_chain
 
-    chain = _chain(run, found) if why else ()
+    found = await find_iteration(store, run, number)
+    chain = _chain(run, await store.iteration(run.id, number - 1), found) if why else ()
     if as_json:
-        shown = {"run": run.model_dump(mode="json"), "iterations": [found[-1].model_dump(mode="json")]}
+        shown = {"run": run.model_dump(mode="json"), "iterations": [found.model_dump(mode="json")]}
         print_json({**shown, **({"chain": chain_json(chain)} if why else {})})
     elif why:
         print_chain(chain)
     else:
-        _print_iteration(console(), found[-1])
+        _print_iteration(console(), found)
 
 
-def _chain(run: "RunRecord", found: "list[IterationRecord]") -> "tuple[Stage, ...]":
-    """Return the chain from the signals to the decision of the last of the iterations."""
+def _chain(run: "RunRecord", before: "IterationRecord | None", found: "IterationRecord") -> "tuple[Stage, ...]":
+    """Return the chain from the signals to the decision of an iteration, given the one before it."""
     from ralph.cli.replay_rules import parse_overrides, replay_rules
     from ralph.decision.streaks import Streaks
     from ralph.pipeline.explain import explain
 
     [rules] = replay_rules(parse_overrides(()), run)
-    before = found[-2].tally if len(found) > 1 else Streaks()
-    return explain(rules, before, found[-1])
-
-
-async def _load(name: str, number: int, store: str | None) -> "tuple[RunRecord, list[IterationRecord]]":
-    """Return the run, and the iteration with a number after the one before it."""
-    from ralph.cli.lookup import find_iteration, opened_run
-
-    async with opened_run(name, store) as (opened, run):
-        found = await find_iteration(opened, run, number)
-        before = await opened.iteration(run.id, number - 1)
-    return run, [before, found] if before else [found]
-
-
-async def _show_run(name: str, store: str | None, as_json: bool) -> None:  # noqa: FBT001 - called through anyio.run
-    """Show a run iteration by iteration, since all of a long run do not fit into memory."""
-    from ralph.cli.lookup import opened_run
-
-    async with opened_run(name, store) as (opened, run):
-        iterations = opened.iterations(run.id)
-        await (_write_json(run, iterations) if as_json else _print_run(console(), run, iterations, store_option(store)))
+    return explain(rules, before.tally if before else Streaks(), found)
 
 
 async def _write_json(run: "RunRecord", iterations: "AsyncIterator[IterationRecord]") -> None:
@@ -131,7 +113,6 @@ def _print_end(
 ) -> None:
     from rich.text import Text
 
-    from ralph.cli.lookup import run_state
     from ralph.watch.summary import print_summary
 
     if run.state == "finished":
@@ -145,10 +126,9 @@ def _print_end(
             store=store,
         )
         return
-    gone = f"Its process is gone. `ralph resume{store} {run.id}` continues it."
-    what = {"crashed": gone, "paused": "It waits."}
-    out.print()
     state = run_state(run)
+    what = {"crashed": f"Its process is gone. `ralph resume{store} {run.id}` continues it.", "paused": "It waits."}
+    out.print()
     out.print(Text(f"{state.capitalize()}. {what.get(state, 'It is running.')}", style="bold yellow"))
 
 
@@ -159,7 +139,7 @@ def _print_short(out: "Console", iteration: "IterationRecord") -> None:
     from ralph.records.projection import describe, duration
     from ralph.watch.summary import changes_text, outcome_text
 
-    who = iteration.executor or "nobody"
+    who = iteration.executor or "no executor"
     out.print(Text(f"iteration {iteration.number}", style="bold"), end="")
     out.print(Text(f"  {who}, {duration(iteration.duration)}, {changes_text(iteration)}"))
     for attempt in iteration.attempts:
@@ -190,19 +170,16 @@ def _print_iteration(out: "Console", iteration: "IterationRecord") -> None:
     for file in iteration.changes.files[:20]:
         _print_field(out, "changed", one_line(file))
     verdicts = iteration.verification.verdicts if iteration.verification else ()
-    for title, lines in (
-        ("reply", [marked(iteration.text, analysis.evidence)] if iteration.text.strip() else []),
-        (
-            "last text before the turn was cut short",
-            _texts(iteration.partial if iteration.partial != iteration.text else ""),
-        ),
-        *((f"output of {one_line(verdict.verifier)}", _texts(verdict.output)) for verdict in verdicts),
-        ("error output of the agent's program", _texts(iteration.diagnostics)),
+    partial = iteration.partial if iteration.partial != iteration.text else ""
+    for title, text in (
+        ("reply", marked(iteration.text, analysis.evidence)),
+        ("last text before the turn was cut short", Text(printable(partial))),
+        *((f"output of {one_line(verdict.verifier)}", Text(printable(verdict.output))) for verdict in verdicts),
+        ("error output of the agent's program", Text(printable(iteration.diagnostics))),
     ):
-        if lines:
+        if text.plain.strip():
             out.print(Text(f"\n{title}", style="bold"))
-        for line in lines:
-            out.print(line)
+            out.print(text)
     if evidence := (*analysis.evidence, *analysis.stuck.evidence):
         out.print(Text("\nevidence", style="bold"))
         print_evidence(out, evidence)
@@ -214,15 +191,7 @@ def _print_field(out: "Console", label: str, text: str, style: str = "") -> None
     out.print(Text(f"  {label:<12}{text}", style=style))
 
 
-def _texts(untrusted: str) -> "list[Text]":
-    from rich.text import Text
-
-    from ralph.records.projection import printable
-
-    return [Text(printable(untrusted))] if untrusted.strip() else []
-
-
-def logs(*, run: RunId = "last", follow: Follow = False, as_json: AsJson = False, store: StoreName = None) -> int:
+async def logs(*, run: RunId = "last", follow: Follow = False, as_json: AsJson = False, store: StoreName = None) -> int:
     """Print a run's events, as `ralph run` shows them; with --json, one per line."""
     import anyio
 
@@ -230,27 +199,19 @@ def logs(*, run: RunId = "last", follow: Follow = False, as_json: AsJson = False
     from ralph.watch import open_display
 
     with open_display("json" if as_json else "plain", look_up=look_up(store)) as display:
-        anyio.run(_print_events, run, store, follow, display)
+        async with opened_run(run, store) as (opened, record):
+            display.endpoint = bool(record.settings.get("executor", {}).get("base_url"))
+            seq = await _print_after(opened, record, 0, display)
+            while follow and not display.out.gone:
+                state = run_state(await opened.run(record.id) or record)
+                seq = await _print_after(opened, record, seq, display)  # the events before that state are stored by now
+                if state == "crashed":
+                    resume = f"`ralph resume{store_option(store)} {record.id}`"
+                    display.note(f"The process of run {record.id} is gone. {resume} continues it.")
+                if state not in {"running", "paused"}:
+                    break
+                await anyio.sleep(_POLL_SECONDS)
     return 1 if display.out.refused else 0
-
-
-async def _print_events(name: str, store: str | None, follow: bool, display: "Display") -> None:  # noqa: FBT001 - anyio.run's
-    import anyio
-
-    from ralph.cli.lookup import opened_run, run_state
-
-    async with opened_run(name, store) as (opened, run):
-        display.endpoint = bool(run.settings.get("executor", {}).get("base_url"))
-        seq = await _print_after(opened, run, 0, display)
-        while follow and not display.out.gone:
-            state = run_state(await opened.run(run.id) or run)
-            seq = await _print_after(opened, run, seq, display)  # the events before that state are stored by now
-            if state == "crashed":
-                resume = f"`ralph resume{store_option(store)} {run.id}`"
-                display.note(f"The process of run {run.id} is gone. {resume} continues it.")
-            if state not in {"running", "paused"}:
-                return
-            await anyio.sleep(_POLL_SECONDS)
 
 
 async def _print_after(store: "Store", run: "RunRecord", after: int, display: "Display") -> int:
