@@ -4,9 +4,9 @@ from collections.abc import Iterable
 
 import pytest
 
-from ralph.analysis import AnalysisContext, Reply, ResponseAnalyzer, Signal, analyze_text
+from ralph.analysis import Analysis, AnalysisContext, Reply, ResponseAnalyzer, Signal, analyze_text
 from ralph.status import StatusMissing
-from ralph.types.output import Output
+from ralph.types.output import Failed, Interrupted, Output, TimedOut
 
 
 @pytest.mark.parametrize(
@@ -98,6 +98,34 @@ def test_a_workspace_that_moved_speaks_against_an_obstacle() -> None:
     assert state_of(text) == "blocked"
     assert state_of(text, progressed=True) == "progress"
     assert state_of("I cannot proceed.", progressed=True) == "blocked"
+
+
+def test_a_workspace_that_moved_speaks_against_how_a_reply_sounds() -> None:
+    text = (
+        "`strings.xlsx` is password protected, and there's no password in the task or in the repository. "
+        "I'm unable to open it, so the translation can't begin."
+    )
+    assert state_of(text) == "blocked"
+    assert state_of(text, progressed=True) == "progress"
+
+
+def test_a_ticked_box_speaks_against_an_obstacle_and_an_open_one_does_not() -> None:
+    text = "- [{}] The button\n- [ ] The menu\n\nThe commit needs your approval."
+    assert state_of(text.format(" ")) == "blocked"
+    assert state_of(text.format("x")) == "progress"
+
+
+def test_words_of_a_limit_count_only_in_a_turn_that_came_to_its_end() -> None:
+    text = "You've hit your limit · resets 3pm"
+    assert analyze(Output(text=text)).limit
+    assert analyze(Output(text=text, outcome=Failed(failure="crashed"))).state == "limited"
+    for outcome in (TimedOut(limit="iteration", after=60), Interrupted(by="signal")):
+        analysis = analyze(Output(text=text, outcome=outcome))
+        assert (analysis.state, analysis.limit) == ("unknown", ""), outcome.kind
+
+
+def analyze(output: Output) -> Analysis:
+    return ResponseAnalyzer().analyze(output, StatusMissing(), AnalysisContext())
 
 
 def state_of(text: str, *, progressed: bool | None = None) -> str:

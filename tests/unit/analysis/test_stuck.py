@@ -41,6 +41,18 @@ def test_three_equal_outputs_are_stuck_unless_the_workspace_moves() -> None:
     assert not _loop(["Working on it."] * 3, progressed=True).detected
 
 
+def test_progress_between_equal_replies_ends_their_repetition() -> None:
+    assert _after_progress(still=4) == ("repeated output",)
+    assert _after_progress(still=2) == ()
+
+
+def _after_progress(still: int) -> tuple[str, ...]:
+    """What repeats after an iteration that progressed and some that did not, all with the same words."""
+    past = tuple(Past(text="Working on it.", progressed=moved) for moved in (True, *[None] * (still - 1)))
+    context = AnalysisContext(past=past)
+    return ResponseAnalyzer().analyze(Output(text="Working on it."), StatusMissing(), context).stuck.repeated_patterns
+
+
 def test_who_reports_work_and_asks_at_its_end_does_not_wait() -> None:
     asks = "Shall I go on with the next one? Or which part should come first?"
     parts = ("the lexer", "the parser", "the printer")

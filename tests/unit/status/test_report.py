@@ -151,6 +151,13 @@ def test_the_prompts_own_example_does_not_count_in_any_spelling() -> None:
     assert report(example.replace("one", "my"), example=example).exit_signal is False
 
 
+def test_a_copied_example_does_not_hide_a_signal_that_stands_alone() -> None:
+    example = "---RALPH_STATUS---\nEXIT_SIGNAL: false\nREASON: one sentence\n---END_RALPH_STATUS---"
+    status = parse_status(f"{example}\n\nThe work is done.\n\nEXIT_SIGNAL: true", example=example)
+    assert isinstance(status, StatusMalformed), status
+    assert status.start > len(example)
+
+
 def test_a_status_without_a_signal_leaves_the_signal_open() -> None:
     # covers: S4-29, K4-6
     status = report("---RALPH_STATUS---\nSTATUS: COMPLETE\nTASKS_DONE: 3/5\n---END_RALPH_STATUS---")
