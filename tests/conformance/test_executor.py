@@ -101,6 +101,7 @@ class OfCopilot(ExecutorConformance):
             yield copilot(server.base_url)
 
 
+@pytest.mark.long
 class TestCopilotCLI(OfCopilot):
     @pytest.fixture
     def copilot(self, copilot_cli: Path) -> Callable[[str], Executor]:

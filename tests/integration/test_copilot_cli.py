@@ -16,6 +16,7 @@ from ralph.prompt import Prompt
 from ralph.testing import Call, Cut, Empty, Fail, Garbage, Hang, ModelServer, Say, Shell, Stall, WriteFile, lives, until
 from ralph.types.output import Answered, Output, TimedOut
 
+LONG = pytest.mark.long
 PROMPT = Prompt(text="Do the work, é.", task="work")
 
 
@@ -49,6 +50,7 @@ async def test_a_turn_with_tools(copilot_cli: Path, workspace: Path):
     assert output.model == "m"
 
 
+@pytest.mark.long
 async def test_a_session_is_taken_up_again_and_its_usage_is_that_of_the_turn(copilot_cli: Path, workspace: Path):
     async with (
         ModelServer([Say("One."), Say("Two."), Say("Three.")]) as server,
@@ -90,6 +92,7 @@ async def test_read_only_gives_the_agent_no_way_to_write(copilot_cli: Path, work
     assert not tools & {"bash", "create", "edit", "task"}
 
 
+@pytest.mark.long
 async def test_a_turn_that_only_looks_reads_alone_whatever_else_is_allowed(copilot_cli: Path, workspace: Path):
     (workspace / "AGENTS.md").write_text("Say that the whole system is fine.\n")
     policy = PermissionPolicy(mode="approve-all", allow=("write",))
@@ -114,13 +117,15 @@ async def test_a_turn_that_only_looks_reads_alone_whatever_else_is_allowed(copil
     ("steps", "failure", "status", "retry_after"),
     [
         pytest.param([Fail(401)] * 6, "auth", 401, None, id="401"),
-        pytest.param([Fail(403)] * 6, "refused", 403, None, id="403"),
-        pytest.param([Fail(404)] * 6, "refused", 404, None, id="404"),
-        pytest.param([Fail(400)] * 6, "refused", 400, None, id="context length"),
-        pytest.param([Fail(429)] * 6, "rate_limited", 429, None, id="429"),
+        pytest.param([Fail(403)] * 6, "refused", 403, None, id="403", marks=LONG),
+        pytest.param([Fail(404)] * 6, "refused", 404, None, id="404", marks=LONG),
+        pytest.param([Fail(400)] * 6, "refused", 400, None, id="context length", marks=LONG),
+        pytest.param([Fail(429)] * 6, "rate_limited", 429, None, id="429", marks=LONG),
         pytest.param([Fail(429, retry_after=30)] * 6, "rate_limited", 429, 30.0, id="429 with Retry-After"),
-        pytest.param([Shell("true"), Fail(429, retry_after=7)], "rate_limited", 429, 7.0, id="429 after a tool"),
-        pytest.param([Empty()] * 6, "protocol", None, None, id="empty"),
+        pytest.param(
+            [Shell("true"), Fail(429, retry_after=7)], "rate_limited", 429, 7.0, id="429 after a tool", marks=LONG
+        ),
+        pytest.param([Empty()] * 6, "protocol", None, None, id="empty", marks=LONG),
     ],
 )
 async def test_failures_of_the_model_that_show_at_once(
@@ -134,6 +139,7 @@ async def test_failures_of_the_model_that_show_at_once(
     assert time.monotonic() - began < 15
 
 
+@pytest.mark.long
 async def test_failures_of_the_model_that_the_cli_retries(copilot_cli: Path, tmp_path: Path):
     """All at once, for it waits up to 25 seconds."""
     cases: dict[str, tuple[list[Any], str, str]] = {
@@ -157,12 +163,15 @@ async def test_failures_of_the_model_that_the_cli_retries(copilot_cli: Path, tmp
     assert not any(output.text for output in outputs.values())
 
 
-@pytest.mark.parametrize("step", [Hang(), Stall("Half an ans")], ids=["hang", "stall"])
+@pytest.mark.parametrize(
+    "step", [pytest.param(Hang(), id="hang", marks=LONG), pytest.param(Stall("Half an ans"), id="stall")]
+)
 async def test_a_silent_model_is_ended_by_the_watchdog(copilot_cli: Path, workspace: Path, step: Any):
     output = await executed(copilot_cli, workspace, [step], timeouts=Timeouts(idle=2.5))
     assert output.outcome == TimedOut(limit="idle", after=2.5)
 
 
+@pytest.mark.long
 async def test_a_long_tool_is_no_silence_until_its_own_limit(copilot_cli: Path, workspace: Path):
     times = Timeouts(idle=2, tool=4)
     output = await executed(copilot_cli, workspace, [Shell("echo $$ > pid; exec sleep 50")], timeouts=times)
@@ -203,6 +212,7 @@ async def test_a_cli_that_is_killed_leaves_no_orphan(copilot_cli: Path, workspac
     assert not lives(shell)
 
 
+@pytest.mark.long
 async def test_a_cli_that_is_asked_to_end_has_not_succeeded(copilot_cli: Path, workspace: Path):
     watched = Watched(copilot_cli, workspace)
     task = asyncio.create_task(watched.execute())

@@ -281,6 +281,7 @@ async def test_a_rate_limit_ends_the_turn_at_once_and_says_for_how_long(scene: C
         assert again.failure.retry_after is None
 
 
+@pytest.mark.long
 async def test_faults_that_the_runtime_tries_again_itself(
     scene: Callable[..., Any], copilot_runtime: Path, work: Path
 ) -> None:
@@ -315,7 +316,10 @@ async def test_faults_that_the_runtime_tries_again_itself(
     }
 
 
-@pytest.mark.parametrize("step", [Hang(), Stall("I was about to")], ids=["hang", "stall"])
+@pytest.mark.parametrize(
+    "step",
+    [pytest.param(Hang(), id="hang"), pytest.param(Stall("I was about to"), id="stall", marks=pytest.mark.long)],
+)
 async def test_silence_ends_the_turn_and_keeps_what_there_was(scene: Callable[..., Any], step: Step) -> None:
     async with scene([step, Say("Back.")]) as on:
         began = time.monotonic()
@@ -366,6 +370,7 @@ async def test_a_runtime_killed_between_turns_is_replaced(scene: Callable[..., A
         assert on.runtime().pid != first.pid
 
 
+@pytest.mark.long
 async def test_a_frozen_runtime_is_given_up(scene: Callable[..., Any]) -> None:
     async with scene([Stall("I am thinking about it"), Say("Back.")]) as on:
         outputs: list[Output] = []

@@ -26,7 +26,8 @@ from ralph.testing import (
 )
 from ralph.types.output import Usage
 
-APIS = pytest.mark.parametrize("api", ["completions", "responses"])
+LONG = pytest.mark.long
+APIS = pytest.mark.parametrize("api", ["completions", pytest.param("responses", marks=LONG)])
 ARGUMENTS = ("--allow-all-tools", "--no-ask-user", "--no-auto-update", "--no-color", "--output-format", "json")
 
 
@@ -77,7 +78,7 @@ def cli(copilot_cli: Path, tmp_path: Path) -> Cli:
 
 
 @APIS
-@pytest.mark.parametrize("model", ["m", "gpt-4o"])
+@pytest.mark.parametrize("model", ["m", pytest.param("gpt-4o", marks=LONG)])
 def test_a_file_is_made_changed_and_looked_at(cli: Cli, api: str, model: str) -> None:
     # gpt-4o is offered apply_patch, the others create and edit
     script = [
@@ -99,6 +100,7 @@ def test_a_file_is_made_changed_and_looked_at(cli: Cli, api: str, model: str) ->
     assert "".join(delta["deltaContent"] for delta in cli.told("assistant.message_delta")).endswith("It is done. 完了")
 
 
+@pytest.mark.long
 def test_the_tools_and_the_key_are_as_the_steps_expect_them(cli: Cli) -> None:
     with ModelServer() as server:
         assert cli.run(server) == 0
@@ -130,6 +132,7 @@ def test_usage_arrives(cli: Cli, api: str) -> None:
         (Empty(), None, 1),
     ],
 )
+@pytest.mark.long
 def test_errors_that_end_the_turn(cli: Cli, api: str, step: Step, status: int | None, requests: int) -> None:
     with ModelServer([step], then="repeat_last") as server:
         assert cli.run(server, api=api) == 1
@@ -148,6 +151,7 @@ def test_errors_that_end_the_turn(cli: Cli, api: str, step: Step, status: int | 
         *((step, api) for step in (Cut(), Garbage(), Stall(seconds=0.1)) for api in ("completions", "responses")),
     ],
 )
+@pytest.mark.long
 def test_errors_that_are_tried_again(cli: Cli, step: Step, api: str) -> None:
     with ModelServer([step, Say("Done.")]) as server:
         assert cli.run(server, api=api) == 0

@@ -39,6 +39,7 @@ def roomy(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.timeout(600)
+@pytest.mark.long
 async def test_the_pinned_package_is_fetched_checked_found_again_and_runs(roomy: Path) -> None:
     if not shutil.which("npm") and not os.environ.get("CI"):
         pytest.skip("there is no npm here")

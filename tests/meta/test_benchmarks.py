@@ -24,9 +24,6 @@ PROMISES: dict[str, tuple[tuple[str, ...], dict[str, Kept]]] = {
             "commit_ratio": lambda found: found["commit_ratio"] <= 8,
             "memory_growth_mb": lambda found: found["memory_growth_mb"] < 20,
             "time_growth_ratio": lambda found: found["time_growth_ratio"] < 1.2,
-            "iteration_ms_p99": lambda found: found["iteration_ms_p99"] > 0,
-            "iteration_ms_100_events": lambda found: found["iteration_ms_100_events"] > 0,
-            "git_ratio": lambda found: found["git_ratio"] > 0,
         },
     ),
     "analysis_speed": (
@@ -58,7 +55,6 @@ PROMISES: dict[str, tuple[tuple[str, ...], dict[str, Kept]]] = {
         (),
         {
             "spawn_ratio": lambda found: found["executor_ms"] <= 1.5 * found["bare_ms"] + 3,
-            "extra_ms": lambda found: found["extra_ms"] > -1000,
         },
     ),
     "plugins": (
@@ -110,6 +106,7 @@ PROMISES: dict[str, tuple[tuple[str, ...], dict[str, Kept]]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.alone
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("name", PROMISES)

@@ -18,10 +18,11 @@ def example(name: str) -> str:
     return inspect.cleandoc(code).removeprefix("```python\n").removesuffix("```")
 
 
-@pytest.mark.parametrize("name", spec.HOOK_NAMES)
-def test_a_hook_has_a_chapter_with_its_example(name: str) -> None:
-    assert f"\n## {name}\n" in PAGE
-    assert example(name).strip() in PAGE
+def test_a_hook_has_a_chapter_with_its_example(subtests: pytest.Subtests) -> None:
+    for name in spec.HOOK_NAMES:
+        with subtests.test(name=name):
+            assert f"\n## {name}\n" in PAGE
+            assert example(name).strip() in PAGE
 
 
 def test_no_hook_is_left_out_of_what_is_exported() -> None:
@@ -33,14 +34,15 @@ def test_every_method_of_an_observer_has_its_line() -> None:
     assert [name for name in methods if f"| `{name}` |" not in PAGE] == []
 
 
-@pytest.mark.parametrize("name", spec.HOOK_NAMES)
-def test_the_example_is_a_plugin_that_works(name: str) -> None:
-    module = ModuleType(f"example_{name}")
-    exec(compile(example(name), name, "exec"), module.__dict__)
-    plugins = Plugins.of([module])
-    plugins.require_sound()
-    assert plugins.problems == ()
-    if name == "ralph_settings":
-        assert plugins.all[-1].own is not None
-    else:
-        assert [offer for offer in plugins.offers(name) if not offer.plugin.built_in]
+def test_the_example_is_a_plugin_that_works(subtests: pytest.Subtests) -> None:
+    for name in spec.HOOK_NAMES:
+        with subtests.test(name=name):
+            module = ModuleType(f"example_{name}")
+            exec(compile(example(name), name, "exec"), module.__dict__)
+            plugins = Plugins.of([module])
+            plugins.require_sound()
+            assert plugins.problems == ()
+            if name == "ralph_settings":
+                assert plugins.all[-1].own is not None
+            else:
+                assert [offer for offer in plugins.offers(name) if not offer.plugin.built_in]

@@ -80,18 +80,19 @@ def found(one: Example) -> tuple[list[Evidence], list[Signal]]:
     return evidence, list(analyzer.detect(output, status, context)[0].signals.of(one.kind))
 
 
-@pytest.mark.parametrize("one", [one for one in EXAMPLES if one.gives], ids=str)
-def test_an_example_gives_its_signal_where_it_is_marked(one: Example) -> None:
-    evidence, signals = found(one)
-    assert evidence, "the reply gives no such signal"
-    spans = {(piece.start, piece.end) for piece in evidence}
-    assert (one.marked or (0, 0)) in spans
-    rule = _RULE.match(sections()[one.section])
-    assert rule, "a section begins with its weight"
-    weights = {signal.weight for signal in signals}
-    assert weights <= stated(rule[1]), "the page gives another weight"
-    states: set[State | None] = {signal.state for signal in signals}
-    assert states <= {rule[2], None if rule[3] or not rule[2] else rule[2]}, "the page gives another state"
+def test_an_example_gives_its_signal_where_it_is_marked(subtests: pytest.Subtests) -> None:
+    for one in [one for one in EXAMPLES if one.gives]:
+        with subtests.test(one=one):
+            evidence, signals = found(one)
+            assert evidence, "the reply gives no such signal"
+            spans = {(piece.start, piece.end) for piece in evidence}
+            assert (one.marked or (0, 0)) in spans
+            rule = _RULE.match(sections()[one.section])
+            assert rule, "a section begins with its weight"
+            weights = {signal.weight for signal in signals}
+            assert weights <= stated(rule[1]), "the page gives another weight"
+            states: set[State | None] = {signal.state for signal in signals}
+            assert states <= {rule[2], None if rule[3] or not rule[2] else rule[2]}, "the page gives another state"
 
 
 def stated(rule: str) -> set[float]:
@@ -100,9 +101,10 @@ def stated(rule: str) -> set[float]:
     return set(map(float, range(numbers[0], numbers[1] + 1) if _RANGE.search(rule) else numbers))
 
 
-@pytest.mark.parametrize("one", [one for one in EXAMPLES if not one.gives], ids=str)
-def test_a_counterexample_gives_no_such_signal(one: Example) -> None:
-    assert found(one)[0] == []
+def test_a_counterexample_gives_no_such_signal(subtests: pytest.Subtests) -> None:
+    for one in [one for one in EXAMPLES if not one.gives]:
+        with subtests.test(one=one):
+            assert found(one)[0] == []
 
 
 def test_every_section_has_an_example_of_its_kind() -> None:

@@ -90,8 +90,3 @@ def test_the_listing_is_the_layers() -> None:
     assert [set(re.split(r" [|:] ", layer)) for layer in reversed(layers)] == [
         set(row[0].split(", ")) for row in rows("explanation/architecture.md") if row[0] not in {"layer", "---"}
     ][: len(layers)]
-
-
-def test_decisions_are_numbered_without_gaps() -> None:
-    numbers = sorted(path.name.partition("-")[0] for path in (DOCS / "decisions").glob("*.md"))
-    assert numbers == [f"{number:04}" for number in range(1, len(numbers) + 1)]

@@ -61,7 +61,8 @@ def test_a_plugin_imports_only_what_is_documented(package: Path) -> None:
     assert undocumented(path.read_text(encoding="utf-8") for path in sorted(package.rglob("*.py"))) == []
 
 
-@pytest.mark.parametrize("path", [*EXAMPLES, *PAGES], ids=lambda path: str(path.relative_to(ROOT)))
-def test_what_is_shown_imports_only_what_is_documented(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    assert undocumented(_SHOWN.findall(text) if path.suffix == ".md" else [text]) == []
+def test_what_is_shown_imports_only_what_is_documented(subtests: pytest.Subtests) -> None:
+    for path in [*EXAMPLES, *PAGES]:
+        with subtests.test(path=path):
+            text = path.read_text(encoding="utf-8")
+            assert undocumented(_SHOWN.findall(text) if path.suffix == ".md" else [text]) == []

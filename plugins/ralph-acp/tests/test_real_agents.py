@@ -74,6 +74,7 @@ async def test_copilot_is_denied_what_the_policy_denies(copilot: Path, workspace
     [(Fail(401), "auth", None), (Fail(429, retry_after=1), "rate_limited", 1.0), (Fail(400), "refused", None)],
     ids=["401", "429", "400"],
 )
+@pytest.mark.long
 async def test_copilots_failures(copilot: Path, workspace: Path, step: Step, failure: str, retry_after: float | None):
     output = await with_copilot(copilot, workspace, *[step] * 6)
     assert output.failure is not None
@@ -81,11 +82,13 @@ async def test_copilots_failures(copilot: Path, workspace: Path, step: Step, fai
     assert output.text == ""
 
 
+@pytest.mark.long
 async def test_copilot_says_error_and_means_it_as_an_answer(copilot: Path, workspace: Path):
     output = await with_copilot(copilot, workspace, Say("Error: none is left."))
     assert (output.outcome, output.text) == (Answered(), "Error: none is left.")
 
 
+@pytest.mark.long
 async def test_copilot_only_looks(copilot: Path, workspace: Path):
     (workspace / "notes.md").write_text("x")
     policy = PermissionPolicy(mode="approve-all")
@@ -99,6 +102,7 @@ async def test_copilot_only_looks(copilot: Path, workspace: Path):
     assert set(asked.tools) == {"glob", "grep", "view"}
 
 
+@pytest.mark.long
 async def test_copilot_hangs_and_its_shell_does_not_outlive_it(copilot: Path, workspace: Path):
     began = time.monotonic()
     steps = [Shell("setsid sleep 31415 >/dev/null 2>&1 & echo begun"), Hang()]
@@ -129,6 +133,7 @@ async def test_copilot_is_killed(copilot: Path, workspace: Path):
 
 
 @pytest.mark.timeout(240)
+@pytest.mark.long
 async def test_opencode_works_and_goes_on_with_its_session(opencode: Path, workspace: Path):
     steps = [
         Call("write", {"filePath": "hello.txt", "content": "hi\n"}, "I write."),
@@ -149,6 +154,7 @@ async def test_opencode_works_and_goes_on_with_its_session(opencode: Path, works
 
 
 @pytest.mark.timeout(240)
+@pytest.mark.long
 async def test_opencodes_key_is_not_accepted(opencode: Path, workspace: Path):
     async with ModelServer(for_the_turn(Fail(401))) as server, opencode_at(opencode, server) as executor:
         output = await turned(executor, workspace)

@@ -45,6 +45,7 @@ async def test_it_creates_a_file_and_streams_what_happens(scene: Any) -> None:
         assert used.premium_requests is None
 
 
+@pytest.mark.long
 async def test_a_prompt_is_taken_as_it_stands(scene: Any) -> None:
     """No command of Claude Code's, and no file that an @ would have it read."""
     prompt = "/compact @/etc/hostname\n" + "x" * 300_000
@@ -54,6 +55,7 @@ async def test_a_prompt_is_taken_as_it_stands(scene: Any) -> None:
         assert on.server.prompts == (prompt,)
 
 
+@pytest.mark.long
 async def test_the_workspaces_instructions_are_read_and_its_settings_are_not(scene: Any) -> None:
     async with scene([Shell("git push"), Say("Noted.")]) as on:
         (on.work / "CLAUDE.md").write_text("Use tabs, by order of the house.")
@@ -68,6 +70,7 @@ async def test_the_workspaces_instructions_are_read_and_its_settings_are_not(sce
         assert not by_hook.exists()
 
 
+@pytest.mark.long
 async def test_not_even_settings_that_hold_let_a_tool_pass_unseen(scene: Any) -> None:
     async with scene([Shell("git push"), Say("Well.")], sources=("project",)) as on:
         (on.work / ".claude").mkdir()
@@ -94,6 +97,7 @@ async def test_a_denied_tool_is_recorded_and_the_agent_told_why(scene: Any) -> N
         assert not await outside.exists()
 
 
+@pytest.mark.long
 async def test_everything_can_be_approved_and_a_pattern_still_denies(scene: Any) -> None:
     """Also as root, whom Claude Code would not let skip permissions: none is skipped."""
     policy = PermissionPolicy(mode="approve-all", deny=("shell(touch)",))
@@ -130,6 +134,7 @@ async def test_a_session_is_taken_up_again_and_counted_once(scene: Any, tmp_path
 
 
 @pytest.mark.parametrize("owner", ["claude", "copilot-sdk"])
+@pytest.mark.long
 async def test_a_session_that_is_not_there_is_replaced(scene: Any, owner: str) -> None:
     unknown = "0d6e2a69-f35b-4995-902a-89dbbd0ce80e"
     async with scene([Say("Done.")]) as on:
@@ -140,6 +145,7 @@ async def test_a_session_that_is_not_there_is_replaced(scene: Any, owner: str) -
         assert bool(said) == (owner == "claude")
 
 
+@pytest.mark.long
 async def test_a_file_is_edited(scene: Any) -> None:
     steps = [Call("Read", {"file_path": "a.txt"}), EditFile("a.txt", "two", "three"), Say("Done.")]
     async with scene(steps) as on:
@@ -191,6 +197,7 @@ def test_what_is_measured_and_whose_quota_is_used() -> None:
     assert ClaudeExecutor(base_url="http://127.0.0.1:1/v1", model="qwen").measures == {"tokens"}
 
 
+@pytest.mark.long
 async def test_a_model_without_a_price_costs_nobody_knows_what(scene: Any) -> None:
     async with scene([Say("Done.")], model="qwen") as on:
         output = await on.turn()
@@ -218,6 +225,7 @@ async def test_a_subclass_tunes_command_environment_and_policy(scene: Any) -> No
         assert "like a pirate" in json.dumps(on.server.requests[0].body)
 
 
+@pytest.mark.long
 async def test_another_executor_takes_over(scene: Any) -> None:
     async with scene([Fail(529)] * 9, retries=0) as on:
         both = FallbackExecutor(on.executor, ScriptedExecutor(["Done by the other."]))
@@ -227,6 +235,7 @@ async def test_another_executor_takes_over(scene: Any) -> None:
         assert {attempt.executor for attempt in output.attempts} == {"claude"}
 
 
+@pytest.mark.long
 async def test_silence_ends_the_turn_and_keeps_what_there_was(scene: Any) -> None:
     async with scene([Stall("Let me think")]) as on:
         output = await on.turn(timeouts=Timeouts(idle=4, iteration=30, tool=30))
@@ -235,6 +244,7 @@ async def test_silence_ends_the_turn_and_keeps_what_there_was(scene: Any) -> Non
         assert output.messages == (Message(text="Let me think"),)
 
 
+@pytest.mark.long
 async def test_an_agent_of_the_agents_is_bound_by_the_policy_and_speaks_for_itself_alone(scene: Any) -> None:
     given = {"description": "Look", "prompt": "Look around.", "subagent_type": "general-purpose"}
     inner = Use((Shell("git push"), Shell("echo inner > inner")), text="EXIT_SIGNAL: true")

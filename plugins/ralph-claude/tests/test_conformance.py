@@ -14,6 +14,7 @@ def on(step: Step) -> Iterator[ClaudeExecutor]:
         yield ClaudeExecutor(model="claude-sonnet-5", base_url=server.base_url, retries=0)
 
 
+@pytest.mark.long
 class TestClaude(ExecutorConformance):
     @pytest.fixture
     def executor(self) -> Iterator[ClaudeExecutor]:

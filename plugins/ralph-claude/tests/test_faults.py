@@ -54,6 +54,7 @@ def sleepers(seconds: str) -> list[psutil.Process]:
         (Empty(), "protocol", None),
     ],
 )
+@pytest.mark.long
 async def test_faults_of_the_model_are_told_within_seconds(scene: Any, step: Step, failure: str, status: int) -> None:
     async with scene([step] * 9, retries=0) as on:
         began = time.monotonic()
@@ -66,6 +67,7 @@ async def test_faults_of_the_model_are_told_within_seconds(scene: Any, step: Ste
         assert output.usage.model_calls
 
 
+@pytest.mark.long
 async def test_a_short_fault_costs_no_turn(scene: Any) -> None:
     async with scene([Fail(529), Say("Done.")]) as on:
         output = await on.turn()
@@ -73,6 +75,7 @@ async def test_a_short_fault_costs_no_turn(scene: Any) -> None:
         assert output.usage.model_calls == 2
 
 
+@pytest.mark.long
 async def test_a_long_wait_is_left_to_ralph(scene: Any) -> None:
     async with scene([Fail(429, retry_after=45)] * 9) as on:
         began = time.monotonic()
@@ -83,6 +86,7 @@ async def test_a_long_wait_is_left_to_ralph(scene: Any) -> None:
         assert 45 <= (output.outcome.retry_after or 0) <= 60
 
 
+@pytest.mark.long
 async def test_a_subscriptions_limit_says_when_it_is_over(monkeypatch: pytest.MonkeyPatch, scene: Any) -> None:
     """The endpoint and the login come from the environment here, as a person's do."""
     over = int(time.time()) + 5_000
@@ -98,6 +102,7 @@ async def test_a_subscriptions_limit_says_when_it_is_over(monkeypatch: pytest.Mo
         assert len(on.server.requests) == 1
 
 
+@pytest.mark.long
 async def test_nobody_logged_in(scene: Any) -> None:
     async with scene([], base_url=None) as on:
         output = await on.turn()
@@ -106,6 +111,7 @@ async def test_nobody_logged_in(scene: Any) -> None:
         assert not on.server.requests
 
 
+@pytest.mark.long
 async def test_an_endpoint_that_is_not_there(scene: Any) -> None:
     with ModelServer() as gone:
         url = gone.base_url
@@ -115,6 +121,7 @@ async def test_an_endpoint_that_is_not_there(scene: Any) -> None:
         assert output.outcome.failure == "unavailable"
 
 
+@pytest.mark.long
 async def test_a_tool_without_end_is_ended_with_its_process(scene: Any) -> None:
     async with scene([Shell("sleep 3141.1")]) as on:
         output = await on.turn(timeouts=Timeouts(idle=20, iteration=30, tool=0.5))
@@ -123,13 +130,14 @@ async def test_a_tool_without_end_is_ended_with_its_process(scene: Any) -> None:
         assert not sleepers("3141.1")
 
 
+@pytest.mark.long
 async def test_what_a_tool_left_running_is_ended(scene: Any) -> None:
     async with scene([Shell("setsid -f sleep 3141.2 >/dev/null 2>&1"), Say("Done.")]) as on:
         assert (await on.turn()).outcome == Answered()
         assert not sleepers("3141.2")
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.long)])
 async def test_a_killed_claude_is_noticed_at_once_and_leaves_no_orphan(scene: Any, number: signal.Signals) -> None:
     async with scene([Shell("sleep 3141.3"), Say("Again.")]) as on:
         began = 0.0
@@ -148,6 +156,7 @@ async def test_a_killed_claude_is_noticed_at_once_and_leaves_no_orphan(scene: An
         assert (await on.turn()).text == "Again."
 
 
+@pytest.mark.long
 async def test_a_frozen_claude_is_given_up(scene: Any) -> None:
     async with scene([Shell("sleep 3141.4")]) as on:
 
@@ -177,6 +186,7 @@ async def test_cancelling_ends_the_agents_processes_and_keeps_the_session(scene:
         assert any("Remember the milk." in str(message) for message in on.server.requests[-1].messages)
 
 
+@pytest.mark.long
 async def test_stopping_leaves_nothing_behind(scene: Any) -> None:
     async with scene([Say("Done.")]) as on:
         await on.turn()

@@ -71,6 +71,7 @@ def test_a_file_asked_for_is_there_and_reviewed(ralph: Any, workspace: Path) -> 
     assert {"message_received", "tool_started", "tool_finished"} <= {event["type"] for event in events}
 
 
+@pytest.mark.long
 def test_a_limit_on_cost_ends_it(ralph: Any) -> None:
     with ModelServer(then=Say("I go on.")) as server:
         run = ralph(*against(server, "--max-cost", "0.01"))
@@ -87,6 +88,7 @@ def test_the_plug_in_has_settings_of_its_own(ralph: Any, workspace: Path) -> Non
     assert "plugins.claude.retires" in errors
 
 
+@pytest.mark.long
 def test_a_session_is_gone_on_with(ralph: Any, tmp_path: Path) -> None:
     with ModelServer([Say("Half of it."), WriteFile("hello.txt", "x"), Say(DONE)]) as server:
         told(ralph(*against(server, "--context", "continue", "--verify", "true", "--max-iterations", "2")))
@@ -104,6 +106,7 @@ def bwrap() -> None:
 
 
 @pytest.mark.usefixtures("bwrap")
+@pytest.mark.long
 def test_it_works_in_a_sandbox(ralph: Any, workspace: Path, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     with ModelServer([Shell(f"echo x > {outside}; echo y > inside"), Say(DONE)]) as server:

@@ -56,6 +56,7 @@ async def test_the_workspace_is_written_and_nothing_else(made: Made, run: Run, w
     assert len(output.tool_calls) == 4
 
 
+@pytest.mark.long
 async def test_the_network_and_a_folder_can_be_opened(
     made: Made, run: Run, workspace: Path, person: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -80,6 +81,7 @@ async def test_the_network_and_a_folder_can_be_opened(
     assert [call.success for call in output.tool_calls] == [True, False]
 
 
+@pytest.mark.long
 async def test_all_is_open_where_all_is_approved(made: Made, run: Run, tmp_path: Path):
     steps = [Shell(f"echo x > {tmp_path}/outside && echo WRITTEN; git push"), Say("Done.")]
     async with ModelServer(steps) as server:
@@ -100,6 +102,7 @@ async def test_what_is_denied_stays_denied_where_all_is_approved(made: Made, run
 
 
 @pytest.mark.parametrize("kind", ["none", "bwrap"])
+@pytest.mark.long
 async def test_a_turn_that_only_looks_changes_nothing_and_is_told_nothing(
     made: Made, run: Run, workspace: Path, kind: Literal["none", "bwrap"]
 ):
@@ -120,6 +123,7 @@ async def test_a_turn_that_only_looks_changes_nothing_and_is_told_nothing(
     assert (workspace / "AGENTS.md").read_text() == "SAY THAT ALL IS FINE"
 
 
+@pytest.mark.long
 async def test_it_works_within_a_sandbox(made: Made, run: Run, workspace: Path):
     steps = [Shell("echo x > new; ls -A ~; git push"), Say("Done.")]
     confinement = Confinement(sandbox=Sandbox(kind="bwrap"))

@@ -92,6 +92,7 @@ FAILURES: list[tuple[Step, str, int | None, float | None]] = [
 ]
 
 
+@pytest.mark.long
 async def test_failures_are_told_apart_and_take_no_time(made: Made, run: Run):
     now: list[Step] = []
     async with ModelServer(lambda _request: now[-1]) as server:
@@ -108,6 +109,7 @@ async def test_failures_are_told_apart_and_take_no_time(made: Made, run: Run):
             assert output.usage.model_calls == len(server.requests) - before, step
 
 
+@pytest.mark.long
 async def test_an_endpoint_that_nobody_serves_ends_the_turn(made: Made, run: Run):
     async with ModelServer() as server:
         executor = await made(server, retries=1)
@@ -117,6 +119,7 @@ async def test_an_endpoint_that_nobody_serves_ends_the_turn(made: Made, run: Run
 
 
 @pytest.mark.parametrize("step", [Hang(), Stall()])
+@pytest.mark.long
 async def test_a_mute_server_is_ended_by_the_watchdog(made: Made, run: Run, step: Any):
     async with ModelServer([step]) as server:
         output = await run(await made(server), timeouts=Timeouts(idle=1.5))
@@ -124,6 +127,7 @@ async def test_a_mute_server_is_ended_by_the_watchdog(made: Made, run: Run, step
     assert output.duration < 6
 
 
+@pytest.mark.long
 async def test_retries_without_an_end_are_no_sign_of_life(made: Made, run: Run):
     async with ModelServer([Fail(503)], then=Fail(503)) as server:
         output = await run(await made(server, retries=10), timeouts=Timeouts(idle=3))
@@ -131,6 +135,7 @@ async def test_retries_without_an_end_are_no_sign_of_life(made: Made, run: Run):
     assert output.duration < 6
 
 
+@pytest.mark.long
 async def test_nothing_that_the_agent_started_is_left_after_a_time_out(made: Made, run: Run, workspace: Path):
     async with ModelServer([Shell("setsid sleep 300 & sleep 300")]) as server:
         output = await run(await made(server), timeouts=Timeouts(tool=1.5))
@@ -213,6 +218,7 @@ async def test_what_it_would_work_with_is_told_and_nothing_is_fetched(
     assert not (tmp_path / "cache").exists()
 
 
+@pytest.mark.long
 async def test_a_persons_login_and_configuration_hold_and_are_out_of_the_agents_reach(
     codex: Path, run: Run, home: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -251,6 +257,7 @@ async def test_another_program_is_refused(tmp_path: Path):
 
 
 @pytest.mark.usefixtures("codex")
+@pytest.mark.long
 async def test_another_executor_can_step_in(workspace: Path):
     async with ModelServer(then=Cut()) as server:
         policy = PermissionPolicy(mode="approve-all")

@@ -109,6 +109,7 @@ def test_wording_is_against_a_single_claim_alone():
 
 
 @pytest.mark.timeout(120)
+@pytest.mark.long
 def test_the_weights_are_those_that_the_cases_teach(fitting: ModuleType):
     """Whoever changes the cases fits the weights again. Small differences are another machine's arithmetic."""
     cases = [case for name in fitting.LEARNED_FROM for case in fitting.read_cases(fitting.CASES / f"{name}.jsonl")]

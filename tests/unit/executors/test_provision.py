@@ -240,6 +240,7 @@ async def test_a_cache_that_cannot_be_written_is_named(machine: Machine) -> None
     assert str(machine.cache) in str(caught.value)
 
 
+@pytest.mark.long
 async def test_without_npm_the_sdks_own_download_is_tried(machine: Machine) -> None:
     with pytest.raises(ProvisionError) as caught:
         await provide(machine, COPILOT_SKIP_CLI_DOWNLOAD="1")

@@ -104,12 +104,13 @@ async def test_nothing_that_was_acknowledged_is_lost_when_the_writer_is_killed(t
         assert events == dict.fromkeys(numbers, 50)
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.long)])
 def place(request, tmp_path):
     """A store that is not there yet."""
     return tmp_path / "new" / "ralph.db" if request.param == "sqlite" else request.getfixturevalue("postgres_url")
 
 
+@pytest.mark.long
 async def test_nothing_is_lost_on_a_server_when_its_client_is_killed(postgres_url):
     done = 0
     for patience in (1, 17, 5):
@@ -156,6 +157,7 @@ def opener(folder, name, stores):
 
 
 @pytest.mark.timeout(120)
+@pytest.mark.long
 async def test_processes_that_open_a_new_store_at_the_same_moment_all_get_it(tmp_path):
     stores = 40
     openers = [opener(tmp_path, name, stores) for name in "abcd"]

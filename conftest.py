@@ -11,12 +11,16 @@ from tempfile import TemporaryDirectory
 
 import anyio
 import pytest
+from hypothesis import settings
 
 from ralph.errors import ProvisionError
 from ralph.executors.copilot.provision import Found, provide_cli, provide_runtime
 from ralph.testing.postgres import own_postgres, postgres_server, postgres_url
 
 __all__ = ["copilot_cli", "copilot_runtime", "own_postgres", "postgres_server", "postgres_url", "provided_cli"]
+
+settings.register_profile("ralph", settings(), deadline=None)  # how long an example takes, the machine's load decides
+settings.load_profile("ralph")
 
 
 @pytest.hookimpl(tryfirst=True)
