@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 import typer.core
 
-from ralph.cli.lookup import is_alive, opened_run, owner_text
+from ralph.cli.lookup import is_alive, opened_run, owner_text, store_option
 from ralph.cli.options import AsJson, RunId, StoreName
 from ralph.cli.output import console, print_json, print_paragraph, when
-from ralph.cli.store_url import store_option
 from ralph.errors import UsageError
 from ralph.watch.terminal import BREAKER_SIGNS, one_line, sign
 

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ralph.cli.lookup import find_iteration, is_alive, opened_run
+from ralph.cli.lookup import find_iteration, is_alive, opened_run, store_option
 from ralph.cli.options import AsJson, RunId, StoreName
 from ralph.cli.output import console, print_json
-from ralph.cli.store_url import store_option
 from ralph.errors import UsageError, WorkspaceError
 from ralph.system.text import printable
 from ralph.watch.terminal import one_line

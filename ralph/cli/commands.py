@@ -51,7 +51,7 @@ class _LazyGroup(typer.core.TyperGroup):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help of all commands, without loading those of plug-ins."""
-        from ralph.cli.plugin_loading import described_commands
+        from ralph.cli.plugins import described_commands
 
         self._described = described_commands()
         try:
@@ -60,7 +60,7 @@ class _LazyGroup(typer.core.TyperGroup):
             self._described = None
 
     def list_commands(self, ctx: Any) -> list[str]:
-        from ralph.cli.plugin_loading import described_commands
+        from ralph.cli.plugins import described_commands
 
         theirs = described_commands() if self._described is None else self._described
         return [*COMMANDS, *(name for name in theirs if name not in COMMANDS)]
@@ -70,10 +70,10 @@ class _LazyGroup(typer.core.TyperGroup):
         if path is None and self._described is not None:
             return typer.core.TyperCommand(cmd_name, help=self._described[cmd_name])
         if path is None:
-            from ralph.cli.plugin_loading import command_app, command_materials
+            from ralph.cli.plugins import command_app, command_context
 
             app = command_app(cmd_name)
-            ctx.obj = command_materials()
+            ctx.obj = command_context()
         else:
             app = _built_in(path)
         if app is None:
@@ -86,7 +86,7 @@ class _LazyGroup(typer.core.TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find the called command. Before one of a plug-in, ask for consent to the settings of the folder."""
         if args and args[0] not in COMMANDS and args[0] not in _ALIASES and "--help" not in args:
-            from ralph.cli.plugin_loading import settle_settings
+            from ralph.cli.plugins import settle_settings
 
             settle_settings()
         name, found, rest = super().resolve_command(ctx, args)

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, cast
 
 import typer
 
-from ralph.cli.lookup import opened_run, run_state
+from ralph.cli.lookup import opened_run, run_state, store_option
 from ralph.cli.options import AsJson, StoreName
 from ralph.cli.output import print_json, print_paragraph
-from ralph.cli.store_url import store_option
 from ralph.errors import UsageError
 from ralph.system.text import additions
 

@@ -5,9 +5,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ralph.cli.lookup import store_option
 from ralph.cli.options import AsJson, Folder, StoreName
 from ralph.cli.output import console, print_json
-from ralph.cli.store_url import store_option
 from ralph.errors import RalphError, UsageError, in_words, naming_store
 from ralph.watch.terminal import one_line, sign
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from ralph.cli.store_url import given_store, store_option
+from ralph.cli.lookup import given_store, store_option
 from ralph.errors import naming_store, nearest, plainly
 from ralph.system.text import printable
 

@@ -8,11 +8,10 @@ from typing import Annotated, BinaryIO
 
 import typer
 
-from ralph.cli.lookup import opened_run
+from ralph.cli.lookup import configured_store, opened_run, store_option
 from ralph.cli.options import AsJson, RunId, StoreName
 from ralph.cli.output import print_json, print_paragraph
-from ralph.cli.plugin_loading import plugins_of
-from ralph.cli.store_url import configured_store, store_option
+from ralph.cli.plugins import plugins_of
 from ralph.errors import UsageError
 
 __all__ = ["export", "import_"]

@@ -1,20 +1,95 @@
 """The store that a command means, and the runs in it."""
 
+import os
+import re
+import shlex
 import socket
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ralph.cli.plugin_loading import plugins_of
-from ralph.cli.store_url import configured_store
-from ralph.errors import UsageError
+from ralph.cli.plugins import plugins_of
+from ralph.errors import RalphError, UsageError
+from ralph.settings.sources import user_file
+from ralph.system.files import read_regular
 
 if TYPE_CHECKING:
     from ralph.records.record import IterationRecord, RunRecord
     from ralph.store import Store
 
-__all__ = ["find_iteration", "find_run", "is_alive", "opened_run", "opened_store", "owner_text", "run_state"]
+__all__ = [
+    "configured_store",
+    "find_iteration",
+    "find_run",
+    "given_store",
+    "is_alive",
+    "opened_run",
+    "opened_store",
+    "owner_text",
+    "run_state",
+    "store_option",
+]
+
+_NOT_SETTINGS = {"RALPH_DEBUG", "RALPH_PLUGINS", "RALPH_TURN"}
+_MOST_BYTES = 1_000_000
+
+
+def configured_store(name: str | None, folder: Path) -> str | None:
+    """Return the store that the command line names, else that of the settings for a folder; None for the user's own.
+
+    Raises what `read_settings` raises.
+    """
+    if name is not None:
+        return name
+    variables = {key for key in os.environ if key.upper().startswith("RALPH_")} - _NOT_SETTINGS
+    if variables <= {"RALPH_STORE"} and not _has_settings(folder):
+        return os.environ.get("RALPH_STORE")
+    from ralph.settings import read_settings
+
+    return read_settings(folder, own="trusted").settings.store
+
+
+def given_store(arguments: Sequence[str]) -> str | None:
+    """Return the store that the program's arguments name, by `--store` or by the settings of the folder after `-C`."""
+    store = folder = None
+    for word, following in zip_longest(arguments, arguments[1:]):
+        option, equals, value = word.partition("=")
+        if option == "--store":
+            store = value if equals else following
+        elif option in {"--directory", "-C"}:
+            folder = value if equals else following
+    if store is not None or folder is None:
+        return store
+    from ralph.settings import workspace_folder
+
+    try:
+        return configured_store(None, workspace_folder(Path(folder)))
+    except RalphError:  # it is being reported already
+        return None
+
+
+def store_option(store: str | None) -> str:
+    """Return the `--store` option for a suggested command, without a password; empty for None."""
+    if store is None:
+        return ""
+    url = re.sub(r"(?<=://)([^/@:]*):.*(?=@)", r"\1", store)
+    return f" --store {shlex.quote(url)}"
+
+
+def _has_settings(folder: Path) -> bool:
+    """Return whether a file may hold settings. This check is faster than reading them."""
+    return any(map(os.path.lexists, (folder / "ralph.toml", user_file()))) or _names_us(folder / "pyproject.toml")
+
+
+def _names_us(path: Path) -> bool:
+    try:
+        return b"ralph" in read_regular(path, _MOST_BYTES)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True  # the reader of the settings reports it
 
 
 @asynccontextmanager

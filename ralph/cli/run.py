@@ -181,7 +181,7 @@ def display_for(settings: "Settings", plugins: "Plugins", *, look_up: str) -> "D
 
 def look_up(store: str | None) -> str:
     """Return the command that shows the run later, without a password; empty if the run is not stored."""
-    from ralph.cli.store_url import store_option
+    from ralph.cli.lookup import store_option
 
     return "" if store == "memory:" else f"ralph show{store_option(store)}"
 

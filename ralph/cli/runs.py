@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ralph.cli.checkpoints import forget_checkpoints
-from ralph.cli.lookup import is_alive, opened_store, run_state
+from ralph.cli.lookup import configured_store, is_alive, opened_store, run_state, store_option
 from ralph.cli.options import AsJson, StoreName
 from ralph.cli.output import print_json, print_paragraph, print_table, when
-from ralph.cli.store_url import configured_store, store_option
 from ralph.cli.worktree import report_remaining_worktree
 from ralph.errors import RunOwnedError, UsageError
 from ralph.system.text import duration

@@ -4,10 +4,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ralph.cli.lookup import find_iteration, opened_run, run_state
+from ralph.cli.lookup import find_iteration, opened_run, run_state, store_option
 from ralph.cli.options import AsJson, RunId, StoreName
 from ralph.cli.output import console, print_json, print_json_list, when
-from ralph.cli.store_url import store_option
 from ralph.errors import UsageError, naming_store
 from ralph.system.text import printable
 from ralph.watch.terminal import clipped, evidence_text, one_line

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ralph.cli.store_url import configured_store, given_store, store_option
+from ralph.cli.lookup import configured_store, given_store, store_option
 from ralph.settings import own_sources, read_settings, require_trust
 from ralph.settings.sources import user_file
 
@@ -87,7 +87,7 @@ def test_what_is_wrong_with_the_settings_is_still_told(ralph: Callable[..., Any]
 
 
 def test_the_settings_are_not_read_where_there_are_none(workspace: Path) -> None:
-    code = "import sys; from ralph.cli.store_url import configured_store as store; from pathlib import Path; "
+    code = "import sys; from ralph.cli.lookup import configured_store as store; from pathlib import Path; "
     code += "store(None, Path()); "
     code += "sys.exit(not {'ralph.settings.model', 'pydantic'}.isdisjoint(sys.modules))"
     environment = {**os.environ, "RALPH_STORE": "variable.db"}
