@@ -71,7 +71,7 @@ def test_states_circles_and_the_window() -> None:
     told = {name for row in rows("explanation/how-it-decides.md") for name in row[0].split(", ")}
     assert told >= set(get_args(State))
     source = (ROOT / "ralph/analysis/stuck.py").read_text(encoding="utf-8")
-    assert told >= set(re.findall(r'_Circle\("([a-z -]+)"', source)) != set()
+    assert told >= set(re.findall(r'_Loop\("([a-z -]+)"', source)) != set()
     window = f"more than {(HEAD + TAIL) // 1024} KB the first {HEAD // 1024} KB and the last {TAIL // 1024} KB"
     assert window in (DOCS / "explanation/how-it-decides.md").read_text(encoding="utf-8")
 

@@ -1,174 +1,102 @@
-"""What a language has to give: its words, each with the part it plays."""
+"""The parts of a lexicon: words, each with the part that it plays, and the notation of their tables."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, Field
 
-__all__ = ["Keyword", "Lexicon", "Phrase", "Role", "Words", "alone", "merged"]
+__all__ = ["Keyword", "Lexicon", "Phrase", "Role", "Words", "forms", "merged", "phrases"]
 
-Role = Literal[
-    "keyword",
-    "finished",
-    "success",
-    "negation",
-    "absence",
-    "contrast",
-    "qualifier",
-    "future",
-    "more",
-    "certain",
-    "likely",
-    "unsure",
-    "hedge",
-    "certainty",
-    "fault",
-    "fatal",
-    "mended",
-    "nothing",
-    "progress",
-    "unrelated",
-    "lost",
-    "blocked",
-    "halted",
-    "obstacle",
-    "leave",
-    "lack",
-    "unable",
-    "demand",
-    "barred",
-    "hand",
-    "bidding",
-    "onward",
-    "parting",
-    "condition",
-    "person",
-    "plea",
-    "pleading",
-    "offer",
-    "resume",
-    "limit",
-    "limiting",
-    "work",
-    "ongoing",
-    "idle",
-    "change",
-    "watching",
-    "plain",
-    "all",
-    "everything",
-    "goal",
-    "closed",
-    "nothing left",
-    "needless",
-    "achieve",
-    "agent",
-    "passive",
-    "outright",
-    "yours",
-    "part",
-    "preparation",
-    "stage",
-    "proviso",
-    "reported",
-    "act",
-    "closer",
-    "recap",
-    "verified",
-    "passes",
-    "committed",
-    "following",
-    "ready",
-    "later",
-    "left",
-    "open",
-    "begin",
-    "underway",
-    "optional",
-    "check",
-    "failing",
-    "beyond",
-    "whole",
-    "piece",
-    "stands",
-    "member",
-    "trouble",
-    "last",
-    "unfinished",
-    "persisting",
-    "described",
-    "wanted",
-    "changed",
-    "news",
-    "cause",
-    "pieced",
-    "proof",
-    "yet",
-    "regarded",
-    "groundwork",
-    "handover",
-    "fraction",
+Role = Literal[  # noqa: RUF041 - one line for each group of parts
+    # Completion, and what takes it back.
+    Literal["keyword", "finished", "success", "negation", "absence", "contrast", "qualifier", "future", "more"],
+    # Certainty and errors.
+    Literal["certain", "likely", "unsure", "hedge", "certainty", "fault", "fatal", "mended", "nothing"],
+    Literal["progress", "unrelated", "lost"],
+    # What keeps the agent from continuing, and talk with the user.
+    Literal["blocked", "halted", "obstacle", "leave", "lack", "unable", "demand", "barred", "hand", "bidding"],
+    Literal["onward", "parting", "condition", "person", "plea", "pleading", "offer", "resume", "limit", "limiting"],
+    # Work, and that there was none.
+    Literal["work", "ongoing", "idle", "change", "watching", "plain"],
+    # Claims.
+    Literal["all", "everything", "goal", "closed", "nothing left", "needless", "achieve", "agent", "passive"],
+    Literal["outright", "yours", "part", "preparation", "stage", "proviso", "reported", "act", "closer", "recap"],
+    Literal["verified", "passes", "committed", "following", "ready", "later", "left", "open", "begin", "underway"],
+    Literal["optional", "check", "failing", "beyond"],
+    # Statements about the whole, and what is not finished.
+    Literal["whole", "piece", "stands", "member", "trouble", "last", "unfinished", "persisting", "described", "wanted"],
+    Literal["changed", "news", "cause", "pieced", "proof", "yet", "regarded", "groundwork", "handover", "fraction"],
 ]
 """The part that a word plays.
 
-keyword: says that work is complete. finished: a keyword that says of something that it is done. success: a weaker word
-of that kind, for the completion score alone. negation: turns what follows round. absence: there is none of what
-follows. contrast, qualifier: take back what the sentence says, the first also what the sentence before says. future:
-what follows has not happened. more: there is work to come. certain, likely, unsure, hedge, certainty: how sure the
-agent is. fault: an error word. fatal: no way on. mended: the error is gone. nothing: an empty section says this.
-progress, unrelated: whether a percentage beside it is a share of the work. lost: does not know what to do. blocked: the
-agent cannot go on. halted: the same, where it is a sentence of its own. obstacle: it needs a hand of a person. leave:
-what a person gives, such as a permission; an obstacle where it is negated or a word of lack stands beside it. unable,
-demand: what the agent cannot do and what a person shall do, together an obstacle. barred: what keeps the agent out.
-hand: asks a person for one; bidding: does where it opens a sentence. onward: how the agent goes on then. parting: it
-stops. condition: what follows may not be so at all. person: a question beside it asks someone. plea: asks for the
-answer to the question before it. pleading: asks for one by itself. offer: a question that asks for nothing. resume: one
-that asks whether to go on. limit: the service's own words for a limit, a busy server or a missing login, which are its
-names. limiting: such words that others use as well. work: something was done. ongoing: something is at work. idle:
-there was nothing to do, or it was done before. change: what was not done where it is negated. watching: something that
-was begun before still runs. plain: looks like one of these and is none.
-
-Words of claims. all: quantifies what stands beside it. everything: is its own subject. goal: what a task is, or is made
-of. closed: a predicate of what is finished, besides keywords. nothing left, needless: say so by themselves. achieve: a
-verb of work in the past. agent, passive: before one of these, it is told. outright: calls it a success. yours: the
-person's own. part: of the whole only. preparation: comes before the work. stage: a part, where a number follows.
-proviso: what it depends on. reported: others say so. act: the agent's next one. closer: that one ends the turn. recap:
-opens a report. verified: a check that passes. passes: the same behind the name of a check. committed: so is the work.
-following: the next piece of work. ready: waits for it. later: a label of further steps. left: a label of what is left.
-open: a piece beside it is. begin: a numbered stage behind it does. underway: a mark of work in progress. optional: need
-not be done. check: the name of one. failing: the verdict. beyond: excuses it. whole: what a task is, by itself. piece:
-the same where nothing speaks of others. trouble: what a fix does away with. stands: a predicate of these. member: what
-a task is made of, behind "every". last: no piece follows. unfinished: says so by itself. yet: the same where it is
-negated. persisting: the same of a number of things. described: what follows tells what the work does. wanted: a label
-of what is to be reached. changed: a verb of change in the past. news: it is so now. cause: of what was mended. proof:
-holds it. pieced: work comes in pieces. regarded: a verb in the past of looking or trying, which changes nothing.
-groundwork: the work itself comes after it. handover: what is done with finished work.
-fraction: a share, if the rest says of what.
+- Completion. keyword: says that work is complete. finished: a keyword that says that something is done. success: a
+  weaker word of that kind, for the completion score alone. negation: negates what follows. absence: says that there is
+  none of what follows. contrast, qualifier: take back what the sentence says; contrast also what the sentence before
+  says. future: what follows has not happened. more: more work is to come.
+- Certainty and errors. certain, likely, unsure, hedge, certainty: how sure the agent is. fault: an error word. fatal:
+  an error that ends the work. mended: the error is fixed. nothing: the content of an empty section. progress,
+  unrelated: whether a percentage beside it is a share of the work. lost: does not know what to do.
+- Blockers. blocked: the agent cannot continue. halted: the same, as a sentence of its own. obstacle: needs a person's
+  hand. leave: what a person gives, such as a permission; an obstacle if it is negated or beside a word of lack. unable,
+  demand: what the agent cannot do and what a person is to do, together an obstacle. barred: what keeps the agent out.
+  hand: asks a person for help; bidding: does so at the beginning of a sentence. onward: how the agent continues then.
+  parting: it stops. condition: what follows may not be true.
+- Talk. person: a question beside it addresses someone. plea: asks for the answer to the question before it. pleading:
+  asks for one by itself. offer: a question that asks for nothing. resume: asks whether to continue. limit: the
+  service's own words for a limit, a busy server or a missing login, by the names of these. limiting: such words that
+  others use as well.
+- Work. work: something was done. ongoing: something is in progress. idle: there was nothing to do, or it was done
+  before. change: what was not done if it is negated. watching: something that began before still runs. plain: only
+  looks like a word of another part.
+- Claims. all: quantifies what stands beside it. everything: is its own subject. goal: what a task is, or is made of.
+  closed: a predicate of what is finished, besides keywords. nothing left, needless: say so by themselves. achieve: a
+  verb of work in the past. agent, passive: stand before such a verb in a report. outright: calls it a success. yours:
+  the user's own. part: of the whole only. preparation: comes before the work. stage: a part, if a number follows.
+  proviso: what the claim depends on. reported: others say so. act: the agent's next act. closer: such an act that ends
+  the turn. recap: opens a report. verified: a check that passes. passes: the same behind the name of a check.
+  committed: so is the work. following: the next piece of work. ready: waits for it. later: a label of further steps.
+  left: a label of what is left. open: a piece beside it is open. begin: a numbered stage behind it begins. underway: a
+  mark of work in progress. optional: need not be done. check: the name of a check. failing: its verdict. beyond:
+  excuses it.
+- Statements. whole: what a task is, by itself. piece: the same if nothing mentions others. trouble: what a fix removes.
+  stands: a predicate of these. member: what a task is made of, behind "every". last: no piece follows. unfinished: says
+  so by itself. yet: the same if it is negated. persisting: the same of a number of things. described: what follows says
+  what the work does. wanted: a label of what is to be reached. changed: a verb of change in the past. news: it is so
+  now. cause: of what was fixed. proof: shows it. pieced: work comes in pieces. regarded: a verb in the past of looking
+  or trying, which changes nothing. groundwork: the work itself comes after it. handover: what is done with finished
+  work. fraction: a share, if the rest says of what.
 """
 
 Words = Mapping[Role, Mapping[str, tuple[str, ...]]]
 """The forms of every name of every role, in lower case. `#` stands for a number that may be missing."""
 
 
+_INNER_MARGIN = re.compile(r"(\()\s*\n\s*|\s*\n\s*(\))")
+_LINE_BREAK = re.compile(r"\s*\|?\s*\n\s*\|?\s*")
+_PIECES = re.compile(r"[|()]|[^|()]+")
+
+
 def _phrase(text: str) -> str:
     if not (phrase := text.strip()):
-        raise ValueError("a phrase needs at least one character that is no space")
+        raise ValueError("a phrase needs at least one character that is not a space")
     return phrase
 
 
 Phrase = Annotated[str, AfterValidator(_phrase)]
-"""What can be looked for: something is left of it without the spaces around it."""
+"""A text with at least one character that is not a space."""
 
 
 class Keyword(BaseModel, frozen=True):
     """A phrase that says that the work is complete.
 
     Attributes:
-        text: how it is called in results, and how it is written.
+        text: its name in results, and the way it is written.
         language: of the phrase, as in `ResponseAnalyzer(languages=…)`.
         weight: a "very_high" one is enough by itself, a "high" one needs a second signal (Nity Loop).
-        forms: other ways to write it.
+        forms: other ways of writing it.
         group: keywords of one group are one indicator of the go-ralph rule; empty makes it a group of its own.
         points: of its group in the go-ralph rule.
     """
@@ -182,18 +110,19 @@ class Keyword(BaseModel, frozen=True):
 
     @property
     def indicator(self) -> str:
-        """The group that it counts in."""
+        """The group in which it counts."""
         return self.group or self.text
 
 
 @dataclass(frozen=True)
 class Lexicon:
-    """A language.
+    """The words of a language.
 
     Attributes:
         keywords: of completion.
         words: its other words.
-        claims: the words that claims are made of, which are looked for apart from the others: neither hide the others.
+        claims: the words of claims. The search for these is separate: they do not hide other words, nor do others hide
+            them.
     """
 
     language: str
@@ -202,13 +131,39 @@ class Lexicon:
     claims: Words = field(default_factory=dict[Role, Mapping[str, tuple[str, ...]]])
 
 
-def alone(*forms: str) -> dict[str, tuple[str, ...]]:
-    """Words that each have only the one form."""
-    return {form: (form,) for form in forms}
+def forms(table: str, *literal: str) -> tuple[str, ...]:
+    """Return the phrases of a table, in order.
+
+    Args:
+        table: phrases, each on a line of its own or behind a `|`; `(a|b)` stands for either, `(|a)` for `a` or nothing.
+        literal: further phrases, in which a parenthesis stands for itself.
+    """
+    pieces = iter(_PIECES.findall(_LINE_BREAK.sub("|", _INNER_MARGIN.sub(r"\1\2", table))))
+    return (*(" ".join(phrase.split()) for phrase in _alternatives(pieces) if phrase), *literal)
+
+
+def phrases(table: str, *literal: str) -> dict[str, tuple[str, ...]]:
+    """Return the phrases of a table as words that have only the one form; the arguments are those of `forms`."""
+    return {phrase: (phrase,) for phrase in forms(table, *literal)}
+
+
+def _alternatives(pieces: Iterator[str]) -> list[str]:
+    """Expand the alternatives before the closing parenthesis or the end."""
+    found: list[str] = []
+    parts: list[list[str]] = []
+    for piece in pieces:
+        if piece == ")":
+            break
+        if piece == "|":
+            found += [part.strip() for part in map("".join, product(*parts))]
+            parts = []
+        else:
+            parts.append(_alternatives(pieces) if piece == "(" else [piece])
+    return [*found, *(part.strip() for part in map("".join, product(*parts)))]
 
 
 def merged(*parts: Words) -> Words:
-    """All words of several tables; a role may stand in more than one of them."""
+    """Merge tables; a role may stand in more than one of them."""
     words: dict[Role, dict[str, tuple[str, ...]]] = {}
     for part in parts:
         for role, names in part.items():

@@ -9,6 +9,7 @@ import pytest
 from ralph.analysis import ResponseAnalyzer, analyze_text
 from ralph.analysis.analyzer import LANGUAGES
 from ralph.analysis.lexicon import LEXICONS
+from ralph.analysis.lexicon.base import forms, phrases
 
 FOLDER = Path(__file__).parent / "languages"
 BY_WORDS = ("done", "progress", "blocked", "question")
@@ -47,3 +48,21 @@ def test_its_words_are_what_finds_the_states(language: str) -> None:
     others = ResponseAnalyzer(languages=[other for other in LANGUAGES if other != language])
     for state in ("done", "blocked"):
         assert any(analyze_text(text, analyzer=others).state != state for text in cases(language)[state])
+
+
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        ("open | still to do", ("open", "still to do")),
+        ("\n    open | left |\n    to do\n", ("open", "left", "to do")),
+        ("(is|are) (not|never) done", ("is not done", "is never done", "are not done", "are never done")),
+        ("(|i'm) still here", ("still here", "i'm still here")),
+        ("已(完成|解決)", ("已完成", "已解決")),
+        ("no (open (task|box)|\n    more) left", ("no open task left", "no open box left", "no more left")),
+        ("", ()),
+    ],
+)
+def test_a_table_of_phrases_is_expanded(table: str, expected: tuple[str, ...]) -> None:
+    assert forms(table) == expected
+    assert forms(table, "error (429)") == (*expected, "error (429)")
+    assert phrases(table) == {phrase: (phrase,) for phrase in expected}
