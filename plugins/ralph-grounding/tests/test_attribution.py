@@ -160,6 +160,23 @@ def test_words_around_do_not_hide_a_citation(before: str, after: str) -> None:
     assert "https://example.com/pricing" in {mention.matched_text for mention in result.mentions}
 
 
+@pytest.mark.parametrize(
+    ("text", "credited"),
+    [
+        ("https://example.com!evil.io/x", False),
+        ("https://example.com;evil.io/", False),
+        ("https://example.com:80evil.io/", False),
+        ("https://user@example.com$evil.io", False),
+        ("https://example.com&evil.io?x", False),
+        ("https://example.com=x", True),
+        ("https://example.com!", True),
+        ("https://example.com, and more", True),
+    ],
+)
+def test_a_host_that_may_continue_behind_a_sign_is_not_the_one_that_it_begins_like(text: str, credited: bool) -> None:
+    assert bool(SCORER.score(text, "example.com", []).mentions) == credited
+
+
 _LONG = {
     "one letter": "a",
     "dots": ".",

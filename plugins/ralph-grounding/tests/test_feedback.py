@@ -1,6 +1,7 @@
 """What people are told of a response."""
 
 import time
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +13,8 @@ from ralph_grounding.ground_truth.chunks import page_of_text
 from ralph_grounding.ground_truth.pages import GroundTruth
 from ralph_grounding.materials import ExpectedClaim
 from ralph_grounding.result import ClaimJudgement, ClaimMatch, CompletenessResult, Conflict, TextPosition
+from ralph_grounding.similarity.base import Nearest, Similarity
+from ralph_grounding.similarity.conflicts import find_conflicts
 from ralph_grounding.similarity.lexical import LexicalProvider
 
 PROVIDER = LexicalProvider()
@@ -272,3 +275,32 @@ async def test_long_responses_are_read_in_bounded_pieces_and_linear_time() -> No
     for piece in ("a", "a. ", "word ", "。", "\n", "# a\n", "The Harbour plan costs 500 euros. ", "\ud800"):
         small = max(0.02, await seconds(piece, 4_000))
         assert await seconds(piece, 40_000) < 10 * small * 5, piece
+
+
+class Fixed(LexicalProvider):
+    """Finds the first passage for every segment, always with one similarity."""
+
+    def __init__(self, similarity: float) -> None:
+        self._similarity = Similarity(similarity, similarity)
+
+    async def nearest(self, segments: Sequence[str], passages: Sequence[str]) -> list[Nearest]:
+        return [Nearest(0, self._similarity) for _ in segments]
+
+
+@pytest.mark.parametrize(
+    ("similarity", "passage", "statement", "contradicts"),
+    [
+        (0.6, "The Harbour plan costs 50 euros a month.", "The Harbour plan costs 70 euros a month.", True),
+        (0.4, "The Harbour plan costs 50 euros a month.", "The Harbour plan costs 70 euros a month.", False),
+        (0.6, "We buy on Tuesday.", "Children purchase sweets on Monday.", False),
+    ],
+)
+async def test_only_a_statement_on_the_same_subject_contradicts_the_ground_truth(
+    similarity: float, passage: str, statement: str, contradicts: bool
+) -> None:
+    """It is similar to the passage, and shares most of its words."""
+    assert find_conflicts(passage, statement)
+    ground = GroundTruth(pages=(page_of_text(passage, url="https://example.com/plans"),))
+    told = await claim_feedback(None, statement, ground, Fixed(similarity), THRESHOLD)
+    assert [one.statement for one in told.contradicts] == ([statement] if contradicts else [])
+    assert [one.text for one in told.not_in_ground_truth] == ([] if contradicts else [statement])
