@@ -93,9 +93,6 @@ class AgentExecutor(Executor):
     logins: ClassVar[tuple[str, ...]] = ()
     """The variables with a login, best first; the first that is set is passed on although it looks secret."""
 
-    user_folders: ClassVar[tuple[str, ...]] = ()
-    """In the user's home folder: what the agent writes to if it has no home of its own."""
-
     endpoint_needs_model: ClassVar[bool] = True
     program: Path | None
 
@@ -168,6 +165,10 @@ class AgentExecutor(Executor):
         folder.mkdir(exist_ok=True)
         return folder
 
+    def user_folders(self) -> list[Path]:
+        """Return what the agent writes to in the user's own folders if `home` is None."""
+        return []
+
     def policy(self, turn: Turn) -> PermissionPolicy:
         """Return what the agent's tools may do in a turn."""
         return self.permissions.for_reading() if turn.read_only else self.permissions
@@ -186,7 +187,7 @@ class AgentExecutor(Executor):
             readable, writable: what a sandbox has to open besides the workspace, the folder of the program and the
                 agent's home.
         """
-        home = [self.home] if self.home else [Path.home() / name for name in self.user_folders]
+        home = [self.home] if self.home else self.user_folders()
         return self.confinement.command(
             argv,
             cwd=workspace,
@@ -248,7 +249,7 @@ class Listener:
         self.given_up = self.spoke = False
         self.result: int | None = None
         self._beside = self._errors = ""
-        self._started = anyio.Event()
+        self._first_output = anyio.Event()
         self._talking: anyio.CancelScope | None = None
 
     def take(self, event: Event) -> None:
@@ -277,8 +278,8 @@ class Listener:
         if self._talking:
             self._talking.cancel()
 
-    def close(self) -> None:
-        """Finish when the turn is over, in whatever way it ended."""
+    def finish(self) -> None:
+        """Put the rest into the transcript when the turn is over, in whatever way it ended."""
 
     @property
     def complaint(self) -> str:
@@ -323,8 +324,10 @@ class Listener:
                 rest = rest[-_LONGEST_LINE:]
                 for line in lines:
                     self.take_error(line[:_LONGEST_LINE])
+                    if self.given_up:
+                        return
         finally:
-            if rest:
+            if rest and not self.given_up:
                 self.take_error(rest)
 
     def take_line(self, line: Line) -> None:
@@ -341,19 +344,19 @@ class Listener:
     async def _read_events(self, stream: ByteStream) -> None:
         lines = JsonLines()
         async for chunk in stream:
-            self._started.set()
+            self._first_output.set()
             self.heard()
             for line in lines.feed(chunk):
                 self.take_line(line)
                 if self.given_up:
                     return
-        self._started.set()
+        self._first_output.set()
         for line in lines.end():
             self.take_line(line)
 
     async def _await_start(self, limit: float) -> None:
         with anyio.move_on_after(limit):
-            await self._started.wait()
+            await self._first_output.wait()
             return
         said = f"{self.label} gave no sign of life for {limit:g} s: can it write to its home folder and cache?"
         self.give_up(Failed(failure="unavailable", message=said))
@@ -415,6 +418,6 @@ class ProgramExecutor(AgentExecutor):
             async with self.running(argv, turn, self.environment(turn)) as program:
                 timed_out = await within_time(turn, partial(listener.follow, program, prompt.text))
         finally:
-            listener.close()
+            listener.finish()
             turn.transcript.diagnostics = listener.complaint
         return timed_out or self.classify(listener.ending(program.code)) or Answered()

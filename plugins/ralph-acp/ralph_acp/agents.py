@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ralph.errors import ExecutorUnavailableError
+from ralph.executors import NO_KEY
 
 if TYPE_CHECKING:
     from ralph.executors import Progress
 
 __all__ = ["AGENTS", "Agent", "Copilot", "Endpoint", "Gemini", "OpenCode", "filled"]
 
-_NO_KEY = "ralph-local-no-key"
 _SHORT_KEY = 12
 """Copilot hides the key wherever it occurs, names of fields included: one that is shorter goes as a header."""
 
@@ -138,9 +138,9 @@ class Copilot(Agent):
             env["COPILOT_HOME"] = str(home)
         if not endpoint.url:
             return env
-        headers, key = dict(endpoint.headers or {}), endpoint.key or _NO_KEY
+        headers, key = dict(endpoint.headers or {}), endpoint.key or NO_KEY
         if len(key) < _SHORT_KEY:
-            headers["Authorization"], key = f"Bearer {key}", _NO_KEY
+            headers["Authorization"], key = f"Bearer {key}", NO_KEY
         return env | {
             "COPILOT_OFFLINE": "true",
             "COPILOT_PROVIDER_TYPE": "openai",
@@ -194,7 +194,7 @@ class OpenCode(Agent):
 
     def _provider(self, endpoint: Endpoint) -> dict[str, object]:
         model = f"local/{endpoint.model}"
-        options = {"baseURL": endpoint.url, "apiKey": endpoint.key or _NO_KEY, "headers": dict(endpoint.headers or {})}
+        options = {"baseURL": endpoint.url, "apiKey": endpoint.key or NO_KEY, "headers": dict(endpoint.headers or {})}
         local = {
             "npm": "@ai-sdk/openai-compatible",
             "options": options,
@@ -225,9 +225,7 @@ class Gemini(Agent):
         return ["-m", endpoint.model] if endpoint.model else []
 
     def environment(self, endpoint: Endpoint, home: Path | None, *, read_only: bool) -> dict[str, str]:
-        own = (
-            {"GOOGLE_GEMINI_BASE_URL": endpoint.url, "GEMINI_API_KEY": endpoint.key or _NO_KEY} if endpoint.url else {}
-        )
+        own = {"GOOGLE_GEMINI_BASE_URL": endpoint.url, "GEMINI_API_KEY": endpoint.key or NO_KEY} if endpoint.url else {}
         return {"GEMINI_CLI_NO_RELAUNCH": "true", **own}
 
     def places(self) -> list[Path]:

@@ -11,6 +11,7 @@ from acp.connection import Connection
 
 from ralph.errors import UsageError
 from ralph.executors import Confinement, Denied, PermissionPolicy, PermissionRequest, Redactor, Running, Turn
+from ralph.executors.program_output import as_json, mapping, text, whole
 from ralph.types.output import Answered, Failed, Outcome, Usage
 from ralph_acp.agents import Agent
 from ralph_acp.failures import classify
@@ -18,7 +19,6 @@ from ralph_acp.files import read_file, write_file
 from ralph_acp.permission import answer, objection, offers_once
 from ralph_acp.terminals import Terminals, command_line
 from ralph_acp.updates import Updates
-from ralph_acp.values import as_json, mapping, text
 from ralph_acp.wire import Wire
 
 __all__ = ["Conversation", "Offer"]
@@ -69,7 +69,7 @@ class Conversation:
 
     @property
     def complaint(self) -> str:
-        return self._wire.beside
+        return self._wire.complaint
 
     async def hold(self, prompt: str) -> None:
         """Runs the turn. When it is cancelled, the agent is asked to stop, and given a moment for it."""
@@ -78,7 +78,7 @@ class Conversation:
             self._terminals = Terminals(group, self._turn.workspace, offer.confinement, offer.redactor)
             self._connection = Connection(self._handle, self._wire)
             try:
-                group.start_soon(self._wire.listen_beside)
+                group.start_soon(self._wire.read_errors, self._program.stderr)
                 self.outcome = await self._talk(prompt)
             finally:
                 with anyio.CancelScope(shield=True):
@@ -287,11 +287,7 @@ class Conversation:
 def _usage(told: Mapping[str, Any]) -> Usage:
     """What the turn has used. Cached tokens are a part of the input."""
     return Usage(
-        input_tokens=_count(told.get("inputTokens")),
-        output_tokens=_count(told.get("outputTokens")),
-        cache_read_tokens=_count(told.get("cachedReadTokens")),
+        input_tokens=whole(told.get("inputTokens")),
+        output_tokens=whole(told.get("outputTokens")),
+        cache_read_tokens=whole(told.get("cachedReadTokens")),
     )
-
-
-def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and 0 <= value < 10**15 else None

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from ralph.executors import Denied, PermissionPolicy, PermissionRequest
+from ralph.executors.program_output import as_json, mapping, objects, text
 from ralph_acp.updates import ToolTold
-from ralph_acp.values import as_json, mapping, objects, text
 
 __all__ = ["answer", "objection", "offers_once"]
 

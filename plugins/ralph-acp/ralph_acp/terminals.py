@@ -13,7 +13,7 @@ from anyio.abc import TaskGroup, TaskStatus
 
 from ralph.errors import UsageError
 from ralph.executors import ByteStream, Confinement, Redactor, Running, spawn
-from ralph_acp.values import as_json, objects, text
+from ralph.executors.program_output import as_json, objects, text
 
 __all__ = ["Terminals", "command_line"]
 

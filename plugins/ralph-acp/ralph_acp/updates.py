@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ralph.executors import Transcript
+from ralph.executors.program_output import as_json, mapping, objects, text
 from ralph_acp.agents import Agent
-from ralph_acp.values import as_json, mapping, objects, text
 
 __all__ = ["ToolTold", "Updates"]
 
@@ -135,10 +135,10 @@ class Updates:
         if not tool.begun:
             tool.begun = True
             name = tool.kind if tool.kind not in {"", "other"} else tool.title or "tool"
-            self._transcript.tool_started(call_id, name, as_json(tool.given) or tool.title)
+            self._transcript.tool_started(call_id, name, as_json(tool.given or None) or tool.title)
 
 
 def _result(told: Mapping[str, Any]) -> str:
     """What a tool gave back, as text."""
     said = [text(mapping(item.get("content")).get("text")) for item in objects(told.get("content"))]
-    return "\n".join(filter(None, said)) or as_json(told.get("rawOutput"))
+    return "\n".join(filter(None, said)) or as_json(told.get("rawOutput") or None)

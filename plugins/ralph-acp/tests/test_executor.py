@@ -134,7 +134,7 @@ async def test_rubbish_between_the_messages_harms_nothing(
     asked = [ask % '{"command": [[[]], 1, "\\udc00"]}', ask % '{"command": "\\ud800"}', ask % "7"]
     lines = [*rubbish, *methods, *odd, deep, *asked, "x" * 10_000]
     output = await executed(scripted(*(["raw", line] for line in lines), ["say", "Done."]), workspace)
-    assert (output.outcome, output.text) == (Answered(), "? Done.")
+    assert (output.outcome, output.text) == (Answered(), "\ufffd Done.")
     assert [record.getMessage() for record in caplog.records] == []
 
 

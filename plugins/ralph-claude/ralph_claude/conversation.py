@@ -1,4 +1,4 @@
-"""One turn with a Claude Code that runs: the prompt goes in, permissions are decided, and its end becomes a value."""
+"""One turn with a running Claude Code: send the prompt, decide on permissions, and judge how it ended."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -6,8 +6,8 @@ import anyio
 
 from ralph import Answered, Failed, TimedOut, Turn
 from ralph.executors import Denied, PermissionPolicy, Running, describe_exit, within_time
-from ralph_claude.listener import Listener
-from ralph_claude.tools import asked_for
+from ralph_claude.listener import ClaudeListener
+from ralph_claude.tools import requested
 
 if TYPE_CHECKING:
     from claude_agent_sdk import ClaudeSDKClient, PermissionResultAllow, PermissionResultDeny, ToolPermissionContext
@@ -19,33 +19,30 @@ _START = 60.0
 
 _ABORT = 1.0
 _LEAVE = 2.0
-"""Seconds to let go of its work, and to put its session down and end."""
+"""Seconds to let go of its work, and to save its session and end."""
 
 
 class Conversation:
-    """One turn, to be held and then closed.
-
-    Attributes:
-        forgotten: the session that was to be taken up again is not known any more, and nothing was done.
-    """
+    """One turn; call `hold` and then `close`."""
 
     def __init__(self, program: Running, turn: Turn, policy: PermissionPolicy) -> None:
         self._program, self._turn, self._policy = program, turn, policy
-        self._listener = Listener(turn.transcript)
+        self._listener = ClaudeListener(turn.transcript)
         self._client: ClaudeSDKClient | None = None
         self._asked = False
 
     @property
     def forgotten(self) -> bool:
+        """True if the session to continue is no longer known, and nothing was done."""
         told = f"{self._listener.complaint}{self._listener.failure and self._listener.failure.message}"
         return not self._asked and "No conversation found" in told
 
     async def hold(self, prompt: str) -> Answered | Failed | TimedOut:
-        """How the turn ended. A cancellation goes through; `close` is to be called in any case."""
+        """Run the turn and return how it ended. A cancellation propagates; call `close` in any case."""
 
         async def work() -> None:
             async with anyio.create_task_group() as listening:
-                listening.start_soon(self._read_errors)
+                listening.start_soon(self._listener.read_errors, self._program.stderr)
                 await self._talk(prompt)
                 listening.cancel_scope.cancel()
 
@@ -53,7 +50,7 @@ class Conversation:
         return timed_out or self._outcome()
 
     async def close(self) -> None:
-        """Has it put its session down and end, if it can; whoever started the program ends it anyway."""
+        """Have it save its session and end, if it can; the executor ends the program anyway."""
         self._turn.transcript.diagnostics = self._listener.complaint
         if self._client is None:
             return
@@ -94,7 +91,7 @@ class Conversation:
             await self._ended()
 
     async def _ended(self) -> bool:
-        """Whether the program has ended, which comes a moment after the end of its output."""
+        """Return True if the program has ended, which comes a moment after the end of its output."""
         with anyio.move_on_after(_ABORT):
             await self._program.wait()
         return self._program.code is not None
@@ -105,18 +102,14 @@ class Conversation:
         from claude_agent_sdk import PermissionResultAllow, PermissionResultDeny
 
         self._turn.transcript.alive()
-        verdict = self._policy.decide(asked_for(tool, given), self._turn.workspace)
+        verdict = self._policy.decide(requested(tool, given), self._turn.workspace)
         if isinstance(verdict, Denied):
             self._listener.denied(context.tool_use_id)
             return PermissionResultDeny(message=verdict.reason)
         return PermissionResultAllow()
 
-    async def _read_errors(self) -> None:
-        async for chunk in self._program.stderr:
-            self._listener.beside(chunk.decode("utf-8", "replace"))
-
     async def _interrupted(self, client: "ClaudeSDKClient") -> bool:
-        """Whether it let go of its work."""
+        """Interrupt the turn; return True if the program let go of its work."""
         if not self._asked or self._program.code is not None:
             return False
         with anyio.move_on_after(_ABORT) as patience:
@@ -146,5 +139,5 @@ class Conversation:
 
 
 async def _asking(_given: Any, _call_id: str | None, _context: Any) -> Any:
-    """Has every tool asked for, those too that Claude Code, or a workspace's settings, would let pass unseen."""
+    """Have every tool requested, even one that Claude Code or a workspace's settings would allow by themselves."""
     return {"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "ask"}}

@@ -1,7 +1,7 @@
-"""What went wrong with a turn, in Ralph's kinds of failure.
+"""The failures that Claude Code reports, in Ralph's kinds.
 
-Claude Code calls a turn a "success" even where the key was not accepted, so that its result is judged by `is_error`;
-the HTTP status then decides over the kind, its own name for the error next, and its wording last.
+Claude Code calls a turn a "success" even if the key was not accepted, so its result is judged by `is_error`. The HTTP
+status then decides the kind, its own name for the error next, and its wording last.
 """
 
 import re
@@ -10,19 +10,21 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from ralph import Failed
-from ralph.executors import kind_of_status
-from ralph_claude.wire import Event, number, text, texts
+from ralph.executors import Event, Wordings, classify_failure
+from ralph.executors.program_output import number, text, texts
+from ralph.types import evolve
+from ralph.types.output import FailureKind
 
 __all__ = ["failure_of", "resets_in", "retried", "wait_asked_for"]
 
 _BOUND = 300
 _SHORT_WAIT = 30.0
-"""Seconds that Claude Code may wait by itself: to give up a turn in its middle costs more."""
+"""Seconds that Claude Code may wait by itself: giving up a turn in its middle costs more."""
 
 _BACKOFF = 1.0
-"""Seconds; Claude Code's own first pauses are shorter, so that a longer one was asked for."""
+"""Seconds; Claude Code's own first pauses are shorter, so a longer one was requested."""
 
-_KINDS = {
+_KINDS: dict[str, FailureKind] = {
     "authentication_failed": "auth",
     "billing_error": "rate_limited",
     "connection_failed": "unavailable",
@@ -34,9 +36,11 @@ _KINDS = {
     "server_error": "unavailable",
     "usage_limit_reached": "rate_limited",
 }
-_LIMITED = re.compile(r"\blimit reached\b|\bhit your .{0,40}limit\b", re.IGNORECASE)
-_NOT_LOGGED_IN = re.compile(r"not logged in|/login|invalid api key|authentication", re.IGNORECASE)
-_NOT_UNDERSTOOD = re.compile(r"parse error|unexpected (?:token|end)|malformed|invalid json", re.IGNORECASE)
+_WORDINGS: Wordings = (
+    ("rate_limited", re.compile(r"\blimit reached\b|\bhit your .{0,40}limit\b", re.IGNORECASE)),
+    ("auth", re.compile(r"not logged in|/login|invalid api key|authentication", re.IGNORECASE)),
+    ("protocol", re.compile(r"parse error|unexpected (?:token|end)|malformed|invalid json", re.IGNORECASE)),
+)
 _STAMP = re.compile(r"\|(\d{10,13})\b")
 _CLOCK = re.compile(
     r"\bresets?(?: at)? (?:([a-z]{3}) (\d{1,2}),? (?:at )?)?"
@@ -47,39 +51,36 @@ _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct",
 
 
 def failure_of(result: Event, error: Event, resets_at: float | None = None, wait: float | None = None) -> Failed | None:
-    """The failure that the end of a turn means; None where it succeeded.
+    """Return the failure that the end of a turn means; None if it succeeded.
 
     Args:
         result: the message that ended it.
         error: the message that took the place of the model's answer, or nothing.
-        resets_at: when a subscription's limit is over, in seconds since 1970, where that was told.
-        wait: how long to wait for the end of any other limit, in seconds, where that was told.
+        resets_at: when a subscription's limit is over, in seconds since 1970, if that was reported.
+        wait: how long to wait for the end of any other limit, in seconds, if that was reported.
     """
     if result.get("is_error") is not True:
         return None
     said = _said(result)
     status = _status(result) or _status(error)
-    names = (text(result.get("api_error")), text(error.get("error")))
-    named = next((_KINDS[name] for name in names if name in _KINDS), None)
-    kind = kind_of_status(status) if status is not None else named or _by_wording(said)
-    if kind != "rate_limited":
-        wait = None
-    elif resets_at:
-        wait = max(resets_at - time.time(), 0.0)
-    else:
-        wait = wait or resets_in(said)
-    return Failed.model_validate({"failure": kind, "message": said, "status": status, "retry_after": wait})
+    named = _KINDS.get(text(result.get("api_error"))) or _KINDS.get(text(error.get("error")))
+    failure = classify_failure(said, status=status, kind=named, wordings=_WORDINGS, otherwise="crashed")
+    if failure.failure != "rate_limited":
+        return failure
+    left = max(resets_at - time.time(), 0.0) if resets_at else wait or resets_in(said)
+    return evolve(failure, retry_after=left)
 
 
 def wait_asked_for(event: Event) -> float | None:
-    """How long the provider wants a rate limit to be waited for, in seconds, as a retry of Claude Code's tells it."""
+    """Return how long the provider asks to wait after a rate limit, in seconds, from a retry of Claude Code's."""
     wait = (number(event.get("retry_delay_ms")) or 0.0) / 1000
     return wait if _status(event, "error_status") == 429 and wait > _BACKOFF else None
 
 
 def retried(event: Event) -> Failed | None:
-    """The failure for which a turn is given up at once, instead of waiting as long as Claude Code would: a limit that
-    lasts, or a key that was refused again.
+    """Return the failure for which a turn is given up at once, where Claude Code would wait; else None.
+
+    That is a limit that lasts, or a key that was refused again.
     """
     status, wait = _status(event, "error_status"), wait_asked_for(event)
     if wait and wait > _SHORT_WAIT:
@@ -91,8 +92,9 @@ def retried(event: Event) -> Failed | None:
 
 
 def resets_in(said: str, now: datetime | None = None) -> float | None:
-    """In how many seconds the limit is over that a message tells of: "… limit reached|1795258018", "… resets 3pm
-    (UTC)", "… resets Nov 24, 9:30am (Europe/Berlin)". None where it names no time.
+    """Return in how many seconds the limit in a message is over; None if the message names no time.
+
+    For example "… limit reached|1795258018", "… resets 3pm (UTC)", "… resets Nov 24, 9:30am (Europe/Berlin)".
     """
     now = now or datetime.now(UTC)
     if stamp := _STAMP.search(said[:_BOUND]):
@@ -108,7 +110,7 @@ def resets_in(said: str, now: datetime | None = None) -> float | None:
 
 
 def _moment(match: re.Match[str], now: datetime) -> datetime:
-    """The next time that the clock shows what was said; in the machine's own zone where none was named."""
+    """Return the next time that the clock shows this; in the machine's own zone if none is named."""
     month, day, hour, minute, half, zone = match.groups()
     here = now.astimezone((UTC if zone == "UTC" else ZoneInfo(zone)) if zone else None)
     hours = int(hour) % 12 + (12 if half.lower() == "pm" else 0)
@@ -130,11 +132,3 @@ def _said(result: Event) -> str:
 def _status(event: Event, name: str = "api_error_status") -> int | None:
     status = event.get(name)
     return status if isinstance(status, int) and 100 <= status <= 999 else None
-
-
-def _by_wording(said: str) -> str:
-    if _LIMITED.search(said):
-        return "rate_limited"
-    if _NOT_LOGGED_IN.search(said):
-        return "auth"
-    return "protocol" if _NOT_UNDERSTOOD.search(said) else "crashed"

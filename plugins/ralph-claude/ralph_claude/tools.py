@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ralph.executors import PermissionRequest
-from ralph_claude.wire import text
+from ralph.executors.program_output import text
 
-__all__ = ["LOOKING", "NOT_HERE", "asked_for"]
+__all__ = ["LOOKING", "NOT_HERE", "requested"]
 
 LOOKING = ("Glob", "Grep", "Read")
 """The tools of a turn that only looks. What they may read is the policy's."""
@@ -16,7 +16,7 @@ NOT_HERE = (
     *("CronCreate", "CronDelete", "CronList", "ListAgents", "Monitor", "ScheduleWakeup", "SendMessage", "TaskStop"),
     *("EnterWorktree", "ExitWorktree"),
 )
-"""Tools that need a person, that go on after the turn, or that leave the workspace."""
+"""Tools that need the user, that continue after the turn, or that leave the workspace."""
 
 _PATHS = {
     "Edit": ("write", ("file_path",)),
@@ -30,11 +30,11 @@ _PATHS = {
     "Read": ("read", ("file_path",)),
 }
 _HARMLESS = frozenset({"Agent", "Skill", "Task", "TodoRead", "TodoWrite", "ToolSearch"})
-"""They touch nothing by themselves; the tools of an agent that one of them starts are asked for one by one."""
+"""They touch nothing by themselves; the tools of a sub-agent are requested one by one."""
 
 
-def asked_for(tool: str, given: Mapping[str, Any]) -> PermissionRequest:
-    """The request that Claude Code makes before it uses a tool. An unknown one that takes a command is a shell."""
+def requested(tool: str, given: Mapping[str, Any]) -> PermissionRequest:
+    """Return what Claude Code requests before it uses a tool. An unknown one that takes a command is a shell."""
     if tool in _PATHS:
         kind, names = _PATHS[tool]
         paths = tuple(path for name in names if (path := text(given.get(name))))

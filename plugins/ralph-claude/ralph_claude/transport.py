@@ -1,7 +1,7 @@
-"""Between the SDK and the program: the SDK holds the dialogue over permissions, the rest goes to the turn's listener.
+"""Between the SDK and the program: the SDK handles the permission requests, the listener everything else.
 
 The SDK would start the program itself, with all of Ralph's environment, and would leave behind what its tools have
-started. Here it is given one that runs already, within its bounds.
+started. Here it gets one that runs already, within its bounds.
 """
 
 from collections.abc import AsyncIterator
@@ -9,8 +9,8 @@ from typing import Any
 
 from claude_agent_sdk import CLIConnectionError, Transport
 
-from ralph.executors import JsonLines, Oversized, Running, Unreadable
-from ralph_claude.listener import Listener
+from ralph.executors import JsonLines, Running
+from ralph_claude.listener import ClaudeListener
 
 __all__ = ["ProgramTransport"]
 
@@ -21,13 +21,13 @@ _DIALOGUE = frozenset({"control_request", "control_response", "control_cancel_re
 
 
 class ProgramTransport(Transport):
-    """The SDK's line to a program that somebody else has started and ends."""
+    """The SDK's line to a program that the executor starts and ends."""
 
-    def __init__(self, program: Running, listener: Listener) -> None:
+    def __init__(self, program: Running, listener: ClaudeListener) -> None:
         self._program, self._listener = program, listener
 
     async def connect(self) -> None:
-        """The program runs."""
+        """Do nothing: the program runs already."""
 
     async def write(self, data: str) -> None:
         if not self.is_ready():
@@ -42,21 +42,16 @@ class ProgramTransport(Transport):
         try:
             async for chunk in self._program.stdout:
                 for line in lines.feed(chunk):
-                    match line:
-                        case Oversized():
-                            self._listener.oversized(line)
-                        case Unreadable(text):
-                            self._listener.beside(f"{text}\n")
-                        case event if event.get("type") in _DIALOGUE:
-                            yield event
-                        case event:
-                            self._listener.take(event)
+                    if isinstance(line, dict) and line.get("type") in _DIALOGUE:
+                        yield line
+                    else:
+                        self._listener.take_line(line)
         finally:
             self._listener.over.set()
         raise CLIConnectionError("Claude Code has ended.")
 
     async def close(self) -> None:
-        """Whoever started the program ends it."""
+        """Do nothing: the executor ends the program."""
 
     def is_ready(self) -> bool:
         return self._program.code is None

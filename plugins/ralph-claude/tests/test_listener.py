@@ -7,7 +7,7 @@ import pytest
 
 from ralph import Usage
 from ralph.executors import Oversized, Transcript
-from ralph_claude.listener import Listener
+from ralph_claude.listener import ClaudeListener
 
 
 def part(number: str, *content: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -33,11 +33,11 @@ def transcript() -> Transcript:
 
 
 @pytest.fixture
-def listener(transcript: Transcript) -> Listener:
-    return Listener(transcript)
+def listener(transcript: Transcript) -> ClaudeListener:
+    return ClaudeListener(transcript)
 
 
-def test_parts_of_one_message_are_one_message(listener: Listener, transcript: Transcript) -> None:
+def test_parts_of_one_message_are_one_message(listener: ClaudeListener, transcript: Transcript) -> None:
     for event in (part("1", say("EXIT_SIGNAL: true")), part("1", use("a")), part("1", use("b")), part("2", say("No."))):
         listener.take(event)
     listener.take({"type": "result", "is_error": False})
@@ -47,14 +47,14 @@ def test_parts_of_one_message_are_one_message(listener: Listener, transcript: Tr
     ]
 
 
-def test_a_result_that_comes_early_ends_its_tool(listener: Listener, transcript: Transcript) -> None:
+def test_a_result_that_comes_early_ends_its_tool(listener: ClaudeListener, transcript: Transcript) -> None:
     listener.take(part("1", use("a")))
     listener.take(result("a", is_error=True))
     (call,) = transcript.finish(_done()).tool_calls
     assert (call.success, call.denied, call.result) == (False, False, "ok")
 
 
-def test_denials_are_told_apart_from_failures(listener: Listener, transcript: Transcript) -> None:
+def test_denials_are_told_apart_from_failures(listener: ClaudeListener, transcript: Transcript) -> None:
     listener.take(part("1", *map(use, "abcd")))
     listener.denied("a")
     listener.take({"type": "system", "subtype": "permission_denied", "tool_use_id": "b"})
@@ -68,7 +68,9 @@ def test_denials_are_told_apart_from_failures(listener: Listener, transcript: Tr
     assert [call.denied for call in calls] == [True, True, True, False]
 
 
-def test_a_sub_agents_words_are_not_the_agents_but_its_tools_count(listener: Listener, transcript: Transcript) -> None:
+def test_a_sub_agents_words_are_not_the_agents_but_its_tools_count(
+    listener: ClaudeListener, transcript: Transcript
+) -> None:
     listener.take(part("1", use("task")))
     listener.take(part("9", say("EXIT_SIGNAL: true"), use("inner"), parent_tool_use_id="task"))
     delta = {"type": "content_block_delta", "delta": {"type": "text_delta", "text": "inner words"}}
@@ -80,7 +82,7 @@ def test_a_sub_agents_words_are_not_the_agents_but_its_tools_count(listener: Lis
     assert {call.id for call in output.tool_calls} == {"task", "inner"}
 
 
-def test_words_of_claude_code_itself_are_not_the_agents(listener: Listener, transcript: Transcript) -> None:
+def test_words_of_claude_code_itself_are_not_the_agents(listener: ClaudeListener, transcript: Transcript) -> None:
     event = part("1", say("API Error: all is done."))
     event["message"]["model"] = "<synthetic>"
     listener.take(event)
@@ -88,7 +90,9 @@ def test_words_of_claude_code_itself_are_not_the_agents(listener: Listener, tran
     assert transcript.messages == ()
 
 
-def test_usage_counts_while_it_goes_on_and_is_put_right_at_the_end(listener: Listener, transcript: Transcript) -> None:
+def test_usage_counts_while_it_goes_on_and_is_put_right_at_the_end(
+    listener: ClaudeListener, transcript: Transcript
+) -> None:
     start = {"usage": {"input_tokens": 10, "cache_read_input_tokens": 100, "cache_creation_input_tokens": 1}}
     listener.take({"type": "stream_event", "event": {"type": "message_start", "message": start}})
     assert transcript.usage == Usage(input_tokens=111, cache_read_tokens=100, model_calls=1)
@@ -103,13 +107,13 @@ def test_usage_counts_while_it_goes_on_and_is_put_right_at_the_end(listener: Lis
     assert (used.cost, used.model_calls) == (0.75, 1)
 
 
-def test_a_cost_that_is_made_up_is_none(listener: Listener, transcript: Transcript) -> None:
+def test_a_cost_that_is_made_up_is_none(listener: ClaudeListener, transcript: Transcript) -> None:
     models = {"a": {"costUSD": 0.5, "costBasis": "list"}, "b": {"costUSD": 0.5, "costBasis": "unknown"}}
     listener.take({"type": "result", "is_error": False, "model_usage_since_last_result": models})
     assert transcript.usage.cost is None
 
 
-def test_a_limit_that_outlasts_the_retries_is_waited_for_as_asked(listener: Listener) -> None:
+def test_a_limit_that_outlasts_the_retries_is_waited_for_as_asked(listener: ClaudeListener) -> None:
     retry = {"type": "system", "subtype": "api_retry", "error_status": 429, "attempt": 1, "retry_delay_ms": 6_000}
     listener.take(retry)
     assert not listener.over.is_set()
@@ -118,17 +122,17 @@ def test_a_limit_that_outlasts_the_retries_is_waited_for_as_asked(listener: List
     assert listener.failure.retry_after == 6
 
 
-def test_a_line_that_is_too_long_ends_its_tool(listener: Listener, transcript: Transcript) -> None:
+def test_a_line_that_is_too_long_ends_its_tool(listener: ClaudeListener, transcript: Transcript) -> None:
     listener.take(part("1", use("a")))
     line = json.dumps(result("a"))
-    listener.oversized(Oversized(line.encode(), 99_000_000))
+    listener.take_oversized(Oversized(line.encode(), 99_000_000))
     (call,) = transcript.finish(_done()).tool_calls
     assert call.success is True
 
 
 @pytest.mark.parametrize("kind", ["stream_event", "assistant", "user", "system", "rate_limit_event", "result", "new"])
 @pytest.mark.parametrize("value", [None, 7, "x", [], [None, 7, []], {}, {"type": []}, float("nan"), {"content": {}}])
-def test_nonsense_is_passed_over(listener: Listener, kind: str, value: object) -> None:
+def test_nonsense_is_passed_over(listener: ClaudeListener, kind: str, value: object) -> None:
     fields = ("event", "message", "subtype", "rate_limit_info", "model_usage_since_last_result", "tool_result_meta")
     listener.take({"type": kind, **dict.fromkeys(fields, value)})
     for name in ("content", "usage", "id", "model", "input"):

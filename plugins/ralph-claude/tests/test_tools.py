@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from ralph.executors import Allowed, PermissionPolicy, PermissionRequest
-from ralph_claude.tools import asked_for
+from ralph_claude.tools import requested
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ from ralph_claude.tools import asked_for
     ],
 )
 def test_requests(tool: str, given: dict[str, Any], request_: PermissionRequest) -> None:
-    assert asked_for(tool, given) == request_
+    assert requested(tool, given) == request_
 
 
 @pytest.mark.parametrize(
@@ -49,6 +49,6 @@ def test_requests(tool: str, given: dict[str, Any], request_: PermissionRequest)
 def test_what_the_policies_say(
     tool: str, given: dict[str, Any], workspace: bool, reading: bool, tmp_path: Path
 ) -> None:
-    request = asked_for(tool, given)
+    request = requested(tool, given)
     verdicts = [PermissionPolicy.named(mode).decide(request, Path("/w")) for mode in ("workspace", "read-only")]
     assert [isinstance(verdict, Allowed) for verdict in verdicts] == [workspace, reading]

@@ -2,38 +2,35 @@
 
 Override points, for a subclass:
 
-command(turn, session_id)
+command(prompt, turn)
     The command line; the prompt comes on its standard input.
 environment(turn)
-    The environment of Codex and so of the agent's shells, but for what `command` keeps from these.
+    The environment of Codex and so of the agent's shells, except what `command` keeps from these.
 classify(ending)
     The failure that the end of a turn means, or None.
 
-An exit status of 0 says little: a turn in which every command was denied has it, too. A turn has succeeded when the
-status is 0, Codex reports it as completed, and the agent's last word came after its last tool.
+An exit status of 0 says little: a turn in which every command was denied has it, too. A turn has succeeded if the
+status is 0, Codex reports it as completed, and the agent's last message came after its last tool.
 """
 
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar, Unpack
 
-from ralph import Answered, Executor, Failed, Output, Prompt, Turn
-from ralph.errors import ExecutorUnavailableError, UsageError
-from ralph.executors import Confinement, PermissionPolicy, describe_exit, spawn, within_time
+from ralph import Prompt, Turn
+from ralph.errors import ExecutorUnavailableError
+from ralph.executors import NO_KEY, AgentOptions, Listener, ProgramExecutor
 from ralph.system.process import run
 from ralph.types import evolve
+from ralph.types.output import Outcome
 from ralph_codex.flags import quoted, require_keepable, rules, sandbox_settings
 from ralph_codex.home import OwnHome, has_provider
-from ralph_codex.listener import LOGGED, Ending, Listener
+from ralph_codex.listener import LOGGED, CodexListener
 from ralph_codex.provision import PINNED, present_codex, provide_codex, require_version
 from ralph_codex.session_log import SessionLog, find_log
-
-if TYPE_CHECKING:
-    from ralph.executors import Progress
 
 __all__ = ["CodexExecutor"]
 
@@ -44,58 +41,42 @@ _UNSEEN = (f"{_KEY}*", f"{_HEADER}*", *_LOGINS, "OPENAI_API_KEY", "CODEX_HOME", 
 """Variables that the agent's commands are not given: keys, and what Ralph itself sets for Codex."""
 
 _NOT_FOR_LOOKING = ("apps", "goals", "hooks", "image_generation", "memories", "multi_agent", "plugins", "skill_search")
-_NO_KEY = "ralph-local-no-key"
 
 
-class CodexExecutor(Executor):
+class CodexExecutor(ProgramExecutor):
     """Runs the Codex CLI.
 
     Args:
-        program: the native program, not npm's script; None to have the pinned one, fetched where it is not there.
-        model: None for Codex's default; an endpoint needs one.
-        base_url: an endpoint that speaks OpenAI's responses, instead of OpenAI's own; no login is needed then.
-        api_key: the endpoint's, or without an endpoint OpenAI's; None for the endpoint that needs none, or the login.
-        headers: further ones for the endpoint.
-        permissions: what the agent's tools may do; `ralph_codex.flags` tells how far Codex keeps them.
-        confinement: what Codex can see of this machine: variables, and a sandbox.
-        home: CODEX_HOME. None for the user's own, where their login lies, or with an endpoint or a key for a folder
-            that goes with the executor.
-        network: whether the agent's commands may use the network in the mode "workspace".
+        program: the native program, not npm's script; None for the pinned one, fetched if it is not there.
+        network: the agent's commands may use the network in the mode "workspace".
         retries: how often a failed request to an endpoint is repeated.
-        progress: told how the download of the program goes.
+        options: those of `AgentExecutor`. The endpoint speaks OpenAI's responses; `ralph_codex.flags` says how far
+            Codex enforces `permissions`; `home` is CODEX_HOME, by default the user's own, or with an endpoint or a key
+            a folder that is removed by `stop`.
 
     Raises:
-        UsageError: an endpoint without a model, or a policy that Codex cannot keep.
+        UsageError: an endpoint without a model, or a policy that Codex cannot enforce.
     """
 
     name: ClassVar[str] = "codex"
+    label: ClassVar[str] = "Codex"
 
     def __init__(
         self,
         program: Path | None = None,
         *,
-        model: str | None = None,
-        base_url: str | None = None,
-        api_key: str | None = None,
-        headers: Mapping[str, str] | None = None,
-        permissions: PermissionPolicy | None = None,
-        confinement: Confinement | None = None,
-        home: Path | None = None,
         network: bool = False,
         retries: int = 2,
-        progress: "Progress | None" = None,
+        **options: Unpack[AgentOptions],
     ) -> None:
-        if base_url and not model:
-            raise UsageError(f"The endpoint {base_url} needs a model's name.", "Give one with --model.")
-        self.model, self.base_url, self.permissions = model, base_url, permissions or PermissionPolicy()
-        self.confinement, self.network, self.retries = confinement or Confinement(), network, retries
-        self._api_key, self._headers, self._progress = api_key, dict(headers or {}), progress
-        self._program = self._named = program.expanduser().absolute() if program else None
-        self._home = home.expanduser().absolute() if home else None
+        super().__init__(program.expanduser().absolute() if program else None, **options)
+        self.network, self.retries = network, retries
+        self._named = self.program
+        self._home = self._home.expanduser().absolute() if self._home else None
         self._own_home: OwnHome | None = None
-        self.account = base_url or "openai"
+        self.account = self.base_url or "openai"
         self.measures = frozenset({"tokens"})
-        require_keepable(self.permissions, ruled=not self._users_home, network=network)
+        require_keepable(self.permissions, ruled=self.has_own_home, network=network)
 
     async def check(self) -> str:
         if self._named:
@@ -103,24 +84,30 @@ class CodexExecutor(Executor):
         program = self._named or present_codex()
         if program is None:
             return f"not here yet; the first run fetches version {PINNED} with npm"
-        if not (self.base_url or self._api_key):
+        if self.logs_in:
             await self._require_login(program)
         return str(program)
 
     async def start(self) -> None:
-        await self.confinement.require()
+        await super().start()
         if self._named:
             await require_version(self._named)
         else:
-            self._program = await provide_codex(progress=self._progress)
+            self.program = await provide_codex(progress=self.progress)
         self._make_home()
-        if self._program and not (self.base_url or self._api_key):
-            await self._require_login(self._program)
+        if self.program and self.logs_in:
+            await self._require_login(self.program)
 
     async def stop(self) -> None:
         if self._own_home:
             self._own_home.close()
             self._own_home = None
+        await super().stop()
+
+    @property
+    def has_own_home(self) -> bool:
+        """True if the home folder belongs to the executor; only Codex writes into the user's."""
+        return self._home is None and not self.logs_in
 
     @property
     def home(self) -> Path:
@@ -129,70 +116,41 @@ class CodexExecutor(Executor):
             return self._own_home.path
         return self._home or Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex")
 
-    def policy(self, turn: Turn) -> PermissionPolicy:
-        """What the agent's tools may do in a turn."""
-        return self.permissions.for_reading() if turn.read_only else self.permissions
-
-    def command(self, turn: Turn, session_id: str | None) -> list[str]:
-        """The command line.
-
-        Args:
-            session_id: the session to take up; None for a fresh one.
-        """
+    def command(self, prompt: Prompt, turn: Turn) -> list[str]:
+        """Return the command line, which continues the session of the turn's transcript if there is one."""
+        session_id = turn.transcript.session_id
         settings = [*self._common(), *self._provider(), *self._bounds(turn)]
-        aside = [] if self._users_home and not turn.read_only else ["--ignore-user-config"]
+        aside = ["--ignore-user-config"] if self.has_own_home or turn.read_only else []
         flags = ["--json", "--color", "never", "--skip-git-repo-check", *aside, "--cd", str(turn.workspace)]
         if turn.read_only:
             settings += ["project_doc_max_bytes=0", 'web_search="disabled"', "skills.include_instructions=false"]
             settings += [f"features.{name}=false" for name in _NOT_FOR_LOOKING]
         flags += [part for setting in settings for part in ("-c", setting)]
-        return [str(self._program), "exec", *flags, *(["resume", session_id] if session_id else []), "-"]
+        return [str(self.program), "exec", *flags, *(["resume", session_id] if session_id else []), "-"]
 
     def environment(self, turn: Turn) -> dict[str, str]:
-        """The whole environment of Codex. What is secret in it does not reach the agent's shells."""
-        login = () if self.base_url or self._api_key else tuple(name for name in _LOGINS if os.environ.get(name))
-        env = self.confinement.environment(login)
+        """Return the whole environment of Codex. What is secret in it does not reach the agent's shells."""
+        env = self.confinement.environment(_LOGINS if self.logs_in else ())
         env |= {"CODEX_HOME": str(self.home), "RUST_LOG": LOGGED}
         if self.base_url:
-            env |= {_KEY: self._api_key or _NO_KEY}
-            return env | {f"{_HEADER}{n}": value for n, value in enumerate(self._headers.values())}
-        return env | ({"CODEX_API_KEY": self._api_key} if self._api_key else {})
+            env |= {_KEY: self.api_key or NO_KEY}
+            return env | {f"{_HEADER}{n}": value for n, value in enumerate(self.headers.values())}
+        return env | ({"CODEX_API_KEY": self.api_key} if self.api_key else {})
 
-    def classify(self, ending: Ending) -> Failed | None:
-        """The failure that an ending means; None for a turn that succeeded."""
-        if ending.failure:
-            return ending.failure
-        said = " ".join(ending.complaint.split())[:300]
-        if ending.code != 0:
-            return Failed(failure="crashed", message=f"Codex {describe_exit(ending.code)}. {said}".strip())
-        if not ending.completed:
-            return Failed(failure="protocol", message=f"Codex ended without completing the turn. {said}".strip())
-        return None if ending.answered else Failed(failure="protocol", message="The agent gave no answer.")
-
-    async def execute(self, prompt: Prompt, turn: Turn) -> Output:
-        transcript = turn.transcript
-        transcript.executor, transcript.model = self.name, self.model
+    def listener(self, turn: Turn) -> Listener:
+        """Return what follows the turn. A session that Codex does not know is not continued."""
         known = find_log(self.home, turn.session_id) if turn.session_id else None
-        transcript.session_id = turn.session_id if known else None
-        listener = Listener(transcript, SessionLog(self.home, known))
-        argv = self.confined(self.command(turn, transcript.session_id), turn)
-        try:
-            async with spawn(argv, cwd=turn.workspace, env=self.environment(turn)) as program:
-                try:
-                    timed_out = await within_time(turn, partial(listener.follow, program, prompt.text))
-                finally:
-                    program.suspected()  # of commands
-        except UsageError as error:
-            return transcript.finish(Failed(failure="unavailable", message=str(error)))
-        finally:
-            listener.close()
-            transcript.diagnostics = listener.complaint
-        return transcript.finish(timed_out or self.classify(listener.ending(program.code)) or Answered())
+        turn.transcript.session_id = turn.session_id if known else None
+        return CodexListener(turn.transcript, SessionLog(self.home, known))
 
-    def confined(self, argv: Sequence[str], turn: Turn) -> list[str]:
-        """The command line that runs Codex within its bounds.
+    async def converse(self, prompt: Prompt, turn: Turn) -> Outcome:
+        listener = self.listener(turn)
+        return await self.hold(prompt, turn, listener, self._confined(self.command(prompt, turn), turn))
 
-        Codex's own sandbox does not work within another one, so that the outer one has to keep a turn from writing.
+    def _confined(self, argv: Sequence[str], turn: Turn) -> list[str]:
+        """Return the command line that runs Codex within its bounds.
+
+        Codex's own sandbox does not work within another one, so the outer one has to keep a turn from writing.
         """
         box, readable = self.confinement, [Path(argv[0]).parent.parent]
         if box.sandbox.used and self.policy(turn).mode == "read-only":
@@ -201,13 +159,8 @@ class CodexExecutor(Executor):
             box = replace(box, workspace=self.home, folders=(), sandbox=nowhere)
         return box.command(argv, cwd=turn.workspace, agent=True, readable=readable, writable=[self.home])
 
-    @property
-    def _users_home(self) -> bool:
-        """Whether Codex's home folder is a person's, which nothing is written into but by Codex."""
-        return self._home is not None or not (self.base_url or self._api_key)
-
     def _make_home(self) -> None:
-        if self._users_home:
+        if not self.has_own_home:
             self.home.mkdir(parents=True, exist_ok=True)
         elif self._own_home is None:
             self._own_home = OwnHome(rules(self.permissions))
@@ -248,7 +201,7 @@ class CodexExecutor(Executor):
     def _provider(self) -> list[str]:
         if not self.base_url:
             return []
-        headers = ", ".join(f"{quoted(name)}={quoted(f'{_HEADER}{n}')}" for n, name in enumerate(self._headers))
+        headers = ", ".join(f"{quoted(name)}={quoted(f'{_HEADER}{n}')}" for n, name in enumerate(self.headers))
         settings = {
             "name": quoted("ralph"),
             "base_url": quoted(self.base_url),

@@ -1,30 +1,34 @@
-"""What Codex's words for a failure mean. It tells no status and no kind, only a sentence, and that not always the
-provider's: these are the sentences of version 0.169.
+"""The failures that Codex reports, in Ralph's kinds.
+
+Codex reports neither status nor kind, only a sentence, and not always the provider's: these are the sentences of
+version 0.169.
 """
 
 import re
 from datetime import datetime, timedelta
 
 from ralph import Failed
-from ralph.executors import kind_of_status
-from ralph.types.output import FailureKind
+from ralph.executors import Wordings, classify_failure, kind_of_status
 
 __all__ = ["failure_of", "wait_in"]
 
-_BOUND = 300
-
 _STATUS = re.compile(r"(?:unexpected status|last status:) (\d{3})\b")
-_WORDS: tuple[tuple[str, FailureKind, int | None], ...] = (
-    ("usage limit|rate limit|too many requests|out of credits|quota exceeded", "rate_limited", 429),
-    ("not logged in|log ?in again|sign in again|refresh token|codex login|environment variable", "auth", None),
-    ("model's context window|context_length_exceeded|maximum context length", "refused", 400),
-    ("high demand|overloaded|internal server error|at capacity", "unavailable", None),
-    (r"stream closed before response\.completed|failed to parse", "protocol", None),
-    ("stream disconnected|error sending request|timed? ?out|waiting for network|lookup address", "unavailable", None),
-    ("not exist|not found|not supported|unsupported|invalid|not allowed|content policy", "refused", None),
+_LIMITED = re.compile("usage limit|rate limit|too many requests|out of credits|quota exceeded", re.IGNORECASE)
+_TOO_LONG = re.compile("model's context window|context_length_exceeded|maximum context length", re.IGNORECASE)
+_AUTH = "not logged in|log ?in again|sign in again|refresh token|codex login|environment variable"
+_BUSY = "high demand|overloaded|internal server error|at capacity"
+_BROKEN = r"stream closed before response\.completed|failed to parse"
+_GONE = "stream disconnected|error sending request|timed? ?out|waiting for network|lookup address"
+_REFUSED = "not exist|not found|not supported|unsupported|invalid|not allowed|content policy"
+_WORDINGS: Wordings = (
+    ("auth", re.compile(_AUTH, re.IGNORECASE)),
+    ("unavailable", re.compile(_BUSY, re.IGNORECASE)),
+    ("protocol", re.compile(_BROKEN, re.IGNORECASE)),
+    ("unavailable", re.compile(_GONE, re.IGNORECASE)),
+    ("refused", re.compile(_REFUSED, re.IGNORECASE)),
 )
-"""In the order in which they are asked; a status that is given is the one that Codex itself takes for the reason."""
 
+_BOUND = 300
 _PART = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) ?(milliseconds?|ms|seconds?|minutes?|hours?|days?|s|m|h|d)\b")
 _IN = re.compile(r"try again in ((?:\d{1,9}(?:\.\d{1,9})? ?[a-z]{1,12}[ ,]{0,2}){1,4})", re.IGNORECASE)
 _AT = re.compile(
@@ -35,23 +39,23 @@ _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct",
 
 
 def failure_of(message: str, *, now: datetime, retry_after: float | None = None) -> Failed:
-    """Puts a failure that Codex reports into Ralph's kinds: by the HTTP status where the message tells one, else by
-    its wording. What says nothing that is known may pass, and counts as unavailable.
+    """Return a failure that Codex reports: by the HTTP status if the message names one, else by its wording.
+
+    A message that says nothing known counts as unavailable: it may pass.
 
     Args:
-        now: in the local time zone, which Codex tells times in.
-        retry_after: in seconds, where more is known than the message tells.
+        now: in the local time zone, which Codex uses for times.
+        retry_after: in seconds, if more is known than the message says.
     """
     said = " ".join(message[:10_000].split())[:_BOUND]
-    found = _STATUS.search(said)
-    kind, status = (kind_of_status(int(found[1])), int(found[1])) if found else _by_wording(said)
-    if kind == "rate_limited" and retry_after is None:
+    status = _status(said)
+    if retry_after is None and status is not None and kind_of_status(status) == "rate_limited":
         retry_after = wait_in(said, now)
-    return Failed(failure=kind, message=said, status=status, retry_after=retry_after)
+    return classify_failure(said, status=status, wordings=_WORDINGS, retry_after=retry_after)
 
 
 def wait_in(message: str, now: datetime) -> float | None:
-    """The wait that a message asks for, in seconds: "try again in 2 hours 5 minutes", "try again at 3:04 PM"."""
+    """Return the wait that a message asks for, in seconds: "try again in 2 hours 5 minutes", "… at 3:04 PM"."""
     if found := _IN.search(message):
         parts = _PART.findall(found[1].lower())
         return sum(float(number) * _unit(unit) for number, unit in parts) if parts else None
@@ -66,7 +70,7 @@ def _unit(name: str) -> float:
 
 
 def _moment(found: re.Match[str], now: datetime) -> datetime | None:
-    """When that is; without a day, it is the next time that the clock shows it."""
+    """Return the moment; without a day, the next time that the clock shows it."""
     month, day, year, hour, minute, half = found.groups()
     try:
         at = now.replace(hour=int(hour) % 12 + 12 * (half.upper() == "PM"), minute=int(minute), second=0, microsecond=0)
@@ -74,12 +78,12 @@ def _moment(found: re.Match[str], now: datetime) -> datetime | None:
             return at.replace(year=int(year), month=_MONTHS.index(month.lower()) + 1, day=int(day))
     except ValueError:
         return None
-    # The minute that is under way is one that Codex has rounded down to.
+    # Codex rounds down to the minute.
     return at if at > now - timedelta(minutes=1) else at + timedelta(days=1)
 
 
-def _by_wording(said: str) -> tuple[FailureKind, int | None]:
-    for words, kind, status in _WORDS:
-        if re.search(words, said, re.IGNORECASE):
-            return kind, status
-    return "unavailable", None
+def _status(message: str) -> int | None:
+    """Return the status that a message names, or the one that Codex itself takes for the reason of its words."""
+    if found := _STATUS.search(message):
+        return int(found[1])
+    return 429 if _LIMITED.search(message) else 400 if _TOO_LONG.search(message) else None

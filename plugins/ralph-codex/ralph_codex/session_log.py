@@ -13,9 +13,9 @@ from typing import NamedTuple
 from uuid import UUID
 
 from ralph import Usage
-from ralph.executors import JsonLines
+from ralph.executors import Event, JsonLines
+from ralph.executors.program_output import mapping, text, whole
 from ralph.types import evolve
-from ralph_codex.wire import Event, mapping, text, whole
 
 __all__ = ["Command", "SessionLog", "find_log"]
 

@@ -10,7 +10,7 @@ import pytest
 
 from ralph import Answered, Failed, Output, Usage
 from ralph_codex import CodexExecutor
-from ralph_codex.events import TOOLS
+from ralph_codex.listener import TOOLS
 from ralph_codex.session_log import SessionLog, find_log
 
 Run = Callable[..., Coroutine[Any, Any, Output]]

@@ -26,7 +26,6 @@ class CopilotExecutor(AgentExecutor):
     """
 
     logins: ClassVar[tuple[str, ...]] = LOGINS
-    user_folders: ClassVar[tuple[str, ...]] = (".copilot",)
 
     def __init__(
         self,
@@ -49,6 +48,9 @@ class CopilotExecutor(AgentExecutor):
     def key(self) -> str:
         """The endpoint's key."""
         return self.api_key or NO_KEY
+
+    def user_folders(self) -> list[Path]:
+        return [Path.home() / ".copilot"]
 
     def unpacked(self) -> list[Path]:
         """Return the folders that the CLI runs from, which a sandbox has to open."""
