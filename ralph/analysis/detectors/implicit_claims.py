@@ -240,7 +240,7 @@ class _Account:
     def _ends_cleanly(self) -> bool:
         """Return True if nothing hinders or is asked at the end, and the last sentence is not about the future."""
         scope, prose = self._scope, self._prose.rstrip()
-        if scope.has(_NOT_FINAL) or any(map(self._opens_sentence, scope.of("halted"))):
+        if any(map(scope.of, _NOT_FINAL)) or any(map(self._opens_sentence, scope.of("halted"))):
             return False
         end = prose[-_END:]
         if "?" in end or "？" in end or ("[" in prose and "[ ]" in prose):
