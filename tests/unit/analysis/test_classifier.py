@@ -108,6 +108,7 @@ def test_wording_is_against_a_single_claim_alone():
     assert analyze_text(BLOCKED).state == "blocked"
 
 
+@pytest.mark.long
 @pytest.mark.timeout(120)
 @pytest.mark.long
 def test_the_weights_are_those_that_the_cases_teach(fitting: ModuleType):

@@ -1,4 +1,4 @@
-"""Questions that a person has to answer before the work begins, and offers after it."""
+"""Questions that a user has to answer before the work begins, offers after it, and how sure the agent sounds."""
 
 import pytest
 
@@ -64,3 +64,35 @@ def test_what_follows_from_either_answer_is_no_work_beside_the_question() -> Non
         "Does anybody use the report? The log says no, so I removed it. If it is missed, I'll restore it from git."
     )
     assert analyze_text(answered, task="Remove what is not used").state != "question"
+
+
+CERTAINTY = [
+    ("That's not a problem, I am sure.", 90),
+    ("That is unlikely.", 20),
+    ("Make sure to measure it and ensure that it holds.", 50),
+    ("I am uncertain and it is unclear.", 20),
+    ("It runs without tests.", 50),
+    ("It works without a doubt.", 60),
+    ("I doubt it.", 40),
+    ("Sure, I can look at it.", 50),
+    ("Maybe, maybe, maybe.", 40),  # covers: S0-48
+    ("It will definitely, definitely work.", 60),  # covers: S0-53
+    ("I am sure that it is certainly and definitely right.", 100),  # covers: S0-70
+    ("Maybe it might, perhaps it could, basically, roughly, approximately, I think.", 0),  # covers: S0-71
+    ("I'm not sure. Maybe it could.", 20),
+    ("我不確定。", 20),
+    ("我很確定。", 90),
+]
+
+
+def test_the_score_of_certainty(subtests: pytest.Subtests) -> None:
+    for text, score in CERTAINTY:
+        with subtests.test(text=text):
+            assert analyze_text(text).metrics.confidence == score
+
+
+# covers: S0-68, S0-69
+def test_every_word_that_moved_the_score_is_shown() -> None:
+    pieces = analyze_text("It probably works, but it might definitely not.").evidence
+    found = {(piece.signal, piece.text, piece.weight) for piece in pieces}
+    assert {("certainty_cue", "probably", 60), ("hedge", "might", -10), ("certainty", "definitely", 10)} <= found

@@ -1,4 +1,4 @@
-"""Replies that are a service's message or a program's error, and replies that only speak of such."""
+"""Error words, a service's messages, errors of programs, and replies that only speak of them."""
 
 import pytest
 
@@ -124,3 +124,40 @@ def test_a_program_s_error_and_nothing_else_is_an_error(text: str) -> None:
 )
 def test_a_report_of_an_error_is_none(text: str) -> None:
     assert analyze_text(text).state != "error"
+
+
+ERROR_WORDS = [
+    ("An error, another error, and one more error.", 1, 3),
+    ("No errors found. 0 failed, 12 passed.", 0, 0),
+    ("Ran without any problems.", 0, 0),
+    ("I did not find any issues.", 0, 0),
+    ("I did not fix the bug.", 1, 1),
+    ("I fixed the bug. The error has been resolved.", 0, 0),
+    ("The error is not resolved.", 1, 1),
+    ("Debug the tissue sample.", 0, 0),
+    ("Added error handling and error messages.", 0, 0),
+    ("That is not a bug.", 0, 0),
+    ('{"error": null, "failed": 0}', 0, 0),
+    ("Errors: 0\nFailures: 0", 0, 0),
+    ("See issue #12.", 0, 0),
+    ("The build fails and two tests crashed.", 1, 2),
+    ("## Issues\n\nThe page flickers.\n", 1, 1),
+    ("## Issues\n\n", 0, 0),
+    ("## Issues\n\nNone.\n", 0, 0),
+    ("發生錯誤，測試失敗。", 2, 2),
+    ("沒有錯誤。", 0, 0),
+]
+
+
+# covers: S0-57, S0-58
+def test_error_words(subtests: pytest.Subtests) -> None:
+    for text, count, occurrences in ERROR_WORDS:
+        with subtests.test(text=text):
+            metrics = analyze_text(text).metrics
+            assert (metrics.error_count, metrics.error_occurrences) == (count, occurrences)
+
+
+# covers: S0-77
+def test_a_fatal_error_is_below_the_minimum() -> None:
+    analysis = analyze_text("The program ended with a segmentation fault.")
+    assert analysis.metrics.level == "below_minimum"
