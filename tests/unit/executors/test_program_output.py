@@ -84,7 +84,7 @@ def test_a_line_at_the_limit_is_whole():
 ODD: list[object] = [None, True, -1, 1e300, float("nan"), "x", "a\ud800", [], [1, {"a": 1}], {"a": [1]}, object(), {1}]
 
 
-@pytest.mark.parametrize("value", ODD, ids=repr)
+@pytest.mark.parametrize("value", ODD)
 def test_any_value_can_be_read_as_anything(value: object):
     assert mapping(value) == (value if isinstance(value, dict) else {})
     assert all(isinstance(each, dict) for each in objects(value))
