@@ -1,28 +1,28 @@
-"""What can go wrong that a person can mend.
+"""Errors that the user can fix.
 
 ```
-RalphError                      something stopped Ralph; exit code 1 unless a subclass says otherwise
-├── UsageError                  2  what was asked cannot be done as it was asked
-│   ├── UnknownNameError           a name that nothing goes by; the nearest one is offered
-│   ├── SettingError               a setting that does not exist or has an impossible value
-│   ├── UntrustedSettingsError     a workspace's own settings would run programs or send data elsewhere
-│   ├── UnmeasurableLimitError     a limit on a quantity that nothing here measures
-│   ├── PluginError                a plug-in that is needed and cannot be used
-│   │   └── PluginConflictError    two plug-ins bring something of one name
+RalphError                      Ralph cannot continue; exit code 1 unless a subclass has another one
+├── UsageError                  2  the request cannot be carried out as it is
+│   ├── UnknownNameError           an unknown name; the most similar known one is suggested
+│   ├── SettingError               a setting that does not exist or has an invalid value
+│   ├── UntrustedSettingsError     a workspace's own settings need consent to run programs or send data elsewhere
+│   ├── UnmeasurableLimitError     a limit on a quantity that is not measured
+│   ├── PluginError                a required plug-in cannot be used
+│   │   └── PluginConflictError    two plug-ins provide something with the same name
 │   ├── WorkspaceError             the workspace is missing or cannot be used
-│   │   └── WorkspaceBusyError     another run is at work in it
-│   └── VerifierError              a verifier that cannot start
+│   │   └── WorkspaceBusyError     another run uses the workspace
+│   └── VerifierError              a verifier cannot start
 ├── StoreError                  1  the store cannot be read or written
-│   ├── StoreUnusableError      2  it cannot even be opened, or take a new run
-│   ├── RunOwnedError           2  another process is at work on the run
+│   ├── StoreUnusableError      2  the store cannot be opened, or cannot take a new run
+│   ├── RunOwnedError           2  another process owns the run
 │   └── OwnershipLostError         another process has taken the run over
 ├── ExecutorUnavailableError    6  no executor can work: missing, not logged in, refused
 │   └── ProvisionError             the agent's program could not be found or fetched
 └── RecordError                 1  a stored record cannot be read back
 ```
 
-Every error says what was given, what is wrong with it and what to do: `str(error)` is the one paragraph that a
-person is shown. An agent's failure is not an exception but a value (`ralph.types.output.Failed`).
+Every error names the input, the problem and the remedy; `str(error)` is the one paragraph that the user sees. A failure
+of the agent is not an exception but a value (`ralph.types.output.Failed`).
 """
 
 import difflib
@@ -67,7 +67,7 @@ _PLAIN = (
     (r"\bgreater than or equal to\b", "at least"),
     (r"\bless than or equal to\b", "at most"),
 )
-"""What pydantic says, by patterns, and what a person is told; compiled when there is something to tell."""
+"""Patterns in pydantic's messages, and the words for them; compiled only when there is an error."""
 
 _OF_A_STORE = re.compile(
     r"(?<!made by )"
@@ -80,8 +80,8 @@ class RalphError(Exception):
     """The root of Ralph's errors.
 
     Attributes:
-        problem: what is wrong, naming the input; one sentence or two.
-        remedy: what the person can do about it; empty where nothing is known to help.
+        problem: one or two sentences that name the input and the problem.
+        remedy: what the user can do about it; empty if nothing is known to help.
     """
 
     exit_code: ClassVar[int] = 1
@@ -96,18 +96,18 @@ class RalphError(Exception):
 
 
 class UsageError(RalphError):
-    """What was asked cannot be done as it was asked."""
+    """The request cannot be carried out as it is."""
 
     exit_code = 2
 
 
 class UnknownNameError(UsageError):
-    """A name that nothing goes by.
+    """An unknown name.
 
     Args:
-        kind: what was looked for, such as "executor".
+        kind: the kind of thing that the name stands for, such as "executor".
         name: the name as given.
-        known: the names that would have worked.
+        known: the known names.
     """
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
@@ -116,12 +116,12 @@ class UnknownNameError(UsageError):
 
 
 class SettingError(UsageError):
-    """A setting that does not exist or has an impossible value.
+    """A setting that does not exist or has an invalid value.
 
     Args:
         key: the setting's full name, such as "breaker.no_progress".
-        source: where it was read: a file's name, "the environment", "the command line".
-        problem: what is wrong with it.
+        source: a file's name, "the environment" or "the command line".
+        problem: the reason why it is not valid.
         remedy: what to write instead.
     """
 
@@ -131,19 +131,19 @@ class SettingError(UsageError):
 
 
 class UntrustedSettingsError(UsageError):
-    """A workspace's own settings would run programs or send data elsewhere, and nobody agreed to that."""
+    """A workspace's own settings need consent, as they can run programs or send data elsewhere."""
 
     def __init__(self, path: str, keys: Iterable[str]) -> None:
         self.path, self.keys = path, tuple(keys)
         super().__init__(
             f"{path} comes with the workspace and sets {', '.join(self.keys)}, "
             "which can run programs or send data elsewhere.",
-            "Read the file, then run again with --trust: that is remembered until the file changes.",
+            "Read the file, then run again with --trust. Ralph remembers the consent until the file changes.",
         )
 
 
 class UnmeasurableLimitError(UsageError):
-    """A limit on a quantity that nothing here measures would never trip, so it is refused at the start."""
+    """A limit on a quantity that is not measured. It would never be reached, so it is an error at the start."""
 
     def __init__(self, limit: str, quantity: str, remedy: str) -> None:
         self.limit, self.quantity = limit, quantity
@@ -151,15 +151,16 @@ class UnmeasurableLimitError(UsageError):
 
 
 class PluginError(UsageError):
-    """A plug-in that is needed and cannot be used."""
+    """A required plug-in cannot be used."""
 
 
 class PluginConflictError(PluginError):
-    """Two plug-ins bring something of one name, and nobody can tell which is meant.
+    """Two plug-ins provide something with the same name.
 
     Args:
-        kind: what it is, such as "executor".
-        first, second: whose it is.
+        kind: the kind of thing, such as "executor".
+        name: the name that both use.
+        first, second: the plug-ins.
     """
 
     def __init__(self, kind: str, name: str, first: str, second: str) -> None:
@@ -175,7 +176,7 @@ class WorkspaceError(UsageError):
 
 
 class WorkspaceBusyError(WorkspaceError):
-    """Another run is at work in the workspace."""
+    """Another run uses the workspace."""
 
     def __init__(self, path: str, run_id: str, pid: int) -> None:
         self.path, self.run_id, self.pid = path, run_id, pid
@@ -187,15 +188,15 @@ class WorkspaceBusyError(WorkspaceError):
 
 
 class VerifierError(UsageError):
-    """A verifier that cannot start: found out before anything is spent."""
+    """A verifier cannot start. The error comes before anything is spent."""
 
 
 class StoreError(RalphError):
     """The store cannot be read or written.
 
     Attributes:
-        passing: it may pass without anything being lost: a full disk, a lock, a lost connection. Nothing of what was
-            asked was done, so that it can be asked again.
+        passing: the problem may pass: a full disk, a lock, a lost connection. The operation had no effect, so it can
+            be tried again.
     """
 
     def __init__(self, problem: str, remedy: str = "", *, passing: bool = False) -> None:
@@ -204,13 +205,13 @@ class StoreError(RalphError):
 
 
 class StoreUnusableError(StoreError):
-    """The store cannot even be opened, or take a new run: another one has to be named, or this one mended."""
+    """The store cannot be opened, or cannot take a new run. The user must repair it or name another one."""
 
     exit_code = 2
 
 
 class RunOwnedError(StoreError):
-    """Another process is at work on the run, as far as the store can tell."""
+    """Another process owns the run, as far as the store knows."""
 
     exit_code = 2
 
@@ -223,13 +224,13 @@ class RunOwnedError(StoreError):
 
 
 class OwnershipLostError(StoreError):
-    """Another process has taken the run over: what this one would add to it is not kept."""
+    """Another process has taken the run over, so the store rejects what this one adds to it."""
 
     def __init__(self, run_id: str) -> None:
         self.run_id = run_id
         super().__init__(
-            f"Run {run_id} no longer belongs to this process: another one has taken it over since.",
-            f"`ralph show {run_id}` shows how it goes on there.",
+            f"Run {run_id} no longer belongs to this process: another process has taken it over.",
+            f"`ralph show {run_id}` shows how it continues there.",
         )
 
 
@@ -248,7 +249,7 @@ class RecordError(RalphError):
 
 
 def in_words(error: BaseException) -> str:
-    """What was raised, for people and without a full stop: Ralph's own sentence, or the class with what it says."""
+    """Return the message of an exception without a full stop; of a foreign one, with the name of its class."""
     try:
         said = str(error).rstrip(".")
     except Exception:  # noqa: BLE001 - even that may fail in foreign code
@@ -258,23 +259,24 @@ def in_words(error: BaseException) -> str:
 
 
 def plainly(said: str) -> str:
-    """What pydantic says of a value, in words for people who do not know it; no full stop behind."""
+    """Return a message of pydantic in plain words, without a full stop."""
     for pattern, words in _PLAIN:
         said = re.sub(pattern, words, said)
     return said
 
 
 def naming_store(text: str, option: str) -> str:
-    """A text in which the commands that a person is told to type name the store, but for those that do so already.
+    """Return a message in which each `ralph` command for the user to type names the store.
 
     Args:
-        option: what stands behind a command's name, such as " --store runs.db"; empty where nothing need be said.
+        text: the message; commands that already name a store stay as they are.
+        option: the text to add to a command, such as " --store runs.db"; empty to change nothing.
     """
     return _OF_A_STORE.sub(lambda found: found[0] + option, text) if option else text
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """The remedy for a name that is not known: the nearest one, or the list of all."""
+    """Return the remedy for an unknown name: the most similar known one, or the list of all."""
     names = sorted(known)
     close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     if close:

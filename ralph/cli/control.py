@@ -3,16 +3,17 @@
 import os
 import re
 import sys
-from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
 from ralph.cli.lookup import opened_run, run_state, store_option
 from ralph.cli.options import AsJson, StoreName
 from ralph.cli.output import print_json, print_paragraph
+from ralph.cli.settings import with_settings
 from ralph.errors import UsageError
+from ralph.settings import FLAGS, Setting, parse_duration
 from ralph.system.text import additions
 
 if TYPE_CHECKING:
@@ -28,18 +29,6 @@ _AMOUNT = re.compile(r"\d{1,12}(\.\d{1,6})?", re.ASCII)
 
 Run = Annotated[str, typer.Argument(metavar="RUN", help="Its id, the beginning of it, or last.")]
 Text = Annotated[str, typer.Argument(metavar="TEXT", help="The message; - reads it from standard input.")]
-
-
-def _addition(flag: str, what: str, metavar: str = "+N") -> Any:
-    return typer.Option(flag, metavar=metavar, show_default=False, help=what)
-
-
-MoreIterations = Annotated[str | None, _addition("--max-iterations", "Add this many iterations.")]
-MoreTime = Annotated[str | None, _addition("--max-duration", "Add this much time, pauses included.", "+TIME")]
-MoreTokens = Annotated[str | None, _addition("--max-tokens", "Add this many tokens, in and out.")]
-MoreRequests = Annotated[str | None, _addition("--max-requests", "Add this many premium requests.")]
-MoreCost = Annotated[str | None, _addition("--max-cost", "Add this many US dollars.", "+USD")]
-MoreCalls = Annotated[str | None, _addition("--max-calls-per-hour", "Add this many calls of the agent in any hour.")]
 
 
 async def pause(*, run: Run, as_json: AsJson = False, store: StoreName = None) -> None:
@@ -70,15 +59,11 @@ async def tell(*, run: Run, text: Text, as_json: AsJson = False, store: StoreNam
     _print(record, f"The agent reads the message in the next iteration{_when_resumed(record, store)}.", as_json=as_json)
 
 
+@with_settings(lambda each: each.key.startswith("limits."), adding=True)
 async def extend(
     *,
     run: Run,
-    max_iterations: MoreIterations = None,
-    max_duration: MoreTime = None,
-    max_tokens: MoreTokens = None,
-    max_requests: MoreRequests = None,
-    max_cost: MoreCost = None,
-    max_calls_per_hour: MoreCalls = None,
+    flags: dict[str, str | None],
     as_json: AsJson = False,
     store: StoreName = None,
 ) -> None:
@@ -86,57 +71,39 @@ async def extend(
 
     If the run has ended, this takes effect when it is resumed.
     """
-    given = (max_iterations, max_duration, max_tokens, max_requests, max_cost, max_calls_per_hour)
-    limits = {limit.name: _amount(limit, text) for limit, text in zip(_LIMITS, given, strict=True) if text is not None}
+    given = {FLAGS[flag]: text for flag, text in flags.items() if text is not None}
+    limits = {limit.key.removeprefix("limits."): _amount(limit, text) for limit, text in given.items()}
     if not limits:
         raise UsageError("There is no limit to extend.", "Name a limit, as in --max-iterations +10.")
     record = await _request(run, store, "extend", limits=limits)
     _print(record, f"Extended: {additions(limits)}{_when_resumed(record, store)}.", as_json=as_json)
 
 
-class _Limit(NamedTuple):
-    """A limit: its flag, its name in the settings, and the function that reads an amount."""
+def _amount(limit: Setting, text: str) -> float:
+    """Return the amount to add to a limit.
 
-    flag: str
-    name: str
-    read: Callable[[str], float]
+    Raises:
+        UsageError: the text is not an amount of it.
+    """
+    plain = text.strip().removeprefix("+")
+    try:
+        amount = _duration(plain) if limit.is_duration else int(plain) if limit.is_whole else _number(plain)
+    except ValueError:
+        amount = 0.0
+    if not 0 < amount <= 10**12:
+        flag, example = limit.flag.name if limit.flag else limit.key, "+1h" if limit.is_duration else "+10"
+        raise UsageError(f"{flag}: {text[:40]!r} is not an amount to add.", f"Write {flag} {example}.")
+    return float(amount)
 
 
-def _seconds(text: str) -> float:
-    from ralph.settings import parse_duration
-
+def _duration(text: str) -> float:
     return float(parse_duration(text))  # pyright: ignore[reportArgumentType] - a number, or it raises
-
-
-def _whole(text: str) -> float:
-    return float(int(text))
 
 
 def _number(text: str) -> float:
     if not _AMOUNT.fullmatch(text):
         raise ValueError(text)
     return float(text)
-
-
-_LIMITS = (
-    _Limit("--max-iterations", "max_iterations", _whole),
-    _Limit("--max-duration", "max_duration", _seconds),
-    _Limit("--max-tokens", "max_tokens", _whole),
-    _Limit("--max-requests", "max_requests", _number),
-    _Limit("--max-cost", "max_cost", _number),
-    _Limit("--max-calls-per-hour", "calls_per_hour", _whole),
-)
-
-
-def _amount(limit: _Limit, text: str) -> float:
-    try:
-        amount = limit.read(text.strip().removeprefix("+"))
-    except ValueError:
-        amount = 0.0
-    if not 0 < amount <= 10**12:
-        example = "+1h" if limit.name == "max_duration" else "+10"
-        raise UsageError(f"{limit.flag}: {text[:40]!r} is not an amount to add.", f"Write {limit.flag} {example}.")
-    return amount
 
 
 def _message(text: str) -> str:
@@ -202,9 +169,10 @@ def _require_active(run: "RunRecord") -> None:
 def _require_limited(run: "RunRecord", limits: dict[str, float]) -> None:
     """Refuse to extend a limit that the run does not have; the limits of a program's run are not known."""
     own: object = run.settings.get("limits")
-    for limit in _LIMITS if isinstance(own, dict) else ():
-        if limit.name in limits and cast("dict[str, Any]", own).get(limit.name) is None:
-            raise UsageError(f"Run {run.id} has no {limit.flag}, so there is nothing to extend.")
+    for flag, limit in FLAGS.items() if isinstance(own, dict) else ():
+        name = limit.key.removeprefix("limits.")
+        if name in limits and cast("dict[str, Any]", own).get(name) is None:
+            raise UsageError(f"Run {run.id} has no {flag}, so there is nothing to extend.")
 
 
 def _when_resumed(run: "RunRecord", store: str | None) -> str:

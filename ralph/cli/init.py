@@ -1,4 +1,4 @@
-"""`ralph init`: a ralph.toml to begin with, and on request a plan."""
+"""`ralph init`: write a first ralph.toml, and on request a plan."""
 
 import os
 import tempfile
@@ -26,7 +26,7 @@ _SETTINGS = """\
 {verify}
 
 [limits]
-max_iterations = 50
+max_iterations = {max_iterations}
 # max_duration = "2h"
 # max_tokens = 2_000_000
 
@@ -48,7 +48,7 @@ The agent takes the first open box, does it, and ticks it. The work is done when
 
 
 def init(*, directory: Folder = Path(), plan: Planned = False, force: Force = False) -> None:
-    """Write a ralph.toml with the project's own test command; with --plan, an existing one is kept."""
+    """Write a ralph.toml with the project's own test command; with --plan, an existing one stays as it is."""
     from ralph.cli.output import console
     from ralph.settings import workspace_folder
     from ralph.verifiers import detect_test_command
@@ -82,9 +82,12 @@ def init(*, directory: Folder = Path(), plan: Planned = False, force: Force = Fa
 def _settings(detected: "Detected | None") -> str:
     import json
 
-    if detected is None:
-        return _SETTINGS.format(verify='# verify = ["pytest -q"]')
-    return _SETTINGS.format(verify=f"verify = [{json.dumps(detected.command)}]    # {detected.reason}")
+    from ralph.decision.limits import Limits
+
+    verify = '# verify = ["pytest -q"]'
+    if detected is not None:
+        verify = f"verify = [{json.dumps(detected.command)}]    # {detected.reason}"
+    return _SETTINGS.format(verify=verify, max_iterations=Limits().max_iterations)
 
 
 def _require_absent(files: dict[Path, str], *, force: bool) -> None:
@@ -101,7 +104,7 @@ def _is_there(path: Path) -> bool:
 
 
 def _write(path: Path, text: str) -> None:
-    """Writes the file by rename, so never through a link that lies there."""
+    """Write the file by rename, so never through an existing link."""
     from ralph.errors import WorkspaceError
 
     try:
@@ -115,7 +118,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _trust(folder: Path) -> None:
-    """What a person has had written names a program, and needs no second consent."""
+    """Remember the consent to the new file: the user asked for it, so it needs no further consent."""
     from ralph.settings import own_sources, remember
 
     for source in own_sources(folder):

@@ -1,4 +1,4 @@
-"""`ralph resume`: a run that was stopped, has crashed or is paused goes on."""
+"""`ralph resume`: continue a run that was stopped, has crashed or is paused."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["resume"]
 
 _LATEST = 200
-"""Runs among which those in a worktree of a folder are looked for."""
+"""The number of newest runs that are searched for those in a worktree of a folder."""
 
 Run = Annotated[
     str | None,
@@ -29,7 +29,7 @@ FromCheckpoint = Annotated[
 ]
 
 
-@with_settings(resuming=True)
+@with_settings(lambda each: bool(each.flag and each.flag.resume))
 def resume(
     *,
     run: Run = None,
@@ -42,7 +42,7 @@ def resume(
 
     It keeps the settings that it started with, except for those that the options
     here change. A limit applies to the whole run, including what is used already.
-    Ends with the same codes as `ralph run`.
+    Exits with the same codes as `ralph run`.
     """
     import anyio
 
@@ -50,16 +50,16 @@ def resume(
     from ralph.settings import workspace_folder
 
     folder, store = workspace_folder(directory), flags["--store"]
-    record = anyio.run(_found, run, folder, store)
+    record = anyio.run(_find, run, folder, store)
     if record.stop_reason == "completed":
-        return _tell_completed(record, folder, flags)
+        return _show_completed(record, folder, flags)
     if run_state(record) == "paused":
-        return anyio.run(_let_go_on, record, folder, store)
-    _require_left(record)
-    return _go_on(record, folder, flags, from_checkpoint=from_checkpoint, no_plugins=no_plugins)
+        return anyio.run(_continue_paused, record, folder, store)
+    _require_resumable(record)
+    return _continue(record, folder, flags, from_checkpoint=from_checkpoint, no_plugins=no_plugins)
 
 
-async def _found(name: str | None, folder: Path, store: str | None) -> "RunRecord":
+async def _find(name: str | None, folder: Path, store: str | None) -> "RunRecord":
     from ralph.cli.lookup import find_run, opened_store
     from ralph.errors import UsageError
 
@@ -73,26 +73,26 @@ async def _found(name: str | None, folder: Path, store: str | None) -> "RunRecor
     raise UsageError(f"There is no run in {folder} yet.", "Name a run of another folder; `ralph runs` lists them.")
 
 
-async def _let_go_on(run: "RunRecord", folder: Path, store: str | None) -> int:
-    """Lets a run go on that waits in another process."""
+async def _continue_paused(run: "RunRecord", folder: Path, store: str | None) -> int:
+    """Continue a paused run of another process."""
     from ralph.cli.control import send_request
     from ralph.cli.lookup import opened_store, owner_text
     from ralph.cli.output import console
 
     async with opened_store(store, folder) as opened:
         await send_request(opened, run, "resume")
-    console().print(f"Run {run.id} goes on, in {owner_text(run)}.", soft_wrap=True)
+    console().print(f"Run {run.id} continues, in {owner_text(run)}.", soft_wrap=True)
     return 0
 
 
-def _require_left(run: "RunRecord") -> None:
-    """Raises `UsageError` where another process is at work on the run, or it is not the command line's."""
+def _require_resumable(run: "RunRecord") -> None:
+    """Raise `UsageError` if another process owns the run, or a program other than the command line has started it."""
     from ralph.cli.lookup import owner_text, run_state
     from ralph.errors import UsageError
 
     if run_state(run) == "running":
         raise UsageError(
-            f"Run {run.id} is under way, in {owner_text(run)}.",
+            f"Run {run.id} is running, in {owner_text(run)}.",
             f"`ralph logs -f {run.id}` follows it; `ralph stop {run.id}` ends it, and then it can be resumed.",
         )
     if not run.settings:
@@ -102,7 +102,7 @@ def _require_left(run: "RunRecord") -> None:
         )
 
 
-def _tell_completed(run: "RunRecord", folder: Path, flags: Mapping[str, object]) -> int:
+def _show_completed(run: "RunRecord", folder: Path, flags: Mapping[str, object]) -> int:
     """Report that there is nothing to do, as at the end of the run: it is not an error, so no script tries again."""
     from ralph.cli.run import display_for, exit_code, look_up
     from ralph.plugins.loading import load_plugins
@@ -132,7 +132,7 @@ def _show_end(run: "RunRecord", store: str | None, shown: "Display") -> None:
     anyio.run(whole)
 
 
-def _go_on(
+def _continue(
     run: "RunRecord", here: Path, flags: Mapping[str, object], *, from_checkpoint: bool, no_plugins: bool
 ) -> int:
     from ralph.cli.run import display_for, exit_code, look_up, to_end
@@ -172,15 +172,14 @@ def _go_on(
 
 
 def _of_now(flags: Mapping[str, object]) -> dict[str, object]:
-    """The flags that are about this call and not about the run."""
+    """Return the flags that are about this call and not about the run."""
     return {name: flags.get(name) for name in ("--store", "--display")}
 
 
 def _settings(run: "RunRecord", here: Path, flags: Mapping[str, object]) -> "SettingsFound":
-    """The settings that the run was begun with, with what is given anew.
+    """Return the settings that the run was started with, changed by the flags.
 
-    Keys, headers and plug-ins' secrets were not kept: they come from where they come from now. Store and display are
-    those of this call.
+    Secrets are not stored with the run: they come from the settings in force. Store and display are those of this call.
     """
     from ralph.cli.settings import stored_settings
     from ralph.errors import UsageError

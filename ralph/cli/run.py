@@ -68,9 +68,9 @@ def run(
 ) -> int:
     """Work on a task until the evidence says that it is done.
 
-    Ends with 0 when completed, 1 after a fault, 2 for wrong usage, 3 when stuck,
-    4 with an open circuit, 5 at a limit, 6 when no executor can work, 7 when the
-    agent needs a person, 130 or 143 after a signal.
+    Exits with 0 when completed, 1 after an internal error, 2 for wrong usage,
+    3 when stuck, 4 with an open circuit, 5 at a limit, 6 when no executor can
+    work, 7 when the agent needs you, 130 or 143 after a signal.
     """
     from ralph.cli.prompt import read_prompt
     from ralph.errors import UsageError

@@ -11,49 +11,62 @@ import typer
 
 from ralph.settings import FLAGS, FileSource, Source
 from ralph.settings.fields import SECRETS, Setting
-from ralph.system.declarations import Flag
 
 if TYPE_CHECKING:
     from ralph.records.record import RunRecord
+    from ralph.system.declarations import Flag
 
 __all__ = ["ask_at_terminal", "stored_settings", "with_settings"]
 
+Command = Callable[..., Any]
 
-def with_settings(*, resuming: bool = False) -> Callable[[Callable[..., int]], Callable[..., int]]:
+
+def with_settings(
+    choose: Callable[[Setting], bool] = lambda _: True, *, adding: bool = False
+) -> Callable[[Command], Command]:
     """Give a command a flag for each setting that declares one, in place of its parameter `flags`.
 
     The parameter then holds the values by flag; None means not given. All are text, for the setting to validate.
 
     Args:
-        resuming: take only the settings that a resumed run may change.
+        choose: which settings the command takes.
+        adding: the values are added to the settings in force, and are written with a plus.
     """
-    flagged = ((each.flag, each) for each in FLAGS.values())
-    options = {flag.name: _option(flag, each) for flag, each in flagged if flag and (flag.resume or not resuming)}
+    options = {flag: _option(flag, each, adding=adding) for flag, each in FLAGS.items() if choose(each)}
 
-    def decorate(command: Callable[..., int]) -> Callable[..., int]:
-        def called(**given: Any) -> int:
+    def decorate(command: Command) -> Command:
+        def called(**given: Any) -> Any:
             flags = {flag: given.pop(option.name) for flag, option in options.items()}
             return command(flags=flags, **given)
+
+        async def awaited(**given: Any) -> Any:
+            return await called(**given)
 
         parameters: list[inspect.Parameter] = []
         for each in inspect.signature(command).parameters.values():
             parameters += options.values() if each.name == "flags" else [each]
-        called.__name__, called.__doc__ = command.__name__, command.__doc__
-        called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        called.__annotations__ = {each.name: each.annotation for each in parameters}
-        return called
+        found = awaited if inspect.iscoroutinefunction(command) else called
+        found.__name__, found.__doc__ = command.__name__, command.__doc__
+        found.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        found.__annotations__ = {each.name: each.annotation for each in parameters}
+        return found
 
     return decorate
 
 
-def _option(flag: Flag, setting: Setting) -> inspect.Parameter:
+def _option(name: str, setting: Setting, *, adding: bool) -> inspect.Parameter:
     """Return the parameter of a command that typer makes a setting's flag of."""
+    flag = cast("Flag", setting.flag)
     option = typer.Option(
-        flag.name, metavar=flag.metavar, rich_help_panel=flag.group, help=setting.help, show_default=False
+        name,
+        metavar=f"+{flag.metavar}" if adding else flag.metavar,
+        rich_help_panel=None if adding else flag.group,
+        help=setting.field.description if adding else setting.help,
+        show_default=False,
     )
     kind = list[str] | None if setting.is_list else str | None
-    name = flag.name.removeprefix("--").replace("-", "_")
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind, option])
+    own = name.removeprefix("--").replace("-", "_")
+    return inspect.Parameter(own, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind, option])
 
 
 def ask_at_terminal(source: Source, keys: tuple[str, ...]) -> bool:

@@ -48,6 +48,19 @@ class Setting:
         )
 
     @property
+    def is_duration(self) -> bool:
+        """The value is a `Duration` or a `Wait`."""
+        kinds = (self.field.annotation, *get_args(self.field.annotation))
+        metadata = [*self.field.metadata, *(each for kind in kinds for each in getattr(kind, "__metadata__", ()))]
+        return any(getattr(each, "func", None) is parse_duration for each in metadata)
+
+    @property
+    def is_whole(self) -> bool:
+        """The value is a whole number."""
+        kinds = (self.field.annotation, *get_args(self.field.annotation))
+        return any(getattr(kind, "__origin__", kind) is int for kind in kinds)
+
+    @property
     def default(self) -> str:
         """The default value as the user writes it; empty for a setting that is unset by default."""
         value: Any = self.field.get_default(call_default_factory=True)
@@ -55,13 +68,7 @@ class Setting:
             return ""
         if isinstance(value, bool):
             return str(value).lower()
-        return (
-            format_duration(value)
-            if _is_duration(self.field)
-            else f"{value:g}"
-            if isinstance(value, float)
-            else str(value)
-        )
+        return format_duration(value) if self.is_duration else f"{value:g}" if isinstance(value, float) else str(value)
 
     @property
     def help(self) -> str:
@@ -107,10 +114,6 @@ def secrets_of(settings: Settings) -> Iterator[str]:
             yield value.get_secret_value()
         elif isinstance(value, dict):
             yield from cast("dict[str, str]", value).values()
-
-
-def _is_duration(field: FieldInfo) -> bool:
-    return any(getattr(each, "func", None) is parse_duration for each in field.metadata)
 
 
 FLAGS: dict[str, Setting] = {each.flag.name: each for each in settings_in(Settings) if each.flag is not None}

@@ -102,13 +102,13 @@ def test_a_run_that_waits_is_let_go_on_by_either_word(ralph: Ralph, alive: RunRe
     rewritten(alive, state="paused")
     for word in ("resume", "continue"):
         ended = ralph(word, alive.id)
-        assert (ended.code, "goes on, in process" in ended.out) == (0, True)
+        assert (ended.code, "continues, in process" in ended.out) == (0, True)
     assert [request.kind for request in asked(alive)] == ["resume", "resume"]
 
 
 def test_a_run_at_work_is_not_resumed_again(ralph: Ralph, alive: RunRecord) -> None:
     ended = ralph("resume", alive.id)
-    assert (ended.code, "is under way, in process" in ended.err) == (2, True)
+    assert (ended.code, "is running, in process" in ended.err) == (2, True)
 
 
 def test_a_message_waits_for_a_crashed_run_to_be_resumed_and_holds_no_secret(
