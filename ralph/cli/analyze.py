@@ -8,7 +8,8 @@ import typer
 
 from ralph.cli.options import AsJson
 from ralph.cli.output import console, print_json, print_line
-from ralph.watch.terminal import one_line, print_rows
+from ralph.system.text import one_line
+from ralph.watch.terminal import print_rows
 
 if TYPE_CHECKING:
     from ralph.cli.reply import Question, Ruling

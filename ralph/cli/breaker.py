@@ -10,7 +10,8 @@ from ralph.cli.lookup import is_alive, opened_run, owner_text, store_option
 from ralph.cli.options import AsJson, RunId, StoreName
 from ralph.cli.output import console, print_json, print_paragraph, when
 from ralph.errors import UsageError
-from ralph.watch.terminal import BREAKER_SIGNS, one_line, sign
+from ralph.system.text import one_line
+from ralph.watch.terminal import BREAKER_SIGNS, sign
 
 if TYPE_CHECKING:
     from ralph.decision.breaker import BreakerState

@@ -11,8 +11,7 @@ from ralph.cli.lookup import find_iteration, is_alive, opened_run, store_option
 from ralph.cli.options import AsJson, RunId, StoreName
 from ralph.cli.output import console, print_json
 from ralph.errors import UsageError, WorkspaceError
-from ralph.system.text import printable
-from ralph.watch.terminal import one_line
+from ralph.system.text import one_line, printable
 
 if TYPE_CHECKING:
     from ralph.records.record import RunRecord

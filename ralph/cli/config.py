@@ -35,7 +35,7 @@ def show(*, directory: Folder = Path(), as_json: AsJson = False) -> None:
         user_file,
         workspace_folder,
     )
-    from ralph.watch.terminal import one_line
+    from ralph.system.text import one_line
 
     folder = workspace_folder(directory)
     found = read_settings(folder, own="shown")

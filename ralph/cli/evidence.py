@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 from ralph.analysis.result import Evidence
 from ralph.cli.output import console
 from ralph.records.projection import printable
+from ralph.system.text import one_line
 from ralph.types import evolve
-from ralph.watch.terminal import one_line, print_rows, sign
+from ralph.watch.terminal import print_rows, sign
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -10,7 +10,7 @@ import typer
 from ralph.cli.options import AsJson, Folder, NoPlugins
 from ralph.cli.output import print_json, print_paragraph, print_table
 from ralph.errors import PluginConflictError, PluginError, RalphError, UntrustedSettingsError
-from ralph.watch.terminal import one_line
+from ralph.system.text import one_line
 
 if TYPE_CHECKING:
     from ralph.executors import Executor

@@ -166,6 +166,6 @@ def _print(replays: "Replays", broken: "list[Broken]", overrides: str, *, as_jso
 
 
 def _warn(text: str) -> None:
-    from ralph.watch.terminal import one_line
+    from ralph.system.text import one_line
 
     sys.stderr.write(f"ralph: {one_line(text, 300)}\n")

@@ -8,7 +8,8 @@ from ralph.decision.limits import Limits
 from ralph.pipeline.evaluate import Rules
 from ralph.pipeline.replay import Pass, Replay, Replayed, Step
 from ralph.records.record import RunRecord
-from ralph.watch.terminal import STOP_SIGNS, evidence_text, one_line, print_rows, sign
+from ralph.system.text import one_line
+from ralph.watch.terminal import STOP_SIGNS, evidence_text, print_rows, sign
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -12,8 +12,7 @@ from ralph.cli.options import AsJson, StoreName
 from ralph.cli.output import print_json, print_paragraph, print_table, when
 from ralph.cli.worktree import report_remaining_worktree
 from ralph.errors import RunOwnedError, UsageError
-from ralph.system.text import duration
-from ralph.watch.terminal import one_line
+from ralph.system.text import duration, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

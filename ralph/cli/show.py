@@ -8,8 +8,8 @@ from ralph.cli.lookup import find_iteration, opened_run, run_state, store_option
 from ralph.cli.options import AsJson, RunId, StoreName
 from ralph.cli.output import console, print_json, print_json_list, when
 from ralph.errors import UsageError, naming_store
-from ralph.system.text import printable
-from ralph.watch.terminal import clipped, evidence_text, one_line
+from ralph.system.text import one_line, printable
+from ralph.watch.terminal import clipped, evidence_text
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -135,8 +135,7 @@ def _print_short(out: "Console", iteration: "IterationRecord") -> None:
     """Print the result of an iteration in a few lines."""
     from rich.text import Text
 
-    from ralph.records.projection import describe, duration
-    from ralph.watch.summary import changes_text, outcome_text
+    from ralph.records.projection import changes_text, describe, duration, outcome_text
 
     who = iteration.executor or "no executor"
     out.print(Text(f"iteration {iteration.number}", style="bold"), end="")

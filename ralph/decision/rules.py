@@ -14,8 +14,8 @@ The order is fixed; the first rule that applies decides:
 9. test saturation
 10. stuck for the second time; the first time makes the next iteration a pivot, and so does every time that the loop
     only watches what still runs, which may end by itself
-11. the calls of an hour are used up: go on when it is over
-12. go on
+11. the calls of an hour are used up: continue when it is over
+12. continue
 """
 
 from collections.abc import Callable, Iterable
@@ -96,7 +96,7 @@ def consider(situation: Situation) -> tuple[Considered, ...]:
         decision = rule.decision(situation)
         considered.append(Considered(rule.name, decision, decision.reason if decision else rule.silent(situation)))
     word = _go_on(situation)
-    return (*considered, Considered("go on", word, word.reason))
+    return (*considered, Considered("continue", word, word.reason))
 
 
 class _Rule(NamedTuple):

@@ -1,7 +1,4 @@
-"""Folds a run's events into what every display shows; pure.
-
-Agent text is hostile: `printable` takes the control characters out of whatever goes to a terminal.
-"""
+"""The view of a run that every display shows: a pure fold over its events, and the parts of a run in a few words."""
 
 from datetime import datetime
 from functools import singledispatch
@@ -27,18 +24,27 @@ from ralph.records.events import (
     VerificationFinished,
     VerificationStarted,
 )
-from ralph.records.record import PlanCount
-from ralph.system.text import duration, printable
+from ralph.records.record import IterationRecord, PlanCount
+from ralph.system.text import duration, one_line, printable
 from ralph.types import evolve
-from ralph.types.output import Usage
+from ralph.types.output import Failed, Outcome, TimedOut, Usage
 
-__all__ = ["RunView", "describe", "duration", "numbered", "printable"]
+__all__ = [
+    "RunView",
+    "changes_text",
+    "describe",
+    "duration",
+    "numbered",
+    "outcome_text",
+    "printable",
+    "usage_text",
+]
 
 _LAST_MESSAGE = 2_000
 
 
 def numbered(iteration: int, most: int | None, limited: int = 0, *, of: str = "of") -> str:
-    """An iteration's number, and how it counts against its limit, which rate-limited ones do not."""
+    """Return an iteration's number and its limit; rate-limited iterations do not count against it."""
     if most is None:
         return str(iteration)
     counted = f"{iteration}, counts as {iteration - limited}" if limited else f"{iteration}"
@@ -46,7 +52,7 @@ def numbered(iteration: int, most: int | None, limited: int = 0, *, of: str = "o
 
 
 def describe(decision: Decision) -> str:
-    """A decision in one line."""
+    """Return a decision in one line."""
     match decision:
         case Complete():
             word = "complete, verified" if decision.verified else "complete, claimed, not verified"
@@ -55,8 +61,49 @@ def describe(decision: Decision) -> str:
         case Pause():
             word = f"pause until {decision.until:%H:%M:%S} UTC"
         case _:
-            word = "go on"
+            word = "continue"
     return f"{word}: {decision.reason}"
+
+
+def outcome_text(outcome: Outcome) -> str:
+    """Return how a turn ended, in a few words."""
+    match outcome:
+        case Failed():
+            status = f" (HTTP {outcome.status})" if outcome.status else ""
+            return f"{outcome.failure.replace('_', ' ')}{status}: {one_line(outcome.message, 300)}"
+        case TimedOut():
+            what = {"idle": "no activity", "iteration": "the turn took too long", "tool": "a tool took too long"}
+            return f"{what[outcome.limit]}: ended after {duration(outcome.after)}"
+        case _ if outcome.kind == "interrupted":
+            return f"interrupted: {one_line(outcome.detail)}"
+        case _:
+            return "completed"
+
+
+def changes_text(iteration: IterationFinished | IterationRecord) -> str:
+    """Return what an iteration changed, in a few words."""
+    changes = iteration.changes
+    parts = ["1 file" if changes.files_changed == 1 else f"{changes.files_changed} files"]
+    if changes.commits:
+        parts.append("1 commit" if changes.commits == 1 else f"{changes.commits} commits")
+    if not changes.known:
+        parts = ["unknown"]
+    elif not changes.files_changed and not changes.commits:
+        parts = ["nothing"]
+    plan = iteration.plan
+    return f"changed {', '.join(parts)}{f'; plan {plan.done}/{plan.total}' if plan and plan.total else ''}"
+
+
+def usage_text(usage: Usage) -> str:
+    """Return tokens, premium requests and cost, as far as they were measured."""
+    parts: list[str] = []
+    if usage.tokens is not None:
+        parts.append(f"{usage.tokens:,} tokens")
+    if usage.premium_requests:
+        parts.append(f"{usage.premium_requests:g} premium requests")
+    if usage.cost is not None:
+        parts.append(f"${usage.cost:.2f}")
+    return " · ".join(parts)
 
 
 class RunView(BaseModel, frozen=True):

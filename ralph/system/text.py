@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, cast
 
-__all__ = ["SPELT_OUT", "additions", "duration", "pattern", "printable", "storable"]
+__all__ = ["SPELT_OUT", "additions", "duration", "one_line", "pattern", "printable", "storable"]
 
 SPELT_OUT = "ralph.spelt-out"
 """The name of what encodings do with characters that they have not: those of Ralph's own sentences are written with
@@ -45,6 +45,12 @@ def printable(text: str, most: int = 4_000) -> str:
     """
     clean = _UNSEEN.sub("", _CONTROL.sub("", text[: 2 * most].replace("\r\n", "\n").replace("\r", "\n")))
     return clean if len(clean) <= most and len(text) <= 2 * most else f"{clean[:most]} …"
+
+
+def one_line(text: str, most: int = 200) -> str:
+    """Return untrusted text as one printable line of at most `most` characters."""
+    words = " ".join(printable(text, 4 * most).split())
+    return words if len(words) <= most else f"{words[: most - 1]}…"
 
 
 def duration(seconds: float) -> str:

@@ -20,10 +20,10 @@ from ralph.records.events import (
     VerificationFinished,
     VerificationStarted,
 )
-from ralph.records.projection import RunView, duration, numbered
+from ralph.records.projection import RunView, duration, numbered, usage_text
+from ralph.system.text import one_line
 from ralph.watch.plain import PlainDisplay, scan_text
-from ralph.watch.summary import usage_text
-from ralph.watch.terminal import BREAKER_SIGNS, clipped, one_line, sign
+from ralph.watch.terminal import BREAKER_SIGNS, clipped, sign
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

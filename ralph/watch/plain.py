@@ -25,11 +25,11 @@ from ralph.records.events import (
     ToolFinished,
     VerificationFinished,
 )
-from ralph.records.projection import describe, duration, numbered
-from ralph.system.text import additions
+from ralph.records.projection import changes_text, describe, duration, numbered, outcome_text
+from ralph.system.text import additions, one_line
 from ralph.watch.base import Display
-from ralph.watch.summary import changes_text, outcome_text, print_summary
-from ralph.watch.terminal import BREAKER_SIGNS, clipped, console_for, one_line, sign
+from ralph.watch.summary import print_summary
+from ralph.watch.terminal import BREAKER_SIGNS, clipped, console_for, sign
 
 __all__ = ["PlainDisplay", "scan_text"]
 

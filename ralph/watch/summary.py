@@ -1,20 +1,21 @@
-"""A run in a few words: how a turn ended, what an iteration changed, and the summary at the end with the next step."""
+"""The summary at the end of a run: why it stopped, the evidence, what it used, and the next step."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ralph.decision.outcomes import Decision, StopReason
 from ralph.errors import naming_store
-from ralph.records.events import IterationFinished, RunFinished
-from ralph.records.projection import duration
-from ralph.records.record import IterationRecord, RunRecord
-from ralph.types.output import Failed, Outcome, TimedOut, Usage
-from ralph.watch.terminal import STOP_SIGNS, evidence_text, one_line, print_rows, sign
+from ralph.records.events import RunFinished
+from ralph.records.projection import duration, usage_text
+from ralph.records.record import RunRecord
+from ralph.system.text import one_line
+from ralph.types.output import Failed, Outcome
+from ralph.watch.terminal import STOP_SIGNS, evidence_text, print_rows, sign
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["changes_text", "next_step", "outcome_text", "print_summary", "usage_text"]
+__all__ = ["next_step", "print_summary"]
 
 _ENDED = {
     "stuck": "Stopped: stuck",
@@ -47,35 +48,6 @@ _NEXT_UNSTORED = {
 
 _ALLOW = "start a run that allows it: --allow PATTERN, or another --permission"
 _KEY = "RALPH_EXECUTOR__API_KEY, or executor.api_key in your own ralph.toml"
-
-
-def outcome_text(outcome: Outcome) -> str:
-    """Return how a turn ended, in a few words."""
-    match outcome:
-        case Failed():
-            status = f" (HTTP {outcome.status})" if outcome.status else ""
-            return f"{outcome.failure.replace('_', ' ')}{status}: {one_line(outcome.message, 300)}"
-        case TimedOut():
-            what = {"idle": "no activity", "iteration": "the turn took too long", "tool": "a tool took too long"}
-            return f"{what[outcome.limit]}: ended after {duration(outcome.after)}"
-        case _ if outcome.kind == "interrupted":
-            return f"interrupted: {one_line(outcome.detail)}"
-        case _:
-            return "completed"
-
-
-def changes_text(iteration: IterationFinished | IterationRecord) -> str:
-    """Return what an iteration changed, in a few words."""
-    changes = iteration.changes
-    parts = ["1 file" if changes.files_changed == 1 else f"{changes.files_changed} files"]
-    if changes.commits:
-        parts.append("1 commit" if changes.commits == 1 else f"{changes.commits} commits")
-    if not changes.known:
-        parts = ["unknown"]
-    elif not changes.files_changed and not changes.commits:
-        parts = ["nothing"]
-    plan = iteration.plan
-    return f"changed {', '.join(parts)}{f'; plan {plan.done}/{plan.total}' if plan and plan.total else ''}"
 
 
 def _headline(end: RunFinished | RunRecord, verifiers: Iterable[str]) -> str:
@@ -115,18 +87,6 @@ def _rows(
         rows.append(("used", used))
     rows.append(("took", duration(end.duration)))
     return rows
-
-
-def usage_text(usage: Usage) -> str:
-    """Return tokens, premium requests and cost, as far as they were measured."""
-    parts: list[str] = []
-    if usage.tokens is not None:
-        parts.append(f"{usage.tokens:,} tokens")
-    if usage.premium_requests:
-        parts.append(f"{usage.premium_requests:g} premium requests")
-    if usage.cost is not None:
-        parts.append(f"${usage.cost:.2f}")
-    return " · ".join(parts)
 
 
 def print_summary(

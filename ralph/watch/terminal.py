@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import IO, TYPE_CHECKING, cast
 
-from ralph.system.text import printable
+from ralph.system.text import one_line, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ralph.analysis.result import Evidence
     from ralph.watch.base import BackgroundWriter
 
-__all__ = ["BREAKER_SIGNS", "STOP_SIGNS", "clipped", "console_for", "evidence_text", "one_line", "print_rows", "sign"]
+__all__ = ["BREAKER_SIGNS", "STOP_SIGNS", "clipped", "console_for", "evidence_text", "print_rows", "sign"]
 
 BREAKER_SIGNS = {"closed": "○", "half_open": "◐", "open": "●", "warning": "◉"}
 STOP_SIGNS = {"completed": "✓", "cancelled": "■"}
@@ -53,12 +53,6 @@ def print_rows(console: "Console", rows: "Iterable[tuple[Text, Text]]", *, width
 def sign(console: "Console", name: str) -> str:
     """Return a sign, or its ASCII substitute if the encoding cannot express it."""
     return name if console.encoding.lower().startswith("utf") else _PLAIN_SIGNS.get(name, "?")
-
-
-def one_line(text: str, most: int = 200) -> str:
-    """Return untrusted text as one printable line of at most `most` characters."""
-    words = " ".join(printable(text, 4 * most).split())
-    return words if len(words) <= most else f"{words[: most - 1]}…"
 
 
 def evidence_text(piece: "Evidence") -> str:

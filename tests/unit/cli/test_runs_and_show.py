@@ -95,7 +95,7 @@ def test_runs_of_one_folder(ralph: Callable[..., Any], done: RunRecord, tmp_path
 def test_show_answers_why_it_stopped_and_why_it_did_not(ralph: Callable[..., Any], done: RunRecord) -> None:
     shown = ralph("show", done.id).out
     assert "iteration 1" in shown
-    assert "go on: " in shown
+    assert "continue: " in shown
     assert "The status block says EXIT_SIGNAL: true." in shown
     assert "✓ Completed, verified by `test -f file-2.txt`" in shown
     assert shown == ralph("show", "last").out == ralph("show").out

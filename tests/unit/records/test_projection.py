@@ -129,7 +129,7 @@ def test_an_event_of_no_interest_changes_nothing() -> None:
 @pytest.mark.parametrize(
     ("decision", "line"),
     [
-        (Continue(reason="work is left"), "go on: work is left"),
+        (Continue(reason="work is left"), "continue: work is left"),
         (Complete(reason="done", verified=True), "complete, verified: done"),
         (Complete(reason="done"), "complete, claimed, not verified: done"),
         (Halt(stop_reason="stuck", reason="circles"), "stop (stuck): circles"),

@@ -115,7 +115,7 @@ class TestPlain:
             "1 failed: test_median",
             "warns: 2 iterations without progress",
             "changed 2 files, 1 commit; plan 1/2",
-            "go on: a claim of completion was refuted",
+            "continue: a claim of completion was refuted",
             "rate limited: slow down",
             "refused (HTTP 403): forbidden",
             "✓ Completed, verified by `pytest -q`",
@@ -278,7 +278,7 @@ class TestLive:
         _shown(LiveDisplay(out), whole_run)
         told = out.getvalue()
         assert "falls back to" in told
-        assert "go on: a claim of completion was refuted" in told
+        assert "continue: a claim of completion" in told
         assert "Completed, verified by" in told
         assert '"command": "ls"' not in told
 
