@@ -39,7 +39,7 @@ def writes(text: str):
 async def main(folder: Path) -> tuple[RunRecord, str]:
     """The run's record, and what the agent was asked in the second iteration."""
     executor = ScriptedExecutor([writes("Call me Ishmael. TO DO"), writes("Call me Ishmael.")])
-    async with Runner(executor=executor, workspace=open_workspace(folder), verifiers=[NothingToDo()]) as runner:
+    async with Runner(executor=executor, workspace=open_workspace(folder), verify=[NothingToDo()]) as runner:
         record = await runner.run("Write the first chapter.")
     return record, executor.prompts[1].text
 

@@ -39,7 +39,7 @@ async def main(folder: Path) -> RunRecord:
     runner = Runner(
         executor=ScriptedExecutor([writes("good bye"), writes("hello")]),
         workspace=open_workspace(folder),
-        verifiers=[CommandVerifier([sys.executable, "-c", CHECK])],
+        verify=[CommandVerifier([sys.executable, "-c", CHECK])],
     )
     async with runner:
         return await runner.run("Write a greeting into greeting.txt.")

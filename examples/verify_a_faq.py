@@ -27,7 +27,7 @@ async def main(folder: Path) -> tuple[RunRecord, str]:
     (folder / "claims.yaml").write_text("- The museum opens at nine.\n- A ticket costs 12 euros.\n")
     verifier = GroundingVerifier(GroundingKeys(claims="claims.yaml", file="FAQ.md"), GroundingSettings())
     executor = ScriptedExecutor([writes("It opens at nine."), writes("It opens at nine. A ticket costs 12 euros.")])
-    async with Runner(executor=executor, workspace=open_workspace(folder), verifiers=[verifier]) as runner:
+    async with Runner(executor=executor, workspace=open_workspace(folder), verify=[verifier]) as runner:
         record = await runner.run("Write a FAQ about the museum.")
     return record, executor.prompts[1].text
 

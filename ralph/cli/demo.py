@@ -31,7 +31,8 @@ def demo(*, keep: Keep = False, store: StoreName = None, display: DisplayName = 
     """Show a whole run, without any account."""
     from ralph.cli.demo_story import TASK, Evidence, Story, make_repository
     from ralph.cli.run import display_for, exit_code, look_up, run_to_end
-    from ralph.loop.assembly import runner_for
+    from ralph.loop.assembly import runner_arguments
+    from ralph.loop.runner import Runner
     from ralph.plugins import Plugins
     from ralph.testing.model_server import ModelServer
 
@@ -45,7 +46,9 @@ def demo(*, keep: Keep = False, store: StoreName = None, display: DisplayName = 
             prints = settings.display not in {"json", "none"}
             if prints:
                 typer.echo(_OPENING)
-            runner = runner_for(settings, workspace=folder, hooks=[shown, evidence], verifying=shown.verifying)
+            runner = Runner(
+                **runner_arguments(settings, workspace=folder, hooks=[shown, evidence], verifying=shown.verifying)
+            )
             record = run_to_end(runner, TASK, shown)
     finally:
         if not keep:

@@ -136,7 +136,8 @@ def _continue(
     run: "RunRecord", here: Path, flags: Mapping[str, object], *, from_checkpoint: bool, no_plugins: bool
 ) -> int:
     from ralph.cli.run import display_for, exit_code, look_up, to_end
-    from ralph.loop.assembly import confinement_for, runner_for
+    from ralph.loop.assembly import confinement_for, runner_arguments
+    from ralph.loop.runner import Runner
     from ralph.plugins.loading import load_plugins
     from ralph.settings import FLAGS, workspace_folder
 
@@ -145,14 +146,16 @@ def _continue(
     settings = found.settings
     plugins = load_plugins(found, Path(run.origin or folder), off=no_plugins, ask=ask_at_terminal)
     shown = display_for(settings, plugins, look_up=look_up(settings.store))
-    runner = runner_for(
-        settings,
-        workspace=folder,
-        plugins=plugins,
-        hooks=[shown],
-        progress=shown.progress,
-        verifying=shown.verifying,
-        looking=shown.looking,
+    runner = Runner(
+        **runner_arguments(
+            settings,
+            workspace=folder,
+            plugins=plugins,
+            hooks=[shown],
+            progress=shown.progress,
+            verifying=shown.verifying,
+            looking=shown.looking,
+        )
     )
     limits = "limits."
     given = [FLAGS[flag].key for flag, value in flags.items() if value]

@@ -111,22 +111,25 @@ def _run_in(
 ) -> "RunRecord":
     """Run a task, or that of a source, in a folder, which may be a worktree made for the run."""
     from ralph.cli.prompt import look_at_plan
-    from ralph.loop.assembly import confinement_for, runner_for
+    from ralph.loop.assembly import confinement_for, runner_arguments
+    from ralph.loop.runner import Runner
 
     if source is not None:
         given = plugins.task(source, folder)
         task, settings = given.text, evolve(settings, plan=given.plan or settings.plan)
     look_at_plan(folder, settings.plan)
-    runner = runner_for(
-        settings,
-        workspace=folder,
-        plugins=plugins,
-        origin=made.origin if made else None,
-        onto=made.onto if made else None,
-        hooks=[shown],
-        progress=shown.progress,
-        verifying=shown.verifying,
-        looking=shown.looking,
+    runner = Runner(
+        **runner_arguments(
+            settings,
+            workspace=folder,
+            plugins=plugins,
+            origin=made.origin if made else None,
+            onto=made.onto if made else None,
+            hooks=[shown],
+            progress=shown.progress,
+            verifying=shown.verifying,
+            looking=shown.looking,
+        )
     )
     return to_end(
         runner,

@@ -14,7 +14,6 @@ from ralph.errors import UsageError
 from ralph.executors.base import Executor, Timeouts
 from ralph.executors.npm import Progress
 from ralph.hooks import Hooks
-from ralph.loop.runner import Runner
 from ralph.plugins import BuildContext, Plugins
 from ralph.plugins.loading import load_plugins
 from ralph.plugins.registry import is_foreign, open_store
@@ -31,13 +30,13 @@ from ralph.workspace import Workspace, git_folders, open_workspace
 from ralph.workspace.looking import Looking
 
 __all__ = [
+    "arguments_of_folder",
     "confinement_for",
     "executor_for",
     "frozen_settings",
     "own_files",
     "redactor_for",
-    "runner_for",
-    "runner_from",
+    "runner_arguments",
     "verifiers_for",
 ]
 
@@ -51,8 +50,10 @@ _BESIDE = ("", "-wal", "-shm", "-journal")
 """The suffixes of SQLite's files."""
 
 
-def runner_from(folder: Path, *, trust: bool = False, hooks: Sequence[Hooks] = ()) -> Runner:
-    """Return the runner that `ralph run` would build in a folder: with its settings, the user's and the environment's.
+def arguments_of_folder(folder: Path, *, trust: bool = False, hooks: Sequence[Hooks] = ()) -> dict[str, Any]:
+    """Return the arguments of the runner that `ralph run` would build in a folder.
+
+    They come from its settings, the user's and the environment's.
 
     Args:
         folder: the workspace.
@@ -62,14 +63,16 @@ def runner_from(folder: Path, *, trust: bool = False, hooks: Sequence[Hooks] = (
     Raises:
         SettingError: a setting is not valid.
         UntrustedSettingsError: the workspace's own settings need consent.
-        UsageError: as in `runner_for`.
+        UsageError: as in `runner_arguments`.
     """
     folder = workspace_folder(folder)
     found = read_settings(folder, trust=trust)
-    return runner_for(found.settings, workspace=folder, plugins=load_plugins(found, folder, trust=trust), hooks=hooks)
+    return runner_arguments(
+        found.settings, workspace=folder, plugins=load_plugins(found, folder, trust=trust), hooks=hooks
+    )
 
 
-def runner_for(
+def runner_arguments(
     settings: Settings,
     *,
     workspace: Path,
@@ -81,8 +84,8 @@ def runner_for(
     progress: Progress | None = None,
     verifying: Callable[[str], None] | None = None,
     looking: Looking | None = None,
-) -> Runner:
-    """Return a runner with everything that the settings name; nothing is started or written yet.
+) -> dict[str, Any]:
+    """Return the arguments of `Runner` that the settings name; nothing is started or written yet.
 
     Args:
         settings: the settings in force.
@@ -107,31 +110,31 @@ def runner_for(
         own, plugins=plugins, progress=progress, confinement=confinement, redactor=redactor
     )
     verifiers = verifiers_for(settings, agent, redactor, confinement, plugins=plugins)
-    return Runner(
-        executor=agent,
-        breaker=CircuitBreaker(settings.breaker_settings()),
-        store=open_store(settings.store, plugins),
-        workspace=_workspace(settings, workspace, origin, onto, looking),
-        verifiers=[_Announced(each, verifying) for each in verifiers] if verifying else verifiers,
-        hooks=hooks,
-        keywords=[Keyword(**keyword.model_dump()) for keyword in settings.keywords],
-        status_fields=[StatusField(**field.model_dump()) for field in settings.status_fields],
-        limits=settings.limits,
-        strategy=settings.strategy,
-        analyzers=settings.analyzers,
-        plugins=plugins,
-        timeouts=Timeouts(idle=own.idle_timeout, iteration=own.iteration_timeout, tool=own.tool_timeout),
-        context=own.context,
-        decision=settings.decision,
-        prices=settings.prices,
-        model=own.model,
-        plan=settings.plan,
-        choose=settings.tasks.choose,
-        promise=settings.promise,
-        commit=settings.commit,
-        settings=frozen_settings(settings, redactor, plugins),
-        redactor=redactor,
-    )
+    return {
+        "executor": agent,
+        "breaker": CircuitBreaker(settings.breaker_settings()),
+        "store": open_store(settings.store, plugins),
+        "workspace": _workspace(settings, workspace, origin, onto, looking),
+        "verify": [_Announced(each, verifying) for each in verifiers] if verifying else verifiers,
+        "hooks": hooks,
+        "keywords": [Keyword(**keyword.model_dump()) for keyword in settings.keywords],
+        "status_fields": [StatusField(**field.model_dump()) for field in settings.status_fields],
+        "limits": settings.limits,
+        "strategy": settings.strategy,
+        "analyzers": settings.analyzers,
+        "plugins": plugins,
+        "timeouts": Timeouts(idle=own.idle_timeout, iteration=own.iteration_timeout, tool=own.tool_timeout),
+        "context": own.context,
+        "decision": settings.decision,
+        "prices": settings.prices,
+        "model": own.model,
+        "plan": settings.plan,
+        "choose": settings.tasks.choose,
+        "promise": settings.promise,
+        "commit": settings.commit,
+        "settings": frozen_settings(settings, redactor, plugins),
+        "redactor": redactor,
+    }
 
 
 def executor_for(

@@ -8,13 +8,13 @@ async with Runner(executor=CopilotSDKExecutor(), workspace=open_workspace(Path("
 `iterate` is one iteration, public and resumable: whoever has the store and a run's id can do the next one.
 """
 
+import asyncio
 import os
 import secrets
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack
 from datetime import datetime
 from pathlib import Path
-from time import monotonic
 from types import TracebackType
 from typing import Any, Literal, Self
 
@@ -30,29 +30,26 @@ from ralph.decision.outcomes import Complete, DecisionSettings, Halt
 from ralph.errors import ExecutorUnavailableError, RecordError, UsageError
 from ralph.executors.base import Executor, Timeouts
 from ralph.hooks import Hooks, IterationDue
+from ralph.loop.arguments import as_executor, as_store, as_verifiers, as_workspace
 from ralph.loop.checkpointing import Upkeep
 from ralph.loop.dispatch import Objection
 from ralph.loop.event_log import Journal
-from ralph.loop.iteration import ActiveRun, Parts, iterate, looked, preflight
+from ralph.loop.iteration import ActiveRun, Parts, iterate, looked
 from ralph.loop.lease import Stop, Tenure
-from ralph.loop.lifecycle import Wait, finish, held, pause, prolonged, started
-from ralph.loop.ownership import this_process
-from ralph.loop.recovery import checkpoint_before, left_at_work, taken_over
+from ralph.loop.lifecycle import Wait, finish, held, pause, prolonged
+from ralph.loop.starting import Starting, begin, take_up
+from ralph.loop.stream import EventStream
 from ralph.pipeline.evaluate import Rules
 from ralph.plugins import Plugins
-from ralph.records.events import Diagnosed, Event, OrphansEnded, VerificationFinished
+from ralph.records.events import Diagnosed, Event
 from ralph.records.record import IterationRecord, Owner, RunRecord, RunState
 from ralph.status import StatusField
 from ralph.store.base import Store
-from ralph.store.memory import MemoryStore
 from ralph.system.clock import Clock
 from ralph.system.redact import Redactor, secret_values
-from ralph.system.text import storable
 from ralph.types import evolve
-from ralph.types.changes import Checkpoint
-from ralph.types.verification import Verification
 from ralph.verifiers.base import Verifier
-from ralph.workspace.base import NoWorkspace, Snapshot, Workspace
+from ralph.workspace.base import Workspace
 
 __all__ = ["Runner", "new_run_id"]
 
@@ -63,65 +60,91 @@ _PROBLEMS = 20
 class Runner:
     """Runs an executor in a loop. Used in `async with`; it then owns executor, store and workspace.
 
-    Args:
-        executor: who does the work; started when the first iteration needs it.
-        analyzer: what reads the replies; the built-in `ResponseAnalyzer` by default, with `keywords` and with what
-            plug-ins add to it. Another one knows neither.
-        analyzers: the names of plug-ins' analyzers that are asked beside the built-in one.
-        store: where runs are kept; in memory by default, so that nothing outlives the process.
-        workspace: the folder that is worked in; without one the agent works in the current folder, and nothing is
-            known of what it changes.
-        verifiers: what a claim of completion must pass; those that cost nothing are also asked before the first
-            iteration.
-        status_fields: further fields that the agent is asked for, parsed into `StatusReport.fields`.
-        strategy: an exit strategy, or the name of a built-in one.
-        context: a fresh session of the agent an iteration, or one that goes on.
-        prices: by model, so that tokens give a cost.
-        model: whose price counts where the executor does not say which model answered.
-        plugins: modules and objects that are plug-ins (`ralph.plugins`), or `Plugins` that are loaded already.
-        commit: when what the run has changed is committed to the branch that is checked out: never, after each
-            iteration, or when it is completed.
-        plan: the plan file's path within the workspace; None looks for @fix_plan.md and its like.
+    Wherever a part has a name or a path, the name, the path or an instance may be given.
+
+    What runs:
+        executor: an executor, or its name as in `ralph run --executor`; it starts when the first iteration needs it.
+        model: the model of an executor that is given by name; its price counts if the executor does not report one.
+        context: a fresh session of the agent for each iteration, or one that continues.
+        timeouts: of a turn, of silence, and of a tool.
+        prices: US dollars by model, so that tokens give a cost.
+
+    Where it runs:
+        workspace: a folder, or a `Workspace`; without one the agent works in the current folder, and its changes are
+            not observed.
+        store: a path, a URL or a `Store`; in memory by default, so that nothing outlives the process.
+        plan: the plan file's path in the workspace; None looks for @fix_plan.md and the like.
         choose: who chooses the next item of the plan: the agent, or Ralph.
-        settings: kept in the run's record, for people; secrets are masked.
-        redactor: what masks secrets; by default the values of environment variables with secret names are masked.
+        commit: when the changes are committed to the branch that is checked out.
+
+    Checks:
+        verify: commands such as "pytest -q", or verifiers, that a claim of completion must pass. Those that cost
+            nothing also run before the first iteration.
+        analyzer: reads the replies in place of `ResponseAnalyzer`; it knows no keywords, so both together are refused.
+        analyzers: further analyzers, by name or as instances.
+        keywords: completion keywords for the built-in analyzer.
+        status_fields: additional fields of the status block, parsed into `StatusReport.fields`.
+        strategy: an exit strategy, or its name.
+        promise: the text that means done inside `<promise>…</promise>`.
+
+    Limits:
+        limits: on iterations, time, tokens, requests and cost.
+        breaker: the circuit breaker.
+        decision: the numbers of the decision.
+
+    Extension:
+        hooks: observers, which may veto.
+        plugins: modules and objects that are plug-ins, or loaded `Plugins`.
+        settings: kept in the run's record, for the user; secrets are masked.
+        redactor: masks secrets; by default the values of environment variables with secret names.
+        clock: the time; `ralph.testing.FakeClock` in tests.
+
+    Attributes:
+        record: the record of the run that ended last; None before.
 
     Raises:
-        UsageError: for a limit that cannot be measured or an unknown strategy.
-        PluginConflictError: two plug-ins bring something of one name.
+        UsageError: a limit cannot be measured, a name is unknown, or arguments contradict each other.
+        PluginConflictError: two plug-ins add something with one name.
     """
 
     def __init__(
         self,
         *,
-        executor: Executor,
-        analyzer: Analyzer | None = None,
-        analyzers: Sequence[str] = (),
-        breaker: CircuitBreaker | None = None,
-        store: Store | None = None,
-        workspace: Workspace | None = None,
-        verifiers: Sequence[Verifier] = (),
-        hooks: Sequence[Hooks] = (),
-        keywords: Sequence[Keyword] = (),
-        status_fields: Sequence[StatusField] = (),
-        limits: Limits | None = None,
-        strategy: Strategy | str = "auto",
-        timeouts: Timeouts | None = None,
-        context: Literal["fresh", "continue"] = "fresh",
-        decision: DecisionSettings | None = None,
-        prices: Mapping[str, Price] | None = None,
+        executor: Executor | str = "copilot",
         model: str | None = None,
+        context: Literal["fresh", "continue"] = "fresh",
+        timeouts: Timeouts | None = None,
+        prices: Mapping[str, Price] | None = None,
+        workspace: Workspace | Path | str | None = None,
+        store: Store | Path | str | None = None,
         plan: str | None = None,
         choose: Literal["agent", "ralph"] = "agent",
-        promise: str | None = None,
         commit: Literal["none", "iteration", "completion"] = "none",
-        settings: Mapping[str, Any] | None = None,
+        verify: Sequence[Verifier | str | Sequence[str]] | Verifier | str = (),
+        analyzer: Analyzer | None = None,
+        analyzers: Sequence[Analyzer | str] = (),
+        keywords: Sequence[Keyword] = (),
+        status_fields: Sequence[StatusField] = (),
+        strategy: Strategy | str = "auto",
+        promise: str | None = None,
+        limits: Limits | None = None,
+        breaker: CircuitBreaker | None = None,
+        decision: DecisionSettings | None = None,
+        hooks: Sequence[Hooks] = (),
         plugins: Plugins | Sequence[object] = (),
+        settings: Mapping[str, Any] | None = None,
         redactor: Redactor | None = None,
         clock: Clock | None = None,
     ) -> None:
+        if analyzer is not None and keywords:
+            raise UsageError(
+                "keywords= has no effect together with analyzer=.",
+                "Give the keywords to your analyzer, or add it to the built-in one with analyzers=[…].",
+            )
         plugged = plugins if isinstance(plugins, Plugins) else Plugins.of(plugins)
         plugged.require_sound()
+        redactor = redactor or Redactor(secret_values(os.environ))
+        agent = as_executor(executor, plugged, model=model, redactor=redactor)
         breaker = breaker or CircuitBreaker()
         rules = Rules(
             breaker,
@@ -139,11 +162,11 @@ class Runner:
             dict(prices or {}),
             model,
         )
-        rules.limits.require_measured(executor.measures, priced=model in rules.prices)
+        rules.limits.require_measured(agent.measures, priced=model in rules.prices)
         self._parts = Parts(
-            executor=executor,
-            workspace=workspace or NoWorkspace(Path.cwd()),
-            verifiers=tuple(verifiers),
+            executor=agent,
+            workspace=as_workspace(workspace),
+            verifiers=tuple(as_verifiers(verify, redactor)),
             rules=rules,
             timeouts=timeouts or Timeouts(),
             context=context,
@@ -151,10 +174,11 @@ class Runner:
             choose=choose,
             commit=commit,
             prompt_parts=tuple(plugged.named("ralph_prompt_parts").values()),
-            redactor=redactor or Redactor(secret_values(os.environ)),
+            redactor=redactor,
             clock=clock or Clock(),
         )
-        self._store = store or MemoryStore()
+        self._store = as_store(store, plugged)
+        self.record: RunRecord | None = None
         self._hooks = (*hooks, *plugged.observers)
         self._plugged = plugged
         self._told: set[str] = set()
@@ -165,8 +189,30 @@ class Runner:
         self._stack = AsyncExitStack()
         self._tasks: anyio.abc.TaskGroup | None = None
         self._executor_started = False
+        self._event_loop: asyncio.AbstractEventLoop | None = None
+
+    @classmethod
+    def from_settings(cls, folder: Path | str = ".", *, trust: bool = False, hooks: Sequence[Hooks] = ()) -> "Runner":
+        """Return the runner that `ralph run` would build in a folder.
+
+        It has the folder's settings, the user's, those of the environment, and the plug-ins.
+
+        Args:
+            folder: the workspace.
+            trust: consent to the workspace's own settings, and remember it.
+            hooks: observers of the run.
+
+        Raises:
+            SettingError: a setting is not valid.
+            UntrustedSettingsError: the workspace's own settings need consent.
+            UsageError: a name is unknown, or a limit cannot be measured.
+        """
+        from ralph.loop.assembly import arguments_of_folder
+
+        return cls(**arguments_of_folder(Path(folder), trust=trust, hooks=hooks))
 
     async def __aenter__(self) -> Self:
+        self._event_loop = asyncio.get_running_loop()
         await self._stack.enter_async_context(self._store)
         await self._stack.enter_async_context(self._parts.workspace)
         self._tasks = await anyio.create_task_group().__aenter__()
@@ -185,13 +231,65 @@ class Runner:
             await self._stack.aclose()
 
     def run_sync(self, task: str) -> RunRecord:
-        """`run`, for code that is not async."""
+        """Run `run` to its end, for code that is not async.
+
+        Raises:
+            UsageError: it is called in a running event loop.
+        """
+        return self._sync("run", lambda: self.run(task))
+
+    def resume_sync(self, run_id: str, *, from_checkpoint: bool = False) -> RunRecord:
+        """Run `resume` to its end, for code that is not async; see `run_sync`."""
+        return self._sync("resume", lambda: self.resume(run_id, from_checkpoint=from_checkpoint))
+
+    def _sync(self, name: str, begin: Callable[[], Awaitable[RunRecord]]) -> RunRecord:
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            pass
+        else:
+            raise UsageError(
+                f"{name}_sync() cannot be called while an event loop is running in this thread.",
+                f"Write `async with runner: await runner.{name}(…)` there, as in a notebook or an async function.",
+            )
 
         async def whole() -> RunRecord:
             async with self:
-                return await self.run(task)
+                return await begin()
 
         return anyio.run(whole)
+
+    async def stream(self, task: str, *, run_id: str | None = None) -> AsyncGenerator[Event]:
+        """Run a task and yield its events as they happen; the last one is `run_finished`.
+
+        The run does not wait for the reader. Leaving the loop early cancels the run. Pieces of a message that the agent
+        is still writing are dropped while the reader is far behind; no other event is.
+
+        Raises:
+            Exception: what `run` raises.
+        """
+        events = EventStream()
+        self._hooks = (*self._hooks, events)
+        ending = asyncio.create_task(self._streamed(task, run_id, events))
+        try:
+            async for event in events:
+                yield event
+            await ending
+        finally:
+            self._hooks = tuple(hooks for hooks in self._hooks if hooks is not events)
+            if not ending.done():
+                if self._stops:
+                    self._end_all("the reader of its events left")
+                else:  # it has not begun
+                    ending.cancel()
+                with anyio.CancelScope(shield=True):
+                    await asyncio.wait([ending])
+
+    async def _streamed(self, task: str, run_id: str | None, events: EventStream) -> None:
+        try:
+            await self.run(task, run_id=run_id)
+        finally:
+            events.end()
 
     async def run(self, task: str, *, run_id: str | None = None) -> RunRecord:
         """Works on a task until a decision ends the run, and returns its record.
@@ -234,8 +332,21 @@ class Runner:
         return await iterate(self._parts, run, run.stop)
 
     def cancel(self, reason: str) -> None:
-        """Ends the run soon: the agent's turn is ended, and what there was is stored. Safe to call from a callback."""
+        """End the run soon: the agent's turn ends, and its partial output is stored. Callable from any thread."""
         self._cancelled = self._cancelled or reason
+        loop = self._event_loop
+        if loop is None or loop.is_closed():
+            return
+        try:
+            here = asyncio.get_running_loop()
+        except RuntimeError:
+            here = None
+        if here is loop:
+            self._end_all(reason)
+        else:
+            loop.call_soon_threadsafe(self._end_all, reason)
+
+    def _end_all(self, reason: str) -> None:
         for stop in self._stops:
             stop.ask(reason)
         for run in self._runs.values():
@@ -252,46 +363,6 @@ class Runner:
             await self._stack.enter_async_context(self._parts.executor)
             self._executor_started = True
 
-    async def _begin(self, task: str, run_id: str | None) -> ActiveRun:
-        if not task.strip():
-            raise UsageError("The task is empty.", "Say what the agent should do.")
-        parts, stop, now, owner = self._parts, self._new_stop(), self._parts.clock.now(), this_process()
-        run_id = run_id or new_run_id(now)
-        parts.workspace.hold(run_id)
-        orphans = await left_at_work(self._store, str(parts.workspace.path))
-        began = monotonic()
-        verification = await preflight(parts, parts.redactor(task), stop)
-        verified_for = monotonic() - began
-        before, checkpoint = Snapshot(problem="The run was ended before it was looked at."), Checkpoint()
-        with stop.watched(), parts.workspace.announced():
-            before = await parts.workspace.snapshot()
-            checkpoint = await parts.workspace.checkpoint(run_id, 0, "after", seen=before)
-        record = RunRecord(
-            id=run_id,
-            task=parts.redactor(task),
-            workspace=str(parts.workspace.path),
-            origin=str(parts.workspace.origin) if parts.workspace.origin else None,
-            onto=parts.workspace.onto,
-            settings=self._settings,
-            started_at=now,
-            pid=owner.pid,
-            owner=owner,
-            apart=_apart(parts.workspace),
-            fingerprint=before.fingerprint,
-            checkpoint=checkpoint.commit,
-            plan=parts.read_plan(),
-        )
-        await self._store.create(record, owner=owner.token)
-        run = self._active(record, RunState.of(record), owner, stop, seq=0)
-        run.before = before
-        green = verification is not None and verification.passed and len(verification.verdicts) == len(parts.verifiers)
-        told: list[Event] = [started(parts, run, already_green=green), *_ended(run, orphans, parts.clock.now())]
-        if verification is not None:
-            run.state = evolve(run.state, spent=run.state.spent.waited(verified_for))
-            told.append(_verified(run, verification, at=parts.clock.now()))
-        await run.journal.commit(*told)
-        return run
-
     async def _found(self, run_id: str) -> RunRecord:
         _ = self._entered
         record = await self._store.run(run_id)
@@ -299,41 +370,16 @@ class Runner:
             raise RecordError(f"There is no run {run_id!r} in the store.", "`ralph runs` lists them.")
         return record
 
+    async def _begin(self, task: str, run_id: str | None) -> ActiveRun:
+        return await begin(self._starting(), task, run_id or new_run_id(self._parts.clock.now()))
+
     async def _take_up(
         self, record: RunRecord, anew: Collection[str] = (), *, from_checkpoint: bool = False
     ) -> ActiveRun:
-        """Makes the run this process's own and finds out where it is, by a fold over its records."""
-        parts, owner = self._parts, this_process()
-        parts.workspace.hold(record.id)
-        found = await taken_over(self._store, record, owner, settings=self._settings, anew=anew)
-        record = evolve(found.record, apart=_apart(parts.workspace, found.record.apart))
-        run = self._active(record, found.state.as_of(parts.clock.now()), owner, self._new_stop(), seq=found.seq)
-        run.tenure.recall(found.requests)
-        told: list[Event] = [started(parts, run, resumed=True), *_ended(run, found.orphans, parts.clock.now())]
-        await run.upkeep.mend(run.state.number, until=found.alive_until)
-        if from_checkpoint:
-            told.append(await self._restore(run))
-        await run.journal.commit(*told, run=run.record)
-        return run
+        return await take_up(self._starting(), record, anew, from_checkpoint=from_checkpoint)
 
-    async def _restore(self, run: ActiveRun) -> Event:
-        """Takes the files back to before the iteration that was cut off; the state that they are in is held first."""
-        number = run.next_number
-        if run.record.interrupted != number:
-            raise UsageError(f"No iteration of run {run.id} was cut off.", "Resume it without --from-checkpoint.")
-        commit = await checkpoint_before(self._store, run.id, number)
-        if commit is None:
-            raise UsageError(
-                f"Run {run.id} has no checkpoint from before iteration {number}.",
-                "Resume it without --from-checkpoint.",
-            )
-        restored = await self._parts.workspace.restore(commit, force=True)
-        run.record = evolve(run.record, interrupted=0)
-        run.state = evolve(run.state, cut_short="")
-        text = f"The files are as they were before iteration {number} ({commit[:12]})."
-        if restored.saved is not None:
-            text += f" `ralph rollback {run.id} --to {restored.saved[:12]}` brings back what it had left."
-        return Diagnosed(**run.stamp(self._parts.clock.now(), iteration=0), text=text)
+    def _starting(self) -> Starting:
+        return Starting(self._parts, self._store, self._settings, self._new_stop, self._active)
 
     def _active(self, record: RunRecord, state: RunState, owner: Owner, stop: Stop, *, seq: int) -> ActiveRun:
         parts = self._parts
@@ -417,25 +463,10 @@ class Runner:
             self._runs.pop(run.id, None)
             self._stops.remove(run.stop)
             self._parts.workspace.release()
+        self.record = run.record
         return run.record
 
 
 def new_run_id(now: datetime) -> str:
     """An id for a run that begins now; ids sort by their time."""
     return f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
-
-
-def _apart(workspace: Workspace, before: Iterable[str] = ()) -> tuple[str, ...]:
-    """The paths in a workspace that are Ralph's own, with those that were so in the run's earlier processes."""
-    workspace.apart.update(before)
-    return tuple(sorted(map(storable, workspace.apart)))
-
-
-def _ended(run: ActiveRun, orphans: tuple[str, ...], at: datetime) -> list[Event]:
-    return [OrphansEnded(**run.stamp(at, iteration=0), processes=orphans)] if orphans else []
-
-
-def _verified(run: ActiveRun, verification: Verification, *, at: datetime) -> VerificationFinished:
-    return VerificationFinished(
-        **run.stamp(at, iteration=0), passed=verification.passed, verdicts=verification.verdicts
-    )

@@ -187,7 +187,7 @@ class Plugins:
         self,
         keywords: "Sequence[Keyword]" = (),
         *,
-        further: Collection[str] = (),
+        further: "Iterable[Analyzer | str]" = (),
         first: "Analyzer | None" = None,
         no_progress: int,
     ) -> "Analyzer":
@@ -195,12 +195,14 @@ class Plugins:
 
         Args:
             keywords: added to those of plug-ins.
-            further: the names of analyzers that run beside it.
+            further: analyzers that run beside it, by name or as instances; an instance goes by its `name`, or by that
+                of its class.
             first: an analyzer in place of the built-in one.
             no_progress: as in `ResponseAnalyzer`.
 
         Raises:
             UnknownNameError: an analyzer does not exist.
+            UsageError: two analyzers have one name.
         """
         from ralph.analysis import ResponseAnalyzer, SeveralAnalyzers
         from ralph.plugins.isolation import guarded_detector
@@ -208,8 +210,17 @@ class Plugins:
         detectors = [guarded_detector(offer) for offer in self.offers("ralph_detectors")]
         words = (*keywords, *self.keywords)
         own = first or ResponseAnalyzer(words, detectors=detectors, no_progress=no_progress)
-        beside = {name: self.analyzer(name) for name in further}
+        beside = self._beside(further)
         return SeveralAnalyzers(own, beside) if beside else own
+
+    def _beside(self, given: "Iterable[Analyzer | str]") -> "dict[str, Analyzer]":
+        found: dict[str, Analyzer] = {}
+        for each in given:
+            name = each if isinstance(each, str) else str(getattr(each, "name", type(each).__name__))
+            if name in found:
+                raise UsageError(f"Two analyzers have the name {name!r}.", "Give one of them another name.")
+            found[name] = self.analyzer(each) if isinstance(each, str) else each
+        return found
 
     def analyzer(self, name: str) -> "Analyzer":
         """Return the further analyzer with a name; see `executor` for the errors."""

@@ -218,7 +218,7 @@ def runner(order: dict[str, Any], points: Points) -> Runner:
         executor=agent,
         store=watched_store(order["store"], points),
         workspace=workspace,
-        verifiers=[verifier],
+        verify=[verifier],
         hooks=[seen],
         breaker=CircuitBreaker(BreakerSettings(no_progress=9)),
         limits=Limits(max_iterations=5, max_tokens=100_000),

@@ -186,7 +186,7 @@ async def one_run(folder: Path) -> RunRecord:
         breaker=CircuitBreaker(BreakerSettings(no_progress=5, when_open="wait")),
         store=open_store(None),
         workspace=open_workspace(folder),
-        verifiers=[CommandVerifier(parse_command("pytest -q")), Always()],
+        verify=[CommandVerifier(parse_command("pytest -q")), Always()],
         hooks=[Diary()],
         plugins=[Plugin()],
         analyzers=["counting"],

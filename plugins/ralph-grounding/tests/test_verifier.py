@@ -224,7 +224,7 @@ async def test_a_changed_document_with_any_name_is_found_by_real_git(repository:
 
     executor = ScriptedExecutor([writes('Fragen & "Antworten" für 客.md', HALF), writes("two words.md", WHOLE)])
     asked = verifier(file="")
-    async with Runner(executor=executor, workspace=open_workspace(repository), verifiers=[asked]) as runner:
+    async with Runner(executor=executor, workspace=open_workspace(repository), verify=[asked]) as runner:
         record = await runner.run("Write the FAQ.")
     assert (record.stop_reason, record.iterations, record.verified) == ("completed", 2, True)
     assert "客.md" in executor.prompts[1].text

@@ -75,7 +75,7 @@ def kept_run(workspace: Path) -> Callable[..., RunRecord]:
             executor=executor or ScriptedExecutor(list(replies)),
             store=open_store(),
             workspace=open_workspace(workspace),
-            verifiers=[CommandVerifier(verify)] if verify else (),
+            verify=[CommandVerifier(verify)] if verify else (),
         )
 
         async def whole() -> RunRecord:

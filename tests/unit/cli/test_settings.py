@@ -14,7 +14,8 @@ from pydantic import Field
 from ralph.cli.commands import command
 from ralph.cli.settings import with_settings
 from ralph.errors import SettingError, UnknownNameError, UntrustedSettingsError, UsageError
-from ralph.loop.assembly import executor_for, frozen_settings, redactor_for, runner_for, verifiers_for
+from ralph.loop.assembly import executor_for, frozen_settings, redactor_for, runner_arguments, verifiers_for
+from ralph.loop.runner import Runner
 from ralph.settings import FLAGS, Settings, Source, load_settings, read_settings, settings_in
 from ralph.system.declarations import Flag
 from ralph.testing import ScriptedExecutor
@@ -184,7 +185,7 @@ def test_unknown_names_offer_the_nearest(workspace: Path) -> None:
         executor_for(settings.executor)
     settings = read_settings(workspace, {"--strategy": "fixplan"}).settings
     with pytest.raises(UnknownNameError, match="Did you mean 'fix_plan'"):
-        runner_for(settings, workspace=workspace)
+        Runner(**runner_arguments(settings, workspace=workspace))
 
 
 def test_a_verify_command_with_a_shell_operator_names_the_other_flag(workspace: Path) -> None:

@@ -10,7 +10,8 @@ from ralph.errors import UnknownNameError, UntrustedSettingsError, UsageError
 from ralph.executors import CopilotCLIExecutor, FallbackExecutor
 from ralph.executors.base import Turn
 from ralph.executors.permissions import PermissionPolicy
-from ralph.loop.assembly import executor_for, own_files, runner_for, runner_from, verifiers_for
+from ralph.loop.assembly import executor_for, own_files, runner_arguments, verifiers_for
+from ralph.loop.runner import Runner
 from ralph.prompt import Prompt
 from ralph.settings import ExecutorSettings, Settings
 from ralph.system.redact import Redactor
@@ -84,7 +85,9 @@ async def test_a_review_takes_as_many_rounds_as_are_set_and_is_announced_like_an
 
     asked: list[str] = []
     settings, executor = Settings(store="memory:", verify_rounds=3), ScriptedExecutor(then=reply)
-    async with runner_for(settings, workspace=tmp_path, executor=executor, verifying=asked.append) as runner:
+    async with Runner(
+        **runner_arguments(settings, workspace=tmp_path, executor=executor, verifying=asked.append)
+    ) as runner:
         assert (await runner.run("Look.")).verified
     assert [turn.read_only for turn in turns] == [False, True, True, True]
     assert asked == ["review"]
@@ -96,7 +99,9 @@ async def test_who_shows_the_run_is_told_of_a_verifier_at_work(tmp_path: Path, m
     asked: list[str] = []
     settings = Settings(store="memory:", verify=("test -d .",))
     executor = ScriptedExecutor([done], then="repeat_last")
-    async with runner_for(settings, workspace=tmp_path, executor=executor, verifying=asked.append) as runner:
+    async with Runner(
+        **runner_arguments(settings, workspace=tmp_path, executor=executor, verifying=asked.append)
+    ) as runner:
         assert (await runner.run("Look.")).stop_reason == "completed"
     assert asked[0] == "test -d ."
     assert len(asked) >= 2, "before the run, and when it is claimed"
@@ -126,8 +131,8 @@ def test_a_runner_from_a_folder_has_what_the_command_line_would_build(
     workspace.mkdir()
     (workspace / "ralph.toml").write_text("verify = ['true']\nstore = 'memory:'\n[limits]\nmax_duration = '2h'\n")
     with pytest.raises(UntrustedSettingsError):
-        runner_from(workspace)
-    trusted, again = runner_from(workspace, trust=True), runner_from(workspace)
+        Runner.from_settings(workspace)
+    trusted, again = Runner.from_settings(workspace, trust=True), Runner.from_settings(workspace)
     for runner in (trusted, again):
         parts = runner._parts  # pyright: ignore[reportPrivateUsage]
         assert [verifier.name for verifier in parts.verifiers] == ["true"]
@@ -137,5 +142,5 @@ def test_a_runner_from_a_folder_has_what_the_command_line_would_build(
 
 def test_the_limits_of_a_runner_are_those_of_the_settings(tmp_path: Path) -> None:
     settings = Settings(store="memory:", limits=Limits(max_tokens=7))
-    runner = runner_for(settings, workspace=tmp_path, executor=ScriptedExecutor())
+    runner = Runner(**runner_arguments(settings, workspace=tmp_path, executor=ScriptedExecutor()))
     assert runner._parts.rules.limits is settings.limits  # pyright: ignore[reportPrivateUsage]

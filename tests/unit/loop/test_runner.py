@@ -82,7 +82,7 @@ async def test_refuted_claim_goes_back_to_the_agent_and_reaches_the_breaker(work
     seen = SeenEvents()
     executor = ScriptedExecutor([writes("a", "1", DONE), writes("a", "2", DONE)])
     verifier = Verdicts(False, False, True)
-    async with Runner(executor=executor, workspace=workspace, verifiers=[verifier], hooks=[seen]) as runner:
+    async with Runner(executor=executor, workspace=workspace, verify=[verifier], hooks=[seen]) as runner:
         record = await runner.run("write a")
     assert (record.stop_reason, record.verified, record.iterations) == ("completed", True, 2)
     assert "1 failed" in executor.prompts[1].text
@@ -92,7 +92,7 @@ async def test_refuted_claim_goes_back_to_the_agent_and_reaches_the_breaker(work
 
 async def test_the_same_refutation_five_times_opens_the_breaker(workspace: Workspace) -> None:
     executor = ScriptedExecutor([writes("a", str(number), DONE) for number in range(9)])
-    async with Runner(executor=executor, workspace=workspace, verifiers=[Verdicts(False)]) as runner:
+    async with Runner(executor=executor, workspace=workspace, verify=[Verdicts(False)]) as runner:
         record = await runner.run("write a")
     assert (record.stop_reason, record.iterations) == ("circuit_open", 5)
     assert "the same error 5 times" in record.detail
@@ -292,7 +292,7 @@ async def test_a_verifier_that_cannot_start_spends_nothing(workspace: Workspace)
             raise VerifierError("There is no program 'missing'.", "Install it.")
 
     executor = ScriptedExecutor([DONE])
-    async with Runner(executor=executor, workspace=workspace, verifiers=[Missing()]) as runner:
+    async with Runner(executor=executor, workspace=workspace, verify=[Missing()]) as runner:
         with pytest.raises(VerifierError):
             await runner.run("go")
     assert executor.prompts == ()

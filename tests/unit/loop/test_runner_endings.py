@@ -101,7 +101,7 @@ def test_an_agent_that_changes_nothing_never_runs_for_long(
         Scenery("the same"),
         limits=Limits(max_iterations=None, calls_per_hour=calls_per_hour),
         breaker=CircuitBreaker(BreakerSettings(when_open=when_open)),
-        verifiers=[Refuses()] if verified else [],
+        verify=[Refuses()] if verified else [],
     )
     answered = [each for each in seen.iterations if getattr(each.outcome, "failure", "") != "unavailable"]
     assert len(answered) <= 6
@@ -153,7 +153,7 @@ def test_the_hours_wait_keeps_feedback_and_confirmation() -> None:
     assert (record.stop_reason, record.iterations) == ("completed", 2)
     assert isinstance(seen.iterations[0].decision, Pause)
     assert "changed nothing" in executor.prompts[1].text
-    refuted, _, executor = run([DONE], limits=limits, verifiers=[Refuses()])
+    refuted, _, executor = run([DONE], limits=limits, verify=[Refuses()])
     assert refuted.stop_reason == "circuit_open"
     assert "1 failed" in executor.prompts[1].text
 

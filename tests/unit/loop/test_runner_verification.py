@@ -71,7 +71,7 @@ def night(tmp_path: Path) -> Callable[..., Ran]:
                 executor=agent.executor,
                 workspace=open_workspace(folder, state_dir=tmp_path / "state"),
                 store=store,
-                verifiers=verifiers,
+                verify=verifiers,
                 hooks=[seen],
                 **parts,
             ) as runner:
@@ -186,7 +186,7 @@ def test_a_wish_to_stop_ends_a_review(night: Callable[..., Ran], tmp_path: Path)
         verifiers = [ReviewVerifier(agent.executor)]
         ended: list[RunRecord] = []
         async with (
-            Runner(executor=agent.executor, workspace=workspace, store=store, verifiers=verifiers) as runner,
+            Runner(executor=agent.executor, workspace=workspace, store=store, verify=verifiers) as runner,
             anyio.create_task_group() as group,
         ):
 

@@ -132,7 +132,7 @@ def live(
         workspace=scenery,
         store=store,
         clock=FakeClock(),
-        verifiers=[Checks(scenery)] if verified else [],
+        verify=[Checks(scenery)] if verified else [],
         breaker=rules.breaker,
         limits=rules.limits,
         decision=rules.decision,

@@ -204,7 +204,7 @@ class TestSettings:
             ({"word": "a", "tims": 2}, "plugins.words.tims: there is no such setting. Did you mean 'times'?"),
             ({"word": "a", "times": "many"}, "plugins.words.times: 'many' is not valid: it should be a whole number"),
             ({"times": 2}, "plugins.words.word: it is missing. Add it."),
-            ({"word": "a", "token": 5}, "plugins.words.token: what stands there is not valid: it should be text"),
+            ({"word": "a", "token": 5}, "plugins.words.token: the value is not valid: it should be text"),
         ],
     )
     def test_what_will_not_do_is_refused_as_for_any_setting(
