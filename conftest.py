@@ -39,10 +39,11 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """What the tests start is the same wherever they run: no shell profiles of a person's, which agents' login shells
-    would run for seconds or minutes, Ctrl-C is heard even where the suite was started in the background, and Python
-    runs from bytecode, as installed programs do. Without it each `ralph` compiles Ralph and the SDK anew, which takes
-    longer than what it then does.
+    """Make what the tests start the same everywhere.
+
+    Each worker has an empty home: agents' login shells run no shell profile, which can take minutes, and workers share
+    no store. Ctrl-C works even if the suite was started in the background. Python runs from bytecode, as installed
+    programs do: otherwise each `ralph` compiles itself and the SDK, which takes longer than what it then does.
     """
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
@@ -50,13 +51,12 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if "PYTEST_XDIST_WORKER" in os.environ:
         config.pluginmanager.register(Turns(Path(__file__)))
-    else:
-        os.environ.setdefault("XDG_CACHE_HOME", str(Path.home() / ".cache"))
-        home = TemporaryDirectory(prefix="ralph-home-", ignore_cleanup_errors=True)
-        config.add_cleanup(home.cleanup)
-        os.environ["HOME"] = home.name
-        for kind in ("CONFIG", "DATA", "STATE"):
-            os.environ.pop(f"XDG_{kind}_HOME", None)
+    os.environ.setdefault("XDG_CACHE_HOME", str(Path.home() / ".cache"))
+    home = TemporaryDirectory(prefix="ralph-home-", ignore_cleanup_errors=True)
+    config.add_cleanup(home.cleanup)
+    os.environ["HOME"] = home.name
+    for kind in ("CONFIG", "DATA", "STATE"):
+        os.environ.pop(f"XDG_{kind}_HOME", None)
 
 
 class Turns:

@@ -12,9 +12,6 @@ import pytest
 
 from ralph.cli import main
 from ralph.errors import UsageError
-from ralph.testing.postgres import own_postgres, postgres_server, postgres_url
-
-__all__ = ["own_postgres", "postgres_server", "postgres_url", "refused", "store_url"]
 
 PAGE = """# Lantern Museum
 
