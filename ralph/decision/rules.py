@@ -10,7 +10,7 @@ The order is fixed; the first rule that applies decides:
 5. the executor cannot work
 6. blocked: the agent needs a person
 7. a limit
-8. the breaker is open
+8. the breaker is open, unless each of the iterations that opened it only ran tests
 9. test saturation
 10. stuck for the second time; the first time makes the next iteration a pivot, and so does every time that the loop
     only watches what still runs, which may end by itself
@@ -297,6 +297,8 @@ def _breaker(situation: Situation) -> Halt | Pause | None:
     if breaker.state != "open":
         return None
     if situation.breaker_ends_run or until is None:
+        if _opened_by_tests(situation):
+            return None
         reason = f"{breaker.reason}{_cut_off(situation.case)}{_in_vain(situation)}"
         return Halt(stop_reason="circuit_open", reason=reason)
     return Pause(until=until, reason=f"circuit open: {breaker.reason}", then=_go_on(situation))
@@ -323,13 +325,28 @@ def _ended_early(case: Case) -> str:
 
 def _why_closed(situation: Situation) -> str:
     breaker = situation.breaker
+    if breaker.state == "open":
+        return f"open: {breaker.reason}, and all of them only ran tests"
     return f"{breaker.state.replace('_', '-')}{f', but warns: {breaker.reason}' if breaker.warning else ''}"
 
 
+def _opened_by_tests(situation: Situation) -> bool:
+    """Return whether test saturation ends the run and every iteration that opened the breaker only ran tests.
+
+    Both count the same iterations, by default up to the same number; saturation names what the agent did in them.
+    """
+    breaker, tested = situation.breaker, situation.streaks.test_only
+    return _is_saturated(situation) and not breaker.denials and 0 < breaker.no_progress <= tested
+
+
+def _is_saturated(situation: Situation) -> bool:
+    return situation.streaks.test_only >= situation.settings.test_saturation
+
+
 def _saturated(situation: Situation) -> Halt | None:
-    count = situation.streaks.test_only
-    if count < situation.settings.test_saturation:
+    if not _is_saturated(situation):
         return None
+    count = situation.streaks.test_only
     reason = f"{count} iterations in a row only ran tests{_in_vain(situation)}"
     return Halt(stop_reason="test_saturation", reason=reason, evidence=_pieces(situation.case, "test_"))
 

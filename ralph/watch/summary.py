@@ -30,7 +30,9 @@ _ENDED = {
 _EVIDENCE = 3
 _NEXT = {
     "stuck": "tell it what is missing (`ralph tell`), then `ralph resume`; or run a smaller task",
-    "test_saturation": "tell it what is left besides the tests (`ralph tell`), then `ralph resume`",
+    "test_saturation": (
+        "tell it what is left besides the tests (`ralph tell`), then `ralph breaker reset` and `ralph resume`"
+    ),
     "circuit_open": "fix what blocked it, then `ralph breaker reset` and `ralph resume`",
     "executor_unavailable": "`ralph doctor` checks what the agent needs; then `ralph resume`",
     "blocked": "give it what it needs, and say so (`ralph tell`), then `ralph resume`",

@@ -9,6 +9,7 @@ from ralph.decision.claims import Case, Claim
 from ralph.decision.outcomes import Continue, Decision, DecisionSettings, Halt
 from ralph.decision.rules import Situation, consider, decide
 from ralph.decision.streaks import Streaks
+from ralph.types import evolve
 from ralph.types.output import Output
 from ralph.types.verification import Verdict, Verification
 
@@ -98,6 +99,27 @@ def test_running_tests_alone_ends_a_run_by_its_own_number_and_not_as_stuck() -> 
     patient = DecisionSettings(test_saturation=5)
     for count, ends in ((3, "continue"), (4, "continue"), (5, "test_saturation")):
         assert name(ruled(given, Streaks(test_only=count, pivoted=True), settings=patient)) == ends
+
+
+def test_a_breaker_that_only_test_runs_opened_leaves_the_word_to_saturation() -> None:
+    only_tests = case(progressed=False, completion=CompletionSignal(test_only=True))
+    opened = BreakerState(state="open", no_progress=3, opened_at=AT, reason="3 iterations without progress")
+
+    def ends(streak: int, breaker: BreakerState, **rest: Any) -> str:
+        given = situation(only_tests, Streaks(test_only=streak), **rest)
+        return name(decide(given._replace(breaker=breaker)))
+
+    assert ends(3, opened) == "test_saturation"
+    assert ends(2, opened) == "circuit_open", "the first of the three did something else"
+    assert ends(3, evolve(opened, no_progress=4)) == "circuit_open"
+    assert ends(3, evolve(opened, denials=2)) == "circuit_open"
+    assert ends(5, evolve(opened, no_progress=0, errors={"e": 5})) == "circuit_open"
+    assert ends(3, opened, settings=DecisionSettings(test_saturation=4)) == "circuit_open"
+    assert ends(3, opened, breaker_ends_run=False, breaker_until=AT) == "pause"
+    silent = {
+        rule.rule: rule.why for rule in consider(situation(only_tests, Streaks(test_only=3))._replace(breaker=opened))
+    }
+    assert silent["circuit open"] == "open: 3 iterations without progress, and all of them only ran tests"
 
 
 def test_watching_what_runs_asks_for_another_approach_each_time_and_ends_nothing() -> None:

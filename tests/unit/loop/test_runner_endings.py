@@ -171,6 +171,13 @@ def test_the_hours_wait_hides_no_stop(said: str, stop_reason: str, iterations: i
     assert (record.stop_reason, record.iterations) == (stop_reason, iterations)
 
 
+# covers: KX-7, S1-61
+def test_iterations_that_only_run_tests_end_a_run_as_saturated_by_default() -> None:
+    record, seen, _ = run(["===== 12 passed in 0.1s ====="], Scenery("the same"))
+    assert (record.stop_reason, record.iterations) == ("test_saturation", 3)
+    assert seen.iterations[-1].breaker.state == "open", "a resumed run asks for a reset, as after any open breaker"
+
+
 def test_an_open_breaker_stops_though_the_hours_wait_outlasts_its_cool_down() -> None:
     record, _, _ = run(["Hm."], Scenery("the same"), limits=Limits(max_iterations=None, calls_per_hour=1))
     assert (record.stop_reason, record.iterations) == ("circuit_open", 3)
