@@ -29,7 +29,6 @@ _LEAST_FOLDED = 24
 
 def console() -> "Console":
     """Return a console on standard output."""
-
     return console_for(sys.stdout)
 
 

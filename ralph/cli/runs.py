@@ -175,7 +175,6 @@ def _moment_before(age: str) -> datetime:
 
 async def _remove(store: "Store", run: "RunRecord") -> bool:
     """Remove a run; return False if a process has just resumed it."""
-
     try:
         await store.remove(run.id)
     except RunOwnedError:
