@@ -1,7 +1,9 @@
 """Every executor does what an executor does, the real Copilot among them."""
 
 import runpy
+import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -73,6 +75,27 @@ class TestProgram(ExecutorConformance):
     @pytest.fixture
     def hanging(self, program: Callable[..., Executor]) -> Executor:
         return program("sleep", "60")
+
+
+class TestFourthAgent(ExecutorConformance):
+    """The agent of the examples, which has nothing but what the public base gives."""
+
+    @pytest.fixture
+    def agent(self) -> Callable[..., Executor]:
+        example = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "fourth_agent.py"))
+        return partial(example["SparrowExecutor"], sys.executable, "-c", example["STAND_IN"])
+
+    @pytest.fixture
+    def executor(self, agent: Callable[..., Executor]) -> Executor:
+        return agent()
+
+    @pytest.fixture
+    def failing(self, agent: Callable[..., Executor]) -> Executor:
+        return agent("fail")
+
+    @pytest.fixture
+    def hanging(self, agent: Callable[..., Executor]) -> Executor:
+        return agent("hang")
 
 
 class OfCopilot(ExecutorConformance):

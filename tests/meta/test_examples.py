@@ -1,12 +1,13 @@
 """Each example runs and does what it says."""
 
 import runpy
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ralph import Prompt, Turn
+from ralph import Failed, Prompt, Turn
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 PROGRAMS = sorted(EXAMPLES.glob("*.py"))
@@ -53,6 +54,19 @@ async def test_custom_executor_answers_and_fails_as_data() -> None:
     record = await example["main"]("false")
     assert record.stop_reason == "circuit_open"
     assert record.detail.startswith("3 iterations without progress; the last turn failed: crashed")
+
+
+async def test_a_fourth_agent_works_and_says_what_it_used_and_why_it_failed(tmp_path: Path) -> None:
+    example = load("fourth_agent")
+    record = await example["main"](tmp_path)
+    assert (record.stop_reason, record.executors) == ("completed", {"sparrow": record.iterations})
+    assert (tmp_path / "poem.txt").exists()
+    assert (record.usage.tokens or 0) > 20
+    failing = example["SparrowExecutor"](sys.executable, "-c", example["STAND_IN"], "fail")
+    output = await failing.execute(Prompt(text="Work.", task="Work."), Turn(workspace=tmp_path))
+    assert output.outcome == Failed(
+        failure="rate_limited", status=429, message="Too many requests, try again in 20 s", retry_after=20
+    )
 
 
 # covers: S4-56, S4-59
