@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from ralph.analysis import Keyword
 from ralph.cli.settings import stored_settings
 from ralph.errors import SettingError, UsageError
 from ralph.pipeline.evaluate import Rules
@@ -99,7 +98,7 @@ def _rules(found: SettingsFound) -> Rules:
         limits = evolve(limits, max_iterations=None)
     plugins.require_sound()
     analyzer = plugins.analyzer_with(
-        [Keyword(**keyword.model_dump()) for keyword in settings.keywords],
+        settings.keywords,
         further=settings.analyzers,
         no_progress=settings.breaker_settings().no_progress,
     )

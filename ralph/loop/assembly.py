@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ralph.analysis import Keyword
 from ralph.decision.breaker import CircuitBreaker
 from ralph.errors import UsageError
 from ralph.executors.base import Executor, Timeouts
@@ -117,7 +116,7 @@ def runner_arguments(
         "workspace": _workspace(settings, workspace, origin, onto, looking),
         "verify": [_Announced(each, verifying) for each in verifiers] if verifying else verifiers,
         "hooks": hooks,
-        "keywords": [Keyword(**keyword.model_dump()) for keyword in settings.keywords],
+        "keywords": settings.keywords,
         "status_fields": [StatusField(**field.model_dump()) for field in settings.status_fields],
         "limits": settings.limits,
         "strategy": settings.strategy,

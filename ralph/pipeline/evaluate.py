@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Self
 
-from ralph.analysis import Keyword, ResponseAnalyzer
+from ralph.analysis import ResponseAnalyzer
 from ralph.analysis.result import AnalysisContext, Analyzer
 from ralph.analysis.signatures import error_signature
 from ralph.decision.breaker import BreakerState, CircuitBreaker, Observation
@@ -75,14 +75,13 @@ class Rules:
             UsageError: the strategy or a status field is not valid.
         """
         breaker = CircuitBreaker(settings.breaker_settings())
-        keywords = [Keyword(**keyword.model_dump()) for keyword in settings.keywords]
         own_fields = tuple(StatusField(**one.model_dump()) for one in settings.status_fields)
         return cls(
             breaker,
             limits or settings.limits,
             settings.decision,
             strategy or strategy_named(settings.strategy),
-            analyzer or ResponseAnalyzer(keywords, no_progress=breaker.settings.no_progress),
+            analyzer or ResponseAnalyzer(settings.keywords, no_progress=breaker.settings.no_progress),
             (*own_fields, *status_fields),
             settings.promise,
         )

@@ -39,8 +39,9 @@ def load_plugins(
         found: the settings in force.
         folder: the workspace.
         off: use only Ralph's own parts, as with `RALPH_PLUGINS=off`.
-        trust, ask: as in `ralph.settings.require_trust`, for the workspace's own file. Without consent the file is
-            left out, with a problem that says so.
+        trust: as in `ralph.settings.require_trust`, for the workspace's own file. Without consent the file is left
+            out, with a problem that says so.
+        ask: as in `ralph.settings.require_trust`.
 
     Raises:
         SettingError: the settings of a plug-in are not valid.

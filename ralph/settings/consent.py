@@ -33,6 +33,7 @@ def require_trust(source: Source, *, trust: bool, ask: Ask | None = None) -> Non
     """Return if the settings of a workspace's own source may be used.
 
     Args:
+        source: the settings.
         trust: the user has consented on the command line.
         ask: asks the user if not.
 
@@ -51,7 +52,10 @@ def is_agreed(program: Path, content: bytes, *, trust: bool, ask: Ask | None = N
     """Return whether a file of the workspace may be run as a plug-in; consent covers exactly its bytes.
 
     Args:
-        trust, ask: as in `require_trust`.
+        program: the file.
+        content: its bytes.
+        trust: as in `require_trust`.
+        ask: as in `require_trust`.
     """
     source = FileSource(str(program), {}, content)
     if _known().get(source.name) == _hash(source):

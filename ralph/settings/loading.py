@@ -57,7 +57,8 @@ def read_settings(
     Args:
         workspace: its own files and the user's file are read.
         flags: the values of the command line by flag, as in `FLAGS`; None means not given.
-        trust, ask: as in `require_trust`.
+        trust: as in `require_trust`.
+        ask: as in `require_trust`.
         own: how consent counts for the workspace's own settings: it is "required"; only settings that are "trusted"
             are used; or all are used, as they are merely "shown".
         more: further sources, each stronger than those before; only the flags are stronger.

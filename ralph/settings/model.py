@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, Field, PositiveInt, SecretStr
 
-from ralph.analysis.lexicon import Phrase
+from ralph.analysis.lexicon import Keyword
 from ralph.decision.breaker import PRESETS, BreakerSettings
 from ralph.decision.claims import STRATEGIES
 from ralph.decision.limits import Limits, Price
@@ -21,7 +21,6 @@ from ralph.types import evolve
 __all__ = [
     "ExecutorSettings",
     "Glob",
-    "KeywordSetting",
     "Settings",
     "StatusFieldSetting",
     "TaskSettings",
@@ -81,17 +80,6 @@ class TaskSettings(BaseModel, frozen=True, extra="forbid"):
     choose: Literal["agent", "ralph"] = Field(
         default="agent", description="Who chooses the next item of the plan: the agent, or Ralph (the first open one)."
     )
-
-
-class KeywordSetting(BaseModel, frozen=True, extra="forbid"):
-    """An additional completion keyword."""
-
-    text: Phrase = Field(max_length=200, description="The phrase, as the agent writes it.")
-    language: str = Field(default="en", description="The language of the phrase: en, zh, es, de, or another.")
-    weight: Literal["high", "very_high"] = Field(
-        default="high", description="very_high is enough by itself, high needs a second signal."
-    )
-    forms: tuple[Phrase, ...] = Field(default=(), description="Other ways to write it.")
 
 
 class StatusFieldSetting(BaseModel, frozen=True, extra="forbid"):
@@ -157,7 +145,7 @@ class Settings(BaseModel, frozen=True, extra="forbid"):
     promise: Annotated[str | None, Flag("--promise", "TEXT", ENDING)] = Field(
         default=None, min_length=1, description="The text that means done inside <promise>…</promise>."
     )
-    keywords: tuple[KeywordSetting, ...] = Field(default=(), description="Additional completion keywords.")
+    keywords: tuple[Keyword, ...] = Field(default=(), description="Additional completion keywords.")
     status_fields: tuple[StatusFieldSetting, ...] = Field(default=(), description="Additional status fields.")
     noise: tuple[Glob, ...] = Field(default=(), description="Paths whose changes are not progress; glob patterns.")
     checkpoints: bool = Field(default=True, description="Save the workspace's files before and after each iteration.")

@@ -89,24 +89,19 @@ Phrase = Annotated[str, AfterValidator(_phrase)]
 """A text with at least one character that is not a space."""
 
 
-class Keyword(BaseModel, frozen=True):
-    """A phrase that says that the work is complete.
+class Keyword(BaseModel, frozen=True, extra="forbid"):
+    """A phrase that says that the work is complete."""
 
-    Attributes:
-        text: its name in results, and the way it is written.
-        language: of the phrase, as in `ResponseAnalyzer(languages=…)`.
-        weight: a "very_high" one is enough by itself, a "high" one needs a second signal (Nity Loop).
-        forms: other ways of writing it.
-        group: keywords of one group are one indicator of the go-ralph rule; empty makes it a group of its own.
-        points: of its group in the go-ralph rule.
-    """
-
-    text: Phrase
-    language: str = "en"
-    weight: Literal["high", "very_high"] = "high"
-    forms: tuple[Phrase, ...] = ()
-    group: str = ""
-    points: int = Field(default=10, ge=0)
+    text: Phrase = Field(max_length=200, description="The phrase, as the agent writes it; also its name in results.")
+    language: str = Field(default="en", description="The language of the phrase: en, zh, es, de, or another.")
+    weight: Literal["high", "very_high"] = Field(
+        default="high", description="very_high is enough by itself, high needs a second signal."
+    )
+    forms: tuple[Phrase, ...] = Field(default=(), description="Other ways to write it.")
+    group: str = Field(
+        default="", description="Keywords of one group count as one indicator of completion; empty: a group of its own."
+    )
+    points: int = Field(default=10, ge=0, description="The points of the group's indicator.")
 
     @property
     def indicator(self) -> str:
