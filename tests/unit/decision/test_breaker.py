@@ -88,6 +88,13 @@ def test_the_warning_never_comes_later_than_the_iteration_before(threshold: int)
     assert state.warning is (threshold > 1)
 
 
+@pytest.mark.parametrize(("threshold", "warns_at"), [(3, 2), (8, 7), (9, 8), (10, 8), (14, 12), (15, 12), (20, 16)])
+def test_the_warning_comes_with_the_last_fifth_of_the_threshold(threshold: int, warns_at: int) -> None:
+    breaker = CircuitBreaker(BreakerSettings(no_progress=threshold))
+    warnings = [after(breaker, *[IDLE] * count).warning for count in range(1, threshold)]
+    assert warnings.index(True) + 1 == warns_at
+
+
 # covers: S4-49, S4-50, S4-51, S4-52, S4-53, S4-54, K4-7
 def test_the_way_there_and_back() -> None:
     breaker = CircuitBreaker(BreakerSettings(cool_down=60))
@@ -130,6 +137,7 @@ def test_a_reset_by_hand_gives_all_probes_back_and_forgets_counters() -> None:
     opened = BreakerState(state="open", opened_at=AT, probes=3, trips=4)
     assert breaker.reset(opened) == BreakerState(state="half_open", trips=4)
     assert breaker.reset(after(breaker, IDLE, IDLE)) == BreakerState()
+    assert breaker.reset(BreakerState(warning=True, no_progress=2, trips=4)) == BreakerState(trips=4)
 
 
 # covers: S4-48

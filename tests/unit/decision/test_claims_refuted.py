@@ -44,7 +44,8 @@ def done(*, ticked: int = 3, holding: dict[str, str] | None = None, words: bool 
 def judged(case: Case, *, strategy: str = "auto", **more: Any) -> Any:
     claim = claimed(strategy_named(strategy), case)
     given: dict[str, Any] = {"breaker": BreakerState(), "at": datetime(2026, 1, 1, tzinfo=UTC), **more}
-    return decide(Situation(case, Streaks().after(case), claim=claim, **given))
+    streaks = given.pop("streaks", Streaks())
+    return decide(Situation(case, streaks.after(case), claim=claim, **given))
 
 
 def test_the_analyzer_that_holds_a_claim_back_is_named_with_its_reason() -> None:
@@ -53,6 +54,14 @@ def test_the_analyzer_that_holds_a_claim_back_is_named_with_its_reason() -> None
         "a claim of completion does not count: the analyzer brevity holds it back: too few words; "
         "the analyzer style holds it back"
     )
+
+
+def test_a_claim_that_an_analyzer_holds_back_is_not_confirmed_by_saying_it_again() -> None:
+    confirming = Streaks(confirming=True)
+    for words in (False, True):
+        held = judged(done(holding={"brevity": "too few words"}, words=words), streaks=confirming)
+        assert (held.kind, "brevity holds it back" in held.reason) == ("continue", True)
+        assert judged(done(ticked=3, words=words), streaks=confirming).kind == "complete"
 
 
 def test_who_holds_it_back_comes_before_what_is_open() -> None:

@@ -80,6 +80,25 @@ def test_calls_an_hour_pass_by_themselves() -> None:
     assert again.until == over + timedelta(minutes=10)
 
 
+def test_a_call_counts_for_an_hour_and_no_longer() -> None:
+    spent = Spent().called(AT, keep=2).called(AT + timedelta(hours=1), keep=2)
+    assert spent.calls == (AT + timedelta(hours=1),)
+
+
+def test_more_calls_than_allowed_are_waited_for_until_enough_of_them_are_an_hour_old() -> None:
+    """Second tries and reviews are calls as well, so that an hour can have more of them than are allowed."""
+    calls = tuple(AT + timedelta(minutes=minutes) for minutes in (0, 10, 20, 30))
+    reached = Limits(calls_per_hour=2).reached(Spent(calls=calls), AT + timedelta(minutes=40))
+    assert reached is not None
+    assert (str(reached), reached.until) == ("calls_per_hour: 4 of 2", AT + timedelta(minutes=80))
+
+
+def test_the_time_that_is_left_is_never_less_than_none() -> None:
+    limits = Limits(max_duration=60)
+    assert [limits.left(Spent(duration=spent)) for spent in (0, 45, 75)] == [60, 15, 0]
+    assert limits.ends(Spent(duration=75), AT) == AT
+
+
 @given(st.integers(1, 5), st.lists(st.integers(0, 3000), max_size=60))
 def test_no_hour_sees_more_calls_than_allowed(allowed: int, gaps: list[int]) -> None:
     limits, spent, now, calls = Limits(calls_per_hour=allowed, max_iterations=None), Spent(), AT, list[datetime]()

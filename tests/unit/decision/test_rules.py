@@ -64,6 +64,13 @@ def name(decision: Decision) -> str:
     return decision.stop_reason if isinstance(decision, Halt) else decision.kind
 
 
+def test_the_agent_is_warned_of_the_breaker_only_while_it_warns() -> None:
+    probing = BreakerState(state="half_open", reason="3 iterations without progress")
+    warning = BreakerState(warning=True, no_progress=2, reason="2 iterations without progress")
+    words = [following(ruled(case(), breaker=breaker)) for breaker in (BreakerState(), warning, probing)]
+    assert [word.warning for word in words if word] == ["", "2 iterations without progress", ""]
+
+
 # What each stop needs to apply, in the order in which they are asked.
 STOPS: list[tuple[str, dict[str, Any]]] = [
     ("cancelled", {"outcome": Interrupted(by="signal")}),

@@ -191,6 +191,15 @@ async def test_limits_act_within_a_turn(limits: Limits, named: str) -> None:
     assert executor.ended
 
 
+@pytest.mark.parametrize(("answered", "cost"), [("m", 2.0), ("m-2026-01-01", 2.0), ("dear", 10.0), (None, 2.0)])
+def test_a_model_without_a_price_costs_as_much_as_the_one_that_was_asked_for(answered: str | None, cost: float) -> None:
+    """Providers answer with a dated name of the model."""
+    output = Output(text=DONE, model=answered, usage=Usage(input_tokens=2_000_000, output_tokens=0))
+    prices = {"m": Price(input=1, output=1), "dear": Price(input=5, output=1)}
+    record = Runner(executor=ScriptedExecutor([output]), model="m", prices=prices).run_sync("go")
+    assert record.usage.cost == cost
+
+
 @pytest.mark.parametrize("limits", [Limits(max_tokens=5), Limits(max_cost=1.0), Limits(max_requests=3)])
 def test_a_limit_that_nothing_measures_is_refused(limits: Limits) -> None:
     class Mute(Executor):

@@ -13,11 +13,12 @@ from ralph.decision.breaker import CircuitBreaker
 from ralph.decision.limits import Limits, Price
 from ralph.decision.outcomes import Complete, Continue
 from ralph.executors.base import Turn
+from ralph.hooks import CompletionDue, Hooks, Veto
 from ralph.loop.runner import Runner
 from ralph.prompt import Prompt
 from ralph.records.record import IterationRecord, RunRecord
 from ralph.store.memory import MemoryStore
-from ralph.testing import Reply, ScriptedExecutor, SeenEvents
+from ralph.testing import Reply, ScriptedExecutor, SeenEvents, writes
 from ralph.types.output import Usage
 from ralph.types.verification import Verdict
 from ralph.verifiers import CommandVerifier, ReviewVerifier, Subject, Verifier
@@ -162,6 +163,50 @@ def test_the_runs_time_ends_a_verification(night: Callable[..., Ran], hangs_at: 
     assert record.detail.startswith("max_duration")
     assert record.duration >= 1.0
     assert [iteration.verification is not None for iteration in kept] == [True] * iterations
+
+
+def test_what_a_verifier_leaves_behind_is_no_progress_of_the_next_iteration(night: Callable[..., Ran]) -> None:
+    class Messy(Verifier):
+        name = "messy"
+        before_run = False
+
+        async def verify(self, subject: Subject) -> Verdict:
+            (subject.workspace / "report.txt").write_text("1 failed\n")
+            return Verdict(verifier=self.name, passed=False, output="1 failed", signature="failed")
+
+    agent = Agent([DONE], [])
+    agent.executor = ScriptedExecutor([writes("work.txt", "1", DONE), "I look at it.", "I look again."])
+    _, (claimed, idle, *_), _ = night(agent, Messy(), limits=Limits(max_iterations=3))
+    assert (claimed.progressed, claimed.changes.files) == (True, ("work.txt",))
+    assert (idle.progressed, idle.changes.files) == (False, ())
+
+
+def test_nobody_is_asked_for_a_veto_after_a_verification_that_was_cut_short() -> None:
+    class Asked(Hooks):
+        count = 0
+
+        async def before_completion(self, due: CompletionDue) -> Veto | None:
+            self.count += 1
+            return None
+
+    class Undecided(Verifier):
+        """Cannot find out the first time, and hangs the second."""
+
+        name = "undecided"
+        before_run = False
+        asked = 0
+
+        async def verify(self, subject: Subject) -> Verdict:
+            self.asked += 1
+            if self.asked > 1:
+                await anyio.sleep(60)
+            return Verdict.unknown(self.name, "no answer")
+
+    hook = Asked()
+    limits = Limits(max_duration=0.5)
+    runner = Runner(executor=ScriptedExecutor([DONE]), verifiers=[Undecided()], hooks=[hook], limits=limits)
+    record = runner.run_sync("Write two lines.")
+    assert (record.stop_reason, record.iterations, hook.count) == ("limit_reached", 2, 0)
 
 
 def test_a_wish_to_stop_ends_a_review(night: Callable[..., Ran], tmp_path: Path) -> None:
