@@ -11,8 +11,9 @@ async with Runner(executor=CopilotSDKExecutor(), workspace=open_workspace(Path("
 import asyncio
 import os
 import secrets
+from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -27,7 +28,7 @@ from ralph.decision.breaker import CircuitBreaker
 from ralph.decision.claims import Strategy
 from ralph.decision.limits import Limits, Price
 from ralph.decision.outcomes import Complete, DecisionSettings, Halt
-from ralph.errors import ExecutorUnavailableError, RecordError, UsageError
+from ralph.errors import ExecutorUnavailableError, RecordError, StoreError, UsageError
 from ralph.executors.base import Executor, Timeouts
 from ralph.hooks import Hooks, IterationDue
 from ralph.loop.arguments import as_executor, as_store, as_verifiers, as_workspace
@@ -52,6 +53,9 @@ from ralph.verifiers.base import Verifier
 from ralph.workspace.base import Workspace
 
 __all__ = ["Runner", "new_run_id"]
+
+_HISTORY = 1_000
+"""Iterations that the record of a finished run carries along."""
 
 _PROBLEMS = 20
 """Of plug-ins and observers, that are kept with a run."""
@@ -463,8 +467,15 @@ class Runner:
             self._runs.pop(run.id, None)
             self._stops.remove(run.stop)
             self._parts.workspace.release()
-        self.record = run.record
-        return run.record
+        self.record = run.record.with_history(await self._history(run.id))
+        return self.record
+
+    async def _history(self, run_id: str) -> deque[IterationRecord]:
+        latest: deque[IterationRecord] = deque(maxlen=_HISTORY)
+        with suppress(StoreError, RecordError):  # the run has ended, and its end is stored
+            async for iteration in self._store.iterations(run_id):
+                latest.append(iteration)
+        return latest
 
 
 def new_run_id(now: datetime) -> str:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
-from pydantic import BaseModel, NonNegativeFloat, NonNegativeInt, PositiveInt
+from pydantic import BaseModel, NonNegativeFloat, NonNegativeInt, PositiveInt, PrivateAttr
 
 from ralph.analysis.result import PAST_KEPT, Analysis, Past
 from ralph.decision.breaker import BreakerState
@@ -129,6 +129,18 @@ class IterationRecord(BaseModel, frozen=True):
         return (self.limited and not self.text) or self.unanswered
 
 
+class _History:
+    """The iterations that a record carries along; they are no part of its value."""
+
+    def __init__(self, iterations: tuple[IterationRecord, ...] = ()) -> None:
+        self.iterations = iterations
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _History)
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType]
+
+
 class RunRecord(BaseModel, frozen=True):
     """A run as a whole.
 
@@ -181,6 +193,26 @@ class RunRecord(BaseModel, frozen=True):
     executors: dict[str, int] = {}
     usage: Usage = Usage()
     duration: NonNegativeFloat = 0.0
+    _history: _History = PrivateAttr(default_factory=_History)
+
+    @property
+    def history(self) -> tuple[IterationRecord, ...]:
+        """The finished iterations, oldest first; of a run with more than a thousand, the last thousand.
+
+        Only a record that `Runner.run` or `Runner.resume` returned has them; for others ask `Store.iterations`.
+        """
+        return self._history.iterations
+
+    @property
+    def last_reply(self) -> str:
+        """The agent's last message; empty if no iteration finished, or without `history`."""
+        return self.history[-1].text if self.history else ""
+
+    def with_history(self, iterations: Iterable[IterationRecord]) -> "RunRecord":
+        """Return a copy that has these iterations as its `history`."""
+        copy = self.model_copy()
+        copy._history = _History(tuple(iterations))  # noqa: SLF001 - its own
+        return copy
 
 
 class Trace(BaseModel, frozen=True):

@@ -1,0 +1,179 @@
+"""The public interface of `Runner`: names, paths and instances; streams; threads; code that is not async."""
+
+import sys
+import threading
+from pathlib import Path
+
+import anyio
+import pytest
+
+from ralph import Analysis, Failed, Keyword, Runner, Turn
+from ralph.analysis import Opinion
+from ralph.errors import UnknownNameError, UsageError
+from ralph.prompt import Prompt
+from ralph.records.events import MessageReceived, RunFinished
+from ralph.store import MemoryStore, open_store
+from ralph.testing import ScriptedExecutor
+
+DONE = "All tasks are complete.\n\n---RALPH_STATUS---\nEXIT_SIGNAL: true\n---END_RALPH_STATUS---"
+
+
+def writes_answer(_prompt: Prompt, turn: Turn) -> str:
+    (turn.workspace / "answer.txt").write_text("42")
+    return DONE
+
+
+def checks_answer(folder: Path) -> list[str]:
+    return [sys.executable, "-c", f"assert open({str(folder / 'answer.txt')!r}).read() == '42'"]
+
+
+class Refusing:
+    name = "refusing"
+
+    def analyze(self, *_: object) -> Analysis:
+        return Analysis(opinion=Opinion(on_completion="holds_back", reason="never enough"))
+
+
+def test_paths_commands_and_instances_do_in_place_of_parts(tmp_path: Path) -> None:
+    workspace = tmp_path / "work"
+    workspace.mkdir()
+    runner = Runner(
+        executor=ScriptedExecutor([writes_answer]),
+        workspace=str(workspace),
+        store=tmp_path / "ralph.db",
+        verify=[checks_answer(workspace)],
+    )
+    record = runner.run_sync("Write 42 into answer.txt.")
+    assert (record.stop_reason, record.verified) == ("completed", True)
+    assert [iteration.number for iteration in record.history] == [1]
+    assert record.last_reply == DONE
+    assert (tmp_path / "ralph.db").is_file()
+
+
+def test_one_command_may_stand_alone(tmp_path: Path) -> None:
+    command = f"{sys.executable} -c pass"
+    record = Runner(executor=ScriptedExecutor([writes_answer]), workspace=tmp_path, verify=command).run_sync("Work.")
+    assert record.verified
+    assert record.history[-1].verification is not None
+    assert [verdict.verifier for verdict in record.history[-1].verification.verdicts] == [command]
+
+
+def test_a_command_that_needs_a_shell_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="without a shell"):
+        Runner(executor=ScriptedExecutor(), workspace=tmp_path, verify=["pytest && true"])
+
+
+def test_an_executor_is_found_by_name_and_an_unknown_one_refused() -> None:
+    Runner(executor="copilot", model="gpt-5")
+    with pytest.raises(UnknownNameError, match="copilo"):
+        Runner(executor="copilo")
+
+
+def test_an_analyzer_may_be_an_instance(tmp_path: Path) -> None:
+    executor = ScriptedExecutor([writes_answer])
+    runner = Runner(executor=executor, workspace=tmp_path, analyzers=[Refusing()])
+
+    async def first() -> Analysis:
+        async with runner:
+            async for event in runner.stream("Work."):
+                if event.type == "iteration_finished":
+                    return event.analysis
+        raise AssertionError("no iteration finished")
+
+    assert anyio.run(first).further["refusing"].opinion is not None
+    with pytest.raises(UsageError, match="'refusing'"):
+        Runner(executor=executor, analyzers=[Refusing(), Refusing()])
+
+
+def test_keywords_for_another_analyzer_are_refused() -> None:
+    with pytest.raises(UsageError, match="keywords= has no effect together with analyzer="):
+        Runner(executor=ScriptedExecutor(), analyzer=Refusing(), keywords=[Keyword(text="mission accomplished")])
+
+
+class TestStream:
+    async def test_it_yields_the_events_up_to_the_end(self, tmp_path: Path) -> None:
+        async with Runner(executor=ScriptedExecutor([writes_answer]), workspace=tmp_path) as runner:
+            events = [event async for event in runner.stream("Work.")]
+        assert events[0].type == "run_started"
+        assert isinstance(events[-1], RunFinished)
+        assert runner.record is not None
+        assert runner.record.stop_reason == events[-1].stop_reason == "completed"
+        assert [event.text for event in events if isinstance(event, MessageReceived)] == [DONE]
+
+    async def test_who_leaves_early_ends_the_run(self, tmp_path: Path) -> None:
+        store = MemoryStore()
+        executor = ScriptedExecutor(["I am still looking."])
+        async with Runner(executor=executor, workspace=tmp_path, store=store) as runner:
+            events = runner.stream("Work.")
+            async for event in events:
+                if event.type == "iteration_finished":
+                    break
+            await events.aclose()
+            (record,) = await store.runs()
+        assert (record.state, record.stop_reason) == ("finished", "cancelled")
+        assert len(executor.prompts) <= 2
+
+    async def test_what_the_run_raises_reaches_the_reader(self, tmp_path: Path) -> None:
+        async with Runner(executor=ScriptedExecutor(), workspace=tmp_path) as runner:
+            with pytest.raises(UsageError, match="The task is empty"):
+                async for _ in runner.stream("  "):
+                    pass
+
+
+def test_another_thread_may_cancel(tmp_path: Path) -> None:
+    begun = threading.Event()
+
+    async def waits(_prompt: Prompt, _turn: Turn) -> str:
+        begun.set()
+        await anyio.sleep(30)
+        return DONE
+
+    runner = Runner(executor=ScriptedExecutor([waits]), workspace=tmp_path)
+
+    def end() -> None:
+        assert begun.wait(20)
+        runner.cancel("enough")
+
+    thread = threading.Thread(target=end)
+    thread.start()
+    record = runner.run_sync("Work.")
+    thread.join()
+    assert (record.stop_reason, record.detail) == ("cancelled", "enough")
+
+
+async def test_run_sync_in_a_running_loop_says_what_to_write_instead(tmp_path: Path) -> None:
+    runner = Runner(executor=ScriptedExecutor(), workspace=tmp_path)
+    with pytest.raises(UsageError, match=r"await runner\.run\("):
+        runner.run_sync("Work.")
+    with pytest.raises(UsageError, match=r"await runner\.resume\("):
+        runner.resume_sync("run-1")
+
+
+def test_a_run_is_resumed_without_async(tmp_path: Path) -> None:
+    workspace, store = tmp_path / "work", str(tmp_path / "ralph.db")
+    workspace.mkdir()
+    lost = Failed(failure="auth", message="not logged in")
+    first = Runner(executor=ScriptedExecutor([lost]), workspace=workspace, store=store).run_sync("Work.")
+    assert first.stop_reason == "executor_unavailable"
+    again = Runner(executor=ScriptedExecutor([writes_answer]), workspace=workspace, store=store)
+    record = again.resume_sync(first.id)
+    assert record.stop_reason == "completed"
+    assert [iteration.number for iteration in record.history] == [1, 2]
+
+
+async def test_two_runners_share_a_store(tmp_path: Path) -> None:
+    store = open_store(str(tmp_path / "ralph.db"))
+    records: list[str] = []
+
+    async def work(name: str) -> None:
+        folder = tmp_path / name
+        folder.mkdir()
+        async with Runner(executor=ScriptedExecutor([writes_answer]), workspace=folder, store=store) as runner:
+            records.append((await runner.run("Work.")).id)
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(work, "one")
+        group.start_soon(work, "two")
+    async with store:
+        assert {run.id for run in await store.runs()} == set(records)
+        assert len(records) == 2
