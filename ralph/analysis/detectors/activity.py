@@ -78,7 +78,7 @@ def detect_announcements(reply: Reply) -> Iterable[Signal]:
     if found is None:
         return ()
     later = reply.scope.any_within(_CLAIMING, (found[1], len(reply.reading.prose)))
-    return (Signal("announcement", "", *found, 0 if later else AGAINST, "Announces what it will do next."),)
+    return (Signal("announcement", "", *found, 0 if later else AGAINST, "The agent announces its next step."),)
 
 
 def announcement_end(reply: Reply) -> int:
@@ -162,9 +162,9 @@ def detect_work(reply: Reply) -> Iterable[Signal]:
         return ()
     ongoing, more = scope.of("ongoing")[:_WORK_REPORTED], scope.of("more")[:_WORK_REPORTED]
     return [
-        *(Signal.at(hit, "work", 0, "Tells of work.", state="progress") for hit in _work_done(scope)),
-        *(Signal.at(hit, "ongoing", 0, "Speaks of work at hand.", state="progress") for hit in ongoing),
-        *(Signal.at(hit, "more_to_come", 0, "Tells of work to come.", state="progress") for hit in more),
+        *(Signal.at(hit, "work", 0, "Reports work.", state="progress") for hit in _work_done(scope)),
+        *(Signal.at(hit, "ongoing", 0, "Reports work in progress.", state="progress") for hit in ongoing),
+        *(Signal.at(hit, "more_to_come", 0, "Names further work.", state="progress") for hit in more),
     ]
 
 

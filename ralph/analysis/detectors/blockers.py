@@ -268,12 +268,12 @@ def detect_blockers(reply: Reply) -> Iterable[Signal]:
     if not firm and (stopped := impasse(reply)):
         firm = [stopped]
     if firm:
-        yield Signal.at(firm[0], "blocked", -40, "Says that it cannot go on.", state="blocked")
+        yield Signal.at(firm[0], "blocked", -40, "The agent says that it cannot continue.", state="blocked")
     possible = (*(hit for hit in stops if hit not in firm), *_obstacles(scope, edges, asked=asked))
     obstacles = [hit for hit in possible if not _is_of_task(reply, hit)]
     if obstacles and not _continues(reply):
         first = min(obstacles, key=lambda hit: hit.start)
-        yield Signal.at(first, "obstacle", -20, "A person's permission or hand is needed.", state="blocked")
+        yield Signal.at(first, "obstacle", -20, "A user's permission or help is needed.", state="blocked")
 
 
 def _is_of_task(reply: Reply, hit: Hit) -> bool:

@@ -54,7 +54,7 @@ def detect_status(reply: Reply) -> Iterable[Signal]:
     if isinstance(status, StatusMissing):
         return
     if isinstance(status, StatusMalformed):
-        why, weight = f"A status block was meant, but {status.problem}.", 0
+        why, weight = f"The status block cannot be read: {status.problem}.", 0
     elif status.exit_signal is None:
         why, weight = "The status block does not say whether the work is done.", 0
     else:
@@ -63,7 +63,7 @@ def detect_status(reply: Reply) -> Iterable[Signal]:
     yield Signal("exit_signal", "", status.start, status.end, weight, why, "done" if weight > 0 else None)
     word = "" if isinstance(status, StatusMalformed) else (status.status or "").strip().upper()
     if word.startswith("BLOCKED"):
-        why = "The status block says so."
+        why = "The status block says STATUS: BLOCKED."
         yield Signal("status_blocked", "BLOCKED", status.start, status.end, -100, why, "blocked")
 
 
@@ -82,7 +82,7 @@ def detect_keywords(reply: Reply) -> Iterable[Signal]:
     scope, objections = reply.scope, Objections.of(reply)
     for hit in _ends_of_each(scope.of("keyword")):
         if scope.reading.in_heading(hit.start):
-            yield Signal.at(hit, "discounted_keyword", 0, "It stands in a heading.")
+            yield Signal.at(hit, "discounted_keyword", 0, "It is in a heading.")
         elif objection := objections.against_word(hit):
             yield Signal.at(hit, "discounted_keyword", 0, objection)
         else:
@@ -168,7 +168,7 @@ def _claims_of_whole(reply: Reply) -> list[Signal]:
             continue
         if not objections.against(whole, echoes=False):
             told.add(predicate.name)
-            found.append(completion_claim(whole, VERY_HIGH, "It is said of the whole."))
+            found.append(completion_claim(whole, VERY_HIGH, "It is about the whole work."))
     return found
 
 
@@ -212,7 +212,7 @@ def _claims_of_subjects(reply: Reply) -> Iterator[Signal]:
             continue
         if not (objections.against_word(whole) or scope.within("hedge", objections.sentence(whole))):
             told.add(whole.name)
-            yield completion_claim(whole, HIGH if several else VERY_HIGH, "It is said of what is the whole.")
+            yield completion_claim(whole, HIGH if several else VERY_HIGH, "It is about the work as a whole.")
 
 
 def _promises(reply: Reply) -> Iterator[Signal]:
@@ -228,7 +228,7 @@ def _promises(reply: Reply) -> Iterator[Signal]:
     if "keyword" in words and "negation" not in words:
         moved = len(reply.reading.text) - len(told) if found.start(1) > tail else 0
         promise = Hit("promise", found.start(1) + moved, found.end(1) + moved)
-        yield completion_claim(promise, VERY_HIGH, "It is promised.")
+        yield completion_claim(promise, VERY_HIGH, "It is a promise of completion.")
 
 
 def _nothing_left(reply: Reply) -> Iterator[Signal]:
@@ -236,7 +236,7 @@ def _nothing_left(reply: Reply) -> Iterator[Signal]:
     for role, weight in _NOTHING_WEIGHTS.items():
         for hit in relevant_hits(reply, scope.of(role)) if role in scope.hits else ():
             if not (scope.reading.in_heading(hit.start) or objections.against(hit, parts=role != "last")):
-                yield completion_claim(Hit(role, hit.start, hit.end), weight, "Nothing is said to be left to do.")
+                yield completion_claim(Hit(role, hit.start, hit.end), weight, "It says that nothing is left to do.")
                 break
 
 
@@ -250,7 +250,7 @@ def _titles(reply: Reply) -> Iterator[Signal]:
                 continue
             about = scope.within("goal", (heading[0], hit.start)) or IDENTIFIER.search(prose, heading[0], hit.start)
             if about and not objections.against(hit):
-                yield completion_claim(hit, HIGH, "The title says so.")
+                yield completion_claim(hit, HIGH, "A heading says so.")
 
 
 _LEAD, _CLOSE = 600, 400  # characters of the beginning and of the end of a reply
@@ -267,7 +267,7 @@ def detect_achievements(reply: Reply) -> Iterable[Signal]:
     achievements = _Achievements(reply)
     for hit in achievements.found():
         if weight := achievements.weight(hit):
-            yield completion_claim(hit, weight, "It is told as achieved.")
+            yield completion_claim(hit, weight, "It is reported as achieved.")
 
 
 def _has_achievement_words(reply: Reply) -> bool:
@@ -379,7 +379,7 @@ def detect_reports(reply: Reply) -> Iterable[Signal]:
         return  # neither a word nor a tick
     begin = announcement_end(reply)
     if verified := _verification(reply, begin):
-        yield Signal("verified", "", *verified, 25, "Something is said to have been verified.")
+        yield Signal("verified", "", *verified, 25, "A check is reported to pass.")
     recap = _recap(reply, begin)
     if recap == (0, 0):
         return

@@ -52,10 +52,10 @@ def detect_errors(reply: Reply) -> Iterable[Signal]:
         return
     for hit in ends_of(scope.of("fault"), _LOOKED_AT // 2):
         if _is_reported(scope, hit):
-            yield Signal.at(hit, "error", -10, f"Speaks of an error ({hit.name}).")
+            yield Signal.at(hit, "error", -10, f"Reports an error ({hit.name}).")
     for hit in scope.of("fatal")[:_LOOKED_AT]:
         if _is_reported(scope, hit):
-            yield Signal.at(hit, "fatal_error", -30, "There is no way on from this.")
+            yield Signal.at(hit, "fatal_error", -30, "This error ends the work.")
 
 
 def _is_reported(scope: Scope, hit: Hit) -> bool:
@@ -169,10 +169,10 @@ def detect_limits(reply: Reply) -> Iterable[Signal]:
     scope = reply.scope
     if scope.has(_OF_LIMITS) and (message := _message(scope, told=_reports_work(reply))):
         hit, line = message
-        yield Signal.at(hit, "limited", -40, f"The service's own words: {hit.name}.", state="limited")
+        yield Signal.at(hit, "limited", -40, f"A message of the service: {hit.name}.", state="limited")
         yield from ends_of_limit(reply.reading.text, line)
     elif (span := _only_error(reply.reading.text, reply.reading.lower)) and not _reports_work(reply):
-        yield Signal("only_error", "", *span, 0, "It is an error, nothing else.", "error")
+        yield Signal("only_error", "", *span, 0, "The reply is only an error message.", "error")
 
 
 def _reports_work(reply: Reply) -> bool:

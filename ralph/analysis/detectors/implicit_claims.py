@@ -85,7 +85,7 @@ class _Evidence(NamedTuple):
 
     hit: Hit
     weight: float
-    why: str = "It tells of work and proof."
+    why: str = "It reports work and proof."
     proven: bool = False  # a test or a measurement proves the repair
 
 
@@ -101,7 +101,7 @@ def detect_accounts(reply: Reply) -> Iterable[Signal]:
     signal = Signal("completion_account", hit.name, hit.start, hit.end, told.weight, told.why, "done")
     if not told.proven or account.proven:
         return (signal,)
-    return signal, Signal("verified", "", hit.start, hit.end, 25, "What was mended is held by a test or a measurement.")
+    return signal, Signal("verified", "", hit.start, hit.end, 25, "A test or a measurement proves the repair.")
 
 
 def _may_be(reply: Reply) -> bool:
@@ -196,7 +196,7 @@ class _Account:
         if not self._sure:
             return None
         if self._opening.bare and self._length >= _GOES_ON:
-            return _Evidence(self._opening.bare, HIGH, "It opens with that, and tells what is so now.")
+            return _Evidence(self._opening.bare, HIGH, "It opens with that, and describes the new state.")
         if self._scope.within("cause", self._lead) and (self.proven or self._scope.within("proof", self._whole)):
             mended = next(self._opening.reports_in(self._whole), None)
             return _Evidence(mended, HIGH, proven=True) if mended else None

@@ -98,16 +98,16 @@ class Objections:
         """
         scope = self.scope
         if hit.start < self.start:
-            return "The agent says after it that it goes on."
+            return "The agent announces further work after it."
         if negation := scope.before("negation", hit, 5):
-            return f"“{negation.name}” turns it round."
+            return f"“{negation.name}” negates it."
         if future := scope.before("future", hit, 6):
             return f"It has not happened yet: “{future.name}”."
         span = self.sentence(hit)
         if self._conditions and (condition := self._condition(hit, span[0])):
-            return f"It depends on something: “{condition.name}”."
+            return f"It is conditional: “{condition.name}”."
         if self._takes and (taken := self._retraction(hit)):
-            return f"“{taken.name}” takes it back."
+            return f"“{taken.name}” retracts it."
         sentence = self._sentences.get(span) or self._analyse(span)
         if shape := sentence[1]:
             return shape
@@ -122,13 +122,13 @@ class Objections:
         begin = hit.start - _LEAD if hit.start > _LEAD else 0
         lead = self._prose[begin : hit.start].rstrip()
         if lead.endswith(_MARKS_END) and _MARKED.search(self._prose, begin, hit.start):
-            return "It is what something is marked with."
+            return "Something is marked with it."
         if lead.endswith(_STATE_END) and _ITEM_STATE.match(self._prose[line_start(self._prose, hit.start) : hit.start]):
-            return "It is said of one item of a list."
+            return "It is about one item of a list."
         preparation = self._preparation(hit) if self._prepares else None
         if preparation is None or self.task.is_named(self._text(hit)):
             return ""
-        return f"It is said of what comes before the work: “{preparation.name}”."
+        return f"It is about preparations: “{preparation.name}”."
 
     def sentence(self, hit: Hit) -> Span:
         """Return the sentence around a word, as far as it is read."""
@@ -210,13 +210,13 @@ class Objections:
     def _misplaced(self, sentence: str, begin: int) -> str:
         """Return the objection that the shape of a sentence makes against its words."""
         if sentence.endswith(("?", "？")):
-            return "It is asked, not said."
+            return "It is a question."
         if (sentence.startswith(_ASIDES_BEGIN) and _ASIDE.fullmatch(sentence)) or self._continues_aside(
             sentence, begin
         ):
-            return "It is said in passing, not in a report of work."
+            return "It is an aside, not a report of work."
         if "[" in sentence and _BOX.match(sentence):
-            return "It stands in a checklist, whose boxes count by themselves."
+            return "It is in a checklist, whose boxes are counted separately."
         return ""
 
     def _continues_aside(self, sentence: str, begin: int) -> bool:
@@ -230,20 +230,20 @@ class Objections:
         """Return the objection that it is said of a part; a part that the task itself names is the whole."""
         text, _, part, counts, named = sentence
         if counts and self._is_share(text, hit, *span):
-            return "It is said of a part of the whole."
+            return "It is about a part of the work."
         if part:
-            return f"It is said of a part of the whole: “{part}”."
+            return f"It is about a part of the work: “{part}”."
         if counts and _FIRST.match(text) and not self.task.title_has(_FIRSTS):
-            return "It is said of the first of several."
+            return "It is about the first of several."
         return self._numbered(hit, text, span[0]) if counts and not named else ""
 
     def _numbered(self, hit: Hit, sentence: str, begin: int) -> str:
         """Return the objection that a number makes it one of several."""
         named = not sentence.isascii() or any(map(sentence.__contains__, _ONES))
         if named and (one := _ONE.search(sentence)) and begin + one.start() <= hit.end + _BEHIND:
-            return f"It is said of one of several: “{one[0]}”."
+            return f"It is about one of several: “{one[0]}”."
         if self.scope.of("following") and _UNIT.search(sentence):
-            return "It is said of one part, and more is to come."
+            return "It is about one part, and more follows."
         return ""
 
     def _is_share(self, sentence: str, hit: Hit, begin: int, end: int) -> bool:

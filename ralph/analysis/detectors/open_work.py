@@ -435,7 +435,7 @@ _Kind = tuple[str, AbstractSet[Role], Callable[[_OpenWork], Iterator[Span]], str
 # counts.
 _ANY_REPLY: Sequence[_Kind] = [
     ("open_end", frozenset({"left", "underway"}), _OpenWork.open_ends, "Something is left to do."),
-    ("unfinished", _NOT_FINISHED, _OpenWork.unfinished, "Something is said not to be finished."),
+    ("unfinished", _NOT_FINISHED, _OpenWork.unfinished, "It says that something is not finished."),
     ("failing_check", frozenset({"failing"}), _OpenWork.failing_checks, "A check fails."),
 ]
 # For a reply without a task that claims the whole: its "next steps" may be the user's.
@@ -447,15 +447,15 @@ _WHOLE_CLAIMED: Sequence[_Kind] = [
 _WHOLE_NOT_CLAIMED: Sequence[_Kind] = [
     *_WHOLE_CLAIMED,
     ("next_steps", frozenset({"later"}), _OpenWork.next_steps, "Further steps follow."),
-    ("unfinished", frozenset({"groundwork"}), _OpenWork.groundwork, "It comes before the work."),
-    ("part_claim", frozenset({"finished"}), _OpenWork.parts, "Only a part is said to be complete."),
+    ("unfinished", frozenset({"groundwork"}), _OpenWork.groundwork, "It is about preparations."),
+    ("part_claim", frozenset({"finished"}), _OpenWork.parts, "Only a part is reported as complete."),
 ]
 # For any other reply without a task.
 _NO_TASK: Sequence[_Kind] = [
     *_WHOLE_CLAIMED,
     ("next_steps", frozenset({"later"}), _OpenWork.next_steps, "Further steps follow."),
-    ("part_claim", frozenset({"finished"}), _OpenWork.parts, "Only a part is said to be complete."),
-    ("share", frozenset(_SHARE_ROLES), _OpenWork.shares, "It tells of one piece of the work, and of others."),
+    ("part_claim", frozenset({"finished"}), _OpenWork.parts, "Only a part is reported as complete."),
+    ("share", frozenset(_SHARE_ROLES), _OpenWork.shares, "It reports one piece of the work and mentions others."),
 ]
 _AHEAD: frozenset[Role] = frozenset({"open", "begin"})
 _PIECES: frozenset[Role] = frozenset({"goal", "stage"})

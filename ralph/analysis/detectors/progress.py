@@ -170,7 +170,7 @@ _PERCENT = pattern(r"(?<![\w.,])\d{1,2}(?:\.\d{1,2})? ?(?:%|percent) of [^.;:]{1
 def detect_shares(reply: Reply) -> Iterable[Signal]:
     """Find the first share of the work after the last announcement."""
     if span := next(_shares(reply), None):
-        yield Signal("unfinished", "", *span, AGAINST, "A share of the work is told.", "progress")
+        yield Signal("unfinished", "", *span, AGAINST, "Only a share of the work is done.", "progress")
 
 
 def _shares(reply: Reply) -> Iterator[Span]:

@@ -46,7 +46,7 @@ def detect_questions(reply: Reply) -> Iterable[Signal]:
     if span is None and (early := _early_question(reply.scope)) and not _is_answered(reply, early):
         span = early
     if span:
-        yield Signal("question", "", *span, -40, "It asks a person.", "question")
+        yield Signal("question", "", *span, -40, "It asks the user.", "question")
 
 
 def _is_answered(reply: Reply, span: Span) -> bool:

@@ -260,8 +260,8 @@ def _weigh(report: TestReport) -> tuple[float, str]:
     if report.passing:
         return _PASSING, "Tests pass."
     if not report.failed:
-        return 0, "No test is told to have passed."
-    return (_EXCUSED, "Known tests fail.") if report.excused else (AGAINST, "Tests fail.")
+        return 0, "No passed test is reported."
+    return (_EXCUSED, "All failures are known.") if report.excused else (AGAINST, "Tests fail.")
 
 
 def _last_single_results(text: str, begins: set[int]) -> TestReport | None:

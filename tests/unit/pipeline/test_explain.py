@@ -56,7 +56,7 @@ def test_the_weighted_sum_is_shown_part_by_part() -> None:
 def test_a_long_quotation_says_that_it_is_cut() -> None:
     asked = f"Shall I {'really and truly ' * 9}go on?"
     told = next(line.text for line in chain(asked)["signals"].lines if "question" in line.text)
-    assert "truly rea…”: It asks a person." in told
+    assert "truly rea…”: It asks the user." in told
 
 
 @pytest.mark.parametrize(
