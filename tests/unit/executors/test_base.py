@@ -188,6 +188,17 @@ def test_an_attempt_that_was_given_up_leaves_its_usage_and_nothing_else(transcri
     assert [usage.input_tokens for usage in heard.of(Usage)] == [5, 7], "the listener is told of the whole turn"
 
 
+def test_half_a_sentence_of_a_failed_attempt_is_not_put_before_the_next_ones(
+    transcript: Transcript, heard: Heard
+) -> None:
+    transcript.delta("The key is hunter2-is-")  # held back: it could become a secret
+    transcript.gave_up("first", Failed(failure="crashed"), "second")
+    heard.clear()
+    transcript.delta("Another agent begins. ")
+    assert [event.text for event in heard.of(MessageDelta)] == ["Another agent begins. "]
+    assert [message.text for message in transcript.finish(Answered()).messages] == ["Another agent begins. "]
+
+
 def test_what_a_person_should_know_is_told_and_no_message(transcript: Transcript, heard: Heard) -> None:
     transcript.diagnosed("the runtime was restarted")
     assert heard == [Diagnosed("the runtime was restarted")]

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ralph.system.redact import MASK, Redactor, secret_values
+from ralph.system.sandbox import Variables
 
 # Shapes, not secrets: put together here so that no scanner takes them for real ones.
 FILLER = "Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4z"
@@ -99,6 +100,12 @@ def test_given_values_are_masked_in_every_spelling_but_not_when_short() -> None:
     assert redact(r'{"x": "p@ss w\u00f6rd\n1"}') == '{"x": "***"}'
     assert redact("?q=p%40ss%20w%C3%B6rd%0A1") == "?q=***"
     assert redact("short longenough") == "short ***"
+
+
+def test_a_password_of_six_characters_is_long_enough_to_be_masked() -> None:
+    redact = Redactor(["s3cr3t", "fiver"])
+
+    assert redact("I log in with s3cr3t, not with fiver") == "I log in with ***, not with fiver"
 
 
 SECRETS = [*TOKENS.values(), KEY, "Bearer abcdefghijklmnop.qrst", "x://u:pa55@h", "value with spaces", "wörter-ganz"]
@@ -208,3 +215,11 @@ def test_the_environment_tells_what_is_secret() -> None:
     }
 
     assert secret_values(environ) == ("v1", "v2", "v3", "v4", "v5", "v6")
+
+
+def test_gits_settings_in_variables_are_no_secrets() -> None:
+    """Their names hold KEY; without one of them git refuses to run at all, and their values are file names."""
+    environ = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "/srv/shop"}
+
+    assert secret_values(environ) == ()
+    assert Variables().of(environ) == environ
