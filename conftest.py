@@ -59,6 +59,14 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.pop(f"XDG_{kind}_HOME", None)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as long what has to run alone: the other workers wait for it."""
+    for item in items:
+        if item.get_closest_marker("alone"):
+            item.add_marker("long")
+
+
 class Turns:
     """Lets a test that is marked `alone` wait until no other test runs, and the others until it is done.
 

@@ -114,6 +114,7 @@ def test_a_sandbox_that_is_not_there_is_refused_before_anything_is_spent(
 
 
 @EXECUTORS
+@pytest.mark.long
 def test_a_denied_command_does_not_run_by_either_way(ralph: Callable[..., Any], workspace: Path, executor: str) -> None:
     with ModelServer([Shell("touch made"), Say(DONE)]) as server:
         ran = ralph(

@@ -144,7 +144,8 @@ def test_an_agent_that_takes_its_own_folder_away_ends_the_run_with_that_reason(
     assert str(workspace) in resumed.stderr
 
 
-@pytest.mark.parametrize("closed", [pytest.param(">&-", marks=LONG), pytest.param("2>&-", marks=LONG), ">&- 2>&- <&-"])
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&- <&-"])
+@pytest.mark.long
 def test_closed_standard_streams_change_nothing(environment: Mapping[str, str], workspace: Path, closed: str) -> None:
     with ModelServer([WriteFile("hello.txt", "hello"), Say(DONE), REVIEWED]) as server:
         words = shlex.join((sys.executable, "-m", "ralph", "run", "Create hello.txt", *against(server, workspace)))
@@ -171,6 +172,7 @@ def test_an_agent_that_asks_for_nothing_but_what_it_is_denied_is_stopped(
 
 
 @EXECUTORS
+@pytest.mark.long
 def test_an_agent_that_makes_the_same_call_over_and_over_is_stopped(
     ralph: Callable[..., Any], workspace: Path, executor: str
 ) -> None:

@@ -120,6 +120,7 @@ def test_a_rate_limit_is_a_pause_as_long_as_the_endpoint_says(ralph: Callable[..
     assert ran.of("iteration_finished")[-1]["breaker"]["state"] == "closed"
 
 
+@pytest.mark.long
 def test_a_key_that_is_not_accepted_ends_the_run_with_what_to_do(ralph: Callable[..., Any], workspace: Path) -> None:
     with ModelServer([Fail(401)] * 20) as server:
         ran = ralph("run", "Create hello.txt", *against(server, workspace))
@@ -129,9 +130,8 @@ def test_a_key_that_is_not_accepted_ends_the_run_with_what_to_do(ralph: Callable
     assert ran.end["iterations"] == 1
 
 
-@pytest.mark.parametrize(
-    "step", [pytest.param(Hang(), id="hang", marks=LONG), pytest.param(Stall("I begin to"), id="stall")]
-)
+@pytest.mark.parametrize("step", [pytest.param(Hang(), id="hang"), pytest.param(Stall("I begin to"), id="stall")])
+@pytest.mark.long
 def test_a_silent_model_is_ended_by_the_watchdog(ralph: Callable[..., Any], workspace: Path, step: Step) -> None:
     with ModelServer([step, *CREATES]) as server:
         ran = ralph("run", "Create hello.txt", "--idle-timeout", "2s", *against(server, workspace))

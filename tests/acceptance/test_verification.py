@@ -170,6 +170,7 @@ def test_a_signal_ends_a_review_within_seconds(environment: Mapping[str, str], w
     assert psutil.wait_procs(family, timeout=2)[1] == []
 
 
+@pytest.mark.long
 def test_named_verifiers_run_with_programs_first_and_the_review_last(
     ralph: Callable[..., Any], workspace: Path
 ) -> None:

@@ -27,6 +27,14 @@ def test_import_ralph_loads_nothing_heavy(code: str) -> None:
     assert loaded_by(code).isdisjoint(HEAVY)
 
 
+@pytest.mark.parametrize(("word", "needed"), [("--version", {"typer"}), ("--help", {"pydantic", "rich", "typer"})])
+def test_the_program_loads_nothing_heavy_to_answer_at_once(word: str, needed: set[str]) -> None:
+    code = (
+        f"import sys; from ralph.cli import main; sys.argv = ['ralph', '{word}']\ntry: main()\nexcept SystemExit: pass"
+    )
+    assert loaded_by(code) & (set(HEAVY) - needed) == set()
+
+
 @pytest.mark.parametrize(
     ("name", "not_needed"),
     [
