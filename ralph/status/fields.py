@@ -2,9 +2,9 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from math import isfinite
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Generic, cast, overload
 
 from pydantic import Field, JsonValue, PlainSerializer, PlainValidator, WithJsonSchema
 from pydantic.dataclasses import dataclass
@@ -34,33 +34,67 @@ def _type_name(given: object) -> str:
 
 
 if TYPE_CHECKING:
-    FieldType = type[str | int | float | bool | list[str]]
-else:  # pydantic has no schema for type[list[str]]
-    FieldType = Annotated[
-        Any,
-        PlainValidator(_field_type),
-        PlainSerializer(_type_name, return_type=str),
-        WithJsonSchema({"enum": list(_TYPES)}),
-    ]
+    from typing_extensions import TypeVar  # for its default, which typing has from Python 3.13 on
+
+    FieldValue = str | int | float | bool | list[str]
+    T_co = TypeVar("T_co", bound=FieldValue, covariant=True, default=FieldValue)
+else:
+    from typing import TypeVar
+
+    T_co = TypeVar("T_co", covariant=True)
+
+FieldType = Annotated[
+    type[T_co],
+    PlainValidator(_field_type),
+    PlainSerializer(_type_name, return_type=str),
+    WithJsonSchema({"enum": list(_TYPES)}),
+]
 
 
 @dataclass(frozen=True)
-class StatusField:
-    """A further field that the agent is asked for in its status block.
+class StatusField(Generic[T_co]):
+    """A further field of the status block; `read` and `StatusReport.value` return it with its type.
 
     Attributes:
         name: in capitals, digits and underscores.
-        type: str, int, float, bool or list[str]; their names as text do as well.
+        type: str, int, float, bool or list[str], or the name of one of these as text.
         description: what the agent should put there; part of the prompt.
         example: a value of that type, for the prompt; None for one that fits the type.
-        choices: what a str may be; empty for anything.
+        choices: the values that a str may have; empty for any.
+
+    Raises:
+        UsageError: the name, the type or the example is not valid.
     """
 
     name: str
-    type: FieldType = Field(default_factory=lambda: str)
+    type: FieldType[T_co] = Field(default_factory=cast("Any", lambda: str))
     description: str = ""
     example: JsonValue = None
     choices: tuple[str, ...] = ()
+
+    if TYPE_CHECKING:
+
+        @overload
+        def __init__(
+            self: "StatusField[str]",
+            name: str,
+            *,
+            description: str = "",
+            example: JsonValue = None,
+            choices: tuple[str, ...] = (),
+        ) -> None: ...
+
+        @overload
+        def __init__(
+            self,
+            name: str,
+            type: FieldType[T_co],
+            description: str = "",
+            example: JsonValue = None,
+            choices: tuple[str, ...] = (),
+        ) -> None: ...
+
+        def __init__(self, *_given: Any, **_named: Any) -> None: ...
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[A-Z][A-Z0-9_]{0,63}", self.name):
@@ -86,16 +120,29 @@ class StatusField:
             return self.choices[0] if self.choices else _SAMPLES[self.type_name]
         return ", ".join(map(as_text, self.example)) if isinstance(self.example, list) else as_text(self.example)
 
-    def parse(self, raw: JsonValue) -> JsonValue:
-        """The value of the field's type, from a line's text or a JSON value. Raises ValueError, saying why not."""
+    def parse(self, raw: JsonValue) -> T_co:
+        """Return the value of the field's type, from a line's text or a JSON value.
+
+        Raises:
+            ValueError: the text is not of that type, or is not one of the choices; the message says which.
+        """
         value = _PARSERS[self.type_name](raw)
         if not self.choices:
-            return value
+            return cast("T_co", value)
         word = _without_remark(str(value)).casefold()
         for choice in self.choices:
             if choice.casefold() == word:
-                return choice
+                return cast("T_co", choice)
         raise ValueError(f"{shown(value)} is none of {', '.join(self.choices)}")
+
+    def read(self, fields: Mapping[str, JsonValue]) -> T_co | None:
+        """Return this field of a report or an event with its type; None if it is missing or of another type."""
+        if self.name not in fields:
+            return None
+        try:
+            return self.parse(fields[self.name])
+        except ValueError:
+            return None
 
 
 def as_text(value: JsonValue) -> str:

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Annotated, Literal
+from typing import Annotated, Literal, cast
 
 from pydantic import BaseModel, Field, JsonValue, NonNegativeInt
 
 from ralph.status.blocks import Block, Source, StatusForm, blocks, stray_signals
-from ralph.status.fields import RESERVED, StatusField, as_signal, as_text, shown
+from ralph.status.fields import RESERVED, StatusField, T_co, as_signal, as_text, shown
 from ralph.system.text import storable
 from ralph.types import evolve
 
@@ -37,6 +37,10 @@ class StatusReport(BaseModel, frozen=True):
     end: NonNegativeInt = 0
     raw: str = ""
     problems: tuple[str, ...] = ()
+
+    def value(self, field: StatusField[T_co]) -> T_co | None:
+        """Return a further field with its type; None if the block has none of that name, or not of that type."""
+        return field.read(self.fields)
 
 
 class StatusMissing(BaseModel, frozen=True):
@@ -142,7 +146,7 @@ def _typed(said: dict[str, JsonValue], fields: Sequence[StatusField]) -> tuple[d
         if name in RESERVED:
             continue
         try:
-            values[name] = registered[name].parse(value) if name in registered else as_text(value)
+            values[name] = cast("JsonValue", registered[name].parse(value)) if name in registered else as_text(value)
         except ValueError as error:
             problems.append(f"{name}: {error}")
     return values, tuple(problems)

@@ -178,6 +178,14 @@ def said(text: str, fields: Sequence[StatusField]) -> bool | None:
             return None
 
 
+def typed(report: StatusReport, event: IterationFinished) -> None:
+    assert_type(report.value(StatusField("TESTS", int)), int | None)
+    assert_type(report.value(StatusField(name="FILES", type=list[str])), list[str] | None)
+    assert_type(report.value(StatusField("NOTE")), str | None)
+    assert_type(StatusField("SHARE", float).read(event.fields), float | None)
+    assert_type(StatusField("SURE", bool).parse("yes"), bool)
+
+
 async def one_run(folder: Path) -> RunRecord:
     fields = [StatusField(name="TESTS", type=int, description="tests that pass", example=12)]
     async with Runner(

@@ -4,7 +4,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from ralph.errors import UsageError
-from ralph.status import StatusField
+from ralph.status import StatusField, StatusReport, parse_status
 
 
 @pytest.mark.parametrize(
@@ -80,3 +80,17 @@ def test_a_field_may_be_written_in_settings() -> None:
     assert adapter.validate_json(adapter.dump_json(field)) == field
     assert adapter.json_schema()["required"] == ["name"]
     assert (field.type_name, field.sample) == ("list[str]", "a.py")
+
+
+def test_a_field_is_read_with_its_type() -> None:
+    tests, files = StatusField("TESTS", int), StatusField("FILES", list[str])
+    state = StatusField("STATE", choices=("GREEN", "RED"))
+    block = "---RALPH_STATUS---\nTESTS: 3 (of 4)\nFILES: a.py, b.py\nSTATE: green\n---END_RALPH_STATUS---"
+    registered, unregistered = parse_status(block, (tests, files, state)), parse_status(block)
+    for report in (registered, unregistered):
+        assert isinstance(report, StatusReport)
+        assert (report.value(tests), report.value(files), report.value(state)) == (3, ["a.py", "b.py"], "GREEN")
+    assert tests.read({}) is None
+    assert tests.read({"TESTS": "most of them"}) is None
+    assert StatusField("SURE", bool).read({"SURE": False}) is False
+    assert StatusField("SHARE", float).read({"SHARE": 0.5}) == 0.5
