@@ -16,11 +16,11 @@ SOURCES = [
     ("Progress: 100%.", 100, "percentage"),
     ("Progress: 99.9% of the work.", 99, "percentage"),
     ("Progress: 150%.", 50, "default"),
-    ("Progress was 20% at first. Now 60% of the work is through.", 60, "percentage"),  # covers: S0-32, S0-33
+    ("Progress was 20% at first. Now 60% of the work is through.", 60, "percentage"),
     ("Coverage is at 100%.", 50, "default"),
     ("The progress bar is 50% faster.", 50, "default"),
     ("CPU at 90% while done loading.", 50, "default"),
-    ("No number.", 50, "default"),  # covers: S0-34
+    ("No number.", 50, "default"),
     ("完成度 80%。", 80, "percentage"),
     ("The run was a success.", 100, "keyword"),
     ("It was not a success.", 50, "default"),
@@ -31,6 +31,7 @@ SOURCES = [
 ]
 
 
+# covers: S0-32, S0-33, S0-34
 def test_sources(subtests: pytest.Subtests) -> None:
     for text, score, source in SOURCES:
         with subtests.test(text=text):

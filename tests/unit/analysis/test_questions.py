@@ -75,16 +75,17 @@ CERTAINTY = [
     ("It works without a doubt.", 60),
     ("I doubt it.", 40),
     ("Sure, I can look at it.", 50),
-    ("Maybe, maybe, maybe.", 40),  # covers: S0-48
-    ("It will definitely, definitely work.", 60),  # covers: S0-53
-    ("I am sure that it is certainly and definitely right.", 100),  # covers: S0-70
-    ("Maybe it might, perhaps it could, basically, roughly, approximately, I think.", 0),  # covers: S0-71
+    ("Maybe, maybe, maybe.", 40),
+    ("It will definitely, definitely work.", 60),
+    ("I am sure that it is certainly and definitely right.", 100),
+    ("Maybe it might, perhaps it could, basically, roughly, approximately, I think.", 0),
     ("I'm not sure. Maybe it could.", 20),
     ("我不確定。", 20),
     ("我很確定。", 90),
 ]
 
 
+# covers: S0-48, S0-53, S0-70, S0-71
 def test_the_score_of_certainty(subtests: pytest.Subtests) -> None:
     for text, score in CERTAINTY:
         with subtests.test(text=text):
