@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple, Self, cast
 from uuid import uuid4
 
+from ralph.types import evolve
 from ralph_grounding import telemetry
 from ralph_grounding.batch import BatchError, BatchResult, run_batch
 from ralph_grounding.errors import NoGroundTruthError
@@ -180,7 +181,7 @@ class GroundingAnalyzer:
         completeness = await self._completeness.score("", case.query.expected.claims or ())
         scores = self._scores(
             AccuracyResult(score=0, tier=tier, similarity=0, calibrated=0),
-            completeness.model_copy(update={"score": 0.0, "tier": tier, "note": ""}),
+            evolve(completeness, score=0.0, tier=tier, note=""),
             AttributionResult(score=0, tier=tier),
         )
         return scores, await self._told(completeness, case)

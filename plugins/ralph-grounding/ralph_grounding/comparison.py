@@ -9,6 +9,7 @@ from typing import Any, Literal, Protocol, get_args
 
 from pydantic import BaseModel, Field
 
+from ralph.types import evolve
 from ralph_grounding.result import AnalysisResult
 
 __all__ = ["COMPARED", "Compared", "Comparison", "MetricDifference", "PairComparison", "Scored", "Side", "compare"]
@@ -223,13 +224,11 @@ def _corrected(pairs: Sequence[PairComparison]) -> list[PairComparison]:
         *(_holm([pair.metrics[place].p_value for pair in pairs]) for place in range(len(COMPARED))), strict=True
     )
     return [
-        pair.model_copy(
-            update={
-                "metrics": tuple(
-                    difference.model_copy(update={"adjusted_p": adjusted})
-                    for difference, adjusted in zip(pair.metrics, row, strict=True)
-                )
-            }
+        evolve(
+            pair,
+            metrics=tuple(
+                evolve(difference, adjusted_p=adjusted) for difference, adjusted in zip(pair.metrics, row, strict=True)
+            ),
         )
         for pair, row in zip(pairs, by_metric, strict=True)
     ]

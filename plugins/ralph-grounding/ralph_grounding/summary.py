@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple, get_args
 
 from pydantic import BaseModel, Field
 
+from ralph.types import evolve
 from ralph_grounding.result import Scores, Tier
 
 __all__ = [
@@ -134,7 +135,7 @@ class DomainScoreSummary(BaseModel, frozen=True):
             note=f"The previous run {' and '.join(differing)}, so compare with care." if differing else "",
         )
         found = [_alert(name, previous.metric(name).mean, self.metric(name).mean) for name in METRICS]
-        return self.model_copy(update={"trend": trend, "alerts": tuple(alert for alert in found if alert)})
+        return evolve(self, trend=trend, alerts=tuple(alert for alert in found if alert))
 
 
 class ScoreTally:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast, get_args
 import typer
 
 from ralph.errors import UnknownNameError, UsageError
+from ralph.types import evolve
 from ralph_grounding.cli.printing import console, one_line
 from ralph_grounding.settings import GroundingSettings, ProviderSettings
 
@@ -74,8 +75,8 @@ class Situation:
         if similarity not in names:
             raise UnknownNameError("similarity provider", similarity, names)
         chosen = cast("Literal['lexical', 'local', 'endpoint', 'hybrid']", similarity)
-        providers = self.settings.providers.model_copy(update={"similarity": chosen})
-        return self.settings.model_copy(update={"providers": providers})
+        providers = evolve(self.settings.providers, similarity=chosen)
+        return evolve(self.settings, providers=providers)
 
 
 def situation_of(context: "typer.Context") -> Situation:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, cast
 
 from ralph import Answered, Executor, Output, Prompt, RalphError, Turn
 from ralph.executors import Timeouts
+from ralph.types import evolve
 from ralph_grounding.ground_truth.claims import claim_id
 from ralph_grounding.ground_truth.pages import Chunk, GroundTruth, Page, SourceClaim
 from ralph_grounding.ground_truth.readable import one_line
@@ -61,14 +62,14 @@ async def with_agent_claims(
             problems.append(f"{page.url}: {found.problem}")
         if found.claims:
             sure = tuple(claim for claim in page.claims if claim.source != "rules")
-            page = page.model_copy(update={"claims": (*sure, *found.claims)})  # noqa: PLW2901 - the same page, with more
+            page = evolve(page, claims=(*sure, *found.claims))  # noqa: PLW2901 - the same page, with more
         told.append(page)
     if left := len(ground_truth.pages) - len(told):
         problems.append(
             f"The agent was not asked about {left} of {len(ground_truth.pages)} pages; rules found their claims."
         )
     everything = (*told, *ground_truth.pages[pages:])
-    return ground_truth.model_copy(update={"pages": everything, "problems": (*ground_truth.problems, *problems)})
+    return evolve(ground_truth, pages=everything, problems=(*ground_truth.problems, *problems))
 
 
 async def _ask(page: Page, executor: Executor, timeout: float) -> _Found:

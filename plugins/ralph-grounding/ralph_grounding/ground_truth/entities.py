@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from ralph.types import evolve
 from ralph_grounding.ground_truth.documents import Document
 from ralph_grounding.ground_truth.linked_data import things_in
 from ralph_grounding.ground_truth.pages import Entity, Page
@@ -45,7 +46,7 @@ def entities_of(document: Document) -> tuple[Entity, ...]:
         before = found.get(entity.name.casefold())
         aliases = (*(before.aliases if before else ()), *entity.aliases, *aliases_of(entity.name))
         others = tuple(dict.fromkeys(alias for alias in aliases if alias != entity.name))
-        found[entity.name.casefold()] = (before or entity).model_copy(update={"aliases": others})
+        found[entity.name.casefold()] = evolve(before or entity, aliases=others)
     return tuple(found.values())
 
 

@@ -8,6 +8,7 @@ import anyio
 from anyio import to_thread
 
 from ralph.errors import RalphError, UsageError, VerifierError
+from ralph.types import evolve
 from ralph.types.verification import Verdict
 from ralph.verifiers import Subject, Verifier
 from ralph_grounding.analyzer import GroundingAnalyzer
@@ -60,7 +61,7 @@ class GroundingVerifier(Verifier):
             )
         self.timeout = timeout
         self._keys = keys
-        self._settings = settings.model_copy(update={"max_response": max(settings.max_response, _MOST_JUDGED)})
+        self._settings = evolve(settings, max_response=max(settings.max_response, _MOST_JUDGED))
         self._minimums = _minimums(keys)
         self._held: _Held | None = None
 

@@ -12,6 +12,7 @@ from typing import Any, cast
 from pydantic import AliasChoices, BaseModel, Field, field_validator
 
 from ralph.errors import UsageError
+from ralph.types import evolve
 from ralph_grounding.ground_truth.given_claims import GivenClaims, claims_at
 from ralph_grounding.ground_truth.located import Located, read_located
 from ralph_grounding.materials import ExpectedAnswer, ExpectedClaim, Query, QueryKind
@@ -90,7 +91,7 @@ def _claimed(query: Query, given: GivenClaims) -> Query:
     claims = given.by_query.get(query.id, given.by_query.get(query.text))
     if claims is None:
         return query
-    return query.model_copy(update={"expected": query.expected.model_copy(update={"claims": claims})})
+    return evolve(query, expected=evolve(query.expected, claims=claims))
 
 
 def _entries(located: Located) -> tuple[list[Any], tuple[str, ...]]:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice, takewhile
 
+from ralph.types import evolve
 from ralph_grounding.result import Conflict, TextPosition
 from ralph_grounding.similarity.denials import denials
 from ralph_grounding.similarity.quantities import Date, Measured, Quantity, dates, measured, quantities
@@ -127,7 +128,7 @@ def _once_each(found: Iterable[Conflict]) -> Iterator[Conflict]:
 
 def _moved(conflict: Conflict, by: int) -> Conflict:
     start, end = conflict.position.start + by, conflict.position.end + by
-    return conflict.model_copy(update={"position": TextPosition(start=start, end=end)})
+    return evolve(conflict, position=TextPosition(start=start, end=end))
 
 
 def _dates(ours: Statement, theirs: Statement, expected: Sequence[Date], said: Sequence[Date]) -> Iterator[Conflict]:
