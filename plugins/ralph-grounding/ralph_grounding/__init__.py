@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ralph_grounding.filters import parse_filter
     from ralph_grounding.ground_truth import GroundTruth, Page
     from ralph_grounding.ground_truth.chunks import page_of_text
-    from ralph_grounding.ground_truth.given_claims import read_claims
+    from ralph_grounding.ground_truth.claims_file import read_claims
     from ralph_grounding.ground_truth.reading import read_ground_truth
     from ralph_grounding.loop.verifier import GroundingVerifier
     from ralph_grounding.materials import AIResponse, ExpectedAnswer, ExpectedClaim, Query
@@ -52,7 +52,7 @@ _HOMES = {
     "open_grounding_store": "store",
     "page_of_text": "ground_truth.chunks",
     "parse_filter": "filters",
-    "read_claims": "ground_truth.given_claims",
+    "read_claims": "ground_truth.claims_file",
     "read_ground_truth": "ground_truth.reading",
     "read_queries": "queries",
     "render_report": "report",

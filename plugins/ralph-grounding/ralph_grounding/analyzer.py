@@ -13,8 +13,8 @@ from ralph_grounding.batch import BatchError, BatchResult, run_batch
 from ralph_grounding.errors import NoGroundTruthError
 from ralph_grounding.feedback import give_feedback
 from ralph_grounding.ground_truth.pages import GroundTruth
-from ralph_grounding.intake import Intake, take_in
 from ralph_grounding.materials import AIResponse, Query
+from ralph_grounding.normalize import NormalizedAnswer, normalize
 from ralph_grounding.result import (
     AccuracyResult,
     AnalysisResult,
@@ -117,9 +117,9 @@ class GroundingAnalyzer:
         """
         _require_something(query, ground_truth)
         began = time.perf_counter()
-        taken = take_in(response.response, self.settings.max_response, unwrap=not previous_id)
+        taken = normalize(response.response, self.settings.max_response, unwrap=not previous_id)
         if previous_id:
-            taken = _as_first_taken(taken, response.metadata)
+            taken = _with_first_oddities(taken, response.metadata)
         sources = ground_truth if ground_truth.pages else _of_expected(query)
         case = _Case(taken.text, query, ground_truth, sources if evidence else GroundTruth())
         judged = await (self._judged(case) if taken.text.strip() else self._empty(case))
@@ -207,7 +207,7 @@ class GroundingAnalyzer:
         self,
         response: AIResponse,
         case: _Case,
-        taken: Intake,
+        taken: NormalizedAnswer,
         judged: tuple[Scores, Feedback],
         previous_id: str,
     ) -> AnalysisResult:
@@ -261,7 +261,7 @@ def _of_expected(query: Query) -> GroundTruth:
     return GroundTruth(pages=(page_of_text(text, url=_EXPECTED),) if text.strip() else ())
 
 
-def _metadata(response: AIResponse, taken: Intake) -> dict[str, Any]:
+def _metadata(response: AIResponse, taken: NormalizedAnswer) -> dict[str, Any]:
     measured = {
         "tokens": response.tokens,
         "latency": response.latency,
@@ -271,7 +271,7 @@ def _metadata(response: AIResponse, taken: Intake) -> dict[str, Any]:
     return {**response.metadata, **{name: value for name, value in measured.items() if value is not None}}
 
 
-def _as_first_taken(taken: Intake, metadata: Mapping[str, Any]) -> Intake:
+def _with_first_oddities(taken: NormalizedAnswer, metadata: Mapping[str, Any]) -> NormalizedAnswer:
     """Restore the oddities noted when the answer first came; only its cleaned text is stored."""
     length, oddities = metadata.get("truncated_from"), metadata.get("malformed")
     said = cast("list[object]", oddities) if isinstance(oddities, list | tuple) else []
@@ -282,7 +282,7 @@ def _as_first_taken(taken: Intake, metadata: Mapping[str, Any]) -> Intake:
     )
 
 
-def _noted(case: _Case, taken: Intake, scores: Scores, metadata: Mapping[str, Any]) -> _Notes:
+def _noted(case: _Case, taken: NormalizedAnswer, scores: Scores, metadata: Mapping[str, Any]) -> _Notes:
     """Collect what a reader should look at."""
     notes = _Notes({}, [])
     if not case.text.strip():

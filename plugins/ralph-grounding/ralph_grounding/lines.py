@@ -8,7 +8,7 @@ from ralph_grounding.ground_truth.pages import GroundTruth
 from ralph_grounding.materials import AIResponse, ExpectedAnswer, ExpectedClaim, Query
 from ralph_grounding.result import AnalysisResult
 
-__all__ = ["Line", "answer_to"]
+__all__ = ["Line", "result_line"]
 
 
 def _as_claim(given: object) -> object:
@@ -66,7 +66,7 @@ class Line(BaseModel, frozen=True):
         )
 
 
-def answer_to(result: AnalysisResult) -> dict[str, Any]:
+def result_line(result: AnalysisResult) -> dict[str, Any]:
     """Return the printed result: the three scores, null if not measured, and the feedback."""
     said = result.model_dump(mode="json", include={"feedback", "flags", "notes", "provider", "ground_truth_version"})
     scores = result.scores.model_dump(mode="json")

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from ralph_grounding.errors import ProviderError
 
-__all__ = ["MOST", "Sleep", "named_wait", "tried"]
+__all__ = ["MOST", "Sleep", "named_wait", "retry"]
 
 
 def named_wait(header: str) -> float | None:
@@ -38,7 +38,7 @@ MOST = 60.0
 _JITTER = 0.25
 
 
-async def tried(call: Callable[[], Awaitable[_T]], *, retries: int, sleep: Sleep | None = None) -> _T:
+async def retry(call: Callable[[], Awaitable[_T]], *, retries: int, sleep: Sleep | None = None) -> _T:
     """Return the call's result, after at most `retries` retries.
 
     A retry happens only if it may help, and not before the time that the provider named.

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from scipy.stats import rankdata  # pyright: ignore[reportMissingTypeStubs]
 
-from ralph_grounding.similarity.answers import AnswerParameters, likeness
+from ralph_grounding.similarity.answers import AnswerParameters, raw_agreement
 from ralph_grounding.similarity.fit import best_split
 
 _GRID = [
@@ -67,7 +67,9 @@ def fitted(lines: Sequence[dict[str, Any]], *, asked: bool) -> dict[str, Any]:
             line.get("question", ""),
             line.get("source", ""),
             tuple(
-                likeness(line["reference"], line["response"], line.get("question", "") if asked else "", parameters)
+                raw_agreement(
+                    line["reference"], line["response"], line.get("question", "") if asked else "", parameters
+                )
                 for parameters in _GRID
             ),
         )

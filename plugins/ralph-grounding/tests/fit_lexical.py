@@ -20,7 +20,7 @@ from scipy.optimize import minimize  # pyright: ignore[reportMissingTypeStubs]
 from scipy.stats import rankdata  # pyright: ignore[reportMissingTypeStubs]
 
 from ralph_grounding.similarity.calibration import LexicalParameters, TokenWeights
-from ralph_grounding.similarity.claim import Features, prepared
+from ralph_grounding.similarity.claim import Features, prepare_claims
 from ralph_grounding.similarity.lexical import LexicalProvider
 from ralph_grounding.similarity.windows import Place, Windows
 from ralph_grounding.text import Span, guess_language
@@ -87,7 +87,7 @@ def read(path: Path) -> Data:
         response = row["response"]
         language = guess_language(f"{response} {' '.join(row['claims'])}")
         window = Windows([Place(response, Span(0, len(response)))], language, BLOCK).window(0)
-        for one, label in zip(prepared(row["claims"], language), row["labels"], strict=True):
+        for one, label in zip(prepare_claims(row["claims"], language), row["labels"], strict=True):
             claim += [len(labels)] * len(one.tokens)
             features += [word.features for word in one.tokens]
             credit += window.read(one).credits

@@ -125,47 +125,47 @@ async def test_a_very_long_reason_is_cut():
     [(BatchSettings(), 3), (BatchSettings(retry_on_failure=False), 1), (BatchSettings(max_retries=4), 5)],
 )
 async def test_a_failing_analysis_is_tried_again_as_often_as_is_set(settings, tries):
-    tried = []
+    attempts = []
 
     async def fail(response, query):
-        tried.append(query.id)
+        attempts.append(query.id)
         raise ValueError("no\0 luck")
 
     _, batch = await outcome(responses(2), queries(2), fail, settings=settings)
-    assert sorted(tried) == sorted(["q0", "q1"] * tries)
+    assert sorted(attempts) == sorted(["q0", "q1"] * tries)
     assert [error.error for error in batch.errors] == ["ValueError: no\0 luck"] * 2
     assert batch.status == "failed"
     assert batch.summary.accuracy.mean is None
 
 
 async def test_one_that_succeeds_at_last_is_no_failure_and_waits_grow():
-    tried, waits = [], []
+    attempts, waits = [], []
 
     async def sleep(seconds):
         waits.append(seconds)
 
     async def third(response, query):
-        tried.append(query.id)
-        if len(tried) < 3:
+        attempts.append(query.id)
+        if len(attempts) < 3:
             raise ProviderError("busy", kind="server", again=True)
         return analysed(response, query)
 
     _, batch = await outcome(responses(1), queries(1), third, sleep=sleep)
-    assert (batch.succeeded, len(tried), len(waits)) == (1, 3, 2)
+    assert (batch.succeeded, len(attempts), len(waits)) == (1, 3, 2)
     assert all(0 <= wait <= 5 for wait in waits)
 
 
 # covers: S3-166
 @pytest.mark.parametrize("error", [NoGroundTruthError("There is no ground truth.", "Name some."), None])
 async def test_what_would_fail_again_is_not_tried_again(error):
-    tried = []
+    attempts = []
 
     async def fail(response, query):
-        tried.append(query.id)
+        attempts.append(query.id)
         raise error or ProviderError("The key is wrong.", kind="key")
 
     _, batch = await outcome(responses(3), queries(3), fail)
-    assert len(tried) == 3
+    assert len(attempts) == 3
     assert (batch.succeeded, batch.failed, batch.results) == (0, 3, ())
 
 
@@ -313,10 +313,10 @@ async def test_a_source_that_breaks_is_told_of_and_the_run_has_failed(tmp_path):
 
 # covers: S3-118
 async def test_what_failed_is_tried_again_when_the_run_is_continued(store_url):
-    tried = []
+    attempts = []
 
     async def some(response, query):
-        tried.append(query.id)
+        attempts.append(query.id)
         if query.id in {"q2", "q5"}:
             raise NoGroundTruthError("nothing to hold it against")
         return analysed(response, query)
@@ -334,7 +334,7 @@ async def test_what_failed_is_tried_again_when_the_run_is_continued(store_url):
         assert await store.failures(first.run_id) == []
         with pytest.raises(UsageError, match="other options"):
             await outcome(responses(8), queries(8), analyze, store=store, run_id=first.run_id)
-    assert len(tried) == 8
+    assert len(attempts) == 8
 
 
 async def test_failures_that_a_source_tells_of_are_kept_and_asked_for_again(store_url):

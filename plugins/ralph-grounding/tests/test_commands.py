@@ -56,7 +56,7 @@ def test_an_answer_is_scored_for_people(score: Score) -> None:
         "✗ Dogs are not allowed inside. (optional)",
         "    not found",
         "",
-        "not in the ground truth (which does not make it false)",
+        "not in the ground truth (which need not be false)",
         "  “It was once a lighthouse.”",
         "",
         "31 % of the answer is supported.",

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ralph_grounding.ground_truth.chunks import CHUNK_TOKENS, chunks_of, page_of_text, token_count
 from ralph_grounding.ground_truth.claims import claims_of, is_claim
 from ralph_grounding.ground_truth.documents import Block, Document, text_document, text_of
-from ralph_grounding.ground_truth.html_document import html_document, sift
+from ralph_grounding.ground_truth.html_document import html_document, preprocess
 from ralph_grounding.ground_truth.linked_data import facts_in, items_in, questions_in, things_in
 from ralph_grounding.ground_truth.markdown_document import markdown_document
 from ralph_grounding.ground_truth.readable import cleaned, decoded
@@ -139,7 +139,7 @@ def test_a_main_element_that_a_script_would_fill_is_passed_over() -> None:
 
 
 def test_structured_data_survives_the_sieve() -> None:
-    sifted = sift('<SCRIPT type="Application/LD+JSON">{"a": "<b>"}</SCRIPT ><script>x</script><p>y')
+    sifted = preprocess('<SCRIPT type="Application/LD+JSON">{"a": "<b>"}</SCRIPT ><script>x</script><p>y')
     assert sifted.linked_data == ('{"a": "<b>"}',)
     assert sifted.markup == "<p>y"
 

@@ -15,9 +15,9 @@ import pytest
 from ralph.errors import UsageError
 from ralph_grounding.errors import NoGroundTruthError
 from ralph_grounding.ground_truth import GroundTruth, ReadingLimits
-from ralph_grounding.ground_truth.addresses import page_key, resolved, site_of
+from ralph_grounding.ground_truth.fetching import page_key, resolved, site_of
 from ralph_grounding.ground_truth.reading import read_ground_truth
-from ralph_grounding.ground_truth.sitemap import SitemapError, read_sitemap
+from ralph_grounding.ground_truth.site import SitemapError, read_sitemap
 
 
 class Sent(NamedTuple):

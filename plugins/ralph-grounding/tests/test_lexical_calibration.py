@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_grounding.similarity.calibration import DECISION, calibrated, lexical_parameters
-from ralph_grounding.similarity.claim import prepared
+from ralph_grounding.similarity.claim import prepare_claims
 from ralph_grounding.similarity.thesaurus import opposites, synonyms
 from ralph_grounding.text.language import stem
 
@@ -49,7 +49,7 @@ def test_the_shipped_parameters_weigh_as_they_should() -> None:
 
 
 def test_telling_words_weigh_more_than_others() -> None:
-    (claim,) = prepared(["The administration of the plan requires 500 people in Lüdenscheid"], "en")
+    (claim,) = prepare_claims(["The administration of the plan requires 500 people in Lüdenscheid"], "en")
     weights = {word.token.word: word.weight for word in claim.tokens}
 
     assert weights["the"] < weights["people"] < weights["administration"] < weights["lüdenscheid"]

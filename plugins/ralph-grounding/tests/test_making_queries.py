@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ralph.errors import UsageError
 from ralph_grounding.errors import NoGroundTruthError
 from ralph_grounding.ground_truth import GroundTruth, Page
-from ralph_grounding.ground_truth.given_claims import read_claims_by_query
+from ralph_grounding.ground_truth.claims_file import read_claims_by_query
 from ralph_grounding.ground_truth.reading import read_ground_truth
 from ralph_grounding.materials import ExpectedClaim
 from ralph_grounding.queries import make_queries, read_queries, with_claims

@@ -16,8 +16,7 @@ from bs4 import BeautifulSoup
 from ralph_grounding.comparison import compare
 from ralph_grounding.materials import ExpectedClaim
 from ralph_grounding.report import ReportData, render_report, worst
-from ralph_grounding.report.data import MOST_ANALYSES
-from ralph_grounding.report.marking import stretches
+from ralph_grounding.report.data import MOST_ANALYSES, marked_spans
 from ralph_grounding.result import (
     AccuracyResult,
     AnalysisResult,
@@ -223,7 +222,7 @@ def test_a_response_is_shown_with_its_marks() -> None:
     assert quote.get_text() == "Storage is included. It costs 500 euros. Penguins swim. See example.com."
     marked = [(" ".join(mark["class"]), mark.get_text()) for mark in quote.select("mark")]
     assert marked == [
-        ("borne-out", "Storage is included."),
+        ("supported", "Storage is included."),
         ("doubtful", "It costs "),
         ("doubtful conflict", "500"),
         ("doubtful", " euros."),
@@ -301,8 +300,8 @@ def test_a_long_answer_is_cut_and_says_so() -> None:
 
 def test_the_stretches_are_the_response() -> None:
     analysis = _analysis()
-    assert "".join(stretch.text for stretch in stretches(analysis)) == analysis.response
-    assert [stretch.text for stretch in stretches(analysis.model_copy(update={"response": ""}))] == []
+    assert "".join(stretch.text for stretch in marked_spans(analysis)) == analysis.response
+    assert [stretch.text for stretch in marked_spans(analysis.model_copy(update={"response": ""}))] == []
 
 
 HOSTILE = [

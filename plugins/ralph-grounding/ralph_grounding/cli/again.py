@@ -12,10 +12,10 @@ from ralph_grounding.cli.options import (
     Places,
     Similarity,
     Store,
+    context_of,
     ground_truth_of,
-    opened_store,
+    open_store,
     run_named,
-    situation_of,
 )
 
 if TYPE_CHECKING:
@@ -52,8 +52,8 @@ def again(
         from ralph_grounding.analyzer import GroundingAnalyzer
         from ralph_grounding.batch import run_batch
 
-        settings = situation_of(context).measured_by(similarity)
-        async with opened_store(context, store) as kept, GroundingAnalyzer(settings) as analyzer:
+        settings = context_of(context).measured_by(similarity)
+        async with open_store(context, store) as kept, GroundingAnalyzer(settings) as analyzer:
             old = await run_named(kept, run, store)
             asked = await kept.query_set(old.query_set_id)
             ground = await ground_truth_of(context, ground_truth or (), domain or old.domain, brand or ())

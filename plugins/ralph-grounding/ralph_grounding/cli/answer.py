@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ralph_grounding.cli.options import AsJson, Brands, Domain, Places, Similarity, ground_truth_of, situation_of
+from ralph_grounding.cli.options import AsJson, Brands, Domain, Places, Similarity, context_of, ground_truth_of
 from ralph_grounding.cli.printing import print_json, print_line
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def answer(
     from ralph.system.jsonl import refuse_beside_lines
     from ralph_grounding.analyzer import GroundingAnalyzer
 
-    analyzer = GroundingAnalyzer(situation_of(context).measured_by(similarity))
+    analyzer = GroundingAnalyzer(context_of(context).measured_by(similarity))
 
     async def score() -> bool:
         ground = await ground_truth_of(context, ground_truth or (), domain, brand or ())
@@ -76,7 +76,7 @@ def answer(
 
 def _expected(reference: Path | None, claims: Path | None) -> "ExpectedAnswer":
     from ralph.system.jsonl import text_of
-    from ralph_grounding.ground_truth.given_claims import read_claims
+    from ralph_grounding.ground_truth.claims_file import read_claims
     from ralph_grounding.materials import ExpectedAnswer
 
     return ExpectedAnswer(
@@ -95,13 +95,13 @@ async def _score_one(
 ) -> bool:
     """Print the result of one answer; return True if it passes."""
     from ralph.system.jsonl import text_of
-    from ralph_grounding.lines import answer_to
+    from ralph_grounding.lines import result_line
     from ralph_grounding.materials import AIResponse, Query
 
     query = Query(id="answer", text=question, expected=expected)
     result = await analyzer.analyze(AIResponse(query_id="answer", response=text_of(file)), query, ground)
     if as_json:
-        print_json(answer_to(result))
+        print_json(result_line(result))
     else:
         from ralph_grounding.cli.printing import print_result
 
@@ -147,7 +147,7 @@ async def _answer(
     number: int, line: "Line | str", analyzer: "GroundingAnalyzer", shared: "GroundTruth"
 ) -> dict[str, Any]:
     from ralph import RalphError
-    from ralph_grounding.lines import answer_to
+    from ralph_grounding.lines import result_line
 
     if isinstance(line, str):
         return {"error": line}
@@ -155,4 +155,4 @@ async def _answer(
         result = await analyzer.analyze(line.answer(number), line.query(number), line.ground(shared))
     except RalphError as error:
         return {"error": str(error)}
-    return answer_to(result)
+    return result_line(result)

@@ -11,7 +11,7 @@ from ralph_grounding.cli.answer import answer
 from ralph_grounding.cli.batch import batch
 from ralph_grounding.cli.compare import compare
 from ralph_grounding.cli.history import history, show
-from ralph_grounding.cli.options import Situation
+from ralph_grounding.cli.options import ScoreContext
 from ralph_grounding.cli.queries import queries
 from ralph_grounding.cli.report import report
 from ralph_grounding.settings import GroundingSettings
@@ -38,7 +38,7 @@ def app_for(settings: GroundingSettings) -> typer.Typer:
 
     @app.callback()
     def prepare(context: typer.Context) -> None:  # pyright: ignore[reportUnusedFunction]
-        context.obj = Situation(settings, context.obj)
+        context.obj = ScoreContext(settings, context.obj)
 
     commands: tuple[Callable[..., None], ...] = (answer, batch, queries, compare, history, show, again, report)
     for command in commands:

@@ -59,7 +59,7 @@ def batch(
     """
     import anyio
 
-    from ralph_grounding.cli.batch_run import Plan, Showing, carry_out
+    from ralph_grounding.cli.batch_run import Plan, Showing, run_plan
 
     given = Plan(
         queries=str(queries.absolute()) if queries else None,
@@ -74,5 +74,5 @@ def batch(
         similarity=similarity,
     )
     showing: Showing = "json" if as_json else "lines" if as_lines else "people"
-    if not anyio.run(carry_out, context, given, continued, store, showing):
+    if not anyio.run(run_plan, context, given, continued, store, showing):
         raise typer.Exit(1)

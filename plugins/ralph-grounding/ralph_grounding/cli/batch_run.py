@@ -19,18 +19,18 @@ from ralph.errors import UsageError
 from ralph_grounding.analyzer import GroundingAnalyzer
 from ralph_grounding.batch import BatchError, BatchResult, run_batch
 from ralph_grounding.cli.options import (
+    context_of,
     continuing,
     executor_named,
     ground_truth_of,
-    opened_store,
+    open_store,
     run_named,
-    situation_of,
     store_option,
 )
 from ralph_grounding.cli.printing import console, counted, one_line, print_json, print_line, print_rows
 from ralph_grounding.filters import Condition
 from ralph_grounding.ground_truth.pages import GroundTruth
-from ralph_grounding.lines import answer_to
+from ralph_grounding.lines import result_line
 from ralph_grounding.materials import AIResponse, Query
 from ralph_grounding.result import AnalysisResult
 from ralph_grounding.settings import GroundingSettings
@@ -40,7 +40,7 @@ from ralph_grounding.store.records import GroundingRun
 if TYPE_CHECKING:
     from ralph_grounding.responses import ResponseSource
 
-__all__ = ["Plan", "Showing", "carry_out", "new_id", "score_all", "scored_by"]
+__all__ = ["Plan", "Showing", "new_id", "run_plan", "score_all", "scored_by"]
 
 _SCORING = {"accuracy", "completeness", "attribution", "tiers", "weights", "max_response"}
 
@@ -91,7 +91,7 @@ class Plan(BaseModel, frozen=True):
         Raises:
             UsageError: a file is not valid, or the ground truth gives no questions.
         """
-        from ralph_grounding.ground_truth.given_claims import read_claims_by_query
+        from ralph_grounding.ground_truth.claims_file import read_claims_by_query
         from ralph_grounding.queries import make_queries, read_queries, with_claims
 
         found = read_queries(Path(self.queries)) if self.queries else make_queries(ground, limit=self.limit)
@@ -116,7 +116,7 @@ Showing = Literal["people", "json", "lines"]
 _MOST_ERRORS = 20
 
 
-async def carry_out(
+async def run_plan(
     context: typer.Context, given: Plan, continued: str | None, store: str | None, showing: Showing
 ) -> bool:
     """Score the answers that a plan names; return True if none failed.
@@ -131,7 +131,7 @@ async def carry_out(
     Raises:
         UsageError: the plan cannot be carried out as it is.
     """
-    async with opened_store(context, store) as kept:
+    async with open_store(context, store) as kept:
         run = await run_named(kept, continued, store) if continued else None
         if run and given != Plan():
             from ralph.errors import UsageError
@@ -142,7 +142,7 @@ async def carry_out(
             )
         plan = Plan.of_run(run) if run else given
         plan.require_sound()
-        settings = situation_of(context).measured_by(plan.similarity)
+        settings = context_of(context).measured_by(plan.similarity)
         ground = await ground_truth_of(context, plan.ground_truth, plan.domain, plan.brands)
         queries = plan.read_queries(ground)
         run_id = run.id if run else new_id()
@@ -155,7 +155,7 @@ async def carry_out(
 
             asked = await _unanswered(kept, run_id, queries) if run and not plan.responses else queries
             responses = await _responses(context, stack, plan, asked)
-            _tell(ground, len(queries), run_id, showing)
+            _announce(ground, len(queries), run_id, showing)
             events = run_batch(
                 responses,
                 queries,
@@ -178,7 +178,7 @@ def new_id() -> str:
     return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
 
 
-def _tell(ground: "GroundTruth", queries: int, run_id: str, showing: Showing) -> None:
+def _announce(ground: "GroundTruth", queries: int, run_id: str, showing: Showing) -> None:
     """Announce on standard error what is about to happen."""
     for problem in ground.problems[:_MOST_ERRORS]:
         typer.echo(f"note: {one_line(problem, 400)}", err=True)
@@ -210,7 +210,7 @@ async def _source(context: typer.Context, stack: AsyncExitStack, plan: Plan) -> 
 
     from ralph_grounding.responses import EndpointSource, ExecutorSource
 
-    settings = situation_of(context).settings.answers
+    settings = context_of(context).settings.answers
     if plan.ask:
         return EndpointSource(settings)
     empty = stack.enter_context(TemporaryDirectory(prefix="ralph-score-"))
@@ -273,7 +273,7 @@ def _line(event: AnalysisResult | BatchError) -> dict[str, Any]:
         "query_id": event.query_id,
         "provider": event.ai_provider,
         "model": event.model,
-        **answer_to(event),
+        **result_line(event),
     }
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ralph_grounding.cli.options import AsJson, Store, opened_store, run_named
+from ralph_grounding.cli.options import AsJson, Store, open_store, run_named
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -28,7 +28,7 @@ def compare(context: typer.Context, *, runs: Runs, store: Store = None, as_json:
     from ralph_grounding.cli.printing import print_json
 
     async def look() -> "Comparison":
-        async with opened_store(context, store) as kept:
+        async with open_store(context, store) as kept:
             return await compared(kept, runs, store)
 
     found = anyio.run(look)

@@ -11,11 +11,11 @@ from ralph_grounding.cli.options import (
     Domain,
     Limit,
     Store,
-    opened_store,
+    open_store,
+    quoted_name,
+    report_interrupted,
     run_named,
     store_option,
-    tell_if_interrupted,
-    told,
 )
 
 if TYPE_CHECKING:
@@ -36,12 +36,12 @@ def show(context: typer.Context, *, analysis: AnalysisId, store: Store = None, a
         from ralph.errors import UsageError
         from ralph_grounding.cli.printing import print_json, print_origin, print_result
 
-        async with opened_store(context, store) as kept:
+        async with open_store(context, store) as kept:
             found = await kept.analysis(analysis)
             run = await kept.run(found.run_id) if found else None
         if found is None:
             raise UsageError(
-                f"The id of no analysis, or of several, starts with {told(analysis)}.",
+                f"The id of no analysis, or of several, starts with {quoted_name(analysis)}.",
                 f"`ralph score history --run last{store_option(store)}` lists those of the last run.",
             )
         if as_json:
@@ -50,7 +50,7 @@ def show(context: typer.Context, *, analysis: AnalysisId, store: Store = None, a
             print_origin(found)
             print_result(found.result)
             if run:
-                tell_if_interrupted(run, store)
+                report_interrupted(run, store)
 
     anyio.run(look)
 
@@ -100,7 +100,7 @@ def history(
     conditions += [Condition("domain", "=", domain)] if domain else []
 
     async def look() -> None:
-        async with opened_store(context, store) as kept:
+        async with open_store(context, store) as kept:
             if run:
                 conditions.append(Condition("run", "=", (await run_named(kept, run, store)).id))
             if form:
@@ -196,4 +196,4 @@ async def _list_runs(store: "GroundingStore", runs: "list[GroundingRun]", named:
         ))
     print_rows(("run", "began", "state", "scored", "acc", "compl", "attr", *(("domain",) if several else ())), rows)
     for run in runs:
-        tell_if_interrupted(run, named)
+        report_interrupted(run, named)

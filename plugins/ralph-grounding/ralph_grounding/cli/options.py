@@ -26,19 +26,19 @@ __all__ = [
     "Domain",
     "Limit",
     "Places",
+    "ScoreContext",
     "Similarity",
-    "Situation",
     "Store",
+    "context_of",
     "continuing",
     "executor_named",
     "ground_truth_of",
-    "opened_store",
+    "open_store",
+    "quoted_name",
+    "report_interrupted",
     "required_places",
     "run_named",
-    "situation_of",
     "store_option",
-    "tell_if_interrupted",
-    "told",
 ]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -61,7 +61,7 @@ Store = Annotated[str | None, typer.Option("--store", metavar="URL", help="Where
 
 
 @dataclass(frozen=True, slots=True)
-class Situation:
+class ScoreContext:
     """The settings in force, and what the program can create for a plug-in."""
 
     settings: GroundingSettings
@@ -79,9 +79,9 @@ class Situation:
         return evolve(self.settings, providers=providers)
 
 
-def situation_of(context: "typer.Context") -> Situation:
+def context_of(context: "typer.Context") -> ScoreContext:
     """Return the situation of a command."""
-    return cast("Situation", context.obj)
+    return cast("ScoreContext", context.obj)
 
 
 async def ground_truth_of(
@@ -93,7 +93,7 @@ async def ground_truth_of(
 
     if not places:
         return GroundTruth(domain=domain, brands=tuple(brands))
-    limits = situation_of(context).settings.reading
+    limits = context_of(context).settings.reading
     return await read_ground_truth(places, domain=domain, brands=tuple(brands), limits=limits)
 
 
@@ -106,17 +106,17 @@ def required_places(places: Sequence[str] | None) -> Sequence[str]:
 
 def executor_named(context: "typer.Context", name: str) -> "Executor":
     """Create an executor by its name; "default" is the one of the settings in force. Raises `UsageError`."""
-    host = situation_of(context).host
+    host = context_of(context).host
     if host is None:
         raise UsageError(f"There is no executor {name!r} here.", "Run it as `ralph score`.")
     return host.executor("" if name == "default" else name)
 
 
-def opened_store(context: "typer.Context", named: str | None) -> "GroundingStore":
+def open_store(context: "typer.Context", named: str | None) -> "GroundingStore":
     """Return the store named on the command line, else the one of the settings; use it in `async with`."""
     from ralph_grounding.store import open_grounding_store
 
-    return open_grounding_store(named or situation_of(context).settings.store)
+    return open_grounding_store(named or context_of(context).settings.store)
 
 
 def store_option(named: str | None) -> str:
@@ -135,7 +135,7 @@ def continuing(run_id: str, place: str | None) -> str:
     return f"ralph score batch --continue {shlex.quote(one_line(run_id))}{store_option(place)}"
 
 
-def tell_if_interrupted(run: "GroundingRun", place: str | None) -> None:
+def report_interrupted(run: "GroundingRun", place: str | None) -> None:
     """Report on standard output that the run's process is gone, and how to continue the run."""
     if run.status == "interrupted":
         command = f" Continue it: {continuing(run.id, place)}" if "plan" in run.options else ""
@@ -156,13 +156,15 @@ async def run_named(store: "GroundingStore", name: str, place: str | None = None
     found = next(iter(await store.runs(limit=1)), None) if name == "last" else await store.run(name)
     if found is None:
         wanted = (
-            "There is no run yet." if name == "last" else f"The id of no run, or of several, starts with {told(name)}."
+            "There is no run yet."
+            if name == "last"
+            else f"The id of no run, or of several, starts with {quoted_name(name)}."
         )
         at = store_option(place)
         raise UsageError(wanted, f"`ralph score history{at}` lists the runs, `ralph score batch{at}` makes one.")
     return found
 
 
-def told(name: str) -> str:
+def quoted_name(name: str) -> str:
     """Quote a name as the user gave it, for a sentence."""
     return repr(one_line(name, 80))

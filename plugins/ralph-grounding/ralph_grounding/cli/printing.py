@@ -219,7 +219,7 @@ def _print_statements(result: AnalysisResult) -> None:
         for one in of_ground[:_MOST]:
             out.print(f"  “{_quoted(one.statement)}” ({_differences(one.conflicts)})", soft_wrap=True)
     if said.not_in_ground_truth:
-        _head("not in the ground truth (which does not make it false)")
+        _head("not in the ground truth (which need not be false)")
         for segment in said.not_in_ground_truth[:_MOST]:
             out.print(f"  “{_quoted(segment.text)}”", soft_wrap=True)
         if (more := len(said.not_in_ground_truth) - _MOST) > 0:
@@ -235,13 +235,13 @@ def _print_marked(result: AnalysisResult) -> None:
     most = 4_000
     shown = Text()
     doubtful = [one.position for one in result.feedback.claims.contradicts]
-    borne_out = [one.response_range for one in result.feedback.highlights.highlights]
+    supported = [one.response_range for one in result.feedback.highlights.highlights]
     _head("the answer")
     ends = {0, min(most, len(result.response))}
-    ends |= {end for at in (*doubtful, *borne_out) for end in (at.start, at.end) if end < most}
+    ends |= {end for at in (*doubtful, *supported) for end in (at.start, at.end) if end < most}
     places = sorted(ends)
     for start, end in pairwise(places):
-        style = "yellow" if _within(start, doubtful) else "green" if _within(start, borne_out) else ""
+        style = "yellow" if _within(start, doubtful) else "green" if _within(start, supported) else ""
         for line in result.response[start:end].splitlines(keepends=True):
             text = one_line(line, most)
             lead = " " if line[:1].isspace() and text else ""

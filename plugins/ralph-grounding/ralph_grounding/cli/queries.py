@@ -38,7 +38,7 @@ def queries(
         ground = await ground_truth_of(context, required_places(ground_truth), domain, brand or ())
         if agent is not None:
             ground = await _asked(ground, executor_named(context, agent))
-        _tell_problems(ground)
+        _print_problems(ground)
         return make_queries(ground, limit=limit, topics=topic or ())
 
     _print(anyio.run(make))
@@ -51,7 +51,7 @@ async def _asked(ground: "GroundTruth", executor: Any) -> "GroundTruth":
         return await with_agent_claims(ground, executor)
 
 
-def _tell_problems(ground: "GroundTruth") -> None:
+def _print_problems(ground: "GroundTruth") -> None:
     from ralph_grounding.cli.printing import one_line
 
     for problem in ground.problems:

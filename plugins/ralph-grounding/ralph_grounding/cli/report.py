@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ralph_grounding.cli.options import Domain, Store, opened_store, run_named, situation_of
+from ralph_grounding.cli.options import Domain, Store, context_of, open_store, run_named
 
 if TYPE_CHECKING:
     from ralph_grounding.report import ReportData
@@ -39,9 +39,9 @@ def report(
     from ralph_grounding.report import render_report
 
     async def gather() -> "ReportData":
-        async with opened_store(context, store) as kept:
+        async with open_store(context, store) as kept:
             named = await run_named(kept, run, store)
-            return await _gathered(kept, named, domain, worst, situation_of(context).settings)
+            return await _gathered(kept, named, domain, worst, context_of(context).settings)
 
     page = render_report(anyio.run(gather))
     _write(output, page)

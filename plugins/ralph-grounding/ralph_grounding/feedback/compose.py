@@ -70,7 +70,7 @@ def check_list(
         found.stated
         for found in others
         if not found.conflicts
-        and not found.is_borne_out(threshold)
+        and not found.is_supported(threshold)
         and is_statement(response[found.stated.start : found.stated.end])
     ]
     return ClaimFeedback(
@@ -129,12 +129,12 @@ async def highlight_feedback(
 
 def highlighted(response: str, matches: Sequence[Match], threshold: float) -> HighlightFeedback:
     """Build the same feedback from existing matches."""
-    borne_out = [found for found in matches if found.is_borne_out(threshold)]
-    others = [found.span for found in matches if not found.is_borne_out(threshold)]
+    supported = [found for found in matches if found.is_supported(threshold)]
+    others = [found.span for found in matches if not found.is_supported(threshold)]
     visible = _visible(response, Span(0, len(response)))
-    covered = sum(_visible(response, found.span) for found in borne_out)
+    covered = sum(_visible(response, found.span) for found in supported)
     return HighlightFeedback(
-        highlights=tuple(_highlight(response, found) for found in borne_out),
+        highlights=tuple(_highlight(response, found) for found in supported),
         coverage_percent=100 * covered / visible if visible else 0.0,
         unmatched_segments=tuple(
             Segment(text=response[span.start : span.end], position=TextPosition(start=span.start, end=span.end))

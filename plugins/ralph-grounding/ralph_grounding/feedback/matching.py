@@ -143,7 +143,7 @@ class Match(NamedTuple):
     conflicts: tuple[Conflict, ...] = ()
     fallback: bool = False
 
-    def is_borne_out(self, threshold: float) -> bool:
+    def is_supported(self, threshold: float) -> bool:
         """Return True if the ground truth supports the piece: it is similar enough, without a conflict."""
         return self.source is not None and is_above(self.similarity, threshold) and not self.conflicts
 

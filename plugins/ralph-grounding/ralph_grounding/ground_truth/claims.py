@@ -184,7 +184,7 @@ def is_claim(sentence: str, *, item: bool = False) -> bool:
         stands = (ends or (item and stated)) and not sentence.startswith(_ORDERS_WIDE)
         return stands and (stated or _has_number(sentence))
     words = _WORD.findall(sentence)
-    if len(words) < 3 or not (ends or (item and _STATES.search(sentence))) or _leans(sentence, words):
+    if len(words) < 3 or not (ends or (item and _STATES.search(sentence))) or _needs_context(sentence, words):
         return False
     return _has_number(sentence) or _DEFINES.search(sentence) is not None or _has_name(words)
 
@@ -194,7 +194,7 @@ def _is_whole(sentence: str) -> bool:
     return all(sentence.count(opened) == sentence.count(closed) for opened, closed in ("()", "（）", "[]"))
 
 
-def _leans(sentence: str, words: Sequence[str]) -> bool:
+def _needs_context(sentence: str, words: Sequence[str]) -> bool:
     """Return True if a sentence is an order, a clause, or depends on those around it."""
     if sentence[0].islower() and words[0].islower():
         return True  # the rest of a sentence, or a name of code

@@ -1,20 +1,123 @@
-"""Requests to one site: polite, as its robots.txt demands, bounded, and never to another site."""
+"""Addresses of pages, and requests to one site: polite, as its robots.txt demands, bounded, never to another site."""
 
 import math
 import zlib
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import urljoin
+from urllib.parse import SplitResult, urljoin, urlsplit
 
-from ralph_grounding.ground_truth.addresses import Site
+from ralph.errors import UsageError
 from ralph_grounding.ground_truth.pages import ReadingLimits
 from ralph_grounding.retrying import named_wait
 
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["AGENT", "USER_AGENT", "Answer", "FetchError", "Robots", "Visitor", "visiting"]
+__all__ = [
+    "AGENT",
+    "USER_AGENT",
+    "Answer",
+    "FetchError",
+    "Robots",
+    "Site",
+    "SiteClient",
+    "is_address",
+    "joined",
+    "page_key",
+    "resolved",
+    "site_client",
+    "site_of",
+    "without_www",
+]
+
+_PORTS = {"http": 80, "https": 443}
+_LONGEST = 2_000
+_NO_PAGES_WORDS = (
+    "7z avi bin bmp bz2 css csv dmg doc docx eot exe gif gz ico iso jar jpeg jpg js json m4a mjs mov mp3 mp4 mpeg "
+    "ogg otf png ppt pptx rar rss svg tar tgz tif tiff ttf wav webm webp wmv woff woff2 xls xlsx xml zip"
+)
+_NO_PAGES = frozenset(_NO_PAGES_WORDS.split())
+
+
+class Site(NamedTuple):
+    """The part of the web to read for one address: its host and port, with or without "www."."""
+
+    host: str
+    port: int | None
+
+    def has(self, url: str) -> bool:
+        """Return True if an address belongs to the site. HTTP and HTTPS on their default ports are the same."""
+        parts = _split(url)
+        return parts is not None and _site(parts) == self
+
+
+def is_address(place: str) -> bool:
+    """Return True if a place is an address rather than a file."""
+    return place.lower().startswith(("http://", "https://"))
+
+
+def site_of(url: str) -> Site:
+    """Return the site of an address that the user named. Raises `UsageError` if the address is not valid."""
+    parts = _split(url)
+    if parts is None or not parts.hostname:
+        raise UsageError(f"{url[:200]!r} is not the address of a page.", "Write one such as https://example.com/docs.")
+    if parts.username or parts.password:
+        raise UsageError(
+            f"The address of {parts.hostname} has a user name or a password in it.", "Name pages that anyone may read."
+        )
+    return _site(parts)
+
+
+def without_www(host: str) -> str:
+    """Return a host's name in lower case, without "www."."""
+    return host.lower().strip(".").removeprefix("www.")
+
+
+def joined(base: str, link: str) -> str | None:
+    """Resolve a link, without its fragment; None for what HTTP cannot request, such as mail."""
+    try:
+        url = urljoin(base, link.strip())
+    except ValueError:
+        return None
+    parts = _split(url)
+    if parts is None or parts.username or parts.password or not parts.hostname or not url.isprintable():
+        return None
+    return parts._replace(path=parts.path or "/", fragment="").geturl()
+
+
+def resolved(base: str, link: str) -> str | None:
+    """Resolve a link of a page, without its fragment; None unless it may lead to a page: mail, pictures, programs."""
+    url = joined(base, link)
+    if url is None:
+        return None
+    last = urlsplit(url).path.rsplit("/", 1)[-1].lower()
+    return None if "." in last and last.rsplit(".", 1)[-1] in _NO_PAGES else url
+
+
+def page_key(url: str) -> str:
+    """Return one key for addresses that differ only in scheme, "www.", a trailing slash or the fragment."""
+    parts = urlsplit(url)
+    site = _site(parts)
+    query = f"?{parts.query}" if parts.query else ""
+    return f"{site.host}:{site.port or ''}{parts.path.rstrip('/')}{query}"
+
+
+def _split(url: str) -> SplitResult | None:
+    if len(url) > _LONGEST:
+        return None
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        return None
+    return parts if parts.scheme in _PORTS else None
+
+
+def _site(parts: SplitResult) -> Site:
+    port = None if parts.port == _PORTS.get(parts.scheme) else parts.port
+    return Site(without_www(parts.hostname or ""), port)
+
 
 AGENT = "ralph-grounding"
 USER_AGENT = f"{AGENT}/0.1 (reads pages as ground truth; obeys robots.txt)"
@@ -99,7 +202,7 @@ class _Pace:
         self._next = max(self._next, anyio.current_time() + seconds)
 
 
-class Visitor:
+class SiteClient:
     """A client of one site. It follows at most five redirects within the site and obeys robots.txt."""
 
     def __init__(self, client: "httpx.AsyncClient", site: Site, limits: ReadingLimits) -> None:
@@ -107,7 +210,7 @@ class Visitor:
         self._pace = _Pace()
         self.robots = Robots(None)
 
-    async def learn_rules(self, start: str) -> None:
+    async def read_robots(self, start: str) -> None:
         """Read the site's robots.txt. Raises `FetchError` if the site fails to answer, which forbids everything."""
         try:
             answer = await self.get(urljoin(start, "/robots.txt"), 500_000)
@@ -177,13 +280,13 @@ class _BusyError(Exception):
 
 
 @asynccontextmanager
-async def visiting(site: Site, limits: ReadingLimits) -> AsyncGenerator[Visitor]:
+async def site_client(site: Site, limits: ReadingLimits) -> AsyncGenerator[SiteClient]:
     """Open a visitor of a site; its connections are closed with the block."""
     import httpx
 
     headers = {"User-Agent": USER_AGENT, "Accept-Encoding": "gzip, deflate", "Accept": "text/html,*/*;q=0.5"}
     async with httpx.AsyncClient(headers=headers, timeout=limits.request_seconds, follow_redirects=False) as client:
-        yield Visitor(client, site, limits)
+        yield SiteClient(client, site, limits)
 
 
 async def _body(response: "httpx.Response", most: int) -> bytes:

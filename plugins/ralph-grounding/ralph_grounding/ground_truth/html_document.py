@@ -18,7 +18,7 @@ from ralph_grounding.ground_truth.readable import one_line
 if TYPE_CHECKING:
     from bs4 import BeautifulSoup, Tag
 
-__all__ = ["Sifted", "html_document", "sift"]
+__all__ = ["Preprocessed", "html_document", "preprocess"]
 
 _LONGEST_TAG = 10_000
 _MOST_TAGS = 100_000
@@ -31,14 +31,14 @@ _LINKED_DATA = re.compile(r"application/ld\+json", re.IGNORECASE)
 _OPENS = re.compile(r"</?[a-zA-Z]")
 
 
-class Sifted(NamedTuple):
+class Preprocessed(NamedTuple):
     """HTML without comments, scripts and styles, and the contents of its JSON-LD scripts."""
 
     markup: str
     linked_data: tuple[str, ...]
 
 
-class _Sieve:
+class _Scanner:
     def __init__(self, markup: str) -> None:
         self._markup = markup
         self._close = -1
@@ -93,11 +93,11 @@ class _Sieve:
         return self._close
 
 
-def sift(markup: str) -> Sifted:
+def preprocess(markup: str) -> Preprocessed:
     """Return HTML that can be parsed in linear time."""
-    sieve = _Sieve(markup)
+    sieve = _Scanner(markup)
     sieve.run()
-    return Sifted("".join(sieve.kept), tuple(sieve.linked_data))
+    return Preprocessed("".join(sieve.kept), tuple(sieve.linked_data))
 
 
 _LEFT_OUT_WORDS = "nav footer aside form button select input iframe svg canvas object dialog template noscript head"
@@ -122,7 +122,7 @@ def html_document(markup: str) -> Document:
     """Parse a page of HTML in linear time. Accepts any text."""
     from bs4 import BeautifulSoup
 
-    sifted = sift(markup)
+    sifted = preprocess(markup)
     # The line end keeps the parser from warning about a text that looks like a file's name.
     soup = BeautifulSoup(sifted.markup + "\n", "html.parser")
     tags = _meta(soup)

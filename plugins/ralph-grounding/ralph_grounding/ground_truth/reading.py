@@ -9,11 +9,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ralph_grounding.errors import NoGroundTruthError
-from ralph_grounding.ground_truth.addresses import is_address, without_www
 from ralph_grounding.ground_truth.chunks import chunks_of
 from ralph_grounding.ground_truth.claims import claims_of
 from ralph_grounding.ground_truth.documents import Document, text_of
 from ralph_grounding.ground_truth.entities import brands_of, entities_of
+from ralph_grounding.ground_truth.fetching import is_address, without_www
 from ralph_grounding.ground_truth.files import FoundFile, files_in, kind_of, read_bytes, read_file
 from ralph_grounding.ground_truth.linked_data import questions_in
 from ralph_grounding.ground_truth.pages import GroundTruth, Page, ReadingLimits

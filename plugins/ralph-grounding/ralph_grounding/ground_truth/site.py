@@ -1,20 +1,123 @@
-"""The pages of a site: those in its sitemap, else those that its start page links to."""
+"""The pages of a site: those in its sitemap, else those that its start page links to.
+
+A sitemap that declares entities is not read.
+"""
 
 import zlib
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import urlsplit
+from xml.parsers import expat
 
-from ralph_grounding.ground_truth.addresses import Site, joined, page_key, resolved, site_of
 from ralph_grounding.ground_truth.documents import Document
-from ralph_grounding.ground_truth.fetching import Answer, FetchError, Visitor, visiting
+from ralph_grounding.ground_truth.fetching import (
+    Answer,
+    FetchError,
+    Site,
+    SiteClient,
+    joined,
+    page_key,
+    resolved,
+    site_client,
+    site_of,
+)
 from ralph_grounding.ground_truth.files import Kind, parsed
 from ralph_grounding.ground_truth.pages import ReadingLimits
 from ralph_grounding.ground_truth.pdf_document import UnreadableError
-from ralph_grounding.ground_truth.sitemap import SitemapError, read_sitemap
 
-__all__ = ["FoundPage", "SiteReading", "group_by_site", "read_site"]
+__all__ = ["FoundPage", "SiteReading", "Sitemap", "SitemapError", "group_by_site", "read_site", "read_sitemap"]
+
+_MOST = 50_000
+_LONGEST = 2_000
+_USUAL = 0.5
+
+
+class SitemapError(Exception):
+    """A file that is not a valid sitemap; the text gives the reason, as the end of a sentence."""
+
+
+class Sitemap(NamedTuple):
+    """The content of a sitemap: pages with their priorities (0–1, by default 0.5), and further sitemaps."""
+
+    pages: dict[str, float]
+    sitemaps: list[str]
+
+
+def read_sitemap(content: bytes) -> Sitemap:
+    """Parse a sitemap or an index of them. A broken file gives nothing: what precedes the error may be wrong, too.
+
+    Raises:
+        SitemapError: it is not XML, not a sitemap, or declares a document type.
+    """
+    reader = _Reader()
+    try:
+        reader.parser.Parse(content, True)  # noqa: FBT003 - it has no names for its arguments
+    except expat.ExpatError as error:
+        raise SitemapError(f"is not XML: {expat.ErrorString(error.code)} in line {error.lineno}") from error
+    except (ValueError, LookupError) as error:
+        raise SitemapError("is in an unknown encoding") from error
+    if reader.root not in {"urlset", "sitemapindex"}:
+        raise SitemapError("is not a sitemap")
+    return Sitemap(reader.pages, reader.sitemaps)
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.root = ""
+        self.pages: dict[str, float] = {}
+        self.sitemaps: list[str] = []
+        self._within: list[str] = []
+        self._text: list[str] = []
+        self._address, self._priority = "", _USUAL
+        self.parser = parser = expat.ParserCreate()
+        parser.buffer_text = True
+        parser.StartDoctypeDeclHandler = self._refuse
+        parser.EntityDeclHandler = self._refuse
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
+        parser.CharacterDataHandler = self._characters
+
+    def _refuse(self, *_: object) -> None:
+        raise SitemapError("declares a document type, which is not allowed")
+
+    def _start(self, name: str, _attributes: dict[str, str]) -> None:
+        name = name.rsplit(":", 1)[-1]
+        self.root = self.root or name
+        self._within.append(name)
+        if len(self._within) > 20:
+            raise SitemapError("is nested too deeply")
+        if len(self._within) == 2:
+            self._address, self._priority = "", _USUAL
+        self._text.clear()
+
+    def _characters(self, text: str) -> None:
+        if len(self._within) == 3 and sum(map(len, self._text)) < _LONGEST:
+            self._text.append(text)
+
+    def _end(self, _name: str) -> None:
+        name, depth = self._within[-1], len(self._within)
+        text = "".join(self._text).strip()
+        if depth == 3 and name == "loc":
+            self._address = text
+        elif depth == 3 and name == "priority":
+            self._priority = _unit(text)
+        elif depth == 2 and self._address and len(self._address) <= _LONGEST:
+            if name == "url" and len(self.pages) < _MOST:
+                self.pages[self._address] = self._priority
+            elif name == "sitemap" and len(self.sitemaps) < _MOST:
+                self.sitemaps.append(self._address)
+        self._within.pop()
+        self._text.clear()
+
+
+def _unit(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        return _USUAL
+    return number if 0 <= number <= 1 else _USUAL
+
 
 _KINDS = {
     "text/html": "html",
@@ -73,7 +176,7 @@ class SiteReading:
     def put(self, number: int, page: FoundPage) -> None:
         self._found[number] = page
 
-    def tell(self, url: str, problem: object) -> None:
+    def add_problem(self, url: str, problem: object) -> None:
         self.problems.append(f"{url[:300]}: {problem}.")
 
 
@@ -95,24 +198,24 @@ async def read_site(urls: Sequence[str], limits: ReadingLimits, *, most: int, fo
     urls = [joined(url, "") or url for url in urls]
     reading = SiteReading(site)
     with anyio.move_on_after(limits.site_seconds) as scope:
-        async with visiting(site, limits) as visitor:
+        async with site_client(site, limits) as visitor:
             try:
-                await visitor.learn_rules(urls[0])
+                await visitor.read_robots(urls[0])
             except FetchError as error:
-                reading.tell(urls[0], error)
+                reading.add_problem(urls[0], error)
                 return reading
-            await _Tour(reading, visitor, limits, most).read(urls, follow=follow)
+            await _Crawl(reading, visitor, limits, most).read(urls, follow=follow)
     if scope.cancelled_caught:
-        reading.tell(
+        reading.add_problem(
             urls[0], f"the time limit of {limits.site_seconds:g} s was reached; {len(reading.pages)} pages were read"
         )
     return reading
 
 
-class _Tour:
+class _Crawl:
     """Traversal of a site, from one set of addresses to those that they link to."""
 
-    def __init__(self, reading: SiteReading, visitor: Visitor, limits: ReadingLimits, most: int) -> None:
+    def __init__(self, reading: SiteReading, visitor: SiteClient, limits: ReadingLimits, most: int) -> None:
         self._reading, self._visitor, self._limits, self._most = reading, visitor, limits, most
 
     async def read(self, urls: Sequence[str], *, follow: bool) -> None:
@@ -122,7 +225,7 @@ class _Tour:
             await self._read_all({start: listed.get(start), **_by_priority(listed)})
             return
         if follow:
-            self._reading.tell(start, "no sitemap lists the pages below it, so its links were followed")
+            self._reading.add_problem(start, "no sitemap lists the pages below it, so its links were followed")
         waiting: Mapping[str, float | None] = dict.fromkeys(urls)
         below = _folder(start)
         while waiting:
@@ -136,7 +239,7 @@ class _Tour:
         new = [url for url in urls if self._reading.is_new(url)]
         room = max(0, self._most - self._reading.asked)
         if new[room:]:
-            self._reading.tell(
+            self._reading.add_problem(
                 new[room], f"this page and {len(new) - room - 1} more were left out: at most {self._most} are read"
             )
         places = [(self._reading.number(), url) for url in new[:room]]
@@ -159,10 +262,10 @@ class _Tour:
             )
             document, note = await parsed(answer.content, _kind(answer), self._limits, answer.encoding)
         except (FetchError, UnreadableError) as error:
-            self._reading.tell(url, error)
+            self._reading.add_problem(url, error)
             return []
         if note:
-            self._reading.tell(answer.url, note)
+            self._reading.add_problem(answer.url, note)
         if page_key(answer.url) != page_key(url) and not self._reading.is_new(answer.url):
             return []
         self._reading.put(number, FoundPage(answer.url, document, priority))
@@ -190,7 +293,7 @@ class _Tour:
                 sitemap = read_sitemap(content)
             except (FetchError, SitemapError) as error:
                 if named or len(seen) > 1 or not isinstance(error, FetchError):
-                    self._reading.tell(url, error)
+                    self._reading.add_problem(url, error)
                 continue
             listed.update(sitemap.pages)
             waiting += sitemap.sitemaps
@@ -202,7 +305,7 @@ class _Tour:
         pages = {page: each for url, each in listed.items() if (page := resolved(start, url))}
         own = {url: each for url, each in pages.items() if self._reading.site.has(url)}
         if foreign := len(pages) - len(own):
-            self._reading.tell(start, f"its sitemap lists {foreign} pages of other hosts, which were left out")
+            self._reading.add_problem(start, f"its sitemap lists {foreign} pages of other hosts, which were left out")
         return {url: each for url, each in own.items() if _path(url).startswith(below)}
 
 

@@ -14,8 +14,8 @@ from ralph import Analysis, Output
 from ralph.analysis import AnalysisContext, Opinion
 from ralph.errors import UsageError
 from ralph_grounding.analyzer import GroundingAnalyzer
+from ralph_grounding.ground_truth.claims_file import read_claims
 from ralph_grounding.ground_truth.files import read_text
-from ralph_grounding.ground_truth.given_claims import read_claims
 from ralph_grounding.ground_truth.pages import GroundTruth
 from ralph_grounding.ground_truth.reading import read_ground_truth
 from ralph_grounding.loop.shortfalls import Minimums, shortfalls
@@ -48,7 +48,7 @@ class GroundedAnalysis(Analysis, frozen=True):
     flags: tuple[str, ...] = ()
 
 
-class _Held(NamedTuple):
+class _Material(NamedTuple):
     """The material that replies are judged against."""
 
     query: Query
@@ -100,7 +100,7 @@ def _missing(completeness: CompletenessResult) -> tuple[str, ...]:
     return tuple(" ".join(claim.statement.split())[:_LONGEST] for claim in lacking)
 
 
-def _held(settings: GroundingSettings) -> _Held:
+def _held(settings: GroundingSettings) -> _Material:
     loop = settings.loop
     expected = ExpectedAnswer(
         text=read_text(Path(loop.reference)) if loop.reference else "",
@@ -110,7 +110,7 @@ def _held(settings: GroundingSettings) -> _Held:
     if loop.ground_truth:
         reading = read_ground_truth(loop.ground_truth, domain=loop.domain, brands=loop.brands, limits=settings.reading)
         ground = _elsewhere(reading)
-    return _Held(Query(id="reply", text="", expected=expected), ground)
+    return _Material(Query(id="reply", text="", expected=expected), ground)
 
 
 def _elsewhere(work: Coroutine[Any, Any, _T]) -> _T:

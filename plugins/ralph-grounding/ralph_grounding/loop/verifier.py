@@ -12,8 +12,8 @@ from ralph.types import evolve
 from ralph.types.verification import Verdict
 from ralph.verifiers import Subject, Verifier
 from ralph_grounding.analyzer import GroundingAnalyzer
+from ralph_grounding.ground_truth.claims_file import read_claims
 from ralph_grounding.ground_truth.files import read_text
-from ralph_grounding.ground_truth.given_claims import read_claims
 from ralph_grounding.ground_truth.pages import GroundTruth
 from ralph_grounding.ground_truth.reading import read_ground_truth
 from ralph_grounding.loop.documents import Documents, changed, matching
@@ -30,7 +30,7 @@ _LEAST = Minimums(accuracy=70, completeness=100, attribution=50)
 """The minimum for material that is named without one."""
 
 
-class _Held(NamedTuple):
+class _Material(NamedTuple):
     """The material that documents are judged against."""
 
     query: Query
@@ -63,7 +63,7 @@ class GroundingVerifier(Verifier):
         self._keys = keys
         self._settings = evolve(settings, max_response=max(settings.max_response, _MOST_JUDGED))
         self._minimums = _minimums(keys)
-        self._held: _Held | None = None
+        self._held: _Material | None = None
 
     @property
     def condition(self) -> str:
@@ -103,7 +103,7 @@ class GroundingVerifier(Verifier):
         return await to_thread.run_sync(changed, subject.workspace, difference, kept_out)
 
 
-async def _judged(text: str, held: _Held, settings: GroundingSettings) -> AnalysisResult:
+async def _judged(text: str, held: _Material, settings: GroundingSettings) -> AnalysisResult:
     response = AIResponse(query_id=held.query.id, response=text)
     async with GroundingAnalyzer(settings) as analyzer:
         return await analyzer.analyze(response, held.query, held.ground, evidence=False)
@@ -120,7 +120,7 @@ def _minimums(keys: GroundingKeys) -> Minimums:
     return Minimums(*(own if own is not None else default for own, default in zip(asked, named, strict=True)))
 
 
-async def _read(keys: GroundingKeys, workspace: Path) -> _Held:
+async def _read(keys: GroundingKeys, workspace: Path) -> _Material:
     """Read what the keys name. Raises `VerifierError` if it cannot be read."""
     brands = _several(keys.brand)
     try:
@@ -134,7 +134,7 @@ async def _read(keys: GroundingKeys, workspace: Path) -> _Held:
             ground = await read_ground_truth(places, domain=keys.domain, brands=brands)
     except RalphError as error:
         raise VerifierError(f"The verifier 'grounding' cannot start: {error.problem}", error.remedy) from error
-    return _Held(Query(id="documents", text="", expected=expected), ground)
+    return _Material(Query(id="documents", text="", expected=expected), ground)
 
 
 def _several(key: str) -> tuple[str, ...]:

@@ -1,18 +1,30 @@
-"""The content of a report, and texts made fit for display: deceptive or invalid characters are replaced."""
+"""The content of a report, and its texts made fit for display: cleaned, clipped, marked."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from heapq import nsmallest
+from itertools import pairwise
+from typing import NamedTuple
 
 from pydantic import BaseModel, Field
 
 from ralph_grounding.comparison import Comparison
-from ralph_grounding.result import AnalysisResult
+from ralph_grounding.result import AnalysisResult, TextPosition
 from ralph_grounding.settings import TierSettings
 from ralph_grounding.summary import DomainScoreSummary
 
-__all__ = ["MOST_ANALYSES", "ReportData", "clipped", "number", "web_address", "worst"]
+__all__ = [
+    "LONGEST_RESPONSE",
+    "MOST_ANALYSES",
+    "MarkedSpan",
+    "ReportData",
+    "clipped",
+    "marked_spans",
+    "number",
+    "web_address",
+    "worst",
+]
 
 _UNSHOWN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufff9-\ufffb]"
@@ -67,3 +79,60 @@ def worst(analyses: Iterable[AnalysisResult], most: int = MOST_ANALYSES) -> tupl
 def _badness(analysis: AnalysisResult) -> tuple[bool, float, str]:
     combined = analysis.scores.combined
     return combined is None, 0.0 if combined is None else combined, analysis.query_id
+
+
+LONGEST_RESPONSE = 20_000
+_MOST_NOTES, _LONGEST_NOTE = 5, 240
+
+
+class MarkedSpan(NamedTuple):
+    """A piece of the response with the same marks from beginning to end.
+
+    Attributes:
+        marks: "supported", "doubtful", "unknown", "mention", any number of them, with spaces between.
+        note: the reason, shown on hovering.
+    """
+
+    text: str
+    marks: str
+    note: str
+
+
+class _Mark(NamedTuple):
+    at: TextPosition
+    name: str
+    note: str
+
+
+def marked_spans(analysis: AnalysisResult) -> Iterator[MarkedSpan]:
+    """Cut the first 20,000 characters of the response, in order and without a gap."""
+    end = min(len(analysis.response), LONGEST_RESPONSE)
+    marks = [mark for mark in _marks(analysis) if mark.at.start < mark.at.end and mark.at.start < end]
+    edges = sorted({0, end} | {edge for mark in marks for edge in (mark.at.start, mark.at.end) if edge <= end})
+    waiting = sorted(marks, key=lambda mark: mark.at.start, reverse=True)
+    open_: list[_Mark] = []
+    for start, stop in pairwise(edges):
+        open_ = [mark for mark in open_ if mark.at.end > start]
+        while waiting and waiting[-1].at.start <= start:
+            open_.append(waiting.pop())
+        text = clipped(analysis.response[start:stop], LONGEST_RESPONSE)
+        names = dict.fromkeys(mark.name for mark in open_)
+        yield MarkedSpan(text, " ".join(names), "\n".join(mark.note for mark in open_[:_MOST_NOTES]))
+
+
+def _marks(analysis: AnalysisResult) -> Iterator[_Mark]:
+    feedback = analysis.feedback
+    for highlight in feedback.highlights.highlights:
+        source = highlight.ground_truth_source
+        note = f"{clipped(source.page_url, 120)}: {clipped(source.matched_text, _LONGEST_NOTE)}"
+        start = highlight.response_range.start
+        yield _Mark(TextPosition(start=start, end=start + len(highlight.response_text.rstrip())), "supported", note)
+    for one in feedback.claims.contradicts:
+        yield _Mark(one.position, "doubtful", f"may contradict: {clipped(one.claim, _LONGEST_NOTE)}")
+        for conflict in one.conflicts:
+            yield _Mark(conflict.position, "conflict", f"{conflict.kind}: expected {clipped(conflict.expected, 60)}")
+    for segment in feedback.claims.not_in_ground_truth:
+        yield _Mark(segment.position, "unknown", "not in the ground truth, which need not be false")
+    if analysis.scores.attribution:
+        for mention in analysis.scores.attribution.mentions:
+            yield _Mark(mention.position, "mention", f"names the source by {mention.type}")

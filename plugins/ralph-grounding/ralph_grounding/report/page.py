@@ -8,8 +8,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ralph_grounding.comparison import Comparison, MetricDifference, PairComparison
 from ralph_grounding.report.charts import MOST_RUNS, Interval, interval, line_charts
-from ralph_grounding.report.data import ReportData, clipped, number, web_address
-from ralph_grounding.report.marking import LONGEST_RESPONSE, Stretch, stretches
+from ralph_grounding.report.data import (
+    LONGEST_RESPONSE,
+    MarkedSpan,
+    ReportData,
+    clipped,
+    marked_spans,
+    number,
+    web_address,
+)
 from ralph_grounding.result import AnalysisResult, Tier
 from ralph_grounding.scoring.tiers import tier_of
 from ralph_grounding.settings import TierSettings
@@ -45,7 +52,7 @@ class Case(NamedTuple):
     number: int
     analysis: AnalysisResult
     scores: tuple[tuple[str, str, Tier | None], ...]
-    stretches: tuple[Stretch, ...]
+    marked_spans: tuple[MarkedSpan, ...]
     left_out: int
 
 
@@ -125,7 +132,7 @@ def _case(place: int, analysis: AnalysisResult, tiers: TierSettings) -> Case:
         number=place,
         analysis=analysis,
         scores=tuple(rows),
-        stretches=tuple(stretches(analysis)),
+        marked_spans=tuple(marked_spans(analysis)),
         left_out=max(0, len(analysis.response) - LONGEST_RESPONSE),
     )
 

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from ralph.errors import UsageError, plainly
 from ralph_grounding.errors import ProviderError, Trouble
 from ralph_grounding.materials import AIResponse, Query
-from ralph_grounding.retrying import Sleep, tried
+from ralph_grounding.retrying import Sleep, retry
 from ralph_grounding.store.records import BatchError
 from ralph_grounding.telemetry import count_error
 
@@ -182,7 +182,7 @@ class _Asking:
         if not query.text.strip():
             return self._failure(query, ProviderError(f"The query {query.id!r} has no text.", kind="refused"))
         try:
-            answer = await tried(lambda: self.source.answer(query), retries=self.source.retries, sleep=self.sleep)
+            answer = await retry(lambda: self.source.answer(query), retries=self.source.retries, sleep=self.sleep)
         except ProviderError as error:
             count_error(error.kind)
             self.unreached = self.unreached + 1 if error.kind == "unreachable" else 0

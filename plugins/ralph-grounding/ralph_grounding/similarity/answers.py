@@ -30,7 +30,7 @@ __all__ = [
     "alternatives",
     "answer_parameters",
     "contradicted",
-    "likeness",
+    "raw_agreement",
     "refuses",
 ]
 
@@ -146,12 +146,12 @@ class Vocabulary:
             return 0.0
         self._lookups += 1
         pairs = _pairs(word)
-        likeness = 0.0
+        similarity = 0.0
         for other in list(self._by_letter.get(word[0], ()))[:_CANDIDATES]:
             if abs(len(other) - len(word)) <= _LENGTHS_APART:
                 others = _pairs(other)
-                likeness = max(likeness, 2 * len(pairs & others) / (len(pairs) + len(others)))
-        return likeness if likeness >= _ALIKE else 0.0
+                similarity = max(similarity, 2 * len(pairs & others) / (len(pairs) + len(others)))
+        return similarity if similarity >= _ALIKE else 0.0
 
 
 @lru_cache(maxsize=16_384)
@@ -264,11 +264,11 @@ def agreement(reference: str, response: str, question: str = "") -> Similarity:
     first 100,000 characters are used.
     """
     parameters = answer_parameters()
-    raw = likeness(reference, response, question, parameters)
+    raw = raw_agreement(reference, response, question, parameters)
     return Similarity(calibrated(raw, parameters.decision), raw)
 
 
-def likeness(reference: str, response: str, question: str, parameters: AnswerParameters) -> float:
+def raw_agreement(reference: str, response: str, question: str, parameters: AnswerParameters) -> float:
     """Compute the raw similarity, 0–1; 0 if one of them is blank."""
     reference, response = reference[:_LOOKED_AT], response[:_LOOKED_AT]
     if not reference.strip() or not response.strip():
@@ -276,7 +276,7 @@ def likeness(reference: str, response: str, question: str, parameters: AnswerPar
     language = guess_language(f"{reference[:_FOR_LANGUAGE]} {response[:_FOR_LANGUAGE]}")
     said = _Said(response, question[:_LOOKED_AT], language)
     wordings = alternatives(reference)
-    highest = max(_likeness(wording, said, parameters) for wording in wordings)
+    highest = max(_raw_agreement(wording, said, parameters) for wording in wordings)
     if refuses(response) and not refuses(reference):
         return highest * parameters.refused
     if not highest or len(wordings) > 1:
@@ -296,7 +296,7 @@ class _Said:
         self.asked = {word.stem for word in tokens(question, language)}
 
 
-def _likeness(wording: str, said: _Said, parameters: AnswerParameters) -> float:
+def _raw_agreement(wording: str, said: _Said, parameters: AnswerParameters) -> float:
     wanted = tokens(wording, said.language)
     if not wanted:  # symbols alone
         return float(wording.strip() in said.text)

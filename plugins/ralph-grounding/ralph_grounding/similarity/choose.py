@@ -19,7 +19,7 @@ from ralph_grounding.similarity.hybrid import HybridProvider
 from ralph_grounding.similarity.lexical import LexicalProvider
 from ralph_grounding.similarity.local import LocalProvider
 
-__all__ = ["measuring", "provider_for"]
+__all__ = ["provider_for", "provider_without_fallback"]
 
 
 def provider_for(settings: ProviderSettings) -> SimilarityProvider:
@@ -31,7 +31,7 @@ def provider_for(settings: ProviderSettings) -> SimilarityProvider:
     points: Mapping[str, DecisionPoints] = {}
     if settings.calibration:
         points = read_decision_points(Path(settings.calibration).expanduser())
-    provider = measuring(settings, points)
+    provider = provider_without_fallback(settings, points)
     if isinstance(provider, LexicalProvider):
         return provider
     if points and points.keys().isdisjoint(_calibrated_names(settings, provider)):
@@ -48,7 +48,7 @@ def _calibrated_names(settings: ProviderSettings, provider: SimilarityProvider) 
     return [provider.name, *of_model]
 
 
-def measuring(settings: ProviderSettings, points: Mapping[str, DecisionPoints]) -> SimilarityProvider:
+def provider_without_fallback(settings: ProviderSettings, points: Mapping[str, DecisionPoints]) -> SimilarityProvider:
     """Make the same provider without a fallback.
 
     Args:

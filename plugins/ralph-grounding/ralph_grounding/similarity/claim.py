@@ -9,7 +9,7 @@ from ralph_grounding.similarity.thesaurus import synonyms
 from ralph_grounding.text.tokens import Token, is_designation, tokens
 from ralph_grounding.text.words import FUNCTION_WORDS
 
-__all__ = ["Claim", "ClaimToken", "Features", "prepared"]
+__all__ = ["Claim", "ClaimToken", "Features", "prepare_claims"]
 
 _LONG = 10
 _LOOKED_AT = 10_000
@@ -49,7 +49,7 @@ class Claim(NamedTuple):
     language: str
 
 
-def prepared(claims: Sequence[str], language: str) -> list[Claim]:
+def prepare_claims(claims: Sequence[str], language: str) -> list[Claim]:
     """Prepare the claims of one call, in order.
 
     Words that many of the claims share, such as the name of their common subject, distinguish each claim least, so they

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Self, TypeVar
 
 from ralph_grounding.errors import ProviderError, Trouble
-from ralph_grounding.retrying import Sleep, tried
+from ralph_grounding.retrying import Sleep, retry
 from ralph_grounding.similarity.base import Nearest, Similarity, SimilarityProvider, Support
 from ralph_grounding.telemetry import count_error
 
@@ -48,15 +48,15 @@ class Fallback(SimilarityProvider):
         other: SimilarityProvider,
         *,
         retries: int = 3,
-        patience: int = 3,
-        cool_down: float = 60.0,
+        failure_threshold: int = 3,
+        reset_timeout: float = 60.0,
         sleep: Sleep | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.name = first.name
         self.trouble = ""
         self._first, self._other = first, other
-        self._retries, self._patience, self._cool_down = retries, patience, cool_down
+        self._retries, self._failure_threshold, self._reset_timeout = retries, failure_threshold, reset_timeout
         self._sleep, self._clock = sleep, clock
         self._failures = 0
         self._left_alone_until = -math.inf
@@ -100,11 +100,11 @@ class Fallback(SimilarityProvider):
         """Call the first provider; None if the substitute should answer."""
         if self._clock() < self._left_alone_until:
             return None
-        weary = self._failures >= self._patience
+        weary = self._failures >= self._failure_threshold
         if weary:
             self._leave_alone()  # except for this one attempt, however many tasks call meanwhile
         try:
-            answer = await tried(call, retries=0 if weary else self._retries, sleep=self._sleep)
+            answer = await retry(call, retries=0 if weary else self._retries, sleep=self._sleep)
         except ProviderError as error:
             count_error(error.kind)
             if error.kind in _MISTAKES:
@@ -119,11 +119,11 @@ class Fallback(SimilarityProvider):
         if not error.again and error.kind not in _LASTING:
             return  # the provider rejects this text: the next one may pass
         self._failures += 1
-        if self._failures >= self._patience:
+        if self._failures >= self._failure_threshold:
             self._leave_alone(error.retry_after or 0.0)
 
     def _leave_alone(self, named: float = 0.0) -> None:
-        self._left_alone_until = self._clock() + max(self._cool_down, named)
+        self._left_alone_until = self._clock() + max(self._reset_timeout, named)
 
 
 def _by_other(similarity: Similarity) -> Similarity:

@@ -19,7 +19,7 @@ from ralph.errors import RalphError, UsageError, plainly
 from ralph_grounding.settings import ProviderSettings
 from ralph_grounding.similarity.base import SimilarityProvider
 from ralph_grounding.similarity.calibration import UNFITTED, UNFITTED_HYBRID, DecisionPoints, read_decision_points
-from ralph_grounding.similarity.choose import measuring
+from ralph_grounding.similarity.choose import provider_without_fallback
 from ralph_grounding.similarity.hybrid import HybridProvider
 
 __all__ = ["Fitted", "LabelledAnswer", "LabelledClaims", "best_f1", "best_split", "fitted", "main"]
@@ -156,7 +156,7 @@ def _settings(given: argparse.Namespace) -> ProviderSettings:
 
 async def _fit(given: argparse.Namespace) -> dict[str, Any]:
     known = dict(read_decision_points(given.out)) if given.out.exists() else {}
-    provider = measuring(_settings(given), known)
+    provider = provider_without_fallback(_settings(given), known)
     claims = list(_rows(given.claims, LabelledClaims))
     answers = list(_rows(given.answers, LabelledAnswer))
     by_claims, by_answers = await fitted(provider, claims, answers)

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from ralph_grounding.similarity.base import NO_SIMILARITY, Nearest, Similarity, SimilarityProvider, Support
 from ralph_grounding.similarity.calibration import calibrated, lexical_parameters
-from ralph_grounding.similarity.claim import Claim, prepared
+from ralph_grounding.similarity.claim import Claim, prepare_claims
 from ralph_grounding.similarity.conflicts import find_conflicts
 from ralph_grounding.similarity.windows import Place, Reading, Windows
 from ralph_grounding.text.language import guess_language
@@ -47,7 +47,7 @@ class LexicalProvider(SimilarityProvider):
         if not claims or not response.strip():
             return best
         language = guess_language(f"{response[:_FOR_LANGUAGE]} {' '.join(claims)[:_FOR_LANGUAGE]}")
-        asked = prepared(claims, language)
+        asked = prepare_claims(claims, language)
         block = _block_for(asked)
         for number, stretch in enumerate(_stretches(response)):
             if number:
@@ -72,7 +72,7 @@ class LexicalProvider(SimilarityProvider):
         if not passages:
             return [Nearest(-1, NO_SIMILARITY) for _ in segments]
         language = guess_language(" ".join(passage[:200] for passage in passages[:20]))
-        asked = [claim for segment in segments for claim in prepared([segment], language)]
+        asked = [claim for segment in segments for claim in prepare_claims([segment], language)]
         index = (_kept_index if len(passages) > 1 else _index)(tuple(passages), language, _block_for(asked))
         return [_nearest(claim, index) for claim in asked]
 

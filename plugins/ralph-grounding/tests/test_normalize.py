@@ -7,20 +7,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_grounding.intake import take_in
+from ralph_grounding.normalize import normalize
 
 MOST = 100_000
 
 
 def test_an_ordinary_answer_stays_as_it_is() -> None:
     said = "Yes. It costs 12 €.\n\n- 日本語\tも\r\n"
-    assert take_in(said, MOST) == (said, (), 0)
+    assert normalize(said, MOST) == (said, (), 0)
 
 
 # covers: S3-164
 def test_what_is_too_long_is_cut_and_its_length_told() -> None:
-    assert take_in("abc" * 100, 10) == ("abcabcabca", (), 300)
-    assert take_in("a" * 10, 10).cut_from == 0
+    assert normalize("abc" * 100, 10) == ("abcabcabca", (), 300)
+    assert normalize("a" * 10, 10).cut_from == 0
 
 
 # covers: S3-167
@@ -38,7 +38,7 @@ def test_what_is_too_long_is_cut_and_its_length_told() -> None:
     ],
 )
 def test_the_text_within_is_found(said: object) -> None:
-    given_as_value, given_as_text = take_in(said, MOST), take_in(json.dumps(said), MOST)
+    given_as_value, given_as_text = normalize(said, MOST), normalize(json.dumps(said), MOST)
     assert given_as_value.text == "Nine o'clock."
     assert len(given_as_value.oddities) == 1
     assert given_as_value.oddities[0].startswith("It is not text but a")
@@ -48,28 +48,28 @@ def test_the_text_within_is_found(said: object) -> None:
 
 @pytest.mark.parametrize("said", [None, 7, 0.5, True, {}, [], {"price": 12}, [[[[[[[["deep"]]]]]]]]])
 def test_what_has_no_text_is_an_empty_answer(said: object) -> None:
-    taken = take_in(said, MOST)
+    taken = normalize(said, MOST)
     assert taken.text == ""
     assert "scored as an empty answer" in taken.oddities[0]
 
 
 def test_an_answer_that_is_json_without_a_text_is_judged_as_it_stands() -> None:
-    assert take_in('{"price": 12}', MOST) == ('{"price": 12}', (), 0)
-    assert take_in('{"broken": ', MOST).oddities == ()
-    assert take_in("{" * 100_000 + "}" * 100_000, 10).oddities == ()
+    assert normalize('{"price": 12}', MOST) == ('{"price": 12}', (), 0)
+    assert normalize('{"broken": ', MOST).oddities == ()
+    assert normalize("{" * 100_000 + "}" * 100_000, 10).oddities == ()
 
 
 def test_bytes_are_read_as_a_text() -> None:
-    assert take_in("Grüße".encode(), MOST) == ("Grüße", (), 0)
-    assert take_in(b"\xff\xfe!", MOST).text.endswith("!")
+    assert normalize("Grüße".encode(), MOST) == ("Grüße", (), 0)
+    assert normalize(b"\xff\xfe!", MOST).text.endswith("!")
 
 
 def test_what_was_taken_in_before_is_not_unwrapped_again() -> None:
-    assert take_in('{"text": "x"}', MOST, unwrap=False) == ('{"text": "x"}', (), 0)
+    assert normalize('{"text": "x"}', MOST, unwrap=False) == ('{"text": "x"}', (), 0)
 
 
 def test_characters_that_nothing_can_show_are_replaced_in_place() -> None:
-    taken = take_in("a\0b\ud800c\x1b[31m", MOST)
+    taken = normalize("a\0b\ud800c\x1b[31m", MOST)
     assert taken.text == "a�b�c�[31m"
     assert taken.oddities == ("It contains characters that cannot be shown; they were replaced.",)
 
@@ -87,7 +87,7 @@ def test_characters_that_nothing_can_show_are_replaced_in_place() -> None:
     ],
 )
 def test_a_block_of_code_that_is_never_closed_is_told_of(said: str, left_open: bool) -> None:
-    assert bool(take_in(said, MOST).oddities) is left_open
+    assert bool(normalize(said, MOST).oddities) is left_open
 
 
 _JSON = st.recursive(
@@ -98,7 +98,7 @@ _JSON = st.recursive(
 
 @given(said=_JSON | st.text() | st.binary(), most=st.integers(1, 50))
 def test_anything_becomes_a_text_that_can_be_stored(said: object, most: int) -> None:
-    taken = take_in(said, most)
+    taken = normalize(said, most)
     assert len(taken.text) <= most
     taken.text.encode()
     assert "\0" not in taken.text
@@ -109,5 +109,5 @@ def test_anything_becomes_a_text_that_can_be_stored(said: object, most: int) -> 
 )
 def test_ten_million_characters_take_no_time(said: str) -> None:
     began = time.perf_counter()
-    take_in(said, MOST)
+    normalize(said, MOST)
     assert time.perf_counter() - began < 5

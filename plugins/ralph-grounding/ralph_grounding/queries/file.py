@@ -13,7 +13,7 @@ from pydantic import AliasChoices, BaseModel, Field, field_validator
 
 from ralph.errors import UsageError
 from ralph.types import evolve
-from ralph_grounding.ground_truth.given_claims import GivenClaims, claims_at
+from ralph_grounding.ground_truth.claims_file import GivenClaims, claims_at
 from ralph_grounding.ground_truth.located import Located, read_located
 from ralph_grounding.materials import ExpectedAnswer, ExpectedClaim, Query, QueryKind
 from ralph_grounding.queries.wordings import query_id

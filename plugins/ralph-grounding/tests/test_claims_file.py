@@ -15,7 +15,7 @@ from ralph.errors import ExecutorUnavailableError, UsageError
 from ralph.testing import Reply, ScriptedExecutor
 from ralph_grounding.ground_truth import GroundTruth
 from ralph_grounding.ground_truth.agent_claims import with_agent_claims
-from ralph_grounding.ground_truth.given_claims import read_claims, read_claims_by_query
+from ralph_grounding.ground_truth.claims_file import read_claims, read_claims_by_query
 from ralph_grounding.ground_truth.reading import read_ground_truth
 from ralph_grounding.materials import ExpectedClaim
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
-__all__ = ["Intake", "take_in"]
+__all__ = ["NormalizedAnswer", "normalize"]
 
 _UNSHOWN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 _FENCE = re.compile(r"^[ \t]{0,3}(`{3,}|~{3,})", re.MULTILINE)
@@ -14,7 +14,7 @@ _DEPTH = 6
 _MOST_WRAPPED = 1_000_000
 
 
-class Intake(NamedTuple):
+class NormalizedAnswer(NamedTuple):
     """An answer, ready to be judged.
 
     Attributes:
@@ -28,7 +28,7 @@ class Intake(NamedTuple):
     cut_from: int = 0
 
 
-def take_in(said: object, most: int, *, unwrap: bool = True) -> Intake:
+def normalize(said: object, most: int, *, unwrap: bool = True) -> NormalizedAnswer:
     """Make a text of what a provider gave: a text, or something that contains one, such as a provider's own JSON.
 
     Args:
@@ -45,7 +45,7 @@ def take_in(said: object, most: int, *, unwrap: bool = True) -> Intake:
         oddities.append("It contains characters that cannot be shown; they were replaced.")
     if _is_left_open(mended):
         oddities.append("It ends inside a code block, as if it was cut off.")
-    return Intake(mended, tuple(oddities), length if length > most else 0)
+    return NormalizedAnswer(mended, tuple(oddities), length if length > most else 0)
 
 
 def _unwrapped(said: object, oddities: list[str]) -> str:
