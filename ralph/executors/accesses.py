@@ -1,4 +1,7 @@
-"""What a tool of the agent would touch: the commands, files, hosts and tools that a permission is decided over."""
+"""The accesses that a tool of the agent requests: commands, files, hosts and tools.
+
+A permission is decided over each of them.
+"""
 
 import os
 import re
@@ -56,11 +59,11 @@ GIT_READERS = frozenset(
     {"blame", "cat-file", "describe", "diff", "grep", "log", "ls-files", "ls-tree", "merge-base", "rev-list"}
     | {"rev-parse", "shortlog", "show", "status"}
 )
-"""What git does that changes nothing."""
+"""The commands of git that change nothing."""
 
 
 class PermissionRequest(BaseModel, frozen=True):
-    """What an agent asks to do.
+    """A tool use that an agent requests.
 
     Attributes:
         kind: "shell", "write", "read", "url", "mcp", "custom-tool", "memory", "hook" or another of the agent's.
@@ -68,7 +71,7 @@ class PermissionRequest(BaseModel, frozen=True):
         paths: the files that a "write" or "read" is about; relative ones lie in the workspace.
         url: the page that a "url" is about.
         tool: "server/tool" for "mcp", the tool's name otherwise.
-        read_only: the asker says that it only reads.
+        read_only: the agent declares that it only reads.
     """
 
     kind: str
@@ -81,7 +84,7 @@ class PermissionRequest(BaseModel, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """One thing that a request would touch; exactly one of `words`, `path` and `name` tells what.
+    """One thing that a request would touch; exactly one of `words`, `path` and `name` is set.
 
     Attributes:
         words: of a shell command; the program without its folder, git without git's own options.
@@ -102,7 +105,7 @@ class Access:
 
 
 def accesses(request: PermissionRequest, workspace: Path, home: Path) -> Iterator[Access]:
-    """Everything that the request would touch, as far as it tells.
+    """Yield everything that the request would touch, as far as it shows.
 
     Raises:
         UnreadableScriptError: its shell text cannot be read.
@@ -120,7 +123,7 @@ def accesses(request: PermissionRequest, workspace: Path, home: Path) -> Iterato
 
 
 class _Shell:
-    """Goes through a script's commands, keeping the folder that they work in."""
+    """Walks through a script's commands and keeps track of the folder that they work in."""
 
     def __init__(self, workspace: Path, home: Path) -> None:
         self._folder, self._home = workspace, home
@@ -149,7 +152,7 @@ class _Shell:
                 yield Access(kind, path=path, said=text[:200])
 
     def _named(self, command: Command) -> list[str]:
-        """Whatever in the words looks like a path, inside of other text too."""
+        """Return everything in the words that looks like a path, inside other text too."""
         found = {word for word in command.words[1:] if _looks_like_path(word)}
         for word in command.words[1:]:
             if len(word) > 1 and ("/" in word or "." in word or "~" in word):
@@ -159,7 +162,7 @@ class _Shell:
 
 
 def _spoken(command: Command) -> Iterator[tuple[str, ...]]:
-    """A command's words as patterns see them, and what an alias that git is given on the way stands for."""
+    """Yield a command's words as patterns see them, and the command behind a git alias that is given on the way."""
     words = command.words
     if not words:
         return
@@ -175,7 +178,7 @@ def _spoken(command: Command) -> Iterator[tuple[str, ...]]:
 
 
 def _git_begins(words: list[str]) -> int:
-    """Where git's own options end and what it is to do stands."""
+    """Return the index at which git's own options end."""
     at = 1
     while at < len(words) and words[at].startswith("-"):
         at += 2 if words[at] in _GIT_VALUED else 1
@@ -183,7 +186,7 @@ def _git_begins(words: list[str]) -> int:
 
 
 def _written(command: Command) -> list[str]:
-    """The files that a command's arguments say it writes or removes; for the programs that are known."""
+    """Return the files that a command's arguments write or remove, for the known programs."""
     program, words = command.program, command.words
     targets = [
         word.removeprefix(option).removeprefix("=") or following
@@ -208,7 +211,7 @@ def _written(command: Command) -> list[str]:
 
 
 def _git_written(words: list[str]) -> list[str]:
-    """The folders that git is told to work in instead, unless it only reads there, and those that it is to make."""
+    """Return the folders that git is told to work in or to create; none if it only reads there."""
     at = _git_begins(words)
     task = words[at] if at < len(words) else ""
     folders = [value for option, value in pairwise(words[:at]) if option in _GIT_FOLDERS]
@@ -219,7 +222,7 @@ def _git_written(words: list[str]) -> list[str]:
 
 
 def _found_and_changed(words: list[str]) -> list[str]:
-    """Where `find` begins, if it changes what it finds."""
+    """Return the folders in which `find` begins, if it changes what it finds."""
     changes = "-delete" in words or any(
         option in {"-exec", "-execdir", "-ok", "-okdir"} and program in _WRITE_ALL
         for option, program in pairwise(words)
@@ -245,7 +248,7 @@ def _at_home(text: str, home: Path) -> str:
 
 
 def _resolved(said: str, folder: Path, home: Path) -> Path | None:
-    """The file that is meant, links followed; None for what cannot be a path."""
+    """Return the named file with links followed; None for a text that cannot be a path."""
     text = _at_home(said, home).replace("$PWD", str(folder)).replace("${PWD}", str(folder))
     if text == "~" or text.startswith("~/"):
         text = str(home) + text[1:]

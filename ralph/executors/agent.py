@@ -184,8 +184,10 @@ class AgentExecutor(Executor):
         """Return the command line that runs the agent's program within its bounds.
 
         Args:
-            readable, writable: what a sandbox has to open besides the workspace, the folder of the program and the
-                agent's home.
+            argv: the program and its arguments.
+            workspace: the folder that it runs in.
+            readable: what a sandbox has to open besides the workspace, the folder of the program and the agent's home.
+            writable: the same, for writing.
         """
         home = [self.home] if self.home else self.user_folders()
         return self.confinement.command(
@@ -209,7 +211,7 @@ class AgentExecutor(Executor):
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How an agent's process and its turn ended.
+    """The end of an agent's process and of its turn.
 
     Attributes:
         code: the exit status, negative for a signal; None if the turn was given up.

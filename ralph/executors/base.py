@@ -1,4 +1,4 @@
-"""What every executor is: something that hands a prompt to an agent and returns what came back.
+"""The base of every executor: it hands a prompt to an agent and returns the output.
 
 An executor is a class with a name and one coroutine:
 
@@ -10,9 +10,9 @@ class Echo(Executor):
         return turn.transcript.finish(Completed(), text=f"I was asked: {prompt.task}")
 ```
 
-An agent's failure is a value (`Failed`), never an exception: it reaches the breaker. What an agent says while it
-works goes through `turn.transcript`, which masks secrets, tells viewers, feeds the watchdog, and keeps what there
-was when the turn is cut short.
+An agent's failure is a value (`Failed`), never an exception: it reaches the breaker. Everything that an agent says
+while it works goes through `turn.transcript`, which masks secrets, informs viewers, feeds the watchdog, and keeps what
+there is when the turn is cut short.
 """
 
 from collections.abc import Awaitable, Callable
@@ -46,33 +46,37 @@ __all__ = [
 ]
 
 Quantity = Literal["tokens", "premium_requests", "cost"]
-"""What an executor can measure; a limit on what it cannot is refused at the start."""
+"""A quantity that an executor can measure; a limit on another one is an error at the start."""
 
 _BOUND = 2_000
 _MOST_UNFINISHED = 100_000
-"""Characters that are kept of a message under way, in case it never ends."""
+"""Characters that are kept of an unfinished message, in case it never ends."""
 
 
 @dataclass(frozen=True, slots=True)
 class MessageDelta:
-    """A piece of a message under way: shown live, never kept."""
+    """A piece of an unfinished message: shown live, never stored."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class ToolStarted:
+    """A use of a tool has begun."""
+
     call: ToolCall
 
 
 @dataclass(frozen=True, slots=True)
 class ToolFinished:
+    """A use of a tool has ended."""
+
     call: ToolCall
 
 
 @dataclass(frozen=True, slots=True)
 class FellBack:
-    """The executor `before` could not do it, and `after` (the same one, for a retry) tries next."""
+    """The executor `before` failed, and `after` (the same one, for a retry) tries next."""
 
     before: str
     after: str
@@ -81,18 +85,18 @@ class FellBack:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosed:
-    """Something a person should know that is neither a message nor a failure, such as a restarted runtime."""
+    """Something the user should know that is neither a message nor a failure, such as a restarted runtime."""
 
     text: str
 
 
 TurnEvent = Message | MessageDelta | ToolStarted | ToolFinished | FellBack | Diagnosed | Usage
-"""What a transcript tells its listener; a `Usage` is that of the whole turn so far."""
+"""An event that a transcript sends to its listener; a `Usage` is that of the whole turn so far."""
 
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """When the watchdog ends a turn; in seconds.
+    """The times after which the watchdog ends a turn; in seconds.
 
     Attributes:
         idle: without a sign of life from the agent.
@@ -106,10 +110,10 @@ class Timeouts:
 
 
 class Transcript:
-    """What the agent said and did in the turn so far; every text in it is cleaned and masked.
+    """The messages and tool calls of the turn so far; every text in it is cleaned and masked.
 
-    It is written by one executor at a time and read by the runner, which takes `finish(Interrupted(…))` from it
-    when the turn is cut short.
+    One executor at a time writes it. The runner reads it, and takes `finish(Interrupted(…))` from it when the turn is
+    cut short.
     """
 
     def __init__(self, emit: Callable[[TurnEvent], None] | None = None, redactor: Redactor | None = None) -> None:
@@ -130,16 +134,16 @@ class Transcript:
         self.diagnostics = ""
 
     def alive(self) -> None:
-        """The agent gave a sign of life that is nothing else."""
+        """Note a sign of life that is nothing else."""
         self.last_activity = monotonic()
 
     def delta(self, text: str) -> None:
-        """A piece of a message under way."""
+        """Add a piece of an unfinished message."""
         self.alive()
         self._say(self._stream.feed(text))
 
     def message(self, text: str, tool_calls: int = 0) -> None:
-        """A whole message; `tool_calls` counts the tools that it asks for."""
+        """Add a whole message; `tool_calls` counts the tools that it asks for."""
         self.alive()
         self._say(self._stream.flush())
         self._unfinished = ""
@@ -155,7 +159,7 @@ class Transcript:
         self._emit(ToolStarted(call))
 
     def tool_finished(self, call_id: str, *, success: bool, result: str = "", denied: bool = False) -> None:
-        """A tool ended; one that was never started is ignored."""
+        """Record the end of a tool; one that was never started is ignored."""
         self.alive()
         began = self._started.pop(call_id, None)
         if call_id not in self._calls or began is None:
@@ -170,17 +174,17 @@ class Transcript:
         self._emit(ToolFinished(call))
 
     def used(self, usage: Usage) -> None:
-        """Adds to the usage of the attempt under way."""
+        """Add to the usage of the running attempt."""
         self.alive()
         self._usage += usage
         self._emit(self.usage)
 
     def diagnosed(self, text: str) -> None:
-        """Tells viewers something that is neither a message nor a failure."""
+        """Show viewers something that is neither a message nor a failure."""
         self._emit(Diagnosed(self._bounded(text)))
 
     def gave_up(self, executor: str, outcome: Outcome, following: str) -> None:
-        """Closes the attempt under way as failed; `following` names who tries next.
+        """Close the running attempt as failed; `following` names the executor that tries next.
 
         Its messages and tool calls leave the transcript, its usage and outcome stay in `Output.attempts`.
         """
@@ -209,11 +213,11 @@ class Transcript:
 
     @property
     def did_something(self) -> bool:
-        """Whether the attempt under way has used a tool, and so may have changed the workspace."""
+        """True if the running attempt has used a tool, and so may have changed the workspace."""
         return bool(self._calls)
 
     def expires(self, timeouts: Timeouts) -> tuple[float, TimedOut]:
-        """When, on the monotonic clock, the turn is over if nothing more happens, and what to call it then."""
+        """Return when, on the monotonic clock, the turn is over if nothing more happens, and as what."""
         ends = [(self._began + timeouts.iteration, TimedOut(limit="iteration", after=timeouts.iteration))]
         if self._started:
             oldest = min(self._started.values())
@@ -223,7 +227,9 @@ class Transcript:
         return min(ends, key=lambda end: end[0])
 
     def finish(self, outcome: Outcome, *, text: str | None = None) -> Output:
-        """The turn as an `Output`. A message under way that never came to its end is its last, but never its text.
+        """Return the turn as an `Output`.
+
+        An unfinished message is its last message, but never its text.
 
         Args:
             outcome: how it ended.
@@ -254,13 +260,16 @@ class Transcript:
             self._emit(MessageDelta(shown))
 
     def _masked(self, outcome: Outcome) -> Outcome:
-        """Providers like to repeat the key that they do not accept."""
+        """Mask the message of a failure: providers like to repeat a key that they do not accept."""
         if isinstance(outcome, Failed):
             return evolve(outcome, message=self._redactor(outcome.message))
         return outcome
 
     def _bounded(self, text: str) -> str:
-        """The beginning of a text. A secret that is cut in two is left out: half of it would not be known for one."""
+        """Return the beginning of a text.
+
+        A secret that is cut in two is left out, because half of it would not be recognised.
+        """
         stream = self._redactor.stream()
         shown = stream.feed(text[: 2 * _BOUND])
         return (shown + stream.flush() if len(text) <= 2 * _BOUND else shown)[:_BOUND]
@@ -268,15 +277,15 @@ class Transcript:
 
 @dataclass(slots=True)
 class Turn:
-    """What an executor is given for one turn, beside the prompt.
+    """One turn for an executor, besides the prompt.
 
     Attributes:
         workspace: the folder that the agent works in; absolute.
-        transcript: where everything that the agent says and does is put.
-        session_id: the agent's session to go on with; None for a fresh one.
+        transcript: takes everything that the agent says and does.
+        session_id: the agent's session to continue; None for a fresh one.
         session_of: the executor that this session belongs to.
-        read_only: the agent is only to look, as for a review. An executor that can keeps every tool from it that
-            changes something or talks to others, and has it take no instructions from the workspace's files.
+        read_only: the agent is only to look, as for a review. If possible, the executor gives it no tool that changes
+            anything or connects to others, and lets it take no instructions from the workspace's files.
     """
 
     workspace: Path
@@ -289,15 +298,15 @@ class Turn:
 
 
 class Executor:
-    """Hands a prompt to an agent and returns what came back. Subclass it and give it a `name`.
+    """Hands a prompt to an agent and returns the output. Subclass it and give it a `name`.
 
     An executor lives in `async with`: `start` is called once before the first turn, `stop` once at the end, also
-    after a failure. `execute` is called for one turn at a time. When it is cancelled it must end the agent's work
-    (processes and all) and then let the cancellation go on; it has a few seconds for that.
+    after a failure. `execute` is called for one turn at a time. When it is cancelled, it must end the agent's work,
+    processes included, and then let the cancellation propagate; it has a few seconds for that.
 
     Attributes:
-        measures: what `Usage` this executor fills in; a limit on anything else is refused at the start.
-        account: whose quota is used. A rate limit falls back only to an executor of another account.
+        measures: the quantities of `Usage` that it fills in; a limit on another one is an error at the start.
+        account: the account with the quota. A rate limit falls back only to an executor of another account.
     """
 
     name: ClassVar[str] = ""
@@ -305,8 +314,9 @@ class Executor:
     account: str = ""
 
     async def check(self) -> str:
-        """What it would work with here, such as its program, in a few words for `ralph doctor`; empty where it cannot
-        tell. Nothing is made ready by that: nothing is fetched, and no model is asked.
+        """Return what the executor would work with here, such as its program, for `ralph doctor`; empty if unknown.
+
+        Nothing is prepared: nothing is fetched, and no model is asked.
 
         Raises:
             RalphError: it cannot work here; why, and what to do.
@@ -314,14 +324,14 @@ class Executor:
         return ""
 
     async def start(self) -> None:
-        """Makes ready. Raises `ExecutorUnavailableError` where the executor cannot work at all."""
+        """Prepare for turns. Raises `ExecutorUnavailableError` if the executor cannot work at all."""
 
     async def execute(self, prompt: Prompt, turn: Turn) -> Output:
-        """Runs one turn of the agent. Failures of the agent are in the output, not raised."""
+        """Run one turn of the agent. Failures of the agent are in the output, not raised."""
         raise NotImplementedError
 
     async def stop(self) -> None:
-        """Frees what `start` and `execute` took; it may be called after a failed `start`, and twice."""
+        """Free what `start` and `execute` took; it may be called after a failed `start`, and twice."""
 
     async def __aenter__(self) -> Self:
         try:
@@ -340,14 +350,14 @@ class Executor:
 
 
 def _unseen(_event: TurnEvent) -> None:
-    """Nobody watches."""
+    """Ignore the event: no one watches."""
 
 
 async def watchdog(turn: Turn) -> TimedOut:
-    """Returns when the turn has run out of time; cancel it when the turn ends first.
+    """Return when the turn has run out of time; cancel it when the turn ends first.
 
-    It sleeps until the earliest moment at which a time could run out, and looks again then. A tool that starts or
-    ends meanwhile puts another limit in force, which runs out no earlier than its whole length from now.
+    It sleeps until the earliest moment at which a time can run out, and looks again. A tool that starts or ends
+    meanwhile changes the limit in force, but the new one runs out no earlier than its whole length from now.
     """
     shortest = min(turn.timeouts.idle, turn.timeouts.tool)
     while True:
@@ -359,9 +369,9 @@ async def watchdog(turn: Turn) -> TimedOut:
 
 
 async def within_time(turn: Turn, work: Callable[[], Awaitable[None]]) -> TimedOut | None:
-    """Runs `work` beside the watchdog, which cancels it when the turn has run out of time; what ran out then.
+    """Run `work` beside the watchdog, which cancels it at the end of the time; return what ran out, or None.
 
-    What `work` raises reaches the caller as it is.
+    An exception of `work` reaches the caller as it is.
     """
     timed_out: TimedOut | None = None
     failure: Exception | None = None

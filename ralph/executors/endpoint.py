@@ -1,4 +1,4 @@
-"""Whether a model endpoint is there at all: asked once before a run, so that a slip costs a second, not a night."""
+"""The check of a model endpoint before a run, so that a mistake in its address costs a second, not a night."""
 
 import errno
 import urllib.request
@@ -18,14 +18,14 @@ _SHAPE = "Write it like http://127.0.0.1:8000/v1."
 
 
 class Address(NamedTuple):
-    """Where an endpoint listens."""
+    """The address that an endpoint listens on."""
 
     host: str
     port: int
 
 
 def parse_endpoint(url: str) -> Address:
-    """The address in an endpoint's URL. Raises `UsageError` for what is none."""
+    """Return the address in an endpoint's URL. Raises `UsageError` for a text that is not one."""
     shown = Redactor()(url[:200])
     try:
         parts = urlsplit(url)
@@ -40,7 +40,7 @@ def parse_endpoint(url: str) -> Address:
 
 
 async def check_endpoint(url: str) -> None:
-    """Returns when something listens there, or may: one that is only slow, or behind a proxy, is left to the agent.
+    """Return if something listens at the endpoint, or may: a slow one, or one behind a proxy, is left to the agent.
 
     Raises:
         UsageError: it is no URL.
@@ -64,7 +64,7 @@ def _proxied(url: str, host: str) -> bool:
 
 
 def _cause(error: OSError, host: str, port: int) -> str:
-    """In words; anyio wraps what each of several addresses answered."""
+    """Return the reason in words; anyio wraps the answers of several addresses."""
     causes = [error, error.__cause__, *getattr(error.__cause__, "exceptions", ())]
     if any(isinstance(cause, OSError) and cause.errno == errno.ECONNREFUSED for cause in causes):
         return f"{host}:{port} refuses the connection"

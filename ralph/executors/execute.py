@@ -1,4 +1,4 @@
-"""One turn of an agent, as the runner sees it: what it tells becomes events, what it raises becomes a failure."""
+"""One turn of an agent for the runner: its transcript becomes events, and an exception becomes a failure."""
 
 import logging
 from datetime import datetime
@@ -28,7 +28,7 @@ _logger = logging.getLogger("ralph.loop.runner")
 
 
 def as_event(happened: TurnEvent, *, run_id: str, iteration: int, at: datetime) -> Event | None:
-    """What an executor told, as an event of the run; None for what is no event."""
+    """Return an event of an executor as an event of the run; None for one that is not recorded."""
     common: dict[str, Any] = {"run_id": run_id, "iteration": iteration, "at": at}
     match happened:
         case MessageDelta(text=text):
@@ -48,11 +48,10 @@ def as_event(happened: TurnEvent, *, run_id: str, iteration: int, at: datetime) 
 
 
 async def execute(executor: Executor, prompt: Prompt, turn: Turn, redactor: Redactor) -> Output:
-    """The executor's output, complete.
+    """Run the executor and return its complete output.
 
-    An executor that raises has crashed: that is data too, and a night is not ended by it. One that says by its error
-    what is wrong, such as that the folder is gone, did not answer. One that returns a bare text without telling the
-    transcript has its text masked and told here.
+    An executor that raises has crashed: that is data too, and must not end a run. One that raises what is wrong, such
+    as a missing folder, is unavailable. A bare text that was not put into the transcript is masked and added here.
     """
     transcript = turn.transcript
     try:

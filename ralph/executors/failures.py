@@ -67,6 +67,7 @@ def classify_failure(
         kind: the kind that the agent's own name for the failure stands for.
         otherwise: for a message that none of the wordings matches.
         retry_after: in seconds.
+        wordings: of the agent's messages.
     """
     said = " ".join(message[:10_000].split())[:_BOUND]
     found = kind or _worded(said, wordings) or otherwise

@@ -1,16 +1,16 @@
-"""Two executors as one: the second steps in where the first cannot do it.
+"""Two executors as one: the second steps in if the first fails.
 
 | the first one's turn ended as | then |
 |---|---|
 | completed, interrupted | that is the turn |
 | unavailable, protocol, crashed | once more after a short pause, then the second one |
 | rate limited | that is the turn (Ralph pauses), unless the second is declared to use another account |
-| auth, refused | that is the turn: a person has to act, or it would be refused again |
-| timed out | that is the turn: the agent may be half-way, and its time was spent; the loop goes on from there |
+| auth, refused | that is the turn: the user has to act, or it would be refused again |
+| timed out | that is the turn: the agent may be half-way, and its time was spent; the loop continues from there |
 
-Nobody tries again when the time for the iteration is nearly used up. Whoever follows an attempt that had begun to use
-tools is told that the workspace may be half-changed. A breaker of its own spares the first executor, and the loop its
-waiting, once it has failed again and again.
+There is no other try when the time for the iteration is nearly used up. After an attempt that had begun to use tools,
+the prompt says that the workspace may be half-changed. A breaker of its own leaves the first executor alone once it has
+failed again and again, which saves the loop the wait.
 """
 
 import math
@@ -41,12 +41,12 @@ _BOUND = 500
 
 @dataclass(slots=True)
 class PrimaryBreaker:
-    """Whether the first executor is to be asked at all.
+    """The breaker over the first executor: it decides whether that one is asked at all.
 
     Attributes:
         failure_threshold: fallbacks in a row that open it.
-        cool_down: seconds for which it stays open; the next turn then asks the first executor once more, and its
-            failure opens it again.
+        cool_down: seconds for which it stays open; the next turn then asks the first executor once more, and a
+            failure opens the breaker again.
     """
 
     failure_threshold: int = 3
@@ -76,14 +76,14 @@ class PrimaryBreaker:
 
 
 class FallbackExecutor(Executor):
-    """Asks `primary`, and `secondary` where that fails for a reason that another executor may not have.
+    """Asks `primary`, and `secondary` if that fails for a reason that another executor may not have.
 
-    Which of them answered is in `Output.executor`, what was tried before in `Output.attempts`. The secondary is not
-    started before it is needed. A session belongs to the executor that opened it: the other one starts afresh.
+    `Output.executor` names the one that answered, `Output.attempts` lists the failed ones. The secondary is not started
+    before it is needed. A session belongs to the executor that opened it: the other one starts a new one.
 
     Args:
         breaker: over the primary.
-        sleep: between the two tries of one executor.
+        sleep: waits between the two tries of one executor.
     """
 
     name: ClassVar[str] = "fallback"
@@ -105,7 +105,7 @@ class FallbackExecutor(Executor):
         self._unsaid = ""
 
     async def start(self) -> None:
-        """Starts the primary, and where that cannot work the secondary."""
+        """Start the primary, or the secondary if the primary cannot work."""
         problem = await self._unready(self.primary)
         if problem is None:
             return
@@ -141,14 +141,14 @@ class FallbackExecutor(Executor):
         return await self._asked(self.secondary, relay, tries=1)
 
     async def stop(self) -> None:
-        """Stops what was started, the secondary also where the primary's stop raises."""
+        """Stop what was started; the secondary also if stopping the primary raises."""
         try:
             await self._stop(self.primary)
         finally:
             await self._stop(self.secondary)
 
     async def _first_output(self, relay: "_Relay") -> Output:
-        """The primary's. One that is only probed gets a single try."""
+        """Return the primary's output. One that is only probed gets a single try."""
         tries = 1 if self._breaker.probing else 2
         if problem := await self._unready(self.primary):
             return relay.turn.transcript.finish(Failed(failure="unavailable", message=str(problem)[:_BOUND]))
@@ -171,13 +171,11 @@ class FallbackExecutor(Executor):
         return await executor.execute(relay.prompt, turn)
 
     def _with_own_session(self, executor: Executor, turn: Turn) -> Turn:
-        """A session whose owner is not known is the primary's, who mostly answers."""
+        """Give an executor only its own session; one of unknown owner is the primary's, which mostly answers."""
         owner = self.secondary if turn.session_of == self.secondary.name else self.primary
         if turn.session_id is None or owner is executor:
             return turn
-        turn.transcript.diagnosed(
-            f"{executor.name} cannot go on with the session of {owner.name}: it starts a new one."
-        )
+        turn.transcript.diagnosed(f"{executor.name} cannot continue the session of {owner.name}: it starts a new one.")
         return replace(turn, session_id=None)
 
     def _switches(self, output: Output) -> bool:
@@ -186,14 +184,14 @@ class FallbackExecutor(Executor):
         return _passes(output)
 
     async def _steps_in(self, turn: Turn) -> bool:
-        """Whether the secondary can work; says why where it cannot."""
+        """Return True if the secondary can work; otherwise show why it cannot."""
         problem = await self._unready(self.secondary)
         if problem:
             turn.transcript.diagnosed(f"{self.secondary.name} cannot step in. {problem}")
         return problem is None
 
     async def _unready(self, executor: Executor) -> ExecutorUnavailableError | None:
-        """Starts the executor, once; returns why it cannot work."""
+        """Start the executor, once; return why it cannot work, or None."""
         if id(executor) in self._started:
             return None
         self._started.add(id(executor))
@@ -213,7 +211,7 @@ class FallbackExecutor(Executor):
 
 @dataclass(slots=True)
 class _Relay:
-    """What goes from one attempt to the next: the turn, and a prompt that tells what went before."""
+    """The turn and the prompt of the next attempt; the prompt says what the last attempt left."""
 
     prompt: Prompt
     turn: Turn
@@ -225,19 +223,19 @@ class _Relay:
 
 
 def half_done(prompt: Prompt) -> Prompt:
-    """The prompt for whoever follows an attempt that was cut short in the middle of its work; noted once."""
+    """Return the prompt for the attempt that follows one which was cut short; the note is added once."""
     if prompt.text.endswith(_HALF_DONE):
         return prompt
     return evolve(prompt, text=f"{prompt.text}\n\n{_HALF_DONE}")
 
 
 def _passes(output: Output) -> bool:
-    """Whether the failure is of a kind that may be gone by the next try."""
+    """Return True for a kind of failure that may be gone by the next try."""
     return output.failure is not None and output.failure.failure in _PASSING
 
 
 def _nearly_over(turn: Turn) -> bool:
-    """Whether less than a twentieth of the time for the iteration is left."""
+    """Return True if less than a twentieth of the iteration's time is left."""
     whole = turn.timeouts.iteration
     ends, _ = turn.transcript.expires(Timeouts(idle=math.inf, iteration=whole, tool=math.inf))
     return ends - monotonic() < whole * _NEARLY_OVER

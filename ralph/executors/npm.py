@@ -109,6 +109,7 @@ class NpmProgram:
             env: the environment of npm.
             limit: seconds for everything, waiting for another process included.
             without_npm: what to do if there is no npm on PATH; None for an error.
+            progress: called as the download proceeds.
 
         Raises:
             ProvisionError: the program cannot be fetched, or is not the one that was published.
@@ -279,4 +280,4 @@ def _has_musl() -> bool:
 
 
 def _unseen(_step: str, _done: int, _total: int | None) -> None:
-    """No one watches."""
+    """Ignore the progress: no one watches."""

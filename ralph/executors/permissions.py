@@ -1,19 +1,19 @@
-"""Which of an agent's tools may run: the permission policy.
+"""The permission policy, which decides which of an agent's tools may run.
 
-**It is a guard rail, not a sandbox.** It keeps an agent that means well from pushing, from reading keys and from
-writing outside its workspace. Shell commands are judged by their text, and a program can do what its text does not
-show. Against an agent that means harm, run Ralph in a container.
+**It is a guard rail, not a sandbox.** It keeps a well-meaning agent from pushing, from reading keys and from writing
+outside its workspace. Shell commands are judged by their text, and a program can do what its text does not show.
+Against a malicious agent, run Ralph in a container.
 
 Modes:
 
 workspace
-    The default. Everything is allowed but: writing outside the workspace and the folder for temporary files (agents
-    and compilers need that one); pushing with git; credential stores, for reading and writing, wherever they lie in
-    the home folder; the cloud's metadata service; and what only a person could confirm.
+    The default. Everything is allowed except: writing outside the workspace and the folder for temporary files (agents
+    and compilers need that one); pushing with git; reading and writing credential stores, wherever they lie in the home
+    folder; the cloud's metadata service; and what only the user could confirm.
 approve-all
     Everything is allowed. Patterns to deny still hold.
 read-only
-    Reading files (but no credentials) and pages, and shell commands that are known to only read.
+    Reading files (except credentials) and pages, and shell commands that are known to only read.
 
 Patterns are added by `deny` (asked first) and `allow` (overrides the mode, not `deny`):
 
@@ -25,7 +25,7 @@ Patterns are added by `deny` (asked first) and `allow` (overrides the mode, not 
 | `url(example.com)` | a host and its sub-domains |
 | `mcp(server)`, `mcp(server/tool)`, `custom-tool(name)` | all tools of a server, or one; a tool of ours |
 
-Every simple command of a shell text must pass, those in substitutions, subshells and `sh -c` included; so must every
+Every simple command of a shell text must pass, including those in substitutions, subshells and `sh -c`; so must every
 file that its redirections and its words name, and every host in its URLs.
 """
 
@@ -70,7 +70,7 @@ DENIED_COMMANDS = (
     "shell(security *-password)",
     "shell(security dump-keychain)",
 )
-"""What a shell command may not be in the modes "workspace" and "read-only"."""
+"""The shell commands that are denied in the modes "workspace" and "read-only"."""
 
 CREDENTIALS = (
     *(".ssh", ".aws", ".azure", ".gnupg", ".kube", ".netrc", ".npmrc", ".pypirc", ".git-credentials", ".vault-token"),
@@ -78,7 +78,7 @@ CREDENTIALS = (
     *(".docker/config.json", ".cargo/credentials", ".cargo/credentials.toml", ".gem/credentials", ".password-store"),
     *(".local/share/keyrings", ".copilot/config.json", "Library/Keychains", ".terraform.d/credentials.tfrc.json"),
 )
-"""In the home folder: what nobody may read or write in the modes "workspace" and "read-only"."""
+"""Paths in the home folder that may not be read or written in the modes "workspace" and "read-only"."""
 
 _CREDENTIAL_NAMES = frozenset({
     ".ssh",
@@ -109,7 +109,7 @@ class Allowed(BaseModel, frozen=True):
 
 
 class Denied(BaseModel, frozen=True):
-    """The tool may not run; the agent is told the reason."""
+    """The tool may not run; the agent gets the reason."""
 
     reason: str
 
@@ -118,7 +118,7 @@ class PermissionPolicy(BaseModel, frozen=True):
     """Decides what an agent may do; see the module for the modes and the patterns.
 
     Raises:
-        UnknownNameError: a pattern's kind is none of those above.
+        UnknownNameError: a pattern of an unknown kind.
         UsageError: a pattern that cannot be read.
     """
 
@@ -128,14 +128,16 @@ class PermissionPolicy(BaseModel, frozen=True):
 
     @classmethod
     def named(cls, mode: str, *, allow: tuple[str, ...] = (), deny: tuple[str, ...] = ()) -> Self:
-        """The policy of a mode that a person named; an unknown one is an `UnknownNameError`."""
+        """Return the policy of a mode that the user named. Raises `UnknownNameError` for an unknown one."""
         if mode not in get_args(PermissionMode):
             raise UnknownNameError("permission mode", mode, get_args(PermissionMode))
         return cls.model_validate({"mode": mode, "allow": allow, "deny": deny})
 
     def for_reading(self) -> Self:
-        """The policy of a turn that only looks, such as a review: what this one denies stays denied, what it allows
-        beyond its mode does not, and nobody outside is talked to.
+        """Return the policy of a turn that only looks, such as a review.
+
+        What this one denies stays denied; what it allows beyond its mode does not stay allowed, and no host may be
+        reached.
         """
         return evolve(self, mode="read-only", allow=(), deny=(*self.deny, "url"))
 
@@ -145,12 +147,12 @@ class PermissionPolicy(BaseModel, frozen=True):
                 _Pattern.parse(text, option)
 
     def decide(self, request: PermissionRequest, workspace: Path, home: Path | None = None) -> Allowed | Denied:
-        """Whether the request may be carried out.
+        """Decide on a request.
 
         Args:
             request: hostile; nothing in it makes this raise or take long.
             workspace: absolute.
-            home: the user's home folder, where it is another than this process's.
+            home: the user's home folder, if it is not this process's.
         """
         where = _Where(workspace.resolve(), (home or Path.home()).resolve())
         try:
@@ -167,7 +169,6 @@ class PermissionPolicy(BaseModel, frozen=True):
         return Denied(reason=f"The command cannot be checked: {problem}. Split it into several.")
 
     def _objection(self, access: Access, where: "_Where") -> str:
-        """Why not, or nothing."""
         for text in self.deny:
             if _Pattern.parse(text).matches(access, where):
                 return f"{_bounded(access.said)!r} is denied by the pattern {text}."
@@ -228,7 +229,7 @@ def _begins(words: tuple[str, ...], pattern: list[str]) -> bool:
 
 
 def _generally(access: Access, where: _Where) -> str:
-    """What neither "workspace" nor "read-only" lets pass."""
+    """Return the objection of both modes, "workspace" and "read-only"; empty for none."""
     rules: dict[str, Callable[[Access, _Where], str]] = {
         "shell": _command_objection,
         "read": _credential_objection,
@@ -239,7 +240,7 @@ def _generally(access: Access, where: _Where) -> str:
         return rule(access, where)
     if access.kind in _TOOL_KINDS:
         return ""
-    return f"A request of the kind {_bounded(access.kind)!r} needs a person, and nobody is there."
+    return f"A request of the kind {_bounded(access.kind)!r} needs a person, and no one is there."
 
 
 def _command_objection(access: Access, where: _Where) -> str:

@@ -1,4 +1,4 @@
-"""What a program prints as JSON lines: bounded lines, and values read out of them without ever raising.
+"""JSON lines that a program prints: bounded lines, and readers of their values that never raise.
 
 A line takes no more memory than the limit, however long it is. The readers (`mapping`, `text` and so on) accept any
 value: what is not of the wanted type becomes an empty one.

@@ -55,7 +55,7 @@ class ScriptedExecutor(Executor):
 
     @property
     def prompts(self) -> tuple[Prompt, ...]:
-        """What it was asked, oldest first."""
+        """The prompts so far, oldest first."""
         return tuple(self._prompts)
 
     async def execute(self, prompt: Prompt, turn: Turn) -> Output:
@@ -73,7 +73,7 @@ class ScriptedExecutor(Executor):
 
 
 def writes(path: str, text: str, answer: str) -> Reply:
-    """A reply that writes a file of the workspace first."""
+    """Return a reply that writes a file of the workspace first."""
 
     def reply(_prompt: Prompt, turn: Turn) -> str:
         (turn.workspace / path).write_text(text)
@@ -91,8 +91,8 @@ def _replayed(answer: Answer, prompt: Prompt, turn: Turn) -> Output:
         transcript.used(_estimated(prompt.text, ""))
         return transcript.finish(answer)
     _retell(answer, turn)
-    told = answer.usage if answer.usage.tokens is not None else answer.usage + _estimated(prompt.text, answer.text)
-    transcript.used(told)
+    used = answer.usage if answer.usage.tokens is not None else answer.usage + _estimated(prompt.text, answer.text)
+    transcript.used(used)
     text = answer.text if not answer.messages and answer.text else None
     output = transcript.finish(answer.outcome, text=text)
     kept = {"attempts": (*output.attempts, *answer.attempts), "duration": answer.duration or output.duration}

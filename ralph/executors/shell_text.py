@@ -81,7 +81,7 @@ class Command:
 
 
 def commands(script: str) -> list[Command]:
-    """Every simple command that the script names, in the order of the text, inner ones after the one around them.
+    """Return every simple command that the script names, in order; inner ones follow the one around them.
 
     Raises:
         UnreadableScriptError: it is too long, nested too deeply, or holds too many commands.
@@ -115,13 +115,13 @@ class _Follower:
                 yield command
 
     def _piped(self, command: Command, depth: int) -> Iterator[Command]:
-        """What a command hands to a shell in the same script, as far as the text tells."""
+        """Yield the commands that a command pipes to a shell in the same script, as far as the text shows."""
         texts = [" ".join(command.words[1:])] if command.program in {"echo", "printf"} else command.inputs
         for text in texts if command.program not in _SHELLS else ():
             yield from self.follow(text, depth + 1)
 
     def _with_inner(self, command: Command, depth: int) -> Iterator[Command]:
-        """The command, and those that it runs in its turn."""
+        """Yield the command, and those that it runs in turn."""
         yield command
         words = command.words
         if command.program in _SHELLS:
@@ -138,7 +138,7 @@ class _Follower:
                     yield inner
 
     def _substitute(self, command: Command) -> None:
-        """Takes keywords and assignments off the front and puts values for the variables that are known."""
+        """Remove keywords and assignments from the front, and insert the values of known variables."""
         words = _unbraced(command.words)
         start = 0
         while start < len(words) and (words[start] in _KEYWORDS or _ASSIGNMENT.fullmatch(words[start])):
@@ -161,12 +161,12 @@ class _Follower:
 
 
 def _reads_its_input(command: Command) -> bool:
-    """A shell without a script of its own: what is piped into it is one."""
+    """Return True for a shell without a script of its own: what is piped into it is one."""
     return command.program in _SHELLS and all(word.startswith(("-", "$()")) for word in command.words[1:])
 
 
 def _unbraced(words: list[str]) -> list[str]:
-    """`{git,push}` at the front is two words."""
+    """Split `{git,push}` at the front into two words."""
     first = words[0] if words else ""
     if first.startswith("{") and first.endswith("}") and "," in first:
         return [*first[1:-1].split(","), *words[1:]]
@@ -174,7 +174,7 @@ def _unbraced(words: list[str]) -> list[str]:
 
 
 def _script(words: list[str]) -> list[str]:
-    """The script in a call of a shell, if there is one: what follows the first option with a "c" in it."""
+    """Return the script in a call of a shell: the word after the first option with a "c" in it."""
     for option, word in pairwise(words):
         if option.startswith("-") and not option.startswith("--") and "c" in option:
             return [word]
@@ -194,7 +194,7 @@ class _Reader:
         self._documents: list[tuple[Command, str, bool]] = []
 
     def script(self, closing: str = "") -> None:
-        """Reads up to `closing` (")" or a backtick) or to the end of the text."""
+        """Read up to `closing` (")" or a backtick) or to the end of the text."""
         open_groups = 0
         while match := _TOKEN.match(self._text, self._at):
             self._at = match.end()
@@ -246,7 +246,7 @@ class _Reader:
         self._word.append(text)
 
     def string(self) -> None:
-        """The rest of a text in double quotes, or of a here-document."""
+        """Read the rest of a text in double quotes, or of a here-document."""
         while match := _QUOTED.match(self._text, self._at):
             self._at = match.end()
             match match.lastgroup:
@@ -260,7 +260,7 @@ class _Reader:
                     self._add(match[0])
 
     def _nested(self, opening: str) -> None:
-        """A substitution, read as a script of its own; the word around it keeps a sign that something stood there."""
+        """Read a substitution as a script of its own; the outer word keeps a sign that something was there."""
         if self._depth >= _DEEPEST:
             raise UnreadableScriptError("nested too deeply")
         outer = self._command, self._word, self._redirect

@@ -1,4 +1,4 @@
-"""Time, as the runner sees it: passed in, so that a test can have its own (`ralph.testing.FakeClock`)."""
+"""Time for the runner: passed in, so that a test can have its own (`ralph.testing.FakeClock`)."""
 
 from datetime import UTC, datetime
 from time import monotonic
@@ -12,14 +12,14 @@ class Clock:
     """The system's time."""
 
     def now(self) -> datetime:
-        """The time, in UTC."""
+        """Return the time, in UTC."""
         return datetime.now(UTC)
 
     async def wait_until(self, moment: datetime) -> None:
-        """Returns when that time has come, or as much time has passed as was left: no clock that is set back makes the
-        wait longer.
+        """Return when that time has come, or when as much time has passed as was left, whichever is first.
 
-        It looks at the clock again every minute, so that a machine that slept through the moment wakes up to it.
+        So a clock that is set back does not prolong the wait. The clock is read every minute, so that a machine that
+        slept through the moment wakes up to it.
         """
 
         def left() -> float:

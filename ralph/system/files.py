@@ -1,4 +1,4 @@
-"""Reading a file that somebody else may have put there: bounded, never through a link, never waiting at a pipe."""
+"""Reading a file that others may have put there: bounded, never through a link, never waiting at a pipe."""
 
 import os
 import stat
@@ -7,7 +7,7 @@ __all__ = ["read_regular"]
 
 
 def read_regular(path: bytes | str | os.PathLike[str], limit: int, *, offset: int = 0) -> bytes:
-    """At most `limit` bytes of a regular file. Anything else (a link, a FIFO) raises `OSError`; it never waits."""
+    """Return at most `limit` bytes of a regular file. Raises `OSError` for a link or a FIFO; never waits."""
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):

@@ -1,6 +1,4 @@
-"""What a command is given to read: texts, and JSON lines as others write them. Everything is bounded, and a broken line
-is an answer, not an end.
-"""
+"""The texts and JSON lines that a user gives to a command. Everything is bounded, and a broken line is a value."""
 
 import json
 import sys
@@ -24,7 +22,7 @@ _M = TypeVar("_M", bound=BaseModel)
 
 @contextmanager
 def opened(name: str) -> Generator[BinaryIO]:
-    """A file, or with "-" what comes in. Raises `UsageError` where it cannot be opened or read."""
+    """Open a file, or with "-" the standard input. Raises `UsageError` if it cannot be opened or read."""
     try:
         if name == "-":
             yield sys.stdin.buffer
@@ -38,8 +36,9 @@ def opened(name: str) -> Generator[BinaryIO]:
 
 
 def text_of(name: str) -> str:
-    """What a file holds, or with "-" what comes in: bytes that are not UTF-8 are replaced. Raises `UsageError` where it
-    cannot be read or is larger than `MOST_BYTES`.
+    """Return a file's text, or with "-" the standard input's; bytes that are not UTF-8 are replaced.
+
+    Raises `UsageError` if it cannot be read or is larger than `MOST_BYTES`.
     """
     with opened(name) as stream:
         content = stream.read(MOST_BYTES + 1)
@@ -49,7 +48,7 @@ def text_of(name: str) -> str:
 
 
 def refuse_beside_lines(given: Mapping[str, object], instead: str) -> None:
-    """Raises `UsageError` where an option has a value that each line of `--jsonl` has for itself.
+    """Raise `UsageError` for an option with a value that each line of `--jsonl` has for itself.
 
     Args:
         given: the values, by the options' names.
@@ -62,9 +61,11 @@ def refuse_beside_lines(given: Mapping[str, object], instead: str) -> None:
 def objects(
     stream: BinaryIO, model: type[_M], *, most: int | None = None, as_written: bool = False, every: bool = False
 ) -> Iterator[tuple[int, _M | str]]:
-    """Each line that is not empty: its number, from 1, and what it holds, or what is wrong with it.
+    """Yield each line that is not empty: its number, from 1, and its object, or what is wrong with it.
 
     Args:
+        stream: of lines.
+        model: the type of the objects.
         most: bytes of a line; `MOST_BYTES` by default.
         as_written: texts stay as they are, whatever is in them; otherwise they are made such as can be stored.
         every: an empty line is one with something wrong: whoever is answered line by line counts them.
@@ -80,7 +81,7 @@ def objects(
 
 
 def as_object(line: bytes, model: type[_M], *, as_written: bool = False) -> _M | str:
-    """What a JSON text holds, its texts cleaned so that they can be stored; else what is wrong with it."""
+    """Return the object of a JSON text, with texts that can be stored; else what is wrong with it."""
     try:
         said = json.loads(line.decode("utf-8-sig", "replace"))
         said = said if as_written else cleaned(said)
@@ -100,7 +101,7 @@ def as_object(line: bytes, model: type[_M], *, as_written: bool = False) -> _M |
 
 
 def _place(parts: Sequence[int | str], said: object) -> str:
-    """Where in an object something is wrong; the kinds of value that could stand there are no part of the place."""
+    """Return the place in an object, without the kinds of value that could stand there."""
     place: list[str] = []
     for part in parts:
         if isinstance(said, dict):
@@ -114,7 +115,7 @@ def _place(parts: Sequence[int | str], said: object) -> str:
 
 
 def cleaned(value: Any) -> Any:
-    """A JSON value whose texts can be stored: what agents wrote holds anything."""
+    """Return a JSON value with texts that can be stored: an agent's text may hold anything."""
     if isinstance(value, str):
         return storable(value)
     if isinstance(value, list):
@@ -125,7 +126,7 @@ def cleaned(value: Any) -> Any:
 
 
 def _lines(stream: BinaryIO, most: int) -> Iterator[bytes | None]:
-    """The lines of a stream; None for one that is too long, which is read past without being kept."""
+    """Yield the lines of a stream; None for one that is too long, which is skipped without being kept."""
     while line := stream.readline(most + 1):
         if len(line) <= most or line.endswith(b"\n"):
             yield line

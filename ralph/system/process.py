@@ -1,11 +1,11 @@
 """Running other programs: bounded output, time-outs, and an end for everything that a program started.
 
-`run` runs one to its end; `spawn` gives one that is talked with while it runs. Either way, nothing that was started
-is left behind when the caller is cancelled or the time is over. Three things make that hold:
+`run` runs a program to its end; `spawn` gives one to talk with while it runs. Nothing that was started is left behind
+when the caller is cancelled or the time is over. Three things make that hold:
 
 - a program is kept apart from the terminal, so that a Ctrl-C there reaches Ralph alone, which then ends it;
-- the tree below it is taken before the first signal is sent, for children of a dead process belong to nobody;
-- its environment carries a mark that its children inherit, by which those that nobody owns are found again.
+- the tree below it is taken before the first signal is sent, because children of a dead process have no parent;
+- its environment carries a mark that its children inherit, by which those without a parent are found again.
 """
 
 import asyncio
@@ -51,8 +51,8 @@ class Finished:
     Attributes:
         code: its exit status; negative for the signal that ended it, as in `subprocess`.
         stdout, stderr: what it wrote, as text. Bytes that are not UTF-8 are replaced. Of more than `max_output`
-            bytes the first and the last half of that are kept, with a line in between that tells how many are missing.
-        stdout_truncated, stderr_truncated: whether anything is missing.
+            bytes the first and the last half of that are kept, with a line in between that says how many are missing.
+        stdout_truncated, stderr_truncated: something is missing.
         timed_out: it was ended because its time was over.
         duration: in seconds.
     """
@@ -76,16 +76,19 @@ async def run(
     max_output: int = 1_000_000,
     end_leftovers: bool = False,
 ) -> Finished:
-    """Runs a program to its end.
+    """Run a program to its end.
 
-    What it started in the background and still runs then is neither waited for, even if it holds the output open,
-    nor ended, unless `end_leftovers` asks for it. At the time-out and on cancellation, the whole tree is ended.
+    A background process that it leaves is neither waited for, even if it holds the output open, nor ended, except with
+    `end_leftovers`. At the time-out and on cancellation, the whole tree is ended.
 
     Args:
+        argv: the program and its arguments.
+        cwd: the folder that it runs in.
         env: the whole environment; None for Ralph's own.
         stdin: what it reads; without it, its input is empty.
         timeout: in seconds; None for as long as it takes.
         max_output: how many bytes of each stream are kept.
+        end_leftovers: end its background processes, too.
 
     Raises:
         ProgramMissingError: there is no such program.
@@ -116,7 +119,7 @@ async def run(
 
 
 class Running:
-    """A program that runs: a view of it for the one who reads and writes.
+    """A running program, for the one who reads and writes.
 
     Attributes:
         stdout, stderr: both must be read, or the program comes to wait.
@@ -137,22 +140,23 @@ class Running:
         return self._link.code if self._link.exited.is_set() else None
 
     def suspected(self) -> None:
-        """The program may leave something behind that runs on, as when an agent has used tools: what carries the mark
-        is then looked for and ended even after a peaceful end.
+        """Note that the program may leave something running behind, as when an agent has used tools.
+
+        What carries the mark is then looked for and ended, even after a normal end.
         """
         self._link.suspect = True
 
     async def send(self, data: bytes) -> None:
-        """Writes to the program, waiting while it does not read. What is sent to one that has ended is lost."""
+        """Write to the program, and wait while it does not read. What is sent to one that has ended is lost."""
         await self._link.writable.wait()
         self._link.write(data)
 
     def close_stdin(self) -> None:
-        """Tells the program that no more comes, once everything is written."""
+        """Close the program's input, once everything is written."""
         self._link.close_stdin()
 
     async def wait(self) -> int:
-        """The exit status, as soon as there is one."""
+        """Return the exit status, as soon as there is one."""
         await self._link.exited.wait()
         return self._link.code
 
@@ -166,12 +170,14 @@ async def spawn(
     marker: str | None = None,
     grace: float = GRACE,
 ) -> AsyncGenerator[Running]:
-    """A program to talk with; when the block is left, it and everything that it started are ended.
+    """Start a program to talk with; leaving the block ends it and everything that it started.
 
-    A program that has ended by itself by then leaves nothing to do, which is the cheap way. After a death by a signal,
-    with `Running.suspected`, or where something still holds its output open, what carries the mark is ended, too.
+    Nothing is left to do for a program that has already ended by itself. After a death by a signal, with
+    `Running.suspected`, or if something still holds its output open, what carries the mark is ended, too.
 
     Args:
+        argv: the program and its arguments.
+        cwd: the folder that it runs in.
         env: the whole environment; None for Ralph's own.
         marker: the mark that it carries; None for a new one.
         grace: in seconds, from the request to end until the kill.
@@ -188,7 +194,7 @@ async def spawn(
 
 
 class _Sink(Protocol):
-    """Where a program's output goes."""
+    """The target of a program's output."""
 
     def attach(self, transport: asyncio.ReadTransport) -> None: ...
     def feed(self, data: bytes) -> None: ...
@@ -205,7 +211,7 @@ class _Kept:
         self._total = 0
 
     def attach(self, transport: asyncio.ReadTransport) -> None:
-        """It takes whatever comes."""
+        """Do nothing: it takes whatever comes."""
 
     def feed(self, data: bytes) -> None:
         self._total += len(data)
@@ -218,7 +224,7 @@ class _Kept:
             del self._tail[: -self._half]
 
     def end(self) -> None:
-        """Nothing waits for it."""
+        """Do nothing: no one waits for it."""
 
     @property
     def truncated(self) -> bool:
@@ -232,8 +238,10 @@ class _Kept:
 
 
 class ByteStream:
-    """What a program writes, in chunks as they come: `async for chunk in stream`. It ends with the program, even if
-    something that the program started holds the stream open. Unread output is bounded: the program waits.
+    """The output of a program, in chunks as they come: `async for chunk in stream`.
+
+    It ends with the program, even if something that the program started holds the stream open. Unread output is
+    bounded: the program waits.
     """
 
     def __init__(self) -> None:
@@ -276,8 +284,10 @@ class ByteStream:
 
 
 class _Link(asyncio.SubprocessProtocol):
-    """Between the event loop and one program. The loop's own stream classes would wait for the output's end, which
-    a grandchild can put off for ever; here the end of the program is the end.
+    """The connection between the event loop and one program.
+
+    The loop's own stream classes would wait for the end of the output, which a grandchild can put off forever; here the
+    end of the program is the end.
     """
 
     def __init__(self, sinks: tuple[_Sink, _Sink], marker: str) -> None:
@@ -312,13 +322,13 @@ class _Link(asyncio.SubprocessProtocol):
         self.writable.set()
 
     def process_exited(self) -> None:
-        """What was read already may still be on its way here, so it goes first."""
+        """Take what was read already, which may still be on its way here, before the end."""
         for fd in self._open:
             cast("asyncio.ReadTransport", self._transport.get_pipe_transport(fd)).pause_reading()
         asyncio.get_running_loop().call_soon(self._end)
 
     def _end(self) -> None:
-        """What the program wrote lies in the pipes by now: it is taken from there, and that was all."""
+        """Take what the program has written into the pipes by now, and end."""
         for fd in tuple(self._open):
             self.suspect |= self._drain(fd)
             self._open.discard(fd)
@@ -343,7 +353,7 @@ class _Link(asyncio.SubprocessProtocol):
         cast("asyncio.WriteTransport", self._transport.get_pipe_transport(0)).close()
 
     async def finish(self, grace: float) -> None:
-        """Ends what is left. It cannot be cancelled, and takes a few seconds at most."""
+        """End what is left. It cannot be cancelled, and takes a few seconds at most."""
         if self.exited.is_set() and not self.suspect:
             return
         with anyio.CancelScope(shield=True):
@@ -353,7 +363,7 @@ class _Link(asyncio.SubprocessProtocol):
             self._transport.close()
 
     def _drain(self, fd: int) -> bool:
-        """Takes what is left in a pipe, at most a full one; whether somebody else holds it open still."""
+        """Take what is left in a pipe, at most a full one; return True if something else still holds it open."""
         pipe = cast("asyncio.ReadTransport", self._transport.get_pipe_transport(fd))
         if pipe.is_closing() or os.name != "posix":
             return False
@@ -397,8 +407,10 @@ async def _start(
 
 
 async def _abandon(starting: "asyncio.Task[Any]", link: _Link) -> None:
-    """End a program whose start `asyncio.Task.cancel` has interrupted: anyio's shield does not stop that, and asyncio
-    ends the program alone, and then waits until nothing that it started holds its output open.
+    """End a program with a start that `asyncio.Task.cancel` has interrupted.
+
+    anyio's shield does not stop that, and asyncio ends only the program itself, and then waits until nothing that it
+    started holds its output open.
     """
     with anyio.CancelScope(shield=True):
         await asyncio.wait([starting])
@@ -408,9 +420,10 @@ async def _abandon(starting: "asyncio.Task[Any]", link: _Link) -> None:
 
 @cache
 def _apart() -> dict[str, Any]:
-    """What keeps a program apart from the terminal. In a session of its own it cannot even ask for a password there.
-    But Linux schedules a new session as a stranger, at the cost of milliseconds on a busy machine: where there is no
-    terminal, a group of its own will do.
+    """Return the options that keep a program apart from the terminal.
+
+    In a session of its own it cannot even ask for a password there. But Linux schedules a new session as a stranger, at
+    the cost of milliseconds on a busy machine: without a terminal, a group of its own is enough.
     """
     try:
         os.close(os.open("/dev/tty", os.O_RDWR))

@@ -39,31 +39,31 @@ _THIS_PROGRAM = secrets.token_hex(8)
 
 
 def new_marker() -> str:
-    """A mark that no other process carries."""
+    """Return a mark that no other process carries."""
     return f"{mark_of_this_process()}.{secrets.token_hex(8)}"
 
 
 def mark_of_this_process() -> str:
-    """What this process's marks begin with, up to a dot; one that was forked off makes marks of its own."""
+    """Return the beginning of this process's marks, up to a dot; a forked process makes marks of its own."""
     return f"{_THIS_PROGRAM}-{os.getpid()}"
 
 
 def marked(environment: Mapping[str, str], marker: str) -> dict[str, str]:
-    """The environment with the mark, beside the one that it may have already."""
+    """Return the environment with the mark, beside one that it may have already."""
     outer = environment.get(MARK)
     return {**environment, MARK: f"{outer}:{marker}" if outer else marker}
 
 
 async def end_tree(root: psutil.Process | int, grace: float = GRACE, *, marker: str | None = None) -> None:
-    """Ends a process, its descendants and whatever carries the mark: asks, waits up to `grace` seconds, then kills."""
+    """End a process, its descendants and whatever carries the mark: ask, wait up to `grace` seconds, then kill."""
     await end_family({root} if isinstance(root, psutil.Process) else known(root), grace, marker=marker)
 
 
 async def end_family(roots: Iterable[psutil.Process], grace: float = GRACE, *, marker: str | None = None) -> None:
-    """Ends processes with their descendants and whatever carries the mark, as `end_tree` does.
+    """End processes with their descendants and whatever carries the mark, as `end_tree` does.
 
-    It goes on until a look finds nothing alive, a bounded number of times, for a tree can grow while it is felled.
-    A process that is gone already, or is not ours to end, is passed over.
+    It repeats until nothing is alive, a bounded number of times, because a tree can grow while it is felled. A process
+    that is gone already, or is not ours to end, is skipped.
     """
     family = await anyio.to_thread.run_sync(_family, roots, marker)
     _signal(family, psutil.Process.terminate)
@@ -78,22 +78,22 @@ async def end_family(roots: Iterable[psutil.Process], grace: float = GRACE, *, m
 
 
 def survivors(marker: str) -> set[psutil.Process]:
-    """The processes that carry the mark, whoever their parent is. It reads the environment of every process."""
+    """Return the processes with the mark, whatever their parent. It reads the environment of every process."""
     return _carrying(lambda mark: mark == marker)
 
 
 def started_here() -> set[psutil.Process]:
-    """The processes that carry any mark of this process's making, whoever their parent is."""
+    """Return the processes with any mark that this process made, whatever their parent."""
     return started_by(mark_of_this_process())
 
 
 def started_by(process_mark: str) -> set[psutil.Process]:
-    """The processes that carry any mark of a process's making, which may be gone: see `mark_of_this_process`."""
+    """Return the processes with any mark that a process made, even one that has ended."""
     return _carrying(lambda mark: mark.startswith(f"{process_mark}."))
 
 
 def known(pid: int) -> set[psutil.Process]:
-    """The process of that number, if there is one: a short-lived one may be gone before it is looked at."""
+    """Return the process of that number; a short-lived one may be gone already."""
     try:
         return {psutil.Process(pid)}
     except psutil.NoSuchProcess:
@@ -101,7 +101,7 @@ def known(pid: int) -> set[psutil.Process]:
 
 
 def lives(process: psutil.Process) -> bool:
-    """Whether it can still do anything; one that waits to be reaped cannot."""
+    """Return True if the process can still do anything; a zombie cannot."""
     try:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.Error:
@@ -131,7 +131,7 @@ def _family(roots: Iterable[psutil.Process], marker: str | None) -> set[psutil.P
 
 
 def _signal(family: Iterable[psutil.Process], send: Callable[[psutil.Process], None]) -> None:
-    """The oldest first: an agent whose tool ends before it hears anything itself goes on with its work."""
+    """Signal the oldest first: an agent with a tool that ends before the agent itself continues its work."""
     for process in sorted(family, key=_born):
         try:
             send(process)
@@ -140,7 +140,7 @@ def _signal(family: Iterable[psutil.Process], send: Callable[[psutil.Process], N
 
 
 def _born(process: psutil.Process) -> tuple[float, int]:
-    """When it began, to a hundredth of a second, and its number, which tells more where both began at once."""
+    """Return the time of its start, to a hundredth of a second, and its number, which orders those of one moment."""
     try:
         return process.create_time(), process.pid
     except psutil.Error:
@@ -148,7 +148,7 @@ def _born(process: psutil.Process) -> tuple[float, int]:
 
 
 async def _wait_gone(family: Iterable[psutil.Process], patience: float) -> None:
-    """Returns when none lives, or after `patience` seconds. It has to look: the system tells an end to parents only."""
+    """Return when none lives, or after `patience` seconds. It polls: the system notifies only parents."""
     pause = 0.002
     with anyio.move_on_after(patience):
         while any(lives(process) for process in family):

@@ -83,7 +83,7 @@ _SECRET_PART = re.compile(
 
 
 class _Secret(NamedTuple):
-    """A secret in a text: its span, what stands there instead, and what of the text after it belongs to it as well."""
+    """A secret in a text: its span, its replacement, and what of the following text belongs to it as well."""
 
     start: int
     end: int
@@ -107,14 +107,14 @@ class Redactor:
         self._reach = max([_REACH, *(len(value) for value in known)])
 
     def __call__(self, text: str) -> str:
-        """The text without its secrets; in time proportional to its length."""
+        """Return the text without its secrets, in time proportional to its length."""
         stream = self.stream()
         last = len(text) // _PIECE * _PIECE
         shown = [stream.feed(text[at : at + _PIECE]) for at in range(0, last, _PIECE)]
         return "".join((*shown, stream.flush(text[last:])))
 
     def within(self, data: object) -> Any:
-        """JSON values with every text in them masked; keys and numbers stay."""
+        """Return JSON values with every text in them masked; keys and numbers stay."""
         if isinstance(data, str):
             return self(data)
         if isinstance(data, Mapping):
@@ -124,7 +124,7 @@ class Redactor:
         return data
 
     def stream(self) -> "RedactedStream":
-        """For one text that comes in pieces."""
+        """Return a redactor for one text that comes in pieces."""
         return RedactedStream(self._sought, self._broken, self._reach)
 
 
@@ -141,19 +141,19 @@ class RedactedStream:
         self._tail: re.Pattern[str] | None = None
 
     def feed(self, chunk: str) -> str:
-        """Takes the next piece and returns what is safe to show by now."""
+        """Take the next piece and return what is safe to show by now."""
         self._text += _storable(chunk)
         return self._shown(self._decided(), final=False)
 
     def flush(self, last: str = "") -> str:
-        """Takes the last piece, ends the text and returns the rest of it."""
+        """Take the last piece, end the text and return the rest of it."""
         self._text += _storable(last)
         shown = self._shown(len(self._text), final=True)
         self._text, self._from, self._tail = "", 0, None
         return shown
 
     def _shown(self, decided: int, *, final: bool) -> str:
-        """Masks and releases what comes before `decided`, and secrets that begin there as a whole."""
+        """Mask and release what comes before `decided`, and secrets that begin there as a whole."""
         text, position, pieces = self._text, self._from, list[str]()
         if self._tail and (tail := self._tail.match(text, position)):
             position = tail.end()
@@ -180,14 +180,14 @@ class RedactedStream:
         return "".join(pieces)
 
     def _candidates(self, text: str) -> list[tuple[int, int]]:
-        """Where a secret may begin, in order, and where the longest given value that begins there ends, or else 0."""
+        """Return the possible starts of secrets, in order, with the end of the longest given value there, or 0."""
         ends: dict[int, int] = {}
         for index, start, end in self._sought.find_matches_as_indexes(text, overlapping=True):
             ends[start] = max(ends.get(start, 0), end if index >= len(_BEGINNINGS) else 0)
         return sorted(ends.items())
 
     def _decided(self) -> int:
-        """Up to where no character that may come can change what is a secret."""
+        """Return the end of the text in which no further character can change what is a secret."""
         text = self._text
         earliest = max(self._from, len(text) - self._reach)
         decided = earliest + len(text[earliest:].rstrip(_VISIBLE))
@@ -203,7 +203,7 @@ class RedactedStream:
 
 
 def _secret(text: str, start: int, value_end: int, *, final: bool) -> _Secret | None:
-    """The secret that begins there: of a known shape, or a given value if that is longer."""
+    """Return the secret that begins there: of a known shape, or a given value if that is longer."""
     shape = _SHAPES.match(text, start)
     if shape is None or shape.end() < value_end:
         return _Secret(start, value_end, MASK) if value_end else None
@@ -215,12 +215,12 @@ def _secret(text: str, start: int, value_end: int, *, final: bool) -> _Secret | 
 
 
 def secret_values(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """The values of the variables whose names say that they are secret, such as GH_TOKEN and AWS_SECRET_ACCESS_KEY."""
+    """Return the values of variables with secret names, such as GH_TOKEN and AWS_SECRET_ACCESS_KEY."""
     return tuple(value for name, value in environ.items() if value and is_secret_name(name))
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a variable's name says that its value is secret."""
+    """Return True if a variable's name says that its value is secret."""
     parts = name.upper().split("_")
     names_a_place = parts == ["PWD"] or parts[-1] in {"FILE", "PATH", "DIR"} or parts[:2] == ["GIT", "CONFIG"]
     return not names_a_place and any(_SECRET_PART.fullmatch(part) for part in parts)
@@ -235,7 +235,7 @@ def _storable(text: str) -> str:
 
 
 def _key_end(begin: re.Match[str], *, final: bool) -> int | None:
-    """Where a private key ends: behind its END line, or where the text stops looking like a key; None: not here yet."""
+    """Return the end of a private key: its END line, or where the text stops looking like a key; None: not here yet."""
     text, start = begin.string, begin.end()
     whole = final or len(text) >= start + _KEY_LENGTH + 80
     last = text.find("-----END", start, start + _KEY_LENGTH)

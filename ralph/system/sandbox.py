@@ -33,7 +33,7 @@ ESSENTIAL = (
 """Given in any case; `*` matches anything."""
 
 _OWN = ("RALPH_STORE", "RALPH_PLUGINS__*")
-"""Not called secrets, but addresses that may hold a password; they are nobody's business but Ralph's."""
+"""Not secret by their names, but addresses that may hold a password; only Ralph needs them."""
 
 
 def _require_names(text: str) -> str:
@@ -47,17 +47,17 @@ Names = Annotated[str, AfterValidator(_require_names)]
 
 
 def apart(names: Iterable[str]) -> tuple[str, ...]:
-    """Names, those that were joined by commas each by itself."""
+    """Split names that are joined by commas."""
     return tuple(name.strip() for each in names for name in each.split(",") if name.strip())
 
 
 def values_of(environ: Mapping[str, str], names: Collection[str]) -> list[str]:
-    """The values of the variables that names mean, in which `*` matches anything."""
+    """Return the values of the variables with these names, in which `*` matches anything."""
     return [value for name, value in environ.items() if _any(name, names)]
 
 
 class Variables(BaseModel, frozen=True, extra="forbid"):
-    """Which of Ralph's own environment variables are passed on.
+    """The rules by which Ralph's own environment variables are passed on.
 
     Both lists hold names, in which `*` matches anything: `CARGO_*`; several may be joined by commas.
     """
@@ -78,9 +78,10 @@ class Variables(BaseModel, frozen=True, extra="forbid"):
         return None if names is None else apart(names)
 
     def of(self, environ: Mapping[str, str], needed: Collection[str] = ()) -> dict[str, str]:
-        """Those of an environment that are passed on.
+        """Return the variables of an environment that are passed on.
 
         Args:
+            environ: the variables.
             needed: the names of those without which the program cannot work, a login's for example.
         """
         return {name: value for name, value in environ.items() if name in needed or self._passes(name)}
@@ -101,11 +102,11 @@ _APART = (
     *("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),
 )
 _SOCKETS = ("/run/docker.sock", "/run/podman/podman.sock", "/run/containerd/containerd.sock")
-"""Who reaches one of these can be anybody on this machine."""
+"""A program that reaches one of these can become any user of this machine."""
 
 
 class Sandbox(BaseModel, frozen=True, extra="forbid"):
-    """What programs in it may write, see and reach; every path may begin with `~`."""
+    """The paths and the network that sandboxed programs may use; every path may begin with `~`."""
 
     kind: Annotated[Literal["none", "bwrap"], Flag("--sandbox", "KIND", AGENT)] = Field(
         default="none",
@@ -121,7 +122,7 @@ class Sandbox(BaseModel, frozen=True, extra="forbid"):
 
     @property
     def used(self) -> bool:
-        """Whether programs are confined at all."""
+        """True if programs are confined at all."""
         return self.kind != "none"
 
     def command(
@@ -133,11 +134,14 @@ class Sandbox(BaseModel, frozen=True, extra="forbid"):
         readable: Iterable[Path] = (),
         writable: Iterable[Path] = (),
     ) -> list[str]:
-        """The command line that runs a program in the sandbox; as it was given where there is none.
+        """Return the command line that runs a program in the sandbox; unchanged if there is none.
 
         Args:
-            agent: whether it is the agent, for the network's sake; else it is a verifier.
-            readable, writable: what this program needs beside the settings'.
+            argv: the program and its arguments.
+            workspace: the folder that it runs in and may write.
+            agent: it is the agent, and not a verifier, which matters for the network.
+            readable: what this program needs to read besides the settings' paths.
+            writable: what it needs to write besides them.
         """
         if not self.used:
             return list(argv)
@@ -156,7 +160,7 @@ class Sandbox(BaseModel, frozen=True, extra="forbid"):
 
 
 def _hidden() -> Iterator[str]:
-    """Folders that are the sandbox's own, in an order in which none covers another that was wanted."""
+    """Yield the options for the sandbox's own folders, in an order in which none covers one that was wanted."""
     places = {Path.home(), Path(tempfile.gettempdir()), Path("/tmp"), Path("/var/tmp"), Path("/run/user")}  # noqa: S108
     for place in sorted({place.resolve() for place in places if place.is_dir()} - {Path("/")}):
         yield from ("--tmpfs", str(place))
@@ -166,7 +170,7 @@ def _hidden() -> Iterator[str]:
 
 
 def _programs() -> Iterator[Path]:
-    """The folders of PATH that lie in the home folder; without them many a tool would be gone."""
+    """Yield the folders of PATH in the home folder; without them many tools would be missing."""
     home = Path.home().resolve()
     for name in os.environ.get("PATH", "").split(os.pathsep):
         place = Path(name)
@@ -185,12 +189,12 @@ _TRIED = 20.0
 
 @dataclass(frozen=True, slots=True)
 class Confinement:
-    """How the agent and the verifiers are confined.
+    """The confinement of the agent and the verifiers.
 
     Attributes:
-        workspace: the folder that they work in, the only one that a sandbox lets them write; without one a sandbox
-            takes the folder that a program is started in.
-        folders: what belongs to the workspace and lies elsewhere: git's own folder, for a worktree.
+        workspace: the folder that they work in, the only one that a sandbox lets them write; None for the folder that
+            a program is started in.
+        folders: what belongs to the workspace and lies elsewhere, such as git's own folder for a worktree.
     """
 
     variables: Variables = field(default_factory=Variables)
@@ -199,7 +203,7 @@ class Confinement:
     folders: tuple[Path, ...] = ()
 
     def environment(self, needed: Collection[str] = ()) -> dict[str, str]:
-        """The variables that a program is given of Ralph's own; `needed` names those that it cannot do without."""
+        """Return the variables for a program; `needed` names those that it cannot do without."""
         return self.variables.of(os.environ, needed)
 
     def command(
@@ -211,7 +215,7 @@ class Confinement:
         readable: Iterable[Path] = (),
         writable: Iterable[Path] = (),
     ) -> list[str]:
-        """The command line that starts a program within its bounds; see `Sandbox.command`."""
+        """Return the command line that starts a program within its bounds; see `Sandbox.command`."""
         return self.sandbox.command(
             argv,
             workspace=self.workspace or cwd,
@@ -221,7 +225,7 @@ class Confinement:
         )
 
     async def require(self, cwd: Path | None = None) -> None:
-        """Makes sure that the sandbox works here, where one is asked for.
+        """Check that the sandbox works here, if one is requested.
 
         Raises:
             UsageError: it does not, and why.

@@ -1,6 +1,6 @@
 """Text that is safe to store and to show, durations in words, and patterns that are compiled on first use.
 
-Agent text is hostile: `storable` takes out what no store can hold, `printable` what must not reach a terminal.
+Agent text is hostile: `storable` removes what no store can hold, `printable` what must not reach a terminal.
 """
 
 import codecs
@@ -12,8 +12,8 @@ from typing import Any, cast
 __all__ = ["SPELT_OUT", "additions", "duration", "one_line", "pattern", "printable", "storable"]
 
 SPELT_OUT = "ralph.spelt-out"
-"""The name of what encodings do with characters that they have not: those of Ralph's own sentences are written with
-others, of any other a question mark is left.
+"""The error handler for encodings that lack a character: those of Ralph's own sentences are written with others, any
+other becomes a question mark.
 """
 
 _CONTROL = re.compile(
@@ -40,8 +40,9 @@ codecs.register_error(SPELT_OUT, _spell_out)
 
 
 def printable(text: str, most: int = 4_000) -> str:
-    """Text without escape sequences, control characters, and characters that are not seen but turn, break or hide what
-    is; line ends stay.
+    """Return text without escape sequences, control characters and invisible characters that turn or hide text.
+
+    Line ends stay.
     """
     clean = _UNSEEN.sub("", _CONTROL.sub("", text[: 2 * most].replace("\r\n", "\n").replace("\r", "\n")))
     return clean if len(clean) <= most and len(text) <= 2 * most else f"{clean[:most]} …"
@@ -54,8 +55,8 @@ def one_line(text: str, most: int = 200) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Seconds as people say them: 4.2 s, 3 min 20 s, 2 h 5 min."""
-    if seconds < 59.95 or not math.isfinite(seconds):  # as a run that is imported may tell
+    """Return seconds in words: 4.2 s, 3 min 20 s, 2 h 5 min."""
+    if seconds < 59.95 or not math.isfinite(seconds):  # an imported run may hold anything
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
     if minutes < 60:
@@ -65,7 +66,7 @@ def duration(seconds: float) -> str:
 
 
 def additions(added: Mapping[str, float]) -> str:
-    """What was added to which limits: max iterations by 10, max duration by 1 h 30 min."""
+    """Return what was added to which limits: max iterations by 10, max duration by 1 h 30 min."""
     amounts = {name: duration(more) if name == "max_duration" else f"{more:,.15g}" for name, more in added.items()}
     return ", ".join(f"{name.replace('_', ' ')} by {amount}" for name, amount in amounts.items())
 
@@ -74,13 +75,13 @@ def pattern(source: str, flags: int = 0) -> re.Pattern[str]:
     """Return what `re.compile` gives, compiled when it is first used.
 
     Compiling the patterns of all detectors takes longer than importing everything else, and most replies need few of
-    them. A mistake in the source therefore shows with the first use.
+    them. A mistake in the source therefore shows on first use.
     """
     return cast("re.Pattern[str]", _Late(source, flags))
 
 
 class _Late:
-    """Stands for a compiled pattern. What is asked of it is kept, so that it is as fast as the pattern itself."""
+    """A stand-in for a compiled pattern. It keeps each attribute once used, so it is as fast as the pattern itself."""
 
     def __init__(self, source: str, flags: int) -> None:
         self._source = source
@@ -96,7 +97,7 @@ _UNSTORABLE = pattern(r"[\x00\ud800-\udfff]")
 
 
 def storable(text: str) -> str:
-    """The text with a replacement character for each NUL and lone surrogate, which no store can hold."""
+    """Return the text with a replacement character for each NUL and lone surrogate, which no store can hold."""
     if "\0" not in text:
         if text.isascii():
             return text

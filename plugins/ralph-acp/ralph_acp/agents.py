@@ -1,4 +1,4 @@
-"""The agents that are known by name: how each is started, and in what it differs from what the protocol says.
+"""The agents that are known by name: how each is started, and where it differs from the protocol.
 
 Each was tried against a scripted endpoint unless the README says otherwise.
 """
@@ -29,7 +29,7 @@ _LOG_TAIL = 65_536
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Which model answers, as `[executor]` says it.
+    """The model that answers, as in `[executor]`.
 
     Attributes:
         url: OpenAI-compatible; None for the agent's own provider and login.
@@ -44,7 +44,7 @@ class Endpoint:
 
 
 class Agent:
-    """An agent that keeps to the protocol. Subclass it for one that needs to be told where its model is.
+    """An agent that keeps to the protocol. Subclass it for one that has to be configured for its model.
 
     Attributes:
         name: in messages.
@@ -67,28 +67,29 @@ class Agent:
     notices: tuple[str, ...] = ()
 
     def command(self, endpoint: Endpoint, home: Path | None, *, read_only: bool) -> list[str]:
-        """What is added to the program's own arguments.
+        """Return what is added to the program's own arguments.
 
         Args:
+            endpoint: the model that answers.
             home: where sessions are kept; None for the user's own folder.
             read_only: the turn only looks.
         """
         return []
 
     def environment(self, endpoint: Endpoint, home: Path | None, *, read_only: bool) -> dict[str, str]:
-        """The variables that the agent needs beside those of everyone."""
+        """Return the variables that the agent needs besides the inherited ones."""
         return {}
 
     def places(self) -> list[Path]:
-        """Folders of the user's that the agent writes to; a sandbox has to let it."""
+        """Return the user's folders that the agent writes to; a sandbox has to open them."""
         return []
 
     def retry_after(self, home: Path | None) -> float | None:
-        """Seconds that the provider asked to wait at the last rate limit, where the agent keeps that to itself."""
+        """Return the wait that the provider asked for at the last rate limit, if the agent only logs it; in seconds."""
         return None
 
     async def found(self, progress: "Progress | None" = None) -> list[str]:
-        """The program with its arguments.
+        """Return the program with its arguments.
 
         Raises:
             ExecutorUnavailableError: it is not there.
@@ -98,12 +99,12 @@ class Agent:
         raise ExecutorUnavailableError(f"There is no {self.program!r} on PATH to run {self.name} with.", self.install)
 
     async def present(self) -> str:
-        """Where the program is, or how it comes there, in a few words; nothing is fetched. Raises what `found` does."""
+        """Return where the program is, or how it gets there; raises as `found` does. Nothing is fetched."""
         return (await self.found())[0]
 
 
 class Copilot(Agent):
-    """The Copilot CLI. It ends a failed turn as if it had succeeded, says so in a message, and then tells no usage."""
+    """The Copilot CLI. It ends a failed turn as if it had succeeded, says so in a message, and reports no usage."""
 
     name = "Copilot"
     program = "copilot"
@@ -169,7 +170,7 @@ class Copilot(Agent):
 
 
 class OpenCode(Agent):
-    """OpenCode. Its usage is that of the last call to the model alone, so that it is not counted."""
+    """OpenCode. Its usage is that of the last call to the model alone, so it is not counted."""
 
     name = "OpenCode"
     program = "opencode"
@@ -237,7 +238,7 @@ AGENTS: Mapping[str, type[Agent]] = {"copilot": Copilot, "gemini": Gemini, "open
 
 
 def filled(words: Sequence[str], endpoint: Endpoint) -> list[str]:
-    """The words with the placeholders for the endpoint filled in; other braces stay."""
+    """Return the words with the placeholders for the endpoint filled in; other braces stay."""
     values = {"{model}": endpoint.model, "{base_url}": endpoint.url, "{api_key}": endpoint.key}
     return [_filled(word, values) for word in words]
 

@@ -1,4 +1,4 @@
-"""One turn with an agent: from the greeting to the answer, and what the agent asks of its client on the way."""
+"""One turn with an agent, from the handshake to the answer, and the agent's requests to its client."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ Handler = Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any] | None]]
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What the agent is offered, and within which bounds.
+    """The capabilities that the agent is offered, and their bounds.
 
     Attributes:
         files, terminals: whether the client reads and writes files, and runs commands, for it.
@@ -72,7 +72,7 @@ class Conversation:
         return self._wire.complaint
 
     async def hold(self, prompt: str) -> None:
-        """Runs the turn. When it is cancelled, the agent is asked to stop, and given a moment for it."""
+        """Run the turn. When it is cancelled, the agent is asked to stop, and given a moment for it."""
         offer = self._offer
         async with anyio.create_task_group() as group:
             self._terminals = Terminals(group, self._turn.workspace, offer.confinement, offer.redactor)
@@ -107,7 +107,7 @@ class Conversation:
         return self._judged(ended)
 
     async def _begin(self) -> Failed | None:
-        """The greeting and the session: the one that is to be gone on with, if the agent still has it."""
+        """Perform the handshake and open the session: the one to continue, if the agent still has it."""
         offered = {"readTextFile": self._offer.files, "writeTextFile": self._offer.files and not self._turn.read_only}
         terminals = self._offer.terminals and not self._turn.read_only
         greeting = await self._request(
@@ -129,7 +129,7 @@ class Conversation:
         return None if self._session else Failed(failure="protocol", message="The agent did not begin a session.")
 
     async def _loaded(self) -> str:
-        """The session that is gone on with; empty where the agent has it no more."""
+        """Return the session that is continued; empty if the agent no longer has it."""
         known = self._turn.session_id or ""
         try:
             await self._request("session/load", sessionId=known, cwd=str(self._turn.workspace), mcpServers=[])
@@ -139,7 +139,7 @@ class Conversation:
         return known
 
     async def _ask(self, prompt: str) -> Mapping[str, Any]:
-        """The agent's last word on a prompt. On cancellation it is told to stop, and waited for a little."""
+        """Return the agent's response to a prompt. On cancellation it is asked to stop, and waited for a little."""
         answered, ended, failure = anyio.Event(), dict[str, Any](), list[Exception]()
 
         async def ask(shielded: anyio.CancelScope) -> None:
@@ -180,7 +180,7 @@ class Conversation:
         return classify(str(error), code=code, data=error.data)
 
     async def _gone(self) -> Failed:
-        """The process has ended, or closed its output."""
+        """Return the failure of a process that has ended, or closed its output."""
         with anyio.move_on_after(1.0):
             await self._program.wait()
         code = self._program.code
@@ -193,7 +193,7 @@ class Conversation:
         return Failed(failure="crashed", message=f"The agent {how}. {said}".strip())
 
     def _judged(self, ended: Mapping[str, Any]) -> Outcome:
-        """What the end of a turn means; the protocol's "end_turn" alone is no success."""
+        """Return what the end of a turn means; the protocol's "end_turn" alone is not success."""
         reason, transcript = text(ended.get("stopReason")), self._turn.transcript
         told = mapping(ended.get("usage"))
         if told and self._offer.agent.counts:
@@ -217,7 +217,7 @@ class Conversation:
         return Failed(failure="protocol", message="The agent gave no answer.")
 
     async def _handle(self, method: str, params: Any, notified: bool) -> Any:  # noqa: FBT001 - the library calls it
-        """What the agent tells and asks. It raises nothing but `RequestError`, in answer to a request."""
+        """Handle a notification or a request. It raises only `RequestError`, in answer to a request."""
         told = mapping(params)
         if notified:
             if method == "session/update" and self._prompted and text(told.get("sessionId")) == self._session:
@@ -274,7 +274,7 @@ class Conversation:
         return self._terminals.output(told)
 
     def _allowed(self, request: PermissionRequest) -> str:
-        """The path of the request. Raises `OSError` with the reason where it may not be carried out."""
+        """Return the path of the request. Raises `OSError` with the reason if it may not be carried out."""
         offered = self._offer.terminals if request.kind == "shell" else self._offer.files
         if not offered:
             raise OSError("That is not offered.")
@@ -285,7 +285,7 @@ class Conversation:
 
 
 def _usage(told: Mapping[str, Any]) -> Usage:
-    """What the turn has used. Cached tokens are a part of the input."""
+    """Return the usage of the turn. Cached tokens are a part of the input."""
     return Usage(
         input_tokens=whole(told.get("inputTokens")),
         output_tokens=whole(told.get("outputTokens")),

@@ -19,7 +19,9 @@ def classify(message: str, *, code: object = None, data: object = None, retry_af
     """Return the failure: by the HTTP status if there is one, then by the protocol's own code, then by the wording.
 
     Args:
-        code, data: of a JSON-RPC error.
+        message: the agent's.
+        code: of a JSON-RPC error.
+        data: of a JSON-RPC error.
         retry_after: in seconds, if it is known from elsewhere.
     """
     said, details = _stripped(text(message)), mapping(data)

@@ -22,9 +22,11 @@ _FILE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 def read_file(workspace: Path, said: str, *, line: int | None = None, limit: int | None = None) -> str:
-    """The text of a file; bytes that are not UTF-8 are replaced. One that is missing is empty, as agents expect it.
+    """Return the text of a file; bytes that are not UTF-8 are replaced. A missing file is empty, as agents expect.
 
     Args:
+        workspace: the folder that the file has to be in.
+        said: the path as the agent wrote it.
         line: the first line, counted from 1.
         limit: how many lines.
 
@@ -49,7 +51,7 @@ def read_file(workspace: Path, said: str, *, line: int | None = None, limit: int
 
 
 def write_file(workspace: Path, said: str, content: str) -> None:
-    """Replaces a file's content, making it and its folders where they are not there.
+    """Replace a file's content; create it and its folders if they do not exist.
 
     Raises:
         OSError: it is no regular file in the workspace, or would be larger than 10 MB.
@@ -74,7 +76,7 @@ def write_file(workspace: Path, said: str, content: str) -> None:
 
 @contextmanager
 def _opened_folder(workspace: Path, said: str, *, make: bool = False) -> Generator[tuple[int, str]]:
-    """The folder that a file lies in, open, and the file's name in it."""
+    """Open the folder of a file; yield its descriptor and the file's name in it."""
     *folders, name = _parts(workspace, said)
     handle = os.open(workspace.resolve(), _FOLDER)
     try:
@@ -90,7 +92,7 @@ def _opened_folder(workspace: Path, said: str, *, make: bool = False) -> Generat
 
 
 def _parts(workspace: Path, said: str) -> tuple[str, ...]:
-    """The way from the workspace to the file, links resolved."""
+    """Return the path from the workspace to the file, links resolved."""
     if "\0" in said or len(said) > 4_096:
         raise OSError("That is not the path of a file.")
     if ".." in Path(said).parts:
@@ -113,7 +115,7 @@ def _make(folder: str, within: int) -> None:
 
 
 def _mode_of(name: str, folder: int, said: str) -> int | None:
-    """The permissions of the file that is there; None where there is none."""
+    """Return the permissions of the existing file; None if there is none."""
     try:
         found = os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Permission requests: decided by the policy, asked of nobody, and granted for no more than once."""
+"""Permission requests: decided by the policy without asking the user, and granted only once."""
 
 import re
 import shlex
@@ -20,11 +20,13 @@ _MOST_PATHS = 1_000
 
 
 def objection(tools: Sequence[ToolTold], policy: PermissionPolicy, workspace: Path) -> str:
-    """Why a tool may not run, or nothing.
+    """Return the reason that a tool may not run; empty if it may.
 
     Args:
         tools: the same call, as it was announced and as the request tells it. Both have to pass: agents ask to "read"
             the folder that they are about to write to.
+        policy: decides.
+        workspace: absolute.
     """
     for request in _requests(tools):
         decision = policy.decide(request, workspace)
@@ -34,7 +36,7 @@ def objection(tools: Sequence[ToolTold], policy: PermissionPolicy, workspace: Pa
 
 
 def answer(params: Mapping[str, Any], *, allowed: bool) -> dict[str, Any]:
-    """The option that is chosen; where the right one is not offered, the request is cancelled."""
+    """Return the chosen option; if the right one is not offered, the request is cancelled."""
     wanted = "allow_once" if allowed else "reject_once"
     for option in objects(params.get("options")):
         if option.get("kind") == wanted and isinstance(option.get("optionId"), str):
@@ -43,12 +45,12 @@ def answer(params: Mapping[str, Any], *, allowed: bool) -> dict[str, Any]:
 
 
 def offers_once(params: Mapping[str, Any]) -> bool:
-    """Whether it can be allowed for this once at all."""
+    """Return True if the request can be allowed only once."""
     return any(option.get("kind") == "allow_once" for option in objects(params.get("options")))
 
 
 def _requests(tools: Sequence[ToolTold]) -> Iterator[PermissionRequest]:
-    """Everything that the policy has to allow."""
+    """Yield everything that the policy has to allow."""
     paths = tuple(_different(path for tool in tools for path in _paths(tool)))[:_MOST_PATHS]
     commands = _different(_command(tool.given or {}) for tool in tools)
     urls = _different(text((tool.given or {}).get("url")) for tool in tools)
@@ -75,7 +77,7 @@ def _requests(tools: Sequence[ToolTold]) -> Iterator[PermissionRequest]:
 
 
 def _paths(tool: ToolTold) -> Iterator[str]:
-    """Every file that the call names, wherever it does."""
+    """Yield every file that the call names anywhere."""
     for key, value in (tool.given or {}).items():
         if _PATH_KEY.search(key[-40:]):
             listed = cast("list[object]", value) if isinstance(value, list) else [value]

@@ -1,4 +1,4 @@
-"""The plug-in: what Ralph is told of it. Nothing more is loaded before the executor is asked for."""
+"""The plug-in's registration. Nothing more is loaded before the executor is used."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ __all__ = ["build", "ralph_executors", "ralph_settings"]
 
 @hookimpl
 def ralph_settings() -> "type[BaseModel]":
+    """Return the model of the plug-in's own settings."""
     from ralph_acp.settings import AcpSettings
 
     return AcpSettings
@@ -22,11 +23,12 @@ def ralph_settings() -> "type[BaseModel]":
 
 @hookimpl
 def ralph_executors() -> Iterator[Provider]:
+    """Yield the executor under its name."""
     yield Provider("acp", "any agent that speaks the Agent Client Protocol", build)
 
 
 def build(context: BuildContext) -> "AcpExecutor":
-    """The executor for a run's settings. Raises `UsageError` where they name no agent."""
+    """Return the executor for a run's settings. Raises `UsageError` if they name no agent."""
     from ralph_acp.agents import AGENTS
     from ralph_acp.executor import AcpExecutor
     from ralph_acp.settings import AcpSettings

@@ -9,7 +9,7 @@ __all__ = ["AcpSettings"]
 
 
 class AcpSettings(BaseModel, frozen=True, extra="forbid"):
-    """Which agent is run, and how."""
+    """The agent that is run, and its options."""
 
     agent: Literal["copilot", "opencode", "gemini"] | None = Field(
         default=None, description="A known agent: copilot, opencode or gemini."

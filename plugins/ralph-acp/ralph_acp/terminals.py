@@ -38,7 +38,7 @@ class _Terminal:
 
 
 class Terminals:
-    """Those of one turn; they end with the group.
+    """The terminals of one turn; they end with the task group.
 
     Every method takes the parameters as the agent sent them and raises `UsageError` for what cannot be done.
     """
@@ -50,7 +50,7 @@ class Terminals:
         self._numbers = count(1)
 
     async def create(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Starts a command."""
+        """Start a command."""
         if len(self._terminals) >= _MOST:
             raise UsageError(f"There are {_MOST} terminals already.", "Release one.")
         limit = params.get("outputByteLimit")
@@ -67,7 +67,7 @@ class Terminals:
         return {"terminalId": name}
 
     def output(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """What it has said so far, secrets masked, and how it ended if it has."""
+        """Return the output so far, secrets masked, and the exit status if there is one."""
         terminal = self._named(params)
         shown = terminal.output.decode("utf-8", "replace")
         if terminal.truncated:  # half a secret would not be known for one
@@ -76,20 +76,20 @@ class Terminals:
         return {"output": self._redactor(shown), "truncated": terminal.truncated, **status}
 
     async def wait(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """How it ended, once it has."""
+        """Return the exit status, once there is one."""
         terminal = self._named(params)
         await terminal.ended.wait()
         return _status(terminal)
 
     async def kill(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Ends it and what it started; what it said can still be asked for."""
+        """End the command and what it started; its output can still be read."""
         terminal = self._named(params)
         terminal.killed.set()
         await terminal.ended.wait()
         return {}
 
     async def release(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Ends and forgets it."""
+        """End and forget the command."""
         await self.kill(params)
         self._terminals.pop(text(params.get("terminalId")), None)
         return {}
@@ -127,13 +127,13 @@ class Terminals:
 
 
 def command_line(params: Mapping[str, Any]) -> str:
-    """What a terminal is asked to run, as a person would type it."""
+    """Return the command that a terminal should run, as the user would type it."""
     words = _words(params)
     return shlex.join(words) if len(words) > 1 else words[0]
 
 
 def _words(params: Mapping[str, Any]) -> list[str]:
-    """The program and its arguments; one word alone is a line for the shell."""
+    """Return the program and its arguments; a single word is a line for the shell."""
     arguments = params.get("args")
     listed: list[object] = arguments if isinstance(arguments, list) else []  # pyright: ignore[reportUnknownVariableType]
     return [text(params.get("command")), *map(as_json, listed)]
@@ -145,7 +145,7 @@ async def _keep(stream: ByteStream, terminal: _Terminal) -> None:
 
 
 async def _until(killed: anyio.Event, scope: anyio.CancelScope) -> None:
-    """Ends a scope at an event."""
+    """Cancel a scope at an event."""
     await killed.wait()
     scope.cancel()
 

@@ -1,4 +1,4 @@
-"""What an agent tells of its turn while it goes on, put into the transcript.
+"""The agent's reports on its running turn, put into the transcript.
 
 The protocol has no ends of messages: one ends where another begins, where a tool is called, and with the turn. A
 message that is followed by a tool call is one that asked for it.
@@ -23,7 +23,7 @@ _ERROR = "Error: "
 
 @dataclass(slots=True)
 class ToolTold:
-    """What is known by now of a tool call.
+    """The facts that are known by now of a tool call.
 
     Attributes:
         kind: such as "edit", "execute" or "other".
@@ -39,7 +39,7 @@ class ToolTold:
     refused: bool = False
 
     def learn(self, told: Mapping[str, Any]) -> None:
-        """Takes what an update tells; what it leaves out stays as it was."""
+        """Take what an update contains; what it leaves out stays as it was."""
         self.kind = text(told.get("kind")) or self.kind
         self.title = text(told.get("title")) or self.title
         self.given = mapping(told.get("rawInput")) or self.given
@@ -63,7 +63,7 @@ class Updates:
         self.complaint = ""
 
     def take(self, update: Mapping[str, Any]) -> None:
-        """One update; of a kind that is not known it is a sign of life and nothing else."""
+        """Take one update; an unknown kind is a sign of life and nothing else."""
         match update.get("sessionUpdate"):
             case "agent_message_chunk":
                 self._take_chunk(text(mapping(update.get("content")).get("text")), text(update.get("messageId")))
@@ -73,7 +73,7 @@ class Updates:
                 pass
 
     def asked(self, told: Mapping[str, Any]) -> tuple[ToolTold, ToolTold]:
-        """The tool call that a permission is asked for: as it was announced, and as the request tells it."""
+        """Return the tool call of a permission request: as it was announced, and as the request describes it."""
         call_id = text(told.get("toolCallId"))
         known, request = self._known(call_id), ToolTold()
         announced = replace(known)
@@ -85,13 +85,14 @@ class Updates:
         return announced, request
 
     def refused(self, call_id: str, reason: str) -> None:
-        """The policy has turned a tool down."""
+        """Record that the policy denied a tool."""
         self._known(call_id).refused = True
         self._transcript.tool_finished(call_id, success=False, result=reason, denied=True)
 
     def end_message(self, tool_calls: int = 0) -> None:
-        """The message under way is whole. Before a tool call, one without a word counts as well: what was said before
-        is then not the last.
+        """Complete the unfinished message.
+
+        Before a tool call, an empty one counts as well: what was said before is then not the last message.
         """
         said, messages = "".join(self._said), self._transcript.messages
         self._said, self._length, self._message_id = [], 0, ""
@@ -123,14 +124,14 @@ class Updates:
             self._transcript.tool_finished(call_id, success=status == "completed", result=_result(told))
 
     def _known(self, call_id: str) -> ToolTold:
-        """The call; a new one ends the message before it."""
+        """Return the call; a new one ends the message before it."""
         if call_id not in self._tools:
             self.end_message(tool_calls=1)
             self._tools[call_id] = ToolTold()
         return self._tools[call_id]
 
     def _begin(self, call_id: str) -> None:
-        """Agents announce a tool before they know what it is given: then it has not begun."""
+        """Record the start of a tool. Agents announce a tool before they know its arguments: it has not begun then."""
         tool = self._tools[call_id]
         if not tool.begun:
             tool.begun = True
@@ -139,6 +140,6 @@ class Updates:
 
 
 def _result(told: Mapping[str, Any]) -> str:
-    """What a tool gave back, as text."""
+    """Return the result of a tool, as text."""
     said = [text(mapping(item.get("content")).get("text")) for item in objects(told.get("content"))]
     return "\n".join(filter(None, said)) or as_json(told.get("rawOutput") or None)

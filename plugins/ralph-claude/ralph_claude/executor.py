@@ -89,6 +89,7 @@ class ClaudeExecutor(AgentExecutor):
         """Return the command line, without the program.
 
         Args:
+            turn: the one to run.
             session_id: the session to continue; None for a new one.
         """
         sources = () if turn.read_only else self._sources

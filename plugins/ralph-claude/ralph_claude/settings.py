@@ -11,7 +11,7 @@ SettingSource = Literal["user", "project", "local"]
 
 
 class ClaudeSettings(BaseModel, frozen=True, extra="forbid"):
-    """What is particular to Claude Code; the model, the endpoint and the permissions stand in `[executor]`."""
+    """The options of Claude Code; the model, the endpoint and the permissions are in `[executor]`."""
 
     program: Path | None = Field(default=None, description="Claude Code; unset: the SDK's own.")
     home: Path | None = Field(

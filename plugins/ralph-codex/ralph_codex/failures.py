@@ -44,6 +44,7 @@ def failure_of(message: str, *, now: datetime, retry_after: float | None = None)
     A message that says nothing known counts as unavailable: it may pass.
 
     Args:
+        message: Codex's.
         now: in the local time zone, which Codex uses for times.
         retry_after: in seconds, if more is known than the message says.
     """

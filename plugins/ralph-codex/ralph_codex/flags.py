@@ -1,4 +1,8 @@
-"""The permission policy as Codex can keep it: by its sandbox, and by its rules for commands.
+"""The permission policy as Codex enforces it: by its sandbox, and by its rules for commands.
+
+The sandbox holds whatever a command is called: what may be written, what may not even be read, and whether the network
+may be used. The rules match a command's first words, and only Codex's home folder can hold them, so they are given only
+if that folder belongs to Ralph. A pattern to deny that neither can enforce is an error at the start, not silence. //
 
 The sandbox holds whatever a command is called: what may be written, what may not even be read, and whether the network
 may be used. The rules go by a command's first words, and only Codex's home folder can hold them, so that they are given
@@ -35,11 +39,13 @@ def sandbox_settings(
     folders: Iterable[Path] = (),
     secret: Iterable[Path] = (),
 ) -> list[str]:
-    """Codex's settings, `key=value` in TOML, that make its sandbox keep the policy.
+    """Return Codex's settings, `key=value` in TOML, that make its sandbox enforce the policy.
 
     What is not there is not hidden: the sandbox fails where it is to hide two files of one missing folder.
 
     Args:
+        policy: to be enforced.
+        workspace: absolute.
         network: whether commands may use it where the policy does not forbid it.
         folders: what belongs to the workspace and lies elsewhere.
         secret: what nobody may read.
@@ -69,7 +75,7 @@ def sandbox_settings(
 
 
 def rules(policy: PermissionPolicy) -> str:
-    """The rules for commands, in the language of Codex's `.rules` files."""
+    """Return the rules for commands, in the language of Codex's `.rules` files."""
     words = [argument for kind, argument in map(_parsed, policy.deny) if kind == "shell"]
     if policy.mode != "approve-all":
         words += [each for each in _denied_commands() if f"shell({each})" not in policy.allow]
@@ -81,9 +87,10 @@ def rules(policy: PermissionPolicy) -> str:
 
 
 def require_keepable(policy: PermissionPolicy, *, ruled: bool, network: bool) -> None:
-    """Raises `UsageError` for a pattern to deny that Codex cannot keep.
+    """Raise `UsageError` for a pattern to deny that Codex cannot enforce.
 
     Args:
+        policy: to be enforced.
         ruled: whether Codex is given rules for commands.
         network: as for `sandbox_settings`.
     """
@@ -109,7 +116,7 @@ def require_keepable(policy: PermissionPolicy, *, ruled: bool, network: bool) ->
 
 
 def quoted(value: str) -> str:
-    """A text as TOML has it."""
+    """Return a text as TOML writes it."""
     return json.dumps(value.encode("utf-8", "replace").decode(), ensure_ascii=False).replace("\x7f", "\\u007F")
 
 

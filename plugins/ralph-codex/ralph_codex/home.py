@@ -1,4 +1,4 @@
-"""Codex's home folder: one that goes with the executor, or a person's."""
+"""Codex's home folder: one that belongs to the executor, or the user's."""
 
 import fcntl
 import shutil
@@ -37,13 +37,13 @@ class OwnHome:
         (self.path / "rules" / "ralph.rules").write_text(rules, encoding="utf-8")
 
     def close(self) -> None:
-        """Removes it; closing twice is nothing."""
+        """Remove the folder; closing twice is harmless."""
         shutil.rmtree(self.path, ignore_errors=True)
         self._lock.close()
 
 
 def has_provider(home: Path) -> bool:
-    """Whether a person's configuration names a provider of its own, which needs no login with OpenAI."""
+    """Return True if the user's configuration names a provider of its own, which needs no login with OpenAI."""
     try:
         with (home / "config.toml").open("rb") as file:
             return "model_provider" in tomllib.loads(file.read(_MOST).decode())
@@ -52,7 +52,10 @@ def has_provider(home: Path) -> bool:
 
 
 def _remove_left(home: Path) -> None:
-    """A home without a lock is one that is being made just now, or of another make: it is left alone."""
+    """Remove a home folder without an owner.
+
+    One without a lock is being made just now, or is not Ralph's: it is left alone.
+    """
     try:
         with (home / "ralph.lock").open("r+") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

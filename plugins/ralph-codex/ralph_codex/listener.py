@@ -48,7 +48,7 @@ class CodexListener(Listener):
 
     @property
     def complaint(self) -> str:
-        """What Codex printed besides events, without its backtraces."""
+        """The output besides events, without backtraces."""
         return super().complaint.partition("\nStack backtrace:")[0].strip()
 
     @property

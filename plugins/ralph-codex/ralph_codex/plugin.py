@@ -1,4 +1,4 @@
-"""The plug-in: what Ralph is told of Codex. Nothing of it is loaded before it is asked for."""
+"""The plug-in's registration. Nothing more is loaded before the executor is used."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ __all__ = ["ralph_executors", "ralph_settings"]
 
 @hookimpl
 def ralph_settings() -> "type[BaseModel]":
+    """Return the model of the plug-in's own settings."""
     from ralph_codex.settings import CodexSettings
 
     return CodexSettings
@@ -22,11 +23,12 @@ def ralph_settings() -> "type[BaseModel]":
 
 @hookimpl
 def ralph_executors() -> Iterator[Provider]:
+    """Yield the executor under its name."""
     yield Provider(name="codex", about="OpenAI's Codex, through its command line", build=build)
 
 
 def build(context: BuildContext) -> "CodexExecutor":
-    """The executor for a run's settings."""
+    """Return the executor for a run's settings."""
     from ralph_codex.executor import CodexExecutor
     from ralph_codex.settings import CodexSettings
 

@@ -1,8 +1,8 @@
-"""What Codex does not print and its session's own log has: `sessions/…/rollout-…-ID.jsonl` in its home folder.
+"""The session's own log, `sessions/…/rollout-…-ID.jsonl` in Codex's home folder, for what Codex does not print.
 
-That is usage: what Codex prints at a turn's end is the whole session's, and of a turn that fails or is cut short it
-prints none, but the log has the session's total after each answer of the model. And it is commands: one that fails at
-once, as when the sandbox denies it something, is not printed at all (seen with 0.169).
+That is usage: Codex prints the whole session's at a turn's end, and none for a turn that fails or is cut short, but the
+log has the session's total after each answer of the model. And it is commands: one that fails at once, for example
+because the sandbox denies it something, is not printed at all (seen with 0.169).
 """
 
 import json
@@ -25,7 +25,7 @@ _MOST = 256 << 20
 
 
 def find_log(home: Path, session_id: str) -> Path | None:
-    """The log of a session; None where Codex does not know it, and it cannot be taken up."""
+    """Return the log of a session; None if Codex does not know it, so that it cannot be continued."""
     try:
         known = UUID(session_id)
         return next(home.glob(f"sessions/*/*/*/rollout-*-{known}.jsonl"), None)
@@ -34,7 +34,7 @@ def find_log(home: Path, session_id: str) -> Path | None:
 
 
 class Command(NamedTuple):
-    """A command that the agent asked for, and what it was told of it."""
+    """A command that the agent ran, and its result."""
 
     id: str
     text: str
@@ -63,11 +63,11 @@ class SessionLog:
             self.commands.clear()
 
     def begun(self, session_id: str) -> None:
-        """Codex has said which session it is; its log comes a moment later."""
+        """Note which session Codex has begun; its log appears a moment later."""
         self._session = session_id
 
     def more(self) -> Usage:
-        """What was used since it was last asked."""
+        """Return what was used since the last call."""
         before, calls = self._total, 0
         for line in self._lines_since():
             payload = mapping(line.get("payload"))
@@ -81,7 +81,7 @@ class SessionLog:
         return evolve(used, model_calls=calls) if calls else used
 
     def rest(self, told: Event) -> Usage:
-        """What is left of the session's total as Codex tells it at the end of a turn."""
+        """Return what is left of the session's total, as Codex reports it at the end of a turn."""
         before, self._total = self._total, _counted(told)
         return _beyond(self._total, before)
 
@@ -113,7 +113,7 @@ class SessionLog:
 
 
 def _command(arguments: str) -> str:
-    """The command in the arguments of a tool; empty where the tool takes none."""
+    """Return the command in the arguments of a tool; empty if the tool takes none."""
     try:
         return text(mapping(json.loads(arguments)).get("cmd"))
     except (ValueError, RecursionError):
@@ -129,7 +129,7 @@ def _counted(total: Event) -> Usage:
 
 
 def _beyond(total: Usage, before: Usage) -> Usage:
-    """What came on top; nothing at all is an empty usage, for then nothing was measured."""
+    """Return the difference; an empty usage if there is none, because then nothing was measured."""
     if total == before:
         return Usage()
     return Usage(

@@ -8,7 +8,7 @@ __all__ = ["CodexSettings"]
 
 
 class CodexSettings(BaseModel, frozen=True, extra="forbid"):
-    """What is particular to Codex; the model, the endpoint and the permissions stand in `[executor]`."""
+    """The options of Codex; the model, the endpoint and the permissions are in `[executor]`."""
 
     program: Path | None = Field(
         default=None, description="The Codex CLI, the native program; unset: fetched from npm once, a tested version."

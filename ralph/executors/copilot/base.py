@@ -1,4 +1,4 @@
-"""What both Copilot executors share: the model's endpoint, the home folder, and what the agent can see."""
+"""The base of both Copilot executors: the model's endpoint, the home folder, and the agent's environment."""
 
 from pathlib import Path
 from typing import ClassVar, Literal, Unpack

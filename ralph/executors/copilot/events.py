@@ -36,7 +36,7 @@ _KINDS: dict[str, FailureKind] = {
     "rate_limit": "rate_limited",
     "context_limit": "refused",
 }
-"""What the runtime calls its errors. Its general one, "query", says nothing."""
+"""The runtime's names for its errors. Its general one, "query", says nothing."""
 
 _WORDINGS: Wordings = (
     (
@@ -114,12 +114,12 @@ def ends_turn(event: Event) -> bool:
             return False
 
 
-def in_the_providers_words(failure: Failed, told: Failed | None) -> Failed:
+def in_the_providers_words(failure: Failed, call: Failed | None) -> Failed:
     """Return the turn's failure in the words of the failed call before it, if both have the same status.
 
     The runtime's own words for a provider's error are a guess ("Check your key" for any 403).
     """
-    return told if told and told.status and told.status == failure.status else failure
+    return call if call and call.status and call.status == failure.status else failure
 
 
 def classify_failure(
@@ -135,7 +135,9 @@ def classify_failure(
 
     Args:
         message: the runtime's; JSON from the provider is unwrapped.
-        error_type, code: `errorType` and `errorCode` of the event.
+        error_type: `errorType` of the event.
+        code: `errorCode` of the event.
+        status: the HTTP status of the provider.
     """
     kind = "refused" if code == "billing_not_configured" else _KINDS.get(error_type)
     return failures.classify_failure(_unwrapped(message), status=status, kind=kind, wordings=_WORDINGS)
@@ -199,6 +201,7 @@ async def logged_retry_after(folder: Path, patience: float = 0.25, after: int = 
     """Return the wait that the provider asked for, in seconds, at the latest rate limit in a log folder.
 
     Args:
+        folder: the runtime's, for its logs.
         patience: seconds to wait for the line, which may come a moment after the event.
         after: bytes at the beginning of a log to leave out: they belong to earlier turns.
     """

@@ -158,9 +158,11 @@ async def provide_cli(
     """Return a Copilot CLI of a version known to work, and fetch the pinned one if there is none.
 
     Args:
-        setting: as for `find_cli`; also `env` and `cache`.
+        setting: as for `find_cli`.
         progress: called as the download proceeds.
         limit: seconds for the download.
+        env: as for `find_cli`.
+        cache: as for `find_cli`.
 
     Raises:
         UsageError: as for `find_cli`.

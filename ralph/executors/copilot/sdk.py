@@ -199,6 +199,7 @@ class Conversation:
         """Run the turn and return how it ended. A cancellation propagates; call `close` in any case.
 
         Args:
+            prompt: the text that is sent.
             last_session: the one before; it is deleted unless it is continued, so that none pile up.
         """
         self._runtime.new_turn()

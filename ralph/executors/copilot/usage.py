@@ -76,6 +76,7 @@ class UsageMeter:
             begun_here: the session cannot be older than this meter. Otherwise the first turn of an unknown session is
                 not measured, because the total may include earlier turns.
             counted: what was counted while the turn ran; it is left out.
+            session_id: the session's.
         """
         counted = counted or Usage()
         seen = Usage(model_calls=calls) if calls else Usage()
@@ -113,8 +114,8 @@ def _recorded(line: bytes) -> Usage:
 
 def _total(path: Path) -> Usage | None:
     """Return the session's usage so far; None if the file is missing or not understood."""
-    told = _parsed(_content(path))
-    metrics = [mapping(model) for model in mapping(told.get("modelMetrics")).values()]
+    report = _parsed(_content(path))
+    metrics = [mapping(model) for model in mapping(report.get("modelMetrics")).values()]
     if not metrics:
         return None
     counts = [mapping(model.get("usage")) for model in metrics]
@@ -122,7 +123,7 @@ def _total(path: Path) -> Usage | None:
         input_tokens=_sum(counts, "inputTokens"),
         output_tokens=_sum(counts, "outputTokens"),
         cache_read_tokens=_sum(counts, "cacheReadTokens"),
-        premium_requests=number(told.get("totalPremiumRequestCost")),
+        premium_requests=number(report.get("totalPremiumRequestCost")),
         model_calls=_sum([mapping(model.get("requests")) for model in metrics], "count"),
     )
 

@@ -313,10 +313,10 @@ async def test_a_switch_under_continue_starts_a_fresh_session_and_says_so() -> N
         other = (await bench.turn(mine)).session_id
         assert first.sessions[1:] == [mine, mine]
         assert bench.second.sessions == [None]
-        assert "second cannot go on with the session of first: it starts a new one." in bench.told
+        assert "second cannot continue the session of first: it starts a new one." in bench.told
         output = await bench.turn(other)
         assert (output.executor, first.sessions[3]) == ("first", None)
-        assert "first cannot go on with the session of second" in bench.told
+        assert "first cannot continue the session of second" in bench.told
 
 
 async def test_the_stand_in_goes_on_with_its_own_session() -> None:
