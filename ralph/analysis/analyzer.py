@@ -18,7 +18,6 @@ from ralph.analysis.metrics import (
     overall_confidence,
     reports_change,
 )
-from ralph.analysis.repetition import find_repetition
 from ralph.analysis.result import (
     Analysis,
     AnalysisContext,
@@ -31,9 +30,16 @@ from ralph.analysis.result import (
     Stuck,
 )
 from ralph.analysis.signals import VERY_HIGH, Reply, Signal, Signals, collect_evidence
-from ralph.analysis.signatures import error_signature, error_signatures
 from ralph.analysis.state import classify_state, completion_signal, find_standstill, indicator_points
-from ralph.analysis.stuck import REPEATS, WINDOW, find_stuck, not_stuck
+from ralph.analysis.stuck import (
+    REPEATS,
+    WINDOW,
+    error_signature,
+    error_signatures,
+    find_repetition,
+    find_stuck,
+    not_stuck,
+)
 from ralph.analysis.summary import summarize_work
 from ralph.analysis.text import read
 from ralph.analysis.vocabulary import Scope, vocabulary

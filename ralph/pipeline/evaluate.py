@@ -12,7 +12,7 @@ from typing import Self
 
 from ralph.analysis import ResponseAnalyzer
 from ralph.analysis.result import AnalysisContext, Analyzer
-from ralph.analysis.signatures import error_signature
+from ralph.analysis.stuck import error_signature
 from ralph.decision.breaker import BreakerState, CircuitBreaker, Observation
 from ralph.decision.claims import STRATEGIES, Case, Claim, Strategy, claimed, strategy_named
 from ralph.decision.limits import Limits, Price, Spent

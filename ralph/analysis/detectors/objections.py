@@ -2,9 +2,8 @@
 
 from ralph.analysis.detectors.activity import announcement_end, line_start
 from ralph.analysis.detectors.task import task_of
-from ralph.analysis.patterns import has_digit
 from ralph.analysis.signals import Reply
-from ralph.analysis.text import Span
+from ralph.analysis.text import Span, has_digit
 from ralph.analysis.vocabulary import Hit, Scope
 from ralph.system.text import pattern
 

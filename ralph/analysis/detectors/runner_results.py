@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 from ahocorasick_rs import AhoCorasick, MatchKind
 
-from ralph.analysis.patterns import PrefilteredPattern, has_digit
-from ralph.analysis.text import Span
+from ralph.analysis.text import PrefilteredPattern, Span, has_digit
 from ralph.system.text import pattern
 
 __all__ = ["SUMMED", "ReportLine", "TestReport", "has_excuse", "last_test_report", "parse_summary"]

@@ -1,5 +1,5 @@
 from ralph.analysis import analyze_text
-from ralph.analysis.signatures import error_signature, failure_signature
+from ralph.analysis.stuck import error_signature, failure_signature
 from ralph.types.output import Failed
 
 
