@@ -1,7 +1,6 @@
-"""The detectors: each finds one kind of thing in a reply, with its place and its weight.
+"""The detectors: functions from a reply to signals, each for one kind of thing.
 
-`DETECTORS` are the built-in ones, in order; `ResponseAnalyzer(detectors=…)` takes further ones, which are the same
-kind of function.
+`DETECTORS` has the built-in ones in order; `ResponseAnalyzer(detectors=…)` takes further ones of the same kind.
 """
 
 from collections.abc import Callable, Iterable
@@ -26,8 +25,8 @@ from ralph.analysis.signals import Reply, Signal
 __all__ = ["DETECTORS", "OF_CLAIMS", "Detector"]
 
 Detector = Callable[[Reply], Iterable[Signal]]
-"""Find signals of one or a few kinds in a reply. A detector is pure, takes time linear in the length of the text, and
-sees the signals of the detectors before it."""
+"""A function that finds signals of one or a few kinds in a reply. It is pure, takes time linear in the length of the
+text, and sees the signals of the detectors before it."""
 
 DETECTORS: tuple[Detector, ...] = (
     detect_status,
@@ -63,5 +62,5 @@ OF_CLAIMS: frozenset[Detector] = frozenset((
     detect_accounts,
     detect_wording,
 ))
-"""Those that look for claims beyond the keywords, and for what speaks against them. Where `EXIT_SIGNAL: false` vetoes
-every claim made by words they are not asked."""
+"""The detectors of claims beyond the keywords, and of what speaks against them. They do not run if `EXIT_SIGNAL: false`
+vetoes every claim made by words."""

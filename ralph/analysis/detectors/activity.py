@@ -1,4 +1,4 @@
-"""What the agent does: announcements of the next step, work reported as done or going on, and idleness.
+"""The agent's activity: announcements of the next step, work reported as done or going on, and idleness.
 
 An iteration that ends with an announcement is not the end of the work, whatever was said before. An announcement of the
 end is not one: "Let me summarize", "I'll finish with a short report".

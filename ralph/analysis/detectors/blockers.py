@@ -1,4 +1,4 @@
-"""What stops the agent: its own word that it cannot continue, and permissions or hands that it lacks.
+"""Blockers: the agent's own word that it cannot continue, and permissions or hands that it lacks.
 
 | signal | said | counts |
 |---|---|---|
@@ -25,7 +25,6 @@ It is not one if the reply asks for a choice, or if what is barred follows a cla
 """
 
 from collections.abc import Iterable, Iterator
-from functools import partial
 from itertools import chain
 
 from ralph.analysis.detectors.activity import ends_of, in_list
@@ -107,9 +106,9 @@ def _unable(reply: Reply) -> Hit | None:
     if any(fault.start < end for fault in reply.signals.of(*_FAULTS)):
         return None
     for hit in _unconditional(reply.scope, "unable", (begin, end)):
-        told = in_list(reply.reading.prose, hit.start) or reply.scope.within("news", (begin, hit.start))
-        told = told or _SO.search(reply.reading.prose, hit.end, end)
-        if hit.name in _CANNOT and not told:
+        otherwise = in_list(reply.reading.prose, hit.start) or reply.scope.within("news", (begin, hit.start))
+        otherwise = otherwise or _SO.search(reply.reading.prose, hit.end, end)
+        if hit.name in _CANNOT and not otherwise:
             return hit
     return None
 
@@ -165,8 +164,8 @@ def _depends(scope: Scope, hit: Hit) -> bool:
 def _may_be_subject(reply: Reply, begin: int, barred: Hit) -> bool:
     """Return True if work precedes the word, or its sentence has news: then the work may be about it."""
     sentence = reply.reading.sentence(barred.start)
-    told = reply.signals.of("work", "completion_keyword", "completion_claim")
-    return any(begin <= signal.start < barred.start for signal in told) or bool(reply.scope.within("news", sentence))
+    work = reply.signals.of("work", "completion_keyword", "completion_claim")
+    return any(begin <= signal.start < barred.start for signal in work) or bool(reply.scope.within("news", sentence))
 
 
 def _task_is_about_barrier(reply: Reply, opening: Span) -> bool:
@@ -178,7 +177,7 @@ def _task_is_about_barrier(reply: Reply, opening: Span) -> bool:
 def _is_whole_claimed(reply: Reply, barred: Hit, *, checked: bool = True) -> bool:
     """Return True if all of the work is claimed before the word; with `checked` also if only checks pass."""
     claims = (claim for claim in reply.signals.of(*_CLAIMS) if claim.start < barred.start)
-    return any(_is_of_whole(reply, claim) and (checked or not _is_about_checks(reply, claim)) for claim in claims)
+    return any(_claims_whole(reply, claim) and (checked or not _is_about_checks(reply, claim)) for claim in claims)
 
 
 def _is_about_checks(reply: Reply, claim: Signal) -> bool:
@@ -187,7 +186,7 @@ def _is_about_checks(reply: Reply, claim: Signal) -> bool:
     return claim.name == "passing" if known is None else not known.points
 
 
-def _is_of_whole(reply: Reply, claim: Signal) -> bool:
+def _claims_whole(reply: Reply, claim: Signal) -> bool:
     sentence = reply.reading.sentence(claim.start)
     return claim.weight >= VERY_HIGH or reply.scope.any_within(("all", "everything"), sentence)
 
@@ -202,10 +201,9 @@ def _request(scope: Scope, ending: Span) -> Hit | None:
     for hit in scope.within("bidding", ending)[:_LOOKED_AT]:
         if _opens(scope, hit):
             return hit
-    hanging = (hit for hit in _unconditional(scope, "unable", ending) if _depends(scope, hit))
-    return next(hanging, None) or next(
-        filter(partial(_waits_for_it, scope), scope.within("onward", ending)[:_LOOKED_AT]), None
-    )
+    dependent = (hit for hit in _unconditional(scope, "unable", ending) if _depends(scope, hit))
+    waiting = (hit for hit in scope.within("onward", ending)[:_LOOKED_AT] if _waits_for_it(scope, hit))
+    return next(chain(dependent, waiting), None)
 
 
 def _waits_for_it(scope: Scope, hit: Hit) -> bool:
@@ -216,22 +214,20 @@ def _waits_for_it(scope: Scope, hit: Hit) -> bool:
 def _unconditional(scope: Scope, role: Role, span: Span) -> Iterator[Hit]:
     """Yield the words of a role in a span that are under no condition."""
     for hit in scope.within(role, span)[:_LOOKED_AT]:
-        conditional = scope.before("condition", hit, 4) or _CASE.match(
-            scope.reading.prose, scope.reading.sentence(hit.start)[0]
-        )
-        if not (conditional or (scope.negated(hit, 1) and not hit.name.startswith(_AT))):
+        case = _CASE.match(scope.reading.prose, scope.reading.sentence(hit.start)[0])
+        if not (case or scope.before("condition", hit, 4) or (scope.negated(hit, 1) and not hit.name.startswith(_AT))):
             yield hit
 
 
 def _opening(reading: Reading, sentences: int = _SENTENCES) -> Span:
     """Return the span of the first sentences that are not headings."""
     begin = at = len(reading.prose) - len(reading.prose.lstrip())
-    told = 0
+    count = 0
     most = begin + _FIRST
-    while at < most and at < len(reading.prose) and told < sentences:
+    while at < most and at < len(reading.prose) and count < sentences:
         end = reading.sentence(at)[1]
         if reading.prose[at:end].strip():
-            told += not reading.in_heading(at)
+            count += not reading.in_heading(at)
         at = max(end, at + 1)
     return begin, min(at, most)
 

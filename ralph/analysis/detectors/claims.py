@@ -1,24 +1,8 @@
 """Claims of completion: the status block, keywords, statements on the whole, achievements, final reports.
 
-| claim | such as | counts |
-|---|---|---|
-| of the status block | `EXIT_SIGNAL: true` | very high |
-| a keyword | "task complete" | as the keyword does |
-| of the whole | "All acceptance criteria are met", "Everything is in place", 所有任务已完成 | very high |
-| of what is the whole by itself | "The migration is finished", "The memory leak is gone" | very high |
-| in a promise | `<promise>COMPLETE</promise>` as the first or last line | very high |
-| nothing else | "Done." as the whole reply | very high |
-| that nothing is left | "Zero unchecked items", "Nothing left to do" | very high |
-| that nothing is needed | "No changes were needed" | high |
-| of a title | "## SHOP-31: Export Complete" | high |
-| an achievement of the task, or of a feature, an issue … | "I've successfully built SHOP-31", "Issue #7 has been \
-fixed" | very high as a success or in the first person, else high |
-| another achievement, at the beginning or the end | "Implemented the parser." | high |
-| a final report | two of: a summary, a list of what was done, a check that passes | high |
-
-The objections in `objections` apply to all but the status block and the report. A statement has its predicate as its
-name, so that one word that is both a keyword and a predicate is one signal. What belongs to a customer ("your booking")
-counts as high at most, and only in the first person.
+docs/explanation/signals.md lists the weights. The objections in `objections` apply to all but the status block and the
+report. A statement has its predicate as its name, so that one word that is both a keyword and a predicate is one
+signal. What belongs to a customer ("your booking") counts as high at most, and only in the first person.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -159,15 +143,15 @@ def relevant_hits(reply: Reply, hits: Iterable[Hit]) -> Sequence[Hit]:
 def _claims_of_whole(reply: Reply) -> list[Signal]:
     scope, objections = reply.scope, Objections.of(reply)
     found: list[Signal] = []
-    told: set[str] = set()
+    names: set[str] = set()
     for predicate in relevant_hits(reply, (*scope.of("finished"), *scope.of("closed"))):
-        if predicate.name in told or not (whole := _whole_claim(reply, predicate)):
+        if predicate.name in names or not (whole := _whole_claim(reply, predicate)):
             continue
         customers = scope.within("yours", (whole.start, whole.end))
         if customers or _is_inverted(scope, whole, predicate) or objections.is_echoed(predicate):
             continue
         if not objections.against(whole, echoes=False):
-            told.add(predicate.name)
+            names.add(predicate.name)
             found.append(completion_claim(whole, VERY_HIGH, "It is about the whole work."))
     return found
 
@@ -205,28 +189,28 @@ def _claims_of_subjects(reply: Reply) -> Iterator[Signal]:
     if not has_subject(reply):
         return
     objections = Objections.of(reply)
-    told: set[str] = set()
+    names: set[str] = set()
     predicates = relevant_hits(reply, (*scope.of("finished"), *scope.of("closed"), *scope.of("stands")))
     for whole, several in statements_on_work(reply, predicates):
-        if whole.name in told or scope.within("qualifier", whole[1:]) or reply.reading.in_heading(whole.start):
+        if whole.name in names or scope.within("qualifier", whole[1:]) or reply.reading.in_heading(whole.start):
             continue
         if not (objections.against_word(whole) or scope.within("hedge", objections.sentence(whole))):
-            told.add(whole.name)
+            names.add(whole.name)
             yield completion_claim(whole, HIGH if several else VERY_HIGH, "It is about the work as a whole.")
 
 
 def _promises(reply: Reply) -> Iterator[Signal]:
     """Yield a promise of completion that is the first or last line, even if the run asks for none."""
-    told = reply.output.text
-    if "<promise>" not in told[:_PROMISE] and "<promise>" not in told[-_PROMISE:]:
+    text = reply.output.text
+    if "<promise>" not in text[:_PROMISE] and "<promise>" not in text[-_PROMISE:]:
         return
-    tail = len(told) - len(told[-_PROMISE:])
-    found = _PROMISED.match(told) or _PROMISED_LAST.search(told, tail)
+    tail = len(text) - len(text[-_PROMISE:])
+    found = _PROMISED.match(text) or _PROMISED_LAST.search(text, tail)
     if found is None:
         return
     words = reply.words.find(found[1].lower())
     if "keyword" in words and "negation" not in words:
-        moved = len(reply.reading.text) - len(told) if found.start(1) > tail else 0
+        moved = len(reply.reading.text) - len(text) if found.start(1) > tail else 0
         promise = Hit("promise", found.start(1) + moved, found.end(1) + moved)
         yield completion_claim(promise, VERY_HIGH, "It is a promise of completion.")
 
@@ -291,7 +275,7 @@ class _Achievements:
 
     @cached_property
     def _edges(self) -> Span:
-        """Where the beginning ends, and where the end begins."""
+        """The end of the beginning, and the beginning of the end."""
         first = len(self._prose) - len(self._prose[self._objections.start :].lstrip())
         return first + _LEAD, len(self._prose.rstrip()) - _CLOSE
 
@@ -385,7 +369,8 @@ def detect_reports(reply: Reply) -> Iterable[Signal]:
         return
     text = reply.reading.unfenced
     ticked = not text.isascii() and sum(map(text[begin:].count, _TICK_MARKS)) >= _TICKS
-    closed = bool(verified or ticked or _is_committed(reply, begin))
+    committed = reply.scope.of("committed")
+    closed = bool(verified or ticked or (committed and committed[-1].start >= begin))
     if (recap and closed) or ((recap or closed) and (ticked or _has_items(text[begin:]))):
         span = recap or verified or (begin, begin)
         yield Signal("completion_report", "", *span, HIGH, "It has the shape of a final report.")
@@ -423,8 +408,3 @@ def _verification(reply: Reply, begin: int) -> Span | None:
             if not (scope.negated(hit, 3) or scope.before("future", hit, 6)):
                 return hit.start, hit.end
     return None
-
-
-def _is_committed(reply: Reply, begin: int) -> bool:
-    committed = reply.scope.of("committed")
-    return bool(committed) and committed[-1].start >= begin

@@ -167,7 +167,7 @@ def detect_limits(reply: Reply) -> Iterable[Signal]:
     if not isinstance(reply.status, StatusMissing):
         return
     scope = reply.scope
-    if scope.has(_OF_LIMITS) and (message := _message(scope, told=_reports_work(reply))):
+    if scope.has(_OF_LIMITS) and (message := _message(scope, reports_work=_reports_work(reply))):
         hit, line = message
         yield Signal.at(hit, "limited", -40, f"A message of the service: {hit.name}.", state="limited")
         yield from ends_of_limit(reply.reading.text, line)
@@ -180,11 +180,11 @@ def _reports_work(reply: Reply) -> bool:
     return bool(reply.signals.of("work", "more_to_come", "completion_keyword"))
 
 
-def _message(scope: Scope, *, told: bool) -> tuple[Hit, Span] | None:
+def _message(scope: Scope, *, reports_work: bool) -> tuple[Hit, Span] | None:
     """Return the words of a limit at the beginning of a line, and the span to search for its end."""
     prose = scope.reading.prose
     begin, end = len(prose) - len(prose.lstrip()), len(prose.rstrip())
-    whole = end - begin <= _SHORT and not told
+    whole = end - begin <= _SHORT and not reports_work
     for line in _lines(prose, (begin, end), whole=whole):
         ours = (hit for hit in scope.within("limiting", line) if _is_message(prose, line, hit, whole=whole))
         for hit in (*scope.within("limit", line), *ours):

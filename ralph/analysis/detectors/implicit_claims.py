@@ -94,12 +94,12 @@ def detect_accounts(reply: Reply) -> Iterable[Signal]:
     if not _may_be(reply):
         return ()
     account = _Account(reply)
-    told = account.evidence()
-    if told is None:
+    evidence = account.evidence()
+    if evidence is None:
         return ()
-    hit = told.hit
-    signal = Signal("completion_account", hit.name, hit.start, hit.end, told.weight, told.why, "done")
-    if not told.proven or account.proven:
+    hit = evidence.hit
+    signal = Signal("completion_account", hit.name, hit.start, hit.end, evidence.weight, evidence.why, "done")
+    if not evidence.proven or account.proven:
         return (signal,)
     return signal, Signal("verified", "", hit.start, hit.end, 25, "A test or a measurement proves the repair.")
 
@@ -132,7 +132,8 @@ class _Account:
         self._length = len(self._prose) - begin
         tests = reply.signals.first("test_run")
         self.proven = reply.signals.first("verified") is not None or bool(tests and tests.weight > 0)
-        self._doubted = self._is_doubted()
+        doubts = self._scope.within("qualifier", self._whole)[:_LOOKED_AT]
+        self._doubted = any(map(self._is_doubt, doubts))
         self._sure = not (self._doubted or self._has_shares())
 
     def evidence(self) -> _Evidence | None:
@@ -152,9 +153,9 @@ class _Account:
         number = wanted.find_in(self._reply.reading.lower, self._opening.sentence) if wanted else None
         if number and not number[1]:
             return None
-        told = self._target_met(number[0]) if number else None
-        told = told or self._on_task() or self._on_change() or self._as_final_message() or self._as_report()
-        return told or (None if self._task.has_many_items else (self._on_no_need() or self._as_answer()))
+        evidence = self._target_met(number[0]) if number else None
+        evidence = evidence or self._on_task() or self._on_change() or self._as_final_message() or self._as_report()
+        return evidence or (None if self._task.has_many_items else (self._on_no_need() or self._as_answer()))
 
     def _target_met(self, met: Span) -> _Evidence | None:
         """Return the opening that states the number that the task asks for: "Coverage is at 94 %"."""
@@ -164,32 +165,32 @@ class _Account:
             return None
         if self._scope.within("absence", (met[1], self._opening.sentence[1])):
             return None
-        told = Hit("number", *met)
-        if self._objections.against(told, parts=False):
+        target = Hit("number", *met)
+        if self._objections.against(target, parts=False):
             return None
-        return _Evidence(told, VERY_HIGH, "The task asks for that.")
+        return _Evidence(target, VERY_HIGH, "The task asks for that.")
 
     def _on_task(self) -> _Evidence | None:
         """Return what is reported about the task."""
-        told = list(self._opening.reports_in(self._lead))
-        if named := next(filter(self._names_task, told), None):
+        reports = list(self._opening.reports_in(self._lead))
+        if named := next(filter(self._names_task, reports), None):
             return _Evidence(named, VERY_HIGH)
-        about = told and self.proven and self._task.is_named(self._reply.reading.lower[slice(*self._whole)])
+        about = reports and self.proven and self._task.is_named(self._reply.reading.lower[slice(*self._whole)])
         if about and not self._doubted:
-            return _Evidence(told[0], VERY_HIGH)
+            return _Evidence(reports[0], VERY_HIGH)
         if not self._sure:
             return None
-        if told and self.proven:
-            return _Evidence(told[0], HIGH)
+        if reports and self.proven:
+            return _Evidence(reports[0], HIGH)
         if self._length >= _FULL and (opening := self._opening.report):
             return _Evidence(opening, VERY_HIGH, "It opens with what was done, and leaves nothing open.")
         plain = self._opening.plain_statement() if self.proven else None
         return _Evidence(plain, HIGH) if plain else None
 
-    def _names_task(self, told: Hit) -> bool:
+    def _names_task(self, report: Hit) -> bool:
         """Return True if a sentence names the task, and more than a state that may be one of several."""
-        said, task = self._reply.reading.lower[slice(*self._objections.sentence(told))], self._task
-        return task.is_named(said) and (self.proven or told.name not in _NEWS or task.is_named(said, share=1))
+        said, task = self._reply.reading.lower[slice(*self._objections.sentence(report))], self._task
+        return task.is_named(said) and (self.proven or report.name not in _NEWS or task.is_named(said, share=1))
 
     def _on_change(self) -> _Evidence | None:
         """Return a change that is reported by itself."""
@@ -198,10 +199,10 @@ class _Account:
         if self._opening.bare and self._length >= _GOES_ON:
             return _Evidence(self._opening.bare, HIGH, "It opens with that, and describes the new state.")
         if self._scope.within("cause", self._lead) and (self.proven or self._scope.within("proof", self._whole)):
-            mended = next(self._opening.reports_in(self._whole), None)
-            return _Evidence(mended, HIGH, proven=True) if mended else None
-        told = self._opening.report if self.proven else None
-        return _Evidence(told, HIGH) if told else None
+            repair = next(self._opening.reports_in(self._whole), None)
+            return _Evidence(repair, HIGH, proven=True) if repair else None
+        report = self._opening.report if self.proven else None
+        return _Evidence(report, HIGH) if report else None
 
     def _on_no_need(self) -> _Evidence | None:
         """Return the words that say that the result was there before, if nothing was changed."""
@@ -264,7 +265,6 @@ class _Account:
         return None
 
     def _has_known_language(self) -> bool:
-        """Return True if the language is known."""
         prose, (begin, end) = self._prose, self._lead
         for word, standing in _FREQUENT.items():
             if prose.find(word, begin, end) >= 0 and standing.search(prose, begin, end):
@@ -274,12 +274,8 @@ class _Account:
     def _has_shares(self, roles: Sequence[Role] = _SHARES) -> bool:
         return self._scope.has(_ANY_SHARE) and self._scope.any_within(roles, self._whole)
 
-    def _is_doubted(self) -> bool:
-        """Return True if something is said to be open, except in a description of what the work does."""
-        hits = self._scope.within("qualifier", self._whole)
-        return bool(hits) and any(map(self._doubts, hits[:_LOOKED_AT]))
-
-    def _doubts(self, hit: Hit) -> bool:
+    def _is_doubt(self, hit: Hit) -> bool:
+        """Return True if a word says that something is open, except in a description of what the work does."""
         if hit.name in _STANDING and not (hit.name == "still" and _AS_BEFORE.match(self._prose, hit.end)):
             return False
         if (hit.name not in _UP_TO_NOW and self._scope.negated(hit, 2)) or self._objections.is_described(hit):
@@ -301,8 +297,8 @@ def detect_wording(reply: Reply) -> Iterable[Signal]:
     The signals have no position. They are left out if the status block decides, or an announcement: a reply that ends
     with one is neither finished nor blocked, and asks nothing.
     """
-    told = isinstance(reply.status, StatusReport) and reply.status.exit_signal is not None
-    if told or reply.signals.first("announcement"):
+    decided = isinstance(reply.status, StatusReport) and reply.status.exit_signal is not None
+    if decided or reply.signals.first("announcement"):
         return
     sound = classifier().classify(reply.reading.prose, task=task_of(reply.context.task).given)
     if len(sound.known) < _FEW and len(set(sound.words)) < _FEW:

@@ -1,4 +1,4 @@
-"""What speaks against a word that seems to claim completion, in its own sentence and around it."""
+"""Objections to a word that seems to claim completion, from its own sentence and around it."""
 
 from ralph.analysis.detectors.activity import announcement_end, line_start
 from ralph.analysis.detectors.task import task_of
@@ -137,10 +137,10 @@ class Objections:
 
     def is_partial(self, hit: Hit) -> bool:
         """Return True if a word, even one in a heading, is said of a part of the whole."""
+        if hit.start < self.start:
+            return False
         span = self.sentence(hit)
-        return hit.start >= self.start and bool(
-            self._partial(hit, span, self._sentences.get(span) or self._analyse(span))
-        )
+        return bool(self._partial(hit, span, self._sentences.get(span) or self._analyse(span)))
 
     def is_of_several(self, part: Hit) -> bool:
         """Return True if a part is some of a number of things that the task names."""
@@ -210,9 +210,8 @@ class Objections:
         """Return the objection that the shape of a sentence makes against its words."""
         if sentence.endswith(("?", "？")):
             return "It is a question."
-        if (sentence.startswith(_ASIDES_BEGIN) and _ASIDE.fullmatch(sentence)) or self._continues_aside(
-            sentence, begin
-        ):
+        aside = sentence.startswith(_ASIDES_BEGIN) and _ASIDE.fullmatch(sentence)
+        if aside or self._continues_aside(sentence, begin):
             return "It is an aside, not a report of work."
         if "[" in sentence and _BOX.match(sentence):
             return "It is in a checklist, whose boxes are counted separately."

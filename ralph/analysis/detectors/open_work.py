@@ -1,14 +1,6 @@
 """Work that a reply leaves open: other work of the loop, open ends of this work, and checks that fail.
 
-| signal | such as | contradicts |
-|---|---|---|
-| `open_end` | "Remaining work: …", "- ⏳ …", 待完成：… | every claim |
-| `unfinished` | "The printer is left.", "Ten services are still on the old logger." | every claim |
-| `failing_check` | "The build fails" | every claim |
-| `next_piece` | "Next task (Phase 4): …", "Remaining stories:", 下一个任务 | unless the task is one such item |
-| `next_steps` | "Next steps: …" | the same, if the reply does not claim the whole |
-| `part_claim` | "Phase 2 is complete" | the same, if no keyword claims more |
-| `share` | "Implemented it, as the plan has it" | a single claim of a reply without a task |
+docs/explanation/signals.md describes each kind of signal and what it contradicts.
 
 Optional work, work for later and empty lists do not count; nor do checks that fail for a reason beyond the work: the
 sandbox, the network, a failure that was there before. "Ready for the next task" waits, and leaves nothing open.
@@ -270,10 +262,10 @@ class _OpenWork:
 
     def failing_checks(self) -> Iterator[Span]:
         """Yield checks that are said to fail, without a condition or an excuse."""
-        scope, known = self._scope, self._known_failures
+        scope, run = self._scope, self._reply.signals.first("test_run")
         for hit in self._after("failing"):
-            if known and known.start <= hit.start < known.end:
-                continue
+            if run and AGAINST < run.weight < 0 and run.start <= hit.start < run.end:
+                continue  # all failures are known
             turned = scope.negated(hit, 4) or scope.before("future", hit, 6) or scope.before("proviso", hit, 6)
             if turned or scope.reading.in_heading(hit.start) or not is_check_verdict(self._reply, hit):
                 continue
@@ -290,12 +282,6 @@ class _OpenWork:
         if scope.within("verified", rest) or scope.within("passes", rest):
             return True
         return self._prose.endswith(("that ", "which "), 0, hit.start) and not scope.within("qualifier", rest)
-
-    @property
-    def _known_failures(self) -> Signal | None:
-        """The test run of which all failures are known."""
-        run = self._reply.signals.first("test_run")
-        return run if run and AGAINST < run.weight < 0 else None
 
     def _is_meant(self, hit: Hit) -> bool:
         """Return True if a check is meant to fail."""
@@ -377,13 +363,13 @@ class _OpenWork:
         if any(map(str.isalpha, self._prose[begin : hit.start])):
             return False
         if hit.name == "next":  # which begins many sentences and headings
-            return self._scope.reading.in_heading(hit.start) and not self._line_behind(hit).strip(_MARKS + ":")
+            return self._scope.reading.in_heading(hit.start) and not self._rest_of_line(hit).strip(_MARKS + ":")
         if self._scope.reading.in_heading(hit.start) or self._prose[hit.end - 1] == ":":
             return True
         label = _LABEL.match(self._prose, hit.end)
         return label is not None and not self._is_amount(hit, label)
 
-    def _line_behind(self, hit: Hit) -> str:
+    def _rest_of_line(self, hit: Hit) -> str:
         return self._prose[hit.end : line_end(self._prose, hit.end)]
 
     def _is_amount(self, hit: Hit, label: re.Match[str]) -> bool:
@@ -425,8 +411,9 @@ class _OpenWork:
         before = self._prose[line_start(self._prose, hit.start) : hit.start]
         if (before.strip() or hit.name in _NOT_BEGUN) and not before.strip(_MARKS):
             return True
-        behind = self._prose[hit.end : line_end(self._prose, hit.end)]
-        return not behind.strip(" *_()0123456789/.") and before.rstrip(" *_").endswith((":", "：", "—", "-", ","))
+        if self._rest_of_line(hit).strip(" *_()0123456789/."):
+            return False
+        return before.rstrip(" *_").endswith((":", "：", "—", "-", ","))
 
 
 _NOT_FINISHED: frozenset[Role] = frozenset({"unfinished", "yet", "persisting", "proviso"})

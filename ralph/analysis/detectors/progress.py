@@ -1,4 +1,4 @@
-"""How much of the work is done: checklists, percentages, and shares such as "3 of 7".
+"""Amounts of work that is done: checklists, percentages, and shares such as "3 of 7".
 
 | share | such as |
 |---|---|
@@ -192,13 +192,10 @@ def _beside_words(reply: Reply) -> Iterator[Span]:
         shares = _OUT_OF.findall(prose, hit.end, Objections.of(reply).sentence(hit)[1])
         if shares and any(int(part) < int(whole) for part, whole in shares):
             yield hit.start, hit.end
-    told: list[tuple[Hit, re.Pattern[str]]] = []
     ahead = [hit for hit in scope.of("open") if hit.name in _BEFORE_LEFT and _may_be_ahead(prose, hit)]
-    if ahead:
-        told += [(hit, _BEFORE_LEFT[hit.name]) for hit in relevant_hits(reply, ahead)]
-    if (done := scope.of("finished")) and ("%" in prose or "percent" in prose):
-        told += [(hit, _PERCENT) for hit in relevant_hits(reply, done)]
-    for hit, before in told:
+    done = scope.of("finished") if "%" in prose or "percent" in prose else ()
+    numbered = [(hit, _BEFORE_LEFT[hit.name]) for hit in relevant_hits(reply, ahead)]
+    for hit, before in (*numbered, *((hit, _PERCENT) for hit in relevant_hits(reply, done))):
         sentence = Objections.of(reply).sentence(hit)
         number = before.search(prose, max(begin, sentence[0], hit.start - _BACK), hit.start)
         if number and not scope.within("optional", sentence):

@@ -51,8 +51,8 @@ def detect_questions(reply: Reply) -> Iterable[Signal]:
 
 def _is_answered(reply: Reply, span: Span) -> bool:
     """Return True if work is reported outside of a question's sentence, or announced without an answer."""
-    told = (signal for signal in reply.signals.of(*_ANSWERING) if not span[0] <= signal.start < span[1])
-    return any(signal.kind != "announcement" or not _awaits(reply.scope, signal) for signal in told)
+    reports = (signal for signal in reply.signals.of(*_ANSWERING) if not span[0] <= signal.start < span[1])
+    return any(signal.kind != "announcement" or not _awaits(reply.scope, signal) for signal in reports)
 
 
 def _awaits(scope: Scope, act: Signal) -> bool:
@@ -80,7 +80,7 @@ def _question(reply: Reply, *, finished: bool) -> Span | None:
         return span
     if span is None:
         span = next(filter(partial(_asks_user, scope, finished=finished), _sentences_before(reading, last)), None)
-        if span and not _is_untouched(reply, span) and _reports_work(reply, span):
+        if span and _reports_work(reply, span):
             return None
     if span is None or reading.in_heading(span[0]):
         return None
@@ -90,14 +90,11 @@ def _question(reply: Reply, *, finished: bool) -> Span | None:
 
 
 def _reports_work(reply: Reply, span: Span) -> bool:
-    """Return True if work is reported outside of a span."""
-    return any(not span[0] <= told.start < span[1] for told in reply.signals.of("work"))
-
-
-def _is_untouched(reply: Reply, span: Span) -> bool:
-    """Return True if a question is followed by the statement that nothing was changed."""
+    """Return True if work is reported outside of a span, and not followed by the statement that nothing was changed."""
     unchanged = reply.signals.first("unchanged")
-    return unchanged is not None and unchanged.start >= span[1]
+    if unchanged and unchanged.start >= span[1]:
+        return False
+    return any(not span[0] <= work.start < span[1] for work in reply.signals.of("work"))
 
 
 def _chooses(reply: Reply, span: Span) -> bool:

@@ -168,7 +168,8 @@ def parse_summary(lower: str, start: int, line: str) -> ReportLine | None:
     """
     line = line.rstrip()
     tagged = line[:1] == "[" or (":" in line and any(map(line.__contains__, _IN_TAGS)))
-    at = _after_tags(line) if tagged else len(line) - len(line.lstrip(_DECORATION))
+    decoration = _TAGGED.match(line) if tagged else None
+    at = decoration.end() if decoration else len(line) - len(line.lstrip(_DECORATION))
     opening = line[at : at + 2]
     match = None
     if opening in _OPENINGS:
@@ -180,11 +181,6 @@ def parse_summary(lower: str, start: int, line: str) -> ReportLine | None:
     if tagged and not match:
         match = _TAGGED_KARMA.match(line, at)
     return _parse_matched(match, line, start) if match else None
-
-
-def _after_tags(line: str) -> int:
-    found = _TAGGED.match(line)
-    return found.end() if found else 0
 
 
 def _parse_matched(match: re.Match[str], line: str, start: int) -> ReportLine:

@@ -95,6 +95,7 @@ def statements_on_work(reply: Reply, predicates: Iterable[Hit]) -> Iterator[tupl
     Each is the span from the subject on, with True if it may be one of several that the reply speaks of.
     """
     objections = Objections.of(reply)
+    rest = objections.start, len(reply.reading.prose)
     ends = sorted(map(_END, chain.from_iterable(map(reply.scope.of, _NOUNS))))
     for predicate in predicates:
         nearest = bisect_right(ends, predicate.start)
@@ -108,15 +109,9 @@ def statements_on_work(reply: Reply, predicates: Iterable[Hit]) -> Iterator[tupl
             continue
         roles = _NOUNS if predicate.start < objections.start + _OPENING else _WHERE_LATE
         for role, subject in _subjects(reply, predicate, (begin, clause), roles):
-            several = role != "whole" and _speaks_of_several(reply, objections)
+            several = role != "whole" and not objections.task.given and reply.scope.any_within(_SEVERAL, rest)
             yield Hit(predicate.name, subject.start, predicate.end), several
             break
-
-
-def _speaks_of_several(reply: Reply, objections: Objections) -> bool:
-    """Return True if a reply without a task speaks of several pieces of work."""
-    rest = objections.start, len(reply.reading.prose)
-    return not objections.task.given and reply.scope.any_within(_SEVERAL, rest)
 
 
 def has_subject(reply: Reply) -> bool:

@@ -90,7 +90,7 @@ class Task:
         found = _RANGE.search(lower)
         self._range = (found[1], int(found[2])) if found else None
         self.has_many_items = _MANY.search(lower) is not None
-        counts = {number_of(told): what for told, what in _COUNTED.findall(title)}
+        counts = {number_of(count): noun for count, noun in _COUNTED.findall(title)}
         self.item_count, self.item_noun = counts.popitem() if len(counts) == 1 else (0, "")
         self.is_preparation = _PREPARES.search(title) is not None
         names = any(_RELEASE.search(lower, 0, _TITLE) is None or IDENTIFIER.fullmatch(name) for name in self._names)
@@ -102,8 +102,8 @@ class Task:
         if self._range is None:
             return False
         kind, last = self._range
-        told = [int(piece[1]) for piece in _PIECE.finditer(text) if piece[0].startswith(kind)]
-        return bool(told) and max(told) < last
+        numbers = [int(piece[1]) for piece in _PIECE.finditer(text) if piece[0].startswith(kind)]
+        return bool(numbers) and max(numbers) < last
 
     def covers_all_items(self, text: str) -> bool:
         """Return True if a text speaks of all the things that the task counts: "all 60", "60 of 60"."""

@@ -178,8 +178,8 @@ def is_only_tests(text: str, begins: AbstractSet[int]) -> bool:
     piece = enough and len(unknown) * 5 <= len(lines) * 2
     if not (framed or piece) or _has_foreign_frame(lines, own):
         return False
-    told = sum(lines[index].is_foreign for index in unknown)
-    return (framed and told * 10 <= len(lines)) or (piece and not told)
+    foreign = sum(lines[index].is_foreign for index in unknown)
+    return (framed and foreign * 10 <= len(lines)) or (piece and not foreign)
 
 
 def _has_foreign_frame(lines: Sequence[_Line], own: Sequence[int]) -> bool:
