@@ -14,6 +14,7 @@ __all__ = ["ralph_displays"]
 
 @hookimpl
 def ralph_displays() -> Iterable[Provider]:
+    """Yield the built-in displays."""
     for name, about in (
         ("auto", "live at a terminal, else plain"),
         ("live", "a panel that is updated in place"),
