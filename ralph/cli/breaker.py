@@ -88,7 +88,7 @@ async def _reset(store: "Store", run: "RunRecord") -> "BreakerState":
 
     if is_alive(run):
         remedy = f"End it first (`ralph stop {run.id}`); then reset its breaker."
-        raise UsageError(f"Run {run.id} is under way, in {owner_text(run)}.", remedy)
+        raise UsageError(f"Run {run.id} is running, in {owner_text(run)}.", remedy)
     before = await store.state(run)
     state = CircuitBreaker().reset(before.breaker)
     if state == before.breaker:

@@ -159,11 +159,11 @@ def _require_active(run: "RunRecord") -> None:
     state = run_state(run)
     if state == "crashed":
         raise UsageError(
-            f"Run {run.id} is not under way: its process is gone.", f"`ralph resume {run.id}` continues it."
+            f"Run {run.id} is not running: its process is gone.", f"`ralph resume {run.id}` continues it."
         )
     if state not in {"running", "paused"}:
         ended = f"it has ended ({state.replace('_', ' ')})"
-        raise UsageError(f"Run {run.id} is not under way: {ended}.", f"`ralph show {run.id}` shows what it did.")
+        raise UsageError(f"Run {run.id} is not running: {ended}.", f"`ralph show {run.id}` shows what it did.")
 
 
 def _require_limited(run: "RunRecord", limits: dict[str, float]) -> None:

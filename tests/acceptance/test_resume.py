@@ -171,18 +171,18 @@ def test_a_run_waits_for_a_person_in_another_terminal_and_hears_what_is_said(
         late = ralph("pause", run)
         again = ralph("resume", run, "--display", "json")
         asked = len(server.prompts)
-    assert (refused.code, "under way" in refused.stderr) == (2, True)
-    assert "at the end of the iteration" in paused.stdout
+    assert (refused.code, "is running" in refused.stderr) == (2, True)
+    assert "at the end of the current iteration" in paused.stdout
     assert told(output, "paused")[0]["until"] is None
     assert state == "paused"
-    assert (gone_on.code, "goes on" in gone_on.stdout) == (0, True)
+    assert (gone_on.code, "continues" in gone_on.stdout) == (0, True)
     assert "Mind the gap." not in server.prompts[0]
     assert "> Mind the gap." in server.prompts[1]
     assert "Mind the gap." not in server.prompts[2], "it is said once"
     assert told(output, "extended")[0]["limits"] == {"max_iterations": 3}
     assert told(output, "run_finished")[0]["iterations"] == 3
     assert followed.stdout == output.read_text()
-    assert (late.code, "is not under way" in late.stderr) == (2, True)
+    assert (late.code, "is not running" in late.stderr) == (2, True)
     assert (again.code, again.end["stop_reason"], asked) == (0, "completed", 3)
     assert "completed already" in again.stderr
 

@@ -82,7 +82,7 @@ def alive(done: RunRecord) -> RunRecord:
 def test_what_has_ended_can_neither_pause_nor_stop(ralph: Ralph, done: RunRecord, word: str) -> None:
     ended = ralph(word, done.id)
     assert (ended.code, ended.out) == (2, "")
-    assert "is not under way: it has ended (completed)" in ended.err
+    assert "is not running: it has ended (completed)" in ended.err
     assert asked(done) == []
 
 
