@@ -158,9 +158,7 @@ async def wait_for_state(store: "Store", run: "RunRecord", state: str, seconds: 
 def _require_active(run: "RunRecord") -> None:
     state = run_state(run)
     if state == "crashed":
-        raise UsageError(
-            f"Run {run.id} is not running: its process is gone.", f"`ralph resume {run.id}` continues it."
-        )
+        raise UsageError(f"Run {run.id} is not running: its process is gone.", f"`ralph resume {run.id}` continues it.")
     if state not in {"running", "paused"}:
         ended = f"it has ended ({state.replace('_', ' ')})"
         raise UsageError(f"Run {run.id} is not running: {ended}.", f"`ralph show {run.id}` shows what it did.")
