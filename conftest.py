@@ -22,6 +22,9 @@ __all__ = ["copilot_cli", "copilot_runtime", "own_postgres", "postgres_server", 
 settings.register_profile("ralph", settings(), deadline=None)  # how long an example takes, the machine's load decides
 settings.load_profile("ralph")
 
+_START_PROGRAMS = {"cli", "store", "testing", "workspace"}
+"""The folders of units that take the most time, since they start programs and servers."""
+
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> None:
@@ -32,7 +35,7 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     option = config.option
     if not all(Path(argument).is_dir() for argument in config.args):
         return
-    option.markexpr = option.markexpr or "not long"
+    option.markexpr = {"": "not long", "smoke": "smoke and not long"}.get(option.markexpr, option.markexpr)
     worker = "PYTEST_XDIST_WORKER" in os.environ
     if getattr(option, "numprocesses", 0) is None and not (worker or option.usepdb or option.collectonly):
         option.numprocesses, option.dist = max(2, os.cpu_count() or 2), "worksteal"
@@ -61,10 +64,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as long what has to run alone: the other workers wait for it."""
+    """Mark as long what has to run alone, since the other workers wait for it, and as smoke the units of most rooms."""
+    units = Path(__file__).parent / "tests" / "unit"
     for item in items:
         if item.get_closest_marker("alone"):
             item.add_marker("long")
+        elif item.path.is_relative_to(units) and item.path.parent.name not in _START_PROGRAMS:
+            item.add_marker("smoke")
 
 
 class Turns:

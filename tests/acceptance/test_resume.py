@@ -74,6 +74,7 @@ def only_run(ralph: Ralph, *where: str) -> dict[str, Any]:
         pytest.param("copilot-cli", "postgres", marks=pytest.mark.long),
     ],
 )
+@pytest.mark.smoke
 def test_after_a_kill_the_agent_is_ended_and_nothing_that_was_finished_is_lost(
     ralph: Ralph,
     environment: Mapping[str, str],

@@ -45,6 +45,7 @@ def marked(text: str) -> list[psutil.Process]:
 @pytest.mark.parametrize(
     "executor", ["copilot", pytest.param("copilot-sdk", marks=LONG), pytest.param("copilot-cli", marks=LONG)]
 )
+@pytest.mark.smoke
 def test_a_file_asked_for_is_there(ralph: Callable[..., Any], workspace: Path, executor: str) -> None:
     with ModelServer(list(CREATES)) as server:
         ran = ralph("run", "Create hello.txt", "--executor", executor, *against(server, workspace))

@@ -42,6 +42,7 @@ def reviews(server: ModelServer) -> list[str]:
 
 
 @EXECUTORS
+@pytest.mark.smoke
 def test_a_false_done_is_refuted_by_a_program_and_mended(
     ralph: Callable[..., Any], workspace: Path, executor: str
 ) -> None:
