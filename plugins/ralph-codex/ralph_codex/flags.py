@@ -2,12 +2,7 @@
 
 The sandbox holds whatever a command is called: what may be written, what may not even be read, and whether the network
 may be used. The rules match a command's first words, and only Codex's home folder can hold them, so they are given only
-if that folder belongs to Ralph. A pattern to deny that neither can enforce is an error at the start, not silence. //
-
-The sandbox holds whatever a command is called: what may be written, what may not even be read, and whether the network
-may be used. The rules go by a command's first words, and only Codex's home folder can hold them, so that they are given
-where that folder is Ralph's to write to. A pattern that is to deny something and can be kept in neither way is refused
-at the start rather than passed over.
+if that folder belongs to Ralph. A pattern to deny that neither can enforce is an error at the start, not silence.
 """
 
 import json
