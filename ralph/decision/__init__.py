@@ -1,1 +1,1 @@
-"""The rules that turn an analyzed iteration into a decision: breaker, limits, claims and the ordered table."""
+"""The decision after an iteration: breaker, limits, claims of completion and the ordered table of rules."""

@@ -11,6 +11,7 @@ CLOSED carries a warning when a counter is near its threshold. There is no clock
 a value, the time is passed in, and both are kept in the run's record.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from typing import Literal
@@ -19,14 +20,35 @@ from pydantic import BaseModel, Field, NonNegativeInt, PositiveInt
 
 from ralph.errors import UnknownNameError
 from ralph.system.declarations import Wait
+from ralph.system.text import pattern
 from ralph.types import evolve
+from ralph.types.output import Interrupted, ToolCall
 
-__all__ = ["PRESETS", "BreakerSettings", "BreakerState", "CircuitBreaker", "Observation"]
+__all__ = ["PRESETS", "BreakerSettings", "BreakerState", "CircuitBreaker", "Observation", "ToolLoop"]
 
 Position = Literal["closed", "open", "half_open"]
 
 _ERRORS_KEPT = 50
 _PROBE_FAILED = "the probing iteration failed; before that: "
+
+_DENIED_CALLS = 20
+"""Denied tool calls in a row that end a turn: an agent that is always denied may continue forever."""
+
+_REPEATED_CALLS = 60
+_DIFFERENT = 3
+"""As many tool calls in a row that are at most as many different ones, with the same results, end a turn."""
+
+_SLOW = 2.0
+"""Seconds from which on a call waits for something, which may take any number of calls."""
+
+_NUMBERED = pattern(r"[Ii]d\W{0,2}\d+")
+"""A running number that a tool gives to its calls, such as a shell's."""
+
+_CUT = 2_000
+"""Characters from which on arguments may be cut, so that two cannot be compared."""
+
+_SHOWN = 50
+"""Characters that are shown of a call's beginning and of its end, where the name of a file often stands."""
 
 
 class BreakerSettings(BaseModel, frozen=True, extra="forbid"):
@@ -66,16 +88,16 @@ PRESETS: dict[str, BreakerSettings] = {
 
 
 class Observation(BaseModel, frozen=True):
-    """What the breaker is told of one iteration; not of one that was rate-limited, or that Ralph itself cut short.
+    """The breaker's view of one iteration; it gets none of a rate-limited one or one that Ralph itself cut short.
 
     Attributes:
-        progressed: whether workspace or plan moved; None where unknown.
-        worked: nobody knows whether anything moved, but the agent tells of work, or was at it when the turn failed.
-        failed: the executor failed or was timed out.
+        progressed: whether workspace or plan moved; None if unknown.
+        worked: it is unknown whether anything moved, but the agent reports work, or was working when the turn failed.
+        failed: the executor failed or timed out.
         unanswered: it failed because the service did not answer; that is an error and no lack of progress.
-        denied: tool calls were turned down.
+        denied: tool calls were denied.
         errors: normalised errors with evidence behind them: a failed execution, a refuting verifier.
-        reported: normalised errors that the agent only wrote of; they count while there is no progress.
+        reported: normalised errors in the agent's words alone; they count while there is no progress.
         delta: percentage points that the completion rose by; None without a plan or an explicit percentage.
     """
 
@@ -90,12 +112,12 @@ class Observation(BaseModel, frozen=True):
 
     @property
     def success(self) -> bool:
-        """What one probing iteration must be for the breaker to close."""
+        """True if a probing iteration like this one closes the breaker."""
         return not (self.failed or self.errors or self.progressed is False or (self.denied and not self.progressed))
 
 
 class BreakerState(BaseModel, frozen=True):
-    """Where the breaker stands.
+    """The state of the breaker, a value that is kept in every record.
 
     Attributes:
         warning: closed, but near to being opened by what `reason` says.
@@ -123,13 +145,13 @@ class BreakerState(BaseModel, frozen=True):
 
 
 class CircuitBreaker:
-    """Decides from observations whether the loop may go on.
+    """The circuit breaker as a pure state machine over observations.
 
     Args:
         settings: thresholds, or the name of one of `PRESETS`.
 
     Raises:
-        UnknownNameError: no preset goes by that name.
+        UnknownNameError: there is no preset of that name.
     """
 
     def __init__(self, settings: BreakerSettings | str | None = None) -> None:
@@ -140,7 +162,7 @@ class CircuitBreaker:
         self.settings = settings or BreakerSettings()
 
     def record(self, state: BreakerState, seen: Observation, at: datetime) -> BreakerState:
-        """The state after one more iteration. An open breaker stays as it is: nothing should have run."""
+        """Return the state after one more iteration; an open breaker stays as it is, as nothing should have run."""
         if state.state == "open":
             return state
         if state.state == "half_open":
@@ -152,24 +174,24 @@ class CircuitBreaker:
         return evolve(counted, warning=bool(reason), reason=reason)
 
     def cooled(self, state: BreakerState, at: datetime) -> BreakerState:
-        """HALF_OPEN where an open breaker's cool-down is over, else the state as it is."""
+        """Return HALF_OPEN if an open breaker's cool-down is over, else the state as it is."""
         until = self.open_until(state)
         return _half_open(state) if until is not None and at >= until else state
 
     def reset(self, state: BreakerState) -> BreakerState:
-        """HALF_OPEN at a person's wish, with all probes to come; a closed breaker only forgets its counters."""
+        """Return HALF_OPEN with all probes, as the user resets it; a closed breaker only forgets its counters."""
         if state.state == "closed":
             return BreakerState(trips=state.trips)
         return evolve(_half_open(state), probes=0)
 
     def open_until(self, state: BreakerState) -> datetime | None:
-        """When the cool-down ends; None where the breaker is not open."""
+        """Return when the cool-down ends; None if the breaker is not open."""
         if state.state != "open" or state.opened_at is None:
             return None
         return state.opened_at + timedelta(seconds=self.settings.cool_down)
 
     def exhausted(self, state: BreakerState) -> bool:
-        """Whether an open breaker is to end the run: it should not wait, or all probes failed."""
+        """Return whether an open breaker ends the run: it must not wait, or all probes failed."""
         if state.state != "open":
             return False
         return self.settings.when_open == "stop" or state.probes >= self.settings.max_probes
@@ -185,7 +207,7 @@ class CircuitBreaker:
         return evolve(state, state="open", warning=False, trips=state.trips + 1, opened_at=at, reason=reason)
 
     def _over(self, state: BreakerState, level: Callable[[int], int]) -> str:
-        """What has reached its level, in words; empty where nothing has."""
+        """Return the reason of the first counter at its level, in words; empty if none is."""
         settings = self.settings
         if state.denials >= level(settings.denials):
             return f"{state.denials} permission-denied iteration{'s' * (state.denials > 1)} in a row"
@@ -225,12 +247,46 @@ def _count(state: BreakerState, seen: Observation, stagnation: float | None) -> 
 
 
 def _next(count: int, *, more: bool, over: bool) -> int:
-    """A counter that goes on, starts again, or, where nothing is known, stays."""
+    """Return the counter raised, reset or, if nothing is known, unchanged."""
     if more:
         return count + 1
     return 0 if over else count
 
 
 def _repeated(counts: dict[str, int], errors: Iterable[str]) -> dict[str, int]:
-    """Only what this iteration met goes on counting; of too much, what has evidence behind it comes first."""
+    """Count the errors of this iteration on and drop all others; if there are too many, those with evidence stay."""
     return {error: counts.get(error, 0) + 1 for error in list(dict.fromkeys(errors))[:_ERRORS_KEPT]}
+
+
+class ToolLoop:
+    """A watch over the tool calls of one turn, which says when they get nowhere.
+
+    Every round of such a circle costs a call of the model. A call with unknown arguments or result, or one that takes
+    long, is no round of a circle.
+    """
+
+    def __init__(self) -> None:
+        self._denied = 0
+        self._recent: deque[tuple[str, str, str]] = deque(maxlen=_REPEATED_CALLS)
+
+    def ended(self, call: ToolCall) -> Interrupted | None:
+        """Return how to end the turn after one more finished call; None if it may continue."""
+        self._denied = self._denied + 1 if call.denied else 0
+        if self._denied == _DENIED_CALLS:
+            return Interrupted(by="denials", detail=f"{self._denied} tool calls in a row were denied")
+        known = call.result and 0 < len(call.arguments) < _CUT
+        if not known or call.duration >= _SLOW:
+            self._recent.clear()
+            return None
+        self._recent.append((call.name, call.arguments, _NUMBERED.sub("", call.result)))
+        different = set(self._recent)
+        if len(self._recent) < _REPEATED_CALLS or len(different) > _DIFFERENT:
+            return None
+        self._recent.clear()
+        same = "the same" if len(different) == 1 else f"the same {len(different)}"
+        last = " ".join(f"{call.name} {call.arguments}".split())
+        if len(last) > 2 * _SHOWN:
+            last = f"{last[:_SHOWN]}…{last[-_SHOWN:]}"
+        return Interrupted(
+            by="circles", detail=f"{_REPEATED_CALLS} tool calls in a row were {same} with the same result: {last}"
+        )

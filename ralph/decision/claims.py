@@ -1,6 +1,6 @@
-"""The exit strategies: what counts as a claim that the task is done.
+"""The exit strategies: which replies are a claim that the task is done.
 
-A claim ends nothing by itself: the run's verifiers decide on it, and `ralph.decision.outcomes` on what follows.
+A claim ends nothing by itself: the run's verifiers check it, and `ralph.decision.rules` decides what follows.
 
 | strategy | a claim is |
 |---|---|
@@ -12,15 +12,14 @@ A claim ends nothing by itself: the run's verifiers decide on it, and `ralph.dec
 | `circuit_breaker` | nothing: only limits and the safety net end the run |
 
 Only a turn that the agent itself ended can claim anything (`claimed`). An explicit `EXIT_SIGNAL: false` vetoes every
-claim made by words. Under `auto` an explicit claim that the evidence does not bear out (open boxes in the plan, a run
-that changed nothing, a reply that contradicts itself: `ralph.decision.contradictions`) asks for one confirming
-iteration first, and so do words alone after a turn of unknown effect, or after work on a task that nobody told. What
-only reports further work
-confirms nothing: each part of a task may be called done. Words never outweigh open boxes, nor a reply that says in
-another place that it is blocked, asks, or is still at work.
+claim made by words. Under `auto`, an explicit claim that the evidence does not support (open boxes in the plan, a run
+that changed nothing, a reply that contradicts itself: `ralph.decision.contradictions`) needs a confirming iteration,
+and so do words alone after a turn of unknown effect, or after work on an unknown task. A report of further work
+confirms nothing: each part of a task may be called done. Words never outweigh open boxes, nor another place in the
+reply that says that it is blocked, asks, or continues.
 
-An analyzer beside the first may hold a claim back: nothing confirms it as long as that analyzer says so. One that
-supports a claim made by words stands in for the witness that such a claim lacks. None can make a claim.
+A further analyzer may block a claim: nothing confirms it as long as that analyzer says so. One that supports a claim
+made by words is the second witness that such a claim needs. None can make a claim.
 """
 
 import re
@@ -41,7 +40,7 @@ from ralph.types.plan import PlanState
 __all__ = ["STRATEGIES", "STRENGTH", "Case", "Claim", "Strategy", "claimed", "limited", "strategy_named", "unanswered"]
 
 STRENGTH = 70.0
-"""Of completion words, of 100, from which on `auto` takes them for a claim."""
+"""The least strength of completion words, of 100, that `auto` counts as a claim."""
 
 _WHOLE = re.compile(
     r"\b(?:project|plan|task|goal|proyecto|tarea)\b"
@@ -50,17 +49,17 @@ _WHOLE = re.compile(
     r"|项目|專案|所有(?!测试|測試|的?测试|的?測試)|任务|任務|没有|沒有|无|無",
     re.IGNORECASE,
 )
-"""What is said of the whole alone; every part has its implementation, and its changes that are all in place."""
+"""Words for the whole task alone; every part has its implementation, and its changes that are all in place."""
 
 
 class Case(BaseModel, frozen=True):
-    """What is known when an iteration's decision is due.
+    """The facts of an iteration before its decision.
 
     Attributes:
-        plan: the plan against how it was when the run started; None without a plan.
-        changed: whether the workspace differs from how it was when the run started; None where unknown.
-        progressed: whether this iteration moved workspace or plan; None where unknown.
-        task: what the run is to do; empty where nobody told.
+        plan: the plan compared with the start of the run; None without a plan.
+        changed: whether the workspace differs from the start of the run; None if unknown.
+        progressed: whether this iteration moved workspace or plan; None if unknown.
+        task: the task of the run; empty if unknown.
     """
 
     iteration: int = 1
@@ -73,34 +72,36 @@ class Case(BaseModel, frozen=True):
 
     @property
     def exit_signal(self) -> bool | None:
-        """The agent's explicit word; None where it gave none."""
+        """The agent's explicit `EXIT_SIGNAL`; None if it gave none."""
         status = self.analysis.status
         return status.exit_signal if isinstance(status, StatusReport) else None
 
     @property
     def moved(self) -> bool | None:
-        """Whether anything was changed: as far as known, else by the agent's own count."""
+        """The known progress, else the agent's own count of its changes; None if there is neither."""
         return self.analysis.reports_change if self.progressed is None else self.progressed
 
     @property
     def limited(self) -> bool:
-        """Whether the turn met a limit of the service, and so counts against nothing."""
+        """True if the turn met a limit of the service, and so counts against nothing."""
         return limited(self.output.outcome, self.analysis, progressed=self.progressed)
 
     @property
     def logged_out(self) -> bool:
-        """Whether the limit that the turn met is a missing login."""
+        """True if the limit that the turn met is a missing login."""
         return self.limited and self.analysis.limit == "login"
 
     @property
     def unanswered(self) -> bool:
-        """Whether the service failed before the agent had used a tool: the agent is not to blame."""
+        """True if the service failed before the agent had used a tool: the agent is not to blame."""
         return unanswered(self.output.outcome, len(self.output.tool_calls))
 
     @property
     def waits(self) -> bool:
-        """Whether the agent asks for a person and did nothing else: by its own count or, without one and where nobody
-        knows better, in its own words and by the number of its tool calls.
+        """True if the agent asks the user and did nothing else.
+
+        That is so by its own count or, without one and with unknown changes, by its words and the number of its tool
+        calls.
         """
         if self.analysis.state not in {"blocked", "question"} or self.analysis.reports_change:
             return False
@@ -108,14 +109,14 @@ class Case(BaseModel, frozen=True):
 
     @property
     def worked(self) -> bool:
-        """Whether the iteration moved something or, where nobody knows, says that its tools did."""
+        """True if the iteration moved something or, with unknown changes, reports work of its tools."""
         if self.moved is not None:
             return self.moved
         return self.analysis.tells_of_work and len(self.output.tool_calls) > 2 * self.output.denials
 
     @property
     def busy(self) -> bool:
-        """Whether nobody knows if the iteration moved anything, but its tool calls make it most likely."""
+        """True if the changes are unknown, but the tool calls make some most likely."""
         return self.moved is None and self.output.busy
 
 
@@ -125,7 +126,7 @@ class Claim(BaseModel, frozen=True):
     Attributes:
         reason: what makes it, in a few words.
         doubts: what speaks against it; with any of them the claim needs a confirming iteration.
-        confirms: whether it can be the confirmation of one before it; the report of further work is none.
+        confirms: whether it can confirm the claim before it; the report of further work cannot.
     """
 
     reason: str
@@ -134,7 +135,7 @@ class Claim(BaseModel, frozen=True):
     evidence: tuple[Evidence, ...] = ()
 
     def holds(self, *, confirming: bool) -> bool:
-        """Whether it needs no further confirmation.
+        """Return whether it needs no further confirmation.
 
         Args:
             confirming: the iteration before has made a claim that waits for its confirmation.
@@ -143,13 +144,13 @@ class Claim(BaseModel, frozen=True):
 
 
 class Strategy(Protocol):
-    """An exit strategy: a named function of the case. It must be pure."""
+    """An exit strategy: a named, pure function of the case."""
 
     @property
     def name(self) -> str: ...
 
     def claim(self, case: Case) -> Claim | None:
-        """The claim that the iteration makes, or None."""
+        """Return the claim that the iteration makes, or None."""
         ...
 
 
@@ -221,11 +222,15 @@ STRATEGIES: Mapping[str, Strategy] = {
     strategy.name: strategy
     for strategy in (_Auto(), _CircuitBreaker(), _DoneSignals(), _ExitSignal(), _FixPlan(), _NaturalLanguage())
 }
-"""The built-in ones, by name."""
+"""The built-in strategies by name."""
 
 
 def strategy_named(name: str) -> Strategy:
-    """The built-in strategy of that name. Raises `UnknownNameError`."""
+    """Return the built-in strategy of that name.
+
+    Raises:
+        UnknownNameError: there is none.
+    """
     try:
         return STRATEGIES[name]
     except KeyError:
@@ -233,20 +238,21 @@ def strategy_named(name: str) -> Strategy:
 
 
 def limited(outcome: Outcome, analysis: Analysis, *, progressed: bool | None) -> bool:
-    """Whether a turn met a limit of the service: by its failure or, where it moved nothing, by its words."""
+    """Return whether a turn met a limit of the service: by its failure or, if it moved nothing, by its words."""
     if isinstance(outcome, Failed) and outcome.failure == "rate_limited":
         return True
     return isinstance(outcome, Answered | Failed) and analysis.state == "limited" and not progressed
 
 
 def unanswered(outcome: Outcome, calls: int) -> bool:
-    """Whether the service failed before the agent had used a tool."""
+    """Return whether the service failed before the agent had used a tool."""
     return isinstance(outcome, Failed) and outcome.failure == "unavailable" and not calls
 
 
 def claimed(strategy: Strategy, case: Case) -> Claim | None:
-    """What a strategy makes of a case, and what the analyzers beside the first think of it. A turn that failed or was
-    cut short claims nothing, whatever it said before.
+    """Return the claim that a strategy sees in a case, weighed by the further analyzers.
+
+    A turn that failed or was cut short claims nothing, whatever it said before.
     """
     claim = strategy.claim(case) if isinstance(case.output.outcome, Answered) else None
     return _weighed(claim, case.analysis) if claim is not None and case.analysis.further else claim
@@ -254,7 +260,7 @@ def claimed(strategy: Strategy, case: Case) -> Claim | None:
 
 def _weighed(claim: Claim, analysis: Analysis) -> Claim:
     holding, supporting = analysis.opinions("holds_back"), analysis.opinions("supports")
-    doubts = tuple(f"{HOLDS}{name} holds it back: {reason}".rstrip(": ") for name, reason in holding.items())
+    doubts = tuple(f"{HOLDS}{name} blocks it: {reason}".rstrip(": ") for name, reason in holding.items())
     update: dict[str, object] = {"doubts": (*claim.doubts, *doubts), "confirms": claim.confirms and not doubts}
     if supporting:
         update["reason"] = f"{claim.reason}; supported by {', '.join(supporting)}"
@@ -262,7 +268,7 @@ def _weighed(claim: Claim, analysis: Analysis) -> Claim:
 
 
 def _explicit(case: Case) -> Claim | None:
-    """The claim of an `EXIT_SIGNAL: true`. One whose own block says BLOCKED wants to stop, and has not finished."""
+    """Return the claim of an `EXIT_SIGNAL: true`; none if the same block says BLOCKED, which only wants to stop."""
     if _status_word(case) == "BLOCKED":
         return None
     against = tuple(contradictions(case.output.text, case.analysis))
@@ -282,9 +288,9 @@ def _by_words(case: Case) -> Claim | None:
     seconded = bool(case.analysis.opinions("supports"))
     partly = (case.worked or case.busy) and not seconded and not _speaks_of_the_whole(case)
     if not seconded and case.changed is None and case.output.tool_calls and case.analysis.standstill != "done":
-        doubts.append("nobody but the reply says so, and what this turn changed is not known")
+        doubts.append("only the reply says so, and the changes of this turn are unknown")
     elif partly and not case.task:
-        doubts.append("nobody told what the whole task is, and this turn may have done a part of it")
+        doubts.append("the whole task is unknown, and this turn may have done a part of it")
     if isinstance(case.analysis.status, StatusMalformed):
         doubts.append(f"the status block could not be read: {case.analysis.status.problem}")
     reason = f"the reply says so: {', '.join(completion.keywords)}"
@@ -292,7 +298,7 @@ def _by_words(case: Case) -> Claim | None:
 
 
 def _speaks_of_the_whole(case: Case) -> bool:
-    """Whether the words name the whole that is done, and not what may be a part."""
+    """Return whether the words name the whole task as done, and not what may be a part."""
     claims = (piece for piece in case.analysis.evidence if piece.signal == "completion_claim")
     return any(piece.weight >= VERY_HIGH and _WHOLE.search(piece.text) for piece in claims)
 
@@ -305,7 +311,7 @@ def _doubts(case: Case) -> tuple[str, ...]:
 
 
 def _contradicts(case: Case) -> bool:
-    """Whether the reply speaks against being finished in another place."""
+    """Return whether another part of the reply speaks against being finished."""
     working = _status_word(case) in {"IN_PROGRESS", "BLOCKED"}
     return working or case.analysis.state in {"blocked", "question", "limited", "error"}
 

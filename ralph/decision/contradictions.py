@@ -1,7 +1,7 @@
-"""What speaks against a claim that the task is done: what the reply itself says, and all doubts in one line.
+"""The evidence against a claim that the task is done: contradictions in the reply, and all doubts in one line.
 
-An `EXIT_SIGNAL: true` beside any of this is asked for a confirmation: `STATUS: IN_PROGRESS`, tests that fail, a
-recommendation that names work to come, words that say what is left. What a reply calls optional is left out.
+An `EXIT_SIGNAL: true` beside any of this must be confirmed: `STATUS: IN_PROGRESS`, tests that fail, a recommendation
+that names further work, words that say what is left. Anything that a reply calls optional does not count.
 """
 
 import re
@@ -17,14 +17,14 @@ __all__ = ["HOLDS", "OPEN", "contradictions", "open_boxes", "waiting"]
 
 OPEN = "still open in the plan: "
 HOLDS = "the analyzer "
-"""How the doubts begin that are items of the plan, and those of who holds a claim back."""
+"""The beginnings of doubts: an open item of the plan, and an analyzer that blocks the claim."""
 _TOLD, _NAMED = 3, 200
-"""Doubts that are told in one line, and characters of each."""
+"""Doubts in one line, and characters of each."""
 
 _READ = 600
-"""Characters of a field of the status block that are read."""
+"""Characters that are read of a field of the status block."""
 _BEHIND = 80
-"""Characters behind a word that speaks against a claim which belong to it."""
+"""Characters after a contradicting word that are quoted with it."""
 _BLOCK = frozenset({"exit_signal", "status_blocked"})
 _NONE_LEFT = re.compile(
     r"\b(?:no|0|zero|nothing|none|without)\b(?: (?:further|other|more|additional))? ?(?:\w{1,20} )?"
@@ -53,7 +53,7 @@ _LEFT = re.compile(
     re.IGNORECASE,
 )
 _SHARE = re.compile(rf"\b(\d{{1,4}}) ?(?:/|of|out of) ?(\d{{1,4}})(?: \w{{1,20}})? {_PIECE}\b", re.IGNORECASE)
-"""How many pieces of the work are done, of how many."""
+"""A share of the pieces of work that are done, such as "3 of 7 tasks"."""
 _OPTIONAL = re.compile(
     r"\b(?:optional(?:ly)?|future|later|nice.to.have|out of scope|not required|follow.ups?)\b|可选|可選|选做|選做",
     re.IGNORECASE,
@@ -61,7 +61,7 @@ _OPTIONAL = re.compile(
 
 
 def waiting(doubts: Sequence[str]) -> str:
-    """What a claim waits for that does not hold yet, in one line: who holds it back, or what speaks against it."""
+    """Return why a claim does not count yet, in one line: who blocks it, or what speaks against it."""
     held = [doubt for doubt in doubts if doubt.startswith(HOLDS)]
     boxes = [doubt.removeprefix(OPEN) for doubt in doubts if doubt.startswith(OPEN)]
     others = [doubt for doubt in doubts if not doubt.startswith((HOLDS, OPEN))]
@@ -72,7 +72,7 @@ def waiting(doubts: Sequence[str]) -> str:
 
 
 def open_boxes(items: Sequence[str]) -> str:
-    """Items of the plan that are not done, in one line: how many, and which is the first."""
+    """Return the open items of the plan in one line: their number, and the first."""
     counted = "one item of the plan is open" if len(items) == 1 else f"{len(items)} items of the plan are open"
     return f"{counted}{': ' if len(items) == 1 else ', the first: '}{_short(items[0])}"
 
@@ -83,7 +83,7 @@ def _short(text: str) -> str:
 
 
 def contradictions(text: str, analysis: Analysis) -> Iterator[str]:
-    """A sentence for each thing that the reply says against being finished."""
+    """Yield a sentence for each statement of the reply against being finished."""
     status = analysis.status
     if isinstance(status, StatusReport):
         yield from _in_block(status.status, status.fields)

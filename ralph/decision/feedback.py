@@ -1,4 +1,4 @@
-"""What the next iteration's agent is told of the last one, one paragraph a subject."""
+"""The feedback of an iteration to the agent of the next one, one paragraph for each subject."""
 
 from collections.abc import Iterable
 
@@ -10,16 +10,16 @@ from ralph.types.verification import Verification
 __all__ = ["failure_text", "feedback"]
 
 _ASKED = 500
-"""Characters of its own question that the agent is reminded of."""
+"""Characters of the agent's own question that are quoted."""
 
 
 def feedback(case: Case, doubted: Claim | None, verification: Verification | None, *, redirected: bool = False) -> str:
-    """The paragraphs, in the order in which they should be read.
+    """Return the paragraphs, in the order in which the agent should read them.
 
     Args:
         doubted: a claim that waits for its confirmation.
-        verification: what the verifiers said of a claim.
-        redirected: it is asked for another approach elsewhere.
+        verification: the verdicts on a claim.
+        redirected: another part of the prompt asks for another approach already.
     """
     ended = _ended(case, redirected=redirected)
     told = [*_refuted(verification), _doubted(doubted), ended, _unread(case), _unanswered(case), _denied(case)]
@@ -27,7 +27,7 @@ def feedback(case: Case, doubted: Claim | None, verification: Verification | Non
 
 
 def failure_text(failure: Failed) -> str:
-    """Such as "unavailable (HTTP 503): the service is busy"."""
+    """Return a failure in words, such as "unavailable (HTTP 503)"."""
     status = f" (HTTP {failure.status})" if failure.status else ""
     return f"{failure.failure}{status}: {failure.message}".rstrip(": .")
 
@@ -51,7 +51,7 @@ def _doubted(claim: Claim | None) -> str:
     if claim is None:
         return ""
     doubts = "\n".join(f"- {doubt}" for doubt in claim.doubts)
-    return f"You said that the task is done, but:\n{doubts}\nMend that, or confirm that it is done."
+    return f"You said that the task is done, but:\n{doubts}\nFix that, or confirm that it is done."
 
 
 def _ended(case: Case, *, redirected: bool) -> str:
@@ -77,8 +77,8 @@ def _unanswered(case: Case) -> str:
         return ""
     asked = " ".join(case.analysis.question[:_ASKED].split())
     return (
-        f"{f'You asked: “{asked}” ' if asked else ''}Nobody will reply to a question before the run ends. "
-        "Take the safest reversible choice, note it, and go on."
+        f"{f'You asked: “{asked}” ' if asked else ''}No one will reply to a question before the run ends. "
+        "Take the safest reversible choice, note it, and continue."
     )
 
 

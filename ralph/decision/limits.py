@@ -1,6 +1,6 @@
-"""Limits of a run, held against what it has used.
+"""The limits of a run, compared with what it has used.
 
-A limit on a quantity that nothing here measures is refused at the start: it would never trip.
+A limit on a quantity that the executor does not measure is refused at the start: it would never apply.
 """
 
 from collections.abc import Collection, Iterable
@@ -21,7 +21,7 @@ _MOST = 10**12
 
 
 class Price(BaseModel, frozen=True, extra="forbid"):
-    """What a model costs, in US dollars per million tokens."""
+    """The price of a model, in US dollars per million tokens."""
 
     input: NonNegativeFloat = Field(description="Price of what the model reads.")
     output: NonNegativeFloat = Field(description="Price of what it writes.")
@@ -30,7 +30,7 @@ class Price(BaseModel, frozen=True, extra="forbid"):
     )
 
     def of(self, usage: Usage) -> float | None:
-        """The cost of a usage; None where its tokens were not measured."""
+        """Return the cost of a usage; None if its tokens were not measured."""
         if usage.input_tokens is None and usage.output_tokens is None:
             return None
         cached = min(usage.cache_read_tokens or 0, usage.input_tokens or 0)
@@ -40,12 +40,12 @@ class Price(BaseModel, frozen=True, extra="forbid"):
 
 
 class Spent(BaseModel, frozen=True):
-    """What a run has used so far.
+    """The total that a run has used.
 
     Attributes:
-        iterations: the rate-limited ones not counted.
+        iterations: without the rate-limited ones.
         duration: in seconds, iterations and pauses together.
-        calls: when an agent was called in the last hour, oldest first; kept where their number is limited.
+        calls: the times of the agent's calls in the last hour, oldest first; kept only if their number is limited.
     """
 
     iterations: NonNegativeInt = 0
@@ -54,9 +54,12 @@ class Spent(BaseModel, frozen=True):
     calls: tuple[datetime, ...] = ()
 
     def called(self, at: datetime, *, keep: int | None, times: int = 1) -> "Spent":
-        """With more calls of the executor; only the last `keep` calls before are of interest, without a limit none.
+        """Return the total with further calls of the executor at one time.
 
-        None is later than `at`: where the clock was set back, it would count for longer than an hour.
+        No call is kept as later than `at`: after a clock was set back, it would count for longer than an hour.
+
+        Args:
+            keep: how many earlier calls matter; None if calls are not limited.
         """
         if keep is None:
             return self
@@ -64,18 +67,18 @@ class Spent(BaseModel, frozen=True):
         return evolve(self, calls=(*recent, *[at] * times))
 
     def waited(self, seconds: float) -> "Spent":
-        """With a pause."""
+        """Return the total with a pause."""
         return evolve(self, duration=self.duration + max(0.0, seconds))
 
     def used(self, usage: Usage, duration: float, *, counts: bool) -> "Spent":
-        """With one more iteration; `counts` is False for a rate-limited one."""
+        """Return the total with one more iteration; `counts` is False for a rate-limited one."""
         return evolve(
             self, iterations=self.iterations + counts, duration=self.duration + duration, usage=self.usage + usage
         )
 
 
 class LimitReached(BaseModel, frozen=True):
-    """A limit that was reached. `until` says when it is over, for the one that passes by itself."""
+    """A limit that was reached; `until` is the end of one that passes by itself."""
 
     limit: str
     allowed: float
@@ -87,7 +90,7 @@ class LimitReached(BaseModel, frozen=True):
 
 
 class Limits(BaseModel, frozen=True, extra="forbid"):
-    """What a run may use. None: no limit."""
+    """The limits of a run. None: no limit."""
 
     max_iterations: Annotated[PositiveInt | None, Flag("--max-iterations", "N", LIMITS, resume=True)] = Field(
         default=50, le=_MOST, description="Iterations; rate-limited ones do not count."
@@ -134,7 +137,7 @@ class Limits(BaseModel, frozen=True, extra="forbid"):
             )
 
     def reached(self, spent: Spent, at: datetime) -> LimitReached | None:
-        """The first limit that is reached, calls an hour last."""
+        """Return the first limit that is reached, calls an hour last."""
         limited = (
             ("max_iterations", self.max_iterations, spent.iterations),
             ("max_duration", self.max_duration, spent.duration),
@@ -142,16 +145,16 @@ class Limits(BaseModel, frozen=True, extra="forbid"):
         return _first(limited) or self.within_turn(spent) or self._calls_reached(spent, at)
 
     def ends(self, spent: Spent, at: datetime) -> datetime | None:
-        """When the run's time is over, if nothing else ends it; None without a limit on it."""
+        """Return when the run's time is over, if nothing else ends it; None without a limit on it."""
         left = self.left(spent)
         return None if left is None else at + timedelta(seconds=left)
 
     def left(self, spent: Spent) -> float | None:
-        """How much of the run's time is left, in seconds; None without a limit on it."""
+        """Return the seconds that are left of the run's time, at least 0; None without a limit on it."""
         return None if self.max_duration is None else max(0.0, self.max_duration - spent.duration)
 
     def within_turn(self, spent: Spent) -> LimitReached | None:
-        """The first limit on what is used up that is reached: these also act while the agent is at work."""
+        """Return the first limit on consumption that is reached; these also apply while the agent is running."""
         usage = spent.usage
         return _first((
             ("max_tokens", self.max_tokens, usage.tokens),

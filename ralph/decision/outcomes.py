@@ -1,4 +1,4 @@
-"""What may follow from an iteration: go on, complete, halt or pause. `ralph.decision.rules` says which."""
+"""The decisions after an iteration: continue, complete, halt or pause. `ralph.decision.rules` chooses one."""
 
 from datetime import datetime
 from typing import Annotated, Literal, NamedTuple
@@ -48,7 +48,7 @@ class Continue(BaseModel, frozen=True):
     """
 
     kind: Literal["continue"] = "continue"
-    reason: str = "the work goes on"
+    reason: str = "the work continues"
     feedback: str = ""
     pivot: str = ""
     warning: str = ""
@@ -81,10 +81,10 @@ class Halt(BaseModel, frozen=True):
 
 
 class Pause(BaseModel, frozen=True):
-    """Nothing is wrong but the time: the run goes on at `until`.
+    """A wait until a point in time, with nothing else wrong.
 
     Attributes:
-        then: how it goes on; None after a rate limit, as the iteration that met it is done again.
+        then: how the run continues; None after a rate limit, as the limited iteration is done again.
     """
 
     kind: Literal["pause"] = "pause"
@@ -97,15 +97,15 @@ class Pause(BaseModel, frozen=True):
 Decision = Annotated[Continue | Complete | Halt | Pause, Field(discriminator="kind")]
 
 LONGEST_WAIT = 7 * 86400.0
-"""Seconds. A provider that names a later time is asked again nonetheless: nobody waits for what may be nonsense."""
+"""Seconds. After this time a provider is asked again even if it names a later one, which may be nonsense."""
 
 
 class Considered(NamedTuple):
-    """What became of one rule of the order in which a decision is made.
+    """One rule of the ordered table, as it was considered for a decision.
 
     Attributes:
         rule: its name, such as "test saturation".
-        decision: what it asks for; None where it does not apply.
+        decision: the decision that it makes; None if it does not apply.
         why: why it applies, or why not, in a few words.
     """
 
@@ -115,26 +115,27 @@ class Considered(NamedTuple):
 
 
 def held_by(limit: LimitReached) -> "Halt | Pause":
-    """What a limit that is reached asks for: the end, or, where it passes by itself, a wait."""
+    """Return what a reached limit demands: the end or, if it passes by itself, a wait."""
     if limit.until is None:
         return Halt(stop_reason="limit_reached", reason=str(limit))
     return Pause(until=limit.until, reason=str(limit))
 
 
 def following(decision: "Decision") -> Continue | None:
-    """How the run goes on after a decision; None where it does not, or goes on as before."""
+    """Return how the run continues after a decision; None if it ends, or continues as before."""
     return decision.then if isinstance(decision, Pause) else decision if isinstance(decision, Continue) else None
 
 
 def asks_a_person(decision: "Decision") -> bool:
-    """Whether the run ended because it needs a person. Who resumes it has seen to that: what came of the want of one is
-    not held against the agent then, and it may ask, or be blocked, as often as at first.
+    """Return whether the run ended because it needs the user.
+
+    The user who resumes it has seen to that: the agent may ask, or be blocked, as often as at first.
     """
     return isinstance(decision, Halt) and decision.stop_reason == "blocked"
 
 
 class DecisionSettings(BaseModel, frozen=True, extra="forbid"):
-    """Numbers of the decision that belong to no other part."""
+    """The numbers of the decision that belong to no other part."""
 
     test_saturation: PositiveInt = Field(
         default=3, le=1000, description="Test-only iterations without progress in a row that end the run."

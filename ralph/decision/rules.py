@@ -1,14 +1,14 @@
-"""Which decision follows from an iteration.
+"""The ordered table of rules that choose the decision after an iteration.
 
-The order is fixed; the first rule that applies decides:
+The first rule that applies decides:
 
 1. cancelled
-2. a claim of completion that every verifier passed (or, without verifiers, that nothing speaks against; or that could
-   not be verified, twice)
-3. nobody is logged in, for the second time: waiting does not help; the first time is a pause like that of a limit
+2. a claim of completion that every verifier passed (or, without verifiers, without any doubt; or that could not be
+   verified, twice)
+3. a missing login, for the second time: waiting does not help; the first time is a pause like that of a limit
 4. rate-limited: a pause, which counts against nothing
 5. the executor cannot work
-6. blocked: the agent needs a person
+6. blocked: the agent needs the user
 7. a limit
 8. the breaker is open, unless each of the iterations that opened it only ran tests
 9. test saturation
@@ -57,14 +57,14 @@ _SAID = 300
 
 
 class Situation(NamedTuple):
-    """All that a decision rests on.
+    """The facts that a decision rests on.
 
     Attributes:
-        streaks: with this iteration in it (`Streaks.after`).
-        breaker: with this iteration in it.
+        streaks: with this iteration (`Streaks.after`).
+        breaker: with this iteration.
         at: the time.
-        claim: what the exit strategy made of the case.
-        verification: what the verifiers said of the claim; None where there are none or nothing was claimed.
+        claim: the claim that the exit strategy sees in the case.
+        verification: the verdicts on the claim; None if nothing was verified.
         limit: the limit that is reached, if one is.
         breaker_ends_run: whether an open breaker stops the run or waits for `breaker_until`.
     """
@@ -82,32 +82,31 @@ class Situation(NamedTuple):
 
 
 def decide(situation: Situation) -> Decision:
-    """What follows from an iteration: the decision of the first rule that applies."""
+    """Return the decision of the first rule that applies."""
     for rule in _RULES:
         if (decision := rule.decision(situation)) is not None:
             return decision
-    return _go_on(situation)
+    return _continue(situation)
 
 
 def consider(situation: Situation) -> tuple[Considered, ...]:
-    """Every rule in order, with what it asks for and why; the first that asks for anything decides."""
+    """Return every rule in order, with its decision and the reason; the first one with a decision decides."""
     considered: list[Considered] = []
     for rule in _RULES:
         decision = rule.decision(situation)
         considered.append(Considered(rule.name, decision, decision.reason if decision else rule.silent(situation)))
-    word = _go_on(situation)
-    return (*considered, Considered("continue", word, word.reason))
+    otherwise = _continue(situation)
+    return (*considered, Considered("continue", otherwise, otherwise.reason))
 
 
 class _Rule(NamedTuple):
-    """One rule of the order: its decision where it applies, else why it does not."""
+    """One rule of the table: its decision if it applies, else why it does not."""
 
     name: str
     decision: Callable[[Situation], Decision | None]
     why_not: str | Callable[[Situation], str]
 
     def silent(self, situation: Situation) -> str:
-        """Why it does not apply."""
         return self.why_not if isinstance(self.why_not, str) else self.why_not(situation)
 
 
@@ -131,7 +130,7 @@ def _completed(situation: Situation) -> Complete | None:
 
 
 def _backing(verification: Verification | None) -> str:
-    """What stands behind a completion beside the claim."""
+    """Return what supports a completion beside the claim."""
     if verification is None:
         return ""
     if verification.passed:
@@ -141,13 +140,13 @@ def _backing(verification: Verification | None) -> str:
 
 
 def _left(case: Case, claim: Claim) -> str:
-    """What is open in the plan, for a strategy that does not ask for it."""
+    """Return the open items of the plan, for a strategy that ignores them."""
     left = case.plan.still_open if case.plan is not None and not claim.doubts else ()
     return f"; yet {open_boxes(left)}" if left else ""
 
 
 def _named(verdicts: Iterable[Verdict]) -> str:
-    """Verifiers in a row; a command, which has more than one word, in quotes."""
+    """Return the verifiers in a row; a command, which has more than one word, in quotes."""
     names = (verdict.verifier for verdict in verdicts)
     return ", ".join(name if name.isidentifier() else f"`{name}`" for name in names)
 
@@ -170,8 +169,9 @@ def _is_refuted(verification: Verification | None) -> bool:
 
 
 def _unverified(situation: Situation) -> bool:
-    """Whether a claim waits for its verification: it was cut short, or could not be had at the first time of asking.
-    One that cannot be had again is not waited for: the claim stands then, for what it is worth.
+    """Return whether a claim waits for its verification: that was cut short, or was undecided for the first time.
+
+    If it is undecided again, the claim stands as it is.
     """
     verification = situation.verification
     if verification is None:
@@ -180,7 +180,6 @@ def _unverified(situation: Situation) -> bool:
 
 
 def _doubted(situation: Situation) -> bool:
-    """Whether a claim waits for its confirmation."""
     claim = situation.claim
     return claim is not None and not claim.holds(confirming=situation.streaks.confirming)
 
@@ -189,7 +188,7 @@ def _logged_out(situation: Situation) -> Halt | None:
     case = situation.case
     if situation.streaks.logins < situation.settings.unavailable:
         return None
-    reason = f"nobody is logged in: {_said(case)}; log in as the agent's own program asks, then resume the run"
+    reason = f"no one is logged in: {_said(case)}; log in as the agent's own program asks, then resume the run"
     return Halt(stop_reason="executor_unavailable", reason=reason, evidence=_pieces(case, "limited"))
 
 
@@ -204,12 +203,12 @@ def _limited(situation: Situation) -> Pause | None:
     until = min(_end_of_limit(situation), situation.at + timedelta(seconds=LONGEST_WAIT))
     if limit is not None and limit.until is not None:
         until = max(until, limit.until)
-    what = "nobody is logged in" if case.logged_out else "rate limited"
+    what = "no one is logged in" if case.logged_out else "rate limited"
     return Pause(until=until, reason=f"{what}: {_said(case)}".rstrip(": "), evidence=_pieces(case, "limited"))
 
 
 def _said(case: Case) -> str:
-    """The service's own words."""
+    """Return the service's own words."""
     failure = case.output.failure
     if failure is not None and failure.failure == "rate_limited":
         return failure.message
@@ -217,10 +216,10 @@ def _said(case: Case) -> str:
 
 
 def _end_of_limit(situation: Situation) -> datetime:
-    """The time that the failure names, or the reply; else a wait that is doubled each time.
+    """Return the time that the failure or the reply names; else the end of a wait that doubles each time.
 
-    A service whose named times prove too early again and again is given more and more, up to the first wait where none
-    is named: one that always says "at once" would otherwise be asked all night without a pause.
+    A service with named times that prove too early again and again gets more and more time, up to the first wait
+    without a named time: one that always says "at once" would otherwise be asked all night without a pause.
     """
     analysis, settings, failure = situation.case.analysis, situation.settings, situation.case.output.failure
     met = min(max(situation.streaks.limited, 1), 21)
@@ -255,7 +254,7 @@ def _blocked(situation: Situation) -> Halt | None:
     case, streaks, settings = situation.case, situation.streaks, situation.settings
     if streaks.blocked < settings.blocked and streaks.questions < settings.questions:
         return None
-    asked = case.analysis.question or case.analysis.work_summary or "the agent says that it cannot go on alone"
+    asked = case.analysis.question or case.analysis.work_summary or "the agent says that it cannot continue alone"
     return Halt(stop_reason="blocked", reason=asked, evidence=_pieces(case, *_ASKING))
 
 
@@ -272,12 +271,13 @@ def _limit(situation: Situation) -> Halt | None:
     held = held_by(situation.limit) if situation.limit else None
     if not isinstance(held, Halt):
         return None
-    return evolve(held, reason=f"{held.reason}{_in_vain(situation)}")
+    return evolve(held, reason=f"{held.reason}{_fate_of_claim(situation)}")
 
 
-def _in_vain(situation: Situation) -> str:
-    """What became of the claim in an iteration that another rule ends: each refuting verifier with its last words,
-    where programs say what failed; or what speaks against it.
+def _fate_of_claim(situation: Situation) -> str:
+    """Return why the claim of an iteration did not count when another rule ends the run.
+
+    Each refuting verifier is named with its last words, which are where programs say what failed; else the doubts are.
     """
     claim = situation.claim
     verdicts = situation.verification.refuted if situation.verification is not None else ()
@@ -299,13 +299,13 @@ def _breaker(situation: Situation) -> Halt | Pause | None:
     if situation.breaker_ends_run or until is None:
         if _opened_by_tests(situation):
             return None
-        reason = f"{breaker.reason}{_cut_off(situation.case)}{_in_vain(situation)}"
+        reason = f"{breaker.reason}{_cut_off(situation.case)}{_fate_of_claim(situation)}"
         return Halt(stop_reason="circuit_open", reason=reason)
-    return Pause(until=until, reason=f"circuit open: {breaker.reason}", then=_go_on(situation))
+    return Pause(until=until, reason=f"circuit open: {breaker.reason}", then=_continue(situation))
 
 
 def _cut_off(case: Case) -> str:
-    """How the last turn failed: "3 iterations without progress" alone tells nobody that it was the service."""
+    """Return how the last turn failed: "3 iterations without progress" alone does not say that it was the service."""
     if failure := case.output.failure:
         return f"; the last turn failed: {failure_text(failure)}"
     ended = _ended_early(case)
@@ -313,7 +313,7 @@ def _cut_off(case: Case) -> str:
 
 
 def _ended_early(case: Case) -> str:
-    """How Ralph ended a turn; empty where it did not."""
+    """Return how Ralph ended a turn; empty if it did not."""
     match case.output.outcome:
         case TimedOut(limit=limit, after=after):
             return f"was ended after {after:g} s ({limit} time-out)"
@@ -347,7 +347,7 @@ def _saturated(situation: Situation) -> Halt | None:
     if not _is_saturated(situation):
         return None
     count = situation.streaks.test_only
-    reason = f"{count} iterations in a row only ran tests{_in_vain(situation)}"
+    reason = f"{count} iterations in a row only ran tests{_fate_of_claim(situation)}"
     return Halt(stop_reason="test_saturation", reason=reason, evidence=_pieces(situation.case, "test_"))
 
 
@@ -359,7 +359,7 @@ def _stuck_again(situation: Situation) -> Halt | None:
     why = _circles(situation.case)
     if not why or not situation.streaks.pivoted or _only_watches(situation.case):
         return None
-    reason = f"stuck again after a change of approach: {why}{_in_vain(situation)}"
+    reason = f"stuck again after a change of approach: {why}{_fate_of_claim(situation)}"
     return Halt(stop_reason="stuck", reason=reason, evidence=situation.case.analysis.stuck.evidence)
 
 
@@ -371,9 +371,9 @@ def _why_not_stuck(situation: Situation) -> str:
 
 
 def _later(situation: Situation) -> Pause | None:
-    """The wait for a limit that passes by itself. It comes last: it must hide no reason to stop."""
+    """Return the wait for a limit that passes by itself; the last rule, as it must hide no reason to stop."""
     held = held_by(situation.limit) if situation.limit else None
-    return evolve(held, then=_go_on(situation)) if isinstance(held, Pause) else None
+    return evolve(held, then=_continue(situation)) if isinstance(held, Pause) else None
 
 
 def _row(count: int, most: int, what: str) -> str:
@@ -381,7 +381,7 @@ def _row(count: int, most: int, what: str) -> str:
 
 
 _RULES = (
-    _Rule("cancelled", _cancelled, "nobody asked for it"),
+    _Rule("cancelled", _cancelled, "no one requested it"),
     _Rule("completed", _completed, _why_incomplete),
     _Rule("logged out", _logged_out, _why_logged_in),
     _Rule("limited", _limited, "no rate limit was met"),
@@ -395,7 +395,7 @@ _RULES = (
 )
 
 
-def _go_on(situation: Situation) -> Continue:
+def _continue(situation: Situation) -> Continue:
     case, claim, verification = situation.case, situation.claim, situation.verification
     doubted, pivot = _doubted(situation), _circles(case)
     if pivot:
@@ -422,14 +422,14 @@ def _go_on(situation: Situation) -> Continue:
 
 def _why_on(case: Case) -> str:
     if failure := case.output.failure:
-        return f"the turn failed and is tried again: {failure_text(failure)}"
+        return f"the turn failed and is repeated: {failure_text(failure)}"
     if ended := _ended_early(case):
         return f"the turn {ended}"
     return "the agent says that work is left" if case.exit_signal is False else _why_unclaimed(case)
 
 
 def _why_unclaimed(case: Case) -> str:
-    """Why the agent's turn ends nothing; a reply that reports the task as done can still be no claim."""
+    """Return why the turn ends nothing; a reply that reports the task as done can still be no claim."""
     open_plan = case.plan is not None and bool(case.plan.still_open)  # for which done words are taken for progress
     overruled = open_plan and case.analysis.state == "progress" and case.analysis.completion.detected
     if case.analysis.state != "done" and not overruled:
@@ -440,12 +440,14 @@ def _why_unclaimed(case: Case) -> str:
         said = f"the words say that the task is done (strength {case.analysis.completion.confidence:g} of 100)"
     if case.plan is not None and case.plan.still_open:
         return f"{said}, but {open_boxes(case.plan.still_open)}"
-    return f"{said}, which the exit strategy takes for no claim"
+    return f"{said}, but the exit strategy does not count that as a claim"
 
 
 def _circles(case: Case) -> str:
-    """How the loop goes in circles; empty where it does not. To run tests alone ends a run by its own rule, and a
-    service that does not answer is brought back by no other approach.
+    """Return how the loop goes in circles; empty if it does not.
+
+    Iterations that only run tests have a rule of their own, and another approach does not bring back a service that
+    does not answer.
     """
     stuck = case.analysis.stuck
     if not stuck.detected or case.progressed or case.unanswered or stuck.repeated_patterns == (TESTING,):
@@ -455,7 +457,7 @@ def _circles(case: Case) -> str:
 
 
 def _only_watches(case: Case) -> bool:
-    """Whether the loop goes in circles by nothing but watching what still runs."""
+    """Return whether the loop goes in circles only by watching what still runs."""
     return case.analysis.stuck.repeated_patterns == (WATCHING,)
 
 

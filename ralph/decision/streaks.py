@@ -13,17 +13,17 @@ _CALM = 3
 
 
 class Streaks(BaseModel, frozen=True):
-    """What earlier iterations leave for later decisions: a fold over the run, kept in every record.
+    """Counts of iterations in a row, a fold over the run that is kept in every record.
 
     Attributes:
-        answered: an executor has answered at least once, be it in a turn that failed or was cut short later on.
+        answered: an executor has answered at least once, even in a turn that failed or was cut short later.
         limited, refused, blocked, test_only: iterations of that kind in a row.
-        logins: limited iterations in a row that nobody was logged in for.
-        questions: iterations in a row that asked a person, the blocked ones included.
-        pivoted: the loop was stuck, and has had its change of approach.
-        calm: iterations in a row after that which were not stuck; three of them, and a loop that is stuck again has a
-            change of approach again.
-        confirming: the iteration at hand may confirm a claim of completion.
+        logins: limited iterations in a row without a login.
+        questions: iterations in a row that asked the user, the blocked ones included.
+        pivoted: the loop was stuck, and has been asked to change its approach.
+        calm: iterations in a row after that which were not stuck; after three, a loop that is stuck again gets another
+            change of approach.
+        confirming: the next iteration may confirm a claim of completion.
     """
 
     answered: bool = False
@@ -38,8 +38,10 @@ class Streaks(BaseModel, frozen=True):
     confirming: bool = False
 
     def after(self, case: Case) -> "Streaks":
-        """With one more iteration, before its decision. One that Ralph itself cut short says nothing of the agent, nor
-        does one in which a service that is known to be there did not answer.
+        """Return the counts with one more iteration, before its decision.
+
+        An iteration that Ralph itself cut short says nothing of the agent, nor does one in which a service that has
+        answered before did not answer.
         """
         failure, analysis = case.output.failure, case.analysis
         if isinstance(case.output.outcome, Interrupted):
@@ -69,7 +71,7 @@ class Streaks(BaseModel, frozen=True):
         )
 
     def decided(self, decision: Decision) -> "Streaks":
-        """With what the iteration's decision leaves behind; see `asks_a_person` for what an end leaves."""
+        """Return the counts after the iteration's decision; see `asks_a_person` for what an end resets."""
         if asks_a_person(decision):
             return evolve(self, blocked=0, questions=0, pivoted=False, calm=0)
         word = following(decision)

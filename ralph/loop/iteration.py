@@ -7,10 +7,9 @@ from typing import Any, Literal
 
 import anyio
 
-from ralph.decision.breaker import BreakerState
+from ralph.decision.breaker import BreakerState, ToolLoop
 from ralph.decision.claims import Claim
 from ralph.decision.limits import LimitReached, Limits
-from ralph.decision.tool_loops import Patience
 from ralph.executors.base import Executor, Timeouts, ToolFinished, Transcript, Turn, TurnEvent
 from ralph.executors.execute import as_event, execute
 from ralph.hooks import CompletionDue
@@ -277,7 +276,7 @@ async def _turn(parts: Parts, run: ActiveRun, prompt: Prompt, stop: Stop) -> Out
     """The agent's turn, cut short by a person's wish, by a limit that is reached within it, or as it gets nowhere."""
     spent, number = run.state.spent, run.next_number
     cut: list[Interrupted] = []
-    patience = Patience()
+    tool_loop = ToolLoop()
 
     def end(how: Interrupted) -> None:
         cut.append(how)
@@ -290,7 +289,7 @@ async def _turn(parts: Parts, run: ActiveRun, prompt: Prompt, stop: Stop) -> Out
                 end(Interrupted(by="limit", detail=str(hit)))
         elif event := as_event(happened, run_id=run.id, iteration=number, at=parts.clock.now()):
             run.journal.note(event)
-        if isinstance(happened, ToolFinished) and (lost := patience.lost(happened.call)):
+        if isinstance(happened, ToolFinished) and (lost := tool_loop.ended(happened.call)):
             end(lost)
 
     run.transcript = Transcript(hear, parts.redactor)

@@ -205,9 +205,9 @@ def _further(analysis: Analysis) -> Iterable[Stage]:
     if not analysis.further:
         return
     holding, supporting = analysis.opinions("holds_back"), analysis.opinions("supports")
-    lines = [Line(text=f"{name} holds it back: {why}".rstrip(": "), mark="against") for name, why in holding.items()]
+    lines = [Line(text=f"{name} blocks it: {why}".rstrip(": "), mark="against") for name, why in holding.items()]
     lines += [Line(text=f"{name} supports it: {why}".rstrip(": "), mark="for") for name, why in supporting.items()]
-    word = "hold a completion back" if holding else "support a completion" if supporting else "no opinion"
+    word = "block a completion" if holding else "support a completion" if supporting else "no opinion"
     yield Stage(name="further analyzers", conclusion=f"{word} ({', '.join(analysis.further)})", lines=tuple(lines))
 
 

@@ -88,7 +88,7 @@ def test_one_that_holds_back_does_so_as_long_as_it_says_so(strategy: str) -> Non
     assert held is not None
     assert free.holds(confirming=True)
     assert not held.holds(confirming=True)
-    assert held.doubts[-1] == "the analyzer grounding holds it back: half of it is not grounded"
+    assert held.doubts[-1] == "the analyzer grounding blocks it: half of it is not grounded"
 
 
 def test_one_that_supports_stands_in_for_a_witness_that_words_lack() -> None:
@@ -99,7 +99,7 @@ def test_one_that_supports_stands_in_for_a_witness_that_words_lack() -> None:
     )
     assert doubted is not None
     assert seconded is not None
-    assert [doubt for doubt in doubted.doubts if "nobody but the reply says so" in doubt]
+    assert [doubt for doubt in doubted.doubts if "only the reply says so" in doubt]
     assert seconded.doubts == ()
     assert seconded.reason.endswith("; supported by good")
 

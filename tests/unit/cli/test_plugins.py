@@ -334,7 +334,7 @@ def test_an_analyzer_beside_the_built_in_one_holds_a_completion_back(
     assert [event["decision"]["kind"] for event in finished] == ["continue", "continue", "complete"]
     further = finished[0]["analysis"]["further"]["brevity"]
     assert (further["words"], further["opinion"]["reason"]) == (8, "too few words")
-    assert "the analyzer brevity holds it back: too few words" in finished[0]["decision"]["feedback"]
+    assert "the analyzer brevity blocks it: too few words" in finished[0]["decision"]["feedback"]
     assert "There is no analyzer called 'brevty'" in ralph(*RUN, "--analyzer", "brevty").err
 
 

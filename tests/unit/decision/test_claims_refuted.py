@@ -1,4 +1,4 @@
-"""What a person is told of a claim of completion that does not count: who holds it back, and what is still open."""
+"""What a person is told of a claim of completion that does not count: who blocks it, and what is still open."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -51,8 +51,8 @@ def judged(case: Case, *, strategy: str = "auto", **more: Any) -> Any:
 def test_the_analyzer_that_holds_a_claim_back_is_named_with_its_reason() -> None:
     reason = judged(done(holding={"brevity": "too few words", "style": ""})).reason
     assert reason == (
-        "a claim of completion does not count: the analyzer brevity holds it back: too few words; "
-        "the analyzer style holds it back"
+        "a claim of completion does not count: the analyzer brevity blocks it: too few words; "
+        "the analyzer style blocks it"
     )
 
 
@@ -60,13 +60,13 @@ def test_a_claim_that_an_analyzer_holds_back_is_not_confirmed_by_saying_it_again
     confirming = Streaks(confirming=True)
     for words in (False, True):
         held = judged(done(holding={"brevity": "too few words"}, words=words), streaks=confirming)
-        assert (held.kind, "brevity holds it back" in held.reason) == ("continue", True)
+        assert (held.kind, "brevity blocks it" in held.reason) == ("continue", True)
         assert judged(done(ticked=3, words=words), streaks=confirming).kind == "complete"
 
 
 def test_who_holds_it_back_comes_before_what_is_open() -> None:
     reason = judged(done(ticked=1, holding={"brevity": "too few words"})).reason
-    assert reason.endswith(f"the analyzer brevity holds it back: too few words; {TWO_OPEN}")
+    assert reason.endswith(f"the analyzer brevity blocks it: too few words; {TWO_OPEN}")
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_an_end_tells_what_held_back_the_claim_that_it_came_after(more: dict[str
     end = judged(done(holding={"brevity": "too few words"}), **more)
     assert isinstance(end, Halt)
     assert end.reason.endswith(
-        "; the claim of completion does not count: the analyzer brevity holds it back: too few words"
+        "; the claim of completion does not count: the analyzer brevity blocks it: too few words"
     )
 
 

@@ -113,7 +113,7 @@ def test_of_any_stops_together_the_first_is_the_decision(numbers: set[int]) -> N
 
 
 RULES_THAT_DO_NOT_APPLY = [
-    ("cancelled", situation(case()), "nobody asked for it"),
+    ("cancelled", situation(case()), "no one requested it"),
     ("completed", situation(case()), "the exit strategy sees no claim that the task is done"),
     ("completed", situation(case(), claim=CLAIM, verification=REFUTED), "refuted by `tests`"),
     (
@@ -284,8 +284,8 @@ def test_an_open_breaker_tells_what_the_last_turn_failed_of(outcome: Outcome, to
         (case(Interrupted(by="circles", detail="always the same")), "always the same. That leads nowhere"),
         (case(Failed(failure="unavailable", status=503, message="busy")), "unavailable (HTTP 503): busy"),
         (case(status=StatusMalformed(problem="EXIT_SIGNAL has no value")), "EXIT_SIGNAL has no value"),
-        (case(state="question"), "Nobody will reply"),
-        (case(state="blocked"), "Nobody will reply"),
+        (case(state="question"), "No one will reply"),
+        (case(state="blocked"), "No one will reply"),
         (
             case(output={"tool_calls": (ToolCall(id="1", name="bash", denied=True), ToolCall(id="2", name="view"))}),
             "1 tool calls were denied (bash)",
@@ -348,7 +348,7 @@ def test_questions_and_blocks_in_turns_are_blocked_in_the_end() -> None:
 def test_the_agent_is_reminded_of_its_question() -> None:
     decision = ruled(case(state="question", question="Which  of the\ntwo?"), Streaks(questions=1))
     assert isinstance(decision, Continue)
-    assert "You asked: “Which of the two?” Nobody will reply" in decision.feedback
+    assert "You asked: “Which of the two?” No one will reply" in decision.feedback
     assert "safest reversible choice, note it" in decision.feedback
 
 
@@ -498,11 +498,12 @@ def test_what_holds_for_any_decision(
         ({"state": "progress"}, "nothing says that the task is done"),
         (
             {"state": "done", "completion": CompletionSignal(detected=True, confidence=60)},
-            "the words say that the task is done (strength 60 of 100), which the exit strategy takes for no claim",
+            "the words say that the task is done (strength 60 of 100), but the exit strategy does not count "
+            "that as a claim",
         ),
         (
             {"state": "done", "status": StatusReport(exit_signal=True)},
-            "the agent says that the task is done, which the exit strategy takes for no claim",
+            "the agent says that the task is done, but the exit strategy does not count that as a claim",
         ),
     ],
 )

@@ -102,7 +102,7 @@ def test_who_is_not_logged_in_is_asked_once_more_and_then_told_to_log_in() -> No
     once = Streaks().after(out)
     first = ruled(out, once)
     assert isinstance(first, Pause)
-    assert first.reason == "nobody is logged in: Please run /login"
+    assert first.reason == "no one is logged in: Please run /login"
     second = ruled(out, once.after(out))
     assert isinstance(second, Halt)
     assert second.stop_reason == "executor_unavailable"

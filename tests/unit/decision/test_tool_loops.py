@@ -6,7 +6,7 @@ from pathlib import Path
 import anyio.lowlevel
 import pytest
 
-from ralph.decision.tool_loops import Patience
+from ralph.decision.breaker import ToolLoop
 from ralph.executors.base import Turn
 from ralph.loop.runner import Runner
 from ralph.prompt import Prompt
@@ -23,8 +23,8 @@ def calls(*said: str, result: str = "No match found", duration: float = 0.1, den
 
 def heard(made: Iterable[ToolCall]) -> list[tuple[int, Interrupted]]:
     """After which calls it is enough, and how it is told."""
-    patience = Patience()
-    return [(number, lost) for number, call in enumerate(made, 1) if (lost := patience.lost(call)) is not None]
+    tool_loop = ToolLoop()
+    return [(number, lost) for number, call in enumerate(made, 1) if (lost := tool_loop.ended(call)) is not None]
 
 
 def test_the_same_call_over_and_over_is_enough_at_sixty() -> None:

@@ -331,7 +331,7 @@ async def test_questions_are_answered_and_three_in_a_row_block(workspace: Worksp
     async with Runner(executor=executor, workspace=workspace, hooks=[seen]) as runner:
         record = await runner.run("choose")
     assert (record.stop_reason, record.iterations) == ("blocked", 3)
-    assert "Nobody will reply" in executor.prompts[1].text
+    assert "No one will reply" in executor.prompts[1].text
     assert isinstance(seen.of("iteration_finished")[0].decision, Continue)
 
 

@@ -108,8 +108,8 @@ def test_what_the_analyzers_beside_the_first_think_has_a_stage_of_its_own() -> N
     analysis = evolve(ruling.record.analysis, further={"grounding": held, "brevity": backed})
     record = evolve(ruling.record, analysis=analysis)
     stages = {stage.name: stage for stage in explain(ruling.rules, Streaks(), record)}
-    assert stages["further analyzers"].conclusion == "hold a completion back (grounding, brevity)"
+    assert stages["further analyzers"].conclusion == "block a completion (grounding, brevity)"
     assert [(line.mark, line.text) for line in stages["further analyzers"].lines] == [
-        ("against", "grounding holds it back: half of it is not grounded"),
+        ("against", "grounding blocks it: half of it is not grounded"),
         ("for", "brevity supports it"),
     ]
