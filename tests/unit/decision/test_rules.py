@@ -498,8 +498,10 @@ def test_what_holds_for_any_decision(
         ({"state": "progress"}, "nothing says that the task is done"),
         (
             {"state": "done", "completion": CompletionSignal(detected=True, confidence=60)},
-            "the words say that the task is done (strength 60 of 100), but the exit strategy does not count "
-            "that as a claim",
+            (
+                "the words say that the task is done (strength 60 of 100), but the exit strategy does not count "
+                "that as a claim"
+            ),
         ),
         (
             {"state": "done", "status": StatusReport(exit_signal=True)},
