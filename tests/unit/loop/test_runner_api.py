@@ -7,11 +7,12 @@ from pathlib import Path
 import anyio
 import pytest
 
-from ralph import Analysis, Failed, Keyword, Runner, Turn
-from ralph.analysis import Opinion
+from ralph import Analysis, Failed, Keyword, Output, Runner, Turn
+from ralph.analysis import AnalysisContext, Opinion
 from ralph.errors import UnknownNameError, UsageError
 from ralph.prompt import Prompt
 from ralph.records.events import MessageReceived, RunFinished
+from ralph.status import Status
 from ralph.store import MemoryStore, open_store
 from ralph.testing import ScriptedExecutor
 
@@ -30,7 +31,7 @@ def checks_answer(folder: Path) -> list[str]:
 class Refusing:
     name = "refusing"
 
-    def analyze(self, *_: object) -> Analysis:
+    def analyze(self, output: Output, status: Status, context: AnalysisContext) -> Analysis:
         return Analysis(opinion=Opinion(on_completion="holds_back", reason="never enough"))
 
 
