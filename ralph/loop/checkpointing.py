@@ -1,40 +1,39 @@
-"""What is done for the workspace around the iterations of a run: checkpoints, protected paths, commits.
+"""Care for the workspace around the iterations of a run: checkpoints, protected paths, commits.
 
-None of it can end a run: what goes wrong is told.
+None of it can end a run: problems are reported as events.
 """
 
 from typing import Literal
 
 import anyio
 
-from ralph.loop.event_log import Journal
+from ralph.loop.event_log import EventLog
 from ralph.records.events import Diagnosed, ProtectedRestored
 from ralph.system.clock import Clock
 from ralph.system.redact import Redactor
 from ralph.types.changes import Checkpoint
 from ralph.workspace.base import Snapshot, Workspace
 
-__all__ = ["Upkeep"]
+__all__ = ["Checkpointing"]
 
 _GRACE = 30.0
-"""Seconds for which an agent may go on after its run was last heard of."""
+"""Seconds for which an agent may continue after its run was last heard of."""
 
 _HURRY = 2.0
-"""Seconds for a checkpoint where the run is being ended."""
+"""Seconds for a checkpoint when the run is being ended."""
 
 
-class Upkeep:
-    """Looks after a run's workspace.
+class Checkpointing:
+    """Checkpoints, protected paths and commits of a run.
 
     Args:
-        commit: when what the run has changed is committed to the branch: never, after each iteration, or when it is
-            completed.
+        commit: when changes are committed to the branch: never, after each iteration, or when the run is completed.
     """
 
     def __init__(
         self,
         workspace: Workspace,
-        journal: Journal,
+        log: EventLog,
         run_id: str,
         *,
         commit: Literal["none", "iteration", "completion"] = "none",
@@ -42,91 +41,96 @@ class Upkeep:
         clock: Clock,
     ) -> None:
         self._workspace = workspace
-        self._journal = journal
+        self._log = log
         self._run_id = run_id
         self._commit = commit
         self._redactor = redactor
         self._clock = clock
-        self._told = ""
-        self._said = ""
+        self._last_problem = ""
+        self._last_message = ""
 
     async def before(self, iteration: int, seen: Snapshot | None) -> str | None:
-        """Takes note of the protected paths, and a checkpoint: its commit, or None where none could be made."""
+        """Record the protected paths and make a checkpoint; return its commit, or None if none could be made."""
         if problem := await self._workspace.guard(self._run_id):
-            self._tell(iteration, problem)
-        return (await self._hold(iteration, "before", seen)).commit
+            self._report(iteration, problem)
+        return (await self._checkpoint(iteration, "before", seen)).commit
 
-    async def mend(self, iteration: int, *, until: float | None = None) -> None:
-        """Gives protected paths back that were changed.
+    async def restore_protected(self, iteration: int, *, until: float | None = None) -> None:
+        """Restore protected paths that were changed.
 
         Args:
-            until: when the run was last heard of, in seconds since the epoch; what was changed well after that is a
-                person's, and is left alone.
+            iteration: the current one.
+            until: when the run was last heard of, in seconds since the epoch; later changes are the user's, and stay.
         """
-        mended = await self._workspace.mend(self._run_id, until=until + _GRACE if until else None)
-        if mended.restored or mended.left:
-            self._journal.note(
+        protected = await self._workspace.restore_protected(self._run_id, until=until + _GRACE if until else None)
+        if protected.restored or protected.left:
+            self._log.note(
                 ProtectedRestored(
                     run_id=self._run_id,
                     iteration=iteration,
                     at=self._clock.now(),
-                    paths=mended.restored,
-                    aside=str(mended.aside) if mended.aside else None,
-                    left=mended.left,
+                    paths=protected.restored,
+                    aside=str(protected.aside) if protected.aside else None,
+                    left=protected.left,
                 )
             )
 
     async def after(self, iteration: int, seen: Snapshot | None, *, hurried: bool) -> Checkpoint:
-        """A checkpoint of what the iteration has left; one that takes long is not waited for where there is hurry."""
+        """Make a checkpoint after an iteration; do not wait for a slow one if there is hurry."""
         with anyio.move_on_after(_HURRY if hurried else None):
-            return await self._hold(iteration, "after", seen)
+            return await self._checkpoint(iteration, "after", seen)
         return Checkpoint(problem="There was no time left for a checkpoint.")
 
     async def commit(
         self, when: Literal["iteration", "completion"], iteration: int, summary: str, since: str | None
     ) -> bool:
-        """Commits what differs from the checkpoint `since`, where that is wanted now; whether there is a new commit.
+        """Commit the changes since a checkpoint, if the run commits at this moment.
 
-        Why there is none is told once.
+        The reason why nothing was committed is reported once.
+
+        Returns:
+            True if there is a new commit.
         """
         if self._commit != when:
             return False
         if since is None:
-            self._tell(
-                iteration, "What was changed is not committed: no checkpoint tells what was there before the run."
-            )
+            self._report(iteration, "The changes are not committed: there is no checkpoint from before the run.")
             return False
         subject = " ".join(summary.split()) or f"Iteration {iteration} of a Ralph run"
         made = await self._workspace.commit(since, f"{_shortened(subject)}\n\nRalph-Run: {self._run_id}\n")
-        if made.told and made.told != self._said:
-            self._tell(iteration, made.told)
-        self._said = made.told
+        if made.told and made.told != self._last_message:
+            self._report(iteration, made.told)
+        self._last_message = made.told
         return made.commit is not None
 
     async def end(self, iteration: int, summary: str | None, since: str | None) -> None:
-        """The run ends: protected paths need no memory any more, and what a completed run has changed is committed.
+        """End the care: release protected paths, and commit what a completed run has changed.
 
         Args:
-            summary: of a completed run's last iteration; None where the run was not completed.
+            iteration: the last one.
+            summary: of a completed run's last iteration; None if the run was not completed.
+            since: the checkpoint from before the run.
         """
-        await self.mend(iteration)
+        await self.restore_protected(iteration)
         await self._workspace.unguard()
         if summary is not None:
             await self.commit("completion", iteration, summary, since)
 
-    async def _hold(self, iteration: int, moment: Literal["before", "after"], seen: Snapshot | None) -> Checkpoint:
-        """A checkpoint. What it does not hold is told once."""
+    async def _checkpoint(
+        self, iteration: int, moment: Literal["before", "after"], seen: Snapshot | None
+    ) -> Checkpoint:
+        """Make a checkpoint; report once what it does not hold."""
         made = await self._workspace.checkpoint(self._run_id, iteration, moment, seen=seen)
-        if made.problem and made.problem != self._told:
-            self._tell(iteration, made.problem)
-        self._told = made.problem
+        if made.problem and made.problem != self._last_problem:
+            self._report(iteration, made.problem)
+        self._last_problem = made.problem
         return made
 
-    def _tell(self, iteration: int, text: str) -> None:
+    def _report(self, iteration: int, text: str) -> None:
         told = Diagnosed(run_id=self._run_id, iteration=iteration, at=self._clock.now(), text=self._redactor(text))
-        self._journal.note(told)
+        self._log.note(told)
 
 
 def _shortened(subject: str) -> str:
-    """A commit's first line."""
+    """Return the first line of a commit message, at most 72 characters."""
     return subject if len(subject) <= 72 else f"{subject[:71].rstrip()}…"

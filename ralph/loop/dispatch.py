@@ -1,9 +1,9 @@
-"""Who observes a run, and who may veto: told and asked one after another, and none of them can break the run.
+"""Dispatch of events to the observers of a run, and of questions to those that may veto; none can break the run.
 
-A hook that raises, or takes longer than ten seconds, is counted and skipped, and logged: what one raises, with its
-traceback, only the first time, for an observer that fails once fails at every event. One that took too long is told
-nothing more of that iteration, so that a hanging one delays it by its limit and no more; after three such iterations it
-is told nothing any more. For a veto the same holds: who fails to answer in time has none.
+A hook that raises, or takes longer than ten seconds, is counted, skipped and logged; the traceback is logged only the
+first time, as an observer that fails once fails at every event. A hook that took too long gets no more events of that
+iteration, so that a hanging one delays it by its limit and no more; after three such iterations it gets no more events.
+The same holds for vetoes: an answer that does not come in time is no veto.
 """
 
 import logging
@@ -16,7 +16,7 @@ import anyio
 from ralph.hooks import CompletionDue, Hooks, IterationDue, Veto
 from ralph.records.events import Event
 
-__all__ = ["Audience", "Objection"]
+__all__ = ["Dispatcher", "Objection"]
 
 _logger = logging.getLogger("ralph.hooks")
 
@@ -26,22 +26,22 @@ _NAMED = 20
 
 
 class Objection(NamedTuple):
-    """A veto, and whose it is."""
+    """A veto, with the hook that cast it."""
 
     hook: str
     reason: str
 
 
-class Audience:
+class Dispatcher:
     """The hooks of a run.
 
     Args:
-        hooks: in the order in which they are told.
-        complain: told, once for each hook and what was wrong with it, that one was skipped.
+        hooks: in the order in which they are called.
+        complain: called once for each hook and problem.
 
     Attributes:
-        complaints: what was told of hooks that were skipped.
-        failures: how many times each hook raised, took too long or gave nonsense, by its class and method.
+        complaints: the reports about skipped hooks.
+        failures: how often each hook raised, took too long or returned nonsense, by its class and method.
         vetoes: how many each hook has cast, by its class.
     """
 
@@ -56,7 +56,7 @@ class Audience:
         self.vetoes: Counter[str] = Counter()
 
     def account(self) -> str:
-        """How often hooks have failed and vetoed, in a sentence or two; empty where none has."""
+        """Return how often hooks failed and vetoed, in a sentence or two; empty if none did."""
         counted = (("Hooks that failed", self.failures), ("Vetoes", self.vetoes))
         return " ".join(
             f"{what}: {', '.join(f'{name} {_times(count)}' for name, count in counts.most_common(_NAMED))}."
@@ -64,19 +64,19 @@ class Audience:
             if counts
         )
 
-    async def tell(self, event: Event) -> None:
-        """Tells every hook of an event; `on_event` comes first."""
+    async def publish(self, event: Event) -> None:
+        """Call every hook with an event; `on_event` comes first."""
         for hooks in tuple(self._hooks):
             for name in ("on_event", f"on_{event.type}"):
                 if (method := _own(hooks, name)) is not None:
                     await self._call(hooks, name, method, event, event.iteration)
 
     async def before_iteration(self, due: IterationDue) -> list[Objection]:
-        """Who vetoes that an iteration begins."""
+        """Return the vetoes against the next iteration."""
         return await self._ask("before_iteration", due)
 
     async def before_completion(self, due: CompletionDue) -> list[Objection]:
-        """Who vetoes that a claim of completion is accepted."""
+        """Return the vetoes against a claim of completion."""
         return await self._ask("before_completion", due)
 
     async def _ask(self, name: str, due: IterationDue | CompletionDue) -> list[Objection]:
@@ -95,7 +95,7 @@ class Audience:
     async def _call(
         self, hooks: Hooks, name: str, method: Callable[[Any], Awaitable[object]], about: object, iteration: int
     ) -> object:
-        """What a hook answers; None where it fails, hangs, or has hung in this iteration."""
+        """Return the answer of a hook; None if it fails, hangs, or has hung in this iteration."""
         if self._hanging.get(id(hooks)) == iteration:
             return None
         scope = anyio.CancelScope(deadline=anyio.current_time() + _PATIENCE)
@@ -106,7 +106,7 @@ class Audience:
         except (Exception, SystemExit) as error:
             if id(hooks) not in self._raised:
                 self._raised.add(id(hooks))
-                _logger.exception("the hook %s of %s failed; the run goes on", name, type(hooks).__name__)
+                _logger.exception("the hook %s of %s failed; the run continues", name, type(hooks).__name__)
             self._failed(hooks, name, f"failed ({type(error).__name__})")
         if scope.cancelled_caught:
             self._hung(hooks, name, iteration)
@@ -116,7 +116,7 @@ class Audience:
         self._hanging[id(hooks)] = iteration
         self._slow[id(hooks)] += 1
         what = f"took more than {_PATIENCE:g} seconds"
-        _logger.warning("the hook %s of %s %s; the run goes on", name, type(hooks).__name__, what)
+        _logger.warning("the hook %s of %s %s; the run continues", name, type(hooks).__name__, what)
         self._failed(hooks, name, what)
         if self._slow[id(hooks)] == _CHANCES:
             self._hooks = [each for each in self._hooks if each is not hooks]
@@ -128,7 +128,7 @@ class Audience:
     def _failed(self, hooks: Hooks, name: str, what: str) -> None:
         hook = f"{type(hooks).__name__}.{name}"
         self.failures[hook] += 1
-        told = f"The hook {hook} {what}; the run goes on without it."
+        told = f"The hook {hook} {what}; the run continues without it."
         if told not in self.complaints:
             self.complaints.append(told)
             self._complain(told)
@@ -139,7 +139,7 @@ def _times(count: int) -> str:
 
 
 def _own(hooks: Hooks, name: str) -> Callable[[Any], Awaitable[object]] | None:
-    """A method that a hook has overridden; those that it has not need no call."""
+    """Return a method that a hook has overridden; None if it has not."""
     try:
         method = getattr(hooks, name, None)
     except Exception:

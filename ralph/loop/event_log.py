@@ -1,10 +1,10 @@
-"""Append, then publish: what anyone sees of a run is already durable.
+"""The event log of a run: append, then publish, so that whatever anyone sees of a run is already durable.
 
-Facts (`commit`) are in the store before they are published. Messages and tool calls (`note`) are committed in groups,
-at most 100 ms apart, or with the next fact. Pieces of messages keep their place in the order but are not kept.
+Facts (`commit`) are stored before they are published. Messages and tool calls (`note`) are committed in groups, at most
+100 ms apart, or with the next fact. Pieces of messages keep their place in the order but are not stored.
 
-Where the store cannot be written for now (a full disk, a lock, a lost connection), nothing is lost and nothing goes on:
-who commits waits until it can be, who watches is told, and a person's wish to stop ends the waiting.
+While the store cannot be written (a full disk, a lock, a lost connection), nothing is lost and the run waits: commits
+block until the store can be written, viewers see a pause, and the user's request to stop ends the waiting.
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -17,32 +17,32 @@ import anyio
 
 from ralph.errors import StoreError
 from ralph.hooks import Hooks
-from ralph.loop.dispatch import Audience
+from ralph.loop.dispatch import Dispatcher
 from ralph.records.events import Diagnosed, Event, MessageStreamed, Paused, Resumed
 from ralph.records.record import IterationRecord, RunRecord
 from ralph.store.base import Store
 from ralph.types import evolve
 
-__all__ = ["Journal"]
+__all__ = ["EventLog"]
 
 _GROUP = 0.1
-_TRIES_AGAIN = "Nothing goes on until it can be written again; it is tried every few seconds."
+_TRIES_AGAIN = "The run waits until it can be written again, and tries every few seconds."
 _FIRST_RETRY = 0.1
 _LONGEST_RETRY = 5.0
 
 
-class Journal:
-    """The one writer of a run.
+class EventLog:
+    """The only writer of a run.
 
     Args:
-        seq: of the run's last event.
-        hooks: who is told, in this order; see `Audience` for what becomes of those that fail.
-        owner: the token by which the store knows whose the run is.
+        seq: the number of the run's last event.
+        hooks: the observers, in the order in which they are called; see `Dispatcher`.
+        owner: the token of the run's owner in the store.
 
     Attributes:
-        iteration: of the last event.
-        failed: who is told where nothing more can be kept; who commits has the error raised.
-        audience: the hooks.
+        iteration: that of the last event.
+        failed: called when nothing more can be stored; a commit raises the error as well.
+        dispatcher: publishes to the observers.
     """
 
     def __init__(self, store: Store, run_id: str, seq: int, hooks: Sequence[Hooks], *, owner: str = "") -> None:
@@ -51,7 +51,7 @@ class Journal:
         self._owner = owner
         self._seq = seq
         self.iteration = 0
-        self.audience = Audience(hooks, self._complain)
+        self.dispatcher = Dispatcher(hooks, self._complain)
         self._pending: list[Event] = []
         self._more = anyio.Event()
         self._lock = anyio.Lock(fast_acquire=True)
@@ -64,17 +64,20 @@ class Journal:
         self.failed: Callable[[StoreError], None] | None = None
 
     def note(self, event: Event) -> None:
-        """Something that may wait for the next group."""
+        """Add an event to the next group."""
         self._pending.append(event)
         self._more.set()
 
     async def commit(
         self, *events: Event, iteration: IterationRecord | None = None, run: RunRecord | None = None
     ) -> None:
-        """Stores and publishes what is pending and then these facts. Raises `StoreError` where that failed.
+        """Store and publish the pending events, and then these facts.
 
-        A cancellation waits until that is done: nobody should have to ask whether a fact is there. It waits for no
-        store that cannot be written for now; then the facts are not there, and what was pending still is.
+        A cancellation waits until that is done, so that it is never in doubt whether a fact is stored. It does not wait
+        for a store that cannot be written; then the facts are not stored, and the pending events stay pending.
+
+        Raises:
+            StoreError: the store failed.
         """
         with self._shielded():
             async with self._lock:
@@ -82,14 +85,14 @@ class Journal:
                 await self._write(events, iteration=iteration, run=run)
 
     async def publish_unkept(self, event: Event) -> None:
-        """Publishes the end of a run whose store has failed: who watches must not wait for it for ever."""
+        """Publish the end of a run with a failed store, so that viewers do not wait for it forever."""
         with anyio.CancelScope(shield=True):
             async with self._lock:
                 self._seq += 1
-                await self.audience.tell(evolve(event, seq=self._seq))
+                await self.dispatcher.publish(evolve(event, seq=self._seq))
 
     async def flush_groups(self) -> None:
-        """Commits what is noted, at most every 100 ms, until `close` or until the store has failed."""
+        """Commit the noted events, at most every 100 ms, until `close` or until the store has failed."""
         with self._flushing:
             while self._failure is None:
                 await self._more.wait()
@@ -100,26 +103,26 @@ class Journal:
                             await self._write_group()
 
     def check(self) -> None:
-        """Raises the `StoreError` after which nothing more can be kept, if there was one."""
+        """Raise the `StoreError` after which nothing more can be stored, if there was one."""
         if self._failure is not None:
             raise self._failure
 
     def fail(self, error: StoreError) -> None:
-        """Nothing is kept from now on."""
+        """Store nothing from now on."""
         self._failure = self._failure or error
         self.hurry()
 
     def hurry(self) -> None:
-        """A store that cannot be written for now is tried once more, and not waited for any longer."""
+        """Try a store that cannot be written once more, and then wait no longer."""
         self._hurry.set()
 
     def close(self) -> None:
-        """Ends `flush_groups`; what is still noted is lost, so commit first."""
+        """End `flush_groups`; events that are still pending are lost, so commit first."""
         self._flushing.cancel()
 
     @contextmanager
     def _shielded(self) -> Generator[None]:
-        """No cancellation comes through, but while the store is waited for."""
+        """Shield from cancellation, except while waiting for the store."""
         with anyio.CancelScope(shield=not self._waiting) as scope:
             self._writers.add(scope)
             try:
@@ -137,7 +140,7 @@ class Journal:
     async def _write(
         self, facts: Sequence[Event], *, iteration: IterationRecord | None = None, run: RunRecord | None = None
     ) -> None:
-        """Keeps and publishes what is pending and the facts; where that cannot be, all that was pending still is."""
+        """Store and publish the pending events and the facts; if storing fails, all of them stay pending."""
         taken = len(self._pending)
         numbered = self._numbered((*self._pending[:taken], *facts))
         kept = [event for event in numbered if event.seq]
@@ -153,10 +156,10 @@ class Journal:
         self._seq += len(kept)
         self._flushed_at = monotonic()
         for event in numbered:
-            await self.audience.tell(event)
+            await self.dispatcher.publish(event)
 
     async def _keep(self, kept: Sequence[Event], **more: Any) -> None:
-        """Appends, and tries again for as long as what stands in the way may pass by itself."""
+        """Append, and try again for as long as the problem may pass by itself."""
         pause = 0.0
         while True:
             try:
@@ -169,14 +172,14 @@ class Journal:
                 if self._hurry.is_set() and pause:
                     raise _not_kept(error, self._run_id, kept, more.get("iteration")) from error
                 if not pause:
-                    await self.audience.tell(Paused(**self._unkept(), reason=f"{error.problem} {_TRIES_AGAIN}"))
+                    await self.dispatcher.publish(Paused(**self._unkept(), reason=f"{error.problem} {_TRIES_AGAIN}"))
             pause = min(2 * pause, _LONGEST_RETRY) or _FIRST_RETRY
             await self._wait(pause)
         if pause:
-            await self.audience.tell(Resumed(**self._unkept()))
+            await self.dispatcher.publish(Resumed(**self._unkept()))
 
     async def _wait(self, seconds: float) -> None:
-        """Waits for the next try, or until there is hurry."""
+        """Wait for the next try, or until there is hurry."""
         self._reshield(waiting=True)
         try:
             with anyio.move_on_after(seconds):
@@ -193,7 +196,7 @@ class Journal:
         return {"run_id": self._run_id, "at": datetime.now(UTC), "iteration": self.iteration}
 
     def _numbered(self, events: Sequence[Event]) -> list[Event]:
-        """The events with their place in the run; pieces of messages have none."""
+        """Return the events with their numbers in the run; pieces of messages have none."""
         numbered: list[Event] = []
         seq = self._seq
         for event in events:
@@ -206,15 +209,15 @@ class Journal:
         return numbered
 
     def _complain(self, text: str) -> None:
-        """Tells, as an event, that a hook was skipped."""
+        """Report a skipped hook as an event."""
         self.note(Diagnosed(**self._unkept(), text=text))
 
 
 def _not_kept(error: StoreError, run_id: str, events: Sequence[Event], iteration: IterationRecord | None) -> StoreError:
-    """The error of a store that was not waited for any longer, with what is lost by that."""
+    """Return the error of a store that stayed unwritable, naming what is lost."""
     number = events[-1].iteration if events else 0
     lost = f"the end of iteration {iteration.number}" if iteration else f"{len(events)} events of iteration {number}"
     return StoreError(
         f"{error.problem} Not kept: {lost}.",
-        f"{error.remedy} Then `ralph resume {run_id}` goes on; what the agent did is in the workspace.".strip(),
+        f"{error.remedy} Then `ralph resume {run_id}` continues; what the agent did is in the workspace.".strip(),
     )

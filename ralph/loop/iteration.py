@@ -13,10 +13,11 @@ from ralph.decision.limits import LimitReached, Limits
 from ralph.executors.base import Executor, Timeouts, ToolFinished, Transcript, Turn, TurnEvent
 from ralph.executors.execute import as_event, execute
 from ralph.hooks import CompletionDue
-from ralph.loop.checkpointing import Upkeep
+from ralph.loop.checkpointing import Checkpointing
 from ralph.loop.dispatch import Objection
-from ralph.loop.event_log import Journal
-from ralph.loop.lease import Stop, Tenure
+from ralph.loop.event_log import EventLog
+from ralph.loop.inbox import Inbox
+from ralph.loop.lease import Lease, Stop
 from ralph.pipeline.evaluate import Progress, Rules, assess, evaluate, measure_progress
 from ralph.plugins.discovery import Offer
 from ralph.plugins.isolation import prompt_texts
@@ -47,15 +48,15 @@ from ralph.verifiers.base import Subject, Verifier
 from ralph.verifiers.runner import VerifierRun
 from ralph.workspace.base import Snapshot, Workspace
 
-__all__ = ["ActiveRun", "Parts", "iterate", "looked", "preflight"]
+__all__ = ["ActiveRun", "Parts", "iterate", "preflight", "scan_workspace"]
 
 _LAST_WORDS = 4.0
-"""Seconds that a cancelled iteration has for storing what there was."""
+"""Seconds that a cancelled iteration has for storing its partial output."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Everything that an iteration works with; see `Runner` for what each is."""
+    """Everything that an iteration works with; `Runner` documents each."""
 
     executor: Executor
     workspace: Workspace
@@ -71,7 +72,7 @@ class Parts:
     choose: Literal["agent", "ralph"] = "agent"
 
     def read_plan(self) -> TaskPlan | None:
-        """The workspace's plan, or None; its texts are masked, as all that enters."""
+        """Return the workspace's plan with its texts masked; None without a plan."""
         plan = self.workspace.plan(self.plan)
         texts = "\n".join(f"{item.text} {item.section}" for item in plan.items) if plan else ""
         if plan is None or self.redactor(texts) == texts:
@@ -83,23 +84,24 @@ class Parts:
 
 @dataclass(slots=True)
 class ActiveRun:
-    """A run in this process's hands.
+    """A run that this process works on.
 
     Attributes:
-        before: the workspace as the iteration under way found it; None before the first.
-        checkpoint: the commit that holds it as it was then; None where none does.
+        before: the workspace before the current iteration; None before the first scan.
+        checkpoint: the commit of that state; None without one.
         messages: the user's messages that go to the agent with this iteration's prompt.
-        upkeep: what looks after the workspace.
-        summary: what the last iteration's agent has done, in its own words.
-        began: when this iteration's first look at the workspace did, on the monotonic clock.
+        checkpointing: checkpoints, protected paths and commits.
+        summary: the last iteration's work in the agent's own words.
+        began: the start of this iteration's first scan, on the monotonic clock.
     """
 
     record: RunRecord
     state: RunState
-    journal: Journal
-    tenure: Tenure
+    log: EventLog
+    lease: Lease
+    inbox: Inbox
     stop: Stop
-    upkeep: Upkeep
+    checkpointing: Checkpointing
     before: Snapshot | None = None
     checkpoint: str | None = None
     messages: tuple[Request, ...] = ()
@@ -117,11 +119,11 @@ class ActiveRun:
 
     @property
     def limits(self) -> Limits:
-        """As they are now: a person may extend them at any time."""
-        return self.tenure.limits
+        """The limits in force: the user may extend them at any time."""
+        return self.inbox.limits
 
     def begins_here(self) -> None:
-        """What is not known of the workspace before the first iteration, as the run was ended then, is as it is now."""
+        """Take the present workspace as its state before the run, if the run was ended before it was scanned."""
         mark = self.record.fingerprint or (self.before.fingerprint if self.before else None)
         checkpoint = self.record.checkpoint or self.checkpoint
         self.record = evolve(self.record, fingerprint=mark, checkpoint=checkpoint)
@@ -129,27 +131,31 @@ class ActiveRun:
         self.state = evolve(self.state, **known)
 
     def stamp(self, at: datetime, *, iteration: int | None = None) -> dict[str, Any]:
-        """What every event of the iteration under way begins with."""
+        """Return the fields that every event of the current iteration has."""
         return {"run_id": self.id, "iteration": self.next_number if iteration is None else iteration, "at": at}
 
 
-async def looked(parts: Parts, run: ActiveRun) -> bool:
-    """Looks at the workspace as the next iteration finds it; False where the run is ended meanwhile."""
+async def scan_workspace(parts: Parts, run: ActiveRun) -> bool:
+    """Scan the workspace before the next iteration.
+
+    Returns:
+        False if the run was asked to stop meanwhile.
+    """
     run.began, run.checkpoint = monotonic(), None
     with run.stop.watched(), parts.workspace.announced():
         if run.before is None:
             run.before = await parts.workspace.snapshot()
-        run.checkpoint = await run.upkeep.before(run.next_number, run.before)
+        run.checkpoint = await run.checkpointing.before(run.next_number, run.before)
     return not run.stop.reason
 
 
 async def iterate(parts: Parts, run: ActiveRun, stop: Stop) -> IterationRecord:
-    """Does one iteration, once the workspace was looked at; its record is durable when this returns.
+    """Run one iteration after `scan_workspace`; its record is durable when this returns.
 
-    Cancelled from outside, it ends the agent's turn and stores what there was before the cancellation goes on.
+    If it is cancelled from outside, it ends the agent's turn and stores the partial output first.
     """
     number, started_at, checkpoint = run.next_number, parts.clock.now(), run.checkpoint
-    run.messages = run.tenure.messages(run.state.heard)
+    run.messages = run.inbox.messages(run.state.heard)
     prompt = _prompt(parts, run)
     unknown = number == 1 and None in {run.record.fingerprint, run.record.checkpoint}
     if unknown:
@@ -159,10 +165,10 @@ async def iterate(parts: Parts, run: ActiveRun, stop: Stop) -> IterationRecord:
     run.state = evolve(run.state, breaker=cooled)
     started.append(IterationStarted(**run.stamp(started_at), prompt=parts.redactor(prompt.text), checkpoint=checkpoint))
     started += [Told(**run.stamp(started_at), text=parts.redactor(message.text)) for message in run.messages]
-    await run.journal.commit(*started, run=run.record if unknown else None)
+    await run.log.commit(*started, run=run.record if unknown else None)
     try:
         output = await _turn(parts, run, prompt, stop)
-        run.journal.check()
+        run.log.check()
         return await _conclude(parts, run, output, started_at, stop)
     except anyio.get_cancelled_exc_class():
         if run.state.number < number:
@@ -174,7 +180,7 @@ async def iterate(parts: Parts, run: ActiveRun, stop: Stop) -> IterationRecord:
 
 
 async def preflight(parts: Parts, task: str, stop: Stop) -> Verification | None:
-    """What the verifiers say before the first iteration, those that are asked then; None where none is.
+    """Return the verdicts before the first iteration, of the verifiers that run then; None without any.
 
     Raises:
         VerifierError: one of them cannot start.
@@ -191,7 +197,7 @@ async def preflight(parts: Parts, task: str, stop: Stop) -> Verification | None:
 async def _verified(
     parts: Parts, run: ActiveRun, claim: Claim, seen: Progress, *, output: Output, stop: Stop
 ) -> Verification | None:
-    """What the verifiers say of a claim, within what the run may use; None without verifiers."""
+    """Return the verdicts on a claim, within the run's limits; None without verifiers."""
     spent = run.state.spent.used(output.usage, monotonic() - run.began, counts=False)
     hits: list[str] = []
 
@@ -206,7 +212,7 @@ async def _verified(
         return await parts.workspace.difference(since, limit=limit) if since else ""
 
     def began(verifier: str) -> None:
-        run.journal.note(VerificationStarted(**run.stamp(parts.clock.now()), verifier=verifier))
+        run.log.note(VerificationStarted(**run.stamp(parts.clock.now()), verifier=verifier))
 
     subject = Subject(
         parts.workspace.path,
@@ -227,7 +233,7 @@ async def _verified(
 async def _vetoed(
     parts: Parts, run: ActiveRun, claim: Claim, output: Output, verification: Verification | None
 ) -> Verification | None:
-    """What the verifiers said, and after them, of a claim that is about to be accepted, who vetoes."""
+    """Return the verdicts, with the vetoes of hooks against a claim that is about to be accepted."""
     said = verification or Verification()
     if run.stop.reason or said.refuted or said.cut_short or (said.undecided and not run.state.streaks.confirming):
         return verification
@@ -241,7 +247,7 @@ async def _vetoed(
     )
     objections: list[Objection] = []
     with run.stop.watched():
-        objections = await run.journal.audience.before_completion(due)
+        objections = await run.log.dispatcher.before_completion(due)
     vetoes = [
         Verdict(verifier=f"veto of {hook}", passed=False, output=(why := parts.redactor(reason)), signature=why[:200])
         for hook, reason in objections
@@ -273,7 +279,7 @@ def _prompt(parts: Parts, run: ActiveRun) -> Prompt:
 
 
 async def _turn(parts: Parts, run: ActiveRun, prompt: Prompt, stop: Stop) -> Output:
-    """The agent's turn, cut short by a person's wish, by a limit that is reached within it, or as it gets nowhere."""
+    """Run the agent's turn; the user, a limit that is reached within it, or a tool loop may cut it short."""
     spent, number = run.state.spent, run.next_number
     cut: list[Interrupted] = []
     tool_loop = ToolLoop()
@@ -288,7 +294,7 @@ async def _turn(parts: Parts, run: ActiveRun, prompt: Prompt, stop: Stop) -> Out
             if hit := run.limits.within_turn(used):
                 end(Interrupted(by="limit", detail=str(hit)))
         elif event := as_event(happened, run_id=run.id, iteration=number, at=parts.clock.now()):
-            run.journal.note(event)
+            run.log.note(event)
         if isinstance(happened, ToolFinished) and (lost := tool_loop.ended(happened.call)):
             end(lost)
 
@@ -320,12 +326,12 @@ async def _conclude(parts: Parts, run: ActiveRun, output: Output, started_at: da
     stopped = stop.reason
     if verification is not None:
         # Verifiers leave files behind, which are no work of the next iteration.
-        await run.upkeep.mend(number)
+        await run.checkpointing.restore_protected(number)
         run.before = await parts.workspace.snapshot()
     run.summary = assessed.case.analysis.work_summary
-    if await run.upkeep.commit("iteration", number, run.summary, run.record.checkpoint):
+    if await run.checkpointing.commit("iteration", number, run.summary, run.record.checkpoint):
         run.before = await parts.workspace.snapshot()
-    checkpoint = await run.upkeep.after(number, run.before, hurried=bool(stop.reason))
+    checkpoint = await run.checkpointing.after(number, run.before, hurried=bool(stop.reason))
     record = evaluate(
         rules,
         run.record,
@@ -341,17 +347,17 @@ async def _conclude(parts: Parts, run: ActiveRun, output: Output, started_at: da
         last_message=run.messages[-1].seq if run.messages else 0,
     )
     since = monotonic()
-    await run.journal.commit(*_finished(run, record), iteration=record)
+    await run.log.commit(*_finished(run, record), iteration=record)
     state = run.state.after(record)
     run.state = evolve(state, spent=state.spent.waited(monotonic() - since))  # a full disk may delay the commit
     return record
 
 
 async def _look(parts: Parts, run: ActiveRun, output: Output) -> Progress:
-    """What became of the workspace. The answer is written there first, before anything is concluded from it."""
+    """Write the reply into the workspace, then measure what the turn changed there."""
     if problem := parts.workspace.keep_response(output.text):
-        run.journal.note(Diagnosed(**run.stamp(parts.clock.now()), text=problem))
-    await run.upkeep.mend(run.next_number)
+        run.log.note(Diagnosed(**run.stamp(parts.clock.now()), text=problem))
+    await run.checkpointing.restore_protected(run.next_number)
     after = await parts.workspace.snapshot()
     changes = await parts.workspace.changes(run.before, after) if run.before else Changes()
     run.before = after
@@ -359,7 +365,7 @@ async def _look(parts: Parts, run: ActiveRun, output: Output) -> Progress:
 
 
 def _finished(run: ActiveRun, record: IterationRecord) -> list[Event]:
-    """What is told of a finished iteration, in the order in which it came about."""
+    """Return the events of a finished iteration, in their order."""
     stamp = run.stamp(record.finished_at)
     told: list[Event] = []
     if record.verification is not None:

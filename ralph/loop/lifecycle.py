@@ -1,28 +1,97 @@
-"""The course of a run between its iterations: what holds up the next one, the pauses, and the end."""
+"""The course of a run between its iterations: its next action, its pauses, and its end."""
 
 import os
 from datetime import datetime
 from time import monotonic
 from typing import Any, NamedTuple
 
+from ralph.decision.breaker import CircuitBreaker
+from ralph.decision.limits import Limits
 from ralph.decision.outcomes import Complete, Halt, held_by
 from ralph.errors import RecordError, StoreError
 from ralph.loop.iteration import ActiveRun, Parts
 from ralph.records.events import BreakerChanged, Event, Paused, Resumed, RunFinished, RunStarted
+from ralph.records.record import RunState
 from ralph.types import evolve
 
-__all__ = ["Wait", "finish", "held", "pause", "prolonged", "started"]
+__all__ = ["Finish", "Iterate", "Wait", "action_of", "extended_meanwhile", "finish", "next_action", "pause", "started"]
+
+
+class Iterate(NamedTuple):
+    """The next iteration may begin."""
 
 
 class Wait(NamedTuple):
-    """What a run waits for before its next iteration: a moment, or with None a person."""
+    """The run waits until a moment, or with None until the user continues it."""
 
     until: datetime | None
     reason: str
 
 
+class Finish(NamedTuple):
+    """The run ends."""
+
+    end: Complete | Halt
+
+
+def next_action(
+    state: RunState,
+    now: datetime,
+    *,
+    limits: Limits,
+    breaker: CircuitBreaker,
+    pausing: bool = False,
+    missing: str = "",
+) -> Iterate | Wait | Finish:
+    """Return what a run does next; pure, so that any engine can drive a run by it.
+
+    A limit may be reached or the breaker open also before the first iteration, of a run that was resumed.
+
+    Args:
+        state: the fold over the run's iterations.
+        now: the present time.
+        limits: in force, extensions included.
+        breaker: the rules of the circuit breaker.
+        pausing: the user asked for a pause.
+        missing: the path of a workspace that no longer exists; empty otherwise.
+    """
+    if state.ended is not None:
+        return Finish(state.ended)
+    if missing:
+        gone = f"the workspace {missing} no longer exists; bring it back, then resume the run"
+        return Finish(Halt(stop_reason="executor_unavailable", reason=gone))
+    limit = held_by(reached) if (reached := limits.reached(state.spent, now)) else None
+    if isinstance(limit, Halt):
+        return Finish(limit)
+    if pausing:
+        return Wait(None, "you asked for it")
+    if (waiting := state.paused or limit) is not None:
+        return Wait(waiting.until, waiting.reason)
+    cooled = breaker.cooled(state.breaker, now)
+    until = breaker.open_until(cooled)
+    if until is None:
+        return Iterate()
+    if breaker.exhausted(cooled):
+        reason = f"{cooled.reason}; it closes again at the earliest at {until:%H:%M:%S} UTC"
+        return Finish(Halt(stop_reason="circuit_open", reason=reason))
+    return Wait(until, f"circuit open: {cooled.reason}")
+
+
+def action_of(parts: Parts, run: ActiveRun) -> Iterate | Wait | Finish:
+    """Return what an active run does next."""
+    there = os.path.isdir(parts.workspace.path)  # noqa: PTH112 - a Path raises where it may not look
+    return next_action(
+        run.state,
+        parts.clock.now(),
+        limits=run.limits,
+        breaker=parts.rules.breaker,
+        pausing=run.inbox.pausing,
+        missing="" if there else str(parts.workspace.path),
+    )
+
+
 def started(parts: Parts, run: ActiveRun, *, resumed: bool = False, already_green: bool = False) -> RunStarted:
-    """The run begins, or goes on."""
+    """Return the event of a run that begins, or continues."""
     return RunStarted(
         **run.stamp(parts.clock.now(), iteration=run.state.number),
         task=run.record.task,
@@ -36,48 +105,21 @@ def started(parts: Parts, run: ActiveRun, *, resumed: bool = False, already_gree
     )
 
 
-def held(parts: Parts, run: ActiveRun) -> Halt | Wait | None:
-    """What to do instead of an iteration that must not begin; None where it may.
-
-    A limit may be reached or the breaker open also before the first one, of a run that was resumed. Where an agent has
-    taken its own folder away, no program can be started any more.
-    """
-    if not os.path.isdir(parts.workspace.path):  # noqa: PTH112 - that of a Path raises where it may not look
-        gone = f"the workspace {parts.workspace.path} no longer exists; bring it back, then resume the run"
-        return Halt(stop_reason="executor_unavailable", reason=gone)
-    breaker, now = parts.rules.breaker, parts.clock.now()
-    limit = held_by(reached) if (reached := run.limits.reached(run.state.spent, now)) else None
-    if isinstance(limit, Halt):
-        return limit
-    if run.tenure.pausing:
-        return Wait(None, "a person asked for it")
-    if (waiting := run.state.paused or limit) is not None:
-        return Wait(waiting.until, waiting.reason)
-    state = breaker.cooled(run.state.breaker, now)
-    until = breaker.open_until(state)
-    if until is None:
-        return None
-    if breaker.exhausted(state):
-        reason = f"{state.reason}; it closes again at the earliest at {until:%H:%M:%S} UTC"
-        return Halt(stop_reason="circuit_open", reason=reason)
-    return Wait(until, f"circuit open: {state.reason}")
-
-
 async def pause(parts: Parts, run: ActiveRun, wait: Wait) -> None:
-    """Waits, at the longest until the run's time is over: a limit on its duration is one of wall time.
+    """Wait, at most until the run's time is over: a limit on its duration is one of wall time.
 
-    A person can end it before its time, also one for the breaker, which then lets one iteration probe.
+    The user can end a pause early, also one of the breaker, which then lets one iteration probe.
     """
     clock, began, since = parts.clock, parts.clock.now(), monotonic()
     ends = run.limits.ends(run.state.spent, began)
     until = min(filter(None, (wait.until, ends)), default=None)
-    run.tenure.go_on = False
+    run.inbox.resuming = False
     run.record = evolve(run.record, state="paused")
     stamp = run.stamp(began, iteration=run.state.number)
-    await run.journal.commit(Paused(**stamp, until=until, reason=wait.reason), run=run.record)
+    await run.log.commit(Paused(**stamp, until=until, reason=wait.reason), run=run.record)
     came = False
     with run.stop.watched():
-        came = await run.tenure.wait(until)
+        came = await run.inbox.wait(until)
     ended = clock.now()
     waited = max((ended - began).total_seconds(), monotonic() - since)  # of a machine that slept, or a clock set back
     if came and until == ends:  # a moment is less exact than what is left of the time
@@ -86,31 +128,32 @@ async def pause(parts: Parts, run: ActiveRun, wait: Wait) -> None:
     due = wait.until if came and until == wait.until else None
     if due is not None:
         run.state = run.state.dated_back(due - ended)
-    if due is not None or run.tenure.go_on:
+    if due is not None or run.inbox.resuming:
         run.state = evolve(run.state, decision=None)
     run.record = evolve(run.record, state="running")
     if not run.stop.reason:
         resumed = Resumed(**run.stamp(ended, iteration=run.state.number))
-        await run.journal.commit(resumed, *_let_probe(parts, run), run=run.record)
+        await run.log.commit(resumed, *_let_probe(parts, run), run=run.record)
 
 
-async def prolonged(parts: Parts, run: ActiveRun) -> bool:
-    """Whether a run that a limit has ended may go on after all, because a person has allowed it more meanwhile."""
+async def extended_meanwhile(parts: Parts, run: ActiveRun) -> bool:
+    """Return True if a run that a limit has ended may continue, because the user has extended the limit meanwhile."""
     ended = run.state.ended
     if not isinstance(ended, Halt) or ended.stop_reason != "limit_reached":
         return False
     try:
-        await run.tenure.listen()
+        await run.inbox.listen()
     except (StoreError, RecordError):
         return False
-    if isinstance(held(parts, run), Halt):
+    state, run.state = run.state, evolve(run.state, decision=None)
+    if isinstance(action_of(parts, run), Finish):
+        run.state = state
         return False
-    run.state = evolve(run.state, decision=None)
     return True
 
 
 async def finish(parts: Parts, run: ActiveRun, end: Complete | Halt) -> None:
-    """Stores and tells the end; where the store fails, tells that end and raises its error."""
+    """Store and publish the end; if the store fails, publish that end and raise its error."""
     completed = end if isinstance(end, Complete) else None
     facts: dict[str, Any] = {
         "stop_reason": "completed" if completed else end.stop_reason if isinstance(end, Halt) else "error",
@@ -122,36 +165,36 @@ async def finish(parts: Parts, run: ActiveRun, end: Complete | Halt) -> None:
         "usage": run.state.spent.usage,
         "duration": run.state.spent.duration,
     }
-    await run.upkeep.end(run.state.number, run.summary if completed else None, run.record.checkpoint)
+    await run.checkpointing.end(run.state.number, run.summary if completed else None, run.record.checkpoint)
     now = parts.clock.now()
     run.record = evolve(run.record, **facts, state="finished", finished_at=now, **_cut_off(run))
     stamp = run.stamp(now, iteration=run.state.number)
     try:
-        await run.journal.commit(RunFinished(**stamp, **facts), run=run.record)
+        await run.log.commit(RunFinished(**stamp, **facts), run=run.record)
     except StoreError as error:
         lost: dict[str, Any] = {"stop_reason": "error", "verified": False, "detail": parts.redactor(str(error))}
-        await run.journal.publish_unkept(RunFinished(**stamp, **{**facts, **lost}))
+        await run.log.publish_unkept(RunFinished(**stamp, **{**facts, **lost}))
         raise
     finally:
-        run.journal.close()
-        await run.tenure.end()
+        run.log.close()
+        await run.lease.end()
 
 
 def _moot(run: ActiveRun, end: Complete | Halt) -> str:
-    """What became of a pause that was asked for before the end; who stops a run no longer waits for it."""
+    """Return what became of a pause that was requested before the end; empty after a stop."""
     stopped = isinstance(end, Halt) and end.stop_reason == "cancelled"
-    return "; the requested pause has no effect, as the run has ended" if run.tenure.pausing and not stopped else ""
+    return "; the requested pause has no effect, as the run has ended" if run.inbox.pausing and not stopped else ""
 
 
 def _cut_off(run: ActiveRun) -> dict[str, int]:
-    """The iteration that was begun and has no record, if there is one."""
-    return {"interrupted": run.journal.iteration} if run.journal.iteration > run.state.number else {}
+    """Return the iteration that began and has no record, as a field of the run's record."""
+    return {"interrupted": run.log.iteration} if run.log.iteration > run.state.number else {}
 
 
 def _let_probe(parts: Parts, run: ActiveRun) -> list[Event]:
-    """A person who ends the pause of an open breaker has reset it."""
+    """Reset the breaker if the user ended its pause."""
     breaker, before = parts.rules.breaker, run.state.breaker
-    if not run.tenure.go_on or breaker.open_until(before) is None:
+    if not run.inbox.resuming or breaker.open_until(before) is None:
         return []
     state = breaker.reset(before)
     run.state = evolve(run.state, breaker=state)

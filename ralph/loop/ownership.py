@@ -1,4 +1,4 @@
-"""Whose a run is: the process that has it, whether that still lives, and an end to what a dead one left behind."""
+"""The owner of a run: the process that works on it, and the orphans of a dead one."""
 
 import hashlib
 import os
@@ -19,16 +19,16 @@ from ralph.system.process_tree import end_family, lives, mark_of_this_process, s
 __all__ = ["Owner", "end_orphans", "has_died", "is_here", "maker_has_died", "this_process"]
 
 _SAME_START = 5.0
-"""Seconds by which two looks at the start of one process differ at most: a clock that is set moves it."""
+"""Seconds by which two readings of one process's start may differ: setting the clock moves it."""
 
 _LOOKS = 5
 
 _TOKEN = re.compile(r"[0-9a-f]{16}\.([0-9]{1,10})\.([0-9]{1,12})\.([0-9a-f]{16})", re.ASCII)
-"""Something random, the number of the process, when it was started, and its machine."""
+"""A random part, the process number, its start, and its machine."""
 
 
 def this_process() -> Owner:
-    """This process as the owner of a run, with a token of its own."""
+    """Return this process as the owner of a run, with a new token."""
     pid, created = os.getpid(), psutil.Process().create_time()
     return Owner(
         token=f"{secrets.token_hex(8)}.{pid}.{created:.0f}.{_digest(_machine())}",
@@ -41,17 +41,20 @@ def this_process() -> Owner:
 
 
 def is_here(owner: Owner) -> bool:
-    """Whether the owner is, or was, a process that can be seen from here: on this machine since it was started."""
+    """Return True if the owner is, or was, a process of this machine since it was started."""
     return owner.machine == _machine()
 
 
 def has_died(owner: Owner) -> bool:
-    """Whether the owner is known to be gone. Of one on another machine that is not known: its lease decides."""
+    """Return True if the owner is known to be gone; on another machine, only its lease can tell."""
     return is_here(owner) and _gone(owner.pid, owner.created)
 
 
 def maker_has_died(token: str) -> bool:
-    """The same for a token. It tells whose it is, for who takes a run up and dies at once has left nothing else."""
+    """Return True if the process that made a token is known to be gone.
+
+    A process that takes a run and dies at once leaves nothing but the token.
+    """
     said = _TOKEN.fullmatch(token)
     return said is not None and said[3] == _digest(_machine()) and _gone(int(said[1]), float(said[2]))
 
@@ -68,10 +71,10 @@ def _gone(pid: int, created: float) -> bool:
 
 
 async def end_orphans(owner: Owner) -> tuple[str, ...]:
-    """Ends what a dead process started and left behind, as whole trees; returns their numbers and names.
+    """End the process trees that a dead process left behind; return their numbers and names.
 
-    They are known by the marks of their maker, and by having been started after it. This process and those above it
-    are left out: a person may type `ralph resume` in a shell that the dead run's agent had opened.
+    They carry the mark of their parent, and started after it. This process and its ancestors are left out: you may type
+    `ralph resume` in a shell that the dead run's agent had opened.
 
     Raises:
         UsageError: one of them cannot be ended.
@@ -115,7 +118,7 @@ def _digest(text: str) -> str:
 
 @cache
 def _machine() -> str:
-    """This boot of this machine, and this world of process numbers, of which a container has one of its own."""
+    """Return an id of this boot of this machine and of its process-number namespace."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         world = os.readlink("/proc/self/ns/pid")  # noqa: PTH115 - what it says is no path

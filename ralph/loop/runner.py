@@ -1,11 +1,11 @@
 """The loop: one iteration after another, until a decision ends the run.
 
 ```python
-async with Runner(executor=CopilotSDKExecutor(), workspace=open_workspace(Path("."))) as runner:
+async with Runner(executor="copilot", workspace=".", verify=["pytest -q"]) as runner:
     record = await runner.run("Make the tests pass.")
 ```
 
-`iterate` is one iteration, public and resumable: whoever has the store and a run's id can do the next one.
+`iterate` runs one iteration: with the store and a run's id, any process can run the next one.
 """
 
 import asyncio
@@ -32,12 +32,13 @@ from ralph.errors import ExecutorUnavailableError, RecordError, StoreError, Usag
 from ralph.executors.base import Executor, Timeouts
 from ralph.hooks import Hooks, IterationDue
 from ralph.loop.arguments import as_executor, as_store, as_verifiers, as_workspace
-from ralph.loop.checkpointing import Upkeep
+from ralph.loop.checkpointing import Checkpointing
 from ralph.loop.dispatch import Objection
-from ralph.loop.event_log import Journal
-from ralph.loop.iteration import ActiveRun, Parts, iterate, looked
-from ralph.loop.lease import Stop, Tenure
-from ralph.loop.lifecycle import Wait, finish, held, pause, prolonged
+from ralph.loop.event_log import EventLog
+from ralph.loop.inbox import Inbox
+from ralph.loop.iteration import ActiveRun, Parts, iterate, scan_workspace
+from ralph.loop.lease import Lease, Stop
+from ralph.loop.lifecycle import Finish, Iterate, Wait, action_of, extended_meanwhile, finish, pause
 from ralph.loop.starting import Starting, begin, take_up
 from ralph.loop.stream import EventStream
 from ralph.pipeline.evaluate import Rules
@@ -58,7 +59,7 @@ _HISTORY = 1_000
 """Iterations that the record of a finished run carries along."""
 
 _PROBLEMS = 20
-"""Of plug-ins and observers, that are kept with a run."""
+"""Problems of plug-ins and observers that are kept with a run."""
 
 
 class Runner:
@@ -185,7 +186,7 @@ class Runner:
         self.record: RunRecord | None = None
         self._hooks = (*hooks, *plugged.observers)
         self._plugged = plugged
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self._settings: dict[str, Any] = self._parts.redactor.within(dict(settings or {}))
         self._cancelled = ""
         self._stops: list[Stop] = []
@@ -231,7 +232,7 @@ class Runner:
         await tasks.__aexit__(None, None, None)
         with anyio.CancelScope(shield=True):
             for run in self._runs.values():
-                await run.tenure.end()
+                await run.lease.end()
             await self._stack.aclose()
 
     def run_sync(self, task: str) -> RunRecord:
@@ -296,10 +297,11 @@ class Runner:
             events.end()
 
     async def run(self, task: str, *, run_id: str | None = None) -> RunRecord:
-        """Works on a task until a decision ends the run, and returns its record.
+        """Work on a task until a decision ends the run, and return its record.
 
         Args:
-            run_id: the run's id, where it is already known; see `new_run_id`.
+            task: the work, in words for the agent.
+            run_id: the id of the run if it is already known; see `new_run_id`.
 
         Raises:
             UsageError: the task is empty, the workspace is in use, a verifier cannot start.
@@ -308,17 +310,17 @@ class Runner:
         return await self._loop(await self._begin(task, run_id))
 
     async def resume(self, run_id: str, *, anew: Collection[str] = (), from_checkpoint: bool = False) -> RunRecord:
-        """Goes on with a run that was stopped, crashed or paused. One that is completed is returned as it is.
+        """Continue a run that was stopped, crashed or paused; a completed one is returned as it is.
 
         Args:
-            anew: the names of those of this runner's limits that are meant as they are: what the run was allowed
-                beside them so far is in them already.
-            from_checkpoint: the workspace is first taken back to how it was before the iteration that was cut off.
+            run_id: of the run.
+            anew: the names of this runner's limits that already include what the run was extended by.
+            from_checkpoint: first restore the workspace from before the iteration that was cut off.
 
         Raises:
             RecordError: there is no such run.
             UsageError: the workspace is in use, or what the dead process left behind cannot be ended.
-            RunOwnedError: another process is at work on the run.
+            RunOwnedError: another process works on the run.
         """
         record = await self._found(run_id)
         if record.stop_reason == "completed":
@@ -326,13 +328,13 @@ class Runner:
         return await self._loop(await self._take_up(record, anew, from_checkpoint=from_checkpoint))
 
     async def iterate(self, run_id: str) -> IterationRecord:
-        """Does one iteration of a run and returns its record, which is durable then.
+        """Run one iteration and return its record, which is durable then.
 
-        Cancelled from outside, it ends the agent's turn and stores what there was before the cancellation goes on.
+        If it is cancelled from outside, it ends the agent's turn and stores the partial output first.
         """
         run = self._runs.get(run_id) or await self._take_up(await self._found(run_id))
         await self._start_executor()
-        await looked(self._parts, run)
+        await scan_workspace(self._parts, run)
         return await iterate(self._parts, run, run.stop)
 
     def cancel(self, reason: str) -> None:
@@ -354,7 +356,7 @@ class Runner:
         for stop in self._stops:
             stop.ask(reason)
         for run in self._runs.values():
-            run.journal.hurry()
+            run.log.hurry()
 
     @property
     def _entered(self) -> anyio.abc.TaskGroup:
@@ -387,41 +389,36 @@ class Runner:
 
     def _active(self, record: RunRecord, state: RunState, owner: Owner, stop: Stop, *, seq: int) -> ActiveRun:
         parts = self._parts
-        journal = Journal(self._store, record.id, seq, self._hooks, owner=owner.token)
-        tenure = Tenure(
-            self._store, owner, record, journal=journal, stop=stop, limits=parts.rules.limits, clock=parts.clock
+        log = EventLog(self._store, record.id, seq, self._hooks, owner=owner.token)
+        lease = Lease(self._store, owner, record.id, log=log, stop=stop)
+        inbox = Inbox(self._store, record, log=log, stop=stop, limits=parts.rules.limits, clock=parts.clock)
+        checkpointing = Checkpointing(
+            parts.workspace, log, record.id, commit=parts.commit, redactor=parts.redactor, clock=parts.clock
         )
-        upkeep = Upkeep(
-            parts.workspace, journal, record.id, commit=parts.commit, redactor=parts.redactor, clock=parts.clock
-        )
-        self._entered.start_soon(journal.flush_groups)
-        self._entered.start_soon(tenure.attend)
-        self._runs[record.id] = run = ActiveRun(record, state, journal, tenure, stop, upkeep)
+        self._entered.start_soon(log.flush_groups)
+        self._entered.start_soon(lease.attend, inbox.listen)
+        self._runs[record.id] = run = ActiveRun(record, state, log, lease, inbox, stop, checkpointing)
         return run
 
     def _new_stop(self) -> Stop:
-        """One for each run, for another terminal may ask one to stop; a cancellation is of all."""
+        """Return the stop signal of one run: another terminal may stop just one, `cancel` ends all."""
         self._stops.append(Stop(self._cancelled))
         return self._stops[-1]
 
     async def _loop(self, run: ActiveRun) -> RunRecord:
         try:
-            await self._tell_problems(run)
-            while not run.stop.reason and (run.state.ended is None or await prolonged(self._parts, run)):
-                match held(self._parts, run):
-                    case Halt() as end:
+            await self._report_problems(run)
+            while not run.stop.reason and (run.state.ended is None or await extended_meanwhile(self._parts, run)):
+                match action_of(self._parts, run):
+                    case Finish(end=end):
                         run.state = evolve(run.state, decision=end)
                     case Wait() as wait:
                         await pause(self._parts, run, wait)
-                    case None:
-                        with run.stop.watched():
-                            await self._start_executor()  # which may fetch a program, for minutes
-                        if not run.stop.reason and not await self._vetoed(run) and await looked(self._parts, run):
-                            await iterate(self._parts, run, run.stop)
-                        await self._tell_problems(run)
+                    case Iterate():
+                        await self._next_iteration(run)
             end = run.state.ended or Halt(stop_reason="cancelled", reason=run.stop.reason)
         except anyio.get_cancelled_exc_class():
-            run.journal.hurry()
+            run.log.hurry()
             with anyio.CancelScope(shield=True):
                 await self._finish(run, Halt(stop_reason="cancelled", reason=run.stop.reason or "cancelled"))
             raise
@@ -433,25 +430,32 @@ class Runner:
             raise
         return await self._finish(run, end)
 
-    async def _tell_problems(self, run: ActiveRun) -> None:
-        """Tells what is wrong with plug-ins as events of the run, each once, and keeps it with what observers did."""
-        new = [problem for problem in self._plugged.problems if problem not in self._told]
-        self._told.update(new)
-        texts = [self._parts.redactor(f"{problem} The run goes on without it.") for problem in new]
+    async def _next_iteration(self, run: ActiveRun) -> None:
+        with run.stop.watched():
+            await self._start_executor()  # which may download a program, for minutes
+        if not run.stop.reason and not await self._vetoed(run) and await scan_workspace(self._parts, run):
+            await iterate(self._parts, run, run.stop)
+        await self._report_problems(run)
+
+    async def _report_problems(self, run: ActiveRun) -> None:
+        """Report each problem of plug-ins once, as an event, and keep it in the record with those of observers."""
+        new = [problem for problem in self._plugged.problems if problem not in self._reported]
+        self._reported.update(new)
+        texts = [self._parts.redactor(f"{problem} The run continues without it.") for problem in new]
         for text in texts:
-            run.journal.note(Diagnosed(**run.stamp(self._parts.clock.now()), text=text))
+            run.log.note(Diagnosed(**run.stamp(self._parts.clock.now()), text=text))
         known = run.record.problems
-        problems = dict.fromkeys((*known, *texts, *run.journal.audience.complaints))
+        problems = dict.fromkeys((*known, *texts, *run.log.dispatcher.complaints))
         if (kept := tuple(problems)[:_PROBLEMS]) != known:
             run.record = evolve(run.record, problems=kept)
-            await run.journal.commit(run=run.record)
+            await run.log.commit(run=run.record)
 
     async def _vetoed(self, run: ActiveRun) -> bool:
-        """Whether a hook vetoes the next iteration, which ends the run."""
+        """Return True if a hook vetoes the next iteration, which ends the run."""
         due = IterationDue(**run.stamp(self._parts.clock.now()), task=run.record.task, workspace=run.record.workspace)
         vetoes: list[Objection] = []
         with run.stop.watched():
-            vetoes = await run.journal.audience.before_iteration(due)
+            vetoes = await run.log.dispatcher.before_iteration(due)
         if vetoes:
             why = "; ".join(f"{hook}: {reason}" for hook, reason in vetoes)
             reason = self._parts.redactor(f"iteration {due.iteration} was vetoed by {why}")
@@ -459,8 +463,8 @@ class Runner:
         return bool(vetoes)
 
     async def _finish(self, run: ActiveRun, end: Complete | Halt) -> RunRecord:
-        if account := run.journal.audience.account():
-            run.journal.note(Diagnosed(**run.stamp(self._parts.clock.now(), iteration=run.state.number), text=account))
+        if account := run.log.dispatcher.account():
+            run.log.note(Diagnosed(**run.stamp(self._parts.clock.now(), iteration=run.state.number), text=account))
         try:
             await finish(self._parts, run, end)
         finally:
@@ -479,5 +483,5 @@ class Runner:
 
 
 def new_run_id(now: datetime) -> str:
-    """An id for a run that begins now; ids sort by their time."""
+    """Return an id for a run that begins now; ids sort by time."""
     return f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"

@@ -11,7 +11,7 @@ from ralph.loop.iteration import ActiveRun, Parts, preflight
 from ralph.loop.lease import Stop
 from ralph.loop.lifecycle import started
 from ralph.loop.ownership import this_process
-from ralph.loop.recovery import checkpoint_before, left_at_work, taken_over
+from ralph.loop.recovery import checkpoint_before, end_orphans_in, taken_over
 from ralph.records.events import Diagnosed, Event, OrphansEnded, VerificationFinished
 from ralph.records.record import RunRecord, RunState
 from ralph.store.base import Store
@@ -53,11 +53,11 @@ async def begin(starting: Starting, task: str, run_id: str) -> ActiveRun:
     parts, stop = starting.parts, starting.new_stop()
     now, owner = parts.clock.now(), this_process()
     parts.workspace.hold(run_id)
-    orphans = await left_at_work(starting.store, str(parts.workspace.path))
+    orphans = await end_orphans_in(starting.store, str(parts.workspace.path))
     began = monotonic()
     verification = await preflight(parts, parts.redactor(task), stop)
     verified_for = monotonic() - began
-    before, checkpoint = Snapshot(problem="The run was ended before it was looked at."), Checkpoint()
+    before, checkpoint = Snapshot(problem="The run was ended before it was scanned."), Checkpoint()
     with stop.watched(), parts.workspace.announced():
         before = await parts.workspace.snapshot()
         checkpoint = await parts.workspace.checkpoint(run_id, 0, "after", seen=before)
@@ -84,7 +84,7 @@ async def begin(starting: Starting, task: str, run_id: str) -> ActiveRun:
     if verification is not None:
         run.state = evolve(run.state, spent=run.state.spent.waited(verified_for))
         told.append(_verified(run, verification, at=parts.clock.now()))
-    await run.journal.commit(*told)
+    await run.log.commit(*told)
     return run
 
 
@@ -108,12 +108,12 @@ async def take_up(
     found = await taken_over(starting.store, record, owner, settings=starting.settings, anew=anew)
     record = evolve(found.record, apart=_apart(parts.workspace, found.record.apart))
     run = starting.activate(record, found.state.as_of(parts.clock.now()), owner, starting.new_stop(), seq=found.seq)
-    run.tenure.recall(found.requests)
+    run.inbox.recall(found.requests)
     told: list[Event] = [started(parts, run, resumed=True), *_ended(run, found.orphans, parts.clock.now())]
-    await run.upkeep.mend(run.state.number, until=found.alive_until)
+    await run.checkpointing.restore_protected(run.state.number, until=found.alive_until)
     if from_checkpoint:
         told.append(await _restore(starting, run))
-    await run.journal.commit(*told, run=run.record)
+    await run.log.commit(*told, run=run.record)
     return run
 
 

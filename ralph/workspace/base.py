@@ -18,7 +18,7 @@ from ralph.workspace.checkpoints import Checkpoints
 from ralph.workspace.committing import Committed
 from ralph.workspace.lock import Hold
 from ralph.workspace.looking import Looking, announced
-from ralph.workspace.protection import Mended, Protection
+from ralph.workspace.protection import Protection, RestoredPaths
 from ralph.workspace.response import keep_response
 from ralph.workspace.restore import Restored
 
@@ -170,15 +170,15 @@ class Workspace:
         if self.protection is not None:
             await anyio.to_thread.run_sync(self.protection.forget)
 
-    async def mend(self, run_id: str, *, until: float | None = None) -> Mended:
+    async def restore_protected(self, run_id: str, *, until: float | None = None) -> RestoredPaths:
         """Gives back the protected paths that differ from how the run's last iteration found them.
 
         Args:
             until: changes from after this time, in seconds since the epoch, are left alone.
         """
         if self.protection is None:
-            return Mended()
-        return await anyio.to_thread.run_sync(partial(self.protection.mend, run_id, until=until))
+            return RestoredPaths()
+        return await anyio.to_thread.run_sync(partial(self.protection.restore_protected, run_id, until=until))
 
     async def forget(self, run_id: str) -> None:
         """Lets go of a run's checkpoints."""

@@ -21,7 +21,7 @@ from typing import NamedTuple
 from ralph.system.files import read_regular
 from ralph.workspace.ignore import Noise, matching
 
-__all__ = ["Mended", "Protection"]
+__all__ = ["Protection", "RestoredPaths"]
 
 LARGEST = 4 * 1024 * 1024
 """Bytes of a file that can be given back; of a larger one it is only noticed that it changed."""
@@ -56,7 +56,7 @@ class _Kept:
         return self.state == other.state or (self.content is not None and self.content == other.content)
 
 
-class Mended(NamedTuple):
+class RestoredPaths(NamedTuple):
     """What a comparison led to.
 
     Attributes:
@@ -120,7 +120,7 @@ class Protection:
         with suppress(OSError):
             (self._memory / "protected.json").unlink()
 
-    def mend(self, run_id: str, *, until: float | None = None) -> Mended:
+    def restore_protected(self, run_id: str, *, until: float | None = None) -> RestoredPaths:
         """Gives back what differs from the memory, which may be that of a process that is gone.
 
         Args:
@@ -128,12 +128,12 @@ class Protection:
         """
         before = self._kept or self._remembered(run_id)
         if not before:
-            return Mended()
+            return RestoredPaths()
         now = self._look()
         new = [path for path in now if path not in before]
         changed = [path for path, kept in before.items() if not kept.same(now.get(path))]
         if not new and not changed:
-            return Mended()
+            return RestoredPaths()
         aside = self._memory / "aside" / f"{datetime.now(UTC):%Y%m%d-%H%M%S-%f}"
         restored: list[str] = []
         left: list[str] = []
@@ -142,7 +142,7 @@ class Protection:
             late = until is not None and _changed_at(path) > until
             done = not late and self._give_back(Path(path), before.get(path), there, aside)
             (restored if done else left).append(self._called(path))
-        return Mended(tuple(restored[:_NAMED]), aside if aside.exists() else None, tuple(left[:_NAMED]))
+        return RestoredPaths(tuple(restored[:_NAMED]), aside if aside.exists() else None, tuple(left[:_NAMED]))
 
     def _give_back(self, path: Path, before: _Kept | None, now: _Kept | None, aside: Path) -> bool:
         """Whether a path is as it was."""

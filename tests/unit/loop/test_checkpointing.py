@@ -165,7 +165,7 @@ async def test_without_checkpoints_a_commit_is_refused_in_words(folder: Path, tm
         record = await runner.run("Write it.")
     assert record.checkpoint is None
     assert [event.text for event in seen.of(Diagnosed)] == [
-        "What was changed is not committed: no checkpoint tells what was there before the run."
+        "The changes are not committed: there is no checkpoint from before the run."
     ]
     assert git(folder, "for-each-ref", "refs/ralph") == ""
 

@@ -10,7 +10,7 @@ import ralph.loop.dispatch
 from ralph.decision.claims import Claim
 from ralph.decision.limits import Limits
 from ralph.hooks import CompletionDue, Hooks, IterationDue, Veto
-from ralph.loop.dispatch import Audience, Objection
+from ralph.loop.dispatch import Dispatcher, Objection
 from ralph.loop.runner import Runner
 from ralph.records.events import Event, IterationFinished, Resumed
 from ralph.testing import ScriptedExecutor, SeenEvents
@@ -43,23 +43,23 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def test_a_hanging_observer_delays_an_iteration_by_its_limit_and_no_more() -> None:
     hangs, heard, told = Hangs(), SeenEvents(), list[str]()
-    audience = Audience([hangs, heard], told.append)
+    dispatcher = Dispatcher([hangs, heard], told.append)
     began = anyio.current_time()
     for _ in range(50):
-        await audience.tell(happened(1))
+        await dispatcher.publish(happened(1))
     assert hangs.calls == 1
     assert 0.02 <= anyio.current_time() - began < 0.5
     assert len(heard.events) == 50
-    assert told == ["The hook Hangs.on_event took more than 0.02 seconds; the run goes on without it."]
+    assert told == ["The hook Hangs.on_event took more than 0.02 seconds; the run continues without it."]
 
 
 async def test_one_that_hangs_in_three_iterations_is_told_nothing_any_more(caplog: pytest.LogCaptureFixture) -> None:
     hangs, told = Hangs(), list[str]()
-    audience = Audience([hangs], told.append)
+    dispatcher = Dispatcher([hangs], told.append)
     for iteration in range(1, 9):
-        await audience.tell(happened(iteration))
+        await dispatcher.publish(happened(iteration))
     assert hangs.calls == 3
-    assert audience.failures == {"Hangs.on_event": 3}
+    assert dispatcher.failures == {"Hangs.on_event": 3}
     assert told[-1] == "The observer Hangs is too slow: it gets no more events."
     assert "Hangs is too slow" in caplog.text
 
@@ -70,12 +70,12 @@ class Spills(Hooks):
 
 
 async def test_what_an_observer_raises_is_logged_once_and_counted_each_time(caplog: pytest.LogCaptureFixture) -> None:
-    audience = Audience([Spills(), Spills()], list[str]().append)
+    dispatcher = Dispatcher([Spills(), Spills()], list[str]().append)
     for _ in range(5):
-        await audience.tell(happened())
+        await dispatcher.publish(happened())
     assert len([record for record in caplog.records if record.exc_info]) == len(caplog.records) == 2
-    assert audience.failures == {"Spills.on_resumed": 10}
-    assert audience.complaints == ["The hook Spills.on_resumed failed (RuntimeError); the run goes on without it."]
+    assert dispatcher.failures == {"Spills.on_resumed": 10}
+    assert dispatcher.complaints == ["The hook Spills.on_resumed failed (RuntimeError); the run continues without it."]
 
 
 class Vetoes(Hooks):
@@ -113,10 +113,10 @@ class SaysNo(Hooks):
 
 async def test_a_veto_is_an_explicit_value_and_who_fails_to_give_it_has_none() -> None:
     told: list[str] = []
-    audience = Audience([Raises(), Sleeps(), Exits(), Unreadable(), SaysNo(), SeenEvents(), Vetoes()], told.append)
-    assert await audience.before_iteration(DUE) == [Objection("Vetoes", "not number 3")]
-    assert audience.vetoes == {"Vetoes": 1}
-    assert set(audience.failures) == {f"{name}.before_iteration" for name in ("Raises", "Sleeps", "Exits", "SaysNo")}
+    dispatcher = Dispatcher([Raises(), Sleeps(), Exits(), Unreadable(), SaysNo(), SeenEvents(), Vetoes()], told.append)
+    assert await dispatcher.before_iteration(DUE) == [Objection("Vetoes", "not number 3")]
+    assert dispatcher.vetoes == {"Vetoes": 1}
+    assert set(dispatcher.failures) == {f"{name}.before_iteration" for name in ("Raises", "Sleeps", "Exits", "SaysNo")}
     assert any("which is not a Veto" in text for text in told)
 
 
@@ -124,9 +124,9 @@ async def test_who_only_observes_has_no_say_and_is_not_asked() -> None:
     due = CompletionDue(
         run_id="r", iteration=1, at=AT, task="t", workspace=None, text="done", claim=Claim(reason="it says so")
     )
-    audience = Audience([Hangs(), SeenEvents(), Vetoes()], print)
-    assert await audience.before_completion(due) == []
-    assert not audience.failures
+    dispatcher = Dispatcher([Hangs(), SeenEvents(), Vetoes()], print)
+    assert await dispatcher.before_completion(due) == []
+    assert not dispatcher.failures
 
 
 def test_a_veto_before_an_iteration_ends_the_run_with_its_reason() -> None:

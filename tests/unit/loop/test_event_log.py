@@ -11,7 +11,7 @@ import pytest
 
 from ralph.errors import StoreError
 from ralph.hooks import Hooks
-from ralph.loop.event_log import Journal
+from ralph.loop.event_log import EventLog
 from ralph.records.events import Diagnosed, Event, MessageReceived, MessageStreamed, Paused, Resumed
 from ralph.records.record import IterationRecord, RunRecord
 from ralph.store.memory import MemoryStore
@@ -84,21 +84,21 @@ async def store() -> Watched:
 
 
 @asynccontextmanager
-async def flushing(store: Watched, *hooks: Hooks) -> AsyncGenerator[Journal, None]:
-    journal = Journal(store, "r", 0, hooks)
+async def flushing(store: Watched, *hooks: Hooks) -> AsyncGenerator[EventLog, None]:
+    log = EventLog(store, "r", 0, hooks)
     async with anyio.create_task_group() as group:
-        group.start_soon(journal.flush_groups)
-        yield journal
-        journal.close()
+        group.start_soon(log.flush_groups)
+        yield log
+        log.close()
 
 
 async def test_a_fact_takes_along_what_waited_before_it(store: Watched) -> None:
     told = Told()
-    journal = Journal(store, "r", 7, [told])
-    journal.note(message("one"))
-    journal.note(piece("tw"))
-    journal.note(message("two"))
-    await journal.commit(FACT)
+    log = EventLog(store, "r", 7, [told])
+    log.note(message("one"))
+    log.note(piece("tw"))
+    log.note(message("two"))
+    await log.commit(FACT)
     assert await store.kept() == [(8, "one"), (9, "two"), (10, "resumed")]
     assert told.said == [(8, "one"), (0, "tw"), (9, "two"), (10, "resumed")]
     assert len(store.appends) == 1
@@ -112,24 +112,24 @@ async def test_what_is_shown_is_durable_and_whole(store: Watched) -> None:
             await super().on_event(event)
 
     reads = Reads()
-    async with flushing(store, reads) as journal:
+    async with flushing(store, reads) as log:
         for number in range(20):
-            journal.note(message(f"{number}"))
+            log.note(message(f"{number}"))
             if number % 5 == 0:
-                await journal.commit(FACT)
+                await log.commit(FACT)
         await reads.until(24)
-    assert not journal.audience.failures
+    assert not log.dispatcher.failures
     assert [seq for seq, _ in reads.said] == list(range(1, 25))
 
 
 async def test_messages_are_stored_in_groups_at_most_100_ms_apart(store: Watched) -> None:
     told = Told()
-    async with flushing(store, told) as journal:
+    async with flushing(store, told) as log:
         noted = monotonic()
-        journal.note(message("first"))
+        log.note(message("first"))
         await told.until(1)
         for number in range(500):
-            journal.note(message(f"{number}"))
+            log.note(message(f"{number}"))
         await told.until(501)
     (first, alone), (second, group) = store.appends
     assert alone == ["first"]
@@ -140,8 +140,8 @@ async def test_messages_are_stored_in_groups_at_most_100_ms_apart(store: Watched
 
 async def test_pieces_alone_are_shown_and_not_kept(store: Watched) -> None:
     told = Told()
-    async with flushing(store, told) as journal:
-        journal.note(piece("a"))
+    async with flushing(store, told) as log:
+        log.note(piece("a"))
         await told.until(1)
     assert store.appends == []
     assert told.said == [(0, "a")]
@@ -152,9 +152,9 @@ async def test_a_store_that_fails_at_a_fact_fails_the_caller(store: Watched) -> 
         raise StoreError("The store is read-only.")
 
     told, store.before = Told(), busy
-    journal = Journal(store, "r", 0, [told])
+    log = EventLog(store, "r", 0, [told])
     with pytest.raises(StoreError, match="read-only"):
-        await journal.commit(FACT)
+        await log.commit(FACT)
     assert told.events == [], "what is not durable is not shown"
 
 
@@ -166,13 +166,13 @@ async def test_a_store_that_fails_in_the_background_fails_the_next_fact(store: W
         raise StoreError("The disk is full.")
 
     told, store.before = Told(), busy
-    async with flushing(store, told) as journal:
-        journal.note(message("one"))
+    async with flushing(store, told) as log:
+        log.note(message("one"))
         with anyio.fail_after(10):
             await failed.wait()
         for _ in range(2):
             with pytest.raises(StoreError, match="disk is full"):
-                await journal.commit(FACT)
+                await log.commit(FACT)
     assert told.events == []
 
 
@@ -184,16 +184,16 @@ async def test_a_cancellation_loses_nothing_and_leaves_no_gap(store: Watched) ->
         await go_on.wait()
 
     store.before = slow
-    journal = Journal(store, "r", 0, [])
-    journal.note(message("one"))
+    log = EventLog(store, "r", 0, [])
+    log.note(message("one"))
     async with anyio.create_task_group() as group:
-        group.start_soon(journal.flush_groups)
+        group.start_soon(log.flush_groups)
         with anyio.fail_after(10):
             await begun.wait()
-        journal.note(message("two"))
+        log.note(message("two"))
         group.cancel_scope.cancel()
         go_on.set()
-    await journal.commit(FACT)
+    await log.commit(FACT)
     assert await store.kept() == [(1, "one"), (2, "two"), (3, "resumed")]
 
 
@@ -223,14 +223,14 @@ async def test_a_broken_hook_breaks_nothing(
     store: Watched, broken: type[Hooks], caplog: pytest.LogCaptureFixture
 ) -> None:
     told = Told()
-    async with flushing(store, broken(), told) as journal:
-        journal.note(message("one"))
+    async with flushing(store, broken(), told) as log:
+        log.note(message("one"))
         await told.until(1)
-        await journal.commit(FACT)
+        await log.commit(FACT)
     said = [text for _, text in told.said]
     assert [text for text in said if not text.startswith("The hook")] == ["one", "resumed"]
     assert len(said) == 3, "it is told once, in the run's own events, that the hook fails"
-    assert list(journal.audience.failures) == [f"{broken.__name__}.on_event"]
+    assert list(log.dispatcher.failures) == [f"{broken.__name__}.on_event"]
     assert "the hook on_event of" in caplog.text
 
 
@@ -248,9 +248,9 @@ async def test_each_hook_hears_everything_first_and_then_its_own(store: Watched)
         async def on_message_streamed(self, event: MessageStreamed) -> None:
             order.append(event.text)
 
-    journal = Journal(store, "r", 0, [Both(), Own()])
-    journal.note(piece("a piece"))
-    await journal.commit(Diagnosed(run_id="r", at=AT, text="restarted"))
+    log = EventLog(store, "r", 0, [Both(), Own()])
+    log.note(piece("a piece"))
+    await log.commit(Diagnosed(run_id="r", at=AT, text="restarted"))
     assert order == ["event", "a piece", "event", "diagnosed"]
 
 
@@ -262,7 +262,7 @@ async def test_a_hook_may_be_put_on_the_object(store: Watched) -> None:
         heard.append(event.type)
 
     hooks.on_event = hear
-    await Journal(store, "r", 0, [hooks]).commit(FACT)
+    await EventLog(store, "r", 0, [hooks]).commit(FACT)
     assert heard == ["resumed"]
 
 
@@ -290,11 +290,11 @@ async def troubled() -> Troubled:
 
 async def test_a_store_that_cannot_be_written_for_now_is_waited_for_and_nothing_is_lost(troubled: Troubled) -> None:
     told = Told()
-    async with flushing(troubled, told) as journal, anyio.create_task_group() as group:
-        journal.note(message("one"))
-        group.start_soon(journal.commit, FACT)
+    async with flushing(troubled, told) as log, anyio.create_task_group() as group:
+        log.note(message("one"))
+        group.start_soon(log.commit, FACT)
         await told.until(1)
-        journal.note(message("two"))
+        log.note(message("two"))
         [paused] = told.events
         assert isinstance(paused, Paused)
         assert (paused.seq, paused.until, "disk is full" in paused.reason) == (0, None, True)
@@ -306,19 +306,19 @@ async def test_a_store_that_cannot_be_written_for_now_is_waited_for_and_nothing_
 
 async def test_a_person_who_wants_the_end_waits_for_no_store_and_is_told_what_is_not_kept(troubled: Troubled) -> None:
     told = Told()
-    journal = Journal(troubled, "r", 0, [told])
+    log = EventLog(troubled, "r", 0, [told])
 
     async def in_a_hurry() -> None:
         await told.until(1)
-        journal.hurry()
+        log.hurry()
 
     text = ""
     async with anyio.create_task_group() as group:
         group.start_soon(in_a_hurry)
-        journal.note(message("one"))
+        log.note(message("one"))
         try:
             with anyio.fail_after(5):
-                await journal.commit(FACT)
+                await log.commit(FACT)
         except StoreError as error:
             text = str(error)
     assert "The disk is full." in text
@@ -326,19 +326,19 @@ async def test_a_person_who_wants_the_end_waits_for_no_store_and_is_told_what_is
     assert "ralph resume r" in text
     tries = troubled.tries
     with pytest.raises(StoreError):
-        await journal.commit(FACT)
+        await log.commit(FACT)
     assert troubled.tries == tries, "it is not tried for ever"
 
 
 async def test_a_cancellation_does_not_wait_for_a_store_and_leaves_what_was_pending(troubled: Troubled) -> None:
     told = Told()
-    journal = Journal(troubled, "r", 0, [told])
-    journal.note(message("one"))
+    log = EventLog(troubled, "r", 0, [told])
+    log.note(message("one"))
     with anyio.move_on_after(0.2) as scope:
-        await journal.commit(FACT)
+        await log.commit(FACT)
     assert scope.cancelled_caught
     troubled.trouble = None
-    await journal.commit(FACT)
+    await log.commit(FACT)
     assert await troubled.kept() == [(1, "one"), (2, "resumed")]
 
 
@@ -351,7 +351,7 @@ async def test_what_a_lost_answer_hides_is_asked_for_again_in_the_same_words(tro
 
     class Words(Hooks):
         async def on_event(self, event: Event) -> None:
-            journal.note(message("more"))
+            log.note(message("more"))
 
     troubled.before = noted
     append = troubled.append
@@ -361,8 +361,8 @@ async def test_what_a_lost_answer_hides_is_asked_for_again_in_the_same_words(tro
         await append(run_id, events, **more)
 
     troubled.append = watched  # type: ignore[method-assign]
-    journal = Journal(troubled, "r", 0, [Words()])
-    await journal.commit(FACT, FACT)
+    log = EventLog(troubled, "r", 0, [Words()])
+    await log.commit(FACT, FACT)
     assert len(asked) > 2
     assert set(map(tuple, asked)) == {(1, 2)}, "else nobody could tell whether it went through the first time"
 
@@ -374,9 +374,9 @@ async def test_a_store_that_fails_in_the_background_tells_whoever_can_end_the_wo
         raise StoreError("It is no store any more.")
 
     store.before = refuse
-    async with flushing(store) as journal:
-        journal.failed = failures.append
-        journal.note(message("one"))
+    async with flushing(store) as log:
+        log.failed = failures.append
+        log.note(message("one"))
         with anyio.fail_after(5):
             while not failures:  # noqa: ASYNC110 - it is a plain callback
                 await anyio.sleep(0.01)

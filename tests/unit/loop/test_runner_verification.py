@@ -204,7 +204,7 @@ def test_nobody_is_asked_for_a_veto_after_a_verification_that_was_cut_short() ->
 
     hook = Asked()
     limits = Limits(max_duration=0.5)
-    runner = Runner(executor=ScriptedExecutor([DONE]), verifiers=[Undecided()], hooks=[hook], limits=limits)
+    runner = Runner(executor=ScriptedExecutor([DONE]), verify=[Undecided()], hooks=[hook], limits=limits)
     record = runner.run_sync("Write two lines.")
     assert (record.stop_reason, record.iterations, hook.count) == ("limit_reached", 2, 0)
 

@@ -162,9 +162,9 @@ def test_an_observer_that_raises_and_a_hook_that_raises_leave_the_run_completed(
     broken.ralph_keywords = ralph_keywords
     record, watch, _ = run("Half of it.", DONE, plugins=[broken])
     assert record.stop_reason == "completed"
-    assert "ralph_keywords failed: RuntimeError: a word is missing. The run goes on without it." in watch.told[0]
+    assert "ralph_keywords failed: RuntimeError: a word is missing. The run continues without it." in watch.told[0]
     assert watch.told[1:] == [
-        "The hook Broken.on_iteration_finished failed (RuntimeError); the run goes on without it.",
+        "The hook Broken.on_iteration_finished failed (RuntimeError); the run continues without it.",
         "Hooks that failed: Broken.on_iteration_finished 2 times.",
     ]
     assert list(record.problems) == watch.told[:2]

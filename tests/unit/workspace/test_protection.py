@@ -8,7 +8,7 @@ import pytest
 
 from ralph.testing import Repository
 from ralph.workspace import Workspace, open_workspace, protection
-from ralph.workspace.protection import Mended
+from ralph.workspace.protection import RestoredPaths
 
 
 def opened(path: Path, tmp_path: Path, *protect: str) -> Workspace:
@@ -25,7 +25,7 @@ async def test_nothing_done_is_nothing_restored(repo: Repository, workspace: Wor
     repo.write("a.txt", "edited\n")
     repo.commit()
     os.utime(repo.path / ".git/config", (1, 1))
-    assert await workspace.mend("run-1") == Mended()
+    assert await workspace.restore_protected("run-1") == RestoredPaths()
 
 
 async def test_hooks_settings_and_excludes_are_given_back(repo: Repository, workspace: Workspace) -> None:
@@ -39,22 +39,22 @@ async def test_hooks_settings_and_excludes_are_given_back(repo: Repository, work
     repo.write(".git/hooks/post-merge", "#!/bin/sh\n")
     repo.git("config", "core.fsmonitor", "evil")
     repo.write(".git/info/exclude", "*\n")
-    mended = await workspace.mend("run-1")
+    restored = await workspace.restore_protected("run-1")
 
-    assert mended.restored == (
+    assert restored.restored == (
         ".git/config",
         ".git/hooks/post-merge",
         ".git/hooks/pre-commit",
         ".git/info/exclude",
     )
-    assert mended.left == ()
+    assert restored.left == ()
     assert (hook.read_text(), hook.stat().st_mode & 0o777) == ("#!/bin/sh\n", 0o755)
     assert (repo.path / ".git/config").read_text() == config
     assert not (repo.path / ".git/hooks/post-merge").exists()
-    assert mended.aside is not None
-    assert "curl evil" in (mended.aside / ".git/hooks/pre-commit").read_text()
-    assert (mended.aside / ".git/hooks/post-merge").exists()
-    assert await workspace.mend("run-1") == Mended()
+    assert restored.aside is not None
+    assert "curl evil" in (restored.aside / ".git/hooks/pre-commit").read_text()
+    assert (restored.aside / ".git/hooks/post-merge").exists()
+    assert await workspace.restore_protected("run-1") == RestoredPaths()
 
 
 async def test_head_index_and_objects_are_the_agents(repo: Repository, workspace: Workspace) -> None:
@@ -63,17 +63,17 @@ async def test_head_index_and_objects_are_the_agents(repo: Repository, workspace
     repo.write("a.txt", "edited\n")
     repo.commit()
     repo.git("gc", "--quiet")
-    assert await workspace.mend("run-1") == Mended()
+    assert await workspace.restore_protected("run-1") == RestoredPaths()
 
 
 async def test_settings_of_ralph_that_were_not_there_are_taken_away(repo: Repository, workspace: Workspace) -> None:
     await workspace.guard("run-1")
     repo.write("ralph.toml", 'verify = ["true"]\n')
-    mended = await workspace.mend("run-1")
-    assert mended.restored == ("ralph.toml",)
+    restored = await workspace.restore_protected("run-1")
+    assert restored.restored == ("ralph.toml",)
     assert not (repo.path / "ralph.toml").exists()
-    assert mended.aside is not None
-    assert (mended.aside / "ralph.toml").exists()
+    assert restored.aside is not None
+    assert (restored.aside / "ralph.toml").exists()
 
 
 async def test_what_the_user_adds_is_protected(repo: Repository, tmp_path: Path) -> None:
@@ -86,8 +86,8 @@ async def test_what_the_user_adds_is_protected(repo: Repository, tmp_path: Path)
     repo.write("tests/test_b.py", "pass\n")
     repo.write("sub/uv.lock", "2\n")
     repo.write("src/b.txt", "free to change\n")
-    mended = await workspace.mend("run-1")
-    assert set(mended.restored) | set(mended.left) == {"tests/deep/test_a.py", "tests/test_b.py", "sub/uv.lock"}
+    restored = await workspace.restore_protected("run-1")
+    assert set(restored.restored) | set(restored.left) == {"tests/deep/test_a.py", "tests/test_b.py", "sub/uv.lock"}
     assert (repo.path / "sub/uv.lock").read_text() == "1\n"
     assert (repo.path / "tests/deep/test_a.py").read_text() == "assert True\n"
     assert not (repo.path / "tests/test_b.py").exists()
@@ -103,8 +103,8 @@ async def test_nothing_is_written_through_a_link(repo: Repository, workspace: Wo
     (repo.path / ".git/hooks").symlink_to(outside)
     (repo.path / ".git/config").unlink()
     (repo.path / ".git/config").symlink_to(outside / "config")
-    mended = await workspace.mend("run-1")
-    assert mended.left == ()
+    restored = await workspace.restore_protected("run-1")
+    assert restored.left == ()
     assert list(outside.iterdir()) == []
     assert not (repo.path / ".git/hooks").is_symlink()
     assert (repo.path / ".git/hooks/pre-commit").read_text() == "#!/bin/sh\n"
@@ -117,8 +117,8 @@ async def test_after_a_crash_the_comparison_is_made_up_for(
     await workspace.guard("run-1")
     repo.write(".git/hooks/post-commit", "#!/bin/sh\n")
     later = opened(repo.path, tmp_path)
-    assert await later.mend("another-run") == Mended()
-    assert (await later.mend("run-1")).restored == (".git/hooks/post-commit",)
+    assert await later.restore_protected("another-run") == RestoredPaths()
+    assert (await later.restore_protected("run-1")).restored == (".git/hooks/post-commit",)
 
 
 async def test_what_a_person_changed_after_the_crash_is_left_alone(
@@ -128,8 +128,8 @@ async def test_what_a_person_changed_after_the_crash_is_left_alone(
     died = time.time() - 60
     repo.write("ralph.toml", 'verify = ["true"]\n')
     os.utime(repo.path / "ralph.toml", (died - 60, died - 60))
-    mended = await opened(repo.path, tmp_path).mend("run-1", until=died)
-    assert (mended.restored, mended.left) == ((), ("ralph.toml",))
+    restored = await opened(repo.path, tmp_path).restore_protected("run-1", until=died)
+    assert (restored.restored, restored.left) == ((), ("ralph.toml",))
     assert (repo.path / "ralph.toml").exists()
 
 
@@ -139,7 +139,7 @@ async def test_what_is_too_large_is_told(repo: Repository, tmp_path: Path, monke
     repo.write("model.bin", "x" * 101)
     await workspace.guard("run-1")
     repo.write("model.bin", "y" * 101)
-    assert (await workspace.mend("run-1")).left == ("model.bin",)
+    assert (await workspace.restore_protected("run-1")).left == ("model.bin",)
 
 
 async def test_a_worktree_has_the_hooks_of_its_repository(repo: Repository, tmp_path: Path) -> None:
@@ -149,8 +149,8 @@ async def test_a_worktree_has_the_hooks_of_its_repository(repo: Repository, tmp_
     await workspace.guard("run-1")
     repo.write(".git/hooks/post-commit", "#!/bin/sh\n")
     (tree / ".git").write_text("gitdir: /elsewhere\n")
-    mended = await workspace.mend("run-1")
-    assert set(mended.restored) == {".git", f"{repo.path}/.git/hooks/post-commit"}
+    restored = await workspace.restore_protected("run-1")
+    assert set(restored.restored) == {".git", f"{repo.path}/.git/hooks/post-commit"}
     assert repo.git("-C", str(tree), "status", "--porcelain") == ""
 
 
@@ -161,7 +161,7 @@ async def test_a_folder_without_git_has_protected_paths_too(tmp_path: Path) -> N
     workspace = opened(folder, tmp_path)
     await workspace.guard("run-1")
     (folder / "ralph.toml").unlink()
-    assert (await workspace.mend("run-1")).restored == ("ralph.toml",)
+    assert (await workspace.restore_protected("run-1")).restored == ("ralph.toml",)
     assert (folder / "ralph.toml").read_text() == ""
 
 
@@ -169,7 +169,7 @@ async def test_a_memory_that_is_broken_is_none(repo: Repository, workspace: Work
     await workspace.guard("run-1")
     (memory,) = (tmp_path / "state").rglob("protected.json")
     memory.write_text('{"run": "run-1", "paths": {"x": 1}}')
-    assert await opened(repo.path, tmp_path).mend("run-1") == Mended()
+    assert await opened(repo.path, tmp_path).restore_protected("run-1") == RestoredPaths()
 
 
 async def test_links_in_a_circle_and_a_folder_in_a_files_place_harm_nobody(
@@ -181,6 +181,6 @@ async def test_links_in_a_circle_and_a_folder_in_a_files_place_harm_nobody(
     (repo.path / ".git/hooks").symlink_to("hooks")
     (repo.path / ".git/config").unlink()
     repo.write(".git/config/inside", "x\n")
-    assert (await workspace.mend("run-1")).left == ()
+    assert (await workspace.restore_protected("run-1")).left == ()
     assert (repo.path / ".git/hooks/pre-commit").read_text() == "#!/bin/sh\n"
     assert repo.git("status", "--porcelain") == "?? hooks-before/"
