@@ -1,4 +1,4 @@
-"""What scores mean: the threshold, the tiers, and the combined score of an answer."""
+"""The meaning of scores: the threshold, the tiers, and the combined score of an answer."""
 
 from ralph_grounding.result import AccuracyResult, AttributionResult, CompletenessResult, Tier
 from ralph_grounding.settings import TierSettings, WeightSettings
