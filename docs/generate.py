@@ -64,7 +64,7 @@ PACKAGES = (
     "ralph.plugins",
     "ralph.hooks",
     "ralph.testing",
-    "ralph.system.jsonl",
+    "ralph.system.files",
     "ralph.errors",
 )
 

@@ -50,7 +50,7 @@ def analyze(
     from ralph.cli.evidence import chain_json, print_chain
     from ralph.cli.reply import Question, judge
     from ralph.decision.claims import strategy_named
-    from ralph.system.jsonl import refuse_beside_lines, text_of
+    from ralph.system.files import refuse_beside_lines, text_of
 
     chosen = strategy_named(strategy)
     if as_lines:
@@ -79,7 +79,7 @@ def analyze(
 def _answers(name: str, strategy: "Strategy") -> Iterator[dict[str, Any]]:
     """Yield an answer for each line, in order, also for a broken or empty one."""
     from ralph.cli.reply import Question, judge
-    from ralph.system.jsonl import objects, opened
+    from ralph.system.files import objects, opened
 
     with opened(name) as stream:
         for _, question in objects(stream, Question, every=True):

@@ -89,7 +89,7 @@ def _lines(name: str) -> "Iterator[Line | Broken]":
     """
     from ralph.cli.replay_report import Broken
     from ralph.cli.replay_sources import Line
-    from ralph.system.jsonl import objects, opened
+    from ralph.system.files import objects, opened
 
     with opened(name) as stream:
         for number, held in objects(stream, Line):

@@ -15,8 +15,7 @@ from ralph.analysis import analyze_text
 from ralph.cli.transcripts import told_by
 from ralph.errors import UsageError, plainly
 from ralph.pipeline.passes import Moves, Pass, failure_of
-from ralph.system.files import read_regular
-from ralph.system.jsonl import cleaned
+from ralph.system.files import cleaned, read_regular
 from ralph.types import evolve
 from ralph.types.output import Answered, Failed, Outcome, Usage
 from ralph.types.plan import parse_plan

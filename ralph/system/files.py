@@ -1,9 +1,28 @@
-"""Reading a file that others may have put there: bounded, never through a link, never waiting at a pipe."""
+"""Reading files within bounds: a file that others may have put there, and a user's texts and JSON lines.
 
+A broken line is a value, not an exception.
+"""
+
+import json
 import os
 import stat
+import sys
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar, cast
 
-__all__ = ["read_regular"]
+from pydantic import BaseModel, ValidationError
+
+from ralph.errors import UsageError, plainly
+from ralph.system.text import storable
+
+__all__ = ["MOST_BYTES", "as_object", "cleaned", "objects", "opened", "read_regular", "refuse_beside_lines", "text_of"]
+
+MOST_BYTES = 64 * 1024 * 1024
+"""Of one line, and of a text."""
+
+_M = TypeVar("_M", bound=BaseModel)
 
 
 def read_regular(path: bytes | str | os.PathLike[str], limit: int, *, offset: int = 0) -> bytes:
@@ -21,3 +40,119 @@ def read_regular(path: bytes | str | os.PathLike[str], limit: int, *, offset: in
         return b"".join(chunks)
     finally:
         os.close(handle)
+
+
+@contextmanager
+def opened(name: str) -> Generator[BinaryIO]:
+    """Open a file, or with "-" the standard input. Raises `UsageError` if it cannot be opened or read."""
+    try:
+        if name == "-":
+            yield sys.stdin.buffer
+        else:
+            with Path(name).open("rb") as stream:
+                yield stream
+    except BrokenPipeError:
+        raise  # it is of whoever read what was printed
+    except OSError as error:
+        raise UsageError(f"The file {name!r} cannot be read: {error.strerror}.", "Name one that can, or -.") from error
+
+
+def text_of(name: str) -> str:
+    """Return a file's text, or with "-" the standard input's; bytes that are not UTF-8 are replaced.
+
+    Raises `UsageError` if it cannot be read or is larger than `MOST_BYTES`.
+    """
+    with opened(name) as stream:
+        content = stream.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise UsageError(f"The file {name!r} is larger than {MOST_BYTES // 1024**2} MiB.", "Use a part of it.")
+    return content.decode("utf-8-sig", "replace")
+
+
+def refuse_beside_lines(given: Mapping[str, object], instead: str) -> None:
+    """Raise `UsageError` for an option with a value that each line of `--jsonl` has for itself.
+
+    Args:
+        given: the values, by the options' names.
+        instead: what each object says, in a sentence.
+    """
+    if named := [name for name, value in given.items() if value]:
+        raise UsageError(f"{' and '.join(named)} cannot be given with --jsonl.", f"There {instead}")
+
+
+def objects(
+    stream: BinaryIO, model: type[_M], *, most: int | None = None, as_written: bool = False, every: bool = False
+) -> Iterator[tuple[int, _M | str]]:
+    """Yield each line that is not empty: its number, from 1, and its object, or what is wrong with it.
+
+    Args:
+        stream: of lines.
+        model: the type of the objects.
+        most: bytes of a line; `MOST_BYTES` by default.
+        as_written: texts stay as they are, whatever is in them; otherwise they are made such as can be stored.
+        every: an empty line is one with something wrong: whoever is answered line by line counts them.
+    """
+    most = MOST_BYTES if most is None else most
+    for number, line in enumerate(_lines(stream, most), start=1):
+        if line is None:
+            yield number, f"the line is longer than {most // 1024**2} MiB"
+        elif line.strip():
+            yield number, as_object(line, model, as_written=as_written)
+        elif every:
+            yield number, "the line is empty"
+
+
+def as_object(line: bytes, model: type[_M], *, as_written: bool = False) -> _M | str:
+    """Return the object of a JSON text, with texts that can be stored; else what is wrong with it."""
+    try:
+        said = json.loads(line.decode("utf-8-sig", "replace"))
+        said = said if as_written else cleaned(said)
+    except json.JSONDecodeError as error:
+        return f"it is not JSON: {error}"
+    except RecursionError:
+        return "it is nested too deeply"
+    except ValueError:
+        return "it holds a number that is too long"
+    if not isinstance(said, dict):
+        return "it is not an object"
+    try:
+        return model.model_validate(said)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        return f"{_place(first['loc'], cast('object', said))}: {plainly(first['msg'])}"[:300]
+
+
+def _place(parts: Sequence[int | str], said: object) -> str:
+    """Return the place in an object, without the kinds of value that could stand there."""
+    place: list[str] = []
+    for part in parts:
+        if isinstance(said, dict):
+            said = cast("dict[object, object]", said).get(part)
+        elif isinstance(said, list) and isinstance(part, int):
+            said = cast("list[object]", said)[part]
+        else:
+            break
+        place.append(str(part))
+    return ".".join(place)
+
+
+def cleaned(value: Any) -> Any:
+    """Return a JSON value with texts that can be stored: an agent's text may hold anything."""
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, list):
+        return [cleaned(item) for item in cast("list[Any]", value)]
+    if isinstance(value, dict):
+        return {key: cleaned(item) for key, item in cast("dict[str, Any]", value).items()}
+    return value
+
+
+def _lines(stream: BinaryIO, most: int) -> Iterator[bytes | None]:
+    """Yield the lines of a stream; None for one that is too long, which is skipped without being kept."""
+    while line := stream.readline(most + 1):
+        if len(line) <= most or line.endswith(b"\n"):
+            yield line
+            continue
+        while (rest := stream.readline(most)) and not rest.endswith(b"\n"):
+            pass
+        yield None

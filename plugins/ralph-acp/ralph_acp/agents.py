@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from ralph.errors import ExecutorUnavailableError
 from ralph.executors import NO_KEY
+from ralph.system.files import read_regular
 
 if TYPE_CHECKING:
     from ralph.executors import Progress
@@ -159,14 +160,13 @@ class Copilot(Agent):
     def retry_after(self, home: Path | None) -> float | None:
         try:
             newest = max((home / "logs").glob("*.log"), key=lambda log: log.lstat().st_mtime) if home else None
-            if newest is None or not newest.is_file() or newest.is_symlink():
+            if newest is None:
                 return None
-            with newest.open("rb") as file:
-                file.seek(max(0, newest.stat().st_size - _LOG_TAIL))
-                told = _RETRY_AFTER.findall(file.read(_LOG_TAIL))
+            start = max(0, newest.lstat().st_size - _LOG_TAIL)
+            waits = _RETRY_AFTER.findall(read_regular(newest, _LOG_TAIL, offset=start))
         except (OSError, ValueError):
             return None
-        return int(told[-1]) / 1000 if told else None
+        return int(waits[-1]) / 1000 if waits else None
 
 
 class OpenCode(Agent):

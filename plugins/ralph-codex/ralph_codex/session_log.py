@@ -6,8 +6,6 @@ because the sandbox denies it something, is not printed at all (seen with 0.169)
 """
 
 import json
-import os
-import stat
 from pathlib import Path
 from typing import NamedTuple
 from uuid import UUID
@@ -15,6 +13,7 @@ from uuid import UUID
 from ralph import Usage
 from ralph.executors import Event, JsonLines
 from ralph.executors.program_output import mapping, text, whole
+from ralph.system.files import read_regular
 from ralph.types import evolve
 
 __all__ = ["Command", "SessionLog", "find_log"]
@@ -98,15 +97,10 @@ class SessionLog:
             return []
         found: list[Event] = []
         try:
-            # The agent could have put anything in its place: a link, a pipe.
-            number = os.open(self._log, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-            with open(number, "rb") as file:  # noqa: PTH123 - it is a descriptor
-                if not stat.S_ISREG(os.fstat(number).st_mode):
-                    return []
-                file.seek(self._read)
-                while self._read < _MOST and (chunk := file.read(_CHUNK)):
-                    self._read += len(chunk)
-                    found += [line for line in self._lines.feed(chunk) if isinstance(line, dict)]
+            # The agent could have put a link or a pipe in its place.
+            while self._read < _MOST and (chunk := read_regular(self._log, _CHUNK, offset=self._read)):
+                self._read += len(chunk)
+                found += [line for line in self._lines.feed(chunk) if isinstance(line, dict)]
         except OSError:
             return found
         return found

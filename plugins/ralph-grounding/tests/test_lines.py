@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ralph.system import jsonl
+from ralph.system import files
 from ralph_grounding.ground_truth.chunks import page_of_text
 from ralph_grounding.ground_truth.pages import GroundTruth
 from ralph_grounding.lines import Line
 
 
 def read(*content: bytes) -> list[tuple[int, Line | str]]:
-    return list(jsonl.objects(io.BytesIO(b"\n".join(content)), Line, as_written=True))
+    return list(files.objects(io.BytesIO(b"\n".join(content)), Line, as_written=True))
 
 
 def test_each_line_is_read_by_its_number_and_empty_ones_are_passed_over() -> None:
@@ -94,23 +94,23 @@ def test_bytes_that_are_no_utf_8_are_replaced() -> None:
 
 
 def test_a_line_has_a_longest_length_and_the_next_one_is_read() -> None:
-    assert jsonl.MOST_BYTES == 64 * 1024 * 1024
+    assert files.MOST_BYTES == 64 * 1024 * 1024
     fits = json.dumps({"response": "a" * (1024**2 - 16)}).encode()
     assert len(fits) == 1024**2
     for longer in (1, 2, 10, 1024**2, 3 * 1024**2):
         content = b"\n".join((fits, b"a" * (1024**2 + longer), b'{"response": "fine"}'))
-        found = list(jsonl.objects(io.BytesIO(content), Line, most=1024**2, as_written=True))
+        found = list(files.objects(io.BytesIO(content), Line, most=1024**2, as_written=True))
         assert [number for number, _ in found] == [1, 2, 3]
         assert isinstance(found[0][1], Line)
         assert found[1][1] == "the line is longer than 1 MiB"
         assert isinstance(found[2][1], Line)
-    alone = jsonl.objects(io.BytesIO(b"a" * 3 * 1024**2), Line, most=1024**2)
+    alone = files.objects(io.BytesIO(b"a" * 3 * 1024**2), Line, most=1024**2)
     assert [line for _, line in alone] == ["the line is longer than 1 MiB"]
 
 
 def test_lines_are_read_as_they_are_asked_for() -> None:
     stream = io.BytesIO(b'{"response": "a"}\n' * 1000)
-    next(jsonl.objects(stream, Line))
+    next(files.objects(stream, Line))
     assert stream.tell() < 1000
 
 

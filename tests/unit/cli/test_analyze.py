@@ -12,7 +12,7 @@ import pytest
 
 from ralph.cli.reply import Question, judge
 from ralph.decision.claims import strategy_named
-from ralph.system import jsonl
+from ralph.system import files
 
 DONE = """\
 All tests pass.
@@ -183,7 +183,7 @@ class TestLines:
     def test_a_line_beyond_all_measure_is_read_past(
         self, ralph: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(jsonl, "MOST_BYTES", 1_000)
+        monkeypatch.setattr(files, "MOST_BYTES", 1_000)
         told = _lines(ralph, monkeypatch, '{"text": "' + "a" * 5_000 + '"}', '{"text": "short"}')
         assert "longer than" in told[0]["error"]
         assert told[1]["metrics"]["response_length"] == 5

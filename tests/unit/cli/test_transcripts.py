@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ralph.cli.replay_sources import Line
 from ralph.cli.transcripts import told_by
-from ralph.system.jsonl import cleaned
+from ralph.system.files import cleaned
 
 RESULT = {
     "type": "result",

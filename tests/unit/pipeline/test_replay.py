@@ -14,7 +14,7 @@ from ralph.decision.limits import Limits
 from ralph.pipeline.evaluate import Rules
 from ralph.pipeline.replay import Moves, Pass, Replay, Replayed, Step, failure_of
 from ralph.settings import load_settings
-from ralph.system.jsonl import as_object
+from ralph.system.files import as_object
 from ralph.types.output import Failed, Interrupted, Usage
 from ralph.types.plan import parse_plan
 

@@ -53,7 +53,7 @@ def answer(
     """
     import anyio
 
-    from ralph.system.jsonl import refuse_beside_lines
+    from ralph.system.files import refuse_beside_lines
     from ralph_grounding.analyzer import GroundingAnalyzer
 
     analyzer = GroundingAnalyzer(context_of(context).measured_by(similarity))
@@ -75,7 +75,7 @@ def answer(
 
 
 def _expected(reference: Path | None, claims: Path | None) -> "ExpectedAnswer":
-    from ralph.system.jsonl import text_of
+    from ralph.system.files import text_of
     from ralph_grounding.ground_truth.claims_file import read_claims
     from ralph_grounding.materials import ExpectedAnswer
 
@@ -94,7 +94,7 @@ async def _score_one(
     as_json: bool,
 ) -> bool:
     """Print the result of one answer; return True if it passes."""
-    from ralph.system.jsonl import text_of
+    from ralph.system.files import text_of
     from ralph_grounding.lines import result_line
     from ralph_grounding.materials import AIResponse, Query
 
@@ -111,7 +111,7 @@ async def _score_one(
 
 async def _score_lines(file: str, analyzer: "GroundingAnalyzer", shared: "GroundTruth") -> bool:
     """Print a result for each line, in order; a broken line gets an error, and the rest continues."""
-    from ralph.system.jsonl import objects, opened
+    from ralph.system.files import objects, opened
     from ralph_grounding.lines import Line
 
     at_once = 1 if analyzer.settings.providers.similarity == "lexical" else analyzer.settings.batch.concurrency
