@@ -1,13 +1,21 @@
 """The arguments of `Runner`: each part may be given as an instance, by its name, or as a path."""
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from ralph.analysis import Analyzer, Keyword
+from ralph.decision.breaker import CircuitBreaker
+from ralph.decision.claims import Strategy
+from ralph.decision.limits import Limits, Price
+from ralph.decision.outcomes import DecisionSettings
+from ralph.errors import UsageError
 from ralph.executors.base import Executor
+from ralph.pipeline.evaluate import Rules
 from ralph.plugins import BuildContext, Plugins
 from ralph.plugins.registry import open_store
 from ralph.settings import ExecutorSettings
+from ralph.status import StatusField
 from ralph.store.base import Store
 from ralph.store.memory import MemoryStore
 from ralph.system.redact import Redactor
@@ -16,7 +24,7 @@ from ralph.verifiers import CommandVerifier, Verifier, parse_command
 from ralph.workspace import Workspace, open_workspace
 from ralph.workspace.base import NoWorkspace
 
-__all__ = ["as_executor", "as_store", "as_verifiers", "as_workspace"]
+__all__ = ["as_executor", "as_rules", "as_store", "as_verifiers", "as_workspace"]
 
 
 def as_executor(given: Executor | str, plugins: Plugins, *, model: str | None, redactor: Redactor) -> Executor:
@@ -70,3 +78,41 @@ def _verifier(given: Verifier | str | Sequence[str], redactor: Redactor) -> Veri
         return given
     words = parse_command(given) if isinstance(given, str) else parse_command(shlex.join(given))
     return CommandVerifier(words, redactor=redactor)
+
+
+def as_rules(
+    plugins: Plugins,
+    *,
+    reading: tuple[Analyzer | None, Sequence[Analyzer | str], Sequence[Keyword]],
+    limits: Limits | None,
+    breaker: CircuitBreaker | None,
+    decision: DecisionSettings | None,
+    strategy: Strategy | str,
+    status_fields: Sequence[StatusField],
+    promise: str | None,
+    prices: Mapping[str, Price] | None,
+    model: str | None,
+) -> Rules:
+    """Return the rules of a run, extended by those of plug-ins.
+
+    Raises:
+        UsageError: keywords are given together with an own analyzer, or a name is unknown.
+    """
+    analyzer, analyzers, keywords = reading
+    if analyzer is not None and keywords:
+        raise UsageError(
+            "keywords= has no effect together with analyzer=.",
+            "Give the keywords to your analyzer, or add it to the built-in one with analyzers=[…].",
+        )
+    breaker = breaker or CircuitBreaker()
+    return Rules(
+        breaker,
+        limits or Limits(),
+        decision or DecisionSettings(),
+        plugins.strategy(strategy) if isinstance(strategy, str) else strategy,
+        plugins.analyzer_with(keywords, first=analyzer, further=analyzers, no_progress=breaker.settings.no_progress),
+        plugins.fields_with(status_fields),
+        promise,
+        dict(prices or {}),
+        model,
+    )

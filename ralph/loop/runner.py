@@ -31,7 +31,7 @@ from ralph.decision.outcomes import Complete, DecisionSettings, Halt
 from ralph.errors import ExecutorUnavailableError, RecordError, StoreError, UsageError
 from ralph.executors.base import Executor, Timeouts
 from ralph.hooks import Hooks, IterationDue
-from ralph.loop.arguments import as_executor, as_store, as_verifiers, as_workspace
+from ralph.loop.arguments import as_executor, as_rules, as_store, as_verifiers, as_workspace
 from ralph.loop.checkpointing import Checkpointing
 from ralph.loop.dispatch import Objection
 from ralph.loop.event_log import EventLog
@@ -41,7 +41,6 @@ from ralph.loop.lease import Lease, Stop
 from ralph.loop.lifecycle import Finish, Iterate, Wait, action_of, extended_meanwhile, finish, pause
 from ralph.loop.starting import Starting, begin, take_up
 from ralph.loop.stream import EventStream
-from ralph.pipeline.evaluate import Rules
 from ralph.plugins import Plugins
 from ralph.records.events import Diagnosed, Event
 from ralph.records.record import IterationRecord, Owner, RunRecord, RunState
@@ -141,31 +140,21 @@ class Runner:
         redactor: Redactor | None = None,
         clock: Clock | None = None,
     ) -> None:
-        if analyzer is not None and keywords:
-            raise UsageError(
-                "keywords= has no effect together with analyzer=.",
-                "Give the keywords to your analyzer, or add it to the built-in one with analyzers=[…].",
-            )
         plugged = plugins if isinstance(plugins, Plugins) else Plugins.of(plugins)
         plugged.require_sound()
         redactor = redactor or Redactor(secret_values(os.environ))
         agent = as_executor(executor, plugged, model=model, redactor=redactor)
-        breaker = breaker or CircuitBreaker()
-        rules = Rules(
-            breaker,
-            limits or Limits(),
-            decision or DecisionSettings(),
-            plugged.strategy(strategy) if isinstance(strategy, str) else strategy,
-            plugged.analyzer_with(
-                keywords,
-                first=analyzer,
-                further=analyzers,
-                no_progress=breaker.settings.no_progress,
-            ),
-            plugged.fields_with(status_fields),
-            promise,
-            dict(prices or {}),
-            model,
+        rules = as_rules(
+            plugged,
+            reading=(analyzer, analyzers, keywords),
+            limits=limits,
+            breaker=breaker,
+            decision=decision,
+            strategy=strategy,
+            status_fields=status_fields,
+            promise=promise,
+            prices=prices,
+            model=model,
         )
         rules.limits.require_measured(agent.measures, priced=model in rules.prices)
         self._parts = Parts(
