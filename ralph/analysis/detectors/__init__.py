@@ -5,7 +5,13 @@
 
 from collections.abc import Callable, Iterable
 
-from ralph.analysis.detectors.activity import detect_announcements, detect_idleness, detect_work
+from ralph.analysis.detectors.activity import (
+    detect_announcements,
+    detect_certainty,
+    detect_idleness,
+    detect_questions,
+    detect_work,
+)
 from ralph.analysis.detectors.blockers import detect_blockers
 from ralph.analysis.detectors.claims import (
     detect_achievements,
@@ -18,7 +24,6 @@ from ralph.analysis.detectors.failures import detect_errors, detect_limits
 from ralph.analysis.detectors.implicit_claims import detect_accounts, detect_wording
 from ralph.analysis.detectors.open_work import detect_open_work
 from ralph.analysis.detectors.progress import detect_boxes, detect_percentages, detect_shares
-from ralph.analysis.detectors.questions import detect_certainty, detect_questions
 from ralph.analysis.detectors.tests import detect_tests
 from ralph.analysis.signals import Reply, Signal
 

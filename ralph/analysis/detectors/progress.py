@@ -19,8 +19,7 @@ from collections.abc import Iterable, Iterator
 
 from ralph.analysis.detectors.activity import announcement_end
 from ralph.analysis.detectors.claims import relevant_hits
-from ralph.analysis.detectors.objections import Objections
-from ralph.analysis.detectors.task import NUMBERS, ORDINALS, number_of
+from ralph.analysis.detectors.objections import NUMBERS, ORDINALS, Objections, number_of
 from ralph.analysis.lexicon import Role
 from ralph.analysis.signals import AGAINST, Reply, Signal
 from ralph.analysis.text import Span
