@@ -8,6 +8,7 @@ import ast
 import inspect
 import re
 import sys
+import tomllib
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from importlib import import_module
@@ -72,6 +73,15 @@ PACKAGES = (
 def rewritten(text: str) -> str:
     """A page with its generated parts as they should be."""
     return _PLACE.sub(lambda place: f"{place[1]}\n{PARTS[place[2]]().strip()}\n\n{place[3]}", text)
+
+
+def layers() -> str:
+    """The import contract of `ralph/` as a Mermaid diagram: one box for each layer, the highest on top."""
+    contracts = tomllib.loads((DOCS.parent / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
+    layers = next(each["layers"] for each in contracts["contracts"] if each.get("containers") == ["ralph"])
+    boxes = [f'    layer{number}["{layer.replace(" | ", " · ")}"]' for number, layer in enumerate(layers)]
+    arrows = [f"    layer{number} --> layer{number + 1}" for number in range(len(layers) - 1)]
+    return "\n".join(["```mermaid", "flowchart TD", *boxes, *arrows, "```"])
 
 
 def settings() -> str:
@@ -176,6 +186,7 @@ def scoring() -> str:
 
 PARTS: dict[str, Callable[[], str]] = {
     "consent": consent,
+    "layers": layers,
     "limits": limits,
     "profiles": profiles,
     "timeouts": timeouts,

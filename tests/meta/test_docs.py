@@ -192,7 +192,7 @@ def test_generated_parts_are_what_the_code_says() -> None:
     generated = {name for page in pages for name in re.findall(r"<!-- generated: (\w+) -->", page.read_text("utf-8"))}
     assert generated == {
         *("commands", "consent", "events", "hooks", "limits", "names", "observers", "profiles", "scoring", "settings"),
-        "timeouts",
+        *("layers", "timeouts"),
     }
 
 

@@ -90,3 +90,10 @@ def test_the_listing_is_the_layers() -> None:
     assert [set(re.split(r" [|:] ", layer)) for layer in reversed(layers)] == [
         set(row[0].split(", ")) for row in rows("explanation/architecture.md") if row[0] not in {"layer", "---"}
     ][: len(layers)]
+
+
+def test_the_files_that_architecture_names_exist() -> None:
+    page = (DOCS / "explanation/architecture.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`((?:\w+/)*\w+(?:\.py|/))`", page)) - {"ralph/"}
+    assert len(named) > 20
+    assert [path for path in named if not (ROOT / "ralph" / path).exists()] == []
