@@ -19,6 +19,7 @@ __all__ = ["ralph_executors", "ralph_stores", "ralph_strategies", "ralph_task_so
 
 @hookimpl
 def ralph_executors() -> "Iterable[Provider]":
+    """Return the built-in executors."""
     yield Provider("copilot", "GitHub Copilot: the SDK, then the CLI", _copilot)
     yield Provider("copilot-cli", "GitHub Copilot's command line", _copilot_cli)
     yield Provider("copilot-sdk", "GitHub Copilot's SDK", _copilot_sdk)
@@ -26,6 +27,7 @@ def ralph_executors() -> "Iterable[Provider]":
 
 @hookimpl
 def ralph_stores() -> "Iterable[Provider]":
+    """Return the built-in stores."""
     yield Provider("memory", "nothing outlives the process", _store)
     yield Provider("postgres", "the same as postgresql", _store)
     yield Provider("postgresql", "PostgreSQL, for many machines", _store)
@@ -34,6 +36,7 @@ def ralph_stores() -> "Iterable[Provider]":
 
 @hookimpl
 def ralph_strategies() -> "Iterable[Strategy]":
+    """Return the built-in exit strategies."""
     from ralph.decision.claims import STRATEGIES
 
     return STRATEGIES.values()
@@ -41,12 +44,14 @@ def ralph_strategies() -> "Iterable[Strategy]":
 
 @hookimpl
 def ralph_task_sources() -> "Iterable[Provider]":
+    """Return the built-in sources of tasks."""
     yield Provider("plan", "a Markdown checklist of the workspace", _plan)
     yield Provider("prd", "a PRD in JSON, with user stories", _prd)
 
 
 @hookimpl
 def ralph_verifiers() -> "Iterable[VerifierProvider]":
+    """Return the built-in verifiers."""
     from ralph.verifiers.registry import VERIFIERS
 
     return VERIFIERS.values()

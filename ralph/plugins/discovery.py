@@ -227,17 +227,16 @@ def objection(hook: str, thing: object) -> str:
         module, _, name = form.home.partition(":")
         expected = cast("type", getattr(import_module(module), name))
         if not isinstance(thing, expected):
-            return f"gave {_shown(thing)}, which is not {_article(name)}"
+            return f"returned {_shown(thing)}, which is not {_article(name)}"
         name = cast("object", getattr(thing, "name", None))
         nameless = form.unique and not (isinstance(name, str) and name.strip())
-        return f"gave {_article(form.kind)} without a name" if nameless else ""
+        return f"returned {_article(form.kind)} without a name" if nameless else ""
     if hook == "ralph_detectors":
-        return (
-            "" if callable(thing) and _takes(thing, 1) else f"gave {_shown(thing)}, which is not a function of a reply"
-        )
+        usable = callable(thing) and _takes(thing, 1)
+        return "" if usable else f"returned {_shown(thing)}, which is not a function of a reply"
     named = isinstance(getattr(thing, "name", None), str)
     claims = not isinstance(thing, type) and callable(getattr(thing, "claim", None))
-    return "" if named and claims else f"gave {_shown(thing)}, which has no name or no method `claim`"
+    return "" if named and claims else f"returned {_shown(thing)}, which has no name or no method `claim`"
 
 
 def _article(kind: str) -> str:

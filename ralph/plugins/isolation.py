@@ -1,4 +1,4 @@
-"""What plug-ins give, at work in a run: what raises there is left out, and written down as that plug-in's problem."""
+"""Isolation of plug-ins in a run: what raises there is left out, and recorded as that plug-in's problem."""
 
 from collections.abc import Iterable, Iterator
 
@@ -19,7 +19,7 @@ _MOST = 4_000
 
 
 class GuardedStrategy:
-    """A plug-in's exit strategy. Where it raises, or gives what is no claim, it sees none."""
+    """A plug-in's exit strategy; if it raises, or returns something else than a claim, it sees no claim."""
 
     def __init__(self, offer: Offer) -> None:
         self._offer = offer
@@ -33,12 +33,13 @@ class GuardedStrategy:
             return None
         if said is None or isinstance(said, Claim):
             return said
-        self._offer.plugin.complain(f"The exit strategy {self.name} gave a {type(said).__name__} and not a claim.")
+        what = f"a {type(said).__name__}, which is not a claim"
+        self._offer.plugin.complain(f"The exit strategy {self.name} returned {what}.")
         return None
 
 
 class GuardedAnalyzer:
-    """A plug-in's analyzer. That it raises is written down; what becomes of that is for `SeveralAnalyzers`."""
+    """A plug-in's analyzer; an exception is recorded and left to `SeveralAnalyzers`."""
 
     def __init__(self, offer: Offer, analyzer: Analyzer) -> None:
         self._offer, self._analyzer = offer, analyzer
@@ -52,12 +53,12 @@ class GuardedAnalyzer:
 
 
 def prompt_texts(offers: Iterable[Offer], context: PromptContext) -> list[str]:
-    """The sections that plug-ins add to a prompt."""
+    """Return the sections that plug-ins add to a prompt."""
     return [text for offer in offers if (text := _text(offer, context))]
 
 
 def guarded_detector(offer: Offer) -> Detector:
-    """A detector that writes down that it raises; what becomes of that is for the analyzer."""
+    """Return a detector that records its exceptions and leaves them to the analyzer."""
     name = name_of(offer.thing)
 
     def detect(reply: Reply) -> Iterator[Signal]:
@@ -80,5 +81,5 @@ def _text(offer: Offer, context: PromptContext) -> str:
         return ""
     if isinstance(said, str):
         return printable(said.strip(), _MOST)
-    offer.plugin.complain(f"The prompt part {part.name} gave a {type(said).__name__}, which is not text.")
+    offer.plugin.complain(f"The prompt part {part.name} returned a {type(said).__name__}, which is not text.")
     return ""

@@ -18,7 +18,7 @@ _MOST_BYTES = 1_000_000
 
 
 def are_off() -> bool:
-    """Return whether the environment turns all plug-ins off.
+    """Return True if the environment turns all plug-ins off.
 
     Raises:
         SettingError: the variable has a value other than `off` and `on`.

@@ -13,22 +13,22 @@ if TYPE_CHECKING:
 __all__ = ["MASKED", "Tables", "secrets_in", "shown_table"]
 
 MASKED = "**********"
-"""What stands for a secret where settings are kept and shown."""
+"""The text in place of a secret where settings are stored and shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """What is set for plug-ins, by their names.
+    """The settings of plug-ins, by the plug-ins' names.
 
     Attributes:
-        origins: where each full key comes from, as in `SettingsFound`.
+        origins: the source of each full key, as in `SettingsFound`.
     """
 
     values: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
     origins: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def require_known(self, names: Iterable[str]) -> None:
-        """Raises `SettingError` where something is set for a plug-in that is not there."""
+        """Raise `SettingError` if something is set for a plug-in that is not installed."""
         known = {*names, LOCAL}
         for name in self.values:
             if name not in known:
@@ -37,17 +37,17 @@ class Tables:
                 raise SettingError(key, self._origin(name), "no plug-in of that name is installed.", remedy)
 
     def apply(self, plugin: Plugin, model: object) -> None:
-        """Makes a plug-in's own settings of its table.
+        """Read a plug-in's own settings from its table.
 
         Raises:
-            SettingError: what stands there will not do.
+            SettingError: a value is not valid.
         """
         from pydantic import BaseModel, ValidationError
 
         from ralph.settings import require_numbers, setting_error
 
         if not isinstance(model, type) or not issubclass(model, BaseModel):
-            plugin.problems.append("ralph_settings gave something that is not a pydantic model.")
+            plugin.problems.append("ralph_settings returned something that is not a pydantic model.")
             return
         table, within = self.values.get(plugin.name), ("plugins", plugin.name)
         self._refuse_strangers(plugin, model)
@@ -63,7 +63,7 @@ class Tables:
             require_numbers(table or {}, plugin.own, self.origins, ".".join((*within, "")))
 
     def refuse(self, plugin: Plugin) -> None:
-        """Raises `SettingError` where something is set for a plug-in that has no settings."""
+        """Raise `SettingError` if something is set for a plug-in that has no settings."""
         for key in self.values.get(plugin.name, {}):
             raise SettingError(
                 f"plugins.{plugin.name}.{key}"[:200],
@@ -73,7 +73,7 @@ class Tables:
             )
 
     def _refuse_strangers(self, plugin: Plugin, model: "type[BaseModel]") -> None:
-        """Keys that a model would leave unread are refused: a setting that does nothing is worse than none."""
+        """Refuse keys that a model would ignore: a setting without effect is worse than none."""
         if model.model_config.get("extra") is not None:
             return
         names = {*model.model_fields, *(str(each.alias) for each in model.model_fields.values() if each.alias)}
@@ -88,7 +88,7 @@ class Tables:
 
 
 def shown_table(table: Mapping[str, Any], own: "BaseModel | None") -> dict[str, Any]:
-    """A plug-in's table as it is kept and shown. Where its model is not known, names tell what is secret."""
+    """Return a plug-in's table as it is stored and shown; without its model, names decide what is secret."""
     from ralph.system.redact import is_secret_name
 
     read = own.model_dump(mode="json", by_alias=True) if own is not None else {}
@@ -96,7 +96,7 @@ def shown_table(table: Mapping[str, Any], own: "BaseModel | None") -> dict[str, 
 
 
 def secrets_in(value: object) -> Iterator[str]:
-    """The secrets in a plug-in's own settings, those that are set."""
+    """Yield the secrets that are set in a plug-in's own settings."""
     from pydantic import BaseModel, SecretStr
 
     if isinstance(value, SecretStr):

@@ -50,14 +50,14 @@ _OWN_SCHEMES = {"memory", "postgres", "postgresql", "sqlite"}
 
 
 class Plugins:
-    """Plug-ins, and what they give.
+    """The loaded plug-ins, and what their hooks return.
 
     Args:
-        plugins: in the order in which they are asked; Ralph's own come first by themselves.
+        plugins: in the order in which they are called; Ralph's own come first.
         tables: the settings of the plug-ins, by their names.
 
     Raises:
-        SettingError: what is set for one of them will not do.
+        SettingError: a setting of a plug-in is not valid.
     """
 
     def __init__(self, plugins: Iterable[Plugin] = (), tables: Tables | None = None) -> None:
@@ -73,7 +73,7 @@ class Plugins:
 
     @classmethod
     def of(cls, objects: Sequence[object]) -> Self:
-        """The plug-ins that some modules and objects of a program are; those of one name are numbered."""
+        """Return the plug-ins that modules and objects of a program are; equal names are numbered."""
         plugins = [of_object(each) for each in objects]
         seen: Counter[str] = Counter()
         for plugin in plugins:
@@ -84,21 +84,21 @@ class Plugins:
 
     @classmethod
     def found(cls, tables: Tables | None = None, *, local: tuple[Path, bytes | None] | None = None) -> Self:
-        """Those that are installed and, where a file is given by its path and its agreed content, that one.
+        """Return the installed plug-ins and, if its path and approved content are given, the one in a file.
 
         Raises:
-            SettingError: what is set for one of them will not do.
+            SettingError: a setting of a plug-in is not valid.
         """
         return cls((*installed(), *([from_file(*local)] if local else [])), tables)
 
     @property
     def all(self) -> tuple[Plugin, ...]:
-        """Every plug-in, also those that could not be loaded."""
+        """Every plug-in, including those that could not be loaded."""
         return tuple(self._known)
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What is wrong with plug-ins, each in a sentence that names it."""
+        """The problems of plug-ins, each in a sentence that names the plug-in."""
         return tuple(
             f"{plugin.title[0].upper()}{plugin.title[1:]}: {problem}"
             for plugin in self._known
@@ -106,7 +106,7 @@ class Plugins:
         )
 
     def require_sound(self) -> None:
-        """Asks every hook, so that what is wrong is known before anything is started.
+        """Call every hook, so that problems are known before anything starts.
 
         Raises:
             PluginConflictError: two things have one name.
@@ -115,7 +115,7 @@ class Plugins:
             raise conflicts[0]
 
     def conflicts(self) -> list[PluginConflictError]:
-        """Where two plug-ins, or two of their things, have one name."""
+        """Return the conflicts of two plug-ins, or of two of their things, with one name."""
         found = _conflicts("plug-in", (Offer(plugin, plugin) for plugin in self._known if not plugin.built_in))
         for hook, form in PARTS.items():
             offers = self.offers(hook)
@@ -123,14 +123,14 @@ class Plugins:
         return found
 
     def offers(self, hook: str) -> tuple[Offer, ...]:
-        """What the plug-ins give to a hook, in order; it is asked once."""
+        """Return what the plug-ins return from a hook, in order; it is called once."""
         if hook not in self._offers:
             found = (Offer(plugin, thing, hook) for plugin in self._known for thing in self._asked(plugin, hook))
             self._offers[hook] = tuple(found)
         return self._offers[hook]
 
     def named(self, hook: str) -> Mapping[str, Offer]:
-        """The same by name.
+        """Return the offers to a hook by name.
 
         Raises:
             PluginConflictError: two things have one name.
@@ -141,7 +141,7 @@ class Plugins:
         return {name_of(offer.thing): offer for offer in offers}
 
     def things(self, hook: str) -> list[Any]:
-        """The things without whose they are."""
+        """Return what the plug-ins return from a hook, without the plug-ins."""
         return [offer.thing for offer in self.offers(hook)]
 
     @property
@@ -153,7 +153,7 @@ class Plugins:
         return [offer.thing for offer in self.named("ralph_status_fields").values()]
 
     def fields_with(self, own: "Sequence[StatusField]") -> "tuple[StatusField, ...]":
-        """A person's own status fields and those of plug-ins.
+        """Return your own status fields, followed by those of plug-ins.
 
         Raises:
             PluginConflictError: two of them have one name.
@@ -179,7 +179,7 @@ class Plugins:
         return tuple(secret for plugin in self._known for secret in secrets_in(plugin.own))
 
     def shown(self, tables: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-        """Plug-ins' settings as they are kept and shown: JSON values, those that are secrets masked."""
+        """Return plug-ins' settings as they are stored and shown: JSON values, with secrets masked."""
         own = {plugin.name: plugin.own for plugin in self._known if plugin.own is not None}
         return {name: shown_table(table, own.get(name)) for name, table in tables.items()}
 
@@ -333,7 +333,7 @@ class Plugins:
             self._configure(plugin)
 
     def _configure(self, plugin: Plugin) -> None:
-        """Reads the plug-in's own settings."""
+        """Read the plug-in's own settings."""
         if "ralph_settings" not in self._hooks_of(plugin):
             self.tables.refuse(plugin)
             return
@@ -345,7 +345,7 @@ class Plugins:
             self.tables.refuse(plugin)
 
     def _functions_of(self, implementation: object) -> dict[str, pluggy.HookImpl]:
-        """What implements each hook; by identity, for what is equal to what is in the hands of plug-ins."""
+        """Return the implementation of each hook, by identity, as plug-ins may define equality as they like."""
         return {
             name: found
             for name in spec.HOOK_NAMES
@@ -357,7 +357,7 @@ class Plugins:
         return self._functions.get(id(plugin), {})
 
     def _asked(self, plugin: Plugin, hook: str) -> list[object]:
-        """The sound things that one plug-in gives to a hook."""
+        """Return the usable things that one plug-in returns from a hook."""
         if plugin.implementation is None or hook not in self._hooks_of(plugin):
             return []
         if plugin.lacks and "settings" in self._functions[id(plugin)][hook].argnames:
@@ -372,11 +372,11 @@ class Plugins:
         for odd in filter(None, (odd for _, odd in looked_at)):
             plugin.complain(f"{hook} {odd}.")
         if len(things) > _MOST_THINGS:
-            plugin.complain(f"{hook} gave more than {_MOST_THINGS:,} things.")
+            plugin.complain(f"{hook} returned more than {_MOST_THINGS:,} things.")
         return [thing for thing, odd in looked_at[:_MOST_THINGS] if not odd]
 
     def _call(self, plugin: Plugin, hook: str, **arguments: object) -> object:
-        """What one plug-in's hook gives; None where it fails."""
+        """Return the result of one plug-in's hook; None if it fails."""
         implementation = self._functions[id(plugin)][hook]
         try:
             return implementation.function(*(arguments[name] for name in implementation.argnames))
@@ -456,7 +456,7 @@ def _conflicts(kind: str, offers: Iterable[Offer]) -> list[PluginConflictError]:
 
 
 def _strangers(implementation: object, hooks: Collection[str]) -> list[str]:
-    """What looks like a hook and is none: a name that is not known, or a mark that was forgotten."""
+    """Return problems with functions that look like hooks: unknown names, and missing marks."""
     problems: list[str] = []
     for name in dir(implementation):
         if not name.startswith(f"{spec.NAME}_"):

@@ -279,7 +279,7 @@ def ralph_prompt_parts(settings: "BaseModel | None") -> "Iterable[PromptPart] | 
 
 @hookspec
 def ralph_observers(settings: "BaseModel | None") -> "Iterable[Hooks] | None":
-    """Return observers of a run (`ralph.Hooks`). They see every event, and may veto an iteration or a completion.
+    r"""Return observers of a run (`ralph.Hooks`). They see every event, and may veto an iteration or a completion.
 
     Example:
         ```python
@@ -289,7 +289,7 @@ def ralph_observers(settings: "BaseModel | None") -> "Iterable[Hooks] | None":
 
         class Bell(Hooks):
             async def on_run_finished(self, event):
-                print(f"\\a{event.stop_reason}")
+                print(f"\a{event.stop_reason}")
 
 
         @hookimpl

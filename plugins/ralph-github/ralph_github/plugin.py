@@ -15,6 +15,7 @@ __all__ = ["ralph_observers", "ralph_settings", "ralph_task_sources", "task"]
 
 @hookimpl
 def ralph_settings() -> "type[BaseModel]":
+    """Return the model of the plug-in's settings."""
     from ralph_github.settings import GitHubSettings
 
     return GitHubSettings
@@ -22,6 +23,7 @@ def ralph_settings() -> "type[BaseModel]":
 
 @hookimpl
 def ralph_observers(settings: "BaseModel | None") -> "Iterator[Hooks]":
+    """Return the plug-in's observers."""
     from ralph_github.settings import GitHubSettings
 
     if isinstance(settings, GitHubSettings) and settings.report != "none":
@@ -32,6 +34,7 @@ def ralph_observers(settings: "BaseModel | None") -> "Iterator[Hooks]":
 
 @hookimpl
 def ralph_task_sources() -> Iterator[Provider]:
+    """Return the plug-in's sources of tasks."""
     yield Provider("github", "a GitHub issue: owner/repo#12, or its address", task)
 
 

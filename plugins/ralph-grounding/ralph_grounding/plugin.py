@@ -19,6 +19,7 @@ __all__ = ["ralph_analyzers", "ralph_commands", "ralph_settings", "ralph_verifie
 
 @hookimpl
 def ralph_settings() -> "type[BaseModel]":
+    """Return the model of the plug-in's settings."""
     from ralph_grounding.settings import GroundingSettings
 
     return GroundingSettings
@@ -26,6 +27,8 @@ def ralph_settings() -> "type[BaseModel]":
 
 @hookimpl
 def ralph_commands(settings: "BaseModel | None") -> Iterator[Command]:
+    """Return the plug-in's commands."""
+
     def app() -> "typer.Typer":
         from ralph_grounding.cli.app import app_for
 
@@ -36,6 +39,7 @@ def ralph_commands(settings: "BaseModel | None") -> Iterator[Command]:
 
 @hookimpl
 def ralph_verifiers() -> Iterator[VerifierProvider]:
+    """Return the plug-in's verifiers."""
     from ralph_grounding.settings import GroundingKeys
 
     def build(keys: GroundingKeys, context: "VerifierContext") -> "Verifier":
@@ -49,6 +53,8 @@ def ralph_verifiers() -> Iterator[VerifierProvider]:
 
 @hookimpl
 def ralph_analyzers() -> Iterator[Provider]:
+    """Return the plug-in's analyzers."""
+
     def build(context: "BuildContext") -> "Analyzer":
         from ralph_grounding.loop.analyzer import LoopAnalyzer
 

@@ -16,6 +16,7 @@ __all__ = ["ralph_commands", "ralph_observers", "ralph_settings"]
 
 @hookimpl
 def ralph_settings() -> "type[BaseModel]":
+    """Return the model of the plug-in's settings."""
     from ralph_notify.settings import NotifySettings
 
     return NotifySettings
@@ -23,6 +24,7 @@ def ralph_settings() -> "type[BaseModel]":
 
 @hookimpl
 def ralph_observers(settings: "BaseModel | None") -> "Iterator[Hooks]":
+    """Return the plug-in's observers."""
     from ralph_notify.settings import NotifySettings
 
     if isinstance(settings, NotifySettings) and settings.urls and settings.on:
@@ -33,6 +35,8 @@ def ralph_observers(settings: "BaseModel | None") -> "Iterator[Hooks]":
 
 @hookimpl
 def ralph_commands(settings: "BaseModel | None") -> Iterator[Command]:
+    """Return the plug-in's commands."""
+
     def app() -> "typer.Typer":
         from ralph_notify.command import app_for
         from ralph_notify.settings import NotifySettings

@@ -103,7 +103,8 @@ def test_a_strategy_is_chosen_by_its_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("strategy", "told"), [(Raising(), "failed: RuntimeError: no idea"), (Talking(), "gave a str and not a claim")]
+    ("strategy", "told"),
+    [(Raising(), "failed: RuntimeError: no idea"), (Talking(), "returned a str, which is not a claim")],
 )
 def test_a_strategy_that_fails_sees_no_claim_and_the_run_says_so_once(strategy: Any, told: str) -> None:
     mine = plugin(ralph_strategies=[strategy])

@@ -93,25 +93,25 @@ def test_the_built_in_parts_come_in_by_the_same_hooks() -> None:
         ),
         (
             "from ralph.plugins import hookimpl\n@hookimpl\ndef ralph_keywords():\n    yield 'finished'",
-            "ralph_keywords gave an object of type str, which is not a Keyword.",
+            "ralph_keywords returned an object of type str, which is not a Keyword.",
         ),
         ("from ralph.plugins import hookimpl\n@hookimpl\ndef ralph_keywords(): return 7", "ralph_keywords failed"),
         (
             "from ralph.plugins import hookimpl\n@hookimpl\ndef ralph_detectors():\n    while True: yield len",
-            "ralph_detectors gave more than 1,000 things.",
+            "ralph_detectors returned more than 1,000 things.",
         ),
         (
             "from ralph.plugins import hookimpl\n@hookimpl\ndef ralph_strategies(): return [object]",
-            "ralph_strategies gave the class object, which has no name or no method `claim`.",
+            "ralph_strategies returned the class object, which has no name or no method `claim`.",
         ),
         (
             "from ralph.plugins import *\n@hookimpl\ndef ralph_executors(): yield Provider('', '', print)",
-            "ralph_executors gave an executor without a name.",
+            "ralph_executors returned an executor without a name.",
         ),
         ("from ralph.plugins import hookimpl\n@hookimpl\ndef ralph_xyz(): ...", "ralph_xyz is not a hook."),
         (
             "from ralph.plugins import hookimpl\n@hookimpl\ndef ralph_settings(): return dict",
-            "ralph_settings gave something that is not a pydantic model.",
+            "ralph_settings returned something that is not a pydantic model.",
         ),
     ],
 )
