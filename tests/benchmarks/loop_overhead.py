@@ -5,7 +5,8 @@ same process: one bare commit of the same bytes to a file beside the store, unde
 or one bare `git status` of the same workspace (`git_ratio`).
 
 A figure is the best of several rounds, each the median of many iterations and of the references between them: what
-else the machine does can spoil a round, but improves none. A slower loop is slower in every round.
+else the machine does can spoil a round, but improves none. A slower loop is slower in every round. `slowness` says how
+much longer than on the machine of the promises a fixed piece of Python takes here, between the same iterations.
 """
 
 import gc
@@ -53,6 +54,19 @@ old small next first every
 """
 
 
+YARDSTICK_MS = 0.2
+"""What `yardstick` takes on the machine on which the promises were made."""
+
+
+def yardstick() -> float:
+    """Return the seconds that a fixed piece of Python takes, which is none of Ralph's."""
+    began = perf_counter()
+    words = [f"{word}{number}" for number in range(20) for word in PROSE.split()]
+    counted = {word: words.index(word) for word in words[:60]}
+    json.loads(json.dumps({"words": words, "counted": counted}))
+    return perf_counter() - began
+
+
 def reply(number: int) -> str:
     """A kilobyte of prose, another one each time, with a status block."""
     words = random.Random(number)
@@ -72,6 +86,7 @@ class Instant(Executor):
         self.events = events
         self.iterations: list[float] = []
         self.references: list[float] = []
+        self.yardsticks: list[float] = []
         self.resident: list[int] = []
         self._left = 0.0
         self._process = psutil.Process()
@@ -80,6 +95,7 @@ class Instant(Executor):
         if self._left:
             self.iterations.append(perf_counter() - self._left)
         self.references.append(self.reference(turn.iteration))
+        self.yardsticks.append(yardstick())
         if turn.iteration % 100 == 0:
             gc.collect()
             self.resident.append(self._process.memory_info().rss)
@@ -205,6 +221,7 @@ async def measure(iterations: int) -> dict[str, float]:
         "iteration_ms_p99": quantiles(plain.iterations, n=100)[98] * 1e3,
         "bare_commit_ms": best.reference * 1e3,
         "commit_ratio": best.ratio,
+        "slowness": min(plain.yardsticks) * 1e3 / YARDSTICK_MS,
         "iteration_ms_100_events": min(part.iteration for part in rounds(busy, 50)) * 1e3,
         "git_ratio": min(part.ratio for part in rounds(git, 20)),
         "memory_growth_mb": (plain.resident[-1] - plain.resident[0]) / 1e6,
