@@ -12,7 +12,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import AfterValidator, BaseModel, Field, ValidationError
 
 from ralph.analysis import analyze_text
-from ralph.cli.transcripts import told_by
+from ralph.cli.transcripts import parse_transcript
 from ralph.errors import UsageError, plainly
 from ralph.pipeline.passes import Moves, Pass, failure_of
 from ralph.system.files import cleaned, read_regular
@@ -29,7 +29,7 @@ _YEARS = range(1970, 9000)
 
 
 def _placed(moment: datetime) -> datetime:
-    """A time without a zone is taken for UTC."""
+    """Return a time in UTC; one without a zone counts as UTC."""
     if moment.year not in _YEARS:
         raise ValueError(f"a year from {_YEARS.start} to {_YEARS.stop - 1} is needed")
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
@@ -41,7 +41,7 @@ Moment = Annotated[datetime, AfterValidator(_placed)]
 
 
 class _Changes(BaseModel, frozen=True):
-    """Files may be given by their names as well."""
+    """The changes of a pass; files and commits may be given by their names as well."""
 
     files: Count | list[str] | None = None
     commits: Count | list[str] | None = None
@@ -61,15 +61,15 @@ class _Usage(BaseModel, frozen=True):
 
 
 class Line(BaseModel, frozen=True):
-    """One line of what `ralph replay` reads.
+    """One line of the input of `ralph replay`.
 
     Attributes:
-        run: which run it is a pass of; lines without one are one run.
-        error: what the turn failed with; true where that is not known.
+        run: the run that it is a pass of; lines without one are one run.
+        error: the failure of the turn; true if it is not known which.
         plan: the checklist as Markdown.
-        cost: in US dollars; it goes before that of `usage`.
+        cost: in US dollars; it replaces that of `usage`.
         duration: in seconds.
-        task: what the run was to do.
+        task: the task of the run.
     """
 
     run: str | int | None = None
@@ -91,7 +91,7 @@ class Line(BaseModel, frozen=True):
         return None if self.run is None else str(self.run)
 
     def as_pass(self) -> Pass:
-        """The pass that it tells of."""
+        """Return the line as a pass."""
         usage = Usage(**self.usage.model_dump()) if self.usage else Usage()
         return Pass(
             text=self.text or "",
@@ -107,40 +107,42 @@ class Line(BaseModel, frozen=True):
         )
 
     def _outcome(self) -> Outcome:
-        """How the turn ended. Where an error is only said to be one, a reply that is nothing else tells which; one that
-        was cut short at work may speak of anything.
+        """Return how the turn ended.
+
+        If the error is unnamed, a reply that is nothing but an error names it; a reply that was cut short may be about
+        anything.
         """
         match self.error:
             case None:
-                return self._unasked()
+                return self._implied_outcome()
             case False | "":
                 return Answered()
             case True:
-                return self._untold()
+                return self._unnamed_failure()
             case str(text) if text == self.text:
-                return self._untold()
+                return self._unnamed_failure()
             case str(text):
                 return failure_of(text)
             case dict(held):
                 return failure_of(json.dumps(held))
 
-    def _unasked(self) -> Outcome:
-        """Where nobody says whether it failed: a short reply that is nothing but the word of a service that is down."""
+    def _implied_outcome(self) -> Outcome:
+        """Return the outcome of a line without an error: a failure only for a short reply of a service that is down."""
         text = self.text or ""
         failure = failure_of(text) if text and len(text) <= _SHORT else None
         down = failure and failure.failure == "unavailable" and analyze_text(text).state == "error"
         return failure if failure and down else Answered()
 
-    def _untold(self) -> Failed:
-        """A failure that is only in the reply, if anywhere."""
+    def _unnamed_failure(self) -> Failed:
+        """Return the failure that only the reply may name."""
         text = self.text or ""
         if analyze_text(text).state in {"limited", "error"}:
             return failure_of(text)
-        return Failed(failure="crashed", message="it is not told why")
+        return Failed(failure="crashed", message="it is not known why")
 
 
-def _number(told: int | list[Any] | None) -> int | None:
-    return len(told) if isinstance(told, list) else told
+def _number(given: int | list[Any] | None) -> int | None:
+    return len(given) if isinstance(given, list) else given
 
 
 _MOST_FILES = 100_000
@@ -163,11 +165,11 @@ class Unread(NamedTuple):
 
 
 def read_logs(folder: Path) -> Iterator[Line | Unread]:
-    """The passes of a folder's logs in the order of their names, numbers by their value; each with its run's name.
+    """Yield the passes of a folder's logs in the order of their names, numbers by value, each with its run's name.
 
-    Where logs are called `claude_output_…`, only they are read (frankbria's ralph: the same turn's `…_stream.log` has
-    more on it and is read instead), else every log and text file. Links are not followed, and nothing but regular
-    files is opened. A pause of six hours between the times in two names begins another run.
+    If logs are called `claude_output_…`, only they are read (frankbria's ralph: the same turn's `…_stream.log` has more
+    and is read instead), else every log and text file. Links are not followed, and only regular files are opened. A
+    pause of six hours between the times in two names begins another run.
 
     Raises:
         UsageError: the folder cannot be read, or holds no log.
@@ -181,7 +183,7 @@ def read_logs(folder: Path) -> Iterator[Line | Unread]:
 
 
 def _names(folder: Path) -> list[str]:
-    """The files that hold passes, in order."""
+    """Return the files that hold passes, in order."""
     try:
         with os.scandir(folder) as entries:
             found = [
@@ -201,13 +203,13 @@ def _names(folder: Path) -> list[str]:
 
 
 def _natural(name: str) -> tuple[Sequence[tuple[int, str]], str]:
-    """By words and by the value of numbers: iteration-10 after iteration-9."""
+    """Return the key of an order by words and by the value of numbers: iteration-10 after iteration-9."""
     parts = _NUMBER.split(name)
     return [(int(part), "") if place % 2 else (0, part) for place, part in enumerate(parts)], name
 
 
 def _time(name: str) -> datetime | None:
-    """The time in a file's name, in the zone of this machine."""
+    """Return the time in a file's name, in the zone of this machine."""
     found = _TIME.search(name)
     try:
         return datetime(*map(int, found.groups())).astimezone() if found else None  # type: ignore[arg-type]
@@ -216,7 +218,7 @@ def _time(name: str) -> datetime | None:
 
 
 def _runs(times: Sequence[datetime | None]) -> list[int]:
-    """The number of each pass's run, from 1."""
+    """Return the number of each pass's run, from 1."""
     number, last, runs = 1, None, list[int]()
     for time in times:
         if time is not None and last is not None and (time - last).total_seconds() > _NEW_RUN:
@@ -230,9 +232,9 @@ def _read(folder: Path, name: str, run: str) -> Line | Unread:
     path = folder / name
     try:
         content, modified = _content(path)
-        told = told_by(content)
-        told.setdefault("at", _time(name) or _begin(modified, told.get("duration")))
-        return Line.model_validate(cleaned({"run": run, **told}))
+        fields = parse_transcript(content)
+        fields.setdefault("at", _time(name) or _begin(modified, fields.get("duration")))
+        return Line.model_validate(cleaned({"run": run, **fields}))
     except OSError as error:
         linked = error.errno == errno.ELOOP
         return Unread(name, "it is a link, and links are not followed" if linked else error.strerror or str(error))
@@ -241,13 +243,13 @@ def _read(folder: Path, name: str, run: str) -> Line | Unread:
 
 
 def _begin(written: datetime, duration: Any) -> datetime:
-    """When a pass began whose log was written last at its end."""
+    """Return when a pass began, from the last write to its log, at its end."""
     took = duration if isinstance(duration, float) and 0 < duration < _NEW_RUN else 0.0
     return written - timedelta(seconds=took)
 
 
 def _content(path: Path) -> tuple[str, datetime]:
-    """What a log holds, the one with the whole stream before the one with the result alone, and when it was written."""
+    """Return the content of a log and its time; the log of the whole stream comes before that of the result alone."""
     modified = datetime.fromtimestamp(path.lstat().st_mtime, UTC)
     stream = path.with_name(f"{path.stem}_stream{path.suffix}")
     for candidate in (stream, path) if _CLAUDE.match(path.name) else (path,):

@@ -32,7 +32,7 @@ _EXIT_REASONS = {
 
 
 class Question(BaseModel, frozen=True):
-    """A reply and what it is judged against.
+    """A reply and its context.
 
     Attributes:
         plan: the checklist as Markdown.

@@ -1,5 +1,6 @@
-"""What other tools' records of one turn tell: Claude Code's JSON in all its forms, ralph-tui's log of an iteration,
-and plain text. Nothing here raises on what such a record holds; what it does not tell is left out.
+"""The records of one turn by other tools: Claude Code's JSON in all its forms, ralph-tui's iteration log, plain text.
+
+Nothing here raises on the content of such a record; what it does not say is left out.
 """
 
 import json
@@ -9,15 +10,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, cast
 
-__all__ = ["told_by"]
+__all__ = ["parse_transcript"]
 
 Event = Mapping[str, Any]
-Told = dict[str, Any]
+Fields = dict[str, Any]
 
 _KINDS = {"system", "assistant", "user", "result"}
 _EDITS = {"Edit", "MultiEdit", "NotebookEdit", "Write"}
 _LOOKS = {"BashOutput", "Glob", "Grep", "LS", "NotebookRead", "Read", "TodoRead", "TodoWrite", "WebFetch", "WebSearch"}
-"""Tools that leave the workspace as it is. Of any other, a shell's above all, nobody knows."""
+"""Tools that leave the workspace as it is. Of any other, a shell's above all, the effect is unknown."""
 
 _COMMIT = re.compile(r"\bgit\b[^|;&\n]{0,200}\bcommit\b")
 _HEADER = re.compile(r"# Iteration \d{1,9} Log\s", re.ASCII)
@@ -26,8 +27,8 @@ _OUTPUT = "\n--- RAW OUTPUT ---\n"
 _AFTERWARDS = ("\n--- STDERR ---\n", "\n--- SUBAGENT TRACE ---\n")
 
 
-def told_by(content: str) -> Told:
-    """The fields of a recorded pass (`ralph.cli.replay_lines.Line`) that a tool's record of a turn gives."""
+def parse_transcript(content: str) -> Fields:
+    """Return the fields of a recorded pass (`ralph.cli.replay_sources.Line`) from a tool's record of a turn."""
     if _HEADER.match(content) and _OUTPUT in content:
         return _by_iteration_log(content)
     events = _events(content)
@@ -36,21 +37,21 @@ def told_by(content: str) -> Told:
     return {"text": content} if content.strip() else {"text": "", "error": "the log is empty"}
 
 
-def _by_iteration_log(content: str) -> Told:
-    """ralph-tui's: a header, then what the agent printed, then what it printed to its error stream."""
+def _by_iteration_log(content: str) -> Fields:
+    """Read ralph-tui's log: a header, then what the agent printed, then what it printed to its error stream."""
     header, _, output = content.partition(_OUTPUT)
     for mark in _AFTERWARDS:
         output = output.partition(mark)[0]
     said = dict(_FIELD.findall(header))
-    told = told_by(output)
+    fields = parse_transcript(output)
     began, ended = _moment(said.get("Started At", "")), _moment(said.get("Ended At", ""))
     if began is not None:
-        told["at"] = began
+        fields["at"] = began
         if ended is not None:
-            told.setdefault("duration", max(0.0, (ended - began).total_seconds()))
+            fields.setdefault("duration", max(0.0, (ended - began).total_seconds()))
     if "Error" in said:
-        told["error"] = said["Error"]
-    return told
+        fields["error"] = said["Error"]
+    return fields
 
 
 def _moment(text: str) -> datetime | None:
@@ -62,7 +63,7 @@ def _moment(text: str) -> datetime | None:
 
 
 def _events(content: str) -> Sequence[Event]:
-    """Claude Code's events; none where the content is something else."""
+    """Return Claude Code's events; none if the content is something else."""
     held = content.strip()
     if held[:1] not in {"{", "["}:
         lines = held.rsplit("\n", 1)
@@ -80,7 +81,7 @@ def _by_lines(held: str) -> Sequence[Event]:
 
 
 def _event(line: str) -> Event:
-    """The event that a line holds; an empty one where it holds none."""
+    """Return the event in a line; an empty one if it holds none."""
     if not line.lstrip().startswith("{"):
         return {}
     try:
@@ -90,7 +91,7 @@ def _event(line: str) -> Event:
 
 
 def _known(value: Any) -> Event:
-    """An event of a kind that is known, or an object that can only be a result; else an empty one."""
+    """Return an event of a known kind, or an object that can only be a result; else an empty one."""
     event = _mapping(value)
     kind = event.get("type", "result" if isinstance(event.get("result"), str) else None)
     return {**event, "type": kind} if isinstance(kind, str) and kind in _KINDS else {}
@@ -98,12 +99,12 @@ def _known(value: Any) -> Event:
 
 @dataclass(slots=True)
 class _Turn:
-    """What the events of one turn come to.
+    """The sum of the events of one turn.
 
     Attributes:
         calls: the tools by the ids of their calls, each with its arguments.
-        failed: the ids of calls that gave an error.
-        text: of the last message of the agent's own that asked for no tool.
+        failed: the ids of calls that returned an error.
+        text: of the agent's own last message that asked for no tool.
         streamed: whether the messages are there, and not only the result.
     """
 
@@ -120,7 +121,7 @@ class _Turn:
             match event["type"]:
                 case "assistant":
                     turn.streamed = True
-                    turn.hear(event)
+                    turn.add(event)
                 case "user":
                     turn.failed |= {
                         str(block.get("tool_use_id")) for block in _blocks(event) if block.get("is_error") is True
@@ -131,8 +132,8 @@ class _Turn:
                     turn.streamed = True
         return turn
 
-    def hear(self, event: Event) -> None:
-        """A message: of the agent's own or of a sub-agent's, whose tools change the workspace as well."""
+    def add(self, event: Event) -> None:
+        """Add a message of the agent or of a sub-agent, which changes the workspace with its tools as well."""
         blocks = _blocks(event)
         used = [block for block in blocks if block.get("type") == "tool_use"]
         for block in used:
@@ -143,12 +144,12 @@ class _Turn:
             self.text = "\n".join(said) or self.text
 
 
-def _by_events(events: Sequence[Event]) -> Told:
+def _by_events(events: Sequence[Event]) -> Fields:
     turn = _Turn.of(events)
     result = turn.result
     denied = [_mapping(each) for each in _list(result.get("permission_denials"))]
     turns, took = _amount(result.get("num_turns")), _amount(result.get("duration_ms"))
-    told: Told = {
+    fields: Fields = {
         "text": result["result"] if isinstance(result.get("result"), str) else turn.text,
         "error": _error(turn),
         "denials": len(denied) if isinstance(result.get("permission_denials"), list) else None,
@@ -158,11 +159,11 @@ def _by_events(events: Sequence[Event]) -> Told:
         "cost": _amount(result.get("total_cost_usd", result.get("cost_usd"))),
         "duration": None if took is None else took / 1000,
     }
-    return {name: value for name, value in told.items() if value is not None}
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _error(turn: _Turn) -> str | None:
-    """What the turn failed with; None where it did not."""
+    """Return the failure of the turn; None if it did not fail."""
     result = turn.result
     if not result:
         return "the log ends before the turn does"
@@ -170,11 +171,11 @@ def _error(turn: _Turn) -> str | None:
     if result.get("is_error") is not True and not subtype.startswith("error"):
         return None
     said = result.get("result")
-    return said if isinstance(said, str) and said.strip() else subtype or "it is not told why"
+    return said if isinstance(said, str) and said.strip() else subtype or "it is not known why"
 
 
-def _changes(turn: _Turn, denied: set[str]) -> Told | None:
-    """What the tools did to the workspace; None where a tool was used of which nobody knows."""
+def _changes(turn: _Turn, denied: set[str]) -> Fields | None:
+    """Return the changes that the tools made; None if one with an unknown effect was used."""
     done = {key: call for key, call in turn.calls.items() if key not in denied}
     well = [call for key, call in done.items() if key not in turn.failed]
     files = {str(given.get("file_path") or given.get("notebook_path")) for name, given in well if name in _EDITS}
@@ -186,8 +187,8 @@ def _changes(turn: _Turn, denied: set[str]) -> Told | None:
     return None
 
 
-def _usage(usage: Event) -> Told | None:
-    """Claude Code counts what it reads from its cache, and writes to it, beside the input."""
+def _usage(usage: Event) -> Fields | None:
+    """Return the usage; Claude Code counts what it reads from and writes to its cache beside the input."""
     cached, stored = _amount(usage.get("cache_read_input_tokens")), _amount(usage.get("cache_creation_input_tokens"))
     read, written = _amount(usage.get("input_tokens")), _amount(usage.get("output_tokens"))
     if read is None and written is None:
@@ -216,6 +217,6 @@ def _list(value: Any) -> Sequence[Any]:
 
 
 def _amount(value: Any) -> float | None:
-    """A number that can be an amount; None for anything else."""
+    """Return a number that can be an amount; None for anything else."""
     fits = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 10**12
     return float(value) if fits else None

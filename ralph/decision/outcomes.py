@@ -19,9 +19,9 @@ __all__ = [
     "Halt",
     "Pause",
     "StopReason",
-    "asks_a_person",
     "following",
     "held_by",
+    "needs_user",
 ]
 
 StopReason = Literal[
@@ -126,7 +126,7 @@ def following(decision: "Decision") -> Continue | None:
     return decision.then if isinstance(decision, Pause) else decision if isinstance(decision, Continue) else None
 
 
-def asks_a_person(decision: "Decision") -> bool:
+def needs_user(decision: "Decision") -> bool:
     """Return whether the run ended because it needs the user.
 
     The user who resumes it has seen to that: the agent may ask, or be blocked, as often as at first.

@@ -3,7 +3,7 @@
 from pydantic import BaseModel, NonNegativeInt
 
 from ralph.decision.claims import Case
-from ralph.decision.outcomes import Decision, asks_a_person, following
+from ralph.decision.outcomes import Decision, following, needs_user
 from ralph.types import evolve
 from ralph.types.output import Interrupted
 
@@ -71,8 +71,8 @@ class Streaks(BaseModel, frozen=True):
         )
 
     def decided(self, decision: Decision) -> "Streaks":
-        """Return the counts after the iteration's decision; see `asks_a_person` for what an end resets."""
-        if asks_a_person(decision):
+        """Return the counts after the iteration's decision; see `needs_user` for what an end resets."""
+        if needs_user(decision):
             return evolve(self, blocked=0, questions=0, pivoted=False, calm=0)
         word = following(decision)
         if word is None:

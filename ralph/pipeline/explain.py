@@ -43,8 +43,8 @@ class Line(BaseModel, frozen=True):
     """One sentence of an explanation.
 
     Attributes:
-        mark: whether it speaks for the stage's conclusion or against it, or is only told.
-        text: hostile where it quotes; not yet made fit for a terminal.
+        mark: whether it speaks for the stage's conclusion or against it, or is a fact beside it.
+        text: hostile where it quotes; not yet safe for a terminal.
     """
 
     text: str
@@ -55,9 +55,9 @@ class Stage(BaseModel, frozen=True):
     """One step of the chain.
 
     Attributes:
-        name: what is concluded, such as "completion".
+        name: the subject, such as "completion".
         conclusion: in a few words.
-        lines: what it rests on.
+        lines: its grounds.
     """
 
     name: str
@@ -165,7 +165,7 @@ def _completion(analysis: Analysis) -> Stage:
 
 
 def _confidence(analysis: Analysis) -> Stage:
-    """The weighted sum, part by part, and the guide's numbers."""
+    """Return the weighted sum, part by part, and the guide's numbers."""
     metrics = analysis.metrics
     parts = [
         Line(text=f"{_PARTS[name]} {value:g} × {weight:g} = {value * weight:g}")
@@ -201,7 +201,7 @@ def _stuck(analysis: Analysis) -> Stage:
 
 
 def _further(analysis: Analysis) -> Iterable[Stage]:
-    """What the analyzers beside the first think of a completion, where there are any."""
+    """Yield the opinions of the further analyzers on a completion, if there are any."""
     if not analysis.further:
         return
     holding, supporting = analysis.opinions("holds_back"), analysis.opinions("supports")
@@ -219,7 +219,7 @@ def _claim(case: Case, strategy: str, claim: Claim | None) -> Stage:
 
 
 def _unclaimed(case: Case) -> Iterable[Line]:
-    """What stands against a claim, whichever strategy asks."""
+    """Yield what stands against a claim, whichever strategy looks for one."""
     analysis = case.analysis
     if case.output.outcome.kind != "completed":
         yield Line(text="the turn did not end by itself, so it claims nothing", mark="against")

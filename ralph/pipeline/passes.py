@@ -56,7 +56,7 @@ _FAILURES: tuple[tuple[FailureKind, re.Pattern[str]], ...] = (
 
 
 class Moves(BaseModel, frozen=True):
-    """What is known of a pass's changes to the workspace; None is unknown, never zero.
+    """The known changes of a pass to the workspace; None is unknown, never zero.
 
     Attributes:
         fingerprint: of the workspace afterwards; equal for equal states.
@@ -103,7 +103,7 @@ class Pass(BaseModel, frozen=True):
 
     @property
     def moved(self) -> bool | None:
-        """Whether the pass changed the workspace, as far as counts say: without a tool it cannot have done so."""
+        """True if the pass changed the workspace, as far as counts say: without a tool it cannot have done so."""
         counts = (self.changes.files, self.changes.commits) if self.changes else (None, None)
         if any(counts):
             return True

@@ -1,8 +1,8 @@
-"""What happened, as frozen events in the past tense; a discriminated union, versioned.
+"""The events of a run, frozen and in the past tense; a versioned, discriminated union.
 
-Every event is durable before anyone sees it, and has a `seq`: 1, 2, 3 … within its run. Some are shown live, have
-`seq` 0 and are not kept: `MessageStreamed`, and what is told of a store while it cannot be written. Readers must
-ignore types and fields that they do not know; a change that would break them raises `VERSION`.
+Every event is durable before anyone sees it, and has a `seq`: 1, 2, 3 … within its run. Some are shown live, have `seq`
+0 and are not kept: `MessageStreamed`, and the state of a store that cannot be written. Readers must ignore types and
+fields that they do not know; a change that would break them raises `VERSION`.
 """
 
 from datetime import datetime
@@ -48,7 +48,7 @@ VERSION = 1
 
 
 class _Happened(BaseModel, frozen=True):
-    """What every event has.
+    """The fields of every event.
 
     Attributes:
         at: when, in UTC.
@@ -63,15 +63,15 @@ class _Happened(BaseModel, frozen=True):
 
 
 class RunStarted(_Happened, frozen=True):
-    """A run began, or went on (`resumed`) after a stop or a crash.
+    """A run began, or continued (`resumed`) after a stop or a crash.
 
     Attributes:
         version: of the events; readers of one version may not understand another.
-        workspace: the folder that the agent works in; None where there is none.
-        verifiers: who checks a claim of completion, as people are told of them.
-        already_green: every verifier was asked before the first iteration, and passed; they cannot tell when the work
-            is done.
-        max_iterations: the limit; None where there is none.
+        workspace: the folder that the agent works in; None without one.
+        verifiers: the names of those that check a claim of completion.
+        already_green: every verifier ran before the first iteration, and passed; they cannot tell when the work is
+            done.
+        max_iterations: the limit; None without one.
     """
 
     type: Literal["run_started"] = "run_started"
@@ -133,7 +133,7 @@ class ExecutorFellBack(_Happened, frozen=True):
 
 
 class Diagnosed(_Happened, frozen=True):
-    """Something a person should know that is no failure."""
+    """A notice for the user that is no failure."""
 
     type: Literal["diagnosed"] = "diagnosed"
     text: str
@@ -144,8 +144,8 @@ class ProtectedRestored(_Happened, frozen=True):
 
     Attributes:
         paths: those that are as they were again.
-        aside: the folder to which was moved what was found in their place; None where nothing was.
-        left: those that are as they were found: too large to be given back, or changed after the run had crashed.
+        aside: the folder with what was found in their place; None if that was nothing.
+        left: those that stay as they were found: too large to restore, or changed after the run had crashed.
     """
 
     type: Literal["protected_restored"] = "protected_restored"
@@ -155,15 +155,17 @@ class ProtectedRestored(_Happened, frozen=True):
 
 
 class VerificationStarted(_Happened, frozen=True):
-    """A verifier was asked about a claim of completion; before the run's first iteration nothing is told of it."""
+    """A verifier began to check a claim of completion; checks before the first iteration have no such event."""
 
     type: Literal["verification_started"] = "verification_started"
     verifier: str
 
 
 class VerificationFinished(_Happened, frozen=True):
-    """The verifiers spoke on a claim of completion, or, in iteration 0, before the run's first iteration. `cut_short`
-    says why not all of them have.
+    """The verifiers finished a claim of completion or, in iteration 0, the check before the first iteration.
+
+    Attributes:
+        cut_short: why not all of them have finished.
     """
 
     type: Literal["verification_finished"] = "verification_finished"
@@ -181,13 +183,13 @@ class BreakerChanged(_Happened, frozen=True):
 
 
 class IterationFinished(_Happened, frozen=True):
-    """An iteration ended, with all that was concluded from it. `fields` are the registered status fields.
+    """An iteration ended, with its results. `fields` are the registered status fields.
 
     Attributes:
         executor: the one that answered.
         text: the agent's last message.
-        plan: how far it is now; None where there is no plan.
-        progressed: whether workspace or plan moved; None where that is not known.
+        plan: its progress so far; None without a plan.
+        progressed: whether workspace or plan moved; None if unknown.
         duration: in seconds, verification included.
     """
 
@@ -207,12 +209,12 @@ class IterationFinished(_Happened, frozen=True):
 
     @property
     def limited(self) -> bool:
-        """Whether it met a limit of the service, and so counts against nothing."""
+        """True if it met a limit of the service, and so counts against nothing."""
         return limited(self.outcome, self.analysis, progressed=self.progressed)
 
 
 class Paused(_Happened, frozen=True):
-    """The run waits until a moment, or with None until a person lets it go on.
+    """The run waits until a point in time, or with None until the user resumes it.
 
     One with `seq` 0 says that the store cannot be written: the run waits until it can be again.
     """
@@ -223,20 +225,20 @@ class Paused(_Happened, frozen=True):
 
 
 class Resumed(_Happened, frozen=True):
-    """The run goes on after a pause."""
+    """The run continues after a pause."""
 
     type: Literal["resumed"] = "resumed"
 
 
 class Told(_Happened, frozen=True):
-    """A person's message goes to the agent, with the prompt of this iteration."""
+    """A message of the user goes to the agent, with the prompt of this iteration."""
 
     type: Literal["told"] = "told"
     text: str
 
 
 class Extended(_Happened, frozen=True):
-    """A person has allowed the run more: `added` to which of its limits, and what each comes to (None: no limit)."""
+    """The user allowed the run more: `added` to which limits, and `limits` with the new values (None: no limit)."""
 
     type: Literal["extended"] = "extended"
     added: dict[str, float]
@@ -244,14 +246,14 @@ class Extended(_Happened, frozen=True):
 
 
 class OrphansEnded(_Happened, frozen=True):
-    """Before the run went on, what its dead process had started and left behind was ended: numbers and names."""
+    """Before the run continued, processes that its dead process had left running were ended: numbers and names."""
 
     type: Literal["orphans_ended"] = "orphans_ended"
     processes: tuple[str, ...]
 
 
 class RunFinished(_Happened, frozen=True):
-    """The run ended; `verified` says whether anything but the agent's word stands behind a completion.
+    """The run ended; `verified` says whether anything but the agent's word supports a completion.
 
     Attributes:
         detail: why it ended, in a few words.
@@ -299,5 +301,9 @@ _EVENT: TypeAdapter[Event] = TypeAdapter(Event)
 
 
 def parse_event(text: str | bytes) -> Event:
-    """An event from its JSON. Raises pydantic's `ValidationError` for anything else."""
+    """Parse an event from its JSON.
+
+    Raises:
+        pydantic.ValidationError: it is not an event.
+    """
     return _EVENT.validate_json(text)

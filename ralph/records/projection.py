@@ -144,13 +144,13 @@ class RunView(BaseModel, frozen=True):
     duration: NonNegativeFloat = 0.0
 
     def after(self, event: Event) -> "RunView":
-        """With one more event; one of a kind that is not known changes nothing."""
+        """Return the view after one more event; an unknown kind of event changes nothing."""
         return evolve(self, **_changes(event, self))
 
 
 @singledispatch
 def _changes(event: object, view: RunView) -> dict[str, object]:
-    """What an event changes in a view."""
+    """Return the fields of a view that an event changes."""
     return {}
 
 

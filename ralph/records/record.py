@@ -1,7 +1,7 @@
-"""The durable facts: what a run is, and what each of its iterations came to.
+"""The durable facts: the run, and the result of each of its iterations.
 
-An `IterationRecord` holds all that resuming needs; the transcript is kept apart, in the events. Resuming is a fold
-over the records: `RunState.after` takes one at a time.
+An `IterationRecord` holds everything that resuming needs; the transcript is kept apart, in the events. Resuming is a
+fold over the records: `RunState.after` takes one at a time.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ from ralph.analysis.result import PAST_KEPT, Analysis, Past
 from ralph.decision.breaker import BreakerState
 from ralph.decision.claims import Claim, limited, unanswered
 from ralph.decision.limits import Spent
-from ralph.decision.outcomes import Complete, Continue, Decision, Halt, Pause, StopReason, asks_a_person, following
+from ralph.decision.outcomes import Complete, Continue, Decision, Halt, Pause, StopReason, following, needs_user
 from ralph.decision.streaks import Streaks
 from ralph.types import evolve
 from ralph.types.changes import FINGERPRINTS_KEPT, Changes, Checkpoint
@@ -29,14 +29,14 @@ _DIED = "Ralph's own process ended in the middle of it"
 
 
 class PlanCount(BaseModel, frozen=True):
-    """How far the plan was: non-optional boxes."""
+    """The progress of a plan: its non-optional boxes."""
 
     done: NonNegativeInt
     total: NonNegativeInt
 
     @classmethod
     def of(cls, plan: TaskPlan | None) -> "PlanCount | None":
-        """That of a plan; None without one."""
+        """Return the count of a plan; None without one."""
         return None if plan is None else cls(done=plan.done, total=plan.total)
 
 
@@ -44,13 +44,12 @@ class Owner(BaseModel, frozen=True):
     """The process that has a run.
 
     Attributes:
-        token: by which the store knows it; another one each time that a run is taken up.
-        host: the name of its machine, for people.
-        machine: which boot of which machine, and which of its worlds of processes: only there do the others mean
-            anything.
+        token: its identity in the store; another one each time that a run is taken up.
+        host: the name of its machine, for the user.
+        machine: the boot and the process namespace of its machine: only there do the other numbers mean anything.
         pid: its number.
         created: when it was started, in seconds since 1970.
-        mark: what the marks of everything that it starts begin with.
+        mark: the prefix of the marks of everything that it starts.
     """
 
     token: str
@@ -62,18 +61,18 @@ class Owner(BaseModel, frozen=True):
 
 
 class IterationRecord(BaseModel, frozen=True):
-    """What one iteration came to.
+    """The result of one iteration.
 
     Attributes:
         number: counted from 1, the rate-limited ones included.
         text: the agent's answer, masked.
-        partial: the last that it said in a turn that did not come to its end; never read for completion.
+        partial: its last message in a turn that did not come to its end; never read for completion.
         duration: in seconds, verification included.
-        progressed: whether workspace or plan moved; None where unknown.
+        progressed: whether workspace or plan moved; None if unknown.
         fingerprint: of the workspace when the iteration was over: verifiers may have left files after `changes`.
         checkpoint: of the workspace at that time.
-        claim: what the exit strategy made of it; its evidence is the decision's.
-        heard: the last request whose message an agent has been given, in this iteration or before.
+        claim: the claim that the exit strategy saw; its evidence is the decision's.
+        heard: the last request with a message that an agent has been given, in this iteration or before.
         spent, tally, breaker: of the run, this iteration included.
     """
 
@@ -109,23 +108,23 @@ class IterationRecord(BaseModel, frozen=True):
 
     @property
     def past(self) -> Past:
-        """What later analyses need of it."""
+        """The part that later analyses need."""
         at_work = busy(self.tool_calls, self.denials)
         return Past.of(self.text, self.analysis, denied=self.denials > 0, progressed=self.progressed, busy=at_work)
 
     @property
     def limited(self) -> bool:
-        """Whether it met a limit of the service, and so counts against nothing."""
+        """True if it met a limit of the service, and so counts against nothing."""
         return limited(self.outcome, self.analysis, progressed=self.progressed)
 
     @property
     def unanswered(self) -> bool:
-        """Whether the service failed before the agent had used a tool."""
+        """True if the service failed before the agent had used a tool."""
         return unanswered(self.outcome, self.tool_calls)
 
     @property
     def silent(self) -> bool:
-        """Whether there is nothing in it that the agent said: it was limited, or the service did not answer."""
+        """True if the agent said nothing: it was limited, or the service did not answer."""
         return (self.limited and not self.text) or self.unanswered
 
 
@@ -145,21 +144,21 @@ class RunRecord(BaseModel, frozen=True):
     """A run as a whole.
 
     Attributes:
-        origin: the folder whose worktree the workspace is, where Ralph made one for the run.
-        onto: the branch that was checked out there, which the worktree's is to be merged into; None where none was.
-        imported: it is a copy of a run in another store, whose checkpoints are not this one's to remove.
+        origin: the folder that the workspace is a worktree of, if Ralph made one for the run.
+        onto: the branch that was checked out there, which the worktree's branch is merged into; None without one.
+        imported: it is a copy of a run in another store, and its checkpoints are not this store's to remove.
         settings: as they were in force when it started, without secrets.
-        state: "running" also of a run that crashed; `owner` tells which process had it, `pid` its number alone.
+        state: "running" also of a run that crashed; `owner` says which process had it, `pid` its number alone.
         apart: paths in the workspace that Ralph itself has written in any process of the run, such as the store.
         fingerprint, plan: of workspace and plan before the first iteration.
-        checkpoint: the commit that holds the workspace of that time; None where none was made.
-        problems: what was told of plug-ins and observers that failed, and were left out; at most twenty.
-        breaker: as a person has reset it after iteration `reset_after`; None where nobody has.
+        checkpoint: the commit that holds the workspace of that time; None if there is none.
+        problems: of plug-ins and observers that failed and were left out; at most twenty.
+        breaker: as the user has reset it after iteration `reset_after`; None if it was not reset.
         interrupted: the iteration that a crash cut off; it is done again.
-        limits_set: by the name of a limit, the last request to extend it that its present value has in it already.
+        limits_set: for each limit, the last request to extend it that its present value includes.
         stop_reason: None until it has ended.
-        verified: whether anything but the agent's word stands behind a completion.
-        detail: why it ended, for a person.
+        verified: whether anything but the agent's word supports a completion.
+        detail: why it ended, in words.
         still_open: what spoke against a completion and was overruled.
         executors: iterations answered by each.
     """
@@ -211,21 +210,21 @@ class RunRecord(BaseModel, frozen=True):
     def with_history(self, iterations: Iterable[IterationRecord]) -> "RunRecord":
         """Return a copy that has these iterations as its `history`."""
         copy = self.model_copy()
-        copy._history = _History(tuple(iterations))  # noqa: SLF001 - its own
+        copy._history = _History(tuple(iterations))  # noqa: SLF001 # pyright: ignore[reportAttributeAccessIssue] - frozen
         return copy
 
 
 class Trace(BaseModel, frozen=True):
-    """What folding needs of an iteration, however long ago it was: a hundred bytes where the record has kilobytes.
+    """The part of an iteration that folding needs, however old it is: a hundred bytes instead of kilobytes.
 
     Attributes:
         limited: it met a limit of the service.
         marks: the workspace's fingerprints after it.
         ticked: boxes of the plan; None without a plan.
         answered: its executor completed the turn.
-        remembered: whether its words are looked back on, and among which others; empty where they are not.
-        steers: it left a word for the next one. One that the service did not answer leaves the word as it was, for no
-            agent has followed it yet.
+        remembered: the kind of iterations that its words are compared with; empty if they are not.
+        steers: it left guidance for the next one. An iteration without an answer of the service leaves the guidance as
+            it was, as no agent has followed it yet.
     """
 
     number: PositiveInt
@@ -240,7 +239,7 @@ class Trace(BaseModel, frozen=True):
 
     @classmethod
     def of(cls, record: IterationRecord) -> "Trace":
-        """That of an iteration."""
+        """Return the trace of an iteration."""
         limited = record.limited
         kind = "limited" if record.analysis.state == "limited" else "worked"
         return cls(
@@ -257,7 +256,7 @@ class Trace(BaseModel, frozen=True):
 
 
 def weighty(traces: Sequence[Trace]) -> frozenset[int]:
-    """The numbers of the iterations that a fold needs whole: of the others their traces come to the same."""
+    """Return the numbers of the iterations that a fold needs whole; of the others the traces are enough."""
     kinds = [[trace.number for trace in traces if trace.remembered == kind] for kind in ("limited", "worked")]
     steering = [trace.number for trace in traces if trace.steers]
     last = [trace.number for trace in traces[-1:]]
@@ -265,18 +264,18 @@ def weighty(traces: Sequence[Trace]) -> frozenset[int]:
 
 
 class RunState(BaseModel, frozen=True):
-    """What the next iteration needs of the ones before: a fold over the records.
+    """The state that the next iteration starts from: a fold over the records.
 
     Attributes:
         fingerprints: of the workspace by iteration, oldest first, the one before the run in front, the last ten kept.
-        baseline: the fingerprint before the run; None where unknown.
+        baseline: the fingerprint before the run; None if unknown.
         boxes_ticked: the most boxes of the plan that were ticked at any time: ticking one again is no progress.
         errors: of the verifiers that refuted the last claim, if it was made in the last iteration that did any work.
-        cut_short: how the last turn ended, where it had used tools, or a crash cut it off, and neither the agent nor
+        cut_short: how the last turn ended, if it had used tools, or a crash cut it off, and neither the agent nor
             `guidance` says so.
-        heard: the last request whose message an agent has been given.
+        heard: the last request with a message that an agent has been given.
         at: when the last iteration was over; None before the first.
-        guidance: what the next iteration's agent is told; a rate limit and an outage leave it as it was.
+        guidance: for the next iteration's agent; a rate limit and an outage leave it as it was.
     """
 
     number: NonNegativeInt = 0
@@ -299,7 +298,7 @@ class RunState(BaseModel, frozen=True):
 
     @classmethod
     def of(cls, run: RunRecord, records: Iterable[IterationRecord | Trace] = ()) -> "RunState":
-        """After the iterations of a run so far, the `weighty` ones whole."""
+        """Return the state after the iterations of a run so far, the `weighty` ones whole."""
         fingerprints = ((run.fingerprint,),) if run.fingerprint else ()
         ticked = run.plan.done if run.plan else 0
         state = cls(baseline=run.fingerprint, fingerprints=fingerprints, boxes_ticked=ticked)
@@ -312,7 +311,7 @@ class RunState(BaseModel, frozen=True):
         return state
 
     def after(self, record: IterationRecord) -> "RunState":
-        """With one more iteration."""
+        """Return the state after one more iteration."""
         trace = Trace.of(record)
         update: dict[str, Any] = {
             **self._passing(trace),
@@ -329,13 +328,13 @@ class RunState(BaseModel, frozen=True):
             update["past"] = _remembered(self.past, record.past)
         if trace.remembered == "worked" and not trace.limited:
             update["errors"] = record.verification.errors if record.verification is not None else ()
-        if asks_a_person(record.decision):
+        if needs_user(record.decision):
             update["breaker"] = BreakerState(trips=record.breaker.trips)
             update["past"] = tuple(one for one in self.past if one.state == "limited")
         return evolve(self, **update)
 
     def passed(self, trace: Trace) -> "RunState":
-        """With one more iteration of which nothing but its trace matters any more."""
+        """Return the state after one more iteration of which only its trace matters."""
         return evolve(self, **self._passing(trace))
 
     def _passing(self, trace: Trace) -> dict[str, Any]:
@@ -349,20 +348,20 @@ class RunState(BaseModel, frozen=True):
         return update
 
     def _seen(self, trace: Trace) -> tuple[tuple[str, ...], ...]:
-        """The workspace's states with the iteration's own. Waiting for a rate limit must not push older ones out."""
+        """Return the workspace's states with the iteration's own; waiting for a rate limit pushes out no older ones."""
         if not trace.limited:
             return (*self.fingerprints, trace.marks)[-FINGERPRINTS_KEPT:]
         *before, last = self.fingerprints or ((),)
         return (*before, tuple(dict.fromkeys((*last, *trace.marks)))[-FINGERPRINTS_KEPT:])
 
     def as_of(self, now: datetime) -> "RunState":
-        """Where the clock was set back since the last iteration: no wait is longer than it was to be then."""
+        """Return the state at a time; if the clock was set back since the last iteration, no wait becomes longer."""
         with suppress(OverflowError, TypeError):  # a store may hold a time of the year 9999, or without a zone
             return self if self.at is None else self.dated_back(self.at - now)
         return self
 
     def dated_back(self, by: timedelta) -> "RunState":
-        """After the clock was found to have been set back by so much, if it was."""
+        """Return the state after the clock was set back by some time; unchanged if it was not."""
         if by <= timedelta(0):
             return self
         breaker, paused = self.breaker, self.paused
@@ -387,14 +386,14 @@ class RunState(BaseModel, frozen=True):
 
 
 def _remembered(before: tuple[Past, ...], last: Past) -> tuple[Past, ...]:
-    """The iterations that are looked back on. Those at a limit push no others out."""
+    """Return the iterations that later analyses see; those at a limit push no others out."""
     past = (*before, last)
     kind = [index for index, one in enumerate(past) if (one.state == "limited") is (last.state == "limited")]
     return past if len(kind) <= PAST_KEPT else (*past[: kind[0]], *past[kind[0] + 1 :])
 
 
 def _cut_short(record: IterationRecord) -> str:
-    """Where a turn ends in a pause or by Ralph itself, its half-done work is news to the next one's agent."""
+    """Return the end of a turn whose half-done work the next agent does not know of; empty if it knows."""
     if not record.tool_calls:
         return ""
     if record.limited:

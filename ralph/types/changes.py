@@ -1,4 +1,4 @@
-"""What an iteration did to the workspace, and whether that is progress.
+"""The effect of an iteration on the workspace, and the rule for progress.
 
 Progress means that the workspace's fingerprint differs from every fingerprint of the last ten iterations (the one
 before the run included), or that boxes of the plan moved. So editing and reverting is no progress, and neither is a
@@ -16,16 +16,15 @@ FINGERPRINTS_KEPT = 10
 
 
 class Changes(BaseModel, frozen=True):
-    """What an iteration did to the workspace.
+    """The effect of an iteration on the workspace.
 
     Attributes:
-        fingerprint: of the workspace after the iteration: its commit, its differences from that, its untracked
-            files; equal for equal states. None where it could not be taken; nothing follows from that.
-        files: paths that differ from how they were before the iteration, relative to the workspace, sorted, at most
-            200 of them.
+        fingerprint: of the workspace after the iteration: its commit, its differences from that, its untracked files;
+            equal for equal states. None if it could not be taken; then nothing follows from the other fields.
+        files: paths that differ from before the iteration, relative to the workspace, sorted, at most 200 of them.
         files_changed: how many they are in all.
         commits: how many commits were made.
-        problem: why the workspace could not be read, where it could not.
+        problem: why the workspace could not be read, if it could not.
     """
 
     fingerprint: str | None = None
@@ -36,16 +35,16 @@ class Changes(BaseModel, frozen=True):
 
     @property
     def known(self) -> bool:
-        """Whether anything can be concluded from it."""
+        """True if the state of the workspace is known."""
         return self.fingerprint is not None
 
 
 class Checkpoint(BaseModel, frozen=True):
-    """The workspace's files as they were at one moment, kept so that one can go back to them.
+    """The workspace's files at one moment, kept so that they can be restored.
 
     Attributes:
-        commit: the id of the commit that holds them; None where none was made.
-        problem: why there is none, or what of the workspace it does not hold.
+        commit: the id of the commit that holds them; None if there is none.
+        problem: why there is none, or which part of the workspace it does not hold.
     """
 
     commit: str | None = None
@@ -53,12 +52,12 @@ class Checkpoint(BaseModel, frozen=True):
 
 
 def is_new(fingerprint: str | None, earlier: Sequence[Collection[str]]) -> bool:
-    """Whether a state of the workspace was not there before.
+    """Return whether a state of the workspace was not there before.
 
     Args:
         fingerprint: of the state; None is never new.
-        earlier: fingerprints of the iterations before, oldest first, with that of the start of the run in front;
-            an iteration has more than one where its verifiers left something behind. The last ten iterations count.
+        earlier: fingerprints of the iterations before, oldest first, with that of the start of the run in front; an
+            iteration has more than one if its verifiers left something behind. The last ten iterations count.
     """
     recent = earlier[-FINGERPRINTS_KEPT:]
     return fingerprint is not None and not any(fingerprint in marks for marks in recent)

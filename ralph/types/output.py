@@ -1,4 +1,4 @@
-"""What one turn of an agent gave: its messages, its tool calls, what it used and how it ended.
+"""The result of one turn of an agent: its messages, its tool calls, its usage and how it ended.
 
 An `Output` is made by an executor and read by everything after it. The text in it was masked and cleaned at the
 executor's boundary (`ralph.system.redact`), so that every span of evidence refers to the text as stored.
@@ -52,8 +52,8 @@ class ToolCall(BaseModel, frozen=True):
     Attributes:
         arguments: the arguments as JSON text, at most 2,000 characters of it.
         success: None while it has not finished.
-        denied: the permission policy turned it down.
-        result: what it gave back, at most 2,000 characters of it.
+        denied: the permission policy denied it.
+        result: its result, at most 2,000 characters of it.
         duration: in seconds.
     """
 
@@ -67,13 +67,13 @@ class ToolCall(BaseModel, frozen=True):
 
     @staticmethod
     def unnamed(allowed: int, denied: int = 0) -> "tuple[ToolCall, ...]":
-        """Calls of which nobody knows more than how many there were, a thousand of each kind at most."""
+        """Return calls of which only the number is known, at most a thousand of each kind."""
         used = (ToolCall(id="", name="tool", success=True),) * min(allowed, _UNNAMED)
         return (ToolCall(id="", name="tool", success=False, denied=True),) * min(denied, _UNNAMED) + used
 
 
 class Usage(BaseModel, frozen=True):
-    """What was used. None means "not measured", never zero; a sum with a measured value is measured.
+    """The usage of a model. None means "not measured", never zero; a sum with a measured value is measured.
 
     Attributes:
         input_tokens: includes `cache_read_tokens`.
@@ -106,7 +106,7 @@ class Usage(BaseModel, frozen=True):
 
 
 class Answered(BaseModel, frozen=True):
-    """The agent ended its turn by itself. It says nothing of the work being done."""
+    """The agent ended its turn by itself. That does not say that the work is done."""
 
     kind: Literal["completed"] = "completed"
 
@@ -132,9 +132,9 @@ class Failed(BaseModel, frozen=True):
     """The executor could not do its work.
 
     Attributes:
-        message: what it said, at most a few hundred characters; for people.
-        retry_after: in seconds from the failure, where the provider named a time.
-        status: the HTTP status, where there was one.
+        message: its words for the user, at most a few hundred characters.
+        retry_after: in seconds from the failure, if the provider named a time.
+        status: the HTTP status, if there was one.
     """
 
     kind: Literal["failed"] = "failed"
@@ -145,8 +145,9 @@ class Failed(BaseModel, frozen=True):
 
 
 class Interrupted(BaseModel, frozen=True):
-    """Ralph itself ended the turn: a signal came, a limit was reached within it, or the agent did nothing any more but
-    ask for what it is denied, or the same few things over and over. What there was is kept.
+    """Ralph itself ended the turn; the output until then is kept.
+
+    A signal came, a limit was reached within the turn, or the agent repeated denied or identical tool calls.
     """
 
     kind: Literal["interrupted"] = "interrupted"
@@ -158,7 +159,7 @@ Outcome = Annotated[Answered | TimedOut | Failed | Interrupted, Field(discrimina
 
 
 class Attempt(BaseModel, frozen=True):
-    """A try that did not give the output: which executor, why it failed, what it used nonetheless."""
+    """A failed attempt before the output: its executor, its failure and its usage."""
 
     executor: str
     outcome: Outcome
@@ -170,14 +171,13 @@ class Output(BaseModel, frozen=True):
     """One turn of an agent.
 
     Attributes:
-        text: the last message that asked for no tool; the one place that status and completion are read from.
-            Empty where there was none.
+        text: the last message that asked for no tool; status and completion are read from it alone. Empty without one.
         usage: of the whole turn, the failed attempts included.
-        executor: who answered: "copilot-sdk", not "fallback".
-        session_id: the agent's own session, where it can be taken up again.
+        executor: the one that answered: "copilot-sdk", not "fallback".
+        session_id: the agent's own session, if it can be continued.
         duration: in seconds, the failed attempts included.
         attempts: tries before this one, oldest first.
-        diagnostics: the end of what the agent's program wrote to its error stream; for people.
+        diagnostics: the end of the error stream of the agent's program, for the user.
     """
 
     text: str = ""
@@ -194,17 +194,17 @@ class Output(BaseModel, frozen=True):
 
     @property
     def denials(self) -> int:
-        """How many tool calls the permission policy turned down."""
+        """The number of tool calls that the permission policy denied."""
         return sum(call.denied for call in self.tool_calls)
 
     @property
     def busy(self) -> bool:
-        """Whether its tool calls make it most likely that it has changed something."""
+        """True if its tool calls make it most likely that it has changed something."""
         return busy(len(self.tool_calls), self.denials)
 
     @property
     def heard_model(self) -> bool:
-        """Whether the model has said anything in the turn, be it in an attempt that failed."""
+        """True if the model has said anything in the turn, even in an attempt that failed."""
         return bool(self.messages or self.tool_calls or self.usage.output_tokens)
 
     @property
@@ -214,7 +214,9 @@ class Output(BaseModel, frozen=True):
 
 
 def busy(calls: int, denials: int) -> bool:
-    """Whether most of a turn's tool calls were allowed, and more than it takes to look whether all is done."""
+    """Return whether most of a turn's tool calls were allowed, and they are more than it takes to check that all is
+    done.
+    """
     return calls > 2 * denials and calls - denials >= _BUSY
 
 

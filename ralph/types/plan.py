@@ -1,9 +1,8 @@
-"""The task plan: a Markdown checklist that the agent works off, and ticks as it goes; or a PRD, whose user stories are
-the items.
+"""The task plan: a Markdown checklist that the agent ticks as it works, or the user stories of a PRD.
 
-The file is the agent's to edit, so it is evidence with care. It is read bounded and never through a link that leads
-out of the workspace, and it is compared with how it was before the run: boxes that were ticked then prove nothing,
-and an item that vanishes or is reworded stays open.
+The agent may edit the file, so it is evidence with care. It is read bounded and never through a link that leads out of
+the workspace, and it is compared with its state before the run: boxes that were ticked then prove nothing, and an item
+that vanishes or is reworded stays open.
 """
 
 import json
@@ -56,10 +55,10 @@ class PlanItem(BaseModel, frozen=True):
     """One box of the plan.
 
     Attributes:
-        text: what stands behind the box, at most 500 characters of it.
+        text: the words after the box, at most 500 characters of them.
         optional: it stands in a section called Optional, Future or Nice to have, or is marked "(optional)" itself.
         line: counted from 1; of a story, its place in the list.
-        section: the heading above it; empty where there is none.
+        section: the heading above it; empty without one.
     """
 
     text: str
@@ -70,10 +69,10 @@ class PlanItem(BaseModel, frozen=True):
 
 
 class TaskPlan(BaseModel, frozen=True):
-    """A plan as it was at one moment. Optional items count for nothing.
+    """A plan at one moment. Optional items do not count.
 
     Attributes:
-        path: where it was read, relative to the workspace; empty for a text.
+        path: of its file, relative to the workspace; empty for a text.
         problem: why it could not be read, or not to its end; such a plan is never finished.
     """
 
@@ -83,7 +82,7 @@ class TaskPlan(BaseModel, frozen=True):
 
     @property
     def open(self) -> tuple[PlanItem, ...]:
-        """What is left to do."""
+        """The required items that are not done."""
         return tuple(item for item in self.items if not item.ticked and not item.optional)
 
     @property
@@ -101,12 +100,12 @@ class TaskPlan(BaseModel, frozen=True):
 
 
 class PlanState(BaseModel, frozen=True):
-    """The plan against how it was when the run started.
+    """The plan compared with the start of the run.
 
     Attributes:
-        now: the plan as it is; without items where it is gone.
-        ticked_during_run: what was open at the start, or came later, and is ticked now.
-        missing: what was open and is no longer there in the same words; nobody knows that it is done.
+        now: the plan as it is; without items if it is gone.
+        ticked_during_run: items that were open at the start, or came later, and are ticked now.
+        missing: items that were open and no longer exist in the same words; they may or may not be done.
     """
 
     now: TaskPlan = TaskPlan()
@@ -115,19 +114,19 @@ class PlanState(BaseModel, frozen=True):
 
     @property
     def still_open(self) -> tuple[str, ...]:
-        """What speaks against a finished plan: open boxes, then what is missing."""
+        """The reasons against a finished plan: open boxes, then missing items."""
         return (*(item.text for item in self.now.open), *self.missing)
 
     @property
     def all_ticked_during_run(self) -> bool:
-        """Whether the plan is finished, and by this run's work."""
+        """True if the plan is finished, and by this run's work."""
         return bool(self.ticked_during_run) and not self.still_open and not self.now.problem
 
 
 def parse_plan(text: str, path: str = "") -> TaskPlan:
-    """The checklist in a Markdown text: `[ ]`, `[x]` and `[X]` behind any bullet, at any depth, outside fenced code.
+    """Parse a Markdown checklist: `[ ]`, `[x]` and `[X]` after any bullet, at any depth, outside fenced code.
 
-    At most 1 MB and 5,000 items are read; the plan's `problem` says when there was more.
+    At most 1 MB and 5,000 items are read; the plan's `problem` says if there was more.
     """
     problem = "" if len(text) <= _MOST_BYTES else _TOO_LONG
     items: list[PlanItem] = []
@@ -153,10 +152,10 @@ def parse_plan(text: str, path: str = "") -> TaskPlan:
 
 
 def parse_prd(text: str, path: str = "") -> TaskPlan:
-    """The user stories of a PRD in JSON, `{"userStories": [{"id", "title", "priority", "passes"}, …]}`, the most urgent
-    first (1 is more urgent than 2). A story is ticked where `passes` is true, and nothing else.
+    """Parse the user stories of a PRD in JSON, `{"userStories": [{"id", "title", "priority", "passes"}, …]}`.
 
-    At most 1 MB and 5,000 stories are read; the plan's `problem` says when there was more, and what else is wrong.
+    The most urgent come first (1 is more urgent than 2). A story is ticked if `passes` is true, and only then. At most
+    1 MB and 5,000 stories are read; the plan's `problem` says if there was more, or what else is wrong.
     """
     try:
         found: Any = json.loads(text)
@@ -174,7 +173,7 @@ def parse_prd(text: str, path: str = "") -> TaskPlan:
 
 
 def _story(story: object, number: int) -> tuple[float, PlanItem] | None:
-    """How urgent a story is, and the item that it is; None for what is no story."""
+    """Return the urgency and the item of a story; None if it is not valid."""
     told = cast("dict[str, object]", story) if isinstance(story, dict) else {}
     name, title, priority = told.get("id"), told.get("title"), told.get("priority")
     if not isinstance(title, str) or not title.strip():
@@ -186,7 +185,7 @@ def _story(story: object, number: int) -> tuple[float, PlanItem] | None:
 
 
 def read_plan(workspace: Path, name: str | None = None) -> TaskPlan | None:
-    """The workspace's plan, or None where there is none; it never raises on what it finds there.
+    """Return the workspace's plan, or None if there is none; never raise on the file's content.
 
     Args:
         name: the plan's path within the workspace; None looks for `PLAN_NAMES`.
@@ -206,11 +205,11 @@ def read_plan(workspace: Path, name: str | None = None) -> TaskPlan | None:
 
 
 def compare(before_run: TaskPlan | None, now: TaskPlan | None, seen: Iterable[TaskPlan | None] = ()) -> PlanState:
-    """What the run has done to its plan.
+    """Compare a plan with its state before the run.
 
     Args:
         before_run: the plan when the run started.
-        seen: plans of iterations in between: what they added must not vanish either.
+        seen: plans of iterations in between: items that they added must not vanish either.
     """
     now = now or TaskPlan()
     ticked = Counter(_key(item) for item in now.items if item.ticked and not item.optional)
@@ -230,13 +229,13 @@ def compare(before_run: TaskPlan | None, now: TaskPlan | None, seen: Iterable[Ta
 
 
 def moved(previous: TaskPlan | None, now: TaskPlan | None) -> bool:
-    """Whether a box is ticked now that was not: the plan's share in an iteration's progress."""
+    """Return whether a box is ticked that was not before: the plan's share in an iteration's progress."""
     was = Counter(_key(item) for item in _items(previous) if item.ticked)
     return bool(Counter(_key(item) for item in _items(now) if item.ticked) - was)
 
 
 class _Sections:
-    """Where in the headings a line stands: a section is optional when it or one above it is called so."""
+    """The headings above a line; a section is optional if its own heading or one above it says so."""
 
     def __init__(self) -> None:
         self._path: list[tuple[int, str, bool]] = []
@@ -257,7 +256,7 @@ class _Sections:
 
 
 def _prose_lines(text: str) -> Iterator[tuple[int, str]]:
-    """The numbered lines that stand outside fenced code."""
+    """Yield the numbered lines outside fenced code."""
     fence = ""
     for number, line in enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), start=1):
         if fence:
@@ -275,12 +274,12 @@ def _items(plan: TaskPlan | None) -> tuple[PlanItem, ...]:
 
 
 def _key(item: PlanItem) -> str:
-    """What makes two items the same: their words, whatever the emphasis and spacing."""
+    """Return the identity of an item: its words without emphasis and spacing."""
     return _DECORATION.sub(" ", item.text).strip().casefold()
 
 
 def _read(workspace: Path, name: str) -> bytes:
-    """What the file holds: at most one byte more than what is parsed of it."""
+    """Return the content of the file, at most one byte more than is parsed."""
     os.lstat(os.path.join(workspace, name))  # noqa: PTH118 - most often it is not there: the cheapest way to know
     root = workspace.resolve()
     path = (root / name).resolve(strict=True)

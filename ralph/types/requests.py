@@ -1,6 +1,6 @@
-"""What is asked of a run from elsewhere: another terminal, a web page, another machine.
+"""The requests that reach a run from elsewhere: another terminal, a web page, another machine.
 
-A request is kept in the store, and whoever owns the run finds it there.
+A request is kept in the store, where the owner of the run finds it.
 """
 
 from datetime import datetime
@@ -12,13 +12,13 @@ __all__ = ["Request"]
 
 
 class Request(BaseModel, frozen=True):
-    """One thing that is asked of a run.
+    """One request to a run.
 
     Attributes:
-        seq: its place among the run's requests, counted from 1; 0 before the store has given it one.
-        at: when it was asked, by the clock of who asked.
-        text: what the agent is told (tell), or why (stop); empty for the others.
-        limits: what is added to which limit, such as `{"max_iterations": 10}` (extend).
+        seq: its place among the run's requests, counted from 1; 0 before the store has numbered it.
+        at: when it was made, by the clock of its sender.
+        text: the message for the agent (tell), or the reason (stop); empty for the others.
+        limits: the amounts to add to limits, such as `{"max_iterations": 10}` (extend).
     """
 
     seq: NonNegativeInt = 0

@@ -1,4 +1,4 @@
-"""What the verifiers said of a claim of completion."""
+"""The verdicts of the verifiers on a claim of completion."""
 
 from typing import Self
 
@@ -10,17 +10,16 @@ __all__ = ["Verdict", "Verification"]
 
 
 class Verdict(BaseModel, frozen=True):
-    """What one verifier said.
+    """The verdict of one verifier.
 
     Attributes:
-        undecided: it speaks neither for the claim nor against it: the verifier could not find out, as when a review
-            cannot be had. Then `passed` is False, and `output` says why.
-        output: what it printed, masked, at most 4,000 characters: the beginning and the end.
-        signature: the failure with paths, numbers and times taken out, the same for the same failure; empty where
-            it passed.
+        undecided: it speaks neither for the claim nor against it: the verifier could not find out, as when a review is
+            not possible. Then `passed` is False, and `output` says why.
+        output: its output, masked, at most 4,000 characters: the beginning and the end.
+        signature: the failure without paths, numbers and times, the same for the same failure; empty if it passed.
         duration: in seconds.
-        usage: what it used of a model; a program uses nothing.
-        sessions: how many sessions of an agent it took.
+        usage: of a model; a program uses nothing.
+        sessions: the number of agent sessions that it took.
     """
 
     verifier: str
@@ -34,21 +33,21 @@ class Verdict(BaseModel, frozen=True):
 
     @classmethod
     def unknown(cls, verifier: str, why: str) -> Self:
-        """That of a verifier that could not find out."""
+        """Return the verdict of a verifier that could not find out."""
         return cls(verifier=verifier, passed=False, undecided=True, output=why)
 
     @property
     def word(self) -> str:
-        """What it says, in a word or two: "succeeds", "fails" or "is undecided"."""
+        """The verdict in a word or two: "succeeds", "fails" or "is undecided"."""
         return "succeeds" if self.passed else "is undecided" if self.undecided else "fails"
 
 
 class Verification(BaseModel, frozen=True):
-    """What all verifiers said: a claim holds when every one passed. Without a verifier nothing is verified.
+    """The verdicts of all verifiers: a claim holds if every one passed. Without a verifier nothing is verified.
 
     Attributes:
-        cut_short: why it was ended before all had spoken, such as the limit that was reached; empty where it was not.
-            Then the claim neither holds nor is it refuted by those who did not speak.
+        cut_short: why it ended before all verifiers had finished, such as a limit that was reached; empty if they all
+            did. Then the claim neither holds nor is it refuted by the others.
     """
 
     verdicts: tuple[Verdict, ...] = ()
@@ -56,7 +55,7 @@ class Verification(BaseModel, frozen=True):
 
     @property
     def passed(self) -> bool:
-        """Whether there was a verifier and all passed."""
+        """True if there was a verifier and all passed."""
         return bool(self.verdicts) and not self.cut_short and all(verdict.passed for verdict in self.verdicts)
 
     @property
@@ -71,15 +70,15 @@ class Verification(BaseModel, frozen=True):
 
     @property
     def undecided(self) -> tuple[Verdict, ...]:
-        """The verdicts that are none: what could not be found out."""
+        """The verdicts of verifiers that could not find out."""
         return tuple(verdict for verdict in self.verdicts if verdict.undecided)
 
     @property
     def usage(self) -> Usage:
-        """Of all verifiers together."""
+        """The usage of all verifiers together."""
         return sum((verdict.usage for verdict in self.verdicts), Usage())
 
     @property
     def sessions(self) -> int:
-        """The sessions of an agent that it took, all verifiers together."""
+        """The number of agent sessions of all verifiers together."""
         return sum(verdict.sessions for verdict in self.verdicts)

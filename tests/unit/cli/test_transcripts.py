@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph.cli.replay_sources import Line
-from ralph.cli.transcripts import told_by
+from ralph.cli.transcripts import parse_transcript
 from ralph.system.files import cleaned
 
 RESULT = {
@@ -45,7 +45,7 @@ def lines(*events: Any) -> str:
 
 
 def test_a_result_by_itself() -> None:
-    assert told_by(json.dumps(RESULT, indent=1)) == {
+    assert parse_transcript(json.dumps(RESULT, indent=1)) == {
         "text": "Wrote the parser.",
         "denials": 1,
         "tools": 2,
@@ -72,7 +72,7 @@ def test_the_whole_stream_tells_of_tools_and_changes(form: str) -> None:
         RESULT,
     ]
     text = {"lines": lines(*events), "array": json.dumps(events)}.get(form, f"npm warn old\n\n{lines(*events)}")
-    told = told_by(text)
+    told = parse_transcript(text)
     assert (told["tools"], told["denials"], told["changes"]) == (5, 1, {"files": 1, "commits": 1})
     assert "error" not in told
 
@@ -92,11 +92,11 @@ def test_the_whole_stream_tells_of_tools_and_changes(form: str) -> None:
     ids=["words", "looks", "a failed edit", "a denied shell", "a shell", "a sub-agent", "an edit", "no commit"],
 )
 def test_what_a_shell_did_nobody_knows(events: list[Any], changes: Any) -> None:
-    assert told_by(lines(*events, RESULT)).get("changes") == changes
+    assert parse_transcript(lines(*events, RESULT)).get("changes") == changes
 
 
 def test_without_a_result_the_turn_has_failed_and_the_last_words_are_the_agents_own() -> None:
-    told = told_by(lines(said("I begin."), said("In a sub-agent.", parent_tool_use_id="t"), use("1", "Bash")))
+    told = parse_transcript(lines(said("I begin."), said("In a sub-agent.", parent_tool_use_id="t"), use("1", "Bash")))
     assert (told["text"], told["error"]) == ("I begin.", "the log ends before the turn does")
     assert "denials" not in told
 
@@ -112,11 +112,11 @@ def test_without_a_result_the_turn_has_failed_and_the_last_words_are_the_agents_
     ],
 )
 def test_an_error_is_what_the_result_says_it_is(result: dict[str, Any], error: str | None) -> None:
-    assert told_by(json.dumps({**RESULT, **result})).get("error") == error
+    assert parse_transcript(json.dumps({**RESULT, **result})).get("error") == error
 
 
 def test_an_older_result_has_no_type() -> None:
-    told = told_by(json.dumps({"result": "Done with it.", "cost_usd": 1}))
+    told = parse_transcript(json.dumps({"result": "Done with it.", "cost_usd": 1}))
     assert (told["text"], told["cost"]) == ("Done with it.", 1.0)
 
 
@@ -133,15 +133,15 @@ def test_an_older_result_has_no_type() -> None:
     ],
 )
 def test_anything_else_is_the_reply_itself(text: str) -> None:
-    assert told_by(text) == {"text": text}
+    assert parse_transcript(text) == {"text": text}
 
 
 def test_an_empty_log_is_a_failed_turn() -> None:
-    assert told_by(" \n") == {"text": "", "error": "the log is empty"}
+    assert parse_transcript(" \n") == {"text": "", "error": "the log is empty"}
 
 
 def test_the_log_of_an_iteration_has_a_header_and_an_error_stream() -> None:
-    told = told_by(
+    told = parse_transcript(
         "# Iteration 3 Log\n\n## Metadata\n\n- **Task ID**: US-3\n- **Started At**: 2026-02-03T04:05:06.000Z\n"
         "- **Ended At**: 2026-02-03T04:06:06.500Z\n- **Error**: 429 too many requests\n\n"
         "--- RAW OUTPUT ---\nAll of it is written.\n\n--- STDERR ---\nwarning: old\n"
@@ -163,5 +163,5 @@ blocks = st.fixed_dictionaries({"content": st.lists(values | st.fixed_dictionari
 
 @given(st.lists(st.dictionaries(keys, values | kinds | blocks, max_size=6) | values, max_size=5))
 def test_hostile_events_never_raise_and_always_give_a_line(events: list[Any]) -> None:
-    told = told_by("\n".join(json.dumps(event) for event in events))
+    told = parse_transcript("\n".join(json.dumps(event) for event in events))
     assert Line.model_validate(cleaned({"run": "r", **told})).as_pass()
