@@ -18,7 +18,7 @@ from ralph.cli.commands import command
 from ralph.settings import Settings
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
 _FENCE = re.compile(r"(<!-- run -->\n\n?)?^(`{3,})(\w*)[^\n]*\n(.*?)^\2$", re.DOTALL | re.MULTILINE)
 _INLINE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
