@@ -1,18 +1,18 @@
-"""Notifications for Ralph: an observer that sends word of a run, and the plug-in that registers it as `notify`.
+"""Notifications for Ralph: an observer that sends messages about runs, and the plug-in that registers it as `notify`.
 
-Each name is imported when it is first used: the plug-in is looked at whenever Ralph starts.
+Each name is imported when it is first used, because Ralph imports the plug-in at every start.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ralph_notify.observer import Notifier
+    from ralph_notify.notifier import Notifier
     from ralph_notify.settings import NotifySettings
 
 __all__ = ["Notifier", "NotifySettings"]
 
-_HOMES = {"Notifier": "ralph_notify.observer", "NotifySettings": "ralph_notify.settings"}
+_HOMES = {"Notifier": "ralph_notify.notifier", "NotifySettings": "ralph_notify.settings"}
 
 
 def __getattr__(name: str) -> object:

@@ -1,7 +1,7 @@
-"""What people are told of an event: short texts, pure functions of the event.
+"""The texts of notifications: pure functions of an event.
 
-What the agent or a file of the workspace has said is hostile: it is cut to a line of bounded length, without
-characters that are not seen, and without those by which chats make mentions, links and tags of a text.
+Text from the agent or from the workspace is untrusted. It is reduced to one line of limited length, without invisible
+characters and without the characters that chats turn into mentions, links and tags.
 """
 
 from typing import Literal, NamedTuple
@@ -19,7 +19,7 @@ from ralph.records.events import (
     VerificationFinished,
 )
 
-__all__ = ["Message", "is_asking", "line", "message", "trial"]
+__all__ = ["Message", "is_asking", "line", "message", "sample_message"]
 
 _LOOK_ALIKES = str.maketrans({"@": "＠", "<": "‹", ">": "›", "`": "'", "*": "∗", "[": "(", "]": ")", "|": "¦"})
 _TASK, _REASON, _ITEM = 200, 500, 120
@@ -32,7 +32,7 @@ class Message(NamedTuple):
     """A notification.
 
     Attributes:
-        kind: how it went, by which services choose a colour or a sound.
+        kind: severity, from which services choose a colour or a sound.
     """
 
     title: str
@@ -41,22 +41,23 @@ class Message(NamedTuple):
 
 
 def line(text: str, most: int) -> str:
-    """Foreign text as one harmless line of at most `most` characters."""
+    """Return untrusted text as one harmless line of at most `most` characters."""
     seen = "".join(char if char.isprintable() else " " for char in text[: 4 * most])
     words = " ".join(seen.split()).translate(_LOOK_ALIKES).replace("://", ":⁄⁄")
     return words if len(words) <= most and len(text) <= 4 * most else f"{words[: most - 1]}…"
 
 
 def is_asking(event: Event) -> bool:
-    """Whether an iteration ended with the agent in need of a person."""
+    """Return True if an iteration ended and the agent needs the user: it asks a question or is blocked."""
     return isinstance(event, IterationFinished) and event.analysis.state in {"blocked", "question"}
 
 
 def message(event: Event, task: str) -> Message | None:
-    """What is told of an event; None for one of which there is nothing to tell.
+    """Return the notification about an event; None for an event that is not worth one.
 
     Args:
-        task: that of the run; empty where it is not known.
+        event: an event of any type.
+        task: the run's task; empty if unknown.
     """
     match event:
         case RunStarted():
@@ -65,38 +66,38 @@ def message(event: Event, task: str) -> Message | None:
         case RunFinished():
             title, kind, lines = _ending(event)
         case _:
-            told = _under_way(event)
-            if told is None:
+            parts = _in_progress(event)
+            if parts is None:
                 return None
-            title, kind, lines = told
+            title, kind, lines = parts
     subject = line(task, _TASK)
-    body = (f"Task: {subject}" if subject else "", *lines, f"Look it up: ralph show {line(event.run_id, 100)}")
+    body = (f"Task: {subject}" if subject else "", *lines, f"Details: ralph show {line(event.run_id, 100)}")
     return Message(f"Ralph: {title}", "\n".join(filter(None, body)), kind)
 
 
-def trial() -> Message:
-    """What is sent to see whether it arrives."""
-    return Message("Ralph: on trial", "Ralph can reach you here.")
+def sample_message() -> Message:
+    """Return the message that `ralph notify` sends."""
+    return Message("Ralph: test notification", "Notifications about your runs arrive here.")
 
 
-_Told = tuple[str, Kind, tuple[str, ...]]
+_Parts = tuple[str, Kind, tuple[str, ...]]
 
 
-def _ending(event: RunFinished) -> _Told:
+def _ending(event: RunFinished) -> _Parts:
     done = event.stop_reason == "completed"
     kind = ("success" if event.verified else "warning") if done else "failure"
-    verified = "yes" if event.verified else "no: nothing but the agent's word stands behind it" if done else ""
+    verified = "yes" if event.verified else "no: only the agent says so" if done else ""
     open_points = "; ".join(line(each, _ITEM) for each in event.still_open[:5])
     lines = (
         f"Why: {line(event.detail, _REASON)}" if event.detail else "",
         f"Verified: {verified}" if verified else "",
         f"Still open: {open_points}" if open_points else "",
-        f"Iterations: {event.iterations}, in {_spell(event.duration)}",
+        f"Iterations: {event.iterations}, in {_duration_text(event.duration)}",
     )
     return event.stop_reason.replace("_", " "), kind, lines
 
 
-def _under_way(event: Event) -> _Told | None:
+def _in_progress(event: Event) -> _Parts | None:
     match event:
         case IterationFinished():
             return _iteration(event)
@@ -106,34 +107,43 @@ def _under_way(event: Event) -> _Told | None:
             state = event.breaker.state.replace("_", " ")
             return f"the breaker is {state}", "info" if state == "closed" else "warning", ()
         case ExecutorFellBack():
-            return "another executor tries", "warning", (f"{line(event.before, 40)} → {line(event.after, 40)}",)
+            return "another executor is trying", "warning", (f"{line(event.before, 40)} → {line(event.after, 40)}",)
         case ProtectedRestored():
             paths = ", ".join(line(path, _ITEM) for path in event.paths[:5])
-            return "protected paths were changed, and given back", "warning", (f"Paths: {paths}",)
+            return "protected paths were changed and restored", "warning", (f"Paths: {paths}",)
         case Paused():
-            until = f"Until: {event.until:%Y-%m-%d %H:%M} UTC" if event.until else "Until a person lets it go on."
-            return "paused", "warning", (f"Why: {line(event.reason, _REASON)}", until)
+            return "paused", "warning", (f"Why: {line(event.reason, _REASON)}", _pause_end(event))
         case Resumed():
-            return "goes on", "info", ()
+            return "running again", "info", ()
         case _:
             return None
 
 
-def _iteration(event: IterationFinished) -> _Told:
+def _pause_end(event: Paused) -> str:
+    if event.until:
+        return f"Until: {event.until:%Y-%m-%d %H:%M} UTC"
+    return "Until you resume it." if event.seq else ""  # without a seq the store cannot be written: no one can resume
+
+
+def _iteration(event: IterationFinished) -> _Parts:
     if is_asking(event):
         asked = line(event.analysis.question or event.analysis.work_summary, _REASON)
-        return f"the agent asks in iteration {event.iteration}", "warning", (f"It says: {asked}" if asked else "",)
+        return (
+            f"the agent needs you in iteration {event.iteration}",
+            "warning",
+            (f"The agent says: {asked}" if asked else "",),
+        )
     said = line(event.decision.reason, _REASON)
-    return f"iteration {event.iteration} is over", "info", (f"What follows: {said}" if said else "",)
+    return f"iteration {event.iteration} finished", "info", (f"Decision: {said}" if said else "",)
 
 
-def _verification(event: VerificationFinished) -> _Told:
+def _verification(event: VerificationFinished) -> _Parts:
     failed = ", ".join(line(each.verifier, _ITEM) for each in event.verdicts if not each.passed)
     lines = (f"Failed: {failed}" if failed else "", line(event.cut_short, _REASON))
-    return ("verified", "success", lines) if event.passed else ("a claim was refuted", "warning", lines)
+    return ("verified", "success", lines) if event.passed else ("verification failed", "warning", lines)
 
 
-def _spell(seconds: float) -> str:
+def _duration_text(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"

@@ -1,4 +1,4 @@
-"""The plug-in: what Ralph is told of notifications. Nothing of Apprise is loaded before it is asked for."""
+"""The plug-in's hooks: settings, observer and command. Apprise is loaded only when one of them needs it."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -28,7 +28,7 @@ def ralph_observers(settings: "BaseModel | None") -> "Iterator[Hooks]":
     from ralph_notify.settings import NotifySettings
 
     if isinstance(settings, NotifySettings) and settings.urls and settings.on:
-        from ralph_notify.observer import Notifier
+        from ralph_notify.notifier import Notifier
 
         yield Notifier(settings)
 

@@ -25,23 +25,26 @@ _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]{0,40}://.")
 
 
 class NotifySettings(BaseModel, frozen=True, extra="forbid"):
-    """Who is told of what. An address of Apprise holds secrets, so each is one as a whole."""
+    """The addresses to notify and the events to report. Each address is a `SecretStr`, because it contains secrets."""
 
     urls: tuple[SecretStr, ...] = Field(
         default=(), max_length=50, description="Where to send: Apprise addresses, such as ntfys://ntfy.sh/my-topic."
     )
     on: tuple[Occasion, ...] = Field(
         default=("blocked", "paused", "run_finished"),
-        description="What to report: events by their types; blocked: the agent asks a person, or cannot go on alone.",
+        description="What to report: event types; blocked: the agent asks you a question or cannot continue alone.",
     )
     patience: float = Field(
-        default=8.0, gt=0, le=9, description="The most seconds that the end of a run waits for what is not sent yet."
+        default=8.0,
+        gt=0,
+        le=9,
+        description="Maximum wait at the end of a run for messages that are not sent yet, in seconds.",
     )
 
     @field_validator("urls", "on", mode="before")
     @classmethod
     def _listed(cls, value: object) -> object:
-        """A variable has a list as JSON, or as words."""
+        """Split the text of an environment variable: a JSON list, or words."""
         if not isinstance(value, str):
             return value
         return json.loads(value) if value.lstrip().startswith("[") else value.split()

@@ -1,4 +1,4 @@
-"""A receiver of notifications on loopback, which takes, refuses, or says nothing."""
+"""A receiver of notifications on loopback that accepts, refuses or does not answer."""
 
 import json
 import threading
@@ -10,8 +10,10 @@ import pytest
 
 
 class Receiver:
-    """Attributes:
-    got: the paths and bodies that came, in order.
+    """HTTP server that keeps what it receives.
+
+    Attributes:
+        got: the received paths and bodies, in order.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""What people are told."""
+"""The texts of notifications."""
 
 from datetime import UTC, datetime
 
@@ -28,42 +28,44 @@ def finished(**more: object) -> RunFinished:
     return RunFinished.model_validate({**values, **more})
 
 
-def told(event: Event, task: str = "Write a parser.") -> tuple[str, str, str]:
+def texts(event: Event, task: str = "Write a parser.") -> tuple[str, str, str]:
     made = message(event, task)
     assert made is not None
     return made
 
 
-def test_the_end_of_a_run_says_what_a_person_needs():
-    title, body, kind = told(finished())
+def test_the_end_of_a_run_says_what_the_user_needs():
+    title, body, kind = texts(finished())
     assert (title, kind) == ("Ralph: completed", "success")
     assert body.splitlines() == [
         "Task: Write a parser.",
         "Why: the plan is done",
         "Verified: yes",
         "Iterations: 7, in 2 h 5 min",
-        "Look it up: ralph show a1",
+        "Details: ralph show a1",
     ]
 
 
-def test_an_unverified_completion_is_told_from_a_verified_one():
-    _, body, kind = told(finished(verified=False, still_open=("a box is open",)))
+def test_an_unverified_completion_differs_from_a_verified_one():
+    _, body, kind = texts(finished(verified=False, still_open=("a box is open",)))
     assert kind == "warning"
-    assert "Verified: no: nothing but the agent's word stands behind it" in body
+    assert "Verified: no: only the agent says so" in body
     assert "Still open: a box is open" in body
 
 
 def test_a_run_that_stopped_is_a_failure_without_a_word_on_verification():
-    title, body, kind = told(finished(stop_reason="test_saturation", verified=False))
+    title, body, kind = texts(finished(stop_reason="test_saturation", verified=False))
     assert (title, kind) == ("Ralph: test saturation", "failure")
     assert "Verified" not in body
 
 
 def test_a_pause_says_until_when():
-    _, body, _ = told(Paused(run_id="a1", at=AT, iteration=3, until=AT, reason="rate limited"))
+    _, body, _ = texts(Paused(run_id="a1", at=AT, iteration=3, until=AT, reason="rate limited"))
     assert "Until: 2026-11-21 03:30 UTC" in body
-    _, body, _ = told(Paused(run_id="a1", at=AT, reason="asked to"))
-    assert "Until a person lets it go on." in body
+    _, body, _ = texts(Paused(run_id="a1", seq=4, at=AT, reason="asked to"))
+    assert "Until you resume it." in body
+    _, body, _ = texts(Paused(run_id="a1", at=AT, reason="the store cannot be written"))
+    assert "Until" not in body
 
 
 def test_the_question_of_the_agent_is_passed_on():
@@ -71,15 +73,15 @@ def test_the_question_of_the_agent_is_passed_on():
     event = IterationFinished(
         run_id="a1", at=AT, iteration=2, outcome=Answered(), analysis=analysis, decision=Continue()
     )
-    title, body, _ = told(event)
-    assert title == "Ralph: the agent asks in iteration 2"
-    assert "It says: Which database should I use?" in body
+    title, body, _ = texts(event)
+    assert title == "Ralph: the agent needs you in iteration 2"
+    assert "The agent says: Which database should I use?" in body
 
 
-def test_what_is_verified_before_the_first_iteration_is_no_news():
+def test_a_verification_before_the_first_iteration_sends_nothing():
     before = VerificationFinished(run_id="a1", at=AT, iteration=0, passed=False, verdicts=())
     assert message(before, "") is None
-    assert told(before.model_copy(update={"iteration": 1}))[0] == "Ralph: a claim was refuted"
+    assert texts(before.model_copy(update={"iteration": 1}))[0] == "Ralph: verification failed"
 
 
 @pytest.mark.parametrize(
@@ -100,8 +102,8 @@ def test_foreign_text_is_one_harmless_line(text: str, shown: str):
 def test_a_message_is_short_whatever_it_is_made_of():
     huge = "@<[ \n" * 200_000
     event = finished(detail=huge, still_open=(huge,) * 40, run_id="r" * 10_000)
-    assert len(told(event, huge)[1]) < 2_500
-    assert len(told(RunStarted(run_id="a1", at=AT, task=huge, workspace="/" + "w" * 10_000))[1]) < 2_500
+    assert len(texts(event, huge)[1]) < 2_500
+    assert len(texts(RunStarted(run_id="a1", at=AT, task=huge, workspace="/" + "w" * 10_000))[1]) < 2_500
 
 
 def test_a_question_is_recognised_as_the_analysis_gives_it():

@@ -1,4 +1,4 @@
-"""What Ralph is told of notifications, and the program as a person calls it."""
+"""The plug-in's hooks, and notifications from the command line."""
 
 import json
 import subprocess
@@ -29,7 +29,7 @@ def ralph_executors():
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    """One in which nothing of the user's is read or written."""
+    """Return an environment without the user's own files."""
     return own_environment(tmp_path)
 
 
@@ -49,14 +49,14 @@ def test_settings_that_cannot_be(wrong: dict[str, object]):
         NotifySettings.model_validate(wrong)
 
 
-def test_to_be_looked_at_costs_next_to_nothing():
+def test_importing_the_plugin_is_cheap():
     code = "import ralph_notify.plugin, ralph_notify.settings, sys; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"apprise", "requests", "anyio", "typer"} & set(loaded)
 
 
 def run(url: str, environment: dict[str, str], folder: Path) -> subprocess.CompletedProcess[str]:
-    """A run in a new workspace whose settings have an address."""
+    """Run the program in a new workspace with an address in its settings."""
     (folder / ".ralph").mkdir(parents=True)
     (folder / ".ralph" / "plugin.py").write_text(EXECUTOR)
     (folder / "ralph.toml").write_text(f'[plugins.notify]\nurls = ["{url}"]\n')
@@ -64,7 +64,7 @@ def run(url: str, environment: dict[str, str], folder: Path) -> subprocess.Compl
     return run_ralph(words, environment, folder)
 
 
-def test_with_an_address_that_apprise_does_not_know_a_run_goes_on_and_says_so(
+def test_with_an_address_that_apprise_does_not_know_a_run_continues_and_says_so(
     environment: dict[str, str], tmp_path: Path
 ):
     ended = run("nonsense://hunter2/x", environment, tmp_path / "work")
@@ -73,7 +73,7 @@ def test_with_an_address_that_apprise_does_not_know_a_run_goes_on_and_says_so(
     assert "hunter2" not in ended.stdout + ended.stderr
 
 
-def test_a_run_from_the_command_line_is_told_of(receiver: Any, environment: dict[str, str], tmp_path: Path):
+def test_a_run_from_the_command_line_sends_a_notification(receiver: Any, environment: dict[str, str], tmp_path: Path):
     ended = run(receiver.url("a"), environment, tmp_path / "work")
     assert ended.returncode == 0, ended.stderr
     assert receiver.titles == ["Ralph: completed"]
@@ -88,36 +88,38 @@ def test_the_program_ends_while_a_receiver_hangs(receiver: Any, environment: dic
     own = {"RALPH_PLUGINS__NOTIFY__URLS": receiver.url("hang?rto=60"), "RALPH_PLUGINS__NOTIFY__PATIENCE": "0.2"}
     began = time.monotonic()
     tried = run_ralph(["notify"], {**environment, **own}, tmp_path)
-    assert tried.stdout == "Address number 1 (json): it takes too long.\n"
+    assert tried.stdout == "Address number 1 (json): it did not answer in time.\n"
     assert time.monotonic() - began < 20
 
 
-def test_a_trial_says_who_took_it(receiver: Any, environment: dict[str, str], tmp_path: Path):
+def test_the_command_reports_which_address_accepts_the_message(
+    receiver: Any, environment: dict[str, str], tmp_path: Path
+):
     urls = json.dumps([receiver.url("a"), receiver.url("fail")])
     tried = run_ralph(["notify"], {**environment, "RALPH_PLUGINS__NOTIFY__URLS": urls}, tmp_path)
     assert tried.returncode == 1
     assert tried.stdout.splitlines() == [
-        "Address number 1 (json): took it.",
+        "Address number 1 (json): it accepted the message.",
         "Address number 2 (json): it answered 500.",
     ]
-    assert receiver.titles.count("Ralph: on trial") == 2
+    assert receiver.titles.count("Ralph: test notification") == 2
     assert "hunter2" not in tried.stdout + tried.stderr
 
 
-def test_a_trial_without_an_address_says_what_to_set(environment: dict[str, str], tmp_path: Path):
+def test_the_command_without_an_address_says_what_to_set(environment: dict[str, str], tmp_path: Path):
     tried = run_ralph(["notify"], environment, tmp_path)
     assert tried.returncode == 2
     assert "[plugins.notify]" in tried.stderr
 
 
-def test_an_address_that_apprise_does_not_know_is_told_without_being_shown(environment: dict[str, str], tmp_path: Path):
+def test_the_command_refuses_an_unknown_address_without_showing_it(environment: dict[str, str], tmp_path: Path):
     tried = run_ralph(["notify"], {**environment, "RALPH_PLUGINS__NOTIFY__URLS": "nonsense://hunter2/x"}, tmp_path)
     assert tried.returncode == 2
     assert "number 1 (nonsense) is not an address" in tried.stderr
     assert "hunter2" not in tried.stdout + tried.stderr
 
 
-def test_what_is_no_address_is_refused_without_being_shown(environment: dict[str, str], tmp_path: Path):
+def test_an_invalid_address_is_refused_without_being_shown(environment: dict[str, str], tmp_path: Path):
     tried = run_ralph(["plugins"], {**environment, "RALPH_PLUGINS__NOTIFY__URLS": "hunter2 hunter3"}, tmp_path)
     assert "plugins.notify.urls" in tried.stdout + tried.stderr
     assert "hunter2" not in tried.stdout + tried.stderr
