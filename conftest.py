@@ -67,6 +67,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark as long what has to run alone, since the other workers wait for it, and as smoke the units of most rooms."""
     units = Path(__file__).parent / "tests" / "unit"
     for item in items:
+        if " at 0x" in item.nodeid:
+            raise pytest.UsageError(f"{item.nodeid} has another name in every worker: give the case an id.")
         if item.get_closest_marker("alone"):
             item.add_marker("long")
         elif item.path.is_relative_to(units) and item.path.parent.name not in _START_PROGRAMS:
