@@ -36,6 +36,7 @@ from ralph.testing import (
 )
 from ralph.types.output import Answered, Failed, Message, Output, TimedOut
 
+LONG = pytest.mark.long
 PATIENT = Timeouts(idle=20, iteration=40, tool=20)
 
 
@@ -243,14 +244,13 @@ async def test_a_subclass_tunes_session_environment_and_classification(scene: Ca
 @pytest.mark.parametrize(
     ("steps", "kind", "status"),
     [
-        ([Fail(401)] * 6, "auth", 401),
-        ([Fail(403)], "refused", 403),
-        ([Fail(404)], "refused", 404),
-        ([Fail(400)], "refused", 400),
-        ([Empty()], "protocol", None),
-        ([Fail(429)] * 6, "rate_limited", 429),
+        pytest.param([Fail(401)] * 6, "auth", 401, id="401"),
+        pytest.param([Fail(403)], "refused", 403, id="403", marks=LONG),
+        pytest.param([Fail(404)], "refused", 404, id="404", marks=LONG),
+        pytest.param([Fail(400)], "refused", 400, id="context length", marks=LONG),
+        pytest.param([Empty()], "protocol", None, id="empty", marks=LONG),
+        pytest.param([Fail(429)] * 6, "rate_limited", 429, id="429"),
     ],
-    ids=["401", "403", "404", "context length", "empty", "429"],
 )
 async def test_faults_that_are_told_within_seconds(
     scene: Callable[..., Any], steps: list[Step], kind: str, status: int | None
@@ -318,7 +318,7 @@ async def test_faults_that_the_runtime_tries_again_itself(
 
 @pytest.mark.parametrize(
     "step",
-    [pytest.param(Hang(), id="hang"), pytest.param(Stall("I was about to"), id="stall", marks=pytest.mark.long)],
+    [pytest.param(Hang(), id="hang"), pytest.param(Stall("I was about to"), id="stall", marks=LONG)],
 )
 async def test_silence_ends_the_turn_and_keeps_what_there_was(scene: Callable[..., Any], step: Step) -> None:
     async with scene([step, Say("Back.")]) as on:
