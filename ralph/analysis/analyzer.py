@@ -1,6 +1,4 @@
-"""The built-in analyzer: reads a reply once, hands the reading to one detector after another, and draws the
-conclusions from their signals.
-"""
+"""The built-in analyzer: reads a reply once, runs the detectors on it, and draws conclusions from their signals."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -18,6 +16,7 @@ from ralph.analysis.metrics import (
     overall_confidence,
     reports_change,
 )
+from ralph.analysis.repetition import find_repetition
 from ralph.analysis.result import (
     Analysis,
     AnalysisContext,
@@ -31,15 +30,7 @@ from ralph.analysis.result import (
 )
 from ralph.analysis.signals import VERY_HIGH, Reply, Signal, Signals, collect_evidence
 from ralph.analysis.state import classify_state, completion_signal, find_standstill, indicator_points
-from ralph.analysis.stuck import (
-    REPEATS,
-    WINDOW,
-    error_signature,
-    error_signatures,
-    find_repetition,
-    find_stuck,
-    not_stuck,
-)
+from ralph.analysis.stuck import REPEATS, WINDOW, error_signature, error_signatures, find_stuck, not_stuck
 from ralph.analysis.summary import summarize_work
 from ralph.analysis.text import read
 from ralph.analysis.vocabulary import Scope, vocabulary
@@ -61,22 +52,22 @@ __all__ = [
 LANGUAGES = ("en", "zh", "es", "de")
 
 SIGNALS_KEPT = 500
-"""Signals that one detector may give of one reply; what it finds beyond is not looked at."""
-_NAMED, _TOLD, _ODDITIES = 100, 300, 5
-"""What is kept of foreign signals: characters of a kind or name, and of a reason; faults of one detector's signals."""
+"""Signals of one detector that are kept of one reply; the others are ignored."""
+_NAME_LENGTH, _REASON_LENGTH, _PROBLEMS = 100, 300, 5
+"""Bounds on signals of further detectors: characters of a kind or name, and of a reason; problems of one detector."""
 
 
 class ResponseAnalyzer:
-    """Finds completion, stuck loops, errors, certainty and quality in a reply, each with its evidence.
+    """The built-in analyzer: finds completion, stuck loops, errors, certainty and quality, each with its evidence.
 
     Args:
-        keywords: further completion keywords, registered as the built-in ones are.
-        detectors: further detectors, which run after the built-in ones. One that raises is left out of that analysis,
-            and so is a signal of unknown state or of a weight beyond ±100; the warnings say so.
-        languages: whose words are known.
+        keywords: further completion keywords, used as the built-in ones are.
+        languages: codes of the languages to read.
+        detectors: further detectors, which run after the built-in ones. The analysis leaves out a detector that raises,
+            and a signal of unknown state or with a weight beyond ±100; its warnings say so.
         window: iterations that are searched for repetition.
-        repeats: how often something has to repeat.
-        no_progress: iterations without progress in a row that are a circle, where those are more.
+        repeats: how often something must repeat.
+        no_progress: iterations in a row without progress that are a circle, if that is more than `repeats`.
 
     Raises:
         UsageError: `window`, `repeats` or `no_progress` is less than 1.
@@ -97,13 +88,15 @@ class ResponseAnalyzer:
         self._seeking = {"window": window, "repeats": repeats, "no_progress": no_progress}
         for name, number in self._seeking.items():
             if number < 1:
-                raise UsageError(f"No repetition can be sought with {name}={number}.", "Give 1 or more.")
+                raise UsageError(
+                    f"{name}={number} is not valid: nothing repeats less than once.", "Set it to 1 or more."
+                )
 
     def analyze(self, output: Output, status: Status, context: AnalysisContext) -> Analysis:
-        """The analysis of one reply; the same for the same arguments. It never raises on an agent's text.
+        """Analyze one reply. The same arguments give the same result, and no text of an agent makes it raise.
 
         Args:
-            status: as parsed from `output.text`; its block is no prose.
+            status: as parsed from `output.text`; its block is not read as prose.
         """
         reply, failed = self.detect(output, status, context)
         done, work = completion_signal(reply.signals), completion_score(reply.signals)
@@ -137,15 +130,15 @@ class ResponseAnalyzer:
             warnings=(*failed, *_warnings(metrics, work, status)),
             read=_coverage(reply),
             evidence=collect_evidence(reply),
-            further={},  # a default would be copied, which takes a fifth of the time
+            further={},  # pydantic copies a default, which takes a fifth of the time
         )
 
     def detect(
         self, output: Output, status: Status, context: AnalysisContext | None = None
     ) -> tuple[Reply, tuple[str, ...]]:
-        """The reply with every detector's signals, and a sentence for whatever is wrong with those of one's own."""
+        """Return the reply with all signals, and a sentence for each problem with a further detector."""
         hidden = () if isinstance(status, StatusMissing) else ((status.start, status.end),)
-        reading = read(output.text, hidden, self._words.skim)
+        reading = read(output.text, hidden, self._words.prescan)
         scope = Scope(reading, self._words.find(reading.prose))
         signals = Signals()
         reply = Reply(output, status, context or AnalysisContext(), self._words, reading, scope, signals)
@@ -167,10 +160,10 @@ class ResponseAnalyzer:
         reported: bool | None,
         still: Standstill,
     ) -> Stuck:
-        """Repetition, over the iterations before and this one. Those at a limit are compared with each other alone."""
+        """Find repetition over this and earlier iterations. Iterations at a limit are compared with each other only."""
         output, context = reply.output, reply.context
-        chanted = find_repetition(output.text)
-        compared = chanted or context.past or errors or context.errors or self._seeking["repeats"] < 2
+        repetition = find_repetition(output.text)
+        compared = repetition or context.past or errors or context.errors or self._seeking["repeats"] < 2
         if not compared or (output.failure and output.failure.failure == "rate_limited"):
             return not_stuck()
         outside = [pattern for error in context.errors if (pattern := error_signature(error))]
@@ -187,7 +180,7 @@ class ResponseAnalyzer:
             busy=output.busy,
         )
         passes = [past for past in context.past if (past.state == "limited") is (state == "limited")]
-        return find_stuck((*passes, seen), outside, chanted=chanted, **self._seeking)
+        return find_stuck((*passes, seen), outside, repetition=repetition, **self._seeking)
 
 
 def analyze_text(
@@ -203,12 +196,12 @@ def analyze_text(
     max_iterations: int | None = None,
     analyzer: ResponseAnalyzer | None = None,
 ) -> Analysis:
-    """The analysis of a text by itself, its status block included.
+    """Analyze a text by itself, its status block included.
 
     Args:
         plan: the task plan, or its Markdown text.
         previous: earlier replies, oldest first.
-        errors: error texts from outside the reply, oldest first; they count as often as they stand there.
+        errors: error texts from outside the reply, oldest first, counted as often as they are given.
         fields, promise: as in `parse_status`.
         iteration: counted from 1; by default it follows from `previous`.
     """
@@ -234,17 +227,17 @@ def _past(analyzer: ResponseAnalyzer, text: str, task: str, past: tuple[Past, ..
 
 
 def detect_completion(response: str, task: str | None = None) -> CompletionSignal:
-    """Nity Loop's completion signal of a reply; without the task nothing is taken for an echo of it."""
+    """Return Nity Loop's completion signal of a reply; only with the task can an echo of it be recognized."""
     return completion_signal(_detected(response, task or "").signals)
 
 
 def extract_work_summary(response: str) -> str:
-    """What was done, such as "Modified 3 files, 12 tests passing, 2 errors fixed"; empty where nothing is told."""
+    """Return the work done, such as "Modified 3 files, 12 tests passing, 2 errors fixed"; empty if none is reported."""
     return summarize_work(_detected(response))
 
 
 def calculate_confidence(response: str, context: AnalysisContext | None = None) -> float:
-    """Nity Loop's weighted sum of a reply, 0–100: that the work is complete."""
+    """Return Nity Loop's confidence that the work is complete, a weighted sum of 0–100."""
     reply = _detected(response, context.task if context else "")
     parts = confidence_parts(reply, completion_signal(reply.signals), output_quality(reply.reading.text))
     return overall_confidence(parts)
@@ -255,53 +248,53 @@ def _detected(text: str, task: str = "") -> Reply:
 
 
 def _guarded(detector: Detector, reply: Reply) -> Iterator[str]:
-    """Adds the signals of a detector that is not ours; yields what went wrong."""
+    """Add the signals of a further detector; yield a sentence for each problem."""
     try:
-        kept, odd = _sound(detector(reply), len(reply.reading.text))
+        kept, odd = _valid(detector(reply), len(reply.reading.text))
     except (Exception, SystemExit) as error:  # noqa: BLE001 - anything may come from foreign code
-        yield storable(f"The detector {_named(detector)} failed: {in_words(error)}"[:_TOLD])
+        yield storable(f"The detector {_name_of(detector)} failed: {in_words(error)}"[:_REASON_LENGTH])
         return
     reply.signals.add(kept)
     for what in odd:
-        yield f"The detector {_named(detector)} gave a signal with {what}, which is left out."
+        yield f"The detector {_name_of(detector)} gave a signal with {what}, which is left out."
 
 
-def _named(detector: Detector) -> str:
-    return storable(str(getattr(detector, "__name__", type(detector).__name__)))[:_NAMED]
+def _name_of(detector: Detector) -> str:
+    return storable(str(getattr(detector, "__name__", type(detector).__name__)))[:_NAME_LENGTH]
 
 
-def _sound(found: Iterable[Signal], length: int) -> tuple[list[Signal], tuple[str, ...]]:
-    """The signals, bounded, each within the text; and what is wrong with those that are left out, each said once."""
+def _valid(found: Iterable[Signal], length: int) -> tuple[list[Signal], tuple[str, ...]]:
+    """Return the valid signals, bounded and within the text; and the distinct problems of the others."""
     kept: list[Signal] = []
     odd: dict[str, None] = {}
     for signal in islice(found, SIGNALS_KEPT):
-        if what := _oddity(signal):
+        if what := _problem_of(signal):
             odd[what] = None
             continue
         end = min(max(0, signal.end), length)
         kept.append(
             signal._replace(
-                kind=storable(signal.kind[:_NAMED]),
-                name=storable(signal.name[:_NAMED]),
+                kind=storable(signal.kind[:_NAME_LENGTH]),
+                name=storable(signal.name[:_NAME_LENGTH]),
                 start=min(max(0, signal.start), end),
                 end=end,
-                why=storable(signal.why[:_TOLD]),
+                why=storable(signal.why[:_REASON_LENGTH]),
             )
         )
-    return kept, tuple(islice(odd, _ODDITIES))
+    return kept, tuple(islice(odd, _PROBLEMS))
 
 
-def _oddity(signal: Signal) -> str:
-    """What keeps a signal from being counted; empty where nothing does."""
+def _problem_of(signal: Signal) -> str:
+    """Return the problem that makes a signal invalid; empty if there is none."""
     if not abs(signal.weight) <= VERY_HIGH:
         return f"the weight {signal.weight:g}"
     if signal.state is not None and signal.state not in get_args(State):
-        return f"the unknown state {str(signal.state)[:_NAMED]!a}"
+        return f"the unknown state {str(signal.state)[:_NAME_LENGTH]!a}"
     return ""
 
 
 def _coverage(reply: Reply) -> Coverage | None:
-    """What was read, where that was not everything."""
+    """Return how much was read; None if that was everything."""
     reading, left_out = reply.reading, reply.scope.hits.left_out
     if len(reading.stretches) == 1 and not left_out:
         return None

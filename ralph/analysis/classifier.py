@@ -1,9 +1,10 @@
-"""How a reply sounds by its words alone: finished, blocked, or asking. Weighted sums, learned from cases.
+"""A classifier of how a reply sounds by its words alone: finished, blocked, or asking.
 
-Every word counts once, with a weight for standing anywhere and another one for standing among the first. The weights
-lie in `classifier.json` beside this module; tests/unit/analysis/fit_classifier.py learned them from the labelled
-replies among the project's own test cases. A sum of 0 says nothing; each step of 1 multiplies the odds by 2.7. Weights
-have two decimals and are summed as whole hundredths: the sum is the same in whatever order the words of a set come.
+It sums weights that were learned from cases. Every word counts once, with a weight for its occurrence anywhere and
+another for one among the first words. The weights are in `classifier.json` beside this module;
+tests/unit/analysis/fit_classifier.py learned them from the labelled replies of the project's own test cases. A sum of 0
+says nothing; each step of 1 multiplies the odds by 2.7. Weights have two decimals and are summed as whole hundredths,
+so that the sum does not depend on the order of the words.
 """
 
 import json
@@ -17,41 +18,39 @@ from typing import NamedTuple
 __all__ = ["CLASSES", "FIRST", "Classification", "Classifier", "Weights", "classifier", "load_weights", "tokenize"]
 
 CLASSES = ("done", "blocked", "question")
-"""The states that a reply is told by its words."""
+"""The states that it tells apart."""
 
 FIRST = 25
-"""How many words are the first."""
+"""How many words count as the first."""
 
 _HEAD, _TAIL = 4_000, 8_000
-"""Characters of a longer reply that are read at either end."""
+"""Characters that are read at the beginning and at the end of a longer reply."""
 
 _SIGNS = "?!:"
 _MARKS = "…✅✓✔❌⚠"
-"""What counts as a word of its own; other punctuation counts for nothing."""
+"""Marks that are words of their own; other punctuation is ignored."""
 
 _KEPT = f"{_SIGNS}'/"
 """Characters that stay, besides letters."""
 
 _COMMON = 0xA000
-"""Characters before this one are remembered; a text may hold a million others."""
+"""Replacements of characters before this one are cached; a text may have a million others."""
 
 _FEW = 16
-"""Kinds of characters that are replaced one kind after the other; more are replaced one character after the other."""
+"""Up to so many distinct characters are replaced one by one; for more, the whole text is translated."""
 
-_TOLD = 3
-"""How many words are told."""
+_REPORTED = 3
+"""How many words are reported."""
 
 _Row = tuple[float, ...]
-"""A number for each of `SOUNDS`."""
+"""A weight for each of `CLASSES`."""
 _Hundredths = tuple[int, ...]
 """The same in hundredths."""
 _NONE = (0,) * len(CLASSES)
 
 
 class Weights(NamedTuple):
-    """What was learned, for each of `SOUNDS`: without any word, where the task is known, and for the words. Each has
-    two decimals.
-    """
+    """The learned weights for each of `CLASSES`, with two decimals: the base, for a known task, and for the words."""
 
     base: _Row
     task: _Row
@@ -60,7 +59,7 @@ class Weights(NamedTuple):
 
 
 def load_weights() -> Weights:
-    """The weights that Ralph comes with."""
+    """Load the built-in weights."""
     return Weights(**json.loads(files("ralph.analysis").joinpath("classifier.json").read_text("utf-8")))
 
 
@@ -68,9 +67,9 @@ class Classification(NamedTuple):
     """How a reply sounds.
 
     Attributes:
-        odds: the sum of the weights in hundredths, for each of `SOUNDS`.
-        words: all that it has, as they come.
-        known: those that have a weight, each once.
+        odds: the sum of the weights in hundredths, for each of `CLASSES`.
+        words: all its words in order.
+        known: those with a weight, each once.
         rows: the weights of these.
     """
 
@@ -80,15 +79,15 @@ class Classification(NamedTuple):
     rows: Sequence[_Hundredths]
 
     def strongest_words(self, state: str, *, against: bool = False) -> list[str]:
-        """The words that speak most for a state, or against it; three at most."""
+        """Return the words that count most for a state, or against it; three at most."""
         column, sign = CLASSES.index(state), 1 if against else -1
         weighed = zip(self.known, self.rows, strict=True)
         told = sorted([(weight, word) for word, row in weighed if (weight := sign * row[column]) < 0])
-        return [word for _, word in told[:_TOLD]]
+        return [word for _, word in told[:_REPORTED]]
 
 
 class Classifier:
-    """Hears how replies sound, by some weights."""
+    """Sums learned weights over the words of a reply."""
 
     def __init__(self, learned: Weights) -> None:
         self._base, self._task = _hundredths(learned.base), _hundredths(learned.task)
@@ -98,7 +97,7 @@ class Classifier:
             self._first[word] = tuple(map(add, self._others.get(word, _NONE), _hundredths(row)))
 
     def classify(self, prose: str, *, task: bool) -> Classification:
-        """How a reply sounds.
+        """Return how a reply sounds.
 
         Args:
             prose: without code, in lower case.
@@ -115,7 +114,7 @@ class Classifier:
 
 @cache
 def classifier() -> Classifier:
-    """Hears by the weights that Ralph comes with."""
+    """Return the classifier with the built-in weights."""
     return Classifier(load_weights())
 
 
@@ -124,7 +123,7 @@ def _hundredths(row: _Row) -> _Hundredths:
 
 
 class _Beyond(dict[int, str]):
-    """What becomes of a character beyond ASCII: letters stay, Chinese ones and signs stand apart, a digit is a #."""
+    """Replacements for characters beyond ASCII: letters stay, Chinese ones and signs stand apart, a digit is a #."""
 
     def __missing__(self, code: int) -> str:
         character = chr(code)
@@ -142,7 +141,7 @@ class _Beyond(dict[int, str]):
 
 
 def _in_ascii(code: int) -> int:
-    """What becomes of a character of ASCII: letters and signs stay, a digit is a #."""
+    """Return the replacement for a character of ASCII: letters and signs stay, a digit is a #."""
     character = chr(code)
     if character.isdigit():
         return ord("#")
@@ -152,13 +151,12 @@ def _in_ascii(code: int) -> int:
 _BEYOND = _Beyond()
 _ALL_ASCII = bytes(range(128))
 _ASCII = bytes(map(_in_ascii, _ALL_ASCII)) + bytes(range(128, 256))
-"""What becomes of the bytes of a text. Translating bytes takes a microsecond for a thousand; translating characters
-takes fifty as soon as one of them is not ASCII.
-"""
+"""Replacements for the bytes of a text. Translating a thousand bytes takes a microsecond; translating characters takes
+fifty as soon as one of them is not ASCII."""
 
 
 def tokenize(prose: str) -> list[str]:
-    """The words of a reply, as they come. A number is as many # as it has digits.
+    """Return the words of a reply in order. A number is as many # as it has digits.
 
     Args:
         prose: in lower case, without lone surrogates, as `read` gives it.
@@ -176,7 +174,7 @@ def tokenize(prose: str) -> list[str]:
 
 
 def _translated(text: str, beyond: AbstractSet[str]) -> str:
-    """A text that has some characters beyond ASCII, with what becomes of these."""
+    """Replace the characters of a text that are beyond ASCII."""
     if len(beyond) > _FEW:
         return text.translate(_BEYOND)
     for character in beyond:

@@ -1,8 +1,8 @@
-"""Further analyzers beside the first: each has its say on a completion, and a namespace for what it finds.
+"""Further analyzers beside the first: each has an opinion on a completion, and a namespace for its findings.
 
-The first analyzer's conclusions stay what they are. A further one may support a completion or hold it back
-(`Analysis.opinion`); `ralph.decision.claims` decides what becomes of that. One that raises, gives no `Analysis`, or
-finds too much to be kept has no say in that reply, and a warning says so.
+The first analyzer's conclusions stay as they are. A further one may support a completion or hold it back
+(`Analysis.opinion`); `ralph.decision.claims` decides what follows from that. One that raises, returns no `Analysis`, or
+finds too much has no say in that reply, and a warning reports it.
 """
 
 import json
@@ -18,16 +18,16 @@ from ralph.types.output import Output
 
 __all__ = ["SeveralAnalyzers"]
 
-_MOST = 100_000
+_LONGEST = 100_000
 """Characters of JSON that are kept of one analyzer's results for one reply."""
-_TOLD = 300
+_REASON_LENGTH = 300
 
 
 class SeveralAnalyzers:
-    """An analyzer that asks others, too.
+    """An analyzer that also asks others.
 
     Args:
-        first: whose analysis it is.
+        first: makes the analysis.
         further: the others by name.
     """
 
@@ -35,7 +35,7 @@ class SeveralAnalyzers:
         self._first, self._further = first, dict(further)
 
     def analyze(self, output: Output, status: Status, context: AnalysisContext) -> Analysis:
-        """The first one's analysis, with what the others say in `further`."""
+        """Return the first analyzer's analysis, with the results of the others in `further`."""
         analysis = self._first.analyze(output, status, context)
         found: dict[str, Further] = {}
         warnings: list[str] = []
@@ -43,22 +43,27 @@ class SeveralAnalyzers:
             try:
                 found[name] = _kept(analyzer.analyze(output, status, context))
             except (Exception, SystemExit) as error:  # noqa: BLE001 - anything may come from foreign code
-                warnings.append(f"The analyzer {name} failed: {storable(in_words(error)[:_TOLD])}.")
+                warnings.append(f"The analyzer {name} failed: {storable(in_words(error)[:_REASON_LENGTH])}.")
         return evolve(analysis, further=found, warnings=(*analysis.warnings, *warnings))
 
 
 def _kept(said: object) -> Further:
-    """What an analyzer said as it is kept: what differs from an empty analysis. Raises where that cannot be kept."""
+    """Return an analyzer's result as far as it differs from an empty analysis.
+
+    Raises:
+        TypeError: it is not an `Analysis`.
+        ValueError: it is too long.
+    """
     if not isinstance(said, Analysis):
-        raise TypeError(f"it gave an object of type {type(said).__name__}, which is no Analysis")
+        raise TypeError(f"it gave an object of type {type(said).__name__}, not an Analysis")
     found = _storable(said.model_dump(mode="json", exclude_defaults=True))
-    if len(json.dumps(found, allow_nan=False)) > _MOST:
-        raise ValueError(f"its results are longer than {_MOST:,} characters")
+    if len(json.dumps(found, allow_nan=False)) > _LONGEST:
+        raise ValueError(f"its results are longer than {_LONGEST:,} characters")
     return Further.model_validate(found)
 
 
 def _storable(value: Any) -> Any:
-    """A JSON value without what no store can hold."""
+    """Return a JSON value without characters that no store can hold."""
     match value:
         case str():
             return storable(value)

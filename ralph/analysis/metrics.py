@@ -1,5 +1,7 @@
-"""The numbers of a reply, from its signals: the Ralph Runtime guide's four with what follows from them, and Nity
-Loop's weighted sum.
+"""The numbers of a reply, from its signals: those of the Ralph Runtime guide, and Nity Loop's weighted sum.
+
+The completion score comes from the first of these sources that exists: the plan, the reply's own checklist, a
+percentage, a completion keyword, and else a neutral 50.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,14 +37,14 @@ _COUNTERS = (
     *("FILES_MODIFIED", "FILES_CHANGED", "FILES_CREATED", "FILES_EDITED", "COMMITS", "COMMITS_MADE"),
     *("TASKS_COMPLETED_THIS_LOOP", "TASKS_COMPLETED_THIS_ITERATION", "TASKS_DONE_THIS_LOOP"),
 )
-"""Counters of one iteration; "TASKS_COMPLETED" by itself counts those of the whole run."""
+"""Counters of one iteration; "TASKS_COMPLETED" by itself counts the whole run."""
 _COUNT = pattern(r"\s{0,9}(\d{1,9})")
 
 
 def reports_change(status: Status) -> bool | None:
-    """Whether the block counts anything that was changed or completed; None where it has no such counter.
+    """Return whether the status block counts anything changed or completed; None if it has no such counter.
 
-    It is a weak word, for where the workspace is unknown: the agent may count what it likes.
+    This is weak evidence, for unknown workspaces: the agent may count what it likes.
     """
     if not isinstance(status, StatusReport):
         return None
@@ -66,11 +68,11 @@ Source = Literal["plan", "checklist", "percentage", "keyword", "default"]
 
 NEUTRAL = 50
 DISAGREE = 20
-"""Points that two sources may differ by before the difference is worth a warning."""
+"""Points by which two sources may differ without a warning."""
 
 
 class CompletionScore(NamedTuple):
-    """The completion score and where it comes from."""
+    """The completion score and its source."""
 
     score: int
     source: Source
@@ -82,16 +84,16 @@ _COUNTED: tuple[tuple[Source, str], ...] = (
     ("checklist", "reply_boxes"),
     ("percentage", "percentage"),
 )
-"""The sources that give a percentage, the first one first, each with the kind of signal that has it as its amount."""
+"""The sources of a percentage in order, each with the kind of signal that has it as its amount."""
 _FINISHED = frozenset({"completion_keyword", "completion_claim", "success_word"})
-"""The kinds of signals that say that all of it is done."""
+"""Kinds of signals that say that all of it is done."""
 _TOLD = _FINISHED | {"lost"} | {kind for _, kind in _COUNTED}
-"""Those that say anything of how much is done."""
+"""Kinds that say how much is done."""
 _UNKNOWN = CompletionScore(NEUTRAL, "default")
 
 
 def completion_score(signals: Signals) -> CompletionScore:
-    """The completion score."""
+    """Return the completion score of a reply, with warnings if its sources disagree."""
     if not signals.has(_TOLD):
         return _UNKNOWN
     found: dict[Source, int] = {}
@@ -121,23 +123,23 @@ CATASTROPHIC_ERRORS = 5
 _SPECIFIC = pattern(
     r"[.`0-9(](?:(?<=[\w-]\.)[a-z]{1,5}\b(?:\.[\w-]+)?|(?<=`)[^`\n]{1,80}`|(?<=\b[0-9])\d{0,8}\b|(?<=\w\()\))"
 )
-"""The end of a file's name, code, a number, a call. The first character is one of a set, to which `re` skips ahead."""
+"""The end of a file's name, code, a number, a call. It begins with one of a set of characters, to which `re` skips."""
 _FILE = pattern(r"\.(?<=[\w-]\.)[a-z]{1,5}\b(?:\.[\w-]+)?")
 _NO_FILE = "(`0123456789"
-"""What all but the names of files begin with. To a single character `re` skips in a tenth of the time."""
+"""What all but names of files begin with. To a single character `re` skips in a tenth of the time."""
 
 
 def expectation_level(
     confidence: int, errors: int, *, length: int, progress: int | None = None, fatal: bool = False
 ) -> Level:
-    """The step of the ladder that a reply reaches.
+    """Return the step of the guide's ladder that a reply reaches.
 
     Args:
         confidence: the agent's own, 0–100.
         errors: distinct patterns.
         length: characters, after trimming.
-        progress: percent; left out of it where it is unknown, as in a first iteration.
-        fatal: an error without a way on was found.
+        progress: in percent; ignored if unknown, as in a first iteration.
+        fatal: an error was found that ends the work.
     """
     catastrophic = fatal or errors >= CATASTROPHIC_ERRORS
     if catastrophic or not length or (progress is not None and progress <= 0):
@@ -150,8 +152,9 @@ def expectation_level(
 
 
 def output_quality(text: str) -> float:
-    """Length and specificity, 0–100: half for 500 characters or more, half for five names of files, numbers or pieces
-    of code or more.
+    """Return the quality of an output, 0–100: its length and its specificity.
+
+    500 characters are worth half of it, and five names of files, numbers or pieces of code the other half.
     """
     length = min(1.0, len(text.strip()) / 500)
     begun = text[:20_000]
@@ -161,8 +164,10 @@ def output_quality(text: str) -> float:
 
 
 def quality_score(completion: int, confidence: int, errors: int, output: float) -> int:
-    """All metrics together: 40 % completion, 30 % the agent's certainty, 20 % freedom from errors (each distinct
-    pattern costs a fifth of it), 10 % the quality of the output. High from 70, low below 40.
+    """Return the quality of all metrics together: high from 70, low below 40.
+
+    It is 40 % completion, 30 % the agent's certainty, 20 % freedom from errors (each distinct pattern costs a fifth of
+    that), and 10 % the quality of the output.
     """
     clean = max(0, 100 - 20 * errors)
     whole = 0.4 * completion + 0.3 * confidence + 0.2 * clean + 0.1 * output
@@ -170,7 +175,7 @@ def quality_score(completion: int, confidence: int, errors: int, output: float) 
 
 
 def expectation_messages(metrics: Metrics, *, threshold: float = STAGNATION) -> tuple[str, ...]:
-    """The guide's messages for a reply, each by itself."""
+    """Return the guide's messages for a reply, one by one."""
     messages: list[str] = []
     if metrics.progress is not None and metrics.progress <= 0:
         messages.append("⚠️  Warning: No progress detected")
@@ -182,7 +187,7 @@ def expectation_messages(metrics: Metrics, *, threshold: float = STAGNATION) -> 
 
 
 def compute_metrics(reply: Reply, work: CompletionScore, quality: float, *, reported: bool) -> Metrics:
-    """The four numbers, the progress, the quality and the step of the ladder.
+    """Compute the guide's four numbers, the progress, the quality and the step of the ladder.
 
     Args:
         quality: of the output, 0–100.
@@ -208,10 +213,10 @@ def compute_metrics(reply: Reply, work: CompletionScore, quality: float, *, repo
 
 
 def agent_confidence(signals: Signals, *, reported: bool = False) -> int:
-    """The agent's own certainty, 0–100.
+    """Return the agent's own certainty, 0–100.
 
-    The level of the cue, or 50; then 10 up or down for each certain or hedging word. Hedges do not lower a level that
-    is low already. A report of completion without a hedge is a cue of its own.
+    It starts at the level of the cue, or 50, and changes by 10 for each certain or hedging word. Hedges do not lower a
+    level that is low already. A report of completion without a hedge is a cue of its own.
     """
     cue, hedges = signals.first("certainty_cue"), signals.of("hedge")
     start = cue.amount if cue else HIGH if reported and not hedges else NEUTRAL
@@ -222,7 +227,7 @@ def agent_confidence(signals: Signals, *, reported: bool = False) -> int:
 
 
 def confidence_parts(reply: Reply, completion: CompletionSignal, quality: float) -> dict[str, float]:
-    """What the overall confidence is made of, each 0–100, by the names in `CONFIDENCE_WEIGHTS`.
+    """Return the parts of the overall confidence, each 0–100, by the names in `CONFIDENCE_WEIGHTS`.
 
     Args:
         quality: of the output, 0–100.
@@ -236,9 +241,9 @@ def confidence_parts(reply: Reply, completion: CompletionSignal, quality: float)
 
 
 def overall_confidence(parts: Mapping[str, float]) -> float:
-    """The weighted sum of the parts, 0–100."""
+    """Return the weighted sum of the parts, 0–100."""
     whole = 0.0
-    for name, value in parts.items():  # `sum` loses less from Python 3.12 on: not the same number on every version
+    for name, value in parts.items():  # `sum` is more exact from Python 3.12 on: the number would depend on the version
         whole += CONFIDENCE_WEIGHTS[name] * value
     return round(whole, 1)
 
@@ -251,12 +256,12 @@ def _freedom_from_errors(reply: Reply) -> float:
 
 
 def _distinct(errors: Sequence[Signal], fatal: Sequence[Signal]) -> int:
-    """How many distinct error patterns there are, of seven; a fatal error alone is one."""
+    """Return the number of distinct error patterns, of seven; a fatal error alone is one."""
     return len({signal.name for signal in errors}) if errors else min(len(fatal), 1)
 
 
 def _tests_pass(signals: Signals) -> bool:
-    """By a run that is shown, or in the agent's words."""
+    """Return whether tests pass, by a run that is shown or in the agent's words."""
     if run := signals.first("test_run"):
         return run.weight > 0
     found = signals.of("completion_keyword")

@@ -1,8 +1,8 @@
-"""When a limit ends: what a message says of it, and which point in time that is.
+"""The end of a limit: the words of a message, and the point in time that they mean.
 
 A message names seconds ("try again in 20s", "retry-after: 60", "in 3 days 4 hours") or a time ("resets 3pm
-(Europe/Berlin)", "resets Oct 9 at 10am", "usage limit reached|1760000000"). The analysis has no clock; so seconds are
-read at once, and a time is kept in the message's words until `resets_at` is told what time it is.
+(Europe/Berlin)", "resets Oct 9 at 10am", "usage limit reached|1760000000"). The analysis has no clock: it reads seconds
+at once, and keeps a time in the message's words for `resets_at`.
 """
 
 import math
@@ -18,7 +18,7 @@ from ralph.system.text import pattern
 __all__ = ["ends_of_limit", "resets_at"]
 
 _GRACE = timedelta(minutes=15)
-"""A time of day that is over for no longer than this is today's: the message was a little late, not a day early."""
+"""A time of day that passed no longer ago than this is today's: the message was late, not a day early."""
 _HALF_A_YEAR = timedelta(days=183)
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -48,9 +48,7 @@ _WHOLE = pattern(_SAID, re.IGNORECASE)
 
 
 def ends_of_limit(text: str, span: Span) -> Iterator[Signal]:
-    """The seconds to wait (as the amount of "retry_after") and the time (as the name of "limited_until") that a
-    message names, where it does.
-    """
+    """Yield a message's seconds to wait (the amount of "retry_after") and its time (the name of "limited_until")."""
     if wait := _WAIT.search(text, *span):
         seconds = _seconds(wait[1]) if wait[1] else float(wait[2])
         why = f"It asks to wait {seconds:g} seconds."
@@ -64,12 +62,11 @@ def _seconds(said: str) -> float:
 
 
 def resets_at(said: str, at: datetime) -> datetime | None:
-    """The point in time that a message means; in the zone of `at`, never before it; None where it
-    means none.
+    """Return the point in time that a message means, in the zone of `at` and never before it; None if it means none.
 
     Args:
         said: such as "3pm (Europe/Berlin)", "Oct 9 at 10am", "15:30", an ISO time or a Unix time in (milli)seconds.
-        at: now, with a zone: a time that names none is one of this zone. A time of day that is over is tomorrow's.
+        at: now, with the zone of times that name none. A time of day that is over is tomorrow's.
     """
     match = _WHOLE.fullmatch(" ".join(said.split()))
     if match is None:
@@ -93,7 +90,7 @@ def _iso(said: str, at: datetime) -> datetime:
 
 
 def _by_clock(match: re.Match[str], at: datetime) -> datetime:
-    """A time of day, of the day that is named or of the next day on which it comes."""
+    """Return a time of day, on the named day or the next on which it comes."""
     now = at.astimezone(_zone(match["zone"] or match["zone2"] or "") or at.tzinfo)
     clock = _time_of_day(match)
     if match["date"]:
@@ -103,7 +100,11 @@ def _by_clock(match: re.Match[str], at: datetime) -> datetime:
 
 
 def _dated(said: str, clock: time, now: datetime) -> datetime:
-    """A day of a month; of the next year where it would else be long over. Raises `ValueError` for one that is none."""
+    """Return a time on a day of a month, of the next year if it would be long over.
+
+    Raises:
+        ValueError: the month has no such day.
+    """
     month = 1 + next(index for index, name in enumerate(_MONTHS) if name in said)
     day, *year = map(int, _DIGITS.findall(said))
     moment = datetime.combine(date(year[0] if year else now.year, month, day), clock, now.tzinfo)
@@ -111,7 +112,11 @@ def _dated(said: str, clock: time, now: datetime) -> datetime:
 
 
 def _time_of_day(match: re.Match[str]) -> time:
-    """Raises `ValueError` for a time that no clock shows."""
+    """Return the time of day.
+
+    Raises:
+        ValueError: no clock shows such a time.
+    """
     hour, half = int(match["hour"]), (match["half"] or "").lower()
     if half:
         if not 1 <= hour <= 12:
@@ -121,7 +126,7 @@ def _time_of_day(match: re.Match[str]) -> time:
 
 
 def _zone(name: str) -> tzinfo | None:
-    """A zone by its name; None for one that nobody knows."""
+    """Return a zone by its name; None if it is unknown."""
     for spelling in (name, name.title()) if name else ():
         try:
             return ZoneInfo(spelling)

@@ -1,8 +1,8 @@
-"""The analysis of one reply: what was found in it, and where.
+"""The analysis of one reply: the findings, each with its place.
 
-Four numbers are called confidence, all from 0 to 100: `Metrics.confidence` is the agent's own certainty (Ralph Runtime
+Four numbers are called confidence, each another one: `Metrics.confidence` is the agent's own certainty (Ralph Runtime
 guide), `Analysis.confidence` the weighted sum that the work is complete (Nity Loop), `CompletionSignal.confidence` the
-strength of its completion words, `Stuck.confidence` the share of the window that repeats.
+strength of its completion words, `Stuck.confidence` the share of the window that repeats. All are 0–100.
 """
 
 from typing import Literal, Protocol
@@ -35,14 +35,14 @@ __all__ = [
 ]
 
 PAST_KEPT = 15
-"""Iterations that an analysis looks back on: five for what repeats (Nity Loop's window), the others for cycles."""
+"""Earlier iterations that an analysis reads: five for repetition (Nity Loop's window), the others for cycles."""
 
 PAST_TEXT = 20_000
 """Characters of an earlier reply that are kept for comparison."""
 
 CONFIDENCE_WEIGHTS = {"keywords": 0.35, "tests": 0.25, "quality": 0.20, "no_errors": 0.20}
-"""What `Analysis.confidence` is the weighted sum of (Nity Loop): completion words, passing tests, the quality of the
-output, and freedom from errors."""
+"""The weights of the sum `Analysis.confidence` (Nity Loop): completion words, passing tests, the quality of the output,
+and freedom from errors."""
 
 Percent = float
 State = Literal["done", "progress", "blocked", "question", "limited", "error", "unknown"]
@@ -51,14 +51,14 @@ Level = Literal["below_minimum", "minimum", "good", "excellent"]
 
 
 class Evidence(BaseModel, frozen=True):
-    """One thing that was found, and where.
+    """One finding and its place.
 
     Attributes:
-        signal: what kind of thing, in snake_case, such as "exit_signal" or "completion_keyword".
-        start, end: characters of the text as stored; both 0 where it is no span of the text.
-        text: what stands there, at most 200 characters.
+        signal: the kind of finding, in snake_case, such as "exit_signal" or "completion_keyword".
+        start, end: characters of the text as stored; both 0 if it is not a span of the text.
+        text: the text of the span, at most 200 characters.
         weight: how much it counts; negative counts against completion.
-        why: one short sentence for a person.
+        why: one short sentence for the user.
     """
 
     signal: str
@@ -70,16 +70,16 @@ class Evidence(BaseModel, frozen=True):
 
 
 class Metrics(BaseModel, frozen=True):
-    """The Ralph Runtime guide's four numbers, and what follows from them.
+    """The Ralph Runtime guide's four numbers, and others that follow from them.
 
     Attributes:
         completion_score: 0–100.
-        completion_source: where that comes from: plan, checklist, percentage, keyword or default.
-        confidence: 0–100, the agent's own certainty; 50 where it shows none.
+        completion_source: its source: plan, checklist, percentage, keyword or default.
+        confidence: 0–100, the agent's own certainty; 50 if it shows none.
         error_count: distinct error patterns, 0–7.
         error_occurrences: how often they occur.
         response_length: in characters, after trimming.
-        progress: completion_score now less that of the iteration before; None in the first.
+        progress: completion_score less that of the iteration before; None in the first.
         quality_score: 0–100.
         level: the expectation ladder.
     """
@@ -96,7 +96,7 @@ class Metrics(BaseModel, frozen=True):
 
 
 class CompletionSignal(BaseModel, frozen=True):
-    """Whether the words of the reply say that the task is done."""
+    """The completion words of a reply, and whether they say that the task is done."""
 
     detected: bool = False
     keywords: tuple[str, ...] = ()
@@ -105,13 +105,13 @@ class CompletionSignal(BaseModel, frozen=True):
 
 
 class Stuck(BaseModel, frozen=True):
-    """Whether the loop goes in circles.
+    """The circles in which the loop goes, if any.
 
     Attributes:
-        repeated_patterns: how, such as "repeated output", and the normalised errors that repeat.
-        error_frequency: how often each normalised error was met.
+        repeated_patterns: the circles, such as "repeated output", and the normalised errors that repeat.
+        error_frequency: how often each normalised error occurred.
         confidence: the share of the last iterations that repeats.
-        evidence: what repeats and how often, for each pattern.
+        evidence: for each pattern, what repeats and how often.
     """
 
     detected: bool = False
@@ -122,14 +122,13 @@ class Stuck(BaseModel, frozen=True):
 
 
 class Coverage(BaseModel, frozen=True):
-    """How much of a long reply, or of one that is full of words that mean something, was read.
+    """How much was read of a reply that is long, or full of words with a meaning.
 
     Attributes:
-        closely: characters that every detector has seen: all of a reply of up to 80 KB, and of a longer one the first
-            16 KB, the last 64 KB and the surroundings of strong phrases in between.
+        closely: characters that every detector has read: all of a reply of up to 80 KB; of a longer one the first 16
+            KB, the last 64 KB and the surroundings of strong phrases in between.
         of: characters of the reply.
-        left_out: characters of these in which no words were looked for, because those before and behind them hold
-            thousands.
+        left_out: characters of these in which no words were searched, as those before and after them have thousands.
     """
 
     closely: NonNegativeInt
@@ -138,11 +137,11 @@ class Coverage(BaseModel, frozen=True):
 
 
 class Opinion(BaseModel, frozen=True):
-    """What an analyzer beside the first thinks of completing the run on this reply. It can force nothing.
+    """A further analyzer's opinion on completing the run on this reply. It can force nothing.
 
     Attributes:
-        on_completion: it "supports" one that is claimed, "holds_back" any, or has no say.
-        reason: why, in a few words, for the agent and for people.
+        on_completion: it "supports" a claimed completion, "holds_back" any, or has no say.
+        reason: why, in a few words, for the agent and the user.
     """
 
     on_completion: Literal["", "supports", "holds_back"] = ""
@@ -150,32 +149,32 @@ class Opinion(BaseModel, frozen=True):
 
 
 class Further(BaseModel, frozen=True, extra="allow"):
-    """What an analyzer beside the first made of a reply: its opinion, and whatever else it found, as JSON."""
+    """The result of a further analyzer: its opinion, and any other findings as JSON."""
 
     opinion: Opinion = Opinion()
 
 
 class Analysis(BaseModel, frozen=True):
-    """What an analyzer makes of one reply. An analyzer of one's own may give a subclass with further fields.
+    """The result of an analyzer for one reply. Other analyzers may return a subclass with further fields.
 
     Attributes:
         indicators: completion indicators of the go-ralph rule (0–3 tiers) with their points in `points`.
         error_signatures: normalised errors of this reply and of the executor's failure, for the breaker.
         claims_done: the reply's state is "done".
-        confidence_parts: what `confidence` is the weighted sum of, each 0–100.
-        question: the question asked of a person, where `state` is "question" or "blocked".
-        retry_after: seconds after which a "limited" agent may be asked again; None where it does not say.
-        limited_until: when the limit ends, in the reply's words or as a Unix time: "3pm (Europe/Berlin)", "1760000000".
-            `reset_time.resets_at` makes a point in time of it; empty where none is named.
-        limit: what a "limited" reply met: "usage limit", "rate limit", "credit", "overloaded" or "login".
-        reports_change: whether the status block counts changed files or completed tasks; None where it does not count.
-        standstill: that this iteration moved nothing, in the reply's own words: everything was "done" before, all was
-            left "unchanged", it is "watching" what still runs, or tells of "tests" alone; empty where it says none of
-            that, or tells of work.
-        warnings: for a person, such as sources of completion that disagree.
-        opinion: of an analyzer beside the first.
-        further: what the analyzers beside the first found, by their names.
-        read: what was read of the reply; None where that was all of it. Status blocks are found everywhere.
+        confidence_parts: the parts of the weighted sum `confidence`, each 0–100.
+        question: the question to the user, if `state` is "question" or "blocked".
+        retry_after: seconds after which a "limited" agent may be asked again; None if unknown.
+        limited_until: the end of the limit, in the reply's words or as a Unix time: "3pm (Europe/Berlin)",
+            "1760000000". `reset_time.resets_at` makes a point in time of it; empty if none is named.
+        limit: the limit of a "limited" reply: "usage limit", "rate limit", "credit", "overloaded" or "login".
+        reports_change: whether the status block counts changed files or completed tasks; None if it does not count.
+        standstill: this iteration moved nothing, in the reply's own words: everything was "done" before, all was left
+            "unchanged", it is "watching" what still runs, or it reports "tests" alone; empty if it says none of that,
+            or reports work.
+        warnings: for the user, such as sources of completion that disagree.
+        opinion: of a further analyzer.
+        further: the results of further analyzers, by name.
+        read: how much of the reply was read; None if all of it was. Status blocks are found everywhere.
     """
 
     status: Status = StatusMissing()
@@ -202,25 +201,25 @@ class Analysis(BaseModel, frozen=True):
     evidence: tuple[Evidence, ...] = ()
 
     def opinions(self, kind: Literal["supports", "holds_back"]) -> dict[str, str]:
-        """The analyzers beside the first that are of an opinion, with their reasons."""
+        """Return the further analyzers of an opinion, with their reasons."""
         return {name: said.opinion.reason for name, said in self.further.items() if said.opinion.on_completion == kind}
 
     @property
     def tells_of_work(self) -> bool:
-        """Whether the reply says of anything that it was done in this iteration."""
+        """Whether the reply reports work of this iteration."""
         return not self.standstill and any(piece.signal == "work" for piece in self.evidence)
 
 
 class Past(BaseModel, frozen=True):
-    """What the analysis of an iteration needs to know of one before.
+    """What the analysis of an iteration needs of an earlier one.
 
     Attributes:
-        text: of the reply, at most 20,000 characters of it.
-        denied: tool calls were turned down.
-        progressed: whether workspace or plan moved; None where that is unknown.
-        reported: whether the agent's own counters tell of changes; None where it has none.
+        text: of the reply, at most 20,000 characters.
+        denied: tool calls were denied.
+        progressed: whether workspace or plan moved; None if unknown.
+        reported: whether the agent's own counters report changes; None if it has none.
         standstill: as in `Analysis`.
-        worked: the reply tells of work.
+        worked: the reply reports work.
         busy: its tool calls make it most likely that it has changed something.
     """
 
@@ -246,7 +245,7 @@ class Past(BaseModel, frozen=True):
         progressed: bool | None = None,
         busy: bool = False,
     ) -> "Past":
-        """What the analyses of later iterations need of this one."""
+        """Keep of an analysis what those of later iterations need."""
         return cls(
             text=text[:PAST_TEXT],
             error_signatures=analysis.error_signatures,
@@ -263,16 +262,16 @@ class Past(BaseModel, frozen=True):
 
     @property
     def moved(self) -> bool | None:
-        """Whether anything was changed: as far as known, else by the agent's own count."""
+        """Whether anything was changed, if known, else by the agent's own count."""
         return self.reported if self.progressed is None else self.progressed
 
 
 class AnalysisContext(BaseModel, frozen=True):
-    """What a reply is judged against.
+    """The circumstances of a reply that its analysis needs.
 
     Attributes:
-        past: the iterations before, oldest first; the last fifteen are looked at.
-        progressed: whether this iteration moved workspace or plan; None where unknown.
+        past: the earlier iterations, oldest first; the last fifteen count.
+        progressed: whether this iteration moved workspace or plan; None if unknown.
         errors: error texts from outside the reply, such as those of the verifiers that refuted the claim before it.
     """
 
@@ -287,13 +286,13 @@ class AnalysisContext(BaseModel, frozen=True):
 
 
 class Analyzer(Protocol):
-    """Anything that makes an `Analysis` of a reply. It never raises on an agent's text."""
+    """A source of analyses. It never raises on an agent's text."""
 
     def analyze(self, output: Output, status: Status, context: AnalysisContext) -> Analysis: ...
 
 
 def to_json(analysis: Analysis) -> dict[str, JsonValue]:
-    """The contract's object without what the decision adds: `should_exit`, `exit_reason`, `decision`."""
+    """Return an analysis as `ralph analyze --json` prints it, without what the decision adds."""
     status = analysis.status
     metrics = analysis.metrics.model_dump(mode="json")
     return {

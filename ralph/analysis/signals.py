@@ -1,7 +1,7 @@
-"""Signals: what detectors find in a reply, and what everything else in its analysis is made of.
+"""Signals: the findings of detectors in a reply, from which everything else in its analysis follows.
 
 The weight says what a signal does to the claim that the task is done: `VERY_HIGH` is enough by itself, two of `HIGH`
-or more are enough together, and one of `AGAINST` or less contradicts them all. In between it is only told.
+or more are enough together, and one of `AGAINST` or less contradicts them all. Weights in between are only reported.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,16 +23,16 @@ VERY_HIGH, HIGH, AGAINST = 100, 60, -50
 
 
 class Signal(NamedTuple):
-    """One thing that a detector found.
+    """One finding of a detector.
 
     Attributes:
         kind: in snake_case, such as "completion_keyword".
         name: which of its kind, such as the keyword; signals of one kind and name are one signal, found twice.
-        start, end: where, as positions in `Reply.reading`; both 0 where it stands nowhere.
+        start, end: its span in `Reply.reading`; both 0 if it has no place.
         weight: how much it counts for completion (-100 to 100).
-        why: one short sentence for a person.
-        state: the state of the reply that it speaks for; None where it speaks for none.
-        amount: of what it counts, such as tests.
+        why: one short sentence for the user.
+        state: the state of the reply that it supports; None if it supports none.
+        amount: the number of what it counts, such as tests.
     """
 
     kind: str
@@ -46,7 +46,7 @@ class Signal(NamedTuple):
 
     @classmethod
     def at(cls, hit: Hit, kind: str, weight: float, why: str, *, state: State | None = None) -> "Signal":
-        """A signal where a word of the vocabulary stands."""
+        """Return a signal at the place of a word of the vocabulary."""
         name, start, end = hit
         return cls(kind, name, start, end, weight, why, state)
 
@@ -68,39 +68,39 @@ class Signals:
                 kinds[kind] = [signal]
 
     def has(self, kinds: AbstractSet[str]) -> bool:
-        """Whether there is a signal of any of the kinds."""
+        """Return whether there is a signal of any of the kinds."""
         return not kinds.isdisjoint(self._kinds)
 
     def of(self, *kinds: str) -> Sequence[Signal]:
-        """The signals of some kinds."""
+        """Return the signals of some kinds."""
         if len(kinds) == 1:
             return self._kinds.get(kinds[0], ())
         return [signal for kind in kinds for signal in self._kinds.get(kind, ())]
 
     def first(self, kind: str) -> Signal | None:
-        """The first signal of a kind."""
+        """Return the first signal of a kind."""
         found = self._kinds.get(kind)
         return found[0] if found else None
 
     def all(self) -> list[Signal]:
-        """Every signal."""
+        """Return every signal."""
         return list(chain.from_iterable(self._kinds.values()))
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a detector sees.
+    """The input of a detector.
 
     Attributes:
         output: the agent's turn; `output.text` is the whole reply.
         status: as parsed from it.
-        context: the task, the plan, the iterations before.
-        words: the vocabulary that was looked for.
+        context: the task, the plan, the earlier iterations.
+        words: the vocabulary that was searched for.
         reading: the text as it is read: `prose` for words, `text` with everything in it.
         scope: the words that were found, and how far each reaches.
-        signals: what the detectors before this one found.
-        kept: what the built-in detectors work out once for each other, by its class; it is for them alone. What is
-            kept reflects the signals that there were when it was first asked for.
+        signals: of the detectors before this one.
+        kept: results that the built-in detectors share, by class, for them alone. They reflect the signals at the time
+            of their first use.
     """
 
     output: Output
@@ -114,15 +114,15 @@ class Reply:
 
 
 EVIDENCE_KEPT = 100
-"""Pieces of evidence that are kept of one reply: the weightiest."""
+"""Pieces of evidence that are kept of one reply: those with the largest weights."""
 _EVIDENCE_TEXT = 200
 _IN_REPLY = frozenset({"exit_signal", "status_blocked"})
-"""Signals whose place is one of the whole reply, not of the reading."""
+"""Signals with a place in the whole reply, not in the reading."""
 _SPAN_OF = itemgetter(Signal._fields.index("start"), Signal._fields.index("end"))
 
 
 def collect_evidence(reply: Reply) -> tuple[Evidence, ...]:
-    """What was found, in the order of the text."""
+    """Return the signals as evidence, in the order of the text."""
     found = reply.signals.all()
     if len(found) > EVIDENCE_KEPT:
         found = sorted(found, key=lambda signal: -abs(signal.weight))[:EVIDENCE_KEPT]
@@ -140,7 +140,7 @@ def collect_evidence(reply: Reply) -> tuple[Evidence, ...]:
 
 
 def _placed(signal: Signal, reading: Reading) -> Signal:
-    """A signal with its place in the reply, where it has one."""
+    """Return a signal with its place in the reply, if it has one."""
     if not signal.end or signal.kind in _IN_REPLY:
         return signal
     start, end = reading.place(signal.start, signal.end)

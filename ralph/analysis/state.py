@@ -1,23 +1,35 @@
-"""What a reply amounts to, as one word; decided on the strongest sign there is. The first that applies:
+"""The state of a reply, as one word, from its strongest sign. The first that applies:
 
 | state | sign |
 |---|---|
-| limited | the reply is a service's message that nobody is let in, also where the turn failed |
-| limited, error | the executor's failure; a turn that was cut short before a word was said is an error, too |
+| limited | the reply is a service's message that refuses access, also if the turn failed |
+| limited, error | the executor's failure; a turn that was cut short before any text is an error, too |
 | blocked | the status block says BLOCKED |
 | done | the status block says EXIT_SIGNAL: true |
-| blocked | the agent says that it cannot go on, or opens with what stops it and ends with the hand that it needs; or \
-it tells of no work, and a person's permission or hand is needed |
-| question | it ends by asking a person; after finished work an offer does not ask, but a choice does |
-| done | its words report the whole as done; not against EXIT_SIGNAL: false, nor open boxes of the plan or its own |
+| blocked | the agent cannot continue, or opens with what stops it and ends with the help that it needs |
+| blocked | it reports no work, and needs a person's permission or help |
+| question | it ends by asking the user; after finished work an offer does not ask, but a choice does |
+| done | its words report the whole as done, unless EXIT_SIGNAL is false or boxes of the plan or its own are open |
 | error | it is an error and nothing else |
-| progress | it tells of work: done, going on or to come; or of much; or the workspace moved, or tools were used |
-| blocked, question | instead of the two around it: it sounds so by its words, and the workspace is not known to move |
-| unknown | none of all that |
+| progress | it reports work: done, going on or to come; or it is long; or the workspace moved, or tools were used |
+| blocked, question | instead of the two before: its words sound so, and the workspace is not known to have moved |
+| unknown | none of these |
 
-So a commit that waits for an approval leaves finished work "done" and other work "progress", while the same words alone
-are "blocked"; and whoever asks for a missing permission is blocked and asks no mere question. Detectors of one's own
-take part through the `state` of their signals.
+A commit that waits for an approval therefore leaves finished work "done" and other work "progress", while the same
+words alone are "blocked"; a request for a missing permission is "blocked", not a mere question. Further detectors take
+part through the `state` of their signals.
+
+A reply can also say that its iteration moved nothing (`find_standstill`). The first that applies:
+
+| standstill | the reply |
+|---|---|
+| done | reports the whole as done, and says that it was before, or that nothing was or is to be done |
+| unchanged | reports no work, and says that it changed nothing or found nothing to do |
+| watching | reports no work, and says that something still runs |
+| tests | reports passing tests in each of its few clauses |
+
+One of them alone is harmless; one after another they are a loop that stands still. A status block that counts changes
+outweighs them all.
 """
 
 from collections.abc import Mapping
@@ -35,16 +47,19 @@ from ralph.types.output import Answered, Failed, Outcome
 __all__ = ["StateResult", "classify_state", "completion_signal", "find_standstill", "indicator_points"]
 
 _BESIDE = ("test_run", "verified", "exit_signal")
-"""What speaks for completion beside a word of it."""
+"""Signals that support completion beside a word of it."""
 _OF_STATUS = ("exit_signal", "status_blocked")
-"""What the status block says: not a word of the reply."""
+"""Signals of the status block, which are not words of the reply."""
 _NO_COMPLETION, _ONLY_TESTS = CompletionSignal(), CompletionSignal(test_only=True)
 
 
 def completion_signal(signals: Signals) -> CompletionSignal:
-    """One very high signal, or two: distinct keywords, or one with passing tests or the status block's word (Nity
-    Loop), with another check that passes, or with the shape of a final report. Wording that sounds finished is such a
-    signal. Any signal that contradicts is enough against them; wording that sounds unfinished is against a single one.
+    """Return whether the signals say that the task is done.
+
+    It takes one very high signal or two: distinct keywords, or one keyword with passing tests or the status block's
+    word (Nity Loop), with another passing check, or in the form of a final report. Wording that sounds finished is such
+    a signal. Any signal that contradicts is enough against them; wording that sounds unfinished is against a single
+    one.
     """
     counted: dict[str, float] = {}
     contradicted = False
@@ -58,20 +73,20 @@ def completion_signal(signals: Signals) -> CompletionSignal:
     if not counted:
         return _ONLY_TESTS if test_only else _NO_COMPLETION
     strong = len(counted) >= 2 or max(counted.values()) >= VERY_HIGH
-    heard = signals.first("wording")
-    backed = not (heard and heard.weight < 0)
+    wording = signals.first("wording")
+    backed = not (wording and wording.weight < 0)
     sure = strong or (backed and signals.first("completion_report") is not None)
     enough = sure or (backed and any(signal.weight > 0 for signal in signals.of(*_BESIDE)))
     return CompletionSignal(
         detected=enough and not contradicted,
-        keywords=tuple([name for name in counted if not (heard and name == heard.name)]),
+        keywords=tuple([name for name in counted if not (wording and name == wording.name)]),
         test_only=test_only,
         confidence=100.0 if sure else 60.0 * len(counted),
     )
 
 
 def indicator_points(signals: Signals, words: Vocabulary) -> tuple[int, tuple[str, ...]]:
-    """The go-ralph rule: the points of every group of keywords that has a hit, and the first hit of each."""
+    """Return the go-ralph points: of each group of keywords with a hit, and the first hit of each."""
     found = signals.of("completion_keyword")
     if not found:
         return 0, ()
@@ -84,19 +99,19 @@ def indicator_points(signals: Signals, words: Vocabulary) -> tuple[int, tuple[st
 
 
 _SHORT_REPORT = 400
-"""Characters up to which a reply can be a report of tests and nothing else."""
+"""Characters up to which a reply can report tests and nothing else."""
 _CLAUSE = pattern(r"[^.;,:!?()\n—–、，。；：（）]*[^\W\d_][^.;,:!?()\n—–、，。；：（）]*")
 _DIGIT = pattern(r"\d")
 _NEEDLESS = frozenset({"nothing left", "needless"})
 _EARLIER = frozenset({"already", "in an earlier run"})
-"""Words that say so of the whole only: parts are done already in every productive loop."""
+"""Words that count for the whole only: in every productive loop some parts are done already."""
 
 
 def find_standstill(reply: Reply, state: State, *, reported: bool | None) -> Standstill:
-    """How a reply stands still; empty where it does not say so.
+    """Return the way in which a reply stands still; empty if it does not say so.
 
     Args:
-        reported: whether the status block counts any changes; None where it counts none.
+        reported: whether the status block counts any changes; None if it has no counter.
     """
     if reported or state in {"blocked", "question", "limited", "error"}:
         return ""
@@ -127,7 +142,7 @@ def _inactive(reply: Reply) -> Standstill:
 
 
 def _only_of_tests(reply: Reply) -> bool:
-    """Whether every clause of a short reply has a word of tests."""
+    """Return whether every clause of a short reply has a word of tests."""
     prose, scope = reply.reading.prose, reply.scope
     if len(prose) > _SHORT_REPORT:
         return False
@@ -135,7 +150,7 @@ def _only_of_tests(reply: Reply) -> bool:
 
 
 def _is_of_tests(scope: Scope, clause: Span) -> bool:
-    """Whether a clause names a check, or has a verdict with a number; "the export works" has neither."""
+    """Return whether a clause names a check, or has a verdict with a number; "the export works" has neither."""
     if scope.within("check", clause):
         return True
     judged = any(scope.within(role, clause) for role in ("passes", "failing", "verified"))
@@ -143,15 +158,15 @@ def _is_of_tests(scope: Scope, clause: Span) -> bool:
 
 
 _LONG, _ON_A_TASK = 300, 80
-"""Characters of a reply that is about the work, without a task and with one."""
+"""Characters from which a reply is about the work, without a task and with one."""
 _LEFT = frozenset({"unfinished", "open_end"})
 _BARRING: frozenset[Role] = frozenset({"unable", "barred"})
 _AROUND = 400
-"""Characters of a sentence that are shown on either side of the word that decided."""
+"""Characters of a sentence that are shown on either side of the deciding word."""
 
 
 class StateResult(NamedTuple):
-    """The state with what belongs to it: the question asked of a person, and which limit was met and when it ends."""
+    """A state with its details: the question to the user, or the limit that was met and its end."""
 
     state: State
     question: str = ""
@@ -161,7 +176,7 @@ class StateResult(NamedTuple):
 
 
 def classify_state(reply: Reply, completion: CompletionSignal, *, told: bool = False) -> StateResult:
-    """The state of a reply.
+    """Return the state of a reply.
 
     Args:
         told: the reply sums up work, or the workspace is known to have moved.
@@ -189,27 +204,30 @@ def classify_state(reply: Reply, completion: CompletionSignal, *, told: bool = F
 
 
 def _by_tone(reply: Reply) -> StateResult | None:
-    """Blocked or asking, by how it sounds; None where it does not, or is more than that."""
+    """Return blocked or question if the words sound so; None if they do not, or if there is more than that."""
     tone = reply.signals.first("tone")
     if tone is None or reply.context.progressed or not reply.reading.prose.strip():
         return None
     if tone.name == "blocked":
         if reply.signals.first("next_piece") and reply.signals.of("completion_claim", "completion_keyword"):
-            return None  # one piece is done, and nothing is said to bar the next
+            return None  # one piece is done, and nothing bars the next
         return StateResult("blocked", _last_words(reply))
     work = reply.signals.first("work")
     if work and max(map(reply.reading.prose.rfind, "?？")) < work.start:
-        return None  # what it asked before it told of work it has answered itself
+        return None  # it has answered its question itself, by the work that it reports next
     return StateResult("question", _last_words(reply))
 
 
 def _last_words(reply: Reply) -> str:
-    """The end of a reply that stops without one sentence that says so."""
+    """Return the end of a reply that stops without one sentence that says so."""
     return reply.reading.prose.rstrip()[-_AROUND:].rpartition("\n")[2].strip()
 
 
 def _speaking(signals: Signals) -> dict[State, Signal]:
-    """The first signal that speaks for each state by itself; an obstacle does not, and the status block goes first."""
+    """Return the first signal that supports each state by itself.
+
+    An obstacle does not count, and the status block has precedence.
+    """
     first: dict[State, Signal] = {}
     for signal in signals.all():
         state = signal.state
@@ -235,7 +253,7 @@ def _limited(reply: Reply) -> StateResult:
 
 
 def _hindrance(reply: Reply, stopped: Signal | None, *, told: bool) -> str:
-    """The sentence that says what keeps the agent from going on; empty where nothing does."""
+    """Return the sentence that says what keeps the agent from continuing; empty if none does."""
     if stopped:
         return _sentence(reply, stopped)
     obstacle = reply.signals.first("obstacle")
@@ -245,8 +263,9 @@ def _hindrance(reply: Reply, stopped: Signal | None, *, told: bool) -> str:
 
 
 def _reports_work(reply: Reply, obstacle: Signal) -> bool:
-    """Whether anything is told of that is done, or that is left while nothing bars it. What the sentence of the
-    obstacle says after it is what it hinders, and so is what it says to be barred.
+    """Return whether the reply reports anything as done, or as left while nothing bars it.
+
+    In the sentence of the obstacle, what follows the obstacle is what it hinders, and so is what is said to be barred.
     """
     ticked = reply.signals.first("reply_boxes")
     if ticked and ticked.amount > 0:
@@ -262,7 +281,7 @@ def _reports_work(reply: Reply, obstacle: Signal) -> bool:
 
 
 def _is_barred(reply: Reply, told: Signal) -> bool:
-    """Whether what seems to be told as done is what was refused: "the edit was refused"."""
+    """Return whether what seems done is what was refused, as in "the edit was refused"."""
     return reply.scope.after("barred", Hit(told.name, told.start, told.end), 3) is not None
 
 
@@ -271,13 +290,13 @@ def _said(reply: Reply, signal: Signal | None) -> str:
 
 
 def _sentence(reply: Reply, signal: Signal) -> str:
-    """The sentence around a signal."""
+    """Return the sentence around a signal."""
     begin, end = reply.reading.sentence(signal.start)
     return reply.reading.text[max(begin, signal.start - _AROUND) : min(end, signal.end + _AROUND)].strip()
 
 
 def _open_items(reply: Reply) -> bool:
-    """Boxes that are not ticked in the plan, or else in the reply's own checklist."""
+    """Return whether boxes are open in the plan, or without a plan in the reply's own checklist."""
     plan = reply.context.plan
     return bool(plan.open) if plan is not None else reply.signals.first("open_boxes") is not None
 
@@ -292,5 +311,5 @@ def _plain(reply: Reply, speaking: Mapping[State, Signal], *, worked: bool) -> S
 
 
 def _is_long(reply: Reply) -> bool:
-    """Whether it says so much that it is about the work, in whatever words; about a task, that is soon the case."""
+    """Return whether a reply is long enough to be about the work; with a known task that takes less."""
     return len(reply.reading.prose.strip()) >= (_ON_A_TASK if reply.context.task.strip() else _LONG)

@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 _READ = 20_000
-"""Characters in which single files and repairs are looked for, from the end: that is where a reply reports."""
+"""Characters at the end of a reply that are searched for single files and repairs: that is where it reports."""
 CHANGE_WORDS = (
     "modified",
     "changed",
@@ -37,7 +37,7 @@ CHANGE_WORDS = (
     "rewrote",
     "fixed",
 )
-"""What the name of a file that was changed stands behind."""
+"""Words before the name of a changed file."""
 FIX_WORDS = ("fixed", "resolved", "corrected")
 CHINESE_FIX_WORDS = ("修復", "修复", "修正", "解決", "解决")
 _WORDS_BY_KIND = (
@@ -51,13 +51,13 @@ _KINDS_OF = [tuple(kind for kind, words in enumerate(_WORDS_BY_KIND) if word in 
 
 
 class ChangeWords(NamedTuple):
-    """Where some words stand in the end of a text, each kind in order.
+    """Places of some words at the end of a text, each kind in order.
 
     Attributes:
         tail: the end of the text.
-        everywhere: this is all of the text.
-        labels: what every label of a list of files has one of.
-        changed, mended: the words of `CHANGED` and `MENDED`.
+        everywhere: `tail` is the whole text.
+        labels: words that every label of a list of files has.
+        changed, mended: the words of `CHANGE_WORDS` and `FIX_WORDS`.
         chinese: files and repairs in Chinese.
     """
 
@@ -70,7 +70,7 @@ class ChangeWords(NamedTuple):
 
 
 def find_change_words(lower: str) -> ChangeWords | None:
-    """What is mentioned in a text, which is in lower case; None where nothing is."""
+    """Return the words of files, changes and repairs in a text in lower case; None if there are none."""
     tail = lower[-_READ:]
     found = _words().find_matches_as_indexes(tail)
     everywhere = len(tail) == len(lower)
@@ -89,7 +89,7 @@ def _words() -> AhoCorasick:
 
 
 _LISTED_MOST = 100
-"""Lines of a list of files that are looked at."""
+"""Lines of a list of files that are read."""
 _NAMES_KEPT = 200
 
 _CHANGED = {
@@ -98,19 +98,19 @@ _CHANGED = {
     "created": ("created", "added", "wrote", "new", "創建", "创建", "建立", "新增", "新建", "添加"),
     "deleted": ("deleted", "removed", "刪除", "删除"),
 }
-"""Words by what they say of a file. The first kind is all that happened, the others add up."""
+"""Words by what happened to a file. The first kind includes all others, which add up."""
 _KIND_OF = {word: kind for kind, words in _CHANGED.items() for word in words}
 _ENGLISH = "|".join(word for word in _KIND_OF if word.isascii())
 _CHINESE = "|".join(word for word in _KIND_OF if not word.isascii())
 _BEFORE, _NUMBER_BEFORE = 60, 30
-"""Characters before "file" within which what says how many there are begins, and within which the number does."""
+"""Characters before "file" within which the whole phrase begins, and the number."""
 _HOW = pattern(rf"{_ENGLISH}|changes")
 _HOW_BEHIND = pattern(rf"files?\s(?:(?:were|was|have\sbeen|are)\s)?(?:{_ENGLISH})")
 _COUNT_BEHIND = pattern(rf"files?\s(?:{_ENGLISH})(?:\s?[/&]\s?(?:{_ENGLISH}))?[*_]{{0,2}} ?[:=(][*_]{{0,2}} ?{COUNT}")
 
 
 def _is_counted(lower: str, place: int) -> bool:
-    """Whether the file at a place may have a number and a word of change around it: a quick look."""
+    """Return whether a file may have a number and a word of change around it: a quick check."""
     before = lower[max(0, place - _NUMBER_BEFORE) : place]
     if before[-1:].isspace() and any(map(ends_with_count, before.split()[-2:])):
         changed = _HOW_BEHIND.match(lower, place) or _HOW.search(lower, max(0, place - _BEFORE), place)
@@ -176,7 +176,7 @@ _BESIDE = frozenset((
     "link",
     "because",
 ))
-"""Between a word of change and a name: the name is not what was changed."""
+"""Words between a word of change and a name that is not what was changed."""
 _LABEL = pattern(
     rf"""[\s\#>*_-]{{0,12}}(?:\d{{1,2}}\.\s)?(?:(?:all|key|main)\s)?
     (?:(?:{_ENGLISH})(?:\s?(?:/|,|&|and)\s?(?:{_ENGLISH})){{0,2}}\sfiles?
@@ -185,20 +185,21 @@ _LABEL = pattern(
     re.VERBOSE,
 )
 _LABELLED = ("files", "changes", "文件", "檔案")
-"""What the labels of lists have one of."""
+"""Words of which every label has one."""
 _ITEM = pattern(rf"\s{{0,3}}(?:[-*•+]|\d{{1,2}}[.)]|\|)\s{{1,3}}[*_`\[]{{0,4}}({_NAME})")
 _LISTED = pattern(r"\s{2,}|\t|\s{0,3}(?:\||(?:[-*•+]|\d{1,2}[.)])\s)")
 
 
 def count_changed_files(lower: str, mentioned: ChangeWords) -> int:
-    """How many files a text, which is in lower case, says were changed. Where it gives no number, how many it names
-    beside a word of change or in a list of changed files, each once.
+    """Return how many files a text in lower case says were changed.
+
+    Without a number, this is how many names it has beside words of change or in lists of changed files, each once.
     """
     return _numbers(lower) or _count(_named(mentioned))
 
 
 def _numbers(lower: str) -> int:
-    """The largest number of each kind; those of different kinds add up, unless one is of all."""
+    """Return the largest number of each kind; those of different kinds add up, unless one is of all."""
     most: dict[str, int] = {}
     matches = _COUNTED.finditer(lower)
     for match in matches if lower.isascii() else chain(matches, _COUNTED_IN_CHINESE.finditer(lower)):
@@ -210,7 +211,7 @@ def _numbers(lower: str) -> int:
 
 
 def _named(mentioned: ChangeWords) -> set[str]:
-    """The names beside words of change, and those that lists of changed files begin their items with."""
+    """Return the names beside words of change, and at the beginning of items in lists of changed files."""
     text, labels = mentioned.tail, mentioned.labels
     names = _beside(text, mentioned.changed)
     if labels and len(names) < _NAMES_KEPT and any(map(text.__contains__, _LABELLED)):
@@ -219,7 +220,7 @@ def _named(mentioned: ChangeWords) -> set[str]:
 
 
 def _beside(text: str, places: Iterable[int]) -> set[str]:
-    """The names beside the words of change at some ascending places, which the end of a name follows in their line."""
+    """Return the names beside words of change at ascending places."""
     names: set[str] = set()
     after = ending = -1
     for place in places:
@@ -241,7 +242,7 @@ def _beside(text: str, places: Iterable[int]) -> set[str]:
 
 
 def _in_lists(text: str) -> Iterator[str]:
-    """What the items of lists begin with that stand under a label."""
+    """Yield the names at the beginning of list items under a label."""
     lines = text.split("\n")
     inside = 0
     for line in lines:
@@ -255,7 +256,7 @@ def _in_lists(text: str) -> Iterator[str]:
 
 
 def _count(names: set[str]) -> int:
-    """How many names there are, without those that are the end of another one."""
+    """Return how many names there are, without those that are the end of another."""
     kept: Collection[str] = names - _NO_FILES
     if len(kept) < 2:
         return len(kept)
@@ -270,14 +271,14 @@ _FAULTS = ("error", "bug", "issue", "problem", "failure")
 _FAULTS_IN_CHINESE = ("錯誤", "错误", "問題", "问题", "缺陷", "bug", "漏洞")
 _FAULT = f"(?:{'|'.join(_FAULTS)})"
 _FAULT_BEFORE = 22
-"""Characters before a word of `MENDED` within which a fault that it is said of begins."""
+"""Characters before a word of `FIX_WORDS` within which its fault begins."""
 _FIX_COUNT_BEHIND = pattern(
     rf"{_FIXING}\s(?:(?:all|the|these)\s){{0,2}}{COUNT}\s|[修解]\w了?\s?[\d一二兩两三四五六七八九十]"
 )
 
 
 def _may_be_of_faults(lower: str, place: int) -> bool:
-    """Whether the word of mending at a place may have a number behind it, or a fault before it: a quick look."""
+    """Return whether a word of repair may have a number behind it, or a fault before it: a quick check."""
     before = lower[max(0, place - _FAULT_BEFORE) : place]
     if before[-1:].isspace() and any(map(before.__contains__, _FAULTS)):
         return True
@@ -301,8 +302,9 @@ _MOST = 100
 
 
 def summarize_work(reply: Reply) -> str:
-    """Files changed, tests run and errors fixed; empty where nothing of that is told. The workspace's changes, where
-    they are known, say how many files changed, not the reply.
+    """Return the files changed, tests run and errors fixed in one line; empty if none are reported.
+
+    If the workspace's changes are known, they decide how many files changed, not the reply.
     """
     changes, lower = reply.context.changes, reply.reading.lower
     mentioned = find_change_words(lower)
@@ -324,7 +326,7 @@ def _amount(signals: Signals, kind: str) -> int:
 
 
 def _errors_fixed(lower: str, mentioned: ChangeWords) -> int:
-    """How many errors the text says were fixed, or else how many it tells of one by one."""
+    """Return how many errors were fixed, by a number in the text or else one by one."""
     places = mentioned.mended
     may_count = places or mentioned.chinese or not mentioned.everywhere
     if may_count and (match := _FIXED.search(lower)):

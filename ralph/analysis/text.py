@@ -1,8 +1,8 @@
-"""A reply as it is read: what is quoted, fenced or shown is blanked out, and the rest is cut into sentences.
+"""A reply as the detectors read it: quotes, fences and tables are blanked out, and the rest is cut into sentences.
 
-Blanking keeps every position, so that a span found in the prose is a span of what is read. Of a reply that is longer
-than `HEAD` and `TAIL` together these are read, and between them only the surroundings of a few strong phrases. Every
-step is linear in the length of the text, whatever stands in it.
+Blanking keeps every position: a span of the prose is a span of the text. Of a reply longer than `HEAD` and `TAIL`
+together, these two are read, and between them only the surroundings of a few strong phrases. Every step is linear in
+the length of the text, whatever it contains.
 """
 
 import re
@@ -40,32 +40,30 @@ _AROUND = 300
 """Characters read on either side of a strong phrase in between."""
 _MOST_FENCES = 4_000
 _MOST_FENCES_OF_ALL = 20_000
-"""Fence marks that are looked at in what is read closely, and in the whole of a long reply. What comes after them is
-taken to be outside of a fence.
-"""
+"""Fence marks that count in the text that is read closely, and in the whole of a long reply. The text after them counts
+as outside of a fence."""
 
 Span = tuple[int, int]
-Skim = Callable[[str, Sequence[Span]], Sequence[int]]
-"""Finds the places of strong phrases in some spans of a text, in order; only a few of many."""
+Prescanner = Callable[[str, Sequence[Span]], Sequence[int]]
+"""Finds a few places of strong phrases in some spans of a text, in order."""
 
 _FENCE = pattern(r"\n[ \t]{0,8}(`{3,}|~{3,})([^\n]*)")
 _HEADING = pattern(r"\n[ \t]{0,3}#{1,6}[ \t][^\n]*")
 _SET_OFF = pattern(r"\n[ \t]{0,8}[>|][^\n]*")
-"""A quote or a row of a table. A search that begins with a line feed skips from line to line: it takes a twentieth of
-the time that `^` takes. The text then has to have one before its first line."""
+"""A quote or a row of a table. A search that begins with a line feed skips from line to line, in a twentieth of the
+time of `^`. The text then needs one before its first line."""
 _QUOTED = {
     mark: pattern(f"{mark}[^{mark}{end}\n]{{1,200}}{end}")
     for mark, end in (("`", "`"), ('"', '"'), ("“", "”"), ("「", "」"), ("『", "』"))
 }
 _LINE_END = pattern(r"\n(?:\n|(?![ \t]{0,8}[a-z]))")
-"""A line that is not followed by one that goes on in lower case."""
+"""The end of a line, unless the next line continues in lower case."""
 _STOPS = {
     **{mark: pattern(rf"\{mark}(?=[\s\"'*_)\]])") for mark in ".!?"},
     **{mark: pattern(mark) for mark in "。！？；"},
 }
-"""What ends a sentence, by its first character: each its own pattern, for `re` skips to one character six times as fast
-as to one of several.
-"""
+"""The end of a sentence, by its first character. Each has its own pattern, as `re` skips to one character six times as
+fast as to one of several."""
 _END = re.Match[str].end
 _HIDDEN = (
     ("---ralph_status---", "---end_ralph_status---"),
@@ -76,22 +74,22 @@ _HIDDEN = (
     ("<!--", "-->"),
 )
 _HIDING = ("<", "_status---")
-"""What stands in every text that has one of these: one that has neither is not searched for each of them."""
+"""Every text with one of these marks has one of these strings; a text without them is not searched for each mark."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A reply made ready for the detectors.
+    """A reply prepared for the detectors.
 
     Attributes:
-        text: what is read of the reply, its status block blanked; of a long reply the pieces, a blank line between.
+        text: the text that is read, with its status block blanked; of a long reply the pieces with blank lines between.
         lower: the same in lower case.
         unfenced: `text` without code fences.
-        prose: `unfenced` in lower case without quotes, tables, inline code; headings are still there.
+        prose: `unfenced` in lower case without quotes, tables and inline code, but with headings.
         headings: their spans.
-        starts: where sentences and headings begin, ascending.
+        starts: the beginnings of sentences and headings, ascending.
         stretches: the spans of the reply that are read, in order.
-        seams: where each of them begins in `text`.
+        seams: where each stretch begins in `text`.
     """
 
     text: str
@@ -105,34 +103,34 @@ class Reading:
 
     @property
     def closely(self) -> int:
-        """How many characters of the reply are read."""
+        """The number of characters of the reply that are read."""
         return sum(end - begin for begin, end in self.stretches)
 
     def sentence(self, position: int) -> Span:
-        """The sentence (or heading) around a position."""
+        """Return the span of the sentence or heading around a position."""
         starts = self.starts
         index = bisect_right(starts, position)
         return starts[index - 1], starts[index] if index < len(starts) else len(self.prose)
 
     def in_heading(self, position: int) -> bool:
-        """Whether a heading stands at a position."""
+        """Return whether a position is in a heading."""
         index = bisect_right(self.headings, (position, sys.maxsize))
         return index > 0 and position < self.headings[index - 1][1]
 
     def section(self, heading: int) -> Span:
-        """What stands under the heading around a position, up to the next heading."""
+        """Return the span below the heading around a position, up to the next heading."""
         index = bisect_right(self.headings, (heading, sys.maxsize))
         end = self.headings[index][0] if index < len(self.headings) else len(self.prose)
         return self.headings[index - 1][1], end
 
     def place(self, start: int, end: int) -> Span:
-        """Where a span of `text` is in the reply."""
+        """Return the span of the reply for a span of `text`."""
         if len(self.seams) == 1:
             return start, end
         return self._place(start), max(self._place(start), self._place(end - 1) + 1)
 
     def _place(self, position: int) -> int:
-        """Where a position is in the reply; the blank line between two pieces is at the end of the first."""
+        """Return the position in the reply; the blank line between two pieces is at the end of the first."""
         index = bisect_right(self.seams, position) - 1
         begin, end = self.stretches[index]
         return min(begin + position - self.seams[index], end)
@@ -146,12 +144,12 @@ class _Fence(NamedTuple):
     mark: str
 
 
-def read(reply: str, hidden: Sequence[Span] = (), skim: Skim | None = None) -> Reading:
-    """Make a reply ready.
+def read(reply: str, hidden: Sequence[Span] = (), prescan: Prescanner | None = None) -> Reading:
+    """Prepare a reply for the detectors.
 
     Args:
-        hidden: spans that are no prose, such as the status block.
-        skim: looks for what is worth reading in the middle of a long reply.
+        hidden: spans that are not prose, such as the status block.
+        prescan: finds the places that are worth reading in the middle of a long reply.
     """
     if len(reply) <= HEAD + TAIL:
         stretches = ((0, len(reply)),)
@@ -159,7 +157,7 @@ def read(reply: str, hidden: Sequence[Span] = (), skim: Skim | None = None) -> R
         seams = (0,)
     else:
         fences = tuple(_fences(reply, most=_MOST_FENCES_OF_ALL))
-        stretches = tuple(_stretches(reply, fences, skim))
+        stretches = tuple(_stretches(reply, fences, prescan))
         pieces = [
             _piece(reply[begin:end], _within(hidden, begin, end), _open_fence(fences, begin))
             for begin, end in stretches
@@ -174,13 +172,14 @@ def read(reply: str, hidden: Sequence[Span] = (), skim: Skim | None = None) -> R
     return Reading(text, lower, unfenced, lower_prose, headings, tuple(starts), stretches, seams)
 
 
-def _stretches(reply: str, fences: Sequence[_Fence], skim: Skim | None) -> Iterator[Span]:
-    """What is read of a long reply. A phrase within a fence is no reason to read there: it is code, even where nobody
-    closes the fence.
+def _stretches(reply: str, fences: Sequence[_Fence], prescan: Prescanner | None) -> Iterator[Span]:
+    """Yield the spans of a long reply to read.
+
+    A phrase within a fence is no reason to read there: it is code, even if the fence is never closed.
     """
     last = len(reply) - TAIL
     at, end = 0, HEAD
-    for place in skim(reply, list(_between(fences, HEAD, last))) if skim else ():
+    for place in prescan(reply, list(_between(fences, HEAD, last))) if prescan else ():
         begin, stop = _surroundings(reply, place)
         if begin > end:
             yield at, end
@@ -194,7 +193,7 @@ def _stretches(reply: str, fences: Sequence[_Fence], skim: Skim | None) -> Itera
 
 
 def _surroundings(reply: str, place: int) -> Span:
-    """Whole lines around a place, or else whole words."""
+    """Return the span around a place, cut at whole lines if possible, else at whole words."""
     first, last = place - _AROUND, place + _AROUND
     begin = max(reply.find("\n", first, place), first) if "\n" in reply[first:place] else reply.find(" ", first, place)
     end = max(reply.rfind("\n", place + _AROUND // 2, last), reply.rfind(" ", place, last))
@@ -202,7 +201,7 @@ def _surroundings(reply: str, place: int) -> Span:
 
 
 def _between(fences: Iterable[_Fence], begin: int, end: int) -> Iterator[Span]:
-    """What of a span is outside of fences."""
+    """Yield the parts of a span outside of fences."""
     for fence in fences:
         if fence.begin >= end:
             break
@@ -214,12 +213,12 @@ def _between(fences: Iterable[_Fence], begin: int, end: int) -> Iterator[Span]:
 
 
 def _within(spans: Sequence[Span], begin: int, end: int) -> list[Span]:
-    """The spans as they are in a piece of the text."""
+    """Return the spans relative to a piece of the text."""
     return [(max(0, first - begin), min(end, last) - begin) for first, last in spans if first < end and last > begin]
 
 
 def _open_fence(fences: Sequence[_Fence], position: int) -> str:
-    """The mark of the fence that a position is in."""
+    """Return the mark of the fence around a position."""
     index = bisect_left(fences, position, key=lambda fence: fence.begin) - 1
     return fences[index].mark if index >= 0 and position < fences[index].end else ""
 
@@ -232,14 +231,14 @@ def _seams(stretches: Iterable[Span]) -> Iterator[int]:
 
 
 def _piece(text: str, hidden: Iterable[Span], fence: str = "") -> tuple[str, str]:
-    """A piece of the reply as text, and that without code fences.
+    """Return a piece of the reply, with and without code fences.
 
     Args:
         fence: the mark of the fence in which it begins.
     """
     if hidden:
         text = _blanked(text, hidden)
-    text = storable(text)  # lone surrogates are replacement characters from here on
+    text = storable(text)  # replaces lone surrogates
     lower = _lower(text)
     if any(map(lower.__contains__, _HIDING)):
         text = _blanked(text, _paired(lower))
@@ -247,7 +246,7 @@ def _piece(text: str, hidden: Iterable[Span], fence: str = "") -> tuple[str, str
 
 
 def _prose(text: str) -> str:
-    """The text without quotes, tables and inline code."""
+    """Blank out quotes, tables and inline code."""
     if ">" in text or "|" in text:
         text = _SET_OFF.sub(_blank_line, f"\n{text}")[1:]
     for mark, quoted in _QUOTED.items():
@@ -271,12 +270,12 @@ def _headings(prose: str) -> tuple[Span, ...]:
 
 
 def _lower(text: str) -> str:
-    """The text in lower case. The one letter that would become two, the dotted capital I, becomes one."""
+    """Return the text in lower case, at the same length: the dotted capital I becomes one letter."""
     return text.replace("İ", "i").lower()
 
 
 def _fences(text: str, mark: str = "", most: int = _MOST_FENCES) -> Iterator[_Fence]:
-    """Code fences with their marks; one that is not closed reaches to the end.
+    """Yield code fences with their marks; one that is never closed reaches to the end.
 
     Args:
         mark: of the fence in which the text begins.
@@ -304,7 +303,7 @@ def _blank_line(match: re.Match[str]) -> str:
 
 
 def _paired(lower: str) -> list[Span]:
-    """What stands between marks that hide it; a mark that is never closed hides nothing."""
+    """Return the spans between marks that hide them; a mark that is never closed hides nothing."""
     spans: list[Span] = []
     for opening, closing in _HIDDEN:
         begin = lower.find(opening)
@@ -319,7 +318,7 @@ def _paired(lower: str) -> list[Span]:
 
 
 def _blanked(text: str, spans: Iterable[Span]) -> str:
-    """The text with spaces in place of the spans; lines stay lines."""
+    """Return the text with spaces in place of the spans; lines stay lines."""
     pieces: list[str] = []
     at = 0
     for begin, end in sorted(spans):
@@ -331,7 +330,7 @@ def _blanked(text: str, spans: Iterable[Span]) -> str:
 
 
 def matches_at(expression: re.Pattern[str], text: str, places: Iterable[int]) -> Iterator[re.Match[str]]:
-    """The matches that begin at some ascending places; none overlaps another."""
+    """Yield the matches that begin at ascending places and do not overlap."""
     end = 0
     for place in places:
         if place >= end and (match := expression.match(text, place)):
@@ -340,14 +339,14 @@ def matches_at(expression: re.Pattern[str], text: str, places: Iterable[int]) ->
 
 
 class PrefilteredPattern:
-    """A regular expression whose matches all begin with one of a few words.
+    """A regular expression with matches that all begin with one of a few words.
 
-    `re` alone would try it at every character; finding the words first costs a tenth of that in prose.
+    `re` alone would try it at every character; searching for the words first takes a tenth of the time in prose.
 
     Args:
-        words: what a match may begin with. Of words that overlap in the text only the first, longest one is tried.
+        words: a match begins with one of them. Of words that overlap in the text only the first, longest one is tried.
         expression: in the syntax of `re.VERBOSE`.
-        needed: words of which every match has one. Where none is there, nothing is searched.
+        needed: every match has one of these words. Without any of them nothing is searched.
     """
 
     def __init__(self, words: Sequence[str], expression: str, needed: Sequence[str] = ()) -> None:
@@ -360,32 +359,31 @@ class PrefilteredPattern:
         return AhoCorasick(self._begins, MatchKind.LeftmostLongest, store_patterns=False)
 
     def finditer(self, text: str) -> Iterator[re.Match[str]]:
-        """The matches in order; none overlaps another."""
+        """Return the matches in order; they do not overlap."""
         if self._needed and not any(map(text.__contains__, self._needed)):
             return iter(())
         places = [start for _, start, _ in self._words.find_matches_as_indexes(text)]
         return matches_at(self._pattern, text, places) if places else iter(())
 
     def search(self, text: str) -> re.Match[str] | None:
-        """The first match."""
+        """Return the first match."""
         return next(self.finditer(text), None)
 
 
 class WindowPattern:
-    """A regular expression that is searched only around words which every match has.
+    """A regular expression that is searched only in a window around words that every match has.
 
-    For words that are rarer than what a match begins with, such as a number.
+    For words that are rarer than the beginning of a match, such as a number.
 
     Args:
-        words: one of them stands in every match.
+        words: every match has one of them.
         expression: in the syntax of `re.VERBOSE`.
-        before, after: how many characters of a match may stand before and behind the word's beginning.
-        likely: whether a match may be around a word at some place of a text, at a quick look. Around others nothing is
-            searched.
+        before, after: the characters of the window before and after the beginning of the word.
+        likely: a quick check whether a match may be around a word at a place of a text. Other places are not searched.
     """
 
     MOST = 100
-    """Places of each word that are looked at."""
+    """Places of each word that are searched."""
 
     def __init__(
         self, words: Sequence[str], expression: str, before: int, after: int, likely: Callable[[str, int], bool]
@@ -395,7 +393,7 @@ class WindowPattern:
         self._before, self._after = before, after
 
     def finditer(self, text: str) -> Iterator[re.Match[str]]:
-        """The matches around one word after another; what is near two of them is found twice."""
+        """Yield the matches around each word; one near two words comes twice."""
         for word in self._words:
             place = text.find(word)
             for _ in range(self.MOST):
@@ -406,7 +404,7 @@ class WindowPattern:
                 place = text.find(word, place + 1)
 
     def search(self, text: str) -> re.Match[str] | None:
-        """The match that begins first, around whatever word."""
+        """Return the match that begins first, whichever word it is around."""
         return min(self.finditer(text), key=re.Match[str].start, default=None)
 
 
@@ -421,22 +419,22 @@ _WORDS = (
 _ASCII_DIGIT, _DIGIT = pattern("[0-9]"), pattern(r"\d")
 
 COUNT = rf"(?:\d{{1,6}}|{'|'.join(_TEN)}|both)"
-"""A number in lower case, as a part of a pattern."""
+"""A number in lower case, as a part of an expression."""
 
 
 _COUNT_ENDS = (*_TEN, "both")
 
 
 def ends_with_count(word: str) -> bool:
-    """Whether a word in lower case ends as what `COUNT` finds does."""
+    """Return whether a word in lower case ends like a match of `COUNT`."""
     return word[-1:].isdigit() or word.endswith(_COUNT_ENDS)
 
 
 def parse_count(said: str) -> int:
-    """What a number says that `COUNT`, or a Chinese digit, has found."""
+    """Return the number of a match of `COUNT`, or of a Chinese digit."""
     return _WORDS.get(said) or int(said)
 
 
 def has_digit(text: str) -> bool:
-    """Whether a digit stands in it, of any script. Those of ASCII are found five times as fast."""
+    """Return whether a text has a digit of any script; ASCII text is searched five times as fast."""
     return (_ASCII_DIGIT if text.isascii() else _DIGIT).search(text) is not None

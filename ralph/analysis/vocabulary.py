@@ -1,4 +1,4 @@
-"""The words of all languages: found in one pass over the prose, with how far each one reaches."""
+"""The words of all languages, found in one pass over the prose, and the reach of each."""
 
 import re
 import sys
@@ -31,18 +31,18 @@ __all__ = [
 ]
 
 PRESCAN_FIRST, PRESCAN_LAST = 16, 16
-"""Places of each rank that are given, from the beginning and from the end."""
+"""Places of each rank that are returned, from the beginning and from the end."""
 
 _CHUNK = 16_384
 _LONGEST = 100
-"""Characters that a phrase may reach from one chunk into the next."""
+"""Characters by which a phrase may reach into the next chunk."""
 
 
 class Prescan:
-    """Finds phrases in any case, written with single spaces, wherever they stand: also within words and quotes.
+    """Search for phrases in text that is too long to read closely.
 
-    It looks from the beginning until it has enough, and then from the end: what is full of phrases is not looked
-    through. Bytes are searched, for this takes a third of the time that searching characters takes.
+    It finds phrases in any case, written with single spaces, also within words and quotes. It searches from the
+    beginning until it has enough, and then from the end. It searches bytes, in a third of the time of characters.
 
     Args:
         ranks: phrases in lower case. Those of one rank do not crowd out those of another.
@@ -52,13 +52,13 @@ class Prescan:
         self._ranks = [BytesAhoCorasick([phrase.encode() for phrase in phrases]) for phrases in ranks]
 
     def __call__(self, text: str, spans: Sequence[Span]) -> list[int]:
-        """The places of the first and the last phrases of each rank within the spans, in order."""
+        """Return the places of the first and the last phrases of each rank within the spans, in order."""
         chunks = [_Chunk(text, parts) for parts in _together(spans)]
         return sorted({place for rank in self._ranks for place in _ends(rank, chunks)})
 
 
 class _Chunk:
-    """Spans of a text that are searched together, a line feed between each two of them."""
+    """Spans of a text that are searched together, with a line feed between each two of them."""
 
     def __init__(self, text: str, spans: Sequence[Span]) -> None:
         self._text, self._spans = text, spans
@@ -73,11 +73,11 @@ class _Chunk:
 
     @cached_property
     def _starts(self) -> list[int]:
-        """Where in the piece each of the spans begins."""
+        """The positions in the piece at which the spans begin."""
         return list(accumulate([end - begin + 1 for begin, end in self._spans[:-1]], initial=0))
 
     def places(self, rank: BytesAhoCorasick) -> list[int]:
-        """The first and the last places."""
+        """Return the first and the last places."""
         found = rank.find_matches_as_indexes(self._raw)
         if len(found) > PRESCAN_FIRST + PRESCAN_LAST:
             found = [*found[:PRESCAN_FIRST], *found[-PRESCAN_LAST:]]
@@ -85,13 +85,13 @@ class _Chunk:
         return [self._place(start if ascii_only else len(self._raw[:start].decode())) for _, start, _ in found]
 
     def _place(self, position: int) -> int:
-        """Where a position in the piece is in the text."""
+        """Return the position in the text for one in the piece."""
         index = bisect_right(self._starts, position) - 1
         return self._spans[index][0] + position - self._starts[index]
 
 
 def _together(spans: Iterable[Span]) -> Iterator[list[Span]]:
-    """What is searched at once: parts of a long span, and many short ones."""
+    """Yield spans to search at once: parts of a long span, or many short ones."""
     parts: list[Span] = []
     length = 0
     for first, end in spans:
@@ -107,7 +107,7 @@ def _together(spans: Iterable[Span]) -> Iterator[list[Span]]:
 
 
 def _ends(rank: BytesAhoCorasick, chunks: Sequence[_Chunk]) -> list[int]:
-    """The first and the last places."""
+    """Return the first and the last places."""
     first: list[int] = []
     looked_at = 0
     while looked_at < len(chunks) and len(first) < PRESCAN_FIRST:
@@ -123,22 +123,21 @@ def _ends(rank: BytesAhoCorasick, chunks: Sequence[_Chunk]) -> list[int]:
 
 
 FIRST, LAST = 2_500, 5_000
-"""Places of words from which on a text is not searched any further from its beginning, and from its end. Ordinary prose
-has fewer in all that is read closely.
-"""
+"""Places of words after which the search from the beginning, and from the end, stops. Ordinary prose has fewer in all
+that is read closely."""
 _AT_ONCE = 8_192
 """Characters that are searched before the places are counted."""
 
 _INSIDE = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-./=")
-"""What does not stand before a word: behind it, letters are the rest of another word, a path or an option."""
+"""Characters that do not stand before a word: after them, letters are the rest of a word, a path or an option."""
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_")
 _JOINTS = frozenset("-./=")
 _GOES_ON = _LETTERS | _JOINTS | {"("}
-"""What does not stand behind a word; a joint may, unless a letter follows it."""
+"""Characters that do not stand after a word; a joint may, unless a letter follows it."""
 _AFTER = r"(?![a-z0-9_(]|[-./=][a-z0-9_])"
 _EMPHASIS = pattern(r"\*(?:(?<=[\w']\*)|(?<=[\w'][ \n]\*))\*{0,2}[ \n]?(?=[\w'])")
 _WRAPPED = pattern(r"\n(?<=[\w',]\n)[ \t]{1,2}(?=[\w'])")
-"""What stands between two words for a space: marks of emphasis, a line's end with the next one's indentation."""
+"""What replaces a space between two words: marks of emphasis, a line's end with the next line's indentation."""
 _NUMBER = r"(?:\d{1,9} )?"
 _ANY_NUMBER = pattern(" # ")
 _NUMBERS = pattern(r" (?:\d{1,9} )?")
@@ -146,7 +145,7 @@ _STRONG: frozenset[Role] = frozenset({"blocked", "limit"})
 
 
 class Hit(NamedTuple):
-    """A word, the name that it goes by, and where it stands in the prose."""
+    """A word that was found: the name it goes by, and its place in the prose."""
 
     name: str
     start: int
@@ -157,36 +156,34 @@ class Hits(defaultdict[Role, list[Hit]]):
     """The hits of each role, in order.
 
     Attributes:
-        left_out: characters that were not searched because there were too many words before and behind them.
+        left_out: characters that were not searched because there were too many words before and after them.
     """
 
     left_out: int = 0
 
 
 _Parts = tuple[tuple[str, tuple[Role, ...]], ...]
-"""The names that a form goes by, each with the roles that it then plays."""
+"""The names of a form, each with its roles."""
 _Place = tuple[int, int, int]
-"""Which form, where it begins and where it ends."""
+"""The index of a form, its beginning and its end."""
 _BEGIN = itemgetter(1)
 _Written = dict[str, dict[str, list[Role]]]
 """The names of each form, with their roles."""
 _new: Callable[[type[Hit], tuple[str, int, int]], Hit] = cast("Any", tuple).__new__
-"""Makes a hit in half the time that calling the class takes."""
+"""Makes a hit in half the time of a call of the class."""
 
 
 _Form = tuple[_Parts, _Parts, bool, str]
-"""What a form plays among the other words, and what in claims; whether no letter may stand behind it; and what stands
-before the number in forms of which it is the beginning, empty for a whole form. Plain tuples are taken apart in a third
-of the time that named ones need.
-"""
+"""The roles of a form among the other words, and in claims; whether no letter may follow it; and the words before the
+number in the forms that it begins, empty for a whole form. Plain tuples unpack in a third of the time of named ones."""
 
 
 class Vocabulary:
-    """The words to look for.
+    """The words to search for.
 
-    A longer phrase is preferred to a shorter one that begins at the same place, and words within a found phrase are
-    not found again: "make sure" hides "sure". Words of claims and other words do not hide each other. Between the words
-    of a phrase there may be up to three spaces, line ends or marks of emphasis.
+    A longer phrase wins over a shorter one that begins at the same place, and hides the words within it: "make sure"
+    hides "sure". Words of claims and other words do not hide each other. Between the words of a phrase there may be up
+    to three spaces, line ends or marks of emphasis.
     """
 
     def __init__(self, keywords: Sequence[Keyword], languages: Sequence[str]) -> None:
@@ -208,7 +205,7 @@ class Vocabulary:
         self._patterns: dict[str, re.Pattern[str]] = {}
         begun = {f"{head} {digit}": head for head in self._numbered for digit in "0123456789"}
         whole = sorted({**self._parts, **self._claims}, key=len, reverse=True)
-        sought = [*begun, *whole]  # what is preferred of that which begins at one place comes first
+        sought = [*begun, *whole]  # of forms that begin at one place the preferred one comes first
         self._forms: list[_Form] = [((), (), False, head) for head in begun.values()]
         self._forms += [
             (_parts_of(self._parts, text), _parts_of(self._claims, text), _is_letter(text[-1]), "") for text in whole
@@ -226,17 +223,17 @@ class Vocabulary:
                 roles.append(role)
 
     def find(self, prose: str) -> Hits:
-        """Every word in the prose, which is in lower case, by its role and in order."""
+        """Return every word of the prose, which is in lower case, by its role and in order."""
         text, gaps = _spaced(prose)
         places, left_out = self._search(text.replace("_", " ") if "_" in text else text)
-        places.reverse()  # they come by their ends: of those that begin together the longest is now the first
+        places.reverse()  # they come by their ends; now the longest of those that begin together is first
         places.sort(key=_BEGIN)
         hits = self._hits(text, places, gaps)
         hits.left_out = left_out
         return hits
 
     def _search(self, text: str) -> tuple[list[_Place], int]:
-        """Where forms stand, and how many characters were not searched because there are too many before and behind."""
+        """Return the places of forms, and how many characters in the middle were not searched."""
         if len(text) <= _AT_ONCE:
             return self._automaton.find_matches_as_indexes(text, overlapping=True), 0
         first: list[_Place] = []
@@ -251,13 +248,16 @@ class Vocabulary:
         return first + last, end - begin
 
     def _search_part(self, text: str, begin: int, end: int) -> list[_Place]:
-        """The forms that begin in a part of the text."""
+        """Return the forms that begin in a part of the text."""
         part = text[begin : end + self._longest]
         found = self._automaton.find_matches_as_indexes(part, overlapping=True)
         return [(index, begin + start, begin + stop) for index, start, stop in found if begin + start < end]
 
     def _hits(self, text: str, places: Iterable[_Place], gaps: Sequence[int]) -> Hits:
-        """What stands at some places, none of a kind within another; the places are in order, the preferred first."""
+        """Return the hits at some places, none of a kind within another.
+
+        The places are in order, with the preferred form of each first.
+        """
         hits = Hits(list)
         after = claimed = 0
         forms, apart, first_gap = self._forms, self._apart, gaps[0] if gaps else sys.maxsize
@@ -287,19 +287,19 @@ class Vocabulary:
         return hits
 
     def _pattern(self, head: str) -> re.Pattern[str]:
-        """The pattern of the forms that have a number behind some words; made when these are first met."""
+        """Return the pattern of the forms with a number behind some words, compiled on first use."""
         if head not in self._patterns:
             forms = sorted(self._numbered[head], key=len, reverse=True)
             self._patterns[head] = pattern("|".join(map(_expression, forms)))
         return self._patterns[head]
 
-    def skim(self, text: str, spans: Sequence[Span]) -> Sequence[int]:
-        """Places of the strongest phrases in the spans of a text in any case; where there are many, only of a few."""
-        return self._skim(text, spans)
+    def prescan(self, text: str, spans: Sequence[Span]) -> Sequence[int]:
+        """Return places of the strongest phrases in spans of a text in any case; only a few of many."""
+        return self._prescan(text, spans)
 
     @cached_property
-    def _skim(self) -> Prescan:
-        """Those that are enough by themselves are a rank of their own, which other keywords cannot crowd out."""
+    def _prescan(self) -> Prescan:
+        """The search for strong phrases; those that are enough by themselves have a rank of their own."""
         strong = {name for name, keyword in self.keywords.items() if keyword.weight == "very_high"}
         ranks: tuple[list[str], list[str]] = ([], [])
         for text, parts in self._parts.items():
@@ -317,7 +317,7 @@ def _parts_of(known: _Written, text: str) -> _Parts:
 
 
 def _spaced(prose: str) -> tuple[str, list[int]]:
-    """The prose with single spaces between words; and where in that a character is missing, for each that is."""
+    """Return the prose with single spaces between words, and the place of each character that was removed."""
     pieces: list[str] = []
     gaps: list[int] = []
     at = 0
@@ -330,12 +330,12 @@ def _spaced(prose: str) -> tuple[str, list[int]]:
 
 
 def _in_prose(start: int, end: int, gaps: Sequence[int]) -> Span:
-    """Where in the prose something stands, by its place among single spaces and the gaps that `_spaced` gives."""
+    """Return the place in the prose for one among single spaces, by the gaps that `_spaced` gives."""
     return start + bisect_right(gaps, start), end + bisect_left(gaps, end)
 
 
 def _wide_gaps(prose: str) -> list[Span]:
-    """The gaps of two or three characters between words, in order."""
+    """Return the gaps of two or three characters between words, in order."""
     spans = [match.span() for match in _WRAPPED.finditer(prose)] if "\n " in prose else []
     if "*" in prose:
         emphasis = (match.span() for match in _EMPHASIS.finditer(prose))
@@ -355,18 +355,17 @@ def _is_letter(char: str) -> bool:
 
 @lru_cache(maxsize=16)
 def vocabulary(keywords: tuple[Keyword, ...], languages: tuple[str, ...]) -> Vocabulary:
-    """The vocabulary of some languages with some keywords more."""
+    """Return the vocabulary of some languages and further keywords."""
     return Vocabulary(keywords, languages)
 
 
 _REACH = 60
-"""Characters that a negation or a future reaches at most."""
+"""The longest reach of a negation or a future, in characters."""
 _HIT_END = itemgetter(2)
-"""Where a hit ends."""
 _CLAUSE_END = pattern(r"[,;:()，、；：]")
 _TURNS = ("but", "however", "although", "so", "because", "since")
 _TURN = pattern(rf"\b(?:{'|'.join(_TURNS)})\b")
-"""Marks and words that end a clause. The words are looked for as such only where their letters stand."""
+"""Words that end a clause. The expression is tried only if their letters occur."""
 _WORD = pattern(r"[a-z0-9']+|[\u3400-\u9fff]{1,2}")
 
 
@@ -374,7 +373,7 @@ _Taking = tuple[Sequence[Hit], Hit | None]
 
 
 class Scope:
-    """Answers for the words found in one reading."""
+    """The words of one reading, and how far each of them reaches."""
 
     def __init__(self, reading: Reading, hits: Hits) -> None:
         self.reading = reading
@@ -383,26 +382,26 @@ class Scope:
         self._taking: dict[Span, _Taking] = {}
 
     def has(self, roles: AbstractSet[Role]) -> bool:
-        """Whether there is a word of any of the roles; for detectors that need one, to be done at once where not."""
+        """Return whether there is a word of any of the roles; detectors that need one can then stop at once."""
         return not self._roles.isdisjoint(roles)
 
     def of(self, role: Role) -> Sequence[Hit]:
-        """The words of a role, in order."""
+        """Return the words of a role, in order."""
         return self.hits.get(role, ())
 
     def within(self, role: Role, span: Span) -> Sequence[Hit]:
-        """The words of a role that end in a span."""
+        """Return the words of a role that end in a span."""
         hits = self.hits.get(role)
         if hits is None:
             return ()
         return hits[bisect_right(hits, span[0], key=_HIT_END) : bisect_right(hits, span[1], key=_HIT_END)]
 
     def any_within(self, roles: Iterable[Role], span: Span) -> bool:
-        """Return True if a word of one of the roles ends in a span."""
+        """Return whether a word of one of the roles ends in a span."""
         return any(self.within(role, span) for role in roles)
 
     def before(self, role: Role, hit: Hit, words: int) -> Hit | None:
-        """The nearest word of a role before another one in its clause, at most so many words away."""
+        """Return the nearest word of a role before another in its clause, at most `words` words away."""
         hits = self.hits.get(role)
         if hits is None:
             return None
@@ -414,7 +413,7 @@ class Scope:
         return found if start - found.end <= _REACH and self._near(found.end, start, words) else None
 
     def after(self, role: Role, hit: Hit, words: int) -> Hit | None:
-        """The nearest word of a role after another one in its clause, at most so many words away."""
+        """Return the nearest word of a role after another in its clause, at most `words` words away."""
         hits = self.hits.get(role)
         if hits is None:
             return None
@@ -426,11 +425,11 @@ class Scope:
         return found if 0 <= found.start - end <= _REACH and self._near(end, found.start, words) else None
 
     def negated(self, hit: Hit, words: int = 3) -> Hit | None:
-        """What turns a word round, such as "not" in front of it."""
+        """Return the word that negates another, such as "not" before it."""
         return self.before("negation", hit, words)
 
     def taken_back(self, hit: Hit) -> Hit | None:
-        """What in its sentence takes a word back, such as "but" or "still", or "However" right after the sentence."""
+        """Return what takes a word back: "but" or "still" in its sentence, or "However" right after it."""
         sentence = self.reading.sentence(hit.start)
         taking = self._taking.get(sentence)
         if taking is None:
@@ -442,7 +441,7 @@ class Scope:
         return behind
 
     def _taking_of(self, sentence: Span) -> _Taking:
-        """The words of a sentence that take back what it says, and the one right after it that does."""
+        """Return the words of a sentence that take it back, and the one right after it that does."""
         found = (*self.within("contrast", sentence)[:20], *self.within("qualifier", sentence)[:20])
         within = [hit for hit in found if not self.negated(hit, 2)] if found else ()
         following = self.within("contrast", (sentence[1], sentence[1] + 20))
@@ -452,7 +451,7 @@ class Scope:
         return within, opening
 
     def _near(self, start: int, end: int, words: int) -> bool:
-        """Whether no more words, and no end of a clause, stand between two places that are within reach."""
+        """Return whether at most `words` words, and no end of a clause, stand between two places within reach."""
         between = self.reading.prose[start:end]
         if between == " ":
             return True  # most often the words stand side by side

@@ -1,4 +1,4 @@
-"""What the agent says of its own work, in a form that needs no interpretation: the status block.
+"""The status block: the agent's report on its own work, in a form that needs no interpretation.
 
 ```
 ---RALPH_STATUS---
@@ -14,7 +14,7 @@ block that counts is the report. These do not count:
 
 - a mention within a line: the marker starts its line, after indentation and bold marks;
 - a block in a quote (`> `);
-- a block in a fence that holds anything beside it;
+- a block in a fence that holds anything else;
 - a block whose fields equal those of the prompt's own example.
 
 A block without a closing line, without any field, or whose EXIT_SIGNAL is not one of true, false, yes, no, 1 and 0

@@ -1,7 +1,7 @@
-"""Where in a text status blocks stand, and which of them may count.
+"""The status blocks of a text, and which of them may count.
 
-Everything here is linear in the text: one search for markers, one for fences, and each stretch between two markers
-is looked at once.
+Everything here is linear in the text: one search for markers, one for fences, and each stretch between two markers is
+read once.
 """
 
 import json
@@ -53,10 +53,10 @@ _INK = pattern(r"\S")
 
 
 class Source:
-    """A text made ready to be searched, with its fences. Every character keeps its place.
+    """A text prepared for the search, with its fences. Every character keeps its place.
 
     Attributes:
-        text: as it is given; what is taken from it may have to be made `storable`.
+        text: as given; what is taken from it may have to be made `storable`.
         lines: the same with a line feed for every carriage return, so that all line endings read alike.
     """
 
@@ -66,7 +66,7 @@ class Source:
         self._fences: tuple[list[int], list[int]] | None = None
 
     def fence_around(self, position: int) -> tuple[int, int] | None:
-        """The span of the fenced content that holds a position; a fence that nobody closes ends with the text."""
+        """Return the span of the fenced content around a position; a fence without an end ends with the text."""
         if self._fences is None:
             self._fences = _fences(self.lines)
         starts, ends = self._fences
@@ -74,13 +74,13 @@ class Source:
         return (starts[index], ends[index]) if index >= 0 and position < ends[index] else None
 
     def inked(self, start: int, end: int) -> bool:
-        """Whether anything but white space stands in the span."""
+        """Return whether the span has anything but white space."""
         return _INK.search(self.lines, start, end) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A block as found: its span, and its fields in capitals or what is wrong with it."""
+    """A block as found: its span, and its fields in capitals or the problem with it."""
 
     start: int
     end: int
@@ -90,14 +90,14 @@ class Block:
 
     @property
     def folded(self) -> frozenset[tuple[str, str]]:
-        """The fields without regard to spelling: two blocks that say the same in the same words are equal."""
+        """The fields without regard to spelling: two blocks with the same words are equal."""
         return frozenset((key, " ".join(as_text(value).split()).casefold()) for key, value in self.pairs)
 
 
 def blocks(source: Source) -> Iterator[Block]:
-    """The blocks that may count, last first; broken ones included.
+    """Yield the blocks that may count, last first; broken ones included.
 
-    Only the last 1,000 markers are looked at, and what stands between two of them only once.
+    Only the last 1,000 markers count, and the text between two of them is read only once.
     """
     following: re.Match[str] | None = None
     for marker in islice(_markers(source.lines), _MOST_BLOCKS):
@@ -111,14 +111,14 @@ def blocks(source: Source) -> Iterator[Block]:
 
 
 def _markers(lines: str) -> Iterator[re.Match[str]]:
-    """What opens or closes a block, last first."""
+    """Yield what opens or closes a block, last first."""
     for start in _lines_with("_STATUS", lines):
         if marker := _outer_marker(lines, start) or _MARKER.match(lines, start):
             yield marker
 
 
 def _outer_marker(lines: str, start: int) -> re.Match[str] | None:
-    """The marker that ends in the line that begins there, where a brace before that line opens it."""
+    """Return the marker that ends in the line at `start`, if a brace before that line opens it."""
     floor = max(0, start - 200)
     brace = floor + len(lines[floor:start].rstrip()) - 1
     if lines[brace : brace + 1] != "{":
@@ -128,8 +128,9 @@ def _outer_marker(lines: str, start: int) -> re.Match[str] | None:
 
 
 def _lines_with(word: str, lines: str) -> Iterator[int]:
-    """Where the lines begin that hold a word, last first. Finding the word first takes a tenth of the time that looking
-    at the beginning of every line takes.
+    """Yield the beginnings of the lines with a word, last first.
+
+    Searching for the word first takes a tenth of the time of trying the beginning of every line.
     """
     start = len(lines)
     for _ in range(_MOST_LINES):
@@ -141,7 +142,7 @@ def _lines_with(word: str, lines: str) -> Iterator[int]:
 
 
 def _block(source: Source, marker: re.Match[str], following: re.Match[str] | None) -> Block | None:
-    """The block that a marker opens; None for a marker that closes one."""
+    """Return the block that a marker opens; None for a marker that closes one."""
     if marker["closer"]:
         return None
     fence = source.fence_around(marker.start())
@@ -168,7 +169,7 @@ def _delimited_block(source: Source, start: int, content: int, closer: re.Match[
 
 
 def _yaml_block(source: Source, marker: re.Match[str], limit: int) -> Block:
-    """`key: value` lines that are indented deeper than the marker; what is deeper still belongs to the line above."""
+    """Read `key: value` lines with a deeper indentation than the marker; deeper ones continue the line above."""
     start, end = marker.end("indent"), marker.end()
     pairs: list[tuple[str, JsonValue]] = []
     depth, position = 0, end + 1
@@ -186,7 +187,7 @@ def _yaml_block(source: Source, marker: re.Match[str], limit: int) -> Block:
 
 
 def _object_block(source: Source, start: int, brace: int, limit: int) -> Block:
-    """`RALPH_STATUS: {json}`, or an object that holds such a member."""
+    """Read `RALPH_STATUS: {json}`, or an object with such a member."""
     piece = storable(source.lines[brace : min(limit, brace + _LONGEST)])
     try:
         found, length = json.JSONDecoder().raw_decode(piece)
@@ -203,7 +204,7 @@ def _object_block(source: Source, start: int, brace: int, limit: int) -> Block:
 
 
 def _read_line(line: str, pairs: list[tuple[str, JsonValue]], names_a_field: Callable[[str], bool]) -> None:
-    """Adds a line of a block to its fields: a field of its own, or more text for the one before."""
+    """Add a line of a block to its fields: as a field of its own, or as more text of the one before."""
     written, colon, rest = line.partition(": ")
     if colon and _is_plain(written) and names_a_field(written):
         pairs.append((written, _unmarked(rest, "")))
@@ -218,15 +219,16 @@ def _read_line(line: str, pairs: list[tuple[str, JsonValue]], names_a_field: Cal
 
 
 def _is_plain(key: str) -> bool:
-    """Whether a key is written as most are, in capitals with underscores between them: `_LINE` finds nothing else in
-    it then, in four times the time.
+    """Return whether a key is in capitals with underscores between them, as most are.
+
+    `_LINE` finds the same in such a key, in four times the time.
     """
     letters = key.isascii() and key.isupper() and key.replace("_", "A").isalpha()
     return letters and len(key) <= 64 and "_" not in (key[0], key[-1])
 
 
 def _unmarked(value: str, bold: str) -> str:
-    """A line's value without the bold marks that were opened before its key: `**KEY:** value`, `**KEY: value**`."""
+    """Return a line's value without the bold marks around it or its key: `**KEY:** value`, `**KEY: value**`."""
     value = value.strip()
     if bold:
         value = value.removeprefix(bold).removesuffix(bold).strip()
@@ -235,12 +237,15 @@ def _unmarked(value: str, bold: str) -> str:
 
 
 def _name(key: str) -> str:
-    """A field's name in the one spelling: `exit-signal` and `EXIT\\_SIGNAL` are EXIT_SIGNAL."""
+    """Return a field's name in one spelling: `exit-signal` and `EXIT\\_SIGNAL` are EXIT_SIGNAL."""
     return storable(key).replace("\\", "").replace("-", "_").replace(" ", "_").upper()[:64]
 
 
 def stray_signals(source: Source) -> Iterator[Block]:
-    """The EXIT_SIGNAL lines outside of fences, last first, as blocks without an opening; some stand in real blocks."""
+    """Yield the EXIT_SIGNAL lines outside of fences, last first, as blocks without an opening.
+
+    Some of them are in real blocks.
+    """
     for start in islice(_lines_with("_SIGNAL", source.lines), _MOST_BLOCKS):
         line = _STRAY.match(source.lines, start)
         if line and source.fence_around(start) is None:
@@ -249,7 +254,7 @@ def stray_signals(source: Source) -> Iterator[Block]:
 
 
 def _fences(lines: str) -> tuple[list[int], list[int]]:
-    """Where fenced content starts and where it ends, each in order."""
+    """Return the beginnings and the ends of fenced content, each in order."""
     starts: list[int] = []
     ends: list[int] = []
     mark = ""

@@ -1,4 +1,4 @@
-"""The fields of a status block: which there may be, and how a value is read as its type."""
+"""The fields of a status block, and the parsing of their values."""
 
 import json
 import re
@@ -26,7 +26,7 @@ def _field_type(given: object) -> object:
     for name, known in _TYPES.items():
         if given in (name, known):
             return known
-    raise UsageError(f"A status field cannot be of type {given!r}.", f"Use one of {', '.join(_TYPES)}.")
+    raise UsageError(f"{given!r} is not a valid type of a status field.", f"Use one of {', '.join(_TYPES)}.")
 
 
 def _type_name(given: object) -> str:
@@ -99,7 +99,7 @@ class StatusField(Generic[T_co]):
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[A-Z][A-Z0-9_]{0,63}", self.name):
             raise UsageError(
-                f"{self.name[:80]!r} cannot be the name of a status field.",
+                f"{self.name[:80]!r} is not a valid name of a status field.",
                 "Use capitals, digits and underscores, such as TESTS_STATUS.",
             )
         if self.name in RESERVED:
@@ -115,7 +115,7 @@ class StatusField(Generic[T_co]):
 
     @property
     def sample(self) -> str:
-        """The example as it stands in a block."""
+        """The example as it is written in a block."""
         if self.example is None:
             return self.choices[0] if self.choices else _SAMPLES[self.type_name]
         return ", ".join(map(as_text, self.example)) if isinstance(self.example, list) else as_text(self.example)
@@ -133,7 +133,7 @@ class StatusField(Generic[T_co]):
         for choice in self.choices:
             if choice.casefold() == word:
                 return cast("T_co", choice)
-        raise ValueError(f"{shown(value)} is none of {', '.join(self.choices)}")
+        raise ValueError(f"{shown(value)} is not one of {', '.join(self.choices)}")
 
     def read(self, fields: Mapping[str, JsonValue]) -> T_co | None:
         """Return this field of a report or an event with its type; None if it is missing or of another type."""
@@ -146,30 +146,30 @@ class StatusField(Generic[T_co]):
 
 
 def as_text(value: JsonValue) -> str:
-    """A field's value as text: what stands in a line, or a JSON value as JSON; nothing for None."""
+    """Return a field's value as text: that of a line, or a JSON value as JSON; empty for None."""
     if value is None:
         return ""
     return storable(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
 
 
 def as_signal(value: JsonValue) -> bool | None:
-    """A yes or no, whatever the case and the marks around it; None for anything else."""
+    """Return a yes or no in any case and with marks around it; None for anything else."""
     return _WORDS.get(_word(value))
 
 
 def shown(value: JsonValue) -> str:
-    """The value as it is quoted in a message: one line, bounded."""
+    """Return the value as it is quoted in a message: one line, bounded."""
     text = " ".join(as_text(value).split())
     return repr(text if len(text) <= 60 else f"{text[:60]}…")
 
 
 def _word(value: JsonValue) -> str:
-    """A value that is one word, without the marks around it."""
+    """Return a value of one word without the marks around it."""
     return as_text(value).strip("*_`\"' \t\n").casefold()
 
 
 def _without_remark(text: str) -> str:
-    """`5 (app.py and four more)` is 5."""
+    """Return the text before a remark in parentheses: `5 (app.py and four more)` is 5."""
     return text.partition("(")[0].strip() or text
 
 
@@ -197,7 +197,7 @@ def _truth(raw: JsonValue) -> bool:
 
 
 def _list(raw: JsonValue) -> JsonValue:
-    """A JSON array, lines behind bullets, or words between commas."""
+    """Return the items of a JSON array, of lines behind bullets, or of text between commas."""
     if isinstance(raw, str) and raw.startswith("["):
         try:
             raw = json.loads(raw)

@@ -1,4 +1,4 @@
-"""What the agent said in its status block, as a value; and `parse_status`, which finds it."""
+"""The agent's report in its status block as a value, and `parse_status`, which finds it."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -18,13 +18,13 @@ class StatusReport(BaseModel, frozen=True):
     """A well-formed block that counts.
 
     Attributes:
-        exit_signal: None where the block does not say.
-        status: such as IN_PROGRESS, COMPLETE or BLOCKED; the agent's word.
-        fields: everything else in the block, under its name in capitals; registered fields have their type,
-            others are text.
+        exit_signal: None if the block does not say.
+        status: such as IN_PROGRESS, COMPLETE or BLOCKED, in the agent's word.
+        fields: everything else in the block, under its name in capitals; registered fields have their type, others are
+            text.
         start, end: the block's span in the text, in characters.
         raw: the block itself.
-        problems: what was wrong with it nonetheless, such as a registered field of another type.
+        problems: what is wrong with it nonetheless, such as a registered field of another type.
     """
 
     kind: Literal["report"] = "report"
@@ -44,16 +44,16 @@ class StatusReport(BaseModel, frozen=True):
 
 
 class StatusMissing(BaseModel, frozen=True):
-    """No block that counts, not even a broken one."""
+    """No block counts, not even a broken one."""
 
     kind: Literal["missing"] = "missing"
 
 
 class StatusMalformed(BaseModel, frozen=True):
-    """A block was meant, but it cannot be read.
+    """A block that cannot be read.
 
     Attributes:
-        problem: a sentence without its full stop, for the agent and for people.
+        problem: a sentence without its full stop, for the agent and the user.
         start, end: the block's span in the text, in characters.
     """
 
@@ -71,12 +71,12 @@ Status = Annotated[StatusReport | StatusMissing | StatusMalformed, Field(discrim
 def parse_status(
     text: str, fields: Sequence[StatusField] = (), *, promise: str | None = None, example: str | None = None
 ) -> StatusReport | StatusMissing | StatusMalformed:
-    """The agent's own word on its work; it never raises on any text.
+    """Return the agent's report on its own work; no text makes it raise.
 
     Args:
         text: the agent's last message.
         fields: the registered fields, parsed into their types.
-        promise: the text whose `<promise>…</promise>` as the last non-empty line means that everything is done,
+        promise: the text of a `<promise>…</promise>` that, as the last non-empty line, means that everything is done,
             unless a block says otherwise. Without it such a line means nothing.
         example: the block that the prompt showed; a copy of it does not count.
     """
@@ -109,7 +109,7 @@ def _folded(example: str | None) -> frozenset[tuple[str, str]] | None:
 
 
 def _judged(block: Block, source: Source, fields: Sequence[StatusField]) -> StatusReport | StatusMalformed:
-    """What a block says, or why it says nothing."""
+    """Return the report of a block, or the problem with it."""
     said = dict(block.pairs)
     words = [value for key, value in block.pairs if key == "EXIT_SIGNAL"]
     signals = {as_signal(word) for word in words}
@@ -138,7 +138,7 @@ def _judged(block: Block, source: Source, fields: Sequence[StatusField]) -> Stat
 
 
 def _typed(said: dict[str, JsonValue], fields: Sequence[StatusField]) -> tuple[dict[str, JsonValue], tuple[str, ...]]:
-    """The further fields in their types, and what is wrong with those that cannot be read."""
+    """Return the further fields in their types, and the problems with those that cannot be read."""
     registered = {field.name: field for field in fields}
     values: dict[str, JsonValue] = {}
     problems: list[str] = []
@@ -153,7 +153,7 @@ def _typed(said: dict[str, JsonValue], fields: Sequence[StatusField]) -> tuple[d
 
 
 def _promised(source: Source, promise: str | None) -> StatusReport | None:
-    """The report that the promise makes, where it is the last non-empty line."""
+    """Return the report of the promise, if that is the last non-empty line."""
     if not promise:
         return None
     end = len(source.lines.rstrip())
@@ -166,7 +166,7 @@ def _promised(source: Source, promise: str | None) -> StatusReport | None:
 
 
 def _stray(source: Source, echoes: Sequence[Block]) -> StatusMalformed | None:
-    """An EXIT_SIGNAL line that stands in no block and in no copy of the example."""
+    """Return an EXIT_SIGNAL line outside of any block and any copy of the example, as a malformed block."""
     for line in stray_signals(source):
         if not any(echo.start <= line.start < echo.end for echo in echoes):
             return StatusMalformed(problem=line.problem, start=line.start, end=line.end)

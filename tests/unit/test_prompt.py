@@ -97,7 +97,7 @@ def test_a_plan_that_cannot_be_read_is_to_be_mended() -> None:
     plan = TaskPlan(path="@fix_plan.md", problem="it is not a regular file")
 
     assert (
-        "The plan is @fix_plan.md, but it is not a regular file: mend that first." in build_prompt("x", plan=plan).text
+        "The plan is @fix_plan.md, but it is not a regular file: fix that first." in build_prompt("x", plan=plan).text
     )
 
 
@@ -175,4 +175,4 @@ def test_a_reviewer_is_asked_for_a_verdict_on_task_plan_and_changes_alone() -> N
 def test_what_a_plan_lacks_is_no_order_to_a_reviewer() -> None:
     plan = parse_plan("- [ ] a", "@fix_plan.md").model_copy(update={"problem": "it is a link"})
     assert "but it is a link. Open:" in build_review_prompt("x", plan=plan).text
-    assert "but it is a link: mend that first." in build_prompt("x", plan=plan).text
+    assert "but it is a link: fix that first." in build_prompt("x", plan=plan).text

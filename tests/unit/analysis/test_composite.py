@@ -63,7 +63,7 @@ def test_each_has_a_namespace_of_its_own_and_the_firsts_conclusions_stay() -> No
     ("said", "told"),
     [
         (RuntimeError("no model \x00\ud800"), "The analyzer bad failed: RuntimeError: no model"),
-        ("done", "it gave an object of type str, which is no Analysis"),
+        ("done", "it gave an object of type str, not an Analysis"),
         (None, "it gave an object of type NoneType"),
         (Measured(note="x" * 200_000), "its results are longer than 100,000 characters"),
         (Measured(grounding=float("nan")), "The analyzer bad failed"),

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph.analysis import AnalysisContext, Past, ResponseAnalyzer, Stuck, analyze_text, detect_stuck_loop
-from ralph.analysis.stuck import SIMILAR, Repetition, find_repetition, similarity
+from ralph.analysis.repetition import SIMILAR, Repetition, find_repetition, similarity
 from ralph.errors import UsageError
 from ralph.status import StatusMissing
 from ralph.types.output import Failed, Output, ToolCall
@@ -100,7 +100,7 @@ def test_near_identical_outputs_are_stuck() -> None:
 def test_repetition_is_sought_in_one_iteration_at_least(
     window: int, repeats: int, no_progress: int, named: str
 ) -> None:
-    with pytest.raises(UsageError, match=rf"{named}\. Give 1 or more\."):
+    with pytest.raises(UsageError, match=rf"{named} is not valid"):
         ResponseAnalyzer(window=window, repeats=repeats, no_progress=no_progress)
 
 
