@@ -20,6 +20,11 @@ class ForgetsFirstEvents(Right):
         await super().create(run, **more)
 
 
+class ClosesForEveryUser(Right):
+    async def __aexit__(self, *ended):
+        self._kept.clear()
+
+
 class ForgetsTheRunsNewState(Right):
     async def append(self, run_id, events, *, iteration=None, run=None, owner=""):
         await super().append(run_id, events, iteration=iteration, owner=owner)
@@ -253,6 +258,7 @@ class ComplainsAboutNothing(Right):
 
 
 WRONG: dict[str, type[MemoryStore]] = {
+    "a_store_that_is_entered_twice_stays_open_for_the_other_user": ClosesForEveryUser,
     "what_was_created_is_read_back": ForgetsFirstEvents,
     "an_append_adds_events_iteration_and_state": ForgetsTheRunsNewState,
     "an_append_of_nothing_changes_nothing": CountsEveryAppend,
