@@ -173,9 +173,9 @@ async def test_a_silent_model_is_ended_by_the_watchdog(copilot_cli: Path, worksp
 
 @pytest.mark.long
 async def test_a_long_tool_is_no_silence_until_its_own_limit(copilot_cli: Path, workspace: Path):
-    times = Timeouts(idle=2, tool=4)
+    times = Timeouts(idle=8, tool=12)
     output = await executed(copilot_cli, workspace, [Shell("echo $$ > pid; exec sleep 50")], timeouts=times)
-    assert output.outcome == TimedOut(limit="tool", after=4)
+    assert output.outcome == TimedOut(limit="tool", after=12)
     assert not lives(int(content(workspace / "pid")))
 
 
