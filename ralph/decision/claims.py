@@ -23,8 +23,8 @@ made by words is the second witness that such a claim needs. None can make a cla
 """
 
 import re
-from collections.abc import Mapping
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, Protocol
 
 from pydantic import BaseModel
 
@@ -154,73 +154,66 @@ class Strategy(Protocol):
         ...
 
 
-class _Auto:
-    name = "auto"
+class _BuiltIn(NamedTuple):
+    name: str
+    find: Callable[[Case], Claim | None]
 
     def claim(self, case: Case) -> Claim | None:
-        if case.exit_signal is False:
-            return None
-        if case.exit_signal:
-            return _explicit(case)
-        if _contradicts(case):
-            return None
-        if case.plan is not None and case.plan.all_ticked_during_run:
-            return Claim(reason="every box of the plan was ticked during this run", evidence=_said(case, "boxes"))
-        return _by_words(case)
+        return self.find(case)
 
 
-class _ExitSignal:
-    name = "exit_signal"
-
-    def claim(self, case: Case) -> Claim | None:
-        if not case.exit_signal:
-            return None
-        return Claim(reason="EXIT_SIGNAL: true", evidence=_said(case, "exit_signal"))
-
-
-class _NaturalLanguage:
-    name = "natural_language"
-
-    def claim(self, case: Case) -> Claim | None:
-        if case.exit_signal is not None:
-            return _ExitSignal().claim(case)
-        analysis = case.analysis
-        if analysis.points < 30 or len(analysis.indicators) < 2:
-            return None
-        reason = f"{analysis.points} points from {', '.join(analysis.indicators)}"
-        return Claim(reason=reason, evidence=_said(case, "completion"))
-
-
-class _DoneSignals:
-    name = "done_signals"
-
-    def claim(self, case: Case) -> Claim | None:
-        analysis = case.analysis
-        if case.exit_signal is False or not analysis.completion.detected or analysis.confidence < 40:
-            return None
-        reason = f"confidence {analysis.confidence:g} with {', '.join(analysis.completion.keywords)}"
-        return Claim(reason=reason, evidence=_said(case, "completion"))
-
-
-class _FixPlan:
-    name = "fix_plan"
-
-    def claim(self, case: Case) -> Claim | None:
-        if case.plan is None or not case.plan.now.total or case.plan.now.open or case.plan.now.problem:
-            return None
-        return Claim(reason="every box of the plan is ticked", evidence=_said(case, "boxes"))
-
-
-class _CircuitBreaker:
-    name = "circuit_breaker"
-
-    def claim(self, case: Case) -> Claim | None:
+def _auto(case: Case) -> Claim | None:
+    if case.exit_signal is not None:
+        return _explicit(case) if case.exit_signal else None
+    if _contradicts(case):
         return None
+    if case.plan is not None and case.plan.all_ticked_during_run:
+        return Claim(reason="every box of the plan was ticked during this run", evidence=_said(case, "boxes"))
+    return _by_words(case)
+
+
+def _exit_signal(case: Case) -> Claim | None:
+    return Claim(reason="EXIT_SIGNAL: true", evidence=_said(case, "exit_signal")) if case.exit_signal else None
+
+
+def _natural_language(case: Case) -> Claim | None:
+    if case.exit_signal is not None:
+        return _exit_signal(case)
+    analysis = case.analysis
+    if analysis.points < 30 or len(analysis.indicators) < 2:
+        return None
+    reason = f"{analysis.points} points from {', '.join(analysis.indicators)}"
+    return Claim(reason=reason, evidence=_said(case, "completion"))
+
+
+def _done_signals(case: Case) -> Claim | None:
+    analysis = case.analysis
+    if case.exit_signal is False or not analysis.completion.detected or analysis.confidence < 40:
+        return None
+    reason = f"confidence {analysis.confidence:g} with {', '.join(analysis.completion.keywords)}"
+    return Claim(reason=reason, evidence=_said(case, "completion"))
+
+
+def _fix_plan(case: Case) -> Claim | None:
+    if case.plan is None or not case.plan.now.total or case.plan.now.open or case.plan.now.problem:
+        return None
+    return Claim(reason="every box of the plan is ticked", evidence=_said(case, "boxes"))
+
+
+def _none(case: Case) -> Claim | None:
+    return None
 
 
 STRATEGIES: Mapping[str, Strategy] = {
     strategy.name: strategy
-    for strategy in (_Auto(), _CircuitBreaker(), _DoneSignals(), _ExitSignal(), _FixPlan(), _NaturalLanguage())
+    for strategy in (
+        _BuiltIn("auto", _auto),
+        _BuiltIn("circuit_breaker", _none),
+        _BuiltIn("done_signals", _done_signals),
+        _BuiltIn("exit_signal", _exit_signal),
+        _BuiltIn("fix_plan", _fix_plan),
+        _BuiltIn("natural_language", _natural_language),
+    )
 }
 """The built-in strategies by name."""
 

@@ -1,7 +1,7 @@
 """The view of a run that every display shows: a pure fold over its events, and the parts of a run in a few words."""
 
 from datetime import datetime
-from functools import singledispatch
+from typing import Any
 
 from pydantic import BaseModel, NonNegativeFloat, NonNegativeInt
 
@@ -148,88 +148,43 @@ class RunView(BaseModel, frozen=True):
         return evolve(self, **_changes(event, self))
 
 
-@singledispatch
-def _changes(event: object, view: RunView) -> dict[str, object]:
+def _changes(event: Event, view: RunView) -> dict[str, Any]:
     """Return the fields of a view that an event changes."""
-    return {}
+    changes: dict[str, Any]
+    match event:
+        case RunStarted():
+            changes = event.model_dump(include={"run_id", "task", "workspace", "executor", "max_iterations"})
+            changes |= {"started_at": event.at, "state": "running", "paused_until": None}
+            changes |= {"stop_reason": None, "verified": False, "detail": ""}
+        case IterationStarted():
+            changes = {"iteration": event.iteration, "since": event.at, "state": "running"}
+            changes |= {"activity": "thinking", "message_ended": True}
+        case MessageStreamed():
+            text = ("" if view.message_ended else view.message) + event.text
+            changes = {"message": text[-_LAST_MESSAGE:], "message_ended": False, "activity": "answering"}
+        case MessageReceived():
+            text = event.text[-_LAST_MESSAGE:] if event.text.strip() else view.message
+            changes = {"message": text, "message_ended": True}
+        case ToolStarted():
+            changes = {"activity": f"using {event.tool.name}", "message_ended": True}
+        case ToolFinished():
+            changes = {"activity": "thinking"}
+        case ExecutorFellBack() if event.before == event.after:
+            changes = {"activity": f"{event.before} failed and is asked again"}
+        case ExecutorFellBack():
+            changes = {"fallbacks": view.fallbacks + 1, "activity": f"{event.before} failed, {event.after} tries next"}
+        case VerificationStarted():
+            changes = {"activity": f"verifying: {event.verifier}"}
+        case VerificationFinished():
+            changes = {"activity": "verified" if event.passed else "verification failed"}
+        case IterationFinished():
+            changes = _after_iteration(event, view)
+        case _:
+            changes = _after_change_of_run(event)
+    return changes
 
 
-@_changes.register
-def _(event: RunStarted, view: RunView) -> dict[str, object]:
-    return {
-        "run_id": event.run_id,
-        "task": event.task,
-        "workspace": event.workspace,
-        "executor": event.executor,
-        "max_iterations": event.max_iterations,
-        "started_at": event.at,
-        "state": "running",
-        "paused_until": None,
-        "stop_reason": None,
-        "verified": False,
-        "detail": "",
-    }
-
-
-@_changes.register
-def _(event: IterationStarted, view: RunView) -> dict[str, object]:
-    return {
-        "iteration": event.iteration,
-        "since": event.at,
-        "activity": "thinking",
-        "message_ended": True,
-        "state": "running",
-    }
-
-
-@_changes.register
-def _(event: MessageStreamed, view: RunView) -> dict[str, object]:
-    before = "" if view.message_ended else view.message
-    return {"message": (before + event.text)[-_LAST_MESSAGE:], "message_ended": False, "activity": "answering"}
-
-
-@_changes.register
-def _(event: MessageReceived, view: RunView) -> dict[str, object]:
-    return {"message": event.text[-_LAST_MESSAGE:] if event.text.strip() else view.message, "message_ended": True}
-
-
-@_changes.register
-def _(event: ToolStarted, view: RunView) -> dict[str, object]:
-    return {"activity": f"using {event.tool.name}", "message_ended": True}
-
-
-@_changes.register
-def _(event: ToolFinished, view: RunView) -> dict[str, object]:
-    return {"activity": "thinking"}
-
-
-@_changes.register
-def _(event: ExecutorFellBack, view: RunView) -> dict[str, object]:
-    if event.before == event.after:
-        return {"activity": f"{event.before} failed and is asked again"}
-    return {"fallbacks": view.fallbacks + 1, "activity": f"{event.before} failed, {event.after} tries next"}
-
-
-@_changes.register
-def _(event: VerificationStarted, view: RunView) -> dict[str, object]:
-    return {"activity": f"verifying: {event.verifier}"}
-
-
-@_changes.register
-def _(event: VerificationFinished, view: RunView) -> dict[str, object]:
-    return {"activity": "verified" if event.passed else "verification failed"}
-
-
-@_changes.register
-def _(event: BreakerChanged, view: RunView) -> dict[str, object]:
-    return {
-        "breaker": event.breaker.state,
-        "breaker_warning": event.breaker.reason if event.breaker.warning else "",
-    }
-
-
-@_changes.register
-def _(event: IterationFinished, view: RunView) -> dict[str, object]:
+def _after_iteration(event: IterationFinished, view: RunView) -> dict[str, Any]:
     return {
         "executor": event.executor or view.executor,
         "usage": view.usage + event.usage,
@@ -242,30 +197,18 @@ def _(event: IterationFinished, view: RunView) -> dict[str, object]:
     }
 
 
-@_changes.register
-def _(event: Paused, view: RunView) -> dict[str, object]:
-    return {"state": "paused", "paused_until": event.until, "activity": event.reason}
-
-
-@_changes.register
-def _(event: Extended, view: RunView) -> dict[str, object]:
-    most = event.limits.get("max_iterations")
-    return {} if most is None else {"max_iterations": int(most)}
-
-
-@_changes.register
-def _(event: Resumed, view: RunView) -> dict[str, object]:
-    return {"state": "running", "paused_until": None, "activity": ""}
-
-
-@_changes.register
-def _(event: RunFinished, view: RunView) -> dict[str, object]:
-    return {
-        "state": "finished",
-        "stop_reason": event.stop_reason,
-        "verified": event.verified,
-        "detail": event.detail,
-        "usage": event.usage,
-        "duration": event.duration,
-        "activity": "",
-    }
+def _after_change_of_run(event: Event) -> dict[str, Any]:
+    match event:
+        case BreakerChanged(breaker=breaker):
+            return {"breaker": breaker.state, "breaker_warning": breaker.reason if breaker.warning else ""}
+        case Paused():
+            return {"state": "paused", "paused_until": event.until, "activity": event.reason}
+        case Extended() if (most := event.limits.get("max_iterations")) is not None:
+            return {"max_iterations": int(most)}
+        case Resumed():
+            return {"state": "running", "paused_until": None, "activity": ""}
+        case RunFinished():
+            last = {name: getattr(event, name) for name in ("stop_reason", "verified", "detail", "usage", "duration")}
+            return {"state": "finished", "activity": "", **last}
+        case _:
+            return {}

@@ -9,7 +9,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -25,7 +25,6 @@ __all__ = [
     "PlanState",
     "TaskPlan",
     "compare",
-    "moved",
     "parse_plan",
     "parse_prd",
     "read_plan",
@@ -204,34 +203,21 @@ def read_plan(workspace: Path, name: str | None = None) -> TaskPlan | None:
     return None
 
 
-def compare(before_run: TaskPlan | None, now: TaskPlan | None, seen: Iterable[TaskPlan | None] = ()) -> PlanState:
-    """Compare a plan with its state before the run.
-
-    Args:
-        before_run: the plan when the run started.
-        seen: plans of iterations in between: items that they added must not vanish either.
-    """
+def compare(before_run: TaskPlan | None, now: TaskPlan | None) -> PlanState:
+    """Compare a plan with its state before the run."""
     now = now or TaskPlan()
-    ticked = Counter(_key(item) for item in now.items if item.ticked and not item.optional)
-    ticked -= Counter(_key(item) for item in _items(before_run) if item.ticked and not item.optional)
-    names = {_key(item): item.text for item in now.items if item.ticked and not item.optional}
-    missing: dict[str, str] = {}
-    there = Counter(_key(item) for item in now.items if not item.optional)
-    for plan in (before_run, *seen):
-        owed = Counter(_key(item) for item in _items(plan) if not item.optional)
-        opened = {_key(item): item.text for item in (plan.open if plan else ())}
-        missing |= {key: text for key, text in opened.items() if owed[key] > there[key]}
+    earlier = [item for item in (before_run.items if before_run else ()) if not item.optional]
+    required = [item for item in now.items if not item.optional]
+    ticked = Counter(_key(item) for item in required if item.ticked)
+    ticked -= Counter(_key(item) for item in earlier if item.ticked)
+    names = {_key(item): item.text for item in required if item.ticked}
+    there, owed = Counter(map(_key, required)), Counter(map(_key, earlier))
+    opened = {_key(item): item.text for item in earlier if not item.ticked}
     return PlanState(
         now=now,
         ticked_during_run=tuple(names[key] for key in ticked.elements()),
-        missing=tuple(missing.values()),
+        missing=tuple(text for key, text in opened.items() if owed[key] > there[key]),
     )
-
-
-def moved(previous: TaskPlan | None, now: TaskPlan | None) -> bool:
-    """Return whether a box is ticked that was not before: the plan's share in an iteration's progress."""
-    was = Counter(_key(item) for item in _items(previous) if item.ticked)
-    return bool(Counter(_key(item) for item in _items(now) if item.ticked) - was)
 
 
 class _Sections:
@@ -267,10 +253,6 @@ def _prose_lines(text: str) -> Iterator[tuple[int, str]]:
             fence = mark[1]
         else:
             yield number, line
-
-
-def _items(plan: TaskPlan | None) -> tuple[PlanItem, ...]:
-    return plan.items if plan else ()
 
 
 def _key(item: PlanItem) -> str:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.types.plan import TaskPlan, compare, moved, parse_plan, read_plan
+from ralph.types.plan import TaskPlan, compare, parse_plan, read_plan
 
 PLAN = """\
 # Fix plan
@@ -131,21 +131,6 @@ def test_of_two_equal_items_both_must_be_ticked() -> None:
 
     assert compare(before, parse_plan(ticked("test"))).missing == ("test",)
     assert compare(before, parse_plan(ticked("test", "test"))).all_ticked_during_run
-
-
-def test_what_an_iteration_added_must_not_vanish_either() -> None:
-    before, between, now = parse_plan(left("a")), parse_plan(left("a", "b")), parse_plan(ticked("a"))
-
-    assert compare(before, now).all_ticked_during_run
-    assert compare(before, now, [between]).missing == ("b",)
-
-
-def test_a_box_moves_when_it_is_ticked() -> None:
-    assert moved(parse_plan(left("a")), parse_plan(ticked("a")))
-    assert moved(None, parse_plan(ticked("a")))
-    assert not moved(parse_plan(ticked("a")), parse_plan(left("a", "b")))
-    assert not moved(parse_plan(ticked("a", "b")), parse_plan(ticked("b", "a")))
-    assert not moved(parse_plan(ticked("a")), None)
 
 
 def test_the_first_name_that_exists_is_the_plan(tmp_path: Path) -> None:
