@@ -57,17 +57,17 @@ async def show(*, run: RunId = "last", as_json: AsJson = False, store: StoreName
 @app.command()
 async def reset(*, run: RunId = "last", as_json: AsJson = False, store: StoreName = None) -> None:
     """Reset its counters and let the run continue with a probe iteration. Not while the run is active."""
-    from ralph.workspace.lock import Hold
+    from ralph.workspace.lock import WorkspaceLock
 
     async with opened_run(run, store) as (opened, record):
-        hold = Hold(Path(record.workspace)) if record.workspace else None
-        if hold is not None:
-            hold.take(record.id)  # no other process may write this run meanwhile
+        lock = WorkspaceLock(Path(record.workspace)) if record.workspace else None
+        if lock is not None:
+            lock.acquire(record.id)  # no other process may write this run meanwhile
         try:
             state = await _reset(opened, record)
         finally:
-            if hold is not None:
-                hold.give_back()
+            if lock is not None:
+                lock.release()
     if as_json:
         print_json({"run_id": record.id, **state.model_dump(mode="json")})
         return

@@ -116,11 +116,11 @@ async def rollback(
     async with opened_run(run, store) as (opened, record):
         if is_alive(record):
             raise UsageError(f"Run {record.id} is running in {record.workspace}.", f"`ralph stop {record.id}` ends it.")
-        async with _workspace_of(record, apart=own_files(store)) as workspace:
-            workspace.hold(record.id)
+        async with _workspace_of(record, excluded=own_files(store)) as workspace:
+            workspace.acquire(record.id)
             commit = await _commit_after(opened, record, workspace, to)
             result = _as_json(record, commit, await workspace.restore(commit, force=force))
-            branch_was_at = await workspace.take_off(record.id, commit) if reset_branch else ""
+            branch_was_at = await workspace.reset_branch(record.id, commit) if reset_branch else ""
             result["commits_since"] = await workspace.commits_since(commit)
     result["branch_was_at"] = branch_was_at or None
     if as_json:
@@ -172,11 +172,11 @@ def _print_result(result: dict[str, Any], store: str | None) -> None:
         say(result["problem"], "red")
 
 
-def _workspace_of(run: "RunRecord", *, read_only: bool = False, apart: Iterable[Path] = ()) -> "Workspace":
+def _workspace_of(run: "RunRecord", *, read_only: bool = False, excluded: Iterable[Path] = ()) -> "Workspace":
     """Return the workspace of a run. Raises `UsageError` if it had none, `WorkspaceError` if its folder is gone.
 
     With `read_only`, a removed worktree is replaced by its main repository, which has its checkpoints. The files
-    `apart` belong to this process and are not restored.
+    `excluded` belong to this process and are not restored.
     """
     from ralph.workspace import open_workspace
 
@@ -184,7 +184,7 @@ def _workspace_of(run: "RunRecord", *, read_only: bool = False, apart: Iterable[
         raise UsageError(f"Run {run.id} had no workspace.", "Only a run with a workspace has checkpoints.")
     folder = Path(run.workspace)
     if folder.exists():
-        return open_workspace(folder, apart=apart)
+        return open_workspace(folder, own_files=excluded)
     if read_only and run.origin:
         return open_workspace(Path(run.origin))
     raise WorkspaceError(

@@ -26,7 +26,7 @@ from ralph.types.verification import Verdict
 from ralph.verifiers import CommandVerifier, Subject, Verifier, parse_command
 from ralph.verifiers.base import VerifierContext
 from ralph.workspace import Workspace, git_folders, open_workspace
-from ralph.workspace.looking import Looking
+from ralph.workspace.scan import ScanProgress
 
 __all__ = [
     "arguments_of_folder",
@@ -82,7 +82,7 @@ def runner_arguments(
     executor: Executor | None = None,
     progress: Progress | None = None,
     verifying: Callable[[str], None] | None = None,
-    looking: Looking | None = None,
+    looking: ScanProgress | None = None,
 ) -> dict[str, Any]:
     """Return the arguments of `Runner` that the settings name; nothing is started or written yet.
 
@@ -236,16 +236,16 @@ def _written_to(number: int) -> Path | None:
 
 
 def _workspace(
-    settings: Settings, folder: Path, origin: Path | None, onto: str | None, looking: Looking | None
+    settings: Settings, folder: Path, origin: Path | None, onto: str | None, looking: ScanProgress | None
 ) -> Workspace:
     opened = open_workspace(
         folder,
         noise=settings.noise,
         protect=settings.protect,
         checkpoints=settings.checkpoints,
-        apart=own_files(settings.store),
+        own_files=own_files(settings.store),
     )
-    opened.origin, opened.onto, opened.looking = origin, onto, looking
+    opened.origin, opened.onto, opened.on_progress = origin, onto, looking
     return opened
 
 

@@ -98,9 +98,9 @@ class Checkpointing:
             return False
         subject = " ".join(summary.split()) or f"Iteration {iteration} of a Ralph run"
         made = await self._workspace.commit(since, f"{_shortened(subject)}\n\nRalph-Run: {self._run_id}\n")
-        if made.told and made.told != self._last_message:
-            self._report(iteration, made.told)
-        self._last_message = made.told
+        if made.message and made.message != self._last_message:
+            self._report(iteration, made.message)
+        self._last_message = made.message
         return made.commit is not None
 
     async def end(self, iteration: int, summary: str | None, since: str | None) -> None:

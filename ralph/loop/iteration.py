@@ -142,7 +142,7 @@ async def scan_workspace(parts: Parts, run: ActiveRun) -> bool:
         False if the run was asked to stop meanwhile.
     """
     run.began, run.checkpoint = monotonic(), None
-    with run.stop.watched(), parts.workspace.announced():
+    with run.stop.watched(), parts.workspace.reporting_progress():
         if run.before is None:
             run.before = await parts.workspace.snapshot()
         run.checkpoint = await run.checkpointing.before(run.next_number, run.before)

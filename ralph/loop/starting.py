@@ -52,13 +52,13 @@ async def begin(starting: Starting, task: str, run_id: str) -> ActiveRun:
         raise UsageError("The task is empty.", "Say what the agent should do.")
     parts, stop = starting.parts, starting.new_stop()
     now, owner = parts.clock.now(), this_process()
-    parts.workspace.hold(run_id)
+    parts.workspace.acquire(run_id)
     orphans = await end_orphans_in(starting.store, str(parts.workspace.path))
     began = monotonic()
     verification = await preflight(parts, parts.redactor(task), stop)
     verified_for = monotonic() - began
     before, checkpoint = Snapshot(problem="The run was ended before it was scanned."), Checkpoint()
-    with stop.watched(), parts.workspace.announced():
+    with stop.watched(), parts.workspace.reporting_progress():
         before = await parts.workspace.snapshot()
         checkpoint = await parts.workspace.checkpoint(run_id, 0, "after", seen=before)
     record = RunRecord(
@@ -104,7 +104,7 @@ async def take_up(
         RunOwnedError: another process works on the run.
     """
     parts, owner = starting.parts, this_process()
-    parts.workspace.hold(record.id)
+    parts.workspace.acquire(record.id)
     found = await taken_over(starting.store, record, owner, settings=starting.settings, anew=anew)
     record = evolve(found.record, apart=_apart(parts.workspace, found.record.apart))
     run = starting.activate(record, found.state.as_of(parts.clock.now()), owner, starting.new_stop(), seq=found.seq)
@@ -139,8 +139,8 @@ async def _restore(starting: Starting, run: ActiveRun) -> Event:
 
 def _apart(workspace: Workspace, before: Iterable[str] = ()) -> tuple[str, ...]:
     """The paths in a workspace that are Ralph's own, with those that were so in the run's earlier processes."""
-    workspace.apart.update(before)
-    return tuple(sorted(map(storable, workspace.apart)))
+    workspace.own_files.update(before)
+    return tuple(sorted(map(storable, workspace.own_files)))
 
 
 def _ended(run: ActiveRun, orphans: tuple[str, ...], at: datetime) -> list[Event]:

@@ -13,15 +13,12 @@ from ralph._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from ralph.executors.scripted import Reply, ScriptedExecutor, writes
-    from ralph.testing.analyzer_conformance import AnalyzerConformance
-    from ralph.testing.clock import FakeClock
-    from ralph.testing.detector_conformance import DetectorConformance
+    from ralph.testing.analysis_conformance import AnalyzerConformance, DetectorConformance
     from ralph.testing.executor_conformance import ExecutorConformance
     from ralph.testing.model_server import ModelServer
-    from ralph.testing.program import own_environment, run_ralph
-    from ralph.testing.repository import Repository
+    from ralph.testing.observe import FakeClock, SeenEvents, lives, living, until, wait_until
+    from ralph.testing.program import Repository, own_environment, run_ralph
     from ralph.testing.request import ModelRequest
-    from ralph.testing.seen import SeenEvents
     from ralph.testing.steps import (
         Call,
         Cut,
@@ -39,7 +36,6 @@ if TYPE_CHECKING:
     )
     from ralph.testing.store_conformance import StoreConformance
     from ralph.testing.verifier_conformance import VerifierConformance
-    from ralph.testing.watching import lives, living, until, wait_until
 
 __all__ = [
     "AnalyzerConformance",
@@ -79,33 +75,18 @@ __all__ = [
 __getattr__, __dir__ = lazy_exports(
     __name__,
     {
-        "ralph.testing.analyzer_conformance": ("AnalyzerConformance",),
-        "ralph.testing.clock": ("FakeClock",),
-        "ralph.testing.detector_conformance": ("DetectorConformance",),
+        "ralph.executors.scripted": ("Reply", "ScriptedExecutor", "writes"),
+        "ralph.testing.analysis_conformance": ("AnalyzerConformance", "DetectorConformance"),
         "ralph.testing.executor_conformance": ("ExecutorConformance",),
         "ralph.testing.model_server": ("ModelServer",),
-        "ralph.testing.program": ("own_environment", "run_ralph"),
-        "ralph.testing.repository": ("Repository",),
+        "ralph.testing.observe": ("FakeClock", "SeenEvents", "lives", "living", "until", "wait_until"),
+        "ralph.testing.program": ("Repository", "own_environment", "run_ralph"),
         "ralph.testing.request": ("ModelRequest",),
-        "ralph.executors.scripted": ("Reply", "ScriptedExecutor", "writes"),
-        "ralph.testing.seen": ("SeenEvents",),
         "ralph.testing.steps": (
-            "Call",
-            "Cut",
-            "EditFile",
-            "Empty",
-            "Fail",
-            "Garbage",
-            "Hang",
-            "Say",
-            "Shell",
-            "Stall",
-            "Step",
-            "Use",
+            *("Call", "Cut", "EditFile", "Empty", "Fail", "Garbage", "Hang", "Say", "Shell", "Stall", "Step", "Use"),
             "WriteFile",
         ),
         "ralph.testing.store_conformance": ("StoreConformance",),
         "ralph.testing.verifier_conformance": ("VerifierConformance",),
-        "ralph.testing.watching": ("lives", "living", "until", "wait_until"),
     },
 )

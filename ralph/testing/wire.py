@@ -1,13 +1,29 @@
 """A model's answer as it goes over the line in OpenAI's protocols: chat completions and responses."""
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Final, Literal, cast
 
-from ralph.testing.request import Body
+from ralph.testing.request import Api, Body, ModelRequest
+from ralph.testing.steps import Fail
 from ralph.types.output import Usage
 
-__all__ = ["Answer", "End", "ToolUse", "completion", "completion_chunks", "response", "response_events"]
+__all__ = [
+    "Answer",
+    "End",
+    "ToolUse",
+    "completion",
+    "completion_chunks",
+    "error_body",
+    "finished",
+    "message",
+    "message_error",
+    "message_events",
+    "response",
+    "response_events",
+    "streamed",
+]
 
 End = Literal["whole", "cut", "stall"]
 
@@ -200,3 +216,157 @@ def _use_events(answer: Answer, use: ToolUse, index: int) -> Iterator[Body]:
         yield {"type": f"response.{kind}.delta", **place, "delta": piece}
     yield {"type": f"response.{kind}.done", **place, key: use.arguments}
     yield {"type": "response.output_item.done", "output_index": index, "item": _use_item(use, "completed")}
+
+
+_MESSAGE_ERRORS = {
+    400: ("invalid_request_error", "prompt is too long: 208310 tokens > 200000 maximum"),
+    401: ("authentication_error", "invalid x-api-key"),
+    403: ("permission_error", "Your API key does not have permission to use the specified resource."),
+    404: ("not_found_error", "model: the model does not exist"),
+    413: ("request_too_large", "Request exceeds the maximum size."),
+    429: ("rate_limit_error", "This request would exceed your account's rate limit. Please try again later."),
+    500: ("api_error", "Internal server error"),
+    529: ("overloaded_error", "Overloaded"),
+}
+
+
+def message(answer: Answer) -> Body:
+    """The body of an answer that is not streamed."""
+    said = [{"type": "text", "text": answer.text}] if answer.text else []
+    used = [{**_tool_use(use), "input": _arguments(use.arguments)} for use in answer.uses]
+    return {
+        **_begun(answer),
+        "content": [*said, *used],
+        "stop_reason": _stop_reason(answer),
+        "usage": {**_usage(answer.usage), "output_tokens": answer.usage.output_tokens or 0},
+    }
+
+
+def message_events(answer: Answer) -> Iterator[Body]:
+    """The events of a streamed answer, each to be sent under its type."""
+    yield {"type": "message_start", "message": _begun(answer)}
+    if answer.text:
+        pieces = ({"type": "text_delta", "text": piece} for piece in answer.pieces(answer.text))
+        yield from _block(0, {"type": "text", "text": ""}, pieces, whole=answer.whole)
+    if not answer.whole:
+        return
+    for index, use in enumerate(answer.uses, start=bool(answer.text)):
+        pieces = ({"type": "input_json_delta", "partial_json": piece} for piece in answer.pieces(use.arguments))
+        yield from _block(index, _tool_use(use), pieces)
+    usage = {"output_tokens": answer.usage.output_tokens or 0}
+    yield {
+        "type": "message_delta",
+        "delta": {"stop_reason": _stop_reason(answer), "stop_sequence": None},
+        "usage": usage,
+    }
+    yield {"type": "message_stop"}
+
+
+def message_error(status: int, text: str, kind: str) -> Body:
+    """The body of an error; an empty text or kind is what Anthropic says with that status."""
+    usual, said = _MESSAGE_ERRORS.get(status, ("api_error", "The request failed."))
+    return {"type": "error", "error": {"type": kind or usual, "message": text or said}}
+
+
+def _block(index: int, block: Body, pieces: Iterator[Body], *, whole: bool = True) -> Iterator[Body]:
+    yield {"type": "content_block_start", "index": index, "content_block": block}
+    for piece in pieces:
+        yield {"type": "content_block_delta", "index": index, "delta": piece}
+    if whole:
+        yield {"type": "content_block_stop", "index": index}
+
+
+def _begun(answer: Answer) -> Body:
+    return {
+        "id": f"msg_{answer.id}",
+        "type": "message",
+        "role": "assistant",
+        "model": answer.model,
+        "content": [],
+        "stop_reason": None,
+        "stop_sequence": None,
+        "usage": {**_usage(answer.usage), "output_tokens": 1},
+    }
+
+
+def _usage(usage: Usage) -> Body:
+    """Anthropic counts what was read from its cache beside the input, not within it."""
+    cached = usage.cache_read_tokens or 0
+    return {
+        "input_tokens": max((usage.input_tokens or 0) - cached, 0),
+        "cache_read_input_tokens": cached,
+        "cache_creation_input_tokens": 0,
+    }
+
+
+def _tool_use(use: ToolUse) -> Body:
+    return {"type": "tool_use", "id": use.id, "name": use.name, "input": {}}
+
+
+def _arguments(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _stop_reason(answer: Answer) -> str:
+    return "tool_use" if answer.uses else "end_turn"
+
+
+_OPENAI_ERRORS: Final = {
+    400: ("context_length_exceeded", "This model's maximum context length is 128000 tokens."),
+    401: ("invalid_api_key", "Incorrect API key provided."),
+    403: ("access_denied", "You are not allowed to use this model."),
+    404: ("model_not_found", "The model does not exist."),
+    429: ("rate_limit_exceeded", "Rate limit reached."),
+    500: ("server_error", "The server had an error while processing your request."),
+    503: ("overloaded", "The engine is currently overloaded."),
+}
+"""What OpenAI says with a status."""
+
+
+def finished(answer: Answer, request: ModelRequest) -> Body:
+    """The body of an answer that is not streamed."""
+    match request.api:
+        case "completions":
+            return completion(answer)
+        case "responses":
+            return response(answer)
+        case "messages":
+            return message(answer)
+
+
+def streamed(answer: Answer, request: ModelRequest) -> Iterator[bytes]:
+    """The server-sent events of a streamed answer."""
+    match request.api:
+        case "completions":
+            yield from _completion_stream(answer, request)
+        case "responses":
+            for number, event in enumerate(response_events(answer)):
+                yield _typed({**event, "sequence_number": number})
+        case "messages":
+            yield from map(_typed, message_events(answer))
+
+
+def error_body(step: Fail, api: Api) -> Body:
+    """The body of an HTTP error."""
+    if api == "messages":
+        return message_error(step.status, step.message, step.code)
+    code, text = _OPENAI_ERRORS.get(step.status, ("error", "The request failed."))
+    return {
+        "error": {"message": step.message or text, "type": "error", "param": None, "code": step.code or code},
+    }
+
+
+def _completion_stream(answer: Answer, request: ModelRequest) -> Iterator[bytes]:
+    options = request.body.get("stream_options")
+    counted = isinstance(options, dict) and bool(cast("Body", options).get("include_usage"))
+    for chunk in completion_chunks(answer, counted=counted):
+        yield f"data: {json.dumps(chunk)}\n\n".encode()
+    if answer.whole:
+        yield b"data: [DONE]\n\n"
+
+
+def _typed(event: Body) -> bytes:
+    return f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()

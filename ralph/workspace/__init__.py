@@ -19,7 +19,7 @@ def open_workspace(
     noise: Iterable[str] = (),
     protect: Iterable[str] = (),
     checkpoints: bool = True,
-    apart: Iterable[Path] = (),
+    own_files: Iterable[Path] = (),
     state_dir: str | Path | None = None,
 ) -> GitWorkspace | PlainWorkspace:
     """The workspace in a folder: with git where the folder is under git and not ignored, else without.
@@ -29,7 +29,7 @@ def open_workspace(
         protect: globs of paths that are given back when the agent has changed them, in addition to what of git would be
             run, and to ralph.toml.
         checkpoints: whether its state can be held, to be seen and gone back to.
-        apart: files that Ralph writes itself, such as the store, wherever they lie. Those in the folder are nobody's
+        own_files: files that Ralph writes itself, such as the store, wherever they lie. Those in the folder are nobody's
             work: their changes do not count, and no checkpoint and no commit has them. No link in the place of one is
             followed: it may be the agent's, and lead to its work.
         state_dir: where locks and checkpoints lie; None for the user's state folder.
@@ -39,14 +39,14 @@ def open_workspace(
     """
     folder = _folder(path)
     state = Path(state_dir) if state_dir is not None else None
-    places = [Path(os.path.realpath(file.parent), file.name) for file in apart]
+    places = [Path(os.path.realpath(file.parent), file.name) for file in own_files]
     own = [place.relative_to(folder).as_posix() for place in places if place.is_relative_to(folder)]
     if (found := find_repository(folder)) is None:
-        opened = PlainWorkspace(folder, noise=noise, protect=protect, apart=own, state_dir=state)
+        opened = PlainWorkspace(folder, noise=noise, protect=protect, own_files=own, state_dir=state)
     else:
         repository, within = found
         opened = GitWorkspace(
-            folder, repository, within=within, noise=noise, protect=protect, apart=own, state_dir=state
+            folder, repository, within=within, noise=noise, protect=protect, own_files=own, state_dir=state
         )
     if not checkpoints:
         opened.checkpoints = None

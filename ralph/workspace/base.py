@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, Self
+from typing import Literal, NamedTuple, Self
 
 import anyio.to_thread
 from pydantic import BaseModel
@@ -15,14 +15,19 @@ from ralph.errors import WorkspaceError
 from ralph.types.changes import Changes, Checkpoint
 from ralph.types.plan import TaskPlan, read_plan
 from ralph.workspace.checkpoints import Checkpoints
+<<<<<<< HEAD
 from ralph.workspace.committing import Committed
 from ralph.workspace.lock import Hold
 from ralph.workspace.looking import Looking, announced
+=======
+from ralph.workspace.lock import WorkspaceLock
+>>>>>>> 4c28bd3 (Merge modules of workspace and testing that are read together)
 from ralph.workspace.protection import Protection, RestoredPaths
 from ralph.workspace.response import keep_response
 from ralph.workspace.restore import Restored
+from ralph.workspace.scan import ScanProgress, reporting_progress
 
-__all__ = ["NoWorkspace", "Snapshot", "Workspace", "fingerprint", "summed"]
+__all__ = ["NoWorkspace", "Snapshot", "Workspace", "fingerprint", "summarize"]
 
 FILES_NAMED = 200
 
@@ -33,7 +38,7 @@ class Snapshot(BaseModel, frozen=True):
     Attributes:
         fingerprint: equal for equal states; None where the workspace could not be read.
         head: the commit that is checked out; None in a plain folder or before the first commit.
-        files: content marks by path, of the files that differ from `head` (of all files in a plain folder);
+        files: content hashes by path, of the files that differ from `head` (of all files in a plain folder);
             what two snapshots have to be compared by.
         seen_by: what read the workspace. Only snapshots by the same can be compared file by file.
         problem: why it could not be read, or not wholly.
@@ -46,6 +51,18 @@ class Snapshot(BaseModel, frozen=True):
     problem: str = ""
 
 
+class CommitResult(NamedTuple):
+    """What came of it.
+
+    Attributes:
+        commit: the new commit's id; None where there is none.
+        message: what a person should know of it; empty where there was nothing to commit.
+    """
+
+    commit: str | None = None
+    message: str = ""
+
+
 class Workspace:
     """The folder that the agent works in. Used in `async with`, which gives it back at the end.
 
@@ -56,31 +73,31 @@ class Workspace:
         state_dir: where the lock lies that keeps other runs out; None for the user's state folder.
 
     Attributes:
-        apart: paths in the folder that Ralph writes itself: no work, and in no checkpoint. Those of a run's earlier
+        own_files: paths in the folder that Ralph writes itself: no work, and in no checkpoint. Those of a run's earlier
             processes are added when it is taken up.
         origin: the folder whose worktree it is, where Ralph made one for the run; None otherwise.
         onto: the branch that was checked out there; None where none was.
-        looking: told how far a look at the workspace is that takes longer than a second; see `announced`.
+        on_progress: told how far a look at the workspace is that takes longer than a second; see `reporting_progress`.
         checkpoints: what holds the files as they were at certain moments; None in a workspace that cannot.
         protection: what gives protected paths back; None in a workspace that has none.
     """
 
     origin: Path | None = None
     onto: str | None = None
-    looking: Looking | None = None
+    on_progress: ScanProgress | None = None
     checkpoints: Checkpoints | None = None
     protection: Protection | None = None
 
     def __init__(self, path: Path, *, state_dir: Path | None = None) -> None:
         self.path = path
-        self.apart: set[str] = set()
-        self._hold = Hold(path, state_dir)
+        self.own_files: set[str] = set()
+        self._lock = WorkspaceLock(path, state_dir)
 
-    def announced(self) -> AbstractContextManager[None]:
+    def reporting_progress(self) -> AbstractContextManager[None]:
         """While the block takes a look at the workspace, `looking` is told how far it is."""
-        if self.looking is None:
+        if self.on_progress is None:
             return nullcontext()
-        return announced(self.looking, lambda: self.checkpoints.read if self.checkpoints else (0, 0))
+        return reporting_progress(self.on_progress, lambda: self.checkpoints.read if self.checkpoints else (0, 0))
 
     async def snapshot(self) -> Snapshot:
         """The state as it is now. It never raises on what an agent may have done to the folder."""
@@ -137,7 +154,7 @@ class Workspace:
         """How many commits were made since a checkpoint; 0 where that cannot be told."""
         return 0
 
-    async def take_off(self, run_id: str, commit: str) -> str:
+    async def reset_branch(self, run_id: str, commit: str) -> str:
         """Moves the branch that is checked out back to where it was at a run's checkpoint; the files stay.
 
         Returns the commit that it was at before, which is kept as long as the run's checkpoints are; empty where there
@@ -148,12 +165,12 @@ class Workspace:
         """
         raise WorkspaceError(f"{self.path} has no branch: it is not under git.", "Leave --reset-branch away.")
 
-    async def commit(self, since: str, message: str) -> Committed:
+    async def commit(self, since: str, message: str) -> CommitResult:
         """Commits what differs from a checkpoint to the branch that is checked out. It never raises.
 
         What was changed before the checkpoint and not since stays uncommitted.
         """
-        return Committed(told="What was changed is not committed: the workspace is not under git.")
+        return CommitResult(message="What was changed is not committed: the workspace is not under git.")
 
     async def guard(self, run_id: str) -> str:
         """Takes note of the protected paths before an iteration. Returns why it could not, or the empty string."""
@@ -178,7 +195,11 @@ class Workspace:
         """
         if self.protection is None:
             return RestoredPaths()
+<<<<<<< HEAD
         return await anyio.to_thread.run_sync(partial(self.protection.restore_protected, run_id, until=until))
+=======
+        return await anyio.to_thread.run_sync(partial(self.protection.restore, run_id, until=until))
+>>>>>>> 4c28bd3 (Merge modules of workspace and testing that are read together)
 
     async def forget(self, run_id: str) -> None:
         """Lets go of a run's checkpoints."""
@@ -189,13 +210,13 @@ class Workspace:
         """The task plan, or None where there is none; see `read_plan`."""
         return read_plan(self.path, name)
 
-    def hold(self, run_id: str) -> None:
+    def acquire(self, run_id: str) -> None:
         """Marks the workspace as taken by a run. Raises `WorkspaceBusyError` where a run has it already."""
-        self._hold.take(run_id)
+        self._lock.acquire(run_id)
 
     def release(self) -> None:
         """Gives the workspace back; safe to call when it is not held."""
-        self._hold.give_back()
+        self._lock.release()
 
     def keep_response(self, text: str) -> str:
         """Writes the agent's last answer to `.ralph/last-response.md`, by rename and never through a link.
@@ -225,21 +246,21 @@ class NoWorkspace(Workspace):
     def plan(self, name: str | None) -> TaskPlan | None:
         return None
 
-    def hold(self, run_id: str) -> None: ...
+    def acquire(self, run_id: str) -> None: ...
 
     def keep_response(self, text: str) -> str:
         return ""
 
 
-def fingerprint(head: str | None, marks: Mapping[str, str]) -> str:
-    """One name for a commit and the content marks by path, whatever their order."""
+def fingerprint(head: str | None, hashes: Mapping[str, str]) -> str:
+    """One name for a commit and the content hashes by path, whatever their order."""
     digest = hashlib.blake2b((head or "").encode(), digest_size=16)
-    for path, mark in sorted(marks.items()):
+    for path, mark in sorted(hashes.items()):
         digest.update(f"\0{path}\0{mark}".encode())
     return digest.hexdigest()
 
 
-def summed(after: Snapshot, paths: Iterable[str], *, commits: int = 0, problem: str = "") -> Changes:
+def summarize(after: Snapshot, paths: Iterable[str], *, commits: int = 0, problem: str = "") -> Changes:
     """The changes that led to a snapshot, of the paths that differ."""
     files = sorted(paths)
     return Changes(

@@ -22,8 +22,8 @@ import anyio
 from ralph.errors import WorkspaceError
 from ralph.types.changes import Checkpoint
 from ralph.workspace.file_index import LISTED, FileIndex, Tree
-from ralph.workspace.git_program import UnreadableError, shown, unquoted
-from ralph.workspace.restore import GoingBack, Restored
+from ralph.workspace.repository import UnreadableError, display_path, unquote_path
+from ralph.workspace.restore import Restoration, Restored
 
 __all__ = ["Checkpoints", "FileChange", "forget_folder"]
 
@@ -33,7 +33,7 @@ _MOMENT = 1.0
 _NAMED = 5
 _NOTED = 1000
 _NOTE = "Left-Out: "
-_APART = "Apart: "
+_OWN_FILES = "Apart: "
 _REFS = "refs/ralph/"
 _HEADS = "heads/"
 _OLD_HEADS = f"{_REFS}{_HEADS}"
@@ -140,7 +140,7 @@ class Checkpoints:
         for line in await self._compare("--numstat", before=before, after=after, most=LISTED):
             added, removed, path = line.split("\t", 2)
             counts = (None, None) if added == "-" else (int(added), int(removed))
-            found.append(FileChange(shown(unquoted(path)), *counts))
+            found.append(FileChange(display_path(unquote_path(path)), *counts))
         return found
 
     async def holds(self, commit: str) -> bool:
@@ -152,7 +152,9 @@ class Checkpoints:
 
     async def changed(self, since: str) -> list[bytes]:
         """The paths, from the top, that differ now from a checkpoint; none where it is not there any more."""
-        return [unquoted(line) for line in await self._compare("--name-only", before=since, after=None, most=LISTED)]
+        return [
+            unquote_path(line) for line in await self._compare("--name-only", before=since, after=None, most=LISTED)
+        ]
 
     async def find(self, run_id: str, beginning: str) -> str | None:
         """The checkpoint of a run whose commit's id begins so; None where there is none, or more than one."""
@@ -198,22 +200,22 @@ class Checkpoints:
         async with self._lock:
             try:
                 prefix = _ref(run_id, "")
-                refs = await self._index.users("for-each-ref", "--format=%(refname)", prefix, max_output=LISTED)
+                refs = await self._index.users_git("for-each-ref", "--format=%(refname)", prefix, max_output=LISTED)
                 if refs:
                     refs += await self._old_heads(prefix)
                     gone = "".join(f"delete {ref}\n" for ref in refs)
-                    await self._index.users("update-ref", "--stdin", stdin=gone.encode())
+                    await self._index.users_git("update-ref", "--stdin", stdin=gone.encode())
                 if refs and self._index.repository is None:
-                    await self._index.own("gc", "--quiet", "--prune=now")
+                    await self._index.own_git("gc", "--quiet", "--prune=now")
             except (UnreadableError, OSError):
                 return
 
     async def _old_heads(self, prefix: str) -> list[str]:
         """The refs in the old place that belong to a run, being of commits that a checkpoint of it was made on."""
         try:
-            lines = await self._index.users("for-each-ref", "--format=%(objectname) %(refname)", _OLD_HEADS)
+            lines = await self._index.users_git("for-each-ref", "--format=%(objectname) %(refname)", _OLD_HEADS)
             found = ["for-each-ref", "--format=%(parent)", prefix]
-            made_on = set(await self._index.users(*found, max_output=LISTED)) if lines else set[str]()
+            made_on = set(await self._index.users_git(*found, max_output=LISTED)) if lines else set[str]()
         except UnreadableError:  # a checkpoint is damaged; it can go all the same
             return []
         return [ref for commit, ref in (line.split(" ", 1) for line in lines) if commit in made_on]
@@ -226,22 +228,22 @@ class Checkpoints:
             )
         left_out = dict.fromkeys(map(os.fsencode, await self._noted(commit, _NOTE)), "")
         async with self._as_of(commit):
-            return await self._go_back(commit, Tree(target, left_out), force=force)
+            return await self._restore_tree(commit, Tree(target, left_out), force=force)
 
-    async def _go_back(self, commit: str, target: Tree, *, force: bool) -> Restored:
+    async def _restore_tree(self, commit: str, target: Tree, *, force: bool) -> Restored:
         present = await self._index.tree()
-        going = GoingBack(self._index, present, target)
-        await going.look(force=force)
-        if not going.anything:
+        restoration = Restoration(self._index, present, target)
+        await restoration.prepare(force=force)
+        if not restoration.has_changes:
             return Restored()
         known = await self._held(_REFS)
         saved = next((held.commit for held in known if held.tree == present.id), None)
         if saved is None:
             if not force:
-                raise going.refusal("has changes that no checkpoint holds", await self._unheld(present))
+                raise restoration.refusal("has changes that no checkpoint holds", await self._unheld(present))
             run = next((held.run for held in known if held.commit == commit), "saved")
             saved = await self._keep(present, f"{_REFS}{run}/saved/{present.id[:12]}", None)
-        restored = await going.go()
+        restored = await restoration.apply()
         return restored._replace(saved=saved)
 
     async def _held(self, prefix: str) -> list[_Held]:
@@ -252,7 +254,9 @@ class Checkpoints:
     async def _unheld(self, present: Tree) -> list[str]:
         """Some of the files that differ from the last checkpoint."""
         words = ("diff-tree", "-r", "--name-only", "--root", "HEAD", present.id)
-        return [shown(unquoted(line)) for line in await self._index.own(*words, none=128, max_output=1 << 16)]
+        return [
+            display_path(unquote_path(line)) for line in await self._index.own_git(*words, none=128, max_output=1 << 16)
+        ]
 
     async def _compare(self, *how: str, before: str, after: str | None, most: int) -> list[str]:
         async with self._lock:
@@ -261,32 +265,34 @@ class Checkpoints:
                     return []
                 later = after or await self._now(before)
                 words = ("diff-tree", "-r", "--no-ext-diff", "--no-textconv", *how, before, later)
-                return await self._index.own(*words, max_output=most)
+                return await self._index.own_git(*words, max_output=most)
             except (UnreadableError, OSError):
                 return []
 
     async def _keep(self, tree: Tree, ref: str, head: str | None) -> str:
         """A commit of the tree on a private ref."""
         left_out = map(os.fsdecode, tree.left_out)
-        message = f"{ref}\n\n{_notes(_NOTE, left_out)}{_notes(_APART, self._index.apart)}".encode()
+        message = f"{ref}\n\n{_notes(_NOTE, left_out)}{_notes(_OWN_FILES, self._index.own_files)}".encode()
         try:
-            (commit,) = await self._index.users("commit-tree", tree.id, *(["-p", head] if head else []), stdin=message)
+            (commit,) = await self._index.users_git(
+                "commit-tree", tree.id, *(["-p", head] if head else []), stdin=message
+            )
         except UnreadableError:  # the commit that is checked out may be broken
-            (commit,) = await self._index.users("commit-tree", tree.id, stdin=message)
+            (commit,) = await self._index.users_git("commit-tree", tree.id, stdin=message)
         try:
-            await self._index.users("update-ref", ref, commit)
+            await self._index.users_git("update-ref", ref, commit)
         except UnreadableError:  # a killed git may have left its lock on that very name
-            await self._index.users("update-ref", f"{ref}-{commit[:12]}", commit)
+            await self._index.users_git("update-ref", f"{ref}-{commit[:12]}", commit)
         await self._index.remember(commit)
         return commit
 
     async def _tree_of(self, commit: str) -> str | None:
-        found = await self._index.own("rev-parse", "--quiet", "--verify", f"{commit}^{{tree}}", none=1)
+        found = await self._index.own_git("rev-parse", "--quiet", "--verify", f"{commit}^{{tree}}", none=1)
         return found[0] if found else None
 
     async def _noted(self, commit: str, note: str) -> list[str]:
         """The paths of which a checkpoint has that note; no others, for an agent may have made the commit."""
-        lines = await self._index.own("cat-file", "commit", commit)
+        lines = await self._index.own_git("cat-file", "commit", commit)
         return [path for line in lines if line.startswith(note) and (path := _path_in(line.removeprefix(note)))]
 
     async def _now(self, since: str) -> str:
@@ -297,12 +303,12 @@ class Checkpoints:
     @asynccontextmanager
     async def _as_of(self, commit: str) -> AsyncGenerator[None]:
         """While it lasts, no tree holds what was Ralph's own when a checkpoint was made."""
-        more = set(await self._noted(commit, _APART)) - self._index.apart
-        self._index.apart |= more
+        more = set(await self._noted(commit, _OWN_FILES)) - self._index.own_files
+        self._index.own_files |= more
         try:
             yield
         finally:
-            self._index.apart -= more
+            self._index.own_files -= more
 
 
 def forget_folder(workspace: Path, state_dir: Path | None = None) -> None:
@@ -334,6 +340,6 @@ def _told(left_out: dict[bytes, str]) -> str:
     """What a checkpoint leaves out, for a person."""
     if not left_out:
         return ""
-    named = [f"{shown(path)} ({reason})" for path, reason in sorted(left_out.items())[:_NAMED]]
+    named = [f"{display_path(path)} ({reason})" for path, reason in sorted(left_out.items())[:_NAMED]]
     more = f" and {len(left_out) - _NAMED:,} more" if len(left_out) > _NAMED else ""
     return f"The checkpoint does not hold {', '.join(named)}{more}."

@@ -17,12 +17,18 @@ from typing import NamedTuple
 import anyio.to_thread
 
 from ralph.system.files import read_regular
-from ralph.workspace.git_program import UnreadableError, ask, environment, unquoted
 from ralph.workspace.ignore import NOISE
 from ralph.workspace.lock import folder_key, state_folder
-from ralph.workspace.looking import go_on
-from ralph.workspace.repository import STATUS, Repository, read_status
-from ralph.workspace.sorting import Sorted, sort
+from ralph.workspace.repository import (
+    STATUS,
+    Repository,
+    UnreadableError,
+    environment,
+    read_status,
+    run_git,
+    unquote_path,
+)
+from ralph.workspace.scan import Classified, check_cancelled, classify
 
 __all__ = ["LISTED", "FileIndex", "Tree"]
 
@@ -72,12 +78,12 @@ class FileIndex:
         path: the workspace.
         repository: the one that it belongs to; None for a folder without git.
         within: the workspace's path in it; empty at its top.
-        apart: paths in the workspace that no tree holds, being Ralph's own; more may be added to the set.
+        own_files: paths in the workspace that no tree holds, being Ralph's own; more may be added to the set.
         state_dir: where Ralph's own folder lies; None for the user's state folder.
 
     Attributes:
         top: the folder that the tree's paths start from.
-        apart: the set that was given.
+        own_files: the set that was given.
         read, to_read: how many files the look under way has read, and how many it has to read.
     """
 
@@ -89,14 +95,14 @@ class FileIndex:
         repository: Repository | None = None,
         *,
         within: str = "",
-        apart: set[str] | None = None,
+        own_files: set[str] | None = None,
         state_dir: Path | None = None,
     ) -> None:
         self.top = repository.top if repository else path
         self.repository = repository
         self._path = path
         self._within = (within,) if within else ()
-        self.apart = set[str]() if apart is None else apart
+        self.own_files = set[str]() if own_files is None else own_files
         self._taken_out: set[bytes] = set()
         self._state_dir = state_dir
         self._ready = False
@@ -112,9 +118,9 @@ class FileIndex:
         return frozenset(str(folder) for within in self._within for folder in (Path(within), *Path(within).parents))
 
     @property
-    def apart_from_top(self) -> set[bytes]:
+    def own_files_from_top(self) -> set[bytes]:
         """The paths that no tree holds, from `top`."""
-        return {os.fsencode("/".join((*self._within, path))) for path in self.apart}
+        return {os.fsencode("/".join((*self._within, path))) for path in self.own_files}
 
     @property
     def folder(self) -> Path:
@@ -142,7 +148,7 @@ class FileIndex:
         """Takes a commit of the last tree as what the next look compares with."""
         await anyio.to_thread.run_sync((self.folder / "HEAD").write_text, f"{commit}\n")
 
-    async def own(
+    async def own_git(
         self,
         *arguments: str,
         stdin: bytes = b"",
@@ -156,23 +162,25 @@ class FileIndex:
         """
         await self._prepare()
         alternate = {"GIT_ALTERNATE_OBJECT_DIRECTORIES": str(self.folder / "objects")}
-        return await self._own(
+        return await self._own_git(
             *arguments, stdin=stdin, none=none, max_output=max_output, env=alternate | dict(env or {})
         )
 
     async def refs(self, form: str, prefix: str) -> list[str]:
         """The refs below a prefix, each as `git for-each-ref` forms it: the user's, and those of Ralph's own."""
         words = ("for-each-ref", f"--format={form}", prefix)
-        theirs = await self.users(*words, max_output=LISTED)
-        return theirs if self.repository is None else [*theirs, *await self.own(*words, max_output=LISTED)]
+        theirs = await self.users_git(*words, max_output=LISTED)
+        return theirs if self.repository is None else [*theirs, *await self.own_git(*words, max_output=LISTED)]
 
-    async def users(self, *arguments: str, stdin: bytes = b"", none: int = 0, max_output: int = 1 << 20) -> list[str]:
+    async def users_git(
+        self, *arguments: str, stdin: bytes = b"", none: int = 0, max_output: int = 1 << 20
+    ) -> list[str]:
         """Asks git about the repository that has the refs: the user's, where there is one."""
         env = self.repository.env if self.repository else environment() | {"GIT_DIR": str(self.folder)}
         words = ("--no-optional-locks", "--literal-pathspecs", *arguments)
-        return await ask(*words, cwd=self.top, env=env | _IDENTITY, stdin=stdin, none=none, max_output=max_output)
+        return await run_git(*words, cwd=self.top, env=env | _IDENTITY, stdin=stdin, none=none, max_output=max_output)
 
-    async def _own(
+    async def _own_git(
         self,
         *arguments: str,
         stdin: bytes = b"",
@@ -183,45 +191,45 @@ class FileIndex:
         own = {"GIT_DIR": str(self.folder), "GIT_WORK_TREE": str(self.top), **_ROOMY}
         if self.repository is not None:
             own["GIT_OBJECT_DIRECTORY"] = str(self.repository.common / "objects")
-        return await ask(
+        return await run_git(
             *(*_SETTINGS, *self._excludes, "--literal-pathspecs", *arguments),
             cwd=self.top,
             env=environment() | own | dict(env or {}),
             stdin=stdin,
             none=none,
-            patience=_PATIENCE,
+            timeout=_PATIENCE,
             max_output=max_output,
         )
 
     async def _look(self, head: str | None) -> Tree:
         await self._prepare()
         await anyio.to_thread.run_sync(self._make_ready_to_write)
-        lines = await self._own(*STATUS, *self._within, max_output=LISTED)
+        lines = await self._own_git(*STATUS, *self._within, max_output=LISTED)
         status = await anyio.to_thread.run_sync(read_status, lines)
-        apart = self.apart_from_top
-        paths = [path for path in (*status.paths, *await self._tracked_but_ignored(head)) if path not in apart]
-        found = await anyio.to_thread.run_sync(sort, self.top, paths)
+        own_files = self.own_files_from_top
+        paths = [path for path in (*status.paths, *await self._tracked_but_ignored(head)) if path not in own_files]
+        found = await anyio.to_thread.run_sync(classify, self.top, paths)
         await self._name_inner(found)
         untracked = {path.removesuffix(b"/") for path in status.untracked}
         gone = [path for path in (*found.gone, *found.left_out) if path not in untracked]
-        gone += apart - self._taken_out  # an earlier run's trees may have held them
+        gone += own_files - self._taken_out  # an earlier run's trees may have held them
         held = [*found.held, *found.inner]
         tree = self._tree if not gone and not held else None
         self._tree = None  # should the look be ended on the way, what it has done is in the index
         if gone:
             nothing = b"0" * (40 if self._algorithm == "sha1" else 64)
             lines = b"".join(b"0 %b\t%b\0" % (nothing, path) for path in gone)
-            await self._own("update-index", "-z", "--index-info", stdin=lines)
-        self._taken_out = apart
+            await self._own_git("update-index", "-z", "--index-info", stdin=lines)
+        self._taken_out = own_files
         if held:
-            await self._hold(held)
+            await self._add_files(held)
         if tree is None:
-            (tree,) = await self._own("write-tree")
+            (tree,) = await self._own_git("write-tree")
         self._tree = tree
         left_out = found.left_out | dict.fromkeys(self._inner, "it is a repository of its own")
         return Tree(tree, left_out)
 
-    async def _hold(self, paths: list[bytes]) -> None:
+    async def _add_files(self, paths: list[bytes]) -> None:
         """Reads files into the objects and the index; what was read stays there, should it be ended on the way."""
         update = ("update-index", "--add", "--remove", "--replace", "-z", "--stdin")
         self.to_read = len(paths)
@@ -231,28 +239,28 @@ class FileIndex:
                 some = paths[start : start + _AT_ONCE]
                 if self.repository is None and len(some) >= _MANY:
                     await self._pack(some)
-                await self._own(*update, stdin=b"".join(path + b"\0" for path in some))
+                await self._own_git(*update, stdin=b"".join(path + b"\0" for path in some))
         except UnreadableError:  # one of them may have become unreadable: all the others, then
-            await self._own("add", "--all", "--ignore-errors", "--", *self._within, none=1)
+            await self._own_git("add", "--all", "--ignore-errors", "--", *self._within, none=1)
 
     async def _pack(self, paths: list[bytes]) -> None:
         """Writes the contents of small files into packs, so that git finds them there when it reads the files."""
         rest = iter(paths)
         try:
             while blobs := await anyio.to_thread.run_sync(_blobs, self.top, rest):
-                await self._own("-c", "core.fsync=none", "fast-import", "--quiet", "--depth=0", stdin=blobs)
+                await self._own_git("-c", "core.fsync=none", "fast-import", "--quiet", "--depth=0", stdin=blobs)
         except UnreadableError:
             return
         finally:
             for unfinished in (self.folder / "objects" / "pack").glob("tmp_*"):
                 unfinished.unlink(missing_ok=True)
 
-    async def _name_inner(self, found: Sorted) -> None:
+    async def _name_inner(self, found: Classified) -> None:
         """Leaves out those repositories inside that have no commit yet, and those beyond the first few."""
         for number, path in enumerate(tuple(found.inner)):
             inner = self.top / os.fsdecode(path)
             env = environment() | {"GIT_DIR": str(inner / ".git")}
-            if number >= _INNER or not await ask(*_HEAD, cwd=inner, env=env, none=1):
+            if number >= _INNER or not await run_git(*_HEAD, cwd=inner, env=env, none=1):
                 found.inner.remove(path)
                 found.left_out[path] = "it is a repository of its own"
         self._inner.update(found.inner)
@@ -266,9 +274,9 @@ class FileIndex:
             state = (head, (self.repository.git_dir / "index").stat().st_size)
             if state != self._users_index:
                 words = ("ls-files", "--cached", "--ignored", "--exclude-standard", "--", *self._within)
-                lines = await self.users(*words, max_output=LISTED)
+                lines = await self.users_git(*words, max_output=LISTED)
                 self._users_index = state
-                return [unquoted(line) for line in lines]
+                return [unquote_path(line) for line in lines]
         return []
 
     @property
@@ -283,14 +291,14 @@ class FileIndex:
         await anyio.to_thread.run_sync(lambda: folder.mkdir(parents=True, exist_ok=True, mode=0o700))
         if not (folder / "config").exists():
             words = ("init", "--quiet", "--bare", "--template=", f"--object-format={self._algorithm}", str(folder))
-            await ask(*words, cwd=folder, env=environment())
+            await run_git(*words, cwd=folder, env=environment())
         await anyio.to_thread.run_sync(self._set_up)
         if self.repository is not None:
-            named = await self.users("config", "--type=path", "--get", "core.excludesFile", none=1)
+            named = await self.users_git("config", "--type=path", "--get", "core.excludesFile", none=1)
             self._excludes = ("-c", f"core.excludesFile={named[0]}") if named else ()
         if (folder / "index").exists():
-            staged = await self._own("ls-files", "--stage", max_output=LISTED)
-            self._inner = {unquoted(line.partition("\t")[2]) for line in staged if line.startswith("160000 ")}
+            staged = await self._own_git("ls-files", "--stage", max_output=LISTED)
+            self._inner = {unquote_path(line.partition("\t")[2]) for line in staged if line.startswith("160000 ")}
         self._ready = True
 
     def _set_up(self) -> None:
@@ -306,8 +314,8 @@ class FileIndex:
         if self._excluded is None:  # whoever only reads must leave the lock of one who writes alone
             (self.folder / "index.lock").unlink(missing_ok=True)
         here = _literally(os.fsencode("/".join(("", *self._within, ""))))
-        apart = [os.fsencode(path) for path in sorted(self.apart) if "\n" not in path]  # it is a list of lines
-        own = b"".join(here + path + b"\n" for path in (b".ralph/", *map(_literally, apart)))
+        own_files = [os.fsencode(path) for path in sorted(self.own_files) if "\n" not in path]  # it is a list of lines
+        own = b"".join(here + path + b"\n" for path in (b".ralph/", *map(_literally, own_files)))
         if self.folder.is_relative_to(self.top):
             own += os.fsencode(f"/{self.folder.parent.relative_to(self.top)}/\n")
         if self.repository is None:
@@ -342,7 +350,7 @@ def _blobs(top: Path, paths: Iterator[bytes]) -> bytes:
     found: list[bytes] = []
     room = _PACKED_AT_ONCE
     while room > 0 and (path := next(paths, None)) is not None:
-        go_on()
+        check_cancelled()
         with suppress(OSError):
             content = read_regular(root + path, _SMALL + 1)
             if len(content) <= _SMALL:

@@ -2,25 +2,30 @@
 
 import os
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import anyio.to_thread
 
+from ralph.errors import WorkspaceError
 from ralph.types import evolve
 from ralph.types.changes import Changes
-from ralph.workspace.base import Snapshot, Workspace, fingerprint, summed
-from ralph.workspace.branch import commits_since, take_off
+from ralph.workspace.base import CommitResult, Snapshot, Workspace, fingerprint, summarize
 from ralph.workspace.checkpoints import Checkpoints
-from ralph.workspace.committing import Committed, commit_paths
-from ralph.workspace.content_hash import Marks
 from ralph.workspace.file_index import FileIndex
-from ralph.workspace.git_program import shown
 from ralph.workspace.ignore import Noise
-from ralph.workspace.looking import go_on
 from ralph.workspace.plain import PlainWorkspace
 from ralph.workspace.protection import Protection
-from ralph.workspace.repository import Repository, Status, UnreadableError
+from ralph.workspace.repository import (
+    GitFailedError,
+    Repository,
+    Status,
+    UnreadableError,
+    UsersGit,
+    display_path,
+    operation_in_progress,
+)
+from ralph.workspace.scan import ContentHashes, check_cancelled
 
 __all__ = ["GitWorkspace"]
 
@@ -28,7 +33,7 @@ NESTED = 16
 
 _CLEAN = "clean"
 _Between = dict[str, tuple[str, str]]
-"""The content marks in two commits, by path."""
+"""The content hashes in two commits, by path."""
 
 
 class GitWorkspace(Workspace):
@@ -43,7 +48,7 @@ class GitWorkspace(Workspace):
         within: the folder's path in it; empty at its top.
         noise: globs of what says nothing of the agent's work, in addition to the usual ones.
         protect: globs of what the agent must not change, in addition to what is git's and ralph.toml.
-        apart: paths in the folder that Ralph writes itself.
+        own_files: paths in the folder that Ralph writes itself.
     """
 
     def __init__(
@@ -54,14 +59,14 @@ class GitWorkspace(Workspace):
         within: str = "",
         noise: Iterable[str] = (),
         protect: Iterable[str] = (),
-        apart: Iterable[str] = (),
+        own_files: Iterable[str] = (),
         state_dir: Path | None = None,
     ) -> None:
         super().__init__(path, state_dir=state_dir)
         noise = tuple(noise)
-        self._plain = PlainWorkspace(path, noise=noise, apart=apart, state_dir=state_dir)
-        self.apart = self._plain.apart
-        index = FileIndex(path, repository, within=within, apart=self.apart, state_dir=state_dir)
+        self._plain = PlainWorkspace(path, noise=noise, own_files=own_files, state_dir=state_dir)
+        self.own_files = self._plain.own_files
+        index = FileIndex(path, repository, within=within, own_files=self.own_files, state_dir=state_dir)
         self.checkpoints = self._checkpoints = Checkpoints(index)
         servers = repository.common / "info" / "refs"  # which git writes by itself when it cleans up
         self.protection = Protection(
@@ -69,43 +74,43 @@ class GitWorkspace(Workspace):
         )
         self._repository = repository
         self._within = within
-        self._noise = Noise(noise, self.apart)
-        self._marks = Marks(path, repository.algorithm)
+        self._noise = Noise(noise, self.own_files)
+        self._hashes = ContentHashes(path, repository.algorithm)
 
     async def snapshot(self) -> Snapshot:
         try:
             head, paths, commits = await self._look()
         except UnreadableError as error:
             return await self._without_git(str(error))
-        marks = await anyio.to_thread.run_sync(self._marks, paths, abandon_on_cancel=True) if paths else {}
-        files = {shown(path): mark for path, mark in (marks | commits).items()}
+        hashes = await anyio.to_thread.run_sync(self._hashes, paths, abandon_on_cancel=True) if paths else {}
+        files = {display_path(path): mark for path, mark in (hashes | commits).items()}
         return Snapshot(fingerprint=fingerprint(head, files), head=head, files=files, seen_by="git")
 
     async def changes(self, before: Snapshot, after: Snapshot) -> Changes:
         if before.fingerprint is None or after.fingerprint is None or before.seen_by != after.seen_by:
             problem = after.problem or before.problem or "The folder was not read in the same way before."
-            return summed(after, (), problem=problem)
+            return summarize(after, (), problem=problem)
         if after.seen_by == "folder":
             return await self._plain.changes(before, after)
         between, commits, problem = await self._between(before.head, after.head)
         paths = before.files.keys() | after.files.keys() | between.keys()
         changed = (path for path in paths if not _unchanged(path, before, after, between))
-        return summed(after, changed, commits=commits, problem=problem)
+        return summarize(after, changed, commits=commits, problem=problem)
 
     async def commits_since(self, commit: str) -> int:
         return await commits_since(self._repository, commit)
 
-    async def take_off(self, run_id: str, commit: str) -> str:
-        return await take_off(self._repository, commit, kept_at=self._checkpoints.heads(run_id))
+    async def reset_branch(self, run_id: str, commit: str) -> str:
+        return await reset_branch(self._repository, commit, kept_at=self._checkpoints.heads(run_id))
 
-    async def commit(self, since: str, message: str) -> Committed:
+    async def commit(self, since: str, message: str) -> CommitResult:
         try:
             dirty = set((await self._repository.status(self._within)).paths)
         except UnreadableError as error:
-            return Committed(told=f"What was changed is not committed: {error}.")
+            return CommitResult(message=f"What was changed is not committed: {error}.")
         paths = [path for path in await self._checkpoints.changed(since) if path in dirty]
         if not paths:
-            return Committed()
+            return CommitResult()
         index = self._checkpoints.folder / "commit.index"
         return await commit_paths(self._repository, self.path, paths, message, index=index)
 
@@ -139,8 +144,8 @@ class GitWorkspace(Workspace):
         own = {path[len(prefix) :]: path for path in paths if path.startswith(prefix)}
         counted: dict[bytes, bytes] = {}
         for number, (short, path) in enumerate(own.items()):
-            go_on(number)
-            if not self._noise(shown(short)):
+            check_cancelled(number)
+            if not self._noise(display_path(short)):
                 counted[short] = path
         return counted
 
@@ -156,7 +161,7 @@ class GitWorkspace(Workspace):
         try:
             found = await self._repository.differences(before, after, self._within)
             own = self._own(found)
-            between = {shown(short): found[path] for short, path in own.items()}
+            between = {display_path(short): found[path] for short, path in own.items()}
             return between, await self._repository.commits(before, after), ""
         except UnreadableError as error:
             return {}, 0, f"Git cannot tell what was committed ({error})."
@@ -179,3 +184,83 @@ def _unchanged(path: str, before: Snapshot, after: Snapshot, between: _Between) 
     """Whether a path holds what it held before. What differs from neither commit is as the commits have it."""
     old, new = between.get(path, (_CLEAN, _CLEAN))
     return before.files.get(path, old) == after.files.get(path, new)
+
+
+async def commits_since(repository: Repository, checkpoint: str) -> int:
+    """How many commits what is checked out has that it did not have at a checkpoint; 0 where that cannot be told."""
+    git = UsersGit(repository)
+    then = await git("rev-parse", "--quiet", "--verify", f"{checkpoint}^", fails=True)
+    found = await git("rev-list", "--count", f"{then}..HEAD", "--", fails=True) if then else ""
+    return int(found or 0)
+
+
+async def reset_branch(repository: Repository, checkpoint: str, *, kept_at: str) -> str:
+    """Moves what is checked out back to the commit of a checkpoint; the index follows, the files stay.
+
+    Returns the commit that it was at before; empty where there was nothing to do.
+
+    Args:
+        kept_at: what the refs begin with that keep such commits.
+
+    Raises:
+        WorkspaceError: commits of others would go, too, or something is under way in the repository.
+    """
+    git = UsersGit(repository)
+    remedy = "The branch stays as it is; you can move it with `git reset`."
+    if under_way := operation_in_progress(repository):
+        raise WorkspaceError(f"The branch cannot be moved: {under_way} is under way in {repository.top}.", remedy)
+    try:
+        then = await git("rev-parse", "--quiet", "--verify", f"{checkpoint}^", fails=True)
+        now = await git("rev-parse", "--quiet", "--verify", "HEAD", fails=True)
+        if then == now:
+            return ""
+        common = await git("merge-base", then, now, fails=True) if then and now else ""
+        if not then or common != then:
+            why = "what is checked out does not come after the commit of the checkpoint"
+            raise WorkspaceError(f"The branch cannot be moved: {why}.", remedy)
+        await git("update-ref", f"{kept_at}{now[:12]}", now)
+        await git("update-ref", "-m", "ralph rollback", "HEAD", then, now)
+        await git("read-tree", then)
+    except GitFailedError as error:
+        raise WorkspaceError(f"The branch could not be moved: {error}.", remedy) from error
+    return now
+
+
+_REMEDY = "Fix that, then commit it yourself: the files are as the run left them."
+
+
+async def commit_paths(
+    repository: Repository, workspace: Path, paths: Sequence[bytes], message: str, *, index: Path
+) -> CommitResult:
+    """Commits the files at these paths as they are; what else is changed or staged stays so. It never raises.
+
+    Args:
+        paths: from the repository's top.
+        index: where an index can be made that is there only meanwhile.
+    """
+    if under_way := operation_in_progress(repository):
+        return CommitResult(message=f"What was changed is not committed: {under_way} is under way.")
+    git = UsersGit(repository)
+    listed = b"".join(path + b"\0" for path in paths)
+    update = ("update-index", "--add", "--remove", "-z", "--stdin")
+    meanwhile = {"GIT_INDEX_FILE": str(index)}
+    _remove(index)
+    try:
+        head = await git("rev-parse", "--quiet", "--verify", "HEAD", fails=True)
+        await git("read-tree", *([head] if head else ["--empty"]), more=meanwhile)
+        await git(*update, stdin=listed, more=meanwhile)
+        quietly = ("--quiet", "--message", message)
+        note = await git.with_hooks("commit", *quietly, workspace=workspace, more=meanwhile)
+        await git(*update, stdin=listed)
+        commit = await git("rev-parse", "HEAD")
+    except GitFailedError as error:
+        return CommitResult(message=f"What was changed is not committed: {error}. {_REMEDY}")
+    finally:
+        _remove(index)
+    return CommitResult(commit, f"Committed{note} as {commit[:12]}: {message.partition(chr(10))[0]}")
+
+
+def _remove(index: Path) -> None:
+    """Removes an index, and the lock that a killed git may have left on it."""
+    index.unlink(missing_ok=True)
+    index.with_name(f"{index.name}.lock").unlink(missing_ok=True)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Collection, Iterable
 
-__all__ = ["NOISE", "Noise", "matching"]
+__all__ = ["NOISE", "Noise", "glob_matcher"]
 
 NOISE = (
     ".ralph",
@@ -40,7 +40,7 @@ class Noise:
     """
 
     def __init__(self, globs: Iterable[str] = (), paths: Collection[str] = ()) -> None:
-        self._matches = matching((*NOISE, *globs))
+        self._matches = glob_matcher((*NOISE, *globs))
         self._paths = paths
 
     def __call__(self, path: str) -> bool:
@@ -48,7 +48,7 @@ class Noise:
         return path in self._paths or self._matches(path)
 
 
-def matching(globs: Iterable[str]) -> Callable[[str], bool]:
+def glob_matcher(globs: Iterable[str]) -> Callable[[str], bool]:
     """Says of a path whether one of the globs means it, as `Noise` describes them; there must be one."""
     meant = [glob for glob in globs if glob.strip("/")]
     kinds = (

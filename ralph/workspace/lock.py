@@ -10,10 +10,10 @@ from pathlib import Path
 
 from ralph.errors import WorkspaceBusyError, WorkspaceError
 
-__all__ = ["Hold", "folder_key", "state_folder"]
+__all__ = ["WorkspaceLock", "folder_key", "state_folder"]
 
 
-class Hold:
+class WorkspaceLock:
     """Holds a workspace for one run. The system lets go of it when the process ends, however it ends.
 
     Args:
@@ -31,7 +31,7 @@ class Hold:
         """The lock's file. It stays when the lock is gone; what counts is the lock on it."""
         return (self._state_dir or state_folder()) / "held" / f"{folder_key(self._workspace)}.json"
 
-    def take(self, run_id: str) -> None:
+    def acquire(self, run_id: str) -> None:
         """Takes the workspace for a run.
 
         Raises:
@@ -56,7 +56,7 @@ class Hold:
         _write(handle, json.dumps({**note, "started": datetime.now(UTC).isoformat()}))
         self._handle = handle
 
-    def give_back(self) -> None:
+    def release(self) -> None:
         """Gives the workspace back; safe to call when it is not held."""
         if self._handle is None:
             return

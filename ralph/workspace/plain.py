@@ -9,14 +9,13 @@ from pathlib import Path
 import anyio.to_thread
 
 from ralph.types.changes import Changes
-from ralph.workspace.base import Snapshot, Workspace, fingerprint, summed
+from ralph.workspace.base import Snapshot, Workspace, fingerprint, summarize
 from ralph.workspace.checkpoints import Checkpoints
-from ralph.workspace.content_hash import Marks
 from ralph.workspace.file_index import FileIndex
-from ralph.workspace.git_program import shown
 from ralph.workspace.ignore import Noise
-from ralph.workspace.looking import go_on
 from ralph.workspace.protection import Protection
+from ralph.workspace.repository import display_path
+from ralph.workspace.scan import ContentHashes, check_cancelled
 
 __all__ = ["PlainWorkspace"]
 
@@ -33,7 +32,7 @@ class PlainWorkspace(Workspace):
     Args:
         noise: globs of what says nothing of the agent's work, in addition to the usual ones.
         protect: globs of what the agent must not change, in addition to ralph.toml.
-        apart: paths in the folder that Ralph writes itself.
+        own_files: paths in the folder that Ralph writes itself.
     """
 
     def __init__(
@@ -42,35 +41,35 @@ class PlainWorkspace(Workspace):
         *,
         noise: Iterable[str] = (),
         protect: Iterable[str] = (),
-        apart: Iterable[str] = (),
+        own_files: Iterable[str] = (),
         state_dir: Path | None = None,
     ) -> None:
         super().__init__(path, state_dir=state_dir)
-        self.apart.update(apart)
-        self.checkpoints = Checkpoints(FileIndex(path, apart=self.apart, state_dir=state_dir))
+        self.own_files.update(own_files)
+        self.checkpoints = Checkpoints(FileIndex(path, own_files=self.own_files, state_dir=state_dir))
         self.protection = Protection(path, (), protect, self.checkpoints.folder)
-        self._noise = Noise(noise, self.apart)
-        self._marks = Marks(path)
+        self._noise = Noise(noise, self.own_files)
+        self._hashes = ContentHashes(path)
 
     async def snapshot(self) -> Snapshot:
         return await anyio.to_thread.run_sync(self._look, abandon_on_cancel=True)
 
     async def changes(self, before: Snapshot, after: Snapshot) -> Changes:
         if before.fingerprint is None or after.fingerprint is None:
-            return summed(after, (), problem=after.problem or before.problem)
+            return summarize(after, (), problem=after.problem or before.problem)
         changed = {path for path, _ in before.files.items() ^ after.files.items()}
         for looked in (before, after):
             if looked.problem and looked.files:  # what lies behind its end may only have moved into the look, or out
                 end = _place(next(reversed(looked.files)))
                 changed = {path for path in changed if _place(path) <= end}
-        return summed(after, changed)
+        return summarize(after, changed)
 
     def _look(self) -> Snapshot:
         try:
             paths, whole = self._paths()
         except OSError as error:
             return Snapshot(problem=f"{str(self.path)!r} cannot be read: {error.strerror}.")
-        files = {shown(path): mark for path, mark in self._marks(paths).items()}
+        files = {display_path(path): mark for path, mark in self._hashes(paths).items()}
         problem = "" if whole else f"Only the first {len(paths):,} files of {str(self.path)!r} are looked at."
         return Snapshot(fingerprint=fingerprint(None, files), files=files, problem=problem)
 
@@ -80,7 +79,7 @@ class PlainWorkspace(Workspace):
         folders = deque([b""])
         left = ENTRIES
         while folders:
-            go_on()
+            check_cancelled()
             folder = folders.popleft()
             try:
                 entries = self._entries(folder, left)
@@ -90,7 +89,7 @@ class PlainWorkspace(Workspace):
                 continue
             left -= len(entries)
             for path, is_folder in entries:
-                if self._noise(shown(path) + "/" * is_folder):
+                if self._noise(display_path(path) + "/" * is_folder):
                     continue
                 (folders if is_folder else paths).append(path)
             if left <= 0 or len(paths) > FILES:

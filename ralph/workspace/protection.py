@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ralph.system.files import read_regular
-from ralph.workspace.ignore import Noise, matching
+from ralph.workspace.ignore import Noise, glob_matcher
 
 __all__ = ["Protection", "RestoredPaths"]
 
@@ -120,7 +120,11 @@ class Protection:
         with suppress(OSError):
             (self._memory / "protected.json").unlink()
 
+<<<<<<< HEAD
     def restore_protected(self, run_id: str, *, until: float | None = None) -> RestoredPaths:
+=======
+    def restore(self, run_id: str, *, until: float | None = None) -> RestoredPaths:
+>>>>>>> 4c28bd3 (Merge modules of workspace and testing that are read together)
         """Gives back what differs from the memory, which may be that of a process that is gone.
 
         Args:
@@ -140,11 +144,11 @@ class Protection:
         for path in sorted([*new, *changed]):
             there = now.get(path)
             late = until is not None and _changed_at(path) > until
-            done = not late and self._give_back(Path(path), before.get(path), there, aside)
+            done = not late and self._restore_path(Path(path), before.get(path), there, aside)
             (restored if done else left).append(self._called(path))
         return RestoredPaths(tuple(restored[:_NAMED]), aside if aside.exists() else None, tuple(left[:_NAMED]))
 
-    def _give_back(self, path: Path, before: _Kept | None, now: _Kept | None, aside: Path) -> bool:
+    def _restore_path(self, path: Path, before: _Kept | None, now: _Kept | None, aside: Path) -> bool:
         """Whether a path is as it was."""
         if before is not None and before.content is None and before.type != stat.S_IFDIR:
             return False
@@ -186,7 +190,7 @@ class Protection:
         for own in (*self._own, self._workspace / "ralph.toml"):
             yield from (path for path in _below(str(own)) if path not in self._but)
         if self._globs:
-            protected = matching(self._globs)
+            protected = glob_matcher(self._globs)
             top = f"{self._workspace}/"
             for start in sorted({_start(glob) for glob in self._globs}):
                 below = _below(f"{top}{start}".rstrip("/"), skip=lambda path: self._noise(f"{path.removeprefix(top)}/"))
@@ -207,8 +211,8 @@ class Protection:
 
     def _called(self, path: str) -> str:
         """A path as a person calls it: from the workspace, where it is in it."""
-        shown = path.removeprefix(f"{self._workspace}/")
-        return os.fsencode(shown).decode("utf-8", "backslashreplace")
+        display_path = path.removeprefix(f"{self._workspace}/")
+        return os.fsencode(display_path).decode("utf-8", "backslashreplace")
 
 
 def _below(path: str, *, skip: Callable[[str], bool] | None = None) -> Iterator[str]:

@@ -1,20 +1,138 @@
-"""Asking the user's git about a repository that an agent can do anything to.
+"""The user's git as a program: asked so that nothing which a repository brings along is run.
 
-Nothing that the repository's own settings name is run: no hook, no file system monitor, no filter, no program for
-differences. Nothing is locked or written, nothing is fetched, nobody is asked for a password.
+No hook, no file system monitor, nothing fetched, no password asked for; of the environment's variables for git only
+those count that say where its programs and the user's own settings are.
 """
 
 import os
-from collections.abc import Sequence
+import re
+import subprocess
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from ralph.errors import WorkspaceError
+from ralph.errors import UsageError, WorkspaceError
 from ralph.system.files import read_regular
-from ralph.workspace.content_hash import ABSENT
-from ralph.workspace.git_program import UnreadableError, ask, ask_now, complaint, environment, unquoted
+from ralph.system.process import run
+from ralph.workspace.scan import ABSENT
 
-__all__ = ["STATUS", "Repository", "Status", "UnreadableError", "find_repository", "read_status"]
+__all__ = [
+    "STATUS",
+    "GitFailedError",
+    "Repository",
+    "Status",
+    "UnreadableError",
+    "UsersGit",
+    "display_path",
+    "environment",
+    "error_line",
+    "find_repository",
+    "operation_in_progress",
+    "read_status",
+    "run_git",
+    "run_git_now",
+    "unquote_path",
+]
+
+PATIENCE = 120.0
+MAX_OUTPUT = 32 * 1024 * 1024
+"""Of more than that, the first half is read: some 100,000 paths."""
+
+_SAFE = (
+    "git",
+    *("-c", "core.fsmonitor=false"),
+    *("-c", f"core.hooksPath={os.devnull}"),
+    *("-c", "core.quotePath=true"),
+    *("-c", "protocol.allow=never"),
+)
+_KEPT = ("GIT_EXEC_PATH", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_CEILING_DIRECTORIES")
+
+
+class UnreadableError(Exception):
+    """Git cannot do what was asked, with what it says of it in a line."""
+
+
+async def run_git(
+    *arguments: str,
+    cwd: Path,
+    env: dict[str, str],
+    stdin: bytes = b"",
+    none: int = 0,
+    timeout: float = PATIENCE,
+    max_output: int = MAX_OUTPUT,
+) -> list[str]:
+    """The lines that git prints; of more than `max_output` bytes those in the first half.
+
+    Args:
+        env: the whole environment.
+        none: an exit status that means that there is nothing to print.
+        timeout: in seconds.
+
+    Raises:
+        UnreadableError: git fails, cannot be run, or takes too long.
+    """
+    command = next((word for word in arguments if not word.startswith("-")), "")
+    try:
+        done = await run(
+            [*_SAFE, *arguments], cwd=cwd, env=env, stdin=stdin or None, timeout=timeout, max_output=max_output
+        )
+    except UsageError as error:
+        raise UnreadableError(str(error)) from error
+    if done.timed_out:
+        raise UnreadableError(f"git {command} took more than {timeout:.0f} s")
+    if done.code not in {0, none}:
+        raise UnreadableError(error_line(done.stderr) or f"git {command} ended with status {done.code}")
+    if done.stdout_truncated:
+        return done.stdout[: max_output // 2].split("\n")[:-1]
+    return done.stdout.removesuffix("\n").split("\n") if done.stdout else []
+
+
+def run_git_now(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    """A short question on a folder; it blocks. Raises `OSError` where there is no git."""
+    return subprocess.run(
+        [*_SAFE, "--no-optional-locks", *arguments],
+        cwd=folder,
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        errors="surrogateescape",
+        check=False,
+    )
+
+
+def environment() -> dict[str, str]:
+    """Git's environment, without what would lead it to another repository or change what it prints."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in _KEPT}
+    return kept | {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", "LANGUAGE": ""}
+
+
+def error_line(stderr: str) -> str:
+    """What git says went wrong, in one line that ends without a full stop; the hints that it adds are left out."""
+    lines = [line.strip() for line in stderr[:4000].splitlines() if line.strip() and not line.startswith("hint:")]
+    return " ".join(lines[:3])[:500].removeprefix("error: ").removeprefix("fatal: ").rstrip(".")
+
+
+_ESCAPED = re.compile(rb'\\([abtnvfr"\\]|[0-7]{3})')
+_ESCAPES = dict(zip(b'abtnvfr"\\', b'\a\b\t\n\v\f\r"\\', strict=True))
+
+
+def display_path(path: bytes) -> str:
+    """A path as text that can be stored and printed; bytes that are not UTF-8 are written as `\\xff`."""
+    return path.decode("utf-8", "backslashreplace")
+
+
+def unquote_path(path: str) -> bytes:
+    """A path as git prints it: in quotes and with escapes where it has other than plain characters."""
+    if not path.startswith('"'):
+        return os.fsencode(path)
+
+    def character(escape: re.Match[bytes]) -> bytes:
+        code = escape[1]
+        return bytes([_ESCAPES[code[0]] if len(code) == 1 else int(code, 8) & 0xFF])
+
+    return _ESCAPED.sub(character, path[1:-1].encode("ascii", "replace"))
+
 
 _EMPTY_TREES = {
     "sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
@@ -86,7 +204,7 @@ class Repository:
         return int(out[0]) if out else 0
 
     async def differences(self, before: str | None, after: str, within: str = "") -> dict[bytes, tuple[str, str]]:
-        """The content marks before and after, by path, of what two commits differ in. Raises `UnreadableError`."""
+        """The content hashes before and after, by path, of what two commits differ in. Raises `UnreadableError`."""
         old = before or _EMPTY_TREES[self.algorithm]
         out = await self._git(
             *("diff-tree", "-r", "--raw", "--no-abbrev", "--no-renames", "--no-ext-diff", "--no-textconv"),
@@ -96,7 +214,7 @@ class Repository:
         for line in out:
             fields, _, path = line.removeprefix(":").partition("\t")
             old_mode, new_mode, old_id, new_id, _ = fields.split(" ")
-            found[unquoted(path)] = (_mark(old_mode, old_id), _mark(new_mode, new_id))
+            found[unquote_path(path)] = (_hash(old_mode, old_id), _hash(new_mode, new_id))
         return found
 
     def nested(self) -> list[bytes]:
@@ -155,7 +273,7 @@ class Repository:
     async def _git(self, *arguments: str, env: dict[str, str] | None = None, none: int = 0) -> list[str]:
         """The lines that git prints, as `ask` has them; nothing is locked for it."""
         own = ("--no-optional-locks", "--literal-pathspecs")
-        return await ask(*own, *arguments, cwd=self.top, env=env or self.env, none=none)
+        return await run_git(*own, *arguments, cwd=self.top, env=env or self.env, none=none)
 
 
 def find_repository(folder: Path) -> tuple[Repository, str] | None:
@@ -167,14 +285,14 @@ def find_repository(folder: Path) -> tuple[Repository, str] | None:
         WorkspaceError: the folder is git's own, or git refuses to read the repository.
     """
     try:
-        asked = ask_now(
+        asked = run_git_now(
             *(folder, "rev-parse", "--is-inside-git-dir", "--show-object-format"),
             *("--absolute-git-dir", "--git-common-dir", "--show-prefix"),
         )
     except OSError:
         return None
     if asked.returncode != 0:
-        refusal = complaint(asked.stderr)
+        refusal = error_line(asked.stderr)
         if "not a git repository" in refusal:
             return None
         raise WorkspaceError(f"Git refuses to read {str(folder)!r}: {refusal}", "Fix that, or name another folder.")
@@ -185,7 +303,7 @@ def find_repository(folder: Path) -> tuple[Repository, str] | None:
             "Name a folder in which the repository is checked out.",
         )
     within = prefix.removesuffix("\n").rstrip("/")
-    if within and ask_now(folder, "check-ignore", "--quiet", ".").returncode == 0:
+    if within and run_git_now(folder, "check-ignore", "--quiet", ".").returncode == 0:
         return None
     top = folder.parents[within.count("/")] if within else folder
     shared = (folder / common).resolve()
@@ -209,11 +327,82 @@ def read_status(lines: list[str]) -> Status:
         if kind == "#" and rest.startswith("branch.oid "):
             head = None if rest.endswith("(initial)") else rest.rpartition(" ")[2]
         elif kind in _FIELDS_BEFORE_PATH and rest:
-            paths.append(unquoted(rest.split(" ", _FIELDS_BEFORE_PATH[kind])[-1]))
+            paths.append(unquote_path(rest.split(" ", _FIELDS_BEFORE_PATH[kind])[-1]))
             if kind == "?":
                 untracked.append(paths[-1])
     return Status(head, paths, untracked)
 
 
-def _mark(mode: str, blob: str) -> str:
+def _hash(mode: str, blob: str) -> str:
     return ABSENT if mode == ABSENT else f"{mode} {blob}"
+
+
+_PATIENCE = 300.0
+_HOOKS = {
+    "commit": ("pre-commit", "prepare-commit-msg", "commit-msg"),
+    "merge": ("pre-merge-commit", "prepare-commit-msg", "commit-msg"),
+    "worktree": ("post-checkout",),
+}
+"""Those that a command runs and that can make it fail."""
+
+_UNDER_WAY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
+
+
+class GitFailedError(Exception):
+    """Git did not do it, with what it says of it in a line."""
+
+
+class UsersGit:
+    """Git in a repository; nobody is asked for anything, and it has five minutes for each call."""
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        self._top = repository.top
+        who = {name: value for name, value in os.environ.items() if name.startswith(("GIT_AUTHOR_", "GIT_COMMITTER_"))}
+        where = {"GIT_DIR": str(repository.git_dir), "GIT_WORK_TREE": str(repository.top)}
+        self._env = environment() | who | where
+
+    async def __call__(
+        self, *arguments: str, stdin: bytes = b"", more: Mapping[str, str] | None = None, fails: bool = False
+    ) -> str:
+        """What it prints. Raises `GitFailedError` where it fails, unless that only means that there is nothing."""
+        env = self._env | dict(more or {})
+        try:
+            done = await run(["git", *arguments], cwd=self._top, env=env, stdin=stdin or None, timeout=_PATIENCE)
+        except UsageError as error:
+            raise GitFailedError(error.problem) from error
+        if done.timed_out:
+            raise GitFailedError(f"git took more than {_PATIENCE:.0f} s")
+        if done.code and not fails:
+            raise GitFailedError(error_line(done.stderr or done.stdout) or f"git ended with status {done.code}")
+        return "" if done.code else done.stdout.strip()
+
+    async def with_hooks(
+        self,
+        command: Literal["commit", "merge", "worktree"],
+        *arguments: str,
+        workspace: Path,
+        more: Mapping[str, str] | None = None,
+    ) -> str:
+        """Does what runs the repository's hooks, but for those that the agent can change.
+
+        Returns the words that tell a person that hooks were left out; empty where none were. Raises `GitFailedError`,
+        which names the hooks that may be why, where there are any: what a hook says need not name it.
+        """
+        folder = (self._top / await self("rev-parse", "--git-path", "hooks")).resolve()
+        if folder.is_relative_to(workspace) and not folder.is_relative_to(self._repository.common):
+            await self("-c", f"core.hooksPath={os.devnull}", command, *arguments, more=more)
+            return " without the hooks, which lie in the workspace,"
+        try:
+            await self(command, *arguments, more=more)
+        except GitFailedError as error:
+            hooks = [name for name in _HOOKS[command] if os.access(folder / name, os.X_OK)]
+            runs = f", which runs the repository's hook {' and '.join(hooks)}," if hooks else ""
+            raise GitFailedError(f"`git {command}`{runs} refused: {error}") from error
+        return ""
+
+
+def operation_in_progress(repository: Repository) -> str:
+    """What a repository is in the middle of, such as "a merge"; empty where it is in the middle of nothing."""
+    name = next((name for name in _UNDER_WAY if (repository.git_dir / name).exists()), "")
+    return f"a {name.partition('_HEAD')[0].partition('-')[0].lower().replace('_', '-')}" if name else ""

@@ -15,12 +15,11 @@ from typing import NamedTuple
 import anyio.to_thread
 
 from ralph.errors import WorkspaceError
-from ralph.workspace.content_hash import ABSENT
 from ralph.workspace.file_index import LISTED, FileIndex, Tree
-from ralph.workspace.git_program import shown, unquoted
-from ralph.workspace.sorting import leads_elsewhere
+from ralph.workspace.repository import display_path, unquote_path
+from ralph.workspace.scan import ABSENT, passes_link
 
-__all__ = ["GoingBack", "Restored"]
+__all__ = ["Restoration", "Restored"]
 
 _REPOSITORY = "160000"
 _NAMED = 5
@@ -45,7 +44,7 @@ class Restored(NamedTuple):
     problem: str = ""
 
 
-class GoingBack:
+class Restoration:
     """The way from one tree to another.
 
     Args:
@@ -63,20 +62,20 @@ class GoingBack:
         self._in_the_way: list[bytes] = []
 
     @property
-    def anything(self) -> bool:
+    def has_changes(self) -> bool:
         """Whether any file is to be written or removed."""
         return bool(self._gone or self._written)
 
-    async def look(self, *, force: bool) -> None:
+    async def prepare(self, *, force: bool) -> None:
         """Finds out what is to be done. Raises `WorkspaceError` where something is in the way, unless forced."""
         words = ("diff-tree", "-r", "--raw", "--no-abbrev", "--no-renames", self._present.id, self._target.id)
         added: list[bytes] = []
-        apart = self._index.apart_from_top  # the target may be of a run in which they were files like any other
-        for line in await self._index.own(*words, max_output=LISTED):
+        own_files = self._index.own_files_from_top  # the target may be of a run in which they were files like any other
+        for line in await self._index.own_git(*words, max_output=LISTED):
             fields, _, name = line.removeprefix(":").partition("\t")
             old, new, *_ = fields.split(" ")
-            path = unquoted(name)
-            if path in apart:
+            path = unquote_path(name)
+            if path in own_files:
                 continue
             if _REPOSITORY in {old, new}:
                 self._inner.append(path)
@@ -88,7 +87,7 @@ class GoingBack:
         self._in_the_way = await anyio.to_thread.run_sync(self._obstacles, added)
         if self._in_the_way and not force:
             raise self.refusal(
-                "has files in the way that no checkpoint holds", [shown(path) for path in self._in_the_way]
+                "has files in the way that no checkpoint holds", [display_path(path) for path in self._in_the_way]
             )
 
     def refusal(self, why: str, paths: list[str]) -> WorkspaceError:
@@ -99,7 +98,7 @@ class GoingBack:
             "With --force they are saved elsewhere first, and Ralph says how to get them back.",
         )
 
-    async def go(self) -> Restored:
+    async def apply(self) -> Restored:
         """Does it. Raises `UnreadableError` or `OSError` where it fails on the way."""
         aside = await anyio.to_thread.run_sync(self._put_aside) if self._in_the_way else None
         await anyio.to_thread.run_sync(self._remove)
@@ -108,13 +107,15 @@ class GoingBack:
         after = await self._index.tree()
         words = ("diff-tree", "-r", "--name-only", after.id, self._target.id)
         ours = {*self._gone, *self._written}
-        wrong = [path for path in map(unquoted, await self._index.own(*words, max_output=LISTED)) if path in ours]
-        named = ", ".join(map(shown, wrong[:_NAMED]))
+        wrong = [
+            path for path in map(unquote_path, await self._index.own_git(*words, max_output=LISTED)) if path in ours
+        ]
+        named = ", ".join(map(display_path, wrong[:_NAMED]))
         return Restored(
             written=len(self._written),
             removed=len(self._gone),
             aside=aside,
-            inner=tuple(map(shown, self._inner)),
+            inner=tuple(map(display_path, self._inner)),
             problem=f"{len(wrong):,} files could not be restored: {named}." if wrong else "",
         )
 
@@ -124,9 +125,9 @@ class GoingBack:
         env = {"GIT_INDEX_FILE": str(path)}
         path.with_name(f"{path.name}.lock").unlink(missing_ok=True)
         try:
-            await self._index.own("read-tree", self._target.id, env=env)
+            await self._index.own_git("read-tree", self._target.id, env=env)
             paths = b"".join(path + b"\0" for path in self._written)
-            await self._index.own("checkout-index", "--force", "--quiet", "-z", "--stdin", stdin=paths, env=env)
+            await self._index.own_git("checkout-index", "--force", "--quiet", "-z", "--stdin", stdin=paths, env=env)
         finally:
             path.unlink(missing_ok=True)
 
@@ -174,7 +175,7 @@ class GoingBack:
         links: dict[bytes, bool] = {b"": False}
         for path in self._gone:
             with suppress(OSError):
-                if not leads_elsewhere(root, path, links):
+                if not passes_link(root, path, links):
                     os.unlink(root + path)  # noqa: PTH108  bytes are no Path
                     self._remove_empty(root, path)
 

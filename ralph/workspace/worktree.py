@@ -12,8 +12,7 @@ from typing import Literal
 
 from ralph.errors import WorkspaceError
 from ralph.workspace.lock import state_folder
-from ralph.workspace.repository import Repository, find_repository
-from ralph.workspace.users_git import GitFailedError, UsersGit, under_way_in
+from ralph.workspace.repository import GitFailedError, Repository, UsersGit, find_repository, operation_in_progress
 
 __all__ = ["End", "Worktree", "find_worktree", "make_worktree"]
 
@@ -88,7 +87,7 @@ class Worktree:
             return await self.kept("It is not known which branch to merge it into, so it is not merged.")
         if await git("symbolic-ref", "--quiet", "--short", "HEAD", fails=True) != self.onto:
             return await self.kept(f"{self.origin} is not on {self.onto} any more, so it is not merged.")
-        if under_way := under_way_in(self.repository):
+        if under_way := operation_in_progress(self.repository):
             return await self.kept(f"{under_way.capitalize()} is under way in {self.origin}, so it is not merged.")
         if not await git("rev-list", "--max-count=1", f"HEAD..{self.branch}"):
             return await self._remove(f"There is nothing to merge into {self.onto}.")
@@ -99,7 +98,7 @@ class Worktree:
         try:
             note = await git.with_hooks("merge", "--quiet", "--no-edit", self.branch, workspace=self.origin)
         except GitFailedError:
-            if under_way_in(self.repository):  # a hook has refused the commit of what was merged by then
+            if operation_in_progress(self.repository):  # a hook has refused the commit of what was merged by then
                 await git("merge", "--abort")
             raise
         return await self._remove(f"The work is merged{note} into {self.onto}.")

@@ -17,7 +17,7 @@ from sqlalchemy import create_engine, make_url, text
 
 from ralph.errors import StoreError, StoreUnusableError, UsageError
 from ralph.store import open_store
-from ralph.testing.store_samples import sample_run
+from ralph.testing.store_conformance import sample_run
 from ralph_grounding.filters import parse_filter
 from ralph_grounding.materials import Query
 from ralph_grounding.result import (

@@ -18,7 +18,7 @@ from ralph.loop.ownership import this_process
 from ralph.records.record import RunRecord
 from ralph.store import Store, open_store, run_list
 from ralph.store.export import exported
-from ralph.testing.store_samples import sample_event, sample_history, sample_iteration, sample_request, sample_run
+from ralph.testing.store_conformance import sample_event, sample_history, sample_iteration, sample_request, sample_run
 
 PARTS = ("run", "iteration", "event", "request")
 NOW = datetime.now(UTC)

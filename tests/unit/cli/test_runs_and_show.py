@@ -258,7 +258,7 @@ class TestBreaker:
         self, ralph: Callable[..., Any], tripped: RunRecord, workspace: Path
     ) -> None:
         held = open_workspace(workspace)
-        held.hold(tripped.id)
+        held.acquire(tripped.id)
         try:
             ended = ralph("breaker", "reset")
         finally:

@@ -182,7 +182,7 @@ class TestAfterItsEnd:
                         opened.write("more\n")
                 return WORKING
 
-            workspace = open_workspace(folder, apart=apart, state_dir=tmp_path / "state")
+            workspace = open_workspace(folder, own_files=apart, state_dir=tmp_path / "state")
             executor, limits = ScriptedExecutor([reply]), Limits(max_iterations=most)
             return Runner(executor=executor, store=store, workspace=workspace, limits=limits)
 

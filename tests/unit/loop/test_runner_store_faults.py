@@ -70,7 +70,7 @@ async def test_who_watches_is_told_of_the_end(tmp_path: Path) -> None:
     assert (end.stop_reason, end.verified) == ("error", False)
     assert "the disk is full" in end.detail
     assert "iteration_finished" not in {event.type for event in seen.events}, "what is not kept is not told"
-    open_workspace(tmp_path).hold("another")
+    open_workspace(tmp_path).acquire("another")
 
 
 async def test_a_server_that_is_gone_for_a_while_holds_the_run_up_and_loses_nothing(own_postgres: Any) -> None:

@@ -11,7 +11,7 @@ from ralph.errors import OwnershipLostError
 from ralph.records.events import MessageReceived
 from ralph.records.record import RunState
 from ralph.store import open_store
-from ralph.testing.store_samples import START, sample_event, sample_iteration
+from ralph.testing.store_conformance import START, sample_event, sample_iteration
 from ralph.types.requests import Request
 
 FIRST = """

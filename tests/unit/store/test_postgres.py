@@ -14,7 +14,7 @@ from sqlalchemy import make_url
 
 from ralph.errors import OwnershipLostError, RunOwnedError, StoreError, StoreUnusableError, UsageError
 from ralph.store import open_store, postgres
-from ralph.testing.store_samples import sample_event, sample_iteration, sample_request, sample_run
+from ralph.testing.store_conformance import sample_event, sample_iteration, sample_request, sample_run
 
 
 async def kept(store):

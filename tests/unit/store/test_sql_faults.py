@@ -231,7 +231,7 @@ import resource, sys, anyio
 from pathlib import Path
 from ralph.errors import StoreError
 from ralph.store import open_store
-from ralph.testing.store_samples import sample_event, sample_iteration
+from ralph.testing.store_conformance import sample_event, sample_iteration
 
 async def main():
     async with open_store(sys.argv[1]) as store:

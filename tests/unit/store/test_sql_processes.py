@@ -9,7 +9,7 @@ import pytest
 
 from ralph.errors import OwnershipLostError
 from ralph.store import open_store
-from ralph.testing.store_samples import sample_event, sample_run
+from ralph.testing.store_conformance import sample_event, sample_run
 
 WRITER = """
 import sys, anyio

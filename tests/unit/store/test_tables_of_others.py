@@ -7,7 +7,7 @@ from sqlalchemy import text
 
 from ralph.errors import StoreError, UsageError
 from ralph.store import Database, Migration, database_named, open_store
-from ralph.testing.store_samples import sample_run
+from ralph.testing.store_conformance import sample_run
 
 
 def make(connection):

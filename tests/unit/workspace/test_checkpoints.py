@@ -8,7 +8,7 @@ import pytest
 from ralph.testing import Repository
 from ralph.types.changes import Checkpoint
 from ralph.workspace import Workspace, checkpoints, file_index, open_workspace
-from ralph.workspace.sorting import Sorted, sort
+from ralph.workspace.scan import Classified, classify
 
 
 async def checkpoint(workspace: Workspace, iteration: int = 1) -> Checkpoint:
@@ -201,10 +201,10 @@ async def test_a_file_that_cannot_be_read_after_all_keeps_no_other_one_out(
 ) -> None:
     (repo.path / "link").symlink_to("src")
 
-    def too_hopeful(top: Path, paths: Iterable[bytes]) -> Sorted:
-        return sort(top, paths)._replace(held=[*sort(top, paths).held, b"link/b.txt"])
+    def too_hopeful(top: Path, paths: Iterable[bytes]) -> Classified:
+        return classify(top, paths)._replace(held=[*classify(top, paths).held, b"link/b.txt"])
 
-    monkeypatch.setattr(file_index, "sort", too_hopeful)
+    monkeypatch.setattr(file_index, "classify", too_hopeful)
     found = await checkpoint(workspace)
     assert repo.git("ls-tree", "-r", "--name-only", str(found.commit)).split() == ["a.txt", "link", "src/b.txt"]
 
@@ -219,7 +219,7 @@ async def test_what_ralph_writes_itself_is_neither_work_nor_held(repo: Repositor
     log.write_text("begins\n")
     lines.touch()
     own = [log, store, lines, tmp_path / "elsewhere.db", repo.path / ".git" / "ralph.db"]
-    workspace = open_workspace(folder, apart=own, state_dir=tmp_path / "state")
+    workspace = open_workspace(folder, own_files=own, state_dir=tmp_path / "state")
     before = await workspace.snapshot()
     first = await checkpoint(workspace)
     store.write_text("a run\n")
@@ -239,9 +239,9 @@ async def test_what_ralph_wrote_in_one_run_may_be_work_in_another(repo: Reposito
     folder.mkdir(exist_ok=True)
     log = folder / "night.log"
 
-    async def run(name: str, *apart: Path) -> tuple[bool, str, str]:
+    async def run(name: str, *own_files: Path) -> tuple[bool, str, str]:
         """Whether the log counts as work, and the checkpoints before and after it grows."""
-        workspace = open_workspace(folder, apart=apart, state_dir=state)
+        workspace = open_workspace(folder, own_files=own_files, state_dir=state)
         before = await workspace.snapshot()
         held = await workspace.checkpoint(name, 1, "before", seen=before)
         log.write_text(f"{log.read_text()}{name}\n")
@@ -283,7 +283,7 @@ async def test_a_link_in_the_place_of_such_a_file_leaves_no_work_out(repo: Repos
     journal, log = repo.path / "runs.db-journal", repo.path / "runs.db-wal"
     journal.symlink_to("new.txt")
     log.symlink_to(log.name)
-    workspace = open_workspace(repo.path, apart=[journal, log], state_dir=tmp_path / "state")
+    workspace = open_workspace(repo.path, own_files=[journal, log], state_dir=tmp_path / "state")
     before = await workspace.snapshot()
     repo.write("new.txt", "new\n")
     assert (await workspace.changes(before, await workspace.snapshot())).files == ("new.txt",)
@@ -296,7 +296,7 @@ async def test_neither_is_it_in_a_folder_without_git(tmp_path: Path) -> None:
     folder.mkdir()
     log = folder / "night.log"
     log.write_text("begins\n")
-    workspace = open_workspace(folder, apart=[log], state_dir=tmp_path / "state")
+    workspace = open_workspace(folder, own_files=[log], state_dir=tmp_path / "state")
     before = await workspace.snapshot()
     first = await checkpoint(workspace)
     log.write_text("begins, goes on\n")

@@ -25,7 +25,7 @@ async def test_what_was_dirty_or_staged_before_stays_so(repo: Repository, worksp
     (repo.path / "src/b.txt").unlink()
     repo.git("rm", "-q", "--cached", "src/b.txt")
     made = await workspace.commit(since, "What was done\n\nRalph-Run: run-1\n")
-    assert made.told == f"Committed as {repo.git('rev-parse', '--short=12', 'HEAD')}: What was done"
+    assert made.message == f"Committed as {repo.git('rev-parse', '--short=12', 'HEAD')}: What was done"
     assert repo.git("show", "--format=", "--name-status", "HEAD").split() == [
         "M",
         "a.txt",
@@ -41,7 +41,7 @@ async def test_nothing_changed_is_no_commit(repo: Repository, workspace: Workspa
     repo.write("dirty.txt", "mine\n")
     since = await held(workspace)
     made = await workspace.commit(since, "x")
-    assert (made.commit, made.told) == (None, "")
+    assert (made.commit, made.message) == (None, "")
 
 
 async def test_what_the_agent_has_committed_itself_needs_no_commit(repo: Repository, workspace: Workspace) -> None:
@@ -86,7 +86,7 @@ async def test_hooks_in_the_workspace_are_the_agents_and_are_not_run(repo: Repos
     since = await held(workspace)
     repo.write("hooks/pre-commit", "#!/bin/sh\ntouch owned\n").chmod(0o755)
     made = await workspace.commit(since, "x")
-    assert "without the hooks, which lie in the workspace" in made.told
+    assert "without the hooks, which lie in the workspace" in made.message
     assert not (repo.path / "owned").exists()
 
 
@@ -104,7 +104,7 @@ async def test_without_git_nothing_is_committed(tmp_path: Path) -> None:
     (tmp_path / "plain").mkdir()
     workspace = open_workspace(tmp_path / "plain", state_dir=tmp_path / "state")
     since = await held(workspace)
-    assert "not under git" in (await workspace.commit(since, "x")).told
+    assert "not under git" in (await workspace.commit(since, "x")).message
 
 
 async def test_commits_are_taken_off_and_kept(repo: Repository, workspace: Workspace) -> None:
@@ -115,14 +115,14 @@ async def test_commits_are_taken_off_and_kept(repo: Repository, workspace: Works
     repo.write("a.txt", "2\n")
     head = repo.commit()
     assert await workspace.commits_since(then) == 2
-    assert await workspace.take_off("run-1", then) == head
+    assert await workspace.reset_branch("run-1", then) == head
     assert repo.git("rev-parse", "main") == start
     assert (repo.path / "a.txt").read_text() == "2\n"
     assert repo.git("status", "--porcelain") == "M a.txt"
     repo.git("reflog", "expire", "--expire=now", "--all")
     repo.git("gc", "-q", "--prune=now")
     assert repo.git("cat-file", "-t", head) == "commit"
-    assert await workspace.take_off("run-1", then) == ""
+    assert await workspace.reset_branch("run-1", then) == ""
     assert workspace.checkpoints
     assert await workspace.checkpoints.find("run-1", head) is None, "it is no checkpoint"
     await workspace.forget("run-1")
@@ -162,5 +162,5 @@ async def test_a_branch_that_went_elsewhere_is_not_moved(repo: Repository, works
     repo.write("src/b.txt", "another way\n")
     head = repo.commit()
     with pytest.raises(WorkspaceError, match="does not come after"):
-        await workspace.take_off("run-1", then)
+        await workspace.reset_branch("run-1", then)
     assert repo.git("rev-parse", "HEAD") == head

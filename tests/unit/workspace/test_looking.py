@@ -9,8 +9,8 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from ralph.workspace import Workspace, content_hash, file_index, looking, open_workspace, plain, sorting
-from ralph.workspace.looking import announced, go_on
+from ralph.workspace import Workspace, file_index, open_workspace, plain, scan
+from ralph.workspace.scan import check_cancelled, reporting_progress
 
 FILES = 300
 
@@ -31,7 +31,7 @@ def workspace(folder: Path, tmp_path: Path) -> Workspace:
 
 
 class Held:
-    """A stand-in for `go_on`: the worker thread that calls it at last waits there until it is cancelled."""
+    """A stand-in for `check_cancelled`: the worker thread that calls it at last waits there until it is cancelled."""
 
     def __init__(self, after: int) -> None:
         self.entered = threading.Event()
@@ -45,7 +45,7 @@ class Held:
         self.entered.set()
         try:
             for _ in range(1000):
-                go_on()
+                check_cancelled()
                 self.ended.wait(0.005)
         except BaseException:
             self.ended.set()
@@ -61,7 +61,7 @@ async def checkpoint(workspace: Workspace) -> None:
 
 
 @pytest.mark.parametrize(
-    ("module", "look"), [(plain, snapshot), (content_hash, snapshot), (sorting, checkpoint), (file_index, checkpoint)]
+    ("module", "look"), [(plain, snapshot), (scan, snapshot), (scan, checkpoint), (file_index, checkpoint)]
 )
 async def test_a_look_is_ended_within_a_moment_wherever_it_is(
     module: object,
@@ -71,7 +71,7 @@ async def test_a_look_is_ended_within_a_moment_wherever_it_is(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     held = Held(after=20)
-    monkeypatch.setattr(module, "go_on", held)
+    monkeypatch.setattr(module, "check_cancelled", held)
     monkeypatch.setattr(file_index, "_MANY", 1)
     with anyio.fail_after(10):
         async with anyio.create_task_group() as tasks:
@@ -79,7 +79,7 @@ async def test_a_look_is_ended_within_a_moment_wherever_it_is(
             assert await anyio.to_thread.run_sync(held.entered.wait, 5)
             tasks.cancel_scope.cancel()
         assert await anyio.to_thread.run_sync(held.ended.wait, 5)
-    monkeypatch.setattr(module, "go_on", go_on)
+    monkeypatch.setattr(module, "check_cancelled", check_cancelled)
     assert [path.name for path in below(tmp_path / "state") if path.suffix == ".lock" or path.match("tmp_*")] == []
     after = await workspace.checkpoint("run", 0, "after")
     assert await held_files(workspace, str(after.commit)) == FILES
@@ -143,7 +143,7 @@ async def test_what_gitignore_names_is_left_out_without_git_too(folder: Path, wo
 
 
 async def test_somebody_is_told_while_it_lasts_and_not_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(looking, "_MOMENT", 0.01)
+    monkeypatch.setattr(scan, "_MOMENT", 0.01)
     told: list[tuple[int, int]] = []
     twice = anyio.Event()
     read: Iterator[tuple[int, int]] = iter([(0, 0), (20, 300)])
@@ -153,7 +153,7 @@ async def test_somebody_is_told_while_it_lasts_and_not_afterwards(monkeypatch: p
         if len(told) == 2:
             twice.set()
 
-    with anyio.fail_after(5), announced(tell, lambda: next(read, (300, 300))):
+    with anyio.fail_after(5), reporting_progress(tell, lambda: next(read, (300, 300))):
         await twice.wait()
     assert told == [(0, 0), (20, 300)]
     await anyio.sleep(0.05)
@@ -162,8 +162,8 @@ async def test_somebody_is_told_while_it_lasts_and_not_afterwards(monkeypatch: p
 
 async def test_nobody_is_told_of_a_look_that_is_quick(workspace: Workspace) -> None:
     told: list[tuple[int, int]] = []
-    workspace.looking = lambda done, of: told.append((done, of))
-    with workspace.announced():
+    workspace.on_progress = lambda done, of: told.append((done, of))
+    with workspace.reporting_progress():
         pass
     assert told == []
     assert workspace.checkpoints is not None
@@ -176,12 +176,12 @@ async def test_how_many_files_were_read_is_known_while_they_are(
     monkeypatch.setattr(file_index, "_AT_ONCE", 100)
     assert workspace.checkpoints is not None
     seen: set[tuple[int, int]] = set()
-    ask = file_index.ask
+    run_git = file_index.run_git
 
     async def asked(*arguments: str, **how: object) -> list[str]:
         seen.add(workspace.checkpoints.read)  # pyright: ignore[reportOptionalMemberAccess]
-        return await ask(*arguments, **how)  # pyright: ignore[reportArgumentType]
+        return await run_git(*arguments, **how)  # pyright: ignore[reportArgumentType]
 
-    monkeypatch.setattr(file_index, "ask", asked)
+    monkeypatch.setattr(file_index, "run_git", asked)
     await workspace.checkpoint("run", 0, "after")
     assert {(0, 300), (100, 300), (200, 300)} <= seen

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ralph.types.changes import Changes
-from ralph.workspace import PlainWorkspace, content_hash, plain
+from ralph.workspace import PlainWorkspace, plain, scan
 
 
 @pytest.fixture
@@ -123,20 +123,20 @@ async def test_a_folder_that_is_gone_is_a_problem_and_not_an_error(folder: Path,
 
 
 async def test_a_file_that_settled_is_not_read_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(content_hash, "_SETTLED", -1 << 62)
+    monkeypatch.setattr(scan, "_SETTLED", -1 << 62)
     workspace = PlainWorkspace(folder)
     before = await workspace.snapshot()
 
     def refuse(*_: object, **__: object) -> bytes:
         raise AssertionError("read again")
 
-    monkeypatch.setattr(content_hash, "read_regular", refuse)
+    monkeypatch.setattr(scan, "read_regular", refuse)
     assert await workspace.snapshot() == before
 
 
 async def test_reading_is_bounded_and_what_was_not_read_is_known_by_its_size(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(content_hash, "READ_AT_ONCE", 1)
+    monkeypatch.setattr(scan, "READ_AT_ONCE", 1)
     workspace = PlainWorkspace(folder)
     assert (await after(workspace, lambda: (folder / "src/b.txt").write_text("longer\n"))).files == ("src/b.txt",)

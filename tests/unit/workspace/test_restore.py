@@ -12,7 +12,7 @@ import pytest
 
 from ralph.errors import WorkspaceError
 from ralph.testing import Repository
-from ralph.workspace import Workspace, open_workspace, sorting
+from ralph.workspace import Workspace, open_workspace, scan
 
 
 def files(folder: Path) -> dict[str, tuple[int, bytes]]:
@@ -129,7 +129,7 @@ async def test_nothing_is_written_through_a_link(repo: Repository, workspace: Wo
 async def test_what_a_checkpoint_left_out_is_left_alone(
     repo: Repository, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sorting, "LARGEST", 100)
+    monkeypatch.setattr(scan, "LARGEST", 100)
     repo.write("model.bin", "x" * 101)
     os.mkfifo(repo.path / "pipe")
     made = await workspace.checkpoint("run-1", 1, "after")

@@ -177,6 +177,6 @@ async def test_what_was_not_noted_as_the_branch_to_merge_into_is_not_guessed(rep
 async def test_two_runs_hold_a_worktree_each(repo: Repository, tmp_path: Path) -> None:
     for run_id in ("run-1", "run-2"):
         worktree = await made(repo, tmp_path, run_id)
-        open_workspace(worktree.path, state_dir=tmp_path / "state").hold(run_id)
+        open_workspace(worktree.path, state_dir=tmp_path / "state").acquire(run_id)
         held = await open_workspace(worktree.path, state_dir=tmp_path / "state").checkpoint(run_id, 1, "after")
         assert repo.git("rev-parse", f"refs/ralph/{run_id}/1/after") == held.commit

@@ -1,0 +1,100 @@
+"""What an observer of a run was told, kept for a test to look at."""
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeVar
+
+import anyio
+import anyio.lowlevel
+import psutil
+
+from ralph.hooks import Hooks
+from ralph.records.events import Event
+from ralph.system.clock import Clock
+
+__all__ = ["FakeClock", "SeenEvents", "lives", "living", "until", "wait_until"]
+
+
+class SeenEvents(Hooks):
+    """Hooks that keep every event of a run, in the order in which they were told."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    async def on_event(self, event: Event) -> None:
+        self.events.append(event)
+
+    def kinds(self) -> list[str]:
+        """The types of all events."""
+        return [event.type for event in self.events]
+
+    def of(self, kind: str) -> list[Any]:
+        """The events of one type."""
+        return [event for event in self.events if event.type == kind]
+
+
+class FakeClock(Clock):
+    """Stands still until it is moved; whoever waits for a moment is there at once.
+
+    Attributes:
+        waits: the moments that were waited for, in order.
+    """
+
+    def __init__(self, start: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> None:
+        self._now = start
+        self.waits: list[datetime] = []
+
+    def now(self) -> datetime:
+        return self._now
+
+    def advance(self, seconds: float) -> None:
+        """Moves the clock."""
+        self._now += timedelta(seconds=seconds)
+
+    async def wait_until(self, moment: datetime) -> None:
+        self.waits.append(moment)
+        self._now = max(self._now, moment)
+        await anyio.lowlevel.checkpoint()
+
+
+_T = TypeVar("_T")
+_LOOK = 0.01
+_PATIENCE = 30.0
+
+
+async def until(condition: Callable[[], object], patience: float = _PATIENCE) -> None:
+    """Waits until a condition holds. Raises `TimeoutError` where it does not within so many seconds."""
+    with anyio.fail_after(patience):
+        while not condition():  # noqa: ASYNC110 - nothing tells
+            await anyio.sleep(_LOOK)
+
+
+def wait_until(condition: Callable[[], _T], patience: float = _PATIENCE) -> _T:
+    """`until`, for code that is not async; what the condition gave at last."""
+    deadline = time.monotonic() + patience
+    while not (found := condition()):
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"it did not come about within {patience:g} s")
+        time.sleep(_LOOK)
+    return found
+
+
+def lives(pid: int) -> bool:
+    """Whether there is such a process, and it is not one that has died and waits for its parent."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def living(word: str) -> list[psutil.Process]:
+    """The processes that have a text as a word of their command line."""
+    found: list[psutil.Process] = []
+    for process in psutil.process_iter():
+        try:
+            if word in process.cmdline() and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+        except psutil.Error:
+            continue
+    return found
