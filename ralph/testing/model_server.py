@@ -225,8 +225,6 @@ def _announce(server: ModelServer, port_file: Path | None) -> None:
     sys.stdout.flush()
 
 
-
-
 Take = Callable[[str, Mapping[str, str], bytes, Body], tuple[ModelRequest, Reaction]]
 """Takes a request's path, headers and body (raw and parsed) and says what to do; called in many threads."""
 

@@ -1,4 +1,4 @@
-"""The folder that the agent works in: what it did there, under git or without, and one run at a time."""
+"""Workspaces: the folder that the agent works in, seen through git or without it, and locked for one run at a time."""
 
 import os
 from collections.abc import Iterable
@@ -22,20 +22,21 @@ def open_workspace(
     own_files: Iterable[Path] = (),
     state_dir: str | Path | None = None,
 ) -> GitWorkspace | PlainWorkspace:
-    """The workspace in a folder: with git where the folder is under git and not ignored, else without.
+    """Return the workspace in a folder: with git if the folder is under git and not ignored, else without.
 
     Args:
-        noise: globs of paths that say nothing of the agent's work, in addition to the usual caches.
-        protect: globs of paths that are given back when the agent has changed them, in addition to what of git would be
-            run, and to ralph.toml.
-        checkpoints: whether its state can be held, to be seen and gone back to.
-        own_files: files that Ralph writes itself, such as the store, wherever they lie. Those in the folder are nobody's
-            work: their changes do not count, and no checkpoint and no commit has them. No link in the place of one is
-            followed: it may be the agent's, and lead to its work.
-        state_dir: where locks and checkpoints lie; None for the user's state folder.
+        path: the folder.
+        noise: globs of paths that do not count as work, in addition to the usual caches.
+        protect: globs of paths that are restored if the agent changes them, in addition to git's hooks and settings and
+            ralph.toml.
+        checkpoints: make checkpoints possible.
+        own_files: files that Ralph writes itself, such as the store, in any folder. Changes of those in the workspace
+            do not count, and no checkpoint and no commit contains them. A link in place of one is not followed: the
+            agent may have made it.
+        state_dir: the folder for locks and checkpoints; None for the user's state folder.
 
     Raises:
-        WorkspaceError: there is no such folder, it cannot be read, or git has no files checked out in it.
+        WorkspaceError: the folder does not exist, cannot be read, or has no files checked out by git.
     """
     folder = _folder(path)
     state = Path(state_dir) if state_dir is not None else None
@@ -54,9 +55,7 @@ def open_workspace(
 
 
 def git_folders(path: Path) -> tuple[Path, ...]:
-    """The folders outside of a workspace in which git keeps its repository: those of a worktree, or of a folder below
-    the repository's top.
-    """
+    """Return git's own folders outside of a workspace that is a worktree or a subfolder of a repository."""
     if (found := find_repository(path)) is None:
         return ()
     folders = dict.fromkeys((found[0].common, found[0].git_dir))

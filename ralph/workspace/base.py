@@ -1,4 +1,4 @@
-"""What a workspace is: the folder that the agent works in, and how to see what became of it."""
+"""The workspace interface: snapshots, changes, checkpoints, protection and the lock."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -15,13 +15,7 @@ from ralph.errors import WorkspaceError
 from ralph.types.changes import Changes, Checkpoint
 from ralph.types.plan import TaskPlan, read_plan
 from ralph.workspace.checkpoints import Checkpoints
-<<<<<<< HEAD
-from ralph.workspace.committing import Committed
-from ralph.workspace.lock import Hold
-from ralph.workspace.looking import Looking, announced
-=======
 from ralph.workspace.lock import WorkspaceLock
->>>>>>> 4c28bd3 (Merge modules of workspace and testing that are read together)
 from ralph.workspace.protection import Protection, RestoredPaths
 from ralph.workspace.response import keep_response
 from ralph.workspace.restore import Restored
@@ -36,12 +30,12 @@ class Snapshot(BaseModel, frozen=True):
     """The state of a workspace at one moment.
 
     Attributes:
-        fingerprint: equal for equal states; None where the workspace could not be read.
+        fingerprint: equal for equal states; None if the workspace could not be read.
         head: the commit that is checked out; None in a plain folder or before the first commit.
-        files: content hashes by path, of the files that differ from `head` (of all files in a plain folder);
-            what two snapshots have to be compared by.
-        seen_by: what read the workspace. Only snapshots by the same can be compared file by file.
-        problem: why it could not be read, or not wholly.
+        files: content hashes by path, of the files that differ from `head` (of all files in a plain folder). Two
+            snapshots are compared by them.
+        seen_by: the reader. Only snapshots with the same reader can be compared file by file.
+        problem: why the workspace could not be read, or only in part.
     """
 
     fingerprint: str | None = None
@@ -52,11 +46,11 @@ class Snapshot(BaseModel, frozen=True):
 
 
 class CommitResult(NamedTuple):
-    """What came of it.
+    """The result of committing a run's changes.
 
     Attributes:
-        commit: the new commit's id; None where there is none.
-        message: what a person should know of it; empty where there was nothing to commit.
+        commit: the new commit's id; None if no commit was made.
+        message: a sentence for the user; empty if there was nothing to commit.
     """
 
     commit: str | None = None
@@ -64,22 +58,22 @@ class CommitResult(NamedTuple):
 
 
 class Workspace:
-    """The folder that the agent works in. Used in `async with`, which gives it back at the end.
+    """The folder that the agent works in. Leaving `async with` releases it.
 
     Subclass it and implement `snapshot` and `changes`.
 
     Args:
         path: the folder; absolute.
-        state_dir: where the lock lies that keeps other runs out; None for the user's state folder.
+        state_dir: the folder for the lock; None for the user's state folder.
 
     Attributes:
-        own_files: paths in the folder that Ralph writes itself: no work, and in no checkpoint. Those of a run's earlier
-            processes are added when it is taken up.
-        origin: the folder whose worktree it is, where Ralph made one for the run; None otherwise.
-        onto: the branch that was checked out there; None where none was.
-        on_progress: told how far a look at the workspace is that takes longer than a second; see `reporting_progress`.
-        checkpoints: what holds the files as they were at certain moments; None in a workspace that cannot.
-        protection: what gives protected paths back; None in a workspace that has none.
+        own_files: paths in the folder that Ralph writes itself. They do not count as work, and no checkpoint contains
+            them. Resuming a run adds those of its earlier processes.
+        origin: the folder for which Ralph made this worktree; None if this is not one.
+        onto: the branch that was checked out in `origin`; None if there was none.
+        on_progress: called with the progress of scans that take longer than a second; see `reporting_progress`.
+        checkpoints: the workspace's checkpoints; None if it supports none.
+        protection: restores protected paths; None if the workspace has none.
     """
 
     origin: Path | None = None
@@ -94,29 +88,32 @@ class Workspace:
         self._lock = WorkspaceLock(path, state_dir)
 
     def reporting_progress(self) -> AbstractContextManager[None]:
-        """While the block takes a look at the workspace, `looking` is told how far it is."""
+        """Call `on_progress` every second while the block scans the workspace."""
         if self.on_progress is None:
             return nullcontext()
         return reporting_progress(self.on_progress, lambda: self.checkpoints.read if self.checkpoints else (0, 0))
 
     async def snapshot(self) -> Snapshot:
-        """The state as it is now. It never raises on what an agent may have done to the folder."""
+        """Return the present state. Never raises because of what an agent did to the folder."""
         raise NotImplementedError
 
     async def changes(self, before: Snapshot, after: Snapshot) -> Changes:
-        """What happened between two snapshots."""
+        """Return the changes between two snapshots."""
         raise NotImplementedError
 
     async def checkpoint(
         self, run_id: str, iteration: int, moment: Literal["before", "after"], *, seen: Snapshot | None = None
     ) -> Checkpoint:
-        """Holds the files as they are now, so that one can go back to them; what is ignored is not held.
+        """Save the files as they are, except ignored ones, so that they can be restored.
 
-        It never raises on what an agent may have done. Where nothing has changed since the run's last checkpoint,
-        it is that one again.
+        Never raises because of what an agent did. If nothing has changed since the run's last checkpoint, returns that
+        one.
 
         Args:
-            seen: the last snapshot, which knows the commit that is checked out.
+            run_id: the run that the checkpoint belongs to.
+            iteration: its iteration.
+            moment: the moment within the iteration.
+            seen: the last snapshot, which has the commit that is checked out.
         """
         if self.checkpoints is None:
             return Checkpoint()
@@ -124,25 +121,27 @@ class Workspace:
         return await self.checkpoints.take(run_id, f"{iteration}/{moment}", head=head)
 
     async def difference(self, before: str, after: str | None = None, *, limit: int | None = None) -> str:
-        """What two checkpoints differ in, as git shows it; empty where one of them is not there.
+        """Return the diff of two checkpoints as git shows it; empty if one of them does not exist.
 
         Args:
-            before, after: the checkpoints' commits; None for the files as they are now.
-            limit: in characters; of a longer text the beginning is given, and a line that says so.
+            before: the earlier checkpoint's commit.
+            after: the later one's; None for the present files.
+            limit: in characters; a longer text is cut, and a last line says so.
         """
         return await self.checkpoints.difference(before, after, limit=limit) if self.checkpoints else ""
 
     async def restore(self, commit: str, *, force: bool = False) -> Restored:
-        """Gives the files back what a checkpoint holds, and takes away what was not there then.
+        """Restore the files of a checkpoint, and remove those that it does not contain.
 
-        The branch, its commits, the index and what is ignored stay as they are.
+        The branch, its commits, the index and ignored files stay as they are.
 
         Args:
-            force: also where the files are in a state that no checkpoint holds, or something that cannot be held is
-                in the way; then that state is held first, or put aside.
+            commit: the checkpoint's.
+            force: restore even if no checkpoint has the present files, or a file that no checkpoint can contain is in
+                the way. The former are saved first, the latter is moved aside.
 
         Raises:
-            WorkspaceError: the checkpoint is not there, the files cannot be given back, or `force` would be needed.
+            WorkspaceError: the checkpoint does not exist, the files cannot be restored, or `force` is required.
         """
         if self.checkpoints is None:
             raise WorkspaceError(
@@ -151,29 +150,28 @@ class Workspace:
         return await self.checkpoints.restore(commit, force=force)
 
     async def commits_since(self, commit: str) -> int:
-        """How many commits were made since a checkpoint; 0 where that cannot be told."""
+        """Return the number of commits since a checkpoint; 0 if it is unknown."""
         return 0
 
     async def reset_branch(self, run_id: str, commit: str) -> str:
-        """Moves the branch that is checked out back to where it was at a run's checkpoint; the files stay.
+        """Move the current branch back to its commit at a run's checkpoint; the files stay.
 
-        Returns the commit that it was at before, which is kept as long as the run's checkpoints are; empty where there
-        was nothing to do.
+        Returns the former commit, which is kept as long as the run's checkpoints are; empty if nothing had to be done.
 
         Raises:
-            WorkspaceError: it cannot be done without dropping other work.
+            WorkspaceError: other work would be lost.
         """
         raise WorkspaceError(f"{self.path} has no branch: it is not under git.", "Leave --reset-branch away.")
 
     async def commit(self, since: str, message: str) -> CommitResult:
-        """Commits what differs from a checkpoint to the branch that is checked out. It never raises.
+        """Commit the changes since a checkpoint to the current branch. Never raises.
 
-        What was changed before the checkpoint and not since stays uncommitted.
+        Changes from before the checkpoint stay uncommitted.
         """
         return CommitResult(message="What was changed is not committed: the workspace is not under git.")
 
     async def guard(self, run_id: str) -> str:
-        """Takes note of the protected paths before an iteration. Returns why it could not, or the empty string."""
+        """Record the protected paths before an iteration. Returns why that failed, or the empty string."""
         if self.protection is None:
             return ""
         try:
@@ -183,43 +181,40 @@ class Workspace:
         return ""
 
     async def unguard(self) -> None:
-        """Forgets what `guard` took note of: from now on a person may change it."""
+        """Discard the record of `guard`: from now on the user may change these paths."""
         if self.protection is not None:
             await anyio.to_thread.run_sync(self.protection.forget)
 
     async def restore_protected(self, run_id: str, *, until: float | None = None) -> RestoredPaths:
-        """Gives back the protected paths that differ from how the run's last iteration found them.
+        """Restore the protected paths that differ from their state before the run's last iteration.
 
         Args:
-            until: changes from after this time, in seconds since the epoch, are left alone.
+            run_id: the run.
+            until: seconds since the epoch; later changes are left alone.
         """
         if self.protection is None:
             return RestoredPaths()
-<<<<<<< HEAD
-        return await anyio.to_thread.run_sync(partial(self.protection.restore_protected, run_id, until=until))
-=======
         return await anyio.to_thread.run_sync(partial(self.protection.restore, run_id, until=until))
->>>>>>> 4c28bd3 (Merge modules of workspace and testing that are read together)
 
     async def forget(self, run_id: str) -> None:
-        """Lets go of a run's checkpoints."""
+        """Delete a run's checkpoints."""
         if self.checkpoints is not None:
             await self.checkpoints.forget(run_id)
 
     def plan(self, name: str | None) -> TaskPlan | None:
-        """The task plan, or None where there is none; see `read_plan`."""
+        """Return the task plan, or None if there is none; see `read_plan`."""
         return read_plan(self.path, name)
 
     def acquire(self, run_id: str) -> None:
-        """Marks the workspace as taken by a run. Raises `WorkspaceBusyError` where a run has it already."""
+        """Lock the workspace for a run. Raises `WorkspaceBusyError` if another run has locked it."""
         self._lock.acquire(run_id)
 
     def release(self) -> None:
-        """Gives the workspace back; safe to call when it is not held."""
+        """Release the lock, if this run has it."""
         self._lock.release()
 
     def keep_response(self, text: str) -> str:
-        """Writes the agent's last answer to `.ralph/last-response.md`, by rename and never through a link.
+        """Write the agent's last answer to `.ralph/last-response.md`, by rename and never through a link.
 
         Returns why it could not be written, or the empty string.
         """
@@ -235,7 +230,7 @@ class Workspace:
 
 
 class NoWorkspace(Workspace):
-    """No workspace at all: nothing is known of what the agent changes, nothing is written, and nothing is held."""
+    """The absence of a workspace: no changes are seen, nothing is written, nothing is locked."""
 
     async def snapshot(self) -> Snapshot:
         return Snapshot()
@@ -253,7 +248,7 @@ class NoWorkspace(Workspace):
 
 
 def fingerprint(head: str | None, hashes: Mapping[str, str]) -> str:
-    """One name for a commit and the content hashes by path, whatever their order."""
+    """Return one name for a commit and content hashes by path, independent of their order."""
     digest = hashlib.blake2b((head or "").encode(), digest_size=16)
     for path, mark in sorted(hashes.items()):
         digest.update(f"\0{path}\0{mark}".encode())
@@ -261,7 +256,7 @@ def fingerprint(head: str | None, hashes: Mapping[str, str]) -> str:
 
 
 def summarize(after: Snapshot, paths: Iterable[str], *, commits: int = 0, problem: str = "") -> Changes:
-    """The changes that led to a snapshot, of the paths that differ."""
+    """Return the changes that led to a snapshot, from the paths that differ."""
     files = sorted(paths)
     return Changes(
         fingerprint=after.fingerprint,

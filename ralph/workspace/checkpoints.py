@@ -1,9 +1,9 @@
-"""Checkpoints: the files of a workspace as they were, kept byte for byte as commits on private refs.
+"""Checkpoints: earlier states of a workspace's files, kept byte for byte as commits on private refs.
 
-The refs are called `refs/ralph/<run>/<iteration>/<before or after>`, and `refs/ralph/<run>/heads/<commit>` where
-commits of the run were taken off a branch; those of a workspace under git lie in its repository. A checkpoint's parent
-is the commit that was checked out, so that git's own clean-up keeps what they need. The user's branch, index, stash,
-settings and hooks have no part in it.
+The refs are `refs/ralph/<run>/<iteration>/<before or after>`, and `refs/ralph/<run>/heads/<commit>` for commits that
+were removed from a branch. With git they lie in the user's repository. A checkpoint's parent is the commit that was
+checked out, so that git's garbage collection keeps what they need. The user's branch, index, stash, settings and hooks
+are not involved.
 """
 
 import json
@@ -28,7 +28,7 @@ from ralph.workspace.restore import Restoration, Restored
 __all__ = ["Checkpoints", "FileChange", "forget_folder"]
 
 _MOMENT = 1.0
-"""Seconds for which a checkpoint counts as one of now, before an iteration."""
+"""Seconds for which a checkpoint counts as current before an iteration."""
 
 _NAMED = 5
 _NOTED = 1000
@@ -37,14 +37,14 @@ _OWN_FILES = "Apart: "
 _REFS = "refs/ralph/"
 _HEADS = "heads/"
 _OLD_HEADS = f"{_REFS}{_HEADS}"
-"""Where commits that were taken off a branch were kept before each run had a place of its own for them."""
+"""The place for commits that were removed from a branch, before each run had its own."""
 
 _ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?", re.ASCII)
 _PLAIN_NAME = re.compile(r"[0-9A-Za-z_-]{1,100}", re.ASCII)
 
 
 class FileChange(NamedTuple):
-    """What became of one file between two checkpoints: lines of a file that is no text are None."""
+    """The change of one file between two checkpoints; the line counts of a binary file are None."""
 
     path: str
     added: int | None
@@ -52,7 +52,7 @@ class FileChange(NamedTuple):
 
 
 class _Last(NamedTuple):
-    """The last checkpoint, with the run that it is of, the commit that was checked out, its tree and its time."""
+    """The last checkpoint with its run, the commit that was checked out, its tree and its time."""
 
     run_id: str
     head: str | None
@@ -62,7 +62,7 @@ class _Last(NamedTuple):
 
 
 class _Held(NamedTuple):
-    """A checkpoint that a ref keeps."""
+    """A checkpoint with a ref."""
 
     tree: str
     commit: str
@@ -77,8 +77,8 @@ class Checkpoints:
     """The checkpoints of one workspace.
 
     Args:
-        index: of its files. Each checkpoint says what the index left out when it was made: whoever goes back to it must
-            not take away what it was never to hold.
+        index: the index of its files. Each checkpoint records which files the index left out: restoring must not remove
+            those.
     """
 
     def __init__(self, index: FileIndex) -> None:
@@ -93,16 +93,17 @@ class Checkpoints:
 
     @property
     def read(self) -> tuple[int, int]:
-        """How many files were read for the checkpoint under way, and of how many; zeros where that is not known."""
+        """The number of files read for the current checkpoint, and of files to read; zeros if unknown."""
         return self._index.read, self._index.to_read
 
     async def take(self, run_id: str, name: str, *, head: str | None = None) -> Checkpoint:
-        """Holds the files as they are now; the last checkpoint again where nothing has changed since.
+        """Save the present files; return the last checkpoint again if nothing has changed since.
 
-        It never raises on what an agent may have done, and leaves out what it cannot hold.
+        Never raises because of what an agent did; leaves out what cannot be saved.
 
         Args:
-            name: of the checkpoint within its run, such as "3/after".
+            run_id: the run that the checkpoint belongs to.
+            name: its name within the run, such as "3/after".
             head: the commit that is checked out.
         """
         async with self._lock:
@@ -120,11 +121,12 @@ class Checkpoints:
             return made
 
     async def difference(self, before: str, after: str | None = None, *, limit: int | None = None) -> str:
-        """What two checkpoints differ in, as git shows it; empty where one of them is not there any more.
+        """Return the diff of two checkpoints as git shows it; empty if one of them no longer exists.
 
         Args:
-            after: None for the files as they are now.
-            limit: in characters; of a longer text the beginning is given, and a line that says so.
+            before: the earlier checkpoint's commit.
+            after: the later one's; None for the present files.
+            limit: in characters; a longer text is cut, and a last line says so.
         """
         lines = await self._compare(
             "-p", "-M", "--no-color", before=before, after=after, most=4 * limit if limit else LISTED
@@ -135,7 +137,7 @@ class Checkpoints:
         return f"{text[:limit]}\n[the rest of the difference is left out]\n"
 
     async def files(self, before: str, after: str) -> list[FileChange]:
-        """The files that two checkpoints differ in; none where one of them is not there any more."""
+        """Return the files that differ between two checkpoints; none if one of them no longer exists."""
         found: list[FileChange] = []
         for line in await self._compare("--numstat", before=before, after=after, most=LISTED):
             added, removed, path = line.split("\t", 2)
@@ -144,20 +146,20 @@ class Checkpoints:
         return found
 
     async def holds(self, commit: str) -> bool:
-        """Whether a checkpoint is still there."""
+        """Return whether a checkpoint still exists."""
         try:
             return bool(_ID.fullmatch(commit)) and bool(await self._tree_of(commit))
         except (UnreadableError, OSError):
             return False
 
     async def changed(self, since: str) -> list[bytes]:
-        """The paths, from the top, that differ now from a checkpoint; none where it is not there any more."""
+        """Return the paths, from the top, that differ from a checkpoint; none if it no longer exists."""
         return [
             unquote_path(line) for line in await self._compare("--name-only", before=since, after=None, most=LISTED)
         ]
 
     async def find(self, run_id: str, beginning: str) -> str | None:
-        """The checkpoint of a run whose commit's id begins so; None where there is none, or more than one."""
+        """Return the run's only checkpoint with a commit id that begins so; None for no or several matches."""
         try:
             held = await self._held(_ref(run_id, ""))
         except (UnreadableError, OSError):
@@ -166,17 +168,18 @@ class Checkpoints:
         return alike.pop() if len(alike) == 1 else None
 
     async def restore(self, commit: str, *, force: bool = False) -> Restored:
-        """Gives the files back what a checkpoint holds, and takes away what was not there then.
+        """Restore the files of a checkpoint, and remove those that it does not contain.
 
-        Branches, commits and the index stay as they are; so does what is ignored and what the checkpoint leaves out.
-        The present state is held first, where no checkpoint has it yet.
+        Branches, commits and the index stay as they are; so do ignored files and those that the checkpoint left out.
+        The present files are saved first, unless a checkpoint has them already.
 
         Args:
-            force: also where the present state is of nobody's checkpoint, or something that cannot be held is in the
-                way, which is put aside then.
+            commit: the checkpoint's.
+            force: restore even if no checkpoint has the present files, or a file that no checkpoint can contain is in
+                the way; the latter is moved aside.
 
         Raises:
-            WorkspaceError: the checkpoint is not there, the files cannot be given back, or `force` would be needed.
+            WorkspaceError: the checkpoint does not exist, the files cannot be restored, or `force` is required.
         """
         async with self._lock:
             try:
@@ -190,12 +193,13 @@ class Checkpoints:
 
     @staticmethod
     def heads(run_id: str) -> str:
-        """What the refs of a run begin with that keep commits which were taken off a branch."""
+        """Return the prefix of a run's refs to commits that were removed from a branch."""
         return _ref(run_id, _HEADS)
 
     async def forget(self, run_id: str) -> None:
-        """Lets go of all checkpoints of a run, and of commits taken off a branch in it. What only they held is git's to
-        clean up; without a repository, ours.
+        """Delete a run's checkpoints and its refs to removed commits.
+
+        The user's git collects what only they kept; in Ralph's own repository, this method does.
         """
         async with self._lock:
             try:
@@ -211,7 +215,7 @@ class Checkpoints:
                 return
 
     async def _old_heads(self, prefix: str) -> list[str]:
-        """The refs in the old place that belong to a run, being of commits that a checkpoint of it was made on."""
+        """Return the refs in the old place to commits on which a checkpoint of the run was made."""
         try:
             lines = await self._index.users_git("for-each-ref", "--format=%(objectname) %(refname)", _OLD_HEADS)
             found = ["for-each-ref", "--format=%(parent)", prefix]
@@ -247,12 +251,11 @@ class Checkpoints:
         return restored._replace(saved=saved)
 
     async def _held(self, prefix: str) -> list[_Held]:
-        """The checkpoints whose refs begin so."""
         lines = await self._index.refs("%(tree) %(objectname) %(refname)", prefix)
         return [held for held in (_Held(*line.split(" ", 2)) for line in lines) if f"/{_HEADS}" not in held.ref]
 
     async def _unheld(self, present: Tree) -> list[str]:
-        """Some of the files that differ from the last checkpoint."""
+        """Return some of the files that differ from the last checkpoint."""
         words = ("diff-tree", "-r", "--name-only", "--root", "HEAD", present.id)
         return [
             display_path(unquote_path(line)) for line in await self._index.own_git(*words, none=128, max_output=1 << 16)
@@ -270,7 +273,7 @@ class Checkpoints:
                 return []
 
     async def _keep(self, tree: Tree, ref: str, head: str | None) -> str:
-        """A commit of the tree on a private ref."""
+        """Commit the tree to a private ref."""
         left_out = map(os.fsdecode, tree.left_out)
         message = f"{ref}\n\n{_notes(_NOTE, left_out)}{_notes(_OWN_FILES, self._index.own_files)}".encode()
         try:
@@ -291,18 +294,17 @@ class Checkpoints:
         return found[0] if found else None
 
     async def _noted(self, commit: str, note: str) -> list[str]:
-        """The paths of which a checkpoint has that note; no others, for an agent may have made the commit."""
+        """Return the paths in a checkpoint's notes, which an agent may have forged."""
         lines = await self._index.own_git("cat-file", "commit", commit)
         return [path for line in lines if line.startswith(note) and (path := _path_in(line.removeprefix(note)))]
 
     async def _now(self, since: str) -> str:
-        """The tree of the files as they are, to be compared with that of a checkpoint."""
         async with self._as_of(since):
             return (await self._index.tree()).id
 
     @asynccontextmanager
     async def _as_of(self, commit: str) -> AsyncGenerator[None]:
-        """While it lasts, no tree holds what was Ralph's own when a checkpoint was made."""
+        """Exclude files that were Ralph's own when a checkpoint was made from the trees made in this block."""
         more = set(await self._noted(commit, _OWN_FILES)) - self._index.own_files
         self._index.own_files |= more
         try:
@@ -312,23 +314,21 @@ class Checkpoints:
 
 
 def forget_folder(workspace: Path, state_dir: Path | None = None) -> None:
-    """Removes what Ralph keeps of a workspace that is not there any more; it blocks."""
+    """Remove Ralph's folder of a workspace that no longer exists; blocks."""
     shutil.rmtree(FileIndex(workspace, state_dir=state_dir).folder, ignore_errors=True)
 
 
 def _ref(run_id: str, name: str) -> str:
-    """The ref of a run's checkpoint; a run may have been called anything."""
+    """Return the ref of a run's checkpoint; the run may have any name."""
     run = run_id if _PLAIN_NAME.fullmatch(run_id) else sha256(run_id.encode("utf-8", "replace")).hexdigest()
     return f"{_REFS}{run}/{name}"
 
 
 def _notes(note: str, paths: Iterable[str]) -> str:
-    """What a checkpoint does not hold, for those who go back to it."""
     return "".join(f"{note}{json.dumps(path)}\n" for path in sorted(paths)[:_NOTED])
 
 
 def _path_in(noted: str) -> str:
-    """The path that a note has; empty where it has none."""
     with suppress(ValueError, RecursionError):
         path: object = json.loads(noted)
         if isinstance(path, str) and b"\0" not in os.fsencode(path):
@@ -337,7 +337,6 @@ def _path_in(noted: str) -> str:
 
 
 def _told(left_out: dict[bytes, str]) -> str:
-    """What a checkpoint leaves out, for a person."""
     if not left_out:
         return ""
     named = [f"{display_path(path)} ({reason})" for path, reason in sorted(left_out.items())[:_NAMED]]

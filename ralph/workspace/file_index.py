@@ -1,10 +1,9 @@
-"""Ralph's own index of a workspace's files: from the files as they are to a tree in git's objects, byte for byte.
+"""Ralph's own index of a workspace's files: writes them byte for byte as a tree of git objects.
 
-The objects go to the user's repository, where there is one. All else is in a folder of Ralph's own in the user's state
-folder: the index, which remembers the state of each file so that only changed ones are read; the settings, which are
-none; the attributes, which turn every conversion off. So neither what the repository says of line endings and filters
-nor what an agent did to the repository's own index changes what is held. A folder that is under no git has its
-objects and refs in that folder of Ralph's own, too.
+The objects go to the user's repository, if there is one. Everything else lies in Ralph's folder in the user's state
+folder: the index, which remembers each file's state so that only changed files are read; empty settings; attributes
+that turn every conversion off. So neither line-ending rules and filters of the repository nor an agent's changes to its
+index affect the tree. For a folder without git, the objects and refs lie in Ralph's folder, too.
 """
 
 import os
@@ -33,12 +32,12 @@ from ralph.workspace.scan import Classified, check_cancelled, classify
 __all__ = ["LISTED", "FileIndex", "Tree"]
 
 LISTED = 512 * 1024 * 1024
-"""Bytes of a list of files, or of a difference, that are read."""
+"""The most bytes of a list of files, or of a diff, that are read."""
 
 _PATIENCE = 900.0
 _AT_ONCE = 20_000
 _MANY = 1000
-"""Files from which on it is worth while to pack them: for each by itself, the disk works ten times as long."""
+"""The number of files from which packing pays: single objects cost ten times the disk work."""
 
 _SMALL = 64 * 1024
 _PACKED_AT_ONCE = 64 * 1024 * 1024
@@ -55,7 +54,7 @@ _SETTINGS = (
     *("-c", "index.version=4"),
 )
 _ROOMY = {"MALLOC_TRIM_THRESHOLD_": str(1 << 28), "MALLOC_TOP_PAD_": str(1 << 24)}
-"""Has the C library keep its memory: git takes and gives back 256 KiB for each file, which took half of the time."""
+"""Settings that make the C library keep memory: git allocates 256 KiB for each file, half of the time."""
 
 _IDENTITY = {
     f"GIT_{who}_{what}": value
@@ -65,26 +64,26 @@ _IDENTITY = {
 
 
 class Tree(NamedTuple):
-    """The files as a tree of git's, and which of them it does not hold, with the reason."""
+    """A git tree of the files, and the files that it leaves out, with the reason."""
 
     id: str
     left_out: dict[bytes, str]
 
 
 class FileIndex:
-    """The index of one workspace. One process at a time uses it: the one that holds the workspace.
+    """The index of one workspace. Only the process that has locked the workspace may use it.
 
     Args:
         path: the workspace.
-        repository: the one that it belongs to; None for a folder without git.
+        repository: its repository; None for a folder without git.
         within: the workspace's path in it; empty at its top.
-        own_files: paths in the workspace that no tree holds, being Ralph's own; more may be added to the set.
-        state_dir: where Ralph's own folder lies; None for the user's state folder.
+        own_files: paths in the workspace that no tree contains because Ralph writes them; the set may grow.
+        state_dir: the parent of Ralph's own folder; None for the user's state folder.
 
     Attributes:
         top: the folder that the tree's paths start from.
-        own_files: the set that was given.
-        read, to_read: how many files the look under way has read, and how many it has to read.
+        own_files: the given set.
+        read, to_read: the number of files that the current scan has read, and has to read.
     """
 
     read = to_read = 0
@@ -114,12 +113,12 @@ class FileIndex:
 
     @property
     def kept_folders(self) -> frozenset[str]:
-        """The folders that stay even when they are empty: the workspace, and those that it lies in."""
+        """The folders that stay even if empty: the workspace and its parents."""
         return frozenset(str(folder) for within in self._within for folder in (Path(within), *Path(within).parents))
 
     @property
     def own_files_from_top(self) -> set[bytes]:
-        """The paths that no tree holds, from `top`."""
+        """The paths that no tree contains, from `top`."""
         return {os.fsencode("/".join((*self._within, path))) for path in self.own_files}
 
     @property
@@ -128,13 +127,14 @@ class FileIndex:
         return (self._state_dir or state_folder()) / "checkpoints" / folder_key(self._path)
 
     async def tree(self, head: str | None = None) -> Tree:
-        """The files as they are now. What of the index is broken is made anew, once.
+        """Return the files as they are now. Rebuilds a broken index, once.
 
         Args:
             head: the commit that is checked out, if it is known.
 
         Raises:
-            UnreadableError, OSError: it cannot be told.
+            UnreadableError: git cannot read the files.
+            OSError: Ralph's folder cannot be used.
         """
         try:
             return await self._look(head)
@@ -145,7 +145,7 @@ class FileIndex:
             self.read = self.to_read = 0
 
     async def remember(self, commit: str) -> None:
-        """Takes a commit of the last tree as what the next look compares with."""
+        """Compare the next scan with a commit of the last tree."""
         await anyio.to_thread.run_sync((self.folder / "HEAD").write_text, f"{commit}\n")
 
     async def own_git(
@@ -156,9 +156,9 @@ class FileIndex:
         max_output: int = 1 << 20,
         env: Mapping[str, str] | None = None,
     ) -> list[str]:
-        """Asks git with Ralph's own index, settings and attributes, and the user's objects.
+        """Run git with Ralph's own index, settings and attributes, and the user's objects.
 
-        Those of Ralph's own can be read, too: the folder may have come under git since they were made.
+        Ralph's own objects can be read, too: the folder may have come under git since they were made.
         """
         await self._prepare()
         alternate = {"GIT_ALTERNATE_OBJECT_DIRECTORIES": str(self.folder / "objects")}
@@ -167,7 +167,7 @@ class FileIndex:
         )
 
     async def refs(self, form: str, prefix: str) -> list[str]:
-        """The refs below a prefix, each as `git for-each-ref` forms it: the user's, and those of Ralph's own."""
+        """Return the refs below a prefix, formatted by `git for-each-ref`: the user's and Ralph's own."""
         words = ("for-each-ref", f"--format={form}", prefix)
         theirs = await self.users_git(*words, max_output=LISTED)
         return theirs if self.repository is None else [*theirs, *await self.own_git(*words, max_output=LISTED)]
@@ -175,7 +175,7 @@ class FileIndex:
     async def users_git(
         self, *arguments: str, stdin: bytes = b"", none: int = 0, max_output: int = 1 << 20
     ) -> list[str]:
-        """Asks git about the repository that has the refs: the user's, where there is one."""
+        """Run git in the repository that has the refs: the user's, if there is one."""
         env = self.repository.env if self.repository else environment() | {"GIT_DIR": str(self.folder)}
         words = ("--no-optional-locks", "--literal-pathspecs", *arguments)
         return await run_git(*words, cwd=self.top, env=env | _IDENTITY, stdin=stdin, none=none, max_output=max_output)
@@ -230,7 +230,7 @@ class FileIndex:
         return Tree(tree, left_out)
 
     async def _add_files(self, paths: list[bytes]) -> None:
-        """Reads files into the objects and the index; what was read stays there, should it be ended on the way."""
+        """Read files into the objects and the index. An interrupted call keeps what it has read."""
         update = ("update-index", "--add", "--remove", "--replace", "-z", "--stdin")
         self.to_read = len(paths)
         try:
@@ -244,7 +244,7 @@ class FileIndex:
             await self._own_git("add", "--all", "--ignore-errors", "--", *self._within, none=1)
 
     async def _pack(self, paths: list[bytes]) -> None:
-        """Writes the contents of small files into packs, so that git finds them there when it reads the files."""
+        """Write small files into packs, where git finds them when it reads the files."""
         rest = iter(paths)
         try:
             while blobs := await anyio.to_thread.run_sync(_blobs, self.top, rest):
@@ -256,7 +256,7 @@ class FileIndex:
                 unfinished.unlink(missing_ok=True)
 
     async def _name_inner(self, found: Classified) -> None:
-        """Leaves out those repositories inside that have no commit yet, and those beyond the first few."""
+        """Leave out nested repositories without a commit, and those beyond the first few."""
         for number, path in enumerate(tuple(found.inner)):
             inner = self.top / os.fsdecode(path)
             env = environment() | {"GIT_DIR": str(inner / ".git")}
@@ -267,7 +267,7 @@ class FileIndex:
         self._inner.difference_update(found.gone)
 
     async def _tracked_but_ignored(self, head: str | None) -> list[bytes]:
-        """What the user's index has although it is ignored, where there may be more of that than at the last look."""
+        """Return tracked files that are ignored, if there may be more than in the last scan."""
         if self.repository is None:
             return []
         with suppress(OSError):
@@ -284,7 +284,6 @@ class FileIndex:
         return self.repository.algorithm if self.repository else "sha1"
 
     async def _prepare(self) -> None:
-        """Makes Ralph's own folder where it is not there yet."""
         if self._ready:
             return
         folder = self.folder
@@ -308,8 +307,9 @@ class FileIndex:
         (self.folder / "workspace").write_bytes(os.fsencode(self._path))
 
     def _make_ready_to_write(self) -> None:
-        """Takes a lock away that a killed git has left, and brings the list of what is ignored up to date: beside what
-        .gitignore says, that is what the repository's own list has, or what is noise.
+        """Remove the lock of a killed git, and update the list of ignored paths.
+
+        Beside .gitignore, those are in the repository's own list, or the usual noise.
         """
         if self._excluded is None:  # whoever only reads must leave the lock of one who writes alone
             (self.folder / "index.lock").unlink(missing_ok=True)
@@ -330,7 +330,7 @@ class FileIndex:
             self._excluded = content + own
 
     def _begin_anew(self) -> None:
-        """Forgets the index, which is only a memory of what was read; what else is broken is then set up anew."""
+        """Discard the index, which is only a cache, and repair everything else at the next use."""
         for name in ("index", "index.lock", "config", "config.lock"):
             (self.folder / name).unlink(missing_ok=True)
         with suppress(FileNotFoundError):
@@ -340,12 +340,12 @@ class FileIndex:
 
 
 def _literally(path: bytes) -> bytes:
-    """A path as a line of a list of what is ignored, which means nothing else."""
+    """Escape a path for a list of ignored paths."""
     return re.sub(rb"[\\*?\[ ]", rb"\\\g<0>", path)
 
 
 def _blobs(top: Path, paths: Iterator[bytes]) -> bytes:
-    """The next of the files as `git fast-import` takes them, without the large ones; empty after the last."""
+    """Return the next small files in the format of `git fast-import`; empty after the last."""
     root = os.fsencode(top) + b"/"
     found: list[bytes] = []
     room = _PACKED_AT_ONCE

@@ -1,4 +1,4 @@
-"""A workspace under git: its commit, what differs from that, and what is new in it."""
+"""A workspace under git: its commit, the files that differ from it, and new files."""
 
 import os
 from collections import deque
@@ -37,18 +37,20 @@ _Between = dict[str, tuple[str, str]]
 
 
 class GitWorkspace(Workspace):
-    """A folder in a git repository: its top, or a folder below, and then only what lies there counts.
+    """A folder in a git repository: its top, or a subfolder, and then only files below it count.
 
-    A snapshot costs one `git status`, and another one for each submodule and for each repository that lies inside
-    without being tracked: at most 16. What git ignores does not count; neither does what was only staged.
-    When git cannot read the repository any more, the folder is compared without git, and the snapshot says why.
+    A snapshot costs one `git status`, and one more for each submodule and each untracked nested repository, at most 16.
+    Ignored files do not count, and neither does staging. If git can no longer read the repository, the folder is
+    compared without git, and the snapshot says why.
 
     Args:
-        repository: the one that the folder belongs to.
+        path: the folder.
+        repository: its repository.
         within: the folder's path in it; empty at its top.
-        noise: globs of what says nothing of the agent's work, in addition to the usual ones.
-        protect: globs of what the agent must not change, in addition to what is git's and ralph.toml.
+        noise: globs of paths that do not count as work, in addition to the usual ones.
+        protect: globs of paths that the agent must not change, in addition to git's own and ralph.toml.
         own_files: paths in the folder that Ralph writes itself.
+        state_dir: the folder for locks and checkpoints; None for the user's state folder.
     """
 
     def __init__(
@@ -115,7 +117,7 @@ class GitWorkspace(Workspace):
         return await commit_paths(self._repository, self.path, paths, message, index=index)
 
     async def _look(self) -> tuple[str | None, list[bytes], dict[bytes, str]]:
-        """The commit, what differs from it, and the commits of repositories inside; by path from the workspace."""
+        """Return the commit, the paths that differ from it, and the commits of nested repositories."""
         head, found, _ = await self._repository.status(self._within)
         paths = {path.removesuffix(b"/") for path in found}
         commits: dict[bytes, str] = {}
@@ -139,7 +141,7 @@ class GitWorkspace(Workspace):
         return head, sorted(own), {own_path: commits[path] for own_path, path in own.items() if path in commits}
 
     def _own(self, paths: Iterable[bytes]) -> dict[bytes, bytes]:
-        """Of paths from the repository's top those that count, by how they are called from the workspace."""
+        """Return those paths that count, by their names from the workspace."""
         prefix = os.fsencode(f"{self._within}/") if self._within else b""
         own = {path[len(prefix) :]: path for path in paths if path.startswith(prefix)}
         counted: dict[bytes, bytes] = {}
@@ -155,7 +157,7 @@ class GitWorkspace(Workspace):
         return evolve(snapshot, problem=f"{problem} {snapshot.problem}".strip())
 
     async def _between(self, before: str | None, after: str | None) -> tuple[_Between, int, str]:
-        """What two commits differ in, how many commits the later one adds, and why that could not be told."""
+        """Return the difference of two commits, the number of new commits, and any problem."""
         if after is None or before == after:
             return {}, 0, ""
         try:
@@ -168,26 +170,26 @@ class GitWorkspace(Workspace):
 
 
 def _gits_own(path: Path, repository: Repository) -> list[Path]:
-    """What of a repository would be run, or says what is, when a person uses git the next time."""
+    """Return the parts of a repository that git executes, or that choose what it executes."""
     shared = [repository.common / name for name in ("hooks", "config", "info")]
     leads = [path / ".git"] if (path / ".git").is_file() else []  # in a worktree
     return [*shared, repository.git_dir / "config.worktree", *leads]
 
 
 def _inside(repository: Repository, base: bytes, found: Iterable[bytes]) -> list[bytes]:
-    """The paths of the repositories in one: those that it does not track, and its submodules."""
+    """Return the paths of nested repositories: untracked ones and submodules."""
     untracked = [path.removesuffix(b"/") for path in found if path.endswith(b"/")]
     return [base + path for path in (*untracked, *repository.nested())]
 
 
 def _unchanged(path: str, before: Snapshot, after: Snapshot, between: _Between) -> bool:
-    """Whether a path holds what it held before. What differs from neither commit is as the commits have it."""
+    """Return whether a path has its old content. A path that differs from neither commit is compared by them."""
     old, new = between.get(path, (_CLEAN, _CLEAN))
     return before.files.get(path, old) == after.files.get(path, new)
 
 
 async def commits_since(repository: Repository, checkpoint: str) -> int:
-    """How many commits what is checked out has that it did not have at a checkpoint; 0 where that cannot be told."""
+    """Return the number of commits since a checkpoint; 0 if it is unknown."""
     git = UsersGit(repository)
     then = await git("rev-parse", "--quiet", "--verify", f"{checkpoint}^", fails=True)
     found = await git("rev-list", "--count", f"{then}..HEAD", "--", fails=True) if then else ""
@@ -195,15 +197,17 @@ async def commits_since(repository: Repository, checkpoint: str) -> int:
 
 
 async def reset_branch(repository: Repository, checkpoint: str, *, kept_at: str) -> str:
-    """Moves what is checked out back to the commit of a checkpoint; the index follows, the files stay.
+    """Move the current branch back to a checkpoint's commit, and the index with it; the files stay.
 
-    Returns the commit that it was at before; empty where there was nothing to do.
+    Returns the former commit; empty if nothing had to be done.
 
     Args:
-        kept_at: what the refs begin with that keep such commits.
+        repository: the repository.
+        checkpoint: the checkpoint's commit.
+        kept_at: the prefix of the ref that keeps the former commit.
 
     Raises:
-        WorkspaceError: commits of others would go, too, or something is under way in the repository.
+        WorkspaceError: commits of others would be lost, or a merge or the like is in progress.
     """
     git = UsersGit(repository)
     remedy = "The branch stays as it is; you can move it with `git reset`."
@@ -232,11 +236,14 @@ _REMEDY = "Fix that, then commit it yourself: the files are as the run left them
 async def commit_paths(
     repository: Repository, workspace: Path, paths: Sequence[bytes], message: str, *, index: Path
 ) -> CommitResult:
-    """Commits the files at these paths as they are; what else is changed or staged stays so. It never raises.
+    """Commit the files at these paths; other changes and staged files stay as they are. Never raises.
 
     Args:
+        repository: the repository.
+        workspace: the folder; hooks in it are not run.
         paths: from the repository's top.
-        index: where an index can be made that is there only meanwhile.
+        message: the commit's.
+        index: the place for a temporary index.
     """
     if under_way := operation_in_progress(repository):
         return CommitResult(message=f"What was changed is not committed: {under_way} is under way.")
@@ -261,6 +268,6 @@ async def commit_paths(
 
 
 def _remove(index: Path) -> None:
-    """Removes an index, and the lock that a killed git may have left on it."""
+    """Remove an index, and the lock of a killed git."""
     index.unlink(missing_ok=True)
     index.with_name(f"{index.name}.lock").unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Paths that say nothing of an agent's work: caches, dependencies, Ralph's own folder."""
+"""Paths that do not count as work: caches, dependencies, Ralph's own folder."""
 
 import re
 from collections.abc import Callable, Collection, Iterable
@@ -26,17 +26,17 @@ NOISE = (
     "*.swp",
     "*~",
 )
-"""What is always passed over. Git's own folder is here for what is no repository of ours, such as a broken one."""
+"""The globs that are always ignored. Git's own folder is included for broken repositories."""
 
 
 class Noise:
-    """Says of a path whether it is passed over.
+    """A predicate on paths: true for those to ignore.
 
     Args:
-        globs: in addition to `NOISE`. `*` and `?` stop at a slash, `**` does not. A glob that ends in a slash means
-            folders and all that is in them; one with a slash before that is meant from the workspace on, the others
-            at any depth.
-        paths: files to be passed over, relative to the workspace, by their very names; looked at anew each time.
+        globs: in addition to `NOISE`. `*` and `?` stop at a slash, `**` does not. A glob that ends in a slash matches
+            folders and everything in them. One with an earlier slash matches from the workspace on, others at any
+            depth.
+        paths: exact paths to ignore, relative to the workspace; read anew at each call.
     """
 
     def __init__(self, globs: Iterable[str] = (), paths: Collection[str] = ()) -> None:
@@ -44,12 +44,12 @@ class Noise:
         self._paths = paths
 
     def __call__(self, path: str) -> bool:
-        """Whether to pass over a path, relative to the workspace; a folder's ends in a slash."""
+        """Return whether to ignore a path, relative to the workspace; a folder's ends in a slash."""
         return path in self._paths or self._matches(path)
 
 
 def glob_matcher(globs: Iterable[str]) -> Callable[[str], bool]:
-    """Says of a path whether one of the globs means it, as `Noise` describes them; there must be one."""
+    """Return a function that says whether a path matches one of the globs, as in `Noise`. At least one is required."""
     meant = [glob for glob in globs if glob.strip("/")]
     kinds = (
         ("^", [_expression(glob) for glob in meant if _from_the_top(glob)]),
@@ -65,9 +65,10 @@ def _from_the_top(glob: str) -> bool:
 
 
 def _expression(glob: str) -> str:
-    """The regular expression of a glob, from where a name begins. It takes no wildcard back: the first place where
-    there is what follows one, up to the next, does as well as any later place. So no glob takes long, whatever
-    the path.
+    """Return a glob's regular expression, to be matched from the beginning of a name.
+
+    It never backtracks over a wildcard: the first match of the part behind it is as good as any later one. So no glob
+    is slow, whatever the path.
     """
     end = "/" if glob.endswith("/") else r"(?:/|\Z)"
     *first, last = glob.strip("/").split("**")
@@ -78,7 +79,7 @@ def _expression(glob: str) -> str:
 
 
 def _between_stars(part: str) -> str:
-    """The expression of a part of a glob without `**`."""
+    """Return the expression of a part of a glob without `**`."""
     first, *rest = (re.escape(text).replace(r"\?", "[^/]") for text in part.split("*"))
     if not rest:
         return first

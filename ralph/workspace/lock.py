@@ -1,4 +1,4 @@
-"""One run a workspace: a lock in the user's state folder, out of the agent's reach, that dies with its owner."""
+"""The workspace's lock: one run at a time. It lies out of the agent's reach and ends with its process."""
 
 import hashlib
 import json
@@ -14,11 +14,11 @@ __all__ = ["WorkspaceLock", "folder_key", "state_folder"]
 
 
 class WorkspaceLock:
-    """Holds a workspace for one run. The system lets go of it when the process ends, however it ends.
+    """A lock on a workspace for one run. The system releases it when the process ends.
 
     Args:
-        workspace: the folder; the same one under another name, through a link say, is the same.
-        state_dir: where the lock lies; None for the user's state folder.
+        workspace: the folder; its other names, such as through a link, mean the same lock.
+        state_dir: the folder for the lock; None for the user's state folder.
     """
 
     def __init__(self, workspace: Path, state_dir: Path | None = None) -> None:
@@ -28,15 +28,15 @@ class WorkspaceLock:
 
     @property
     def path(self) -> Path:
-        """The lock's file. It stays when the lock is gone; what counts is the lock on it."""
+        """The lock's file. It stays after a release; only the lock on it counts."""
         return (self._state_dir or state_folder()) / "held" / f"{folder_key(self._workspace)}.json"
 
     def acquire(self, run_id: str) -> None:
-        """Takes the workspace for a run.
+        """Lock the workspace for a run.
 
         Raises:
-            WorkspaceBusyError: another run has it, in this process or another one.
-            WorkspaceError: the lock cannot be taken, for want of the right to write, say.
+            WorkspaceBusyError: another run has locked it, in this or another process.
+            WorkspaceError: the lock cannot be taken, for example without write permission.
         """
         path = self.path
         try:
@@ -57,7 +57,7 @@ class WorkspaceLock:
         self._handle = handle
 
     def release(self) -> None:
-        """Gives the workspace back; safe to call when it is not held."""
+        """Release the lock, if this object has it."""
         if self._handle is None:
             return
         handle, self._handle = self._handle, None
@@ -67,12 +67,12 @@ class WorkspaceLock:
 
 
 def folder_key(workspace: Path) -> str:
-    """A name for what is kept of a workspace; the same one for all of its names."""
+    """Return a name for files about a workspace, the same for all of the folder's names."""
     return hashlib.sha256(os.fsencode(workspace.resolve())).hexdigest()[:32]
 
 
 def state_folder() -> Path:
-    """The user's state folder for Ralph."""
+    """Return the user's state folder for Ralph."""
     import platformdirs
 
     return platformdirs.user_state_path("ralph", appauthor=False)
@@ -85,7 +85,7 @@ def _write(handle: int, text: str) -> None:
 
 
 def _owner(handle: int) -> tuple[str, int]:
-    """The run and the process that hold the lock; its owner may be about to write that down."""
+    """Return the run and the process that have the lock; the owner may not have written them yet."""
     with suppress(OSError, ValueError, KeyError, TypeError):
         note = json.loads(os.read(handle, 65_536))
         return str(note["run_id"]), int(note["pid"])

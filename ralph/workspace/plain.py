@@ -1,4 +1,4 @@
-"""A workspace without git: a bounded look at every file."""
+"""A workspace without git: a bounded scan of every file."""
 
 import os
 from collections import deque
@@ -24,15 +24,17 @@ ENTRIES = 200_000
 
 
 class PlainWorkspace(Workspace):
-    """A folder that git knows nothing of.
+    """A folder without git.
 
-    At most 20,000 files are looked at, those nearest to the top first, and at most 200,000 entries of folders; links
-    are not followed. A file that was not touched since the last snapshot is not read again.
+    A scan reads at most 20,000 files, those nearest to the top first, and at most 200,000 folder entries. It does not
+    follow links, and does not read a file again that has not changed since the last snapshot.
 
     Args:
-        noise: globs of what says nothing of the agent's work, in addition to the usual ones.
-        protect: globs of what the agent must not change, in addition to ralph.toml.
+        path: the folder.
+        noise: globs of paths that do not count as work, in addition to the usual ones.
+        protect: globs of paths that the agent must not change, in addition to ralph.toml.
         own_files: paths in the folder that Ralph writes itself.
+        state_dir: the folder for locks and checkpoints; None for the user's state folder.
     """
 
     def __init__(
@@ -74,7 +76,7 @@ class PlainWorkspace(Workspace):
         return Snapshot(fingerprint=fingerprint(None, files), files=files, problem=problem)
 
     def _paths(self) -> tuple[list[bytes], bool]:
-        """The paths of the files, level by level, and whether these are all. Raises where the top is unreadable."""
+        """Return the files' paths, level by level, and whether they are all. Raises if the top is unreadable."""
         paths: list[bytes] = []
         folders = deque([b""])
         left = ENTRIES
@@ -97,13 +99,13 @@ class PlainWorkspace(Workspace):
         return paths, True
 
     def _entries(self, folder: bytes, limit: int) -> list[tuple[bytes, bool]]:
-        """A folder's entries in their order, as paths from the top, and whether each is a folder itself."""
+        """Return a folder's entries in order, as paths from the top, and whether each is a folder."""
         prefix = folder + b"/" if folder else b""
         with os.scandir(os.path.join(os.fsencode(self.path), folder)) as found:  # noqa: PTH118  bytes are no Path
             return sorted((prefix + entry.name, entry.is_dir(follow_symlinks=False)) for entry in islice(found, limit))
 
 
 def _place(path: str) -> tuple[int, list[str]]:
-    """Where a path stands in the order in which the files are looked at: level by level."""
+    """Return a path's place in the order of the scan: level by level."""
     parts = path.split("/")
     return len(parts), parts

@@ -1,9 +1,9 @@
-"""Protected paths: remembered before an iteration, compared after it, and given back where they differ.
+"""Protected paths: recorded before an iteration, compared after it, and restored if they differ.
 
-They are what would run, or change what runs, when a person uses git or Ralph the next time: `hooks`, `config` and
-`info` of the repository, `ralph.toml`, and what the user adds. What is new in such a place, or was changed, is moved
-into Ralph's own folder in the user's state folder, so that nothing is lost. The memory is kept there, too: after a
-crash the comparison is made up for. No step follows a link.
+They are executed, or choose what is executed, when the user next uses git or Ralph: `hooks`, `config` and `info` of the
+repository, `ralph.toml`, and the user's additions. A new or changed file in such a place is moved to Ralph's folder in
+the user's state folder, so that nothing is lost. The record lies there, too, so that the comparison can be made after a
+crash. No step follows a link.
 """
 
 import base64
@@ -24,7 +24,7 @@ from ralph.workspace.ignore import Noise, glob_matcher
 __all__ = ["Protection", "RestoredPaths"]
 
 LARGEST = 4 * 1024 * 1024
-"""Bytes of a file that can be given back; of a larger one it is only noticed that it changed."""
+"""Bytes of the largest file that can be restored; a change of a larger one is only reported."""
 
 MOST = 32 * 1024 * 1024
 ENTRIES = 20_000
@@ -33,11 +33,11 @@ _NAMED = 100
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """What was at a path.
+    """The recorded state of a path.
 
     Attributes:
-        state: its type, mode, size, inode and times: while they are the same, nobody has touched it.
-        content: of a file, or where a link leads; None for a folder and for what is too large or cannot be read.
+        state: its type, mode, size, inode and times; while these are the same, it has not changed.
+        content: of a file, or a link's target; None for a folder and for a file that is too large or unreadable.
     """
 
     state: tuple[int, ...]
@@ -48,7 +48,6 @@ class _Kept:
         return stat.S_IFMT(self.state[0])
 
     def same(self, other: "_Kept | None") -> bool:
-        """Whether a path still has what it had."""
         if other is None or self.state[0] != other.state[0]:
             return False
         if self.type == stat.S_IFDIR:
@@ -57,12 +56,12 @@ class _Kept:
 
 
 class RestoredPaths(NamedTuple):
-    """What a comparison led to.
+    """The result of a comparison.
 
     Attributes:
-        restored: the paths that are as they were again, as a person calls them.
-        aside: the folder to which was moved what was found there instead; None where nothing was.
-        left: paths that changed and could not be given back, or were left alone on purpose.
+        restored: the restored paths, as shown to the user.
+        aside: the folder with the files that were moved away; None if there are none.
+        left: changed paths that could not be restored, or were left alone on purpose.
     """
 
     restored: tuple[str, ...] = ()
@@ -71,14 +70,14 @@ class RestoredPaths(NamedTuple):
 
 
 class Protection:
-    """The protected paths of one workspace. Everything here blocks.
+    """The protected paths of one workspace. Its methods block.
 
     Args:
         workspace: its folder.
-        own: further paths, absolute; of folders all that is in them.
-        but: what is in them and is not protected.
-        globs: of what the user adds, relative to the workspace, as in `Noise`.
-        memory: the folder for the memory and for what is moved out of the way.
+        own: further paths, absolute; a folder stands for everything in it.
+        globs: the user's additions, relative to the workspace, as in `Noise`.
+        memory: the folder for the record and for files that are moved away.
+        but: exceptions.
     """
 
     def __init__(
@@ -100,7 +99,7 @@ class Protection:
         self._written = ""
 
     def remember(self, run_id: str) -> None:
-        """Takes note of everything that is protected, as it is now. Raises `OSError` where that cannot be written."""
+        """Record the present state of the protected paths. Raises `OSError` if that cannot be written."""
         self._kept = self._look()
         paths = {
             path: [list(kept.state), base64.b64encode(kept.content).decode() if kept.content is not None else None]
@@ -115,20 +114,17 @@ class Protection:
             self._written = text
 
     def forget(self) -> None:
-        """Forgets all of it."""
+        """Discard the record."""
         self._kept, self._written = {}, ""
         with suppress(OSError):
             (self._memory / "protected.json").unlink()
 
-<<<<<<< HEAD
-    def restore_protected(self, run_id: str, *, until: float | None = None) -> RestoredPaths:
-=======
     def restore(self, run_id: str, *, until: float | None = None) -> RestoredPaths:
->>>>>>> 4c28bd3 (Merge modules of workspace and testing that are read together)
-        """Gives back what differs from the memory, which may be that of a process that is gone.
+        """Restore paths that differ from the record, which may be that of an earlier process.
 
         Args:
-            until: changes from after this time (seconds since the epoch, by the file system) are left alone.
+            run_id: the run.
+            until: seconds since the epoch, by the file system; later changes are left alone.
         """
         before = self._kept or self._remembered(run_id)
         if not before:
@@ -149,7 +145,7 @@ class Protection:
         return RestoredPaths(tuple(restored[:_NAMED]), aside if aside.exists() else None, tuple(left[:_NAMED]))
 
     def _restore_path(self, path: Path, before: _Kept | None, now: _Kept | None, aside: Path) -> bool:
-        """Whether a path is as it was."""
+        """Restore a path; return whether it has its recorded state."""
         if before is not None and before.content is None and before.type != stat.S_IFDIR:
             return False
         try:
@@ -167,7 +163,7 @@ class Protection:
         return True
 
     def _look(self) -> dict[str, _Kept]:
-        """Everything that is protected, by its absolute path."""
+        """Return the states of all protected paths, by absolute path."""
         known = self._kept
         found: dict[str, _Kept] = {}
         budget = MOST
@@ -197,7 +193,7 @@ class Protection:
                 yield from (path for path in below if protected(path.removeprefix(top)) and not _is_folder(path))
 
     def _remembered(self, run_id: str) -> dict[str, _Kept]:
-        """The memory that a process of that run has left behind; none where it cannot be read."""
+        """Return the record of an earlier process of the run; empty if it cannot be read."""
         try:
             memory = json.loads((self._memory / "protected.json").read_text())
             if memory["run"] != run_id:
@@ -210,13 +206,13 @@ class Protection:
             return {}
 
     def _called(self, path: str) -> str:
-        """A path as a person calls it: from the workspace, where it is in it."""
+        """Return a path as shown to the user: from the workspace, if it is inside."""
         display_path = path.removeprefix(f"{self._workspace}/")
         return os.fsencode(display_path).decode("utf-8", "backslashreplace")
 
 
 def _below(path: str, *, skip: Callable[[str], bool] | None = None) -> Iterator[str]:
-    """A path and, where it is a folder, all that is in it; folders first, no link followed."""
+    """Yield a path and everything below it, folders first, without following links."""
     waiting = [path]
     for _ in range(ENTRIES):
         if not waiting:
@@ -236,7 +232,7 @@ def _is_folder(path: str) -> bool:
 
 
 def _start(glob: str) -> str:
-    """The folder that a glob's matches are all in; empty for the workspace."""
+    """Return the folder that contains all of a glob's matches; empty for the workspace."""
     parts = glob.strip("/").split("/")
     plain = next((number for number, part in enumerate(parts) if set(part) & set("*?")), len(parts))
     return "/".join(parts[:plain]) if "/" in glob.rstrip("/") else ""
@@ -252,7 +248,7 @@ def _content(path: str, there: os.stat_result, budget: int) -> bytes | None:
 
 
 def _changed_at(path: str) -> float:
-    """When a path, or for one that is gone its folder, was last changed; nobody can set that time back."""
+    """Return the time of the last change of a path, or of its folder if it is gone. It cannot be set back."""
     for place in (path, str(Path(path).parent)):
         with suppress(OSError):
             return os.lstat(place).st_ctime
@@ -260,7 +256,7 @@ def _changed_at(path: str) -> float:
 
 
 def _make_way(folder: Path) -> None:
-    """Makes the folders that lead to a file, unless the way leads elsewhere."""
+    """Create a file's parent folders, unless a link is among them."""
     there = next(place for place in (folder, *folder.parents) if os.path.lexists(place))
     if there.resolve() == there:
         folder.mkdir(parents=True, exist_ok=True)
@@ -272,7 +268,7 @@ def _move(path: Path, to: Path) -> None:
 
 
 def _put(path: Path, kept: _Kept) -> None:
-    """Puts something where nothing, or the same with another mode, is."""
+    """Write something at a path where nothing is, or the same with another mode."""
     mode = stat.S_IMODE(kept.state[0])
     if kept.type == stat.S_IFDIR:
         path.mkdir(exist_ok=True)

@@ -1,7 +1,9 @@
-"""The user's git as a program: asked so that nothing which a repository brings along is run.
+"""The gate for git: every call to the user's `git`, and the repository as read through it.
 
-No hook, no file system monitor, nothing fetched, no password asked for; of the environment's variables for git only
-those count that say where its programs and the user's own settings are.
+`run_git` and `Repository` execute nothing that a repository brings along: no hook, file-system monitor, filter or diff
+program. They lock, write and fetch nothing, and never ask for a password. `UsersGit` calls git as the user would, with
+identity, settings, filters and hooks, after the protected paths were restored; hooks in the workspace itself are not
+run, because the agent can change them.
 """
 
 import os
@@ -36,7 +38,7 @@ __all__ = [
 
 PATIENCE = 120.0
 MAX_OUTPUT = 32 * 1024 * 1024
-"""Of more than that, the first half is read: some 100,000 paths."""
+"""The most bytes that are read, about 200,000 paths; of longer output, the first half is used."""
 
 _SAFE = (
     "git",
@@ -49,7 +51,7 @@ _KEPT = ("GIT_EXEC_PATH", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_
 
 
 class UnreadableError(Exception):
-    """Git cannot do what was asked, with what it says of it in a line."""
+    """A failed git call; its text is git's complaint in one line."""
 
 
 async def run_git(
@@ -61,15 +63,19 @@ async def run_git(
     timeout: float = PATIENCE,
     max_output: int = MAX_OUTPUT,
 ) -> list[str]:
-    """The lines that git prints; of more than `max_output` bytes those in the first half.
+    """Return the lines that git prints; of more than `max_output` bytes those in the first half.
 
     Args:
+        arguments: git's.
+        cwd: the folder to run in.
         env: the whole environment.
-        none: an exit status that means that there is nothing to print.
+        stdin: the input.
+        none: an exit status that means an empty result.
         timeout: in seconds.
+        max_output: in bytes.
 
     Raises:
-        UnreadableError: git fails, cannot be run, or takes too long.
+        UnreadableError: git fails, cannot be run, or times out.
     """
     command = next((word for word in arguments if not word.startswith("-")), "")
     try:
@@ -88,7 +94,7 @@ async def run_git(
 
 
 def run_git_now(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    """A short question on a folder; it blocks. Raises `OSError` where there is no git."""
+    """Run a short git query in a folder; blocks. Raises `OSError` if git is not installed."""
     return subprocess.run(
         [*_SAFE, "--no-optional-locks", *arguments],
         cwd=folder,
@@ -102,13 +108,13 @@ def run_git_now(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[s
 
 
 def environment() -> dict[str, str]:
-    """Git's environment, without what would lead it to another repository or change what it prints."""
+    """Return the environment for git, without variables that change the repository or the output."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in _KEPT}
     return kept | {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", "LANGUAGE": ""}
 
 
 def error_line(stderr: str) -> str:
-    """What git says went wrong, in one line that ends without a full stop; the hints that it adds are left out."""
+    """Return git's complaint in one line without a full stop and without its hints."""
     lines = [line.strip() for line in stderr[:4000].splitlines() if line.strip() and not line.startswith("hint:")]
     return " ".join(lines[:3])[:500].removeprefix("error: ").removeprefix("fatal: ").rstrip(".")
 
@@ -118,12 +124,12 @@ _ESCAPES = dict(zip(b'abtnvfr"\\', b'\a\b\t\n\v\f\r"\\', strict=True))
 
 
 def display_path(path: bytes) -> str:
-    """A path as text that can be stored and printed; bytes that are not UTF-8 are written as `\\xff`."""
+    """Return a path as text that can be stored and printed; bytes that are not UTF-8 become `\\xff`."""
     return path.decode("utf-8", "backslashreplace")
 
 
 def unquote_path(path: str) -> bytes:
-    """A path as git prints it: in quotes and with escapes where it has other than plain characters."""
+    """Return the path that git printed, in quotes and with escapes if it has special characters."""
     if not path.startswith('"'):
         return os.fsencode(path)
 
@@ -144,17 +150,17 @@ STATUS = (
     *("status", "--porcelain=v2", "--branch", "--untracked-files=all", "--no-renames", "--no-ahead-behind"),
     *("--ignore-submodules=dirty", "--"),
 )
-"""What git is asked for what differs; the paths that it is confined to follow."""
+"""The arguments of `git status`; the paths to limit it to follow them."""
 
 
 class Status(NamedTuple):
-    """What differs from the commit that is checked out.
+    """The difference from the commit that is checked out.
 
     Attributes:
         head: that commit; None before the first one.
-        paths: of what differs, from the repository's top. One that ends in a slash is a repository of its own that
-            this one does not track.
-        untracked: those of them that the index does not have.
+        paths: the paths that differ, from the repository's top. One that ends in a slash is an untracked nested
+            repository.
+        untracked: those of them that are not in the index.
     """
 
     head: str | None
@@ -163,14 +169,14 @@ class Status(NamedTuple):
 
 
 class Repository:
-    """A repository, pinned to its folders: what the agent does to them cannot lead to another one.
+    """A repository pinned to its folders, so that the agent cannot redirect it.
 
     Args:
         top: the folder that its paths start from.
-        git_dir: the folder, or the file that names it, in which git keeps the repository.
-        settings: the files with the repository's own settings; without them git is asked each time.
-        algorithm: that of its ids, sha1 or sha256.
-        common: the folder with what all its worktrees share; by default `git_dir`.
+        git_dir: git's folder, or the file that names it.
+        settings: the files with the repository's own settings; without them, each status asks git.
+        algorithm: of its ids, sha1 or sha256.
+        common: the folder that all its worktrees share; by default `git_dir`.
     """
 
     def __init__(
@@ -190,21 +196,25 @@ class Repository:
         self.env = environment() | {"GIT_DIR": str(git_dir), "GIT_WORK_TREE": str(top)}
 
     async def status(self, within: str = "") -> Status:
-        """What differs from HEAD, in the index or on disk, and what is new and not ignored; below a folder if given.
+        """Return what differs from HEAD in the index or on disk, and new files; only below a folder, if given.
 
         Raises:
-            UnreadableError: it cannot be told.
+            UnreadableError: git fails.
         """
         env = self.env | await self._without_filters()
         return read_status(await self._git(*STATUS, *([within] if within else []), env=env))
 
     async def commits(self, before: str | None, after: str) -> int:
-        """How many commits one commit has that another one has not. Raises `UnreadableError`."""
+        """Return the number of commits in one commit's history but not in another's. Raises `UnreadableError`."""
         out = await self._git("rev-list", "--count", f"{before}..{after}" if before else after, "--")
         return int(out[0]) if out else 0
 
     async def differences(self, before: str | None, after: str, within: str = "") -> dict[bytes, tuple[str, str]]:
-        """The content hashes before and after, by path, of what two commits differ in. Raises `UnreadableError`."""
+        """Return the content hashes, before and after, of paths that differ between two commits.
+
+        Raises:
+            UnreadableError: git fails.
+        """
         old = before or _EMPTY_TREES[self.algorithm]
         out = await self._git(
             *("diff-tree", "-r", "--raw", "--no-abbrev", "--no-renames", "--no-ext-diff", "--no-textconv"),
@@ -218,7 +228,7 @@ class Repository:
         return found
 
     def nested(self) -> list[bytes]:
-        """The paths of the submodules that are checked out, as far as `.gitmodules` names them; it blocks."""
+        """Return the paths of checked-out submodules that `.gitmodules` names; blocks."""
         try:
             lines = read_regular(self.top / ".gitmodules", _SETTINGS_READ).splitlines()
         except OSError:
@@ -228,7 +238,7 @@ class Repository:
         return sorted(path for path in paths if path and self.at(path) is not None)
 
     def at(self, path: bytes) -> "Repository | None":
-        """The repository that lies in a folder of this one; None where there is none, or the path leads elsewhere."""
+        """Return the repository in a folder of this one; None if there is none, or the path leads outside."""
         folder = self.top / os.fsdecode(path)
         try:
             if not folder.resolve().is_relative_to(self.top) or not (folder / ".git").exists():
@@ -238,8 +248,9 @@ class Repository:
         return Repository(folder, folder / ".git", algorithm=self.algorithm)
 
     async def _without_filters(self) -> dict[str, str]:
-        """The environment that takes the power from filters in the repository's own settings: they would be run on
-        files that may have changed. It costs a process only where the settings could name any.
+        """Return variables that disable the filters in the repository's own settings.
+
+        Git would run them on changed files. This runs git only if the settings may name filters.
         """
         if not self._may_filter():
             return {}
@@ -271,15 +282,14 @@ class Repository:
         return False
 
     async def _git(self, *arguments: str, env: dict[str, str] | None = None, none: int = 0) -> list[str]:
-        """The lines that git prints, as `ask` has them; nothing is locked for it."""
         own = ("--no-optional-locks", "--literal-pathspecs")
         return await run_git(*own, *arguments, cwd=self.top, env=env or self.env, none=none)
 
 
 def find_repository(folder: Path) -> tuple[Repository, str] | None:
-    """The repository that a folder belongs to, and the folder's path in it, empty at the top.
+    """Return a folder's repository and the folder's path in it, empty at the top.
 
-    None where there is no git, no repository, or one that ignores the folder. It blocks for a few milliseconds.
+    None without git, without a repository, and if the repository ignores the folder. Blocks for a few milliseconds.
 
     Raises:
         WorkspaceError: the folder is git's own, or git refuses to read the repository.
@@ -312,11 +322,11 @@ def find_repository(folder: Path) -> tuple[Repository, str] | None:
 
 
 _FIELDS_BEFORE_PATH = {"1": 7, "u": 9, "?": 0}
-"""Of each kind of line of `git status`: how many fields stand between the kind and the path."""
+"""The number of fields before the path, by the kind of a line of `git status`."""
 
 
 def read_status(lines: list[str]) -> Status:
-    """What `git status` has printed. Raises `UnreadableError` where that is nothing."""
+    """Parse the output of `git status`. Raises `UnreadableError` if it is empty."""
     if not lines or not lines[0].startswith("# "):
         raise UnreadableError("git status said nothing")
     head: str | None = None
@@ -343,17 +353,17 @@ _HOOKS = {
     "merge": ("pre-merge-commit", "prepare-commit-msg", "commit-msg"),
     "worktree": ("post-checkout",),
 }
-"""Those that a command runs and that can make it fail."""
+"""The hooks of each command that can make it fail."""
 
 _UNDER_WAY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
 
 
 class GitFailedError(Exception):
-    """Git did not do it, with what it says of it in a line."""
+    """A failed git command; its text is git's complaint in one line."""
 
 
 class UsersGit:
-    """Git in a repository; nobody is asked for anything, and it has five minutes for each call."""
+    """Git in a repository as its user would call it. It never prompts; each call has five minutes."""
 
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
@@ -365,7 +375,7 @@ class UsersGit:
     async def __call__(
         self, *arguments: str, stdin: bytes = b"", more: Mapping[str, str] | None = None, fails: bool = False
     ) -> str:
-        """What it prints. Raises `GitFailedError` where it fails, unless that only means that there is nothing."""
+        """Return the output. Raises `GitFailedError` on failure, unless `fails`: then the result is empty."""
         env = self._env | dict(more or {})
         try:
             done = await run(["git", *arguments], cwd=self._top, env=env, stdin=stdin or None, timeout=_PATIENCE)
@@ -384,10 +394,10 @@ class UsersGit:
         workspace: Path,
         more: Mapping[str, str] | None = None,
     ) -> str:
-        """Does what runs the repository's hooks, but for those that the agent can change.
+        """Run a command with the repository's hooks, except those that the agent can change.
 
-        Returns the words that tell a person that hooks were left out; empty where none were. Raises `GitFailedError`,
-        which names the hooks that may be why, where there are any: what a hook says need not name it.
+        Returns a phrase for the user if hooks were left out, else the empty string. Raises `GitFailedError`, which
+        names the hooks that may be the cause: a hook's own message need not name it.
         """
         folder = (self._top / await self("rev-parse", "--git-path", "hooks")).resolve()
         if folder.is_relative_to(workspace) and not folder.is_relative_to(self._repository.common):
@@ -403,6 +413,6 @@ class UsersGit:
 
 
 def operation_in_progress(repository: Repository) -> str:
-    """What a repository is in the middle of, such as "a merge"; empty where it is in the middle of nothing."""
+    """Return the operation that git is in the middle of, such as "a merge"; empty if there is none."""
     name = next((name for name in _UNDER_WAY if (repository.git_dir / name).exists()), "")
     return f"a {name.partition('_HEAD')[0].partition('-')[0].lower().replace('_', '-')}" if name else ""

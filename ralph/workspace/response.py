@@ -1,7 +1,6 @@
-"""The agent's last answer, kept in a folder that the agent can do anything to.
+"""The agent's last answer, kept in a folder that the agent can change at any time.
 
-Every step goes through the descriptor of a folder that is no link, so that nothing outside the workspace is ever
-written, whatever was planted there and whenever.
+Every step uses the descriptor of a folder that is not a link, so that nothing outside the workspace is ever written.
 """
 
 import os
@@ -18,7 +17,7 @@ _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 
 
 def keep_response(workspace: Path, text: str) -> str:
-    """Writes `.ralph/last-response.md`, by rename. Where it makes the folder, it hides it from git as well.
+    """Write `.ralph/last-response.md`, by rename. If it creates the folder, it hides it from git.
 
     Returns why it could not be written, or the empty string.
     """
@@ -59,7 +58,7 @@ def _folder(name: str, parent: int | None = None) -> Generator[int]:
 
 
 def _write(name: str, content: bytes, folder: int) -> None:
-    """Writes a file that was not there; a link in its place is an error, even one to nowhere."""
+    """Write a new file. Any existing file or link, even a dangling one, is an error."""
     handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK, 0o666, dir_fd=folder)
     with os.fdopen(handle, "wb", buffering=0) as file:
         view = memoryview(content)
@@ -68,7 +67,7 @@ def _write(name: str, content: bytes, folder: int) -> None:
 
 
 def _keep_by_name(folder: Path, content: bytes) -> None:
-    """For systems whose files cannot be opened relative to a folder; a link is seen only before the write."""
+    """Write the answer on systems without file access relative to a folder; a link is detected only before."""
     if folder.is_symlink():
         raise OSError(None, f"{FOLDER} is a link")
     made = not folder.exists()

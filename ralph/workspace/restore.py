@@ -1,6 +1,6 @@
-"""Going back: from the files as they are to those of another tree, touching only what differs.
+"""Restoring: changing the present files to those of another tree, touching only what differs.
 
-Nothing is written through a link, and nothing is overwritten or removed that the present tree does not hold.
+Nothing is written through a link, and nothing is overwritten or removed that the present tree does not contain.
 """
 
 import os
@@ -26,14 +26,14 @@ _NAMED = 5
 
 
 class Restored(NamedTuple):
-    """What became of the files.
+    """The result of restoring.
 
     Attributes:
-        written, removed: how many.
-        saved: the commit that holds them as they were before; None where nothing had to be done.
-        aside: the folder to which was moved what stood in the way; None where nothing did.
-        inner: repositories inside, which are left as they are although they were at another commit.
-        problem: what could not be given back.
+        written, removed: numbers of files.
+        saved: the commit with the files before; None if nothing had to be done.
+        aside: the folder with the files that were in the way; None if there were none.
+        inner: nested repositories, which stay as they are although they were at another commit.
+        problem: the files that could not be restored.
     """
 
     written: int = 0
@@ -45,11 +45,12 @@ class Restored(NamedTuple):
 
 
 class Restoration:
-    """The way from one tree to another.
+    """The steps from one tree to another.
 
     Args:
-        present: the tree of the files as they are.
-        target: the one to go to.
+        index: the workspace's.
+        present: the tree of the present files.
+        target: the tree to restore.
     """
 
     def __init__(self, index: FileIndex, present: Tree, target: Tree) -> None:
@@ -63,11 +64,10 @@ class Restoration:
 
     @property
     def has_changes(self) -> bool:
-        """Whether any file is to be written or removed."""
         return bool(self._gone or self._written)
 
     async def prepare(self, *, force: bool) -> None:
-        """Finds out what is to be done. Raises `WorkspaceError` where something is in the way, unless forced."""
+        """Compute the steps. Raises `WorkspaceError` if something is in the way, unless forced."""
         words = ("diff-tree", "-r", "--raw", "--no-abbrev", "--no-renames", self._present.id, self._target.id)
         added: list[bytes] = []
         own_files = self._index.own_files_from_top  # the target may be of a run in which they were files like any other
@@ -91,7 +91,7 @@ class Restoration:
             )
 
     def refusal(self, why: str, paths: list[str]) -> WorkspaceError:
-        """Why the files are left as they are."""
+        """Return the error that says why the files stay as they are."""
         named = ", ".join(paths[:_NAMED]) + (f" and {len(paths) - _NAMED:,} more" if len(paths) > _NAMED else "")
         return WorkspaceError(
             f"{self._index.top} {why}{f': {named}' if named else ''}.",
@@ -99,7 +99,7 @@ class Restoration:
         )
 
     async def apply(self) -> Restored:
-        """Does it. Raises `UnreadableError` or `OSError` where it fails on the way."""
+        """Take the steps. Raises `UnreadableError` or `OSError` if one fails."""
         aside = await anyio.to_thread.run_sync(self._put_aside) if self._in_the_way else None
         await anyio.to_thread.run_sync(self._remove)
         if self._written:
@@ -120,7 +120,7 @@ class Restoration:
         )
 
     async def _write(self) -> None:
-        """Writes files as the target tree has them, through an index of its own."""
+        """Write the target tree's files through a temporary index."""
         path = self._index.folder / "target.index"
         env = {"GIT_INDEX_FILE": str(path)}
         path.with_name(f"{path.name}.lock").unlink(missing_ok=True)
@@ -132,7 +132,7 @@ class Restoration:
             path.unlink(missing_ok=True)
 
     def _obstacles(self, added: Iterable[bytes]) -> list[bytes]:
-        """What lies where something is to be written, and is held by nothing."""
+        """Return files in the way that no tree contains."""
         gone = set(self._gone)
         found: dict[bytes, None] = {}
         for path in added:
@@ -148,7 +148,7 @@ class Restoration:
         return list(found)
 
     def _anything_else(self, folder: bytes, gone: set[bytes]) -> bool:
-        """Whether a folder has anything but what is about to be removed."""
+        """Return whether a folder contains more than files to be removed."""
         root = os.fsencode(self._index.top) + b"/"
         for where, _, names in os.walk(root + folder):
             if any(os.path.join(where, name)[len(root) :] not in gone for name in names):  # noqa: PTH118
@@ -162,7 +162,6 @@ class Restoration:
             return None
 
     def _put_aside(self) -> Path:
-        """Moves what is in the way into the user's state folder."""
         aside = self._index.folder / "aside" / f"{datetime.now(UTC):%Y%m%d-%H%M%S-%f}"
         for path in map(os.fsdecode, self._in_the_way):
             (aside / path).parent.mkdir(parents=True, exist_ok=True)
@@ -170,7 +169,7 @@ class Restoration:
         return aside
 
     def _remove(self) -> None:
-        """Removes files, and the folders that are empty then; what cannot be removed is found out afterwards."""
+        """Remove files and then empty folders; failures are detected afterwards."""
         root = os.fsencode(self._index.top) + b"/"
         links: dict[bytes, bool] = {b"": False}
         for path in self._gone:

@@ -1,9 +1,9 @@
-"""Content hashes: what one path of a workspace holds, in a short string that is equal for equal contents.
+"""Scans of many files: content hashes, the files that a checkpoint can contain, progress, cancellation.
 
-A mark is git's own, a mode and the id of a blob (`100644 8baef1b4…`), so that a file can be compared with a commit
-without asking git. To stay bounded, a file of more than 4 MiB is known by its size, its time of change and its first
-and last 64 KiB, and so is, without a look inside, every file after the first 20,000 or after 64 MiB that had to be
-read at once. What is neither a file nor a link is never opened.
+A content hash is git's: a mode and a blob's id (`100644 8baef1b4…`), so that a file can be compared with a commit
+without git. To bound the work, a file of more than 4 MiB is identified by its size, its modification time and its first
+and last 64 KiB. After 20,000 files or 64 MiB in one scan, size and time alone identify a file. Only regular files and
+links are opened.
 """
 
 import asyncio
@@ -33,24 +33,24 @@ __all__ = [
 ]
 
 ABSENT = "000000"
-"""The mark of a path where nothing is."""
+"""The content hash of a path that does not exist."""
 
 WHOLE_FILE = 4 * 1024 * 1024
 READ_AT_ONCE = 64 * 1024 * 1024
 READ_ENTRIES = 20_000
 _END = 64 * 1024
 _SETTLED = 2_000_000_000
-"""Nanoseconds after its last change from which a file's size and times are trusted: file systems' clocks are coarse."""
+"""Nanoseconds after its last change until a file's size and times are trusted: file systems' clocks are coarse."""
 
 _Known = tuple[tuple[int, ...], str]
 
 
 class ContentHashes:
-    """Marks the paths below one folder, and remembers them: a file that was not touched is not read again.
+    """Content hashes of the paths below a folder. A file that has not changed is not read again.
 
     Args:
         root: the folder.
-        algorithm: that of the repository's ids, sha1 or sha256.
+        algorithm: of the repository's ids, sha1 or sha256.
     """
 
     def __init__(self, root: os.PathLike[str], algorithm: str = "sha1") -> None:
@@ -59,7 +59,7 @@ class ContentHashes:
         self._known: dict[bytes, _Known] = {}
 
     def __call__(self, paths: Iterable[bytes]) -> dict[bytes, str]:
-        """The hashes of paths relative to the root. It blocks; it never raises on what it finds."""
+        """Return the hashes of paths relative to the root. Blocks; never raises because of a file."""
         known: dict[bytes, _Known] = {}
         budget = READ_AT_ONCE
         now = time.time_ns()
@@ -114,20 +114,20 @@ class ContentHashes:
 
 
 LARGEST = 100 * 1024 * 1024
-"""Bytes of a file that is held; larger ones are left out."""
+"""Bytes of the largest file in a checkpoint; larger ones are left out."""
 
 MOST_AT_ONCE = 4 * 1024 * 1024 * 1024
-"""Bytes that one checkpoint reads; what is beyond that is left to the next one."""
+"""The most bytes that one checkpoint reads; the rest is left to the next one."""
 
 
 class Classified(NamedTuple):
-    """Paths by what is to be done with them.
+    """Paths by what a checkpoint does with them.
 
     Attributes:
-        held: files and links that can be held as they are.
+        held: files and links to save.
         inner: folders that are repositories of their own.
-        gone: where nothing is any more that could be held.
-        left_out: why what is there is not held, by path.
+        gone: paths where nothing exists that could be saved.
+        left_out: the reason why an existing file is not saved, by path.
     """
 
     held: list[bytes]
@@ -137,7 +137,7 @@ class Classified(NamedTuple):
 
 
 def classify(top: os.PathLike[str], paths: Iterable[bytes]) -> Classified:
-    """Sorts paths below a folder; it blocks, and opens nothing."""
+    """Classify paths below a folder; blocks, and opens nothing."""
     found = Classified([], [], [], {})
     root = os.fsencode(top) + b"/"
     budget = MOST_AT_ONCE
@@ -162,7 +162,7 @@ def classify(top: os.PathLike[str], paths: Iterable[bytes]) -> Classified:
 
 
 def passes_link(root: bytes, path: bytes, links: dict[bytes, bool]) -> bool:
-    """Whether a folder on the way to a path is a link; `links` remembers what was found, with `b""` for the root."""
+    """Return whether a link is among a path's parents; `links` caches results, with `b""` for the root."""
     folder = path.rpartition(b"/")[0]
     if folder not in links:
         links[folder] = stat.S_ISLNK(os.lstat(root + folder).st_mode) or passes_link(root, folder, links)
@@ -170,7 +170,7 @@ def passes_link(root: bytes, path: bytes, links: dict[bytes, bool]) -> bool:
 
 
 def _unheld(path: bytes, state: os.stat_result, budget: int) -> str:
-    """Why something is not held, or the empty string."""
+    """Return why a file is not saved, or the empty string."""
     if stat.S_ISLNK(state.st_mode):
         return ""
     if not stat.S_ISREG(state.st_mode):
@@ -183,17 +183,17 @@ def _unheld(path: bytes, state: os.stat_result, budget: int) -> str:
 
 
 ScanProgress = Callable[[int, int], None]
-"""Told how many files were read, and of how many; of 0 where that is not known yet."""
+"""A callback for the number of files read, and of files to read; 0 if that is not known yet."""
 
 _MOMENT = 1.0
-"""Seconds after which somebody is told, and then again."""
+"""Seconds until the first report, and between reports."""
 
 
 def check_cancelled(number: int = 0) -> None:
-    """Ends the work of the worker thread that calls it, if it was cancelled; in any other thread it does nothing.
+    """End the calling worker thread's work if it was cancelled; do nothing in other threads.
 
     Args:
-        number: of what is looked at; it finds out at every 256th only, for that takes as long as to look at a file.
+        number: of the current file. Only every 256th is checked, because a check takes as long as a file.
     """
     if number % 256 == 0:
         with suppress(RuntimeError):
@@ -202,7 +202,7 @@ def check_cancelled(number: int = 0) -> None:
 
 @contextmanager
 def reporting_progress(tell: ScanProgress, read: Callable[[], tuple[int, int]]) -> Generator[None]:
-    """Tells every second how far the block is, from the first second on."""
+    """Call `tell` with the progress every second while the block runs, after the first second."""
     loop = asyncio.get_running_loop()
 
     def told() -> None:

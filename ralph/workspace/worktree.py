@@ -1,7 +1,7 @@
-"""A run in a worktree of its own: on its own branch, beside what the user has checked out.
+"""A run in its own worktree and on its own branch, beside the user's checkout.
 
-At the end its work is kept, merged or discarded. Work that nothing else holds is never deleted: a merge that meets a
-conflict leaves everything as it is, and what is discarded stays in the run's checkpoints.
+At the end the work is kept, merged or discarded. Work that nothing else contains is never deleted: a merge with
+conflicts changes nothing, and discarded work stays in the run's checkpoints.
 """
 
 import shlex
@@ -21,16 +21,17 @@ End = Literal["keep", "merge", "discard"]
 
 @dataclass(frozen=True, slots=True)
 class Worktree:
-    """A worktree that Ralph has made.
+    """A worktree that Ralph made.
 
     Attributes:
-        run_id: of the run that it was made for.
+        run_id: the run that it was made for.
+        repository: the repository of `origin`.
         origin: the folder that the user named.
         top: the worktree.
         path: the folder in it that corresponds to `origin`: the run's workspace.
         branch: its own branch.
-        onto: the branch that was checked out in `origin`; None for a detached HEAD, and where it was not noted.
-        missing: paths in `origin` that are not committed, and so are not in the worktree; at most a few.
+        onto: the branch that was checked out in `origin`; None for a detached HEAD or if it is unknown.
+        missing: uncommitted paths in `origin`, which are not in the worktree; at most a few.
     """
 
     run_id: str
@@ -43,10 +44,10 @@ class Worktree:
     missing: tuple[str, ...] = ()
 
     async def merge(self, *, completed: bool) -> str:
-        """Merges the branch into the one that it came from, and removes it and the worktree then.
+        """Merge the branch into the one that it came from, then remove it and the worktree.
 
-        Returns what became of it, with the commands to go on: the work of a run that is not completed is not merged,
-        and neither is what would meet a conflict.
+        Returns what happened, with the commands to continue. The work of an incomplete run is not merged, and neither
+        are conflicts.
         """
         if not completed:
             return await self.kept("The run is not completed, so it is not merged.")
@@ -56,10 +57,10 @@ class Worktree:
             return await self.kept(f"It could not be merged: {error}.")
 
     async def discard(self, checkpoint: str | None) -> str:
-        """Removes worktree and branch, where what they have is held elsewhere. Returns what became of it.
+        """Remove the worktree and the branch if a checkpoint has their work. Returns what happened.
 
         Args:
-            checkpoint: one that holds all that lies in the worktree; None where there is none.
+            checkpoint: one with everything in the worktree; None if there is none.
         """
         try:
             return await self._elsewhere() or await self._discard(checkpoint)
@@ -67,7 +68,7 @@ class Worktree:
             return await self.kept(f"It could not be discarded: {error}.")
 
     async def kept(self, why: str = "") -> str:
-        """Where the work is, and the commands to go on with; what is not committed has to be so before a merge."""
+        """Return where the work is, and the commands to continue, including a commit if one is needed."""
         if elsewhere := await self._elsewhere():
             return f"{why} {elsewhere}".strip()
         top = shlex.quote(str(self.top))
@@ -115,7 +116,6 @@ class Worktree:
         return f"The worktree and {self.branch} are discarded.{held}"
 
     async def _remove(self, said: str) -> str:
-        """Removes worktree and branch, whose work is elsewhere now."""
         git = UsersGit(self.repository)
         try:
             await git("worktree", "remove", str(self.top))
@@ -125,7 +125,7 @@ class Worktree:
         return f"{said} The worktree is removed."
 
     async def _elsewhere(self) -> str:
-        """That it is not on its branch, which makes it somebody else's by now; empty where it is, or is gone."""
+        """Return a sentence if another branch is checked out in the worktree; else the empty string."""
         found = find_repository(self.top)
         if found is None:
             return ""
@@ -135,7 +135,7 @@ class Worktree:
         )
 
     async def _uncommitted(self, *, fails: bool = False) -> str:
-        """What is not committed in it, as git tells; where it `fails`, that is nothing."""
+        """Return git's list of uncommitted changes; with `fails`, empty if there is no worktree."""
         found = find_repository(self.top)
         if found is not None:
             return await UsersGit(found[0])("status", "--porcelain", "--untracked-files=all", fails=fails)
@@ -145,7 +145,7 @@ class Worktree:
 
 
 async def make_worktree(folder: Path, run_id: str, *, state_dir: Path | None = None) -> Worktree:
-    """A worktree at the commit that is checked out, in the user's state folder, on the branch `ralph/<run>`.
+    """Create a worktree at the current commit, in the user's state folder, on the branch `ralph/<run>`.
 
     Raises:
         WorkspaceError: the folder is not under git, has no commit yet, or git refuses.
@@ -174,9 +174,9 @@ async def make_worktree(folder: Path, run_id: str, *, state_dir: Path | None = N
 
 
 def find_worktree(origin: Path, path: Path, run_id: str, onto: str | None = None) -> Worktree | None:
-    """The worktree of a run that an earlier process began, which works in `path`; None where it is gone.
+    """Return the worktree of an earlier process's run in `path`; None if it no longer exists.
 
-    It has to be one of the repository that `origin` is in, but not that one's own folder.
+    It must belong to the repository of `origin`, but not be that repository's own folder.
     """
     repository, inside = find_repository(origin), find_repository(path)
     if repository is None or inside is None:
@@ -187,5 +187,5 @@ def find_worktree(origin: Path, path: Path, run_id: str, onto: str | None = None
 
 
 def _path(line: str) -> str:
-    """The path in a line of `git status --porcelain`, the first of which has lost its leading space."""
+    """Return the path in a line of `git status --porcelain`, the first of which has lost its leading space."""
     return line.split(maxsplit=1)[1]
