@@ -4,15 +4,13 @@
 runs it and fails if a page would change.
 """
 
-import ast
 import inspect
 import re
-import sys
+import runpy
 import tomllib
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from importlib import import_module
-from itertools import pairwise
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -25,6 +23,8 @@ from ralph.settings import Setting
 from ralph.system import declarations
 
 DOCS = Path(__file__).parent
+
+_API = runpy.run_path(str(DOCS / "api.py"))
 
 _PLACE = re.compile(r"(<!-- generated: ([a-z]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _ATTRIBUTE = re.compile(r"^    (\w+(?:, \w+)*): (.*(?:\n {8,}.*)*)", re.MULTILINE)
@@ -58,6 +58,7 @@ PACKAGES = (
     "ralph.store",
     "ralph.loop.ownership",
     "ralph.types.requests",
+    "ralph.pipeline.evaluate",
     "ralph.pipeline.replay",
     "ralph.verifiers",
     "ralph.tasks",
@@ -148,8 +149,8 @@ def commands() -> str:
 
 
 def names() -> str:
-    """What each package exports, with the first sentence of its docstring."""
-    return "\n".join(_package(name) for name in PACKAGES)
+    """The names that each package exports, with their signatures and fields."""
+    return _API["reference"](PACKAGES, _table)
 
 
 def hooks() -> str:
@@ -356,32 +357,8 @@ def _command(path: str, command: Any) -> str:
 def _package(name: str) -> str:
     module = import_module(name)
     rows = [["Name", "What it is"]]
-    rows += [[f"`{each}`", _about(getattr(module, each)) or _remark(each)] for each in module.__all__]
+    rows += [[f"`{each}`", _API["about"](getattr(module, each)) or _API["remark"](each)] for each in module.__all__]
     return f"## {name}\n\n{_table(rows)}"
-
-
-def _about(thing: object) -> str:
-    if isinstance(thing, int | str):
-        return f"`{thing!r}`"
-    if get_origin(thing) is Annotated:
-        thing = get_args(thing)[0]
-    if get_origin(thing) in {Union, UnionType}:
-        return f"One of {', '.join(f'`{each.__name__}`' for each in get_args(thing) if hasattr(each, '__name__'))}."
-    if not callable(thing) or get_origin(thing) is not None:
-        return ""
-    text = inspect.cleandoc(thing.__doc__ or "").partition("\n\n")[0]
-    return " ".join(text.split())
-
-
-def _remark(name: str) -> str:
-    """The first sentences of the text below the line that assigns a name, in whichever module that is."""
-    for module in [each for path, each in sys.modules.items() if path.startswith("ralph.") and hasattr(each, name)]:
-        for assigned, below in pairwise(ast.parse(inspect.getsource(module)).body):
-            if isinstance(assigned, ast.Assign | ast.AnnAssign) and isinstance(below, ast.Expr):
-                target = assigned.target if isinstance(assigned, ast.AnnAssign) else assigned.targets[0]
-                if ast.unparse(target) == name and isinstance(below.value, ast.Constant):
-                    return " ".join(str(below.value.value).partition("\n\n")[0].split())
-    return ""
 
 
 def _table(rows: Iterable[list[str]]) -> str:

@@ -1,4 +1,4 @@
-"""A stored run, replayed: what would have happened with a less patient breaker? No agent is asked again.
+"""Replay a stored run: what would have happened with a less patient breaker? No agent runs again.
 
 `uv run python examples/replay_run.py`; `ralph replay --run RUN` does the same from the command line.
 """
@@ -9,7 +9,8 @@ from pathlib import Path
 import anyio
 
 from ralph import BreakerSettings, CircuitBreaker, Prompt, Runner, RunRecord, Turn
-from ralph.pipeline.replay import Judging, Moves, Pass, Replay, Replayed
+from ralph.pipeline.evaluate import Rules
+from ralph.pipeline.replay import Replay, Replayed, recorded_pass, recorded_run
 from ralph.settings import Settings
 from ralph.store import open_store
 from ralph.testing import ScriptedExecutor
@@ -36,16 +37,14 @@ async def record(folder: Path, store: Path) -> RunRecord:
 
 
 async def replay(store: Path, run_id: str, no_progress: int) -> Replayed:
-    """What becomes of a run when so many iterations without progress are too many."""
+    """Replay a stored run with a breaker that opens after so many iterations without progress."""
     settings = Settings.model_validate({"breaker": {"no_progress": no_progress}})
     async with open_store(str(store)) as opened:
         run = await opened.run(run_id)
         assert run is not None
-        replayed = Replay(Judging.by(settings), run.id, run)
-        async for each in opened.iterations(run.id):
-            changes = each.changes
-            moves = Moves(files=changes.files_changed, commits=changes.commits, fingerprint=changes.fingerprint)
-            replayed.hear(Pass(text=each.text, changes=moves, usage=each.usage, at=each.started_at))
+        replayed = Replay(Rules.of(settings), run.id, recorded_run(run))
+        async for iteration in opened.iterations(run.id):
+            replayed.add(recorded_pass(iteration))
     return replayed.result
 
 

@@ -27,7 +27,7 @@ def documented() -> dict[str, set[str]]:
     page = (ROOT / "docs" / "reference" / "python-api.md").read_text(encoding="utf-8")
     sections = re.split(r"^## (ralph[\w.]*)$", page, flags=re.MULTILINE)[1:]
     pairs = zip(sections[::2], sections[1::2], strict=True)
-    named = {name: set(re.findall(r"^\| `(\w+)` ", text, re.MULTILINE)) for name, text in pairs}
+    named = {name: set(re.findall(r"^\| \[?`(\w+)`", text, re.MULTILINE)) for name, text in pairs}
     return {**named, "ralph.settings": {"Settings"}}
 
 
