@@ -1,6 +1,6 @@
-"""GitHub for Ralph: tasks from issues, and reports of runs there; and the plug-in that registers it as `github`.
+"""GitHub for Ralph: tasks from issues, reports on runs, and the plug-in that registers both as `github`.
 
-Each name is imported when it is first used: the plug-in is looked at whenever Ralph starts.
+Each name is imported when it is first used, because Ralph imports the plug-in at every start.
 """
 
 from importlib import import_module

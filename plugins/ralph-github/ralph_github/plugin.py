@@ -1,4 +1,4 @@
-"""The plug-in: what Ralph is told of GitHub. Nothing of its client is loaded before it is asked for."""
+"""The plug-in's hooks: settings, observer and task source. GitHub's client is loaded only when one of them needs it."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -39,7 +39,11 @@ def ralph_task_sources() -> Iterator[Provider]:
 
 
 def task(context: BuildContext) -> str:
-    """The task that an issue is. Raises `UsageError` where there is no such issue, or GitHub does not give it."""
+    """Return the task of the issue that the argument names.
+
+    Raises:
+        UsageError: the argument names no issue, or GitHub does not return it.
+    """
     from ralph_github.api import GitHubApi
     from ralph_github.settings import GitHubSettings
     from ralph_github.task import IssueName, task_of

@@ -12,34 +12,39 @@ _API = re.compile(r"https://[^\s/@?#]+(?:/[^\s?#]*)?|http://(?:127\.0\.0\.1|loca
 
 
 class GitHubSettings(BaseModel, frozen=True, extra="forbid"):
-    """Where GitHub is, as whom, and what is reported there."""
+    """The access to GitHub, and what Ralph reports there."""
 
     token: SecretStr | None = Field(
-        default=None, description="The token; unset: GITHUB_TOKEN or GH_TOKEN of the environment, otherwise none."
+        default=None, description="The token; without it, the variable GITHUB_TOKEN or GH_TOKEN."
     )
     api: str = Field(
         default="https://api.github.com",
-        description="The address of the REST interface; GitHub Enterprise's is https://HOST/api/v3.",
+        description="Address of the REST API; for GitHub Enterprise, https://HOST/api/v3.",
     )
     report: Literal["none", "comment", "pull-request"] = Field(
         default="none",
-        description="What to report on the task's issue: nothing; one comment, edited in place; or a draft pull "
-        "request, too, once the run has completed.",
+        description="What to report on the task's issue: nothing; one comment, edited in place; or also a draft pull "
+        "request when the run has completed.",
     )
-    every: float = Field(default=300.0, ge=10, description="The fewest seconds between two edits of the comment.")
+    every: float = Field(default=300.0, ge=10, description="Minimum time between two edits of the comment, in seconds.")
     patience: float = Field(
-        default=8.0, gt=0, le=9, description="The most seconds that the end of a run waits for what is not sent yet."
+        default=8.0,
+        gt=0,
+        le=9,
+        description="Maximum wait at the end of a run for reports that are not sent yet, in seconds.",
     )
 
     @field_validator("api")
     @classmethod
     def _is_safe(cls, api: str) -> str:
         if not _API.fullmatch(api):
-            raise ValueError("write an https address without user, query or fragment; http is for this machine only")
+            raise ValueError(
+                "use an https address without user, query or fragment; http is only valid for this machine"
+            )
         return api
 
     def secret(self) -> str | None:
-        """The token that counts; None without one."""
+        """Return the token from the settings or else from the environment; None without one."""
         if self.token is not None:
             return self.token.get_secret_value().strip() or None
         return next(

@@ -1,7 +1,7 @@
-"""GitHub on loopback, as far as it is used: under /api/v3, as GitHub Enterprise has it.
+"""An imitation of GitHub on loopback, under /api/v3 as in GitHub Enterprise.
 
-What it answers has the fields that the published description of the interface asks for; `test_api.py` holds it, and
-what it is sent, to that description as githubkit has it.
+Its answers have the fields that GitHub's published API description requires; `test_api.py` checks answers and requests
+against that description as included in githubkit.
 """
 
 import json
@@ -19,7 +19,7 @@ AT = "2026-11-21T03:30:00Z"
 
 
 class Asked(NamedTuple):
-    """A request that came."""
+    """A received request."""
 
     method: str
     path: str
@@ -49,10 +49,18 @@ def person(login: str) -> dict[str, Any]:
 
 
 class FakeGitHub:
-    """Attributes:
-    issues: by number. comments: their texts by id. branches: those that are there. pulls: what was asked for.
-    asked: every request. status: what all are answered from now on, where it is not 0. hang: nothing is answered.
-    losing: the next new comment is kept, and answered as if it were not.
+    """HTTP server that answers like GitHub.
+
+    Attributes:
+        issues: the issues by number.
+        comments: the texts of comments by id.
+        branches: names of the existing branches.
+        pulls: bodies of the requests to open a pull request.
+        asked: every received request.
+        status: HTTP status of all further answers, if not 0.
+        headers: additional headers of all answers.
+        hang: True to answer nothing.
+        losing: True to create the next comment but to answer with an error.
     """
 
     def __init__(self) -> None:
@@ -175,9 +183,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(content)
 
-    do_GET = do_POST = do_PATCH = _respond  # noqa: N815 - so they are called
+    do_GET = do_POST = do_PATCH = _respond  # noqa: N815 - names that http.server requires
 
-    def log_message(self, format: str, *args: object) -> None: ...  # noqa: A002 - so it is called
+    def log_message(self, format: str, *args: object) -> None: ...  # noqa: A002 - the name in the base class
 
 
 @pytest.fixture

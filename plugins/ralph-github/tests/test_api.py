@@ -1,4 +1,4 @@
-"""GitHub as it answers, and as it does not."""
+"""The client of GitHub's REST API: answers and failures."""
 
 import json
 from typing import Any
@@ -36,7 +36,12 @@ def test_the_setting_counts_before_the_environment_and_gh_token_after_it(github:
 
 @pytest.mark.parametrize(
     ("status", "said"),
-    [(401, "The token is not accepted"), (403, "may not do that"), (404, "does not exist"), (500, "Try again later")],
+    [
+        (401, "The token is not accepted"),
+        (403, "no permission for this"),
+        (404, "does not exist"),
+        (500, "Try again later"),
+    ],
 )
 def test_a_refusal_is_one_clear_sentence_without_what_github_says(github: Any, api: GitHubApi, status: int, said: str):
     github.status = status
@@ -47,20 +52,20 @@ def test_a_refusal_is_one_clear_sentence_without_what_github_says(github: Any, a
     assert error.value.__suppress_context__
 
 
-def test_a_limit_is_told_from_a_refusal(github: Any, api: GitHubApi):
+def test_a_rate_limit_differs_from_a_refusal(github: Any, api: GitHubApi):
     github.status, github.headers = 403, {"Retry-After": "60"}
     with pytest.raises(UsageError, match="rate limit is reached"):
         api.issue(NAME)
 
 
 @pytest.mark.parametrize("answer", [{"title": 3}, [], "x", None])
-def test_nonsense_is_refused(github: Any, api: GitHubApi, answer: object):
+def test_an_invalid_answer_is_refused(github: Any, api: GitHubApi, answer: object):
     github.issues[12] = answer
-    with pytest.raises(UsageError, match="own description"):
+    with pytest.raises(UsageError, match="published description"):
         api.issue(NAME)
 
 
-def test_nobody_there_is_told():
+def test_an_unreachable_server_is_reported():
     with pytest.raises(UsageError, match="cannot be reached") as error:
         GitHubApi(GitHubSettings.model_validate({"api": "http://127.0.0.1:9/api/v3", "token": "hunter2"})).issue(NAME)
     assert "hunter2" not in str(error.value)
@@ -69,7 +74,7 @@ def test_nobody_there_is_told():
 def test_a_comment_is_found_among_many(github: Any, api: GitHubApi):
     github.comments |= {number: f"{number}" for number in range(250)}
     github.comments[1000] = "<!-- mark --> ours"
-    github.comments[1001] = "<!-- mark --> a later one is somebody else's"
+    github.comments[1001] = "<!-- mark --> a later one is another user's"
     assert api.comment_with(NAME, "<!-- mark -->") == 1000
     assert api.comment_with(NAME, "<!-- other -->") is None
 

@@ -1,4 +1,4 @@
-"""What Ralph is told of GitHub, and the program as a person calls it."""
+"""The plug-in's hooks, and GitHub issues from the command line."""
 
 import json
 import subprocess
@@ -26,12 +26,12 @@ def ralph_executors():
 
 @pytest.fixture
 def environment(tmp_path: Path, github: Any) -> dict[str, str]:
-    """One in which nothing of the user's is read or written."""
+    """Return an environment without the user's own files."""
     own = {"RALPH_PLUGINS__GITHUB__API": github.url, "RALPH_PLUGINS__GITHUB__TOKEN": "hunter2-of-the-settings"}
     return own_environment(tmp_path) | own
 
 
-def test_nothing_is_reported_unless_it_is_asked_for():
+def test_nothing_is_reported_by_default():
     assert list(ralph_observers(GitHubSettings())) == []
     assert list(ralph_observers(None)) == []
     (observer,) = ralph_observers(GitHubSettings(report="comment"))
@@ -39,7 +39,7 @@ def test_nothing_is_reported_unless_it_is_asked_for():
     assert ralph_settings() is GitHubSettings
 
 
-def test_to_be_looked_at_costs_next_to_nothing():
+def test_importing_the_plugin_is_cheap():
     code = "import ralph_github.plugin, ralph_github.settings, ralph_github.observer, sys; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"githubkit", "httpx"} & set(loaded)
@@ -64,7 +64,7 @@ def test_a_task_from_an_issue_is_run_and_reported(github: Any, environment: dict
     assert not any(b"hunter2" in each for each in kept)
 
 
-def test_an_issue_that_is_not_there_is_told(environment: dict[str, str], tmp_path: Path):
+def test_a_missing_issue_is_reported(environment: dict[str, str], tmp_path: Path):
     asked = run_ralph(["run", "--task", "github:octo/shop#404"], environment, tmp_path)
     assert asked.returncode == 2
     assert "GitHub answers 404 (octo/shop#404)" in asked.stderr

@@ -1,6 +1,6 @@
-"""Who writes to GitHub: a thread of its own, so that no run waits for the network.
+"""The publisher of reports: a background thread, so that no run waits for the network.
 
-Of each run the latest report counts: one that a later one overtakes is not sent.
+Only the latest report on each run matters: a newer one replaces one that is not sent yet.
 """
 
 import logging
@@ -11,23 +11,23 @@ from typing import NamedTuple
 from ralph.errors import UsageError
 from ralph_github.api import GitHubApi
 from ralph_github.settings import GitHubSettings
-from ralph_github.task import IssueName
-from ralph_github.text import code, line
+from ralph_github.task import IssueName, code, line
 
-__all__ = ["Clerk", "Report"]
+__all__ = ["Publisher", "Report"]
 
 _logger = logging.getLogger("ralph.github")
 
 
 class Report(NamedTuple):
-    """What is to stand on an issue about a run.
+    """A report on a run, to be published on an issue.
 
     Attributes:
-        mark: what the comment begins with, by which it is found again.
-        resumed: it may be there from before.
-        head: the branch that a pull request is wanted for; None for none.
-        request: its text.
-        last: nothing follows.
+        mark: start of the comment, by which it is found again.
+        text: text of the comment, with the mark.
+        resumed: True if the comment may exist already.
+        head: branch to open a pull request from; None for no pull request.
+        request: text of the pull request.
+        last: True for the run's last report.
     """
 
     run_id: str
@@ -40,36 +40,40 @@ class Report(NamedTuple):
     last: bool = False
 
 
-class Clerk:
-    """Brings reports to GitHub, one after another. What fails is logged, without a secret, and not tried again."""
+class Publisher:
+    """Publisher of reports on GitHub, one after another. It logs failures without secrets and does not retry."""
 
     def __init__(self, settings: GitHubSettings) -> None:
         self._settings = settings
         self._pending: dict[str, Report] = {}
         self._comments: dict[str, int] = {}
-        self._unsure: set[str] = set()
+        self._unconfirmed: set[str] = set()
         self._busy = False
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
 
     def post(self, report: Report) -> None:
-        """Takes a report; returns at once."""
+        """Queue a report, and return at once."""
         with self._changed:
             self._pending[report.run_id] = report
             self._changed.notify_all()
         if self._thread is None:
-            self._thread = threading.Thread(target=self._work, name="ralph-github", daemon=True)
+            self._thread = threading.Thread(target=self._publish_all, name="ralph-github", daemon=True)
             self._thread.start()
 
     def wait(self, until: float) -> bool:
-        """Waits until nothing is left to do, at most until a moment of the monotonic clock; whether it is so."""
+        """Wait until every report is published or has failed, and return whether that is so.
+
+        Args:
+            until: latest moment, by the monotonic clock.
+        """
         with self._changed:
             done = self._changed.wait_for(lambda: not self._pending and not self._busy, until - time.monotonic())
         if not done:
-            _logger.warning("GitHub takes too long: the last report may be missing")
+            _logger.warning("GitHub did not answer in time: the last report may be missing")
         return done
 
-    def _work(self) -> None:
+    def _publish_all(self) -> None:
         api = GitHubApi(self._settings)
         while True:
             with self._changed:
@@ -77,46 +81,46 @@ class Clerk:
                 report = self._pending.pop(next(iter(self._pending)))
                 self._busy = True
             try:
-                self._send(api, report)
+                self._publish(api, report)
             except UsageError as error:
-                _logger.warning("nothing was reported on %s: %s", report.issue, error)
-            except Exception as error:  # noqa: BLE001 - a thread that ends would leave all further reports unsent
-                _logger.warning("nothing was reported on %s: %s", report.issue, type(error).__name__)
+                _logger.warning("cannot report on %s: %s", report.issue, error)
+            except Exception as error:  # noqa: BLE001 - without the thread, no later report would be published
+                _logger.warning("cannot report on %s: %s", report.issue, type(error).__name__)
             with self._changed:
                 self._busy = False
                 self._changed.notify_all()
 
-    def _send(self, api: GitHubApi, report: Report) -> None:
-        text = f"{report.text}\n- {_pulled(api, report)}" if report.head else report.text
+    def _publish(self, api: GitHubApi, report: Report) -> None:
+        text = f"{report.text}\n- {_pull_request_line(api, report)}" if report.head else report.text
         comment = self._comments.get(report.run_id)
-        if comment is None and (report.resumed or report.run_id in self._unsure):
+        if comment is None and (report.resumed or report.run_id in self._unconfirmed):
             comment = api.comment_with(report.issue, report.mark)
         if comment is None:
-            self._unsure.add(report.run_id)  # it may be there although no answer came
+            self._unconfirmed.add(report.run_id)  # GitHub may have created it even if its answer is lost
             comment = api.comment(report.issue, text)
         else:
             api.edit(report.issue, comment, text)
         self._comments[report.run_id] = comment
-        self._unsure.discard(report.run_id)
+        self._unconfirmed.discard(report.run_id)
         if report.last:
             del self._comments[report.run_id]
 
 
-def _pulled(api: GitHubApi, report: Report) -> str:
-    """Opens the pull request that is wanted, and says what became of it."""
+def _pull_request_line(api: GitHubApi, report: Report) -> str:
+    """Open the requested pull request, and return the comment's line about it."""
     head = report.head or ""
     shown = code(head, 200)
     try:
         if not api.has_branch(report.issue, head):
-            return f"The work is on the branch {shown}, which is not on GitHub."
+            return f"The changes are on the branch {shown}, which is not on GitHub. Push it, then open a pull request."
         base = api.default_branch(report.issue)
         if head == base:
-            return f"The work is on {shown} itself, so there is no pull request."
+            return f"The changes are on the default branch {shown}, so there is no pull request."
         address = api.pull_request_of(report.issue, head)
         if address is None:
             title = f"{line(api.issue(report.issue).title, 200)} (#{report.issue.number})"
             address = api.draft(report.issue, title=title, body=report.request, head=head, base=base)
     except UsageError as error:
-        _logger.warning("no pull request for %s: %s", report.issue, error)
-        return f"The work is on the branch {shown}; no pull request could be opened."
+        _logger.warning("cannot open a pull request for %s: %s", report.issue, error)
+        return f"The changes are on the branch {shown}; opening a pull request failed."
     return f"Pull request: {line(address, 300)}"
