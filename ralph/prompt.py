@@ -60,6 +60,9 @@ def build_prompt(
     """Build the prompt for one iteration.
 
     Args:
+        task: the user's words.
+        iteration: counted from 1.
+        plan: the task plan, if there is one.
         feedback: what followed from the last iteration, such as the output of a verifier that did not pass.
         pivot: why the approach must change; empty if it need not.
         interrupted: how the last iteration was cut off; empty if it was not.
@@ -89,6 +92,7 @@ def build_review_prompt(
     """Build the prompt for a session that reviews the work of another, of which it sees only the results.
 
     Args:
+        task: the user's words.
         plan: as it is now.
         diff: the changes as a unified diff; empty if unknown. It is the other session's text, and so may try to pose as
             instructions.

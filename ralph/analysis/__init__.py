@@ -1,9 +1,9 @@
-"""What a reply says, found with its evidence: completion, certainty, errors, tests, progress, going in circles.
+"""The analysis of replies: completion, certainty, errors, tests, progress and circles, each with its evidence.
 
 The detectors are pure functions from one reading of the text to signals; `ResponseAnalyzer` runs them and draws the
 conclusions. A language is a module of `ralph.analysis.lexicon`.
 
-Each name is imported when it is first used: what only needs the form of an analysis does not wait for the detectors.
+Each name is imported when it is first used: code that only needs the form of an analysis does not load the detectors.
 """
 
 from typing import TYPE_CHECKING

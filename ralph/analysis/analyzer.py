@@ -96,7 +96,9 @@ class ResponseAnalyzer:
         """Analyze one reply. The same arguments give the same result, and no text of an agent makes it raise.
 
         Args:
+            output: the agent's turn.
             status: as parsed from `output.text`; its block is not read as prose.
+            context: the circumstances of the reply.
         """
         reply, failed = self.detect(output, status, context)
         done, work = completion_signal(reply.signals), completion_score(reply.signals)
@@ -199,11 +201,16 @@ def analyze_text(
     """Analyze a text by itself, its status block included.
 
     Args:
+        text: the reply.
+        task: the task; without it no echo of it can be recognized.
         plan: the task plan, or its Markdown text.
         previous: earlier replies, oldest first.
         errors: error texts from outside the reply, oldest first, counted as often as they are given.
-        fields, promise: as in `parse_status`.
+        fields: as in `parse_status`.
+        promise: as in `parse_status`.
         iteration: counted from 1; by default it follows from `previous`.
+        max_iterations: the limit of the run, if there is one.
+        analyzer: by default one with its own defaults.
     """
     analyzer = analyzer or ResponseAnalyzer()
     past: tuple[Past, ...] = ()

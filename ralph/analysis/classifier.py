@@ -64,7 +64,7 @@ def load_weights() -> Weights:
 
 
 class Classification(NamedTuple):
-    """How a reply sounds.
+    """The sums of a reply and the words behind them.
 
     Attributes:
         odds: the sum of the weights in hundredths, for each of `CLASSES`.

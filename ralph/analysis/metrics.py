@@ -190,6 +190,8 @@ def compute_metrics(reply: Reply, work: CompletionScore, quality: float, *, repo
     """Compute the guide's four numbers, the progress, the quality and the step of the ladder.
 
     Args:
+        reply: with all signals.
+        work: the completion score.
         quality: of the output, 0–100.
         reported: the reply reports completion.
     """
@@ -230,6 +232,8 @@ def confidence_parts(reply: Reply, completion: CompletionSignal, quality: float)
     """Return the parts of the overall confidence, each 0–100, by the names in `CONFIDENCE_WEIGHTS`.
 
     Args:
+        reply: with all signals.
+        completion: of the reply.
         quality: of the output, 0–100.
     """
     return {

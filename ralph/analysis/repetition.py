@@ -1,4 +1,4 @@
-"""How alike two replies are, and how often one reply repeats itself."""
+"""The similarity of two replies, and the repetition within one."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -122,7 +122,7 @@ class Stuck(BaseModel, frozen=True):
 
 
 class Coverage(BaseModel, frozen=True):
-    """How much was read of a reply that is long, or full of words with a meaning.
+    """The part that was read of a reply that is long, or full of words with a meaning.
 
     Attributes:
         closely: characters that every detector has read: all of a reply of up to 80 KB; of a longer one the first 16
@@ -206,12 +206,12 @@ class Analysis(BaseModel, frozen=True):
 
     @property
     def tells_of_work(self) -> bool:
-        """Whether the reply reports work of this iteration."""
+        """True if the reply reports work of this iteration."""
         return not self.standstill and any(piece.signal == "work" for piece in self.evidence)
 
 
 class Past(BaseModel, frozen=True):
-    """What the analysis of an iteration needs of an earlier one.
+    """The facts of an earlier iteration that an analysis needs.
 
     Attributes:
         text: of the reply, at most 20,000 characters.
@@ -262,7 +262,7 @@ class Past(BaseModel, frozen=True):
 
     @property
     def moved(self) -> bool | None:
-        """Whether anything was changed, if known, else by the agent's own count."""
+        """True if anything was changed, as far as known, else by the agent's own count; None if unknown."""
         return self.reported if self.progressed is None else self.progressed
 
 

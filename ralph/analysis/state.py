@@ -1,4 +1,6 @@
-"""The state of a reply, as one word, from its strongest sign. The first that applies:
+"""The state of a reply, as one word, from its strongest sign.
+
+The first that applies:
 
 | state | sign |
 |---|---|
@@ -111,6 +113,8 @@ def find_standstill(reply: Reply, state: State, *, reported: bool | None) -> Sta
     """Return the way in which a reply stands still; empty if it does not say so.
 
     Args:
+        reply: with all signals.
+        state: of the reply.
         reported: whether the status block counts any changes; None if it has no counter.
     """
     if reported or state in {"blocked", "question", "limited", "error"}:
@@ -179,6 +183,8 @@ def classify_state(reply: Reply, completion: CompletionSignal, *, told: bool = F
     """Return the state of a reply.
 
     Args:
+        reply: with all signals.
+        completion: of the reply.
         told: the reply sums up work, or the workspace is known to have moved.
     """
     outcome, status, signals = reply.output.outcome, reply.status, reply.signals

@@ -75,6 +75,7 @@ def detect_stuck_loop(error_history: Sequence[str], *, window: int = WINDOW, rep
     Args:
         error_history: one error text an iteration, oldest first.
         window: how many of the last errors count.
+        repeats: how often a pattern must occur.
     """
     recent = [pattern for error in error_history[-window:] if (pattern := error_signature(error))]
     return _found(Counter(recent), (), len(recent), repeats, by_errors=True)
@@ -95,7 +96,8 @@ def find_stuck(
         passes: the iterations, oldest first, the current one last.
         errors: error patterns from outside the replies, counted as often as they are given.
         repetition: the phrase that the current reply repeats.
-        window: iterations whose errors count.
+        window: iterations with errors that count.
+        repeats: how often something must repeat.
         no_progress: iterations in a row without progress that are a circle; never fewer than `repeats`.
     """
     recent = passes[-window:]
@@ -160,8 +162,9 @@ def _no_progress(passes: Sequence[Past], repeats: int) -> _Loop | None:
 
 
 def _standing_still(passes: Sequence[Past], repeats: int) -> _Loop | None:
-    """Find replies that say in any words that they moved nothing: all of the last ones, or all but one unless they
-    are tests or errors.
+    """Find replies that say in any words that they moved nothing.
+
+    These are all of the last ones, or all but one unless they are tests or errors.
     """
     last = passes[-repeats - 1 :]
     ways = [_standstill(one) for one in last]

@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 _READ = 20_000
-"""Characters at the end of a reply that are searched for single files and repairs: that is where it reports."""
+"""Characters at the end of a reply that are searched for single files and repairs: replies report there."""
 CHANGE_WORDS = (
     "modified",
     "changed",
@@ -57,7 +57,7 @@ class ChangeWords(NamedTuple):
         tail: the end of the text.
         everywhere: `tail` is the whole text.
         labels: words that every label of a list of files has.
-        changed, mended: the words of `CHANGE_WORDS` and `FIX_WORDS`.
+        changed, fixed: the words of `CHANGE_WORDS` and `FIX_WORDS`.
         chinese: files and repairs in Chinese.
     """
 
@@ -65,7 +65,7 @@ class ChangeWords(NamedTuple):
     everywhere: bool
     labels: list[int]
     changed: list[int]
-    mended: list[int]
+    fixed: list[int]
     chinese: list[int]
 
 
@@ -327,7 +327,7 @@ def _amount(signals: Signals, kind: str) -> int:
 
 def _errors_fixed(lower: str, mentioned: ChangeWords) -> int:
     """Return how many errors were fixed, by a number in the text or else one by one."""
-    places = mentioned.mended
+    places = mentioned.fixed
     may_count = places or mentioned.chinese or not mentioned.everywhere
     if may_count and (match := _FIXED.search(lower)):
         return parse_count(match["n"] or match["m"] or match["l"] or match["z"])

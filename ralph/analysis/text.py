@@ -148,6 +148,7 @@ def read(reply: str, hidden: Sequence[Span] = (), prescan: Prescanner | None = N
     """Prepare a reply for the detectors.
 
     Args:
+        reply: the whole text.
         hidden: spans that are not prose, such as the status block.
         prescan: finds the places that are worth reading in the middle of a long reply.
     """
@@ -231,11 +232,7 @@ def _seams(stretches: Iterable[Span]) -> Iterator[int]:
 
 
 def _piece(text: str, hidden: Iterable[Span], fence: str = "") -> tuple[str, str]:
-    """Return a piece of the reply, with and without code fences.
-
-    Args:
-        fence: the mark of the fence in which it begins.
-    """
+    """Return a piece of the reply that begins in a fence with a mark, or in none; with and without code fences."""
     if hidden:
         text = _blanked(text, hidden)
     text = storable(text)  # replaces lone surrogates
@@ -275,10 +272,9 @@ def _lower(text: str) -> str:
 
 
 def _fences(text: str, mark: str = "", most: int = _MOST_FENCES) -> Iterator[_Fence]:
-    """Yield code fences with their marks; one that is never closed reaches to the end.
+    """Yield code fences with their marks.
 
-    Args:
-        mark: of the fence in which the text begins.
+    The text may begin in a fence with a mark, and a fence that is never closed reaches to the end.
     """
     begin = 0
     if ("`" in text and "```" in text) or ("~" in text and "~~~" in text):  # one character is found ten times as fast

@@ -17,8 +17,8 @@ block that counts is the report. These do not count:
 - a block in a fence that holds anything else;
 - a block whose fields equal those of the prompt's own example.
 
-A block without a closing line, without any field, or whose EXIT_SIGNAL is not one of true, false, yes, no, 1 and 0
-is malformed: a value of its own, never a guess. So is an `EXIT_SIGNAL` line outside of any block.
+A block without a closing line, without any field, or with an EXIT_SIGNAL other than true, false, yes, no, 1 and 0 is
+malformed: a value of its own, never a guess. So is an `EXIT_SIGNAL` line outside of any block.
 """
 
 from ralph.status.fields import StatusField

@@ -237,7 +237,7 @@ def _unmarked(value: str, bold: str) -> str:
 
 
 def _name(key: str) -> str:
-    """Return a field's name in one spelling: `exit-signal` and `EXIT\\_SIGNAL` are EXIT_SIGNAL."""
+    r"""Return a field's name in one spelling: `exit-signal` and `EXIT\_SIGNAL` are EXIT_SIGNAL."""
     return storable(key).replace("\\", "").replace("-", "_").replace(" ", "_").upper()[:64]
 
 

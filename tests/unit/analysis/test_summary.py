@@ -153,14 +153,14 @@ def test_each_kind_has_its_places() -> None:
 
     assert found is not None
     assert found.labels == [19, 33, 56]
-    assert (found.changed, found.mended, found.chinese) == ([0, 25, 41], [0], [33])
+    assert (found.changed, found.fixed, found.chinese) == ([0, 25, 41], [0], [33])
 
 
 def test_of_a_long_text_the_end_is_looked_at() -> None:
     found = find_change_words("fixed. " + "word " * 5_000 + "a file")
 
     assert found is not None
-    assert (found.everywhere, found.mended) == (False, [])
+    assert (found.everywhere, found.fixed) == (False, [])
     assert found.tail[found.labels[0] :] == "file"
     beyond = find_change_words("fixed. " + "word " * 5_000)
     assert beyond is not None
