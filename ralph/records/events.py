@@ -95,7 +95,7 @@ class IterationStarted(_Happened, frozen=True):
 
 
 class MessageStreamed(_Happened, frozen=True):
-    """A piece of a message under way."""
+    """A piece of an unfinished message."""
 
     type: Literal["message_streamed"] = "message_streamed"
     text: str

@@ -112,10 +112,10 @@ class RunView(BaseModel, frozen=True):
     Attributes:
         activity: what the agent is doing, in a few words.
         limited: iterations that met a rate limit, and so do not count.
-        message: the end of its last message, or of the one under way.
+        message: the end of its last message, or of the unfinished one.
         message_ended: whether what it says next is another message.
-        since: when the iteration under way began.
-        paused_until: None also of a pause that a person has to end.
+        since: start of the current iteration.
+        paused_until: end of the pause; None without a pause, and for a pause that the user has to end.
     """
 
     run_id: str = ""

@@ -393,12 +393,12 @@ def _remembered(before: tuple[Past, ...], last: Past) -> tuple[Past, ...]:
 
 
 def _cut_short(record: IterationRecord) -> str:
-    """Return the end of a turn whose half-done work the next agent does not know of; empty if it knows."""
+    """Return how the turn was cut short, if the next agent does not know it yet; otherwise empty."""
     if not record.tool_calls:
         return ""
     if record.limited:
         return "it was rate limited"
     if not isinstance(record.outcome, Interrupted):
         return ""
-    told = record.outcome.by == "circles" and following(record.decision) is not None
-    return "" if told else "it was ended before its time"
+    reported = record.outcome.by == "circles" and following(record.decision) is not None
+    return "" if reported else "it was ended before its time"

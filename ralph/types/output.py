@@ -30,7 +30,7 @@ _UNNAMED = 1_000
 _BUSY = 10
 
 FailureKind = Literal["auth", "rate_limited", "unavailable", "protocol", "crashed", "refused"]
-"""Why an executor failed.
+"""The reasons for which an executor fails.
 
 auth: not logged in, or the key is not accepted. rate_limited: a quota or a limit, over when its time has come.
 unavailable: the model or the service did not answer, or answered with its own error. protocol: an answer that
@@ -214,9 +214,7 @@ class Output(BaseModel, frozen=True):
 
 
 def busy(calls: int, denials: int) -> bool:
-    """Return whether most of a turn's tool calls were allowed, and they are more than it takes to check that all is
-    done.
-    """
+    """Return whether most tool calls were allowed, and more than a mere check of finished work needs."""
     return calls > 2 * denials and calls - denials >= _BUSY
 
 

@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 PLAN_NAMES = (".ralph/@fix_plan.md", "@fix_plan.md", "fix_plan.md")
-"""Where a plan is looked for, in this order; the first that exists is the plan."""
+"""The paths to look for a plan, in this order; the first that exists is the plan."""
 
 _MOST_BYTES = 1_000_000
 _MOST_ITEMS = 5_000
@@ -173,20 +173,21 @@ def parse_prd(text: str, path: str = "") -> TaskPlan:
 
 def _story(story: object, number: int) -> tuple[float, PlanItem] | None:
     """Return the urgency and the item of a story; None if it is not valid."""
-    told = cast("dict[str, object]", story) if isinstance(story, dict) else {}
-    name, title, priority = told.get("id"), told.get("title"), told.get("priority")
+    fields = cast("dict[str, object]", story) if isinstance(story, dict) else {}
+    name, title, priority = fields.get("id"), fields.get("title"), fields.get("priority")
     if not isinstance(title, str) or not title.strip():
         return None
     words = f"{name}: {title}" if isinstance(name, str) and name.strip() else title
     text = " ".join(_UNSTORABLE.sub("\ufffd", words[: 4 * _MOST_CHARACTERS]).split())[:_MOST_CHARACTERS]
     urgency = priority if isinstance(priority, int | float) and abs(priority) <= _MOST_BYTES else _MOST_BYTES
-    return urgency, PlanItem(text=text, ticked=told.get("passes") is True, line=number)
+    return urgency, PlanItem(text=text, ticked=fields.get("passes") is True, line=number)
 
 
 def read_plan(workspace: Path, name: str | None = None) -> TaskPlan | None:
     """Return the workspace's plan, or None if there is none; never raise on the file's content.
 
     Args:
+        workspace: the folder that the plan is in.
         name: the plan's path within the workspace; None looks for `PLAN_NAMES`.
     """
     for candidate in PLAN_NAMES if name is None else (name,):
