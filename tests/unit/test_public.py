@@ -104,3 +104,8 @@ def test_a_decision_is_one_of_four() -> None:
     union = typing.get_args(ralph.Decision)[0]
     assert isinstance(union, UnionType)
     assert set(typing.get_args(union)) == {ralph.Continue, ralph.Complete, ralph.Halt, ralph.Pause}
+
+
+def test_the_outcome_of_a_turn_keeps_its_former_name() -> None:
+    assert ralph.Completed is ralph.Answered
+    assert ralph.Completed().model_dump() == {"kind": "completed"}
