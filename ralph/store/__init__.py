@@ -1,7 +1,7 @@
-"""Where runs are kept: `open_store` finds the store that a name means.
+"""Stores of runs: `open_store` returns the store for a URL or a path.
 
-A plug-in keeps tables of its own in the same places: `database_named` finds the `Database`, whose `open` makes what a
-`Migration` says.
+A plug-in keeps tables of its own in the same database: `database_named` returns the `Database`, whose `open` applies a
+`Migration`.
 """
 
 import re
@@ -34,18 +34,18 @@ _SERVER = re.compile(r"postgres(ql)?://")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _KIND = re.compile(r"(memory|sqlite|postgres(?:ql)?)(:(?!//).*)?", re.IGNORECASE | re.DOTALL)
 _MEANT = {"m": "memory:", "s": "sqlite:///PATH", "p": "postgresql://USER@HOST/DATABASE"}
-"""What a kind of store is written like, by its first letter."""
+"""The full form of a kind of store, by its first letter."""
 
 
 def open_store(url: str | None = None) -> "Store":
-    """The store that a name means, to be used in `async with`; nothing is read or written before.
+    """Return the store for a URL, to be used in `async with`; nothing is read or written before.
 
     Args:
         url: "memory:", "sqlite:///PATH" or a path, "~" allowed, or "postgresql://USER@HOST/DATABASE"; None for the
             user's own store.
 
     Raises:
-        UsageError: it means no store.
+        UsageError: the URL names no store.
     """
     if url == "memory:":
         from ralph.store.memory import MemoryStore
@@ -58,13 +58,13 @@ def open_store(url: str | None = None) -> "Store":
 
 
 def database_named(url: str | None = None) -> "Database":
-    """The database of the store that a name means, for tables beside those of runs; nothing is read or written.
+    """Return the database of a store, for tables beside those of runs; nothing is read or written.
 
     Args:
-        url: what `open_store` takes, but for "memory:".
+        url: as for `open_store`, except "memory:".
 
     Raises:
-        UsageError: it means no database.
+        UsageError: the URL names no database.
     """
     if url == "memory:":
         raise UsageError("memory: is not a database.", "Give the path of a file, or postgresql://USER@HOST/DATABASE.")
@@ -77,10 +77,10 @@ def database_named(url: str | None = None) -> "Database":
 
 
 def file_of(url: str | None) -> Path | None:
-    """The file of the store that a name means, whether it is there or not; None where a store is kept elsewhere.
+    """Return the file of a store, which need not exist; None for a store that is not a file.
 
     Raises:
-        UsageError: it means no store.
+        UsageError: the URL names no store.
     """
     if url is None:
         return default_path()
@@ -88,7 +88,7 @@ def file_of(url: str | None) -> Path | None:
 
 
 def default_path() -> Path:
-    """The file of the user's own store: outside of any workspace, so out of the agent's way."""
+    """Return the file of the user's own store: outside of any workspace, so out of the agent's reach."""
     from platformdirs import user_state_path
 
     return user_state_path("ralph") / "ralph.db"

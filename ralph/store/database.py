@@ -1,4 +1,4 @@
-"""What a database has to say for itself, so that one set of tables can be kept in it."""
+"""The interface of a database that the tables can be kept in."""
 
 from collections.abc import Collection, Generator
 from contextlib import closing, contextmanager
@@ -15,16 +15,16 @@ __all__ = ["Database"]
 
 
 class Database:
-    """A kind of database, and where one of that kind is: a place for tables, shared with any number of processes.
+    """A kind of database with its address: a place for tables, shared with any number of processes.
 
-    A connection is made with `open`, what writes is done in a `transaction`. Where one of `errors` is raised,
-    `is_lost` says whether the same is worth another try over a new connection, and `explain` what to tell a person.
+    `open` makes a connection, and `transaction` does the writing. If one of `errors` is raised, `is_lost` says whether
+    to try again over a new connection, and `explain` makes the message for the user.
 
     Attributes:
-        errors: what its refusals are raised as: by SQLAlchemy, or by the driver itself.
-        immediate: a transaction takes about as long as the trip to another thread, so that it may be done on the
-            event loop where nobody is in the way.
-        clock: the seconds since 1970 by its own clock, in SQL.
+        errors: the errors of SQLAlchemy and of the driver.
+        immediate: a transaction takes no longer than a switch to another thread, so that it may run on the event loop
+            if no other process is in the way.
+        clock: the SQL for the seconds since 1970 by the database's clock.
     """
 
     errors: ClassVar[tuple[type[Exception], ...]]
@@ -33,17 +33,18 @@ class Database:
 
     @property
     def place(self) -> str:
-        """What a person knows the store by, without passwords."""
+        """The store's name for the user, without passwords."""
         raise NotImplementedError
 
     def open(self, migration: Migration, *, patience: float | None = None) -> Connection:
-        """A connection to tables as the migration leaves them, which are made or migrated where needed.
+        """Connect, and create or migrate the tables if necessary.
 
         Args:
-            patience: seconds for which a transaction waits for other processes, where the usual are not enough.
+            migration: the steps to the tables.
+            patience: seconds that a transaction waits for other processes; None for the usual.
 
         Raises:
-            StoreError: it is no place for these tables; one of `errors` where the database refuses.
+            StoreError: the database is not one for these tables; one of `errors` if the database refuses.
         """
         connection = self.connect()
         try:
@@ -62,7 +63,7 @@ class Database:
         return connection
 
     def connect(self) -> Connection:
-        """A connection that is fully durable, whatever tables are there. Raises one of `errors`, or `StoreError`."""
+        """Return a fully durable connection, whatever tables exist. Raises one of `errors`, or `StoreError`."""
         connection = self.reach()
         try:
             with connection.begin():
@@ -74,7 +75,7 @@ class Database:
 
     @contextmanager
     def transaction(self, connection: Connection) -> Generator[DBAPICursor]:
-        """Commits all of what is done over the connection meanwhile, or none of it."""
+        """Commit everything that the block does over the connection, or nothing."""
         with connection.begin() as transaction, closing(connection.connection.cursor()) as cursor:
             self.begin(cursor)
             yield cursor
@@ -86,79 +87,79 @@ class Database:
                 raise
 
     def reach(self) -> Connection:
-        """A connection as the driver makes it."""
+        """Return a connection from the driver."""
         raise NotImplementedError
 
     def set_up(self, connection: Connection) -> None:
-        """What every connection has to be told first."""
+        """Apply the settings of every connection."""
 
     def tables(self, connection: Connection) -> Collection[str]:
-        """The names of the tables that are there."""
+        """Return the names of the existing tables."""
         return inspect(connection).get_table_names()
 
     def prepare(self, connection: Connection) -> None:
-        """What is kept in the database itself, once it is known to be no stranger's."""
+        """Apply persistent settings to a database that is known to be Ralph's."""
 
     def begin(self, cursor: DBAPICursor) -> None:
-        """What a transaction that writes begins with."""
+        """Begin a transaction that writes."""
 
     def keep_others_out(self, cursor: DBAPICursor) -> None:
-        """Within a transaction: nobody else makes or migrates tables until it is over."""
+        """Prevent other processes from creating or migrating tables during this transaction."""
 
     def mark(self, cursor: DBAPICursor) -> str:
-        """What `was_committed` knows a transaction by; empty where no answer to a commit can get lost."""
+        """Return the id of a transaction for `was_committed`; empty if no commit's answer can be lost."""
         return ""
 
     def was_committed(self, connection: Connection, mark: str) -> bool:
-        """Whether the transaction went through whose answer got lost with its connection."""
+        """Return whether a transaction was committed although its connection was lost."""
         raise NotImplementedError
 
     def be_patient(self, connection: Connection, *, patient: bool) -> None:
-        """From now on the connection waits for other processes as what comes of a run does, or not at all."""
+        """Set whether the connection waits for other processes, as an append does, or not at all."""
 
     def wait_for_others(self, connection: Connection, seconds: float) -> None:
-        """From now on the connection waits that long for other processes."""
+        """Set how long the connection waits for other processes."""
         raise NotImplementedError
 
     def identity(self) -> Any:
-        """What stays the same as long as what is written can be found again under the same name."""
+        """Return a value that changes if the store under this name is replaced by another one."""
 
     def gone(self) -> StoreError:
-        """What a person is told where the identity is another one."""
+        """Return the error for a store that was replaced."""
         raise NotImplementedError
 
     def is_busy(self, error: Exception) -> bool:
-        """Whether another process is in the way, and waiting may help."""
+        """Return whether another process is in the way, so that waiting may help."""
         raise NotImplementedError
 
     def is_lost(self, error: Exception) -> bool:
-        """Whether the connection is of no use any more, and another one may be."""
+        """Return whether the connection is lost, so that a new one may help."""
         return False
 
     def explain(self, error: Exception) -> StoreError:
-        """What a person is told of one of `errors`."""
+        """Return the error for the user, made from one of `errors`."""
         raise NotImplementedError
 
     def faults(self, connection: Connection) -> list[str]:
-        """What the database itself finds damaged; a sentence each."""
+        """Return the damage that the database itself finds; one sentence each."""
         return []
 
     def compact(self, connection: Connection) -> None:
-        """Gives room that is no longer needed back to the disk, where the database does not do that by itself."""
+        """Return unused space to the disk, if the database does not do that itself."""
 
     def unusable(self, problem: str, remedy: str, *, passing: bool = False) -> StoreError:
-        """What a person is told where the database cannot be used."""
+        """Return the error for a database that cannot be used."""
         return StoreError(f"The store {self.place} cannot be used: {problem}.", remedy, passing=passing)
 
     def homeless(self) -> StoreError:
-        """What a person is told where a row belongs to another one that is not there."""
+        """Return the error for a row that refers to a missing one."""
         return StoreError(
             f"The store {self.place} cannot add this entry: the one that it belongs to is missing.",
             "It may have been removed meanwhile: start again.",
         )
 
     def taken(self) -> StoreError:
-        """What a person is told where a row is there already."""
+        """Return the error for a row that exists already."""
         return StoreError(
             f"The store {self.place} already holds what should be added.",
             "Another process seems to be at work on the same run: end one of the two.",
@@ -166,5 +167,5 @@ class Database:
 
 
 def cause(error: Exception) -> Any:
-    """The driver's own error."""
+    """Return the driver's own error."""
     return error.orig if isinstance(error, DBAPIError) else error

@@ -1,7 +1,7 @@
-"""Runs as files: one JSON object a line, so that a run can be kept, read by other programs and moved between stores.
+"""Export and import of runs as files with one JSON object a line.
 
-The first line says what the file is, the second is the run; then come its iterations, its events and what was asked
-of it; the last line counts them, so that a file that was cut off is known as such.
+The first line names the format, the second is the run; its iterations, events and requests follow. The last line counts
+them, so that a truncated file is detected.
 """
 
 import re
@@ -25,7 +25,7 @@ from ralph.types.requests import Request
 __all__ = ["exported", "imported", "parts_of"]
 
 MOST_BYTES = 64_000_000
-"""Of one line."""
+"""Bytes of the longest line."""
 
 _GROUP = 200
 _MOST_NUMBER = 2**31 - 1
@@ -43,7 +43,7 @@ class _End(BaseModel, extra="forbid"):
 
 
 class _Line(BaseModel, extra="forbid"):
-    """One line: exactly one of these."""
+    """One line with exactly one of these fields."""
 
     ralph_run: Literal[1] | None = None
     run: RunRecord | None = None
@@ -54,7 +54,7 @@ class _Line(BaseModel, extra="forbid"):
 
 
 async def exported(store: Store, run: RunRecord) -> AsyncIterator[str]:
-    """The lines of a run's file, without their ends."""
+    """Yield the lines of a run's file, without line ends."""
     counted: Counter[str] = Counter()
     yield '{"ralph_run":1}'
     yield f'{{"run":{as_json(evolve(run, imported=False))}}}'
@@ -72,12 +72,12 @@ async def exported(store: Store, run: RunRecord) -> AsyncIterator[str]:
 
 
 async def imported(store: Store, file: BinaryIO) -> RunRecord:
-    """Adds the run of a file that can be read twice; all of it is looked at before anything is added.
+    """Add the run of a seekable file, which is checked completely before anything is added.
 
-    It belongs to nobody then, and is marked as imported. Where adding it fails, nothing of it stays.
+    The run then has no owner and is marked as imported. If adding it fails, nothing of it stays.
 
     Raises:
-        UsageError: the file is not what `exported` makes, or the store holds a run of that id.
+        UsageError: the file was not made by `exported`, or the store has a run with that id.
     """
     for _ in parts_of(file):
         pass
@@ -124,7 +124,7 @@ async def _add(store: Store, run: RunRecord, parts: Iterator[Part], token: str) 
 
 
 def parts_of(file: BinaryIO) -> Iterator[Part]:
-    """The run, then all that belongs to it, each looked at for itself and in its place. Raises `UsageError`."""
+    """Yield the run, then its parts, each checked by itself and for its place. Raises `UsageError`."""
     reader = _Reader()
     for number, text in enumerate(_lines(file), 1):
         try:
@@ -140,7 +140,7 @@ def parts_of(file: BinaryIO) -> Iterator[Part]:
 
 
 class _Reader:
-    """Knows what may come next."""
+    """The state of reading a file: the parts that may come next."""
 
     def __init__(self) -> None:
         self.ended = False
@@ -150,7 +150,7 @@ class _Reader:
         self._last: Counter[str] = Counter()
 
     def read(self, line: _Line) -> Part | None:
-        """What a line holds; None for the first and the last. Raises `ValueError` where it is out of its place."""
+        """Return a line's content; None for the first and the last. Raises `ValueError` for a misplaced line."""
         given = line.model_fields_set
         if len(given) != 1 or getattr(line, next(iter(given))) is None:
             raise ValueError("it must hold exactly one thing")

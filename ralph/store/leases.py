@@ -1,4 +1,4 @@
-"""Who has a run, and what others ask of whoever has it: what a SQL store does for that, synchronously."""
+"""Leases and requests of a SQL store, synchronously."""
 
 from typing import Any
 
@@ -38,7 +38,6 @@ def release(tables: Tables, run_id: str, owner: str) -> None:
 
 
 def _changed(tables: Tables, run_id: str, owner: str, **values: Any) -> bool:
-    """Whether the run is that owner's; then the lease is another one now."""
     lease = update(schema.owners).where(_owner.run_id == run_id, _owner.token == owner).values(values)
     return tables.transact(lambda _: tables.connection.execute(lease).rowcount, repeatable=True) > 0
 

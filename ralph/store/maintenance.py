@@ -1,4 +1,4 @@
-"""Looking after a SQL store, synchronously: removing runs, finding damage, giving room back."""
+"""Maintenance of a SQL store, synchronously: removing runs, finding damage, freeing space."""
 
 from collections.abc import Iterator
 from itertools import islice

@@ -1,4 +1,4 @@
-"""Keeps runs in memory, for tests and for runs that nobody will ask about."""
+"""A store in memory, for tests and for runs that need no record."""
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What is particular to PostgreSQL: how it is reached, how a lost answer is asked for again, what its errors mean."""
+"""The PostgreSQL database: its connections, lost commits and errors."""
 
 import re
 from collections.abc import Collection
@@ -17,10 +17,10 @@ from ralph.store.database import Database, cause
 __all__ = ["PostgresDatabase"]
 
 PATIENCE = 60.0
-"""Seconds to wait for another process's lock; each of ours is held for milliseconds."""
+"""Seconds to wait for another process's lock; each of Ralph's is held for milliseconds."""
 
 SCHEMA = "ralph"
-"""Where the tables are, so that they can share a database with others; `?schema=NAME` in the URL names another."""
+"""The schema of the tables, so that they can share a database; `?schema=NAME` in the URL names another."""
 
 _REACHED = {
     "connect_timeout": "10",
@@ -30,7 +30,7 @@ _REACHED = {
     "tcp_user_timeout": "30000",
     "application_name": "ralph",
 }
-"""How soon a server that has vanished is given up, for want of other words in the URL."""
+"""Connection settings that detect a vanished server, unless the URL sets them."""
 
 _POLL = 0.05
 
@@ -51,10 +51,10 @@ _LOST = ("08", "57P")
 
 @dataclass(frozen=True)
 class PostgresDatabase(Database):
-    """A schema in a database of a PostgreSQL server, version 13 or later; it is made where missing.
+    """A schema in a database of a PostgreSQL server, version 13 or later; created if it is missing.
 
     Raises:
-        UsageError: the URL makes no sense.
+        UsageError: the URL is not valid.
     """
 
     url: URL
@@ -66,7 +66,7 @@ class PostgresDatabase(Database):
 
     @classmethod
     def named(cls, url: str) -> "PostgresDatabase":
-        """The database that a URL names, such as `postgresql://user@host/database`."""
+        """Return the database for a URL such as `postgresql://user@host/database`."""
         scheme, _, rest = url.partition("://")
         try:
             parsed = make_url(f"postgresql+psycopg://{rest}")
@@ -126,7 +126,7 @@ class PostgresDatabase(Database):
         return row[0] if row else ""
 
     def was_committed(self, connection: Connection, mark: str) -> bool:
-        """What a server that has not yet noticed the loss still has in its hands is waited for."""
+        """Return whether a transaction was committed; wait while the server has not noticed the loss."""
         status = text("SELECT pg_xact_status(CAST(:mark AS xid8))").bindparams(mark=mark)
         deadline = monotonic() + PATIENCE
         while (found := connection.scalar(status)) == "in progress":
@@ -159,7 +159,7 @@ class PostgresDatabase(Database):
         return self.unusable(problem, remedy, passing=passing)
 
     def _said(self, error: Exception) -> str:
-        """The database's own words in one line, without the password and the hints, which begin with a tab."""
+        """Return the database's message in one line, without the password and the hints, which begin with a tab."""
         lines = [line.strip() for line in str(cause(error)).splitlines() if line.strip() and line[0] != "\t"]
         said = " ".join(line if line[-1] in ".:,;?!" else f"{line}." for line in lines)
         said = " ".join(said.split())[:400].rstrip(".?")
@@ -168,5 +168,5 @@ class PostgresDatabase(Database):
 
 
 def _state(error: Exception) -> str:
-    """The code that the standard gives the error; empty where it came from elsewhere than the server."""
+    """Return the error's SQLSTATE code; empty if it did not come from the server."""
     return getattr(cause(error), "sqlstate", None) or ""

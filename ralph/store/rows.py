@@ -1,4 +1,4 @@
-"""Records and events as rows of the tables, and back."""
+"""Conversion between records and rows of the tables."""
 
 import json
 import re
@@ -53,7 +53,7 @@ def trace_row(run_id: str, trace: Trace) -> dict[str, Any]:
 
 
 def event_rows(run_id: str, events: Iterable[Event]) -> list[dict[str, Any]]:
-    """A row for each event that is kept, which those without a `seq` are not."""
+    """Return a row for each event with a `seq`; others are not stored."""
     return [
         {"run_id": run_id, "seq": event.seq, "type": event.type, "iteration": event.iteration, "body": as_json(event)}
         for event in events
@@ -74,7 +74,7 @@ def read_iteration(run_id: str, number: int, record: str) -> IterationRecord:
 
 
 def read_traces(bodies: Sequence[str]) -> list[Trace] | None:
-    """The traces; None where one of them is not as this version of Ralph would have written it."""
+    """Parse traces; None if one of them does not have this version's form."""
     try:
         return _TRACES.validate_json(f"[{','.join(bodies)}]")
     except ValidationError:
@@ -82,7 +82,7 @@ def read_traces(bodies: Sequence[str]) -> list[Trace] | None:
 
 
 def read_event(run_id: str, seq: int, body: str) -> Event | None:
-    """The event; None for a type that this version does not know."""
+    """Parse an event; None for a type that this version does not know."""
     return _read(_known_event, body, f"Event {seq} of run {run_id}")
 
 
@@ -91,12 +91,12 @@ def read_request(run_id: str, seq: int, body: str) -> Request:
 
 
 def clean(text: str) -> str:
-    """The text without lone surrogates and NUL, which not every database has room for."""
+    """Return the text without lone surrogates and NUL, which some databases cannot store."""
     return _NOWHERE_KEPT.sub("\ufffd", text)
 
 
 def as_json(record: BaseModel, *, exclude_defaults: bool = False) -> str:
-    """The record in one line of JSON."""
+    """Return the record as one line of JSON."""
     try:
         return record.model_dump_json(exclude_defaults=exclude_defaults)
     except PydanticSerializationError:

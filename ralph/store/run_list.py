@@ -1,4 +1,4 @@
-"""A glance at the newest runs of a store in a file, without all that it takes to keep runs: in a fifth of the time."""
+"""A fast list of the newest runs in a SQLite file: a fifth of the time of a whole store."""
 
 import json
 import sqlite3
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 __all__ = ["ListedRun", "listed_runs"]
 
 _VERSION = 2
-"""Of the schema that the question below is put to."""
+"""The schema's version that the query fits."""
 
 _NEWEST = """
 SELECT record, (SELECT max(number) FROM iterations WHERE run_id = id)
@@ -21,7 +21,7 @@ _BUSY_TIMEOUT = 3.0
 
 
 class ListedRun(NamedTuple):
-    """What a list says of a run: what the record says under the same names, but `iterations` also before its end."""
+    """A run in a list, with the record's field names; `iterations` also counts those of an unfinished run."""
 
     id: str
     task: str
@@ -35,8 +35,9 @@ class ListedRun(NamedTuple):
 
 
 def listed_runs(path: Path, limit: int) -> list[ListedRun] | None:
-    """The newest runs, newest first; None where `Store.runs` has to be asked: for what is not quite as usual, and for
-    runs that may be at work, which takes a look at the processes.
+    """Return the newest runs, newest first; None if `Store.runs` is required.
+
+    That is so for unusual stores, and for runs that may be running, which requires a look at the processes.
     """
     try:
         with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=_BUSY_TIMEOUT)) as connection:
@@ -49,7 +50,7 @@ def listed_runs(path: Path, limit: int) -> list[ListedRun] | None:
 
 
 def _listed(record: dict[str, Any], iterations: int) -> ListedRun:
-    """Raises one of several errors where the record is not as it should be."""
+    """Convert a record. Raises one of several errors if it is malformed."""
     if record["state"] != "finished" and (record.get("owner") or record.get("pid")):
         raise ValueError("it may be at work")
     finished = record.get("finished_at")

@@ -1,7 +1,7 @@
-"""The tables that runs are kept in, for any database that SQLAlchemy speaks to, and the steps that lead to them.
+"""The tables of runs for any database that SQLAlchemy supports, and their migrations.
 
-Records and events are JSON in text columns; what is looked up or sorted by has a column of its own. Moments are UTC
-in ISO format, which sorts as text. What resuming needs of iterations is in `traces`, apart from their records.
+Records and events are JSON in text columns; keys for searching and sorting have their own columns. Times are UTC in ISO
+format, which sorts as text. `traces` has the parts of iterations that resuming needs.
 """
 
 from collections.abc import Callable, Collection
@@ -31,7 +31,7 @@ __all__ = ["MIGRATION", "Migration", "events", "iterations", "nobodys", "owners"
 
 _METADATA = MetaData()
 _Text = Text().with_variant(Text(collation="C"), "postgresql")
-"""Sorts by code points everywhere."""
+"""Text that sorts by code points in every database."""
 
 runs = Table(
     "runs",
@@ -71,7 +71,7 @@ traces = Table(
     Column("body", Text, nullable=False),
     sqlite_with_rowid=False,
 )
-"""Iterations that were kept before there were traces have none."""
+"""Iterations from before this table have no trace."""
 
 owners = Table(
     "owners",
@@ -81,7 +81,8 @@ owners = Table(
     Column("until", Double[float](), nullable=False),
     sqlite_with_rowid=False,
 )
-"""One row a run. The token is empty where nobody owns it; `until` is in seconds since 1970 by the database's clock."""
+"""One row for each run. The token is empty without an owner; `until` is in seconds since 1970 by the database's clock.
+"""
 
 requests = Table(
     "requests",
@@ -94,14 +95,14 @@ requests = Table(
 
 
 class Migration(NamedTuple):
-    """The steps that lead to a package's tables. The database keeps their version: how many of them were taken.
+    """The steps that create a package's tables. The database stores the number of steps taken as the version.
 
     Attributes:
-        maker: the package, as a person knows it.
-        table: the name of the table that the version is kept in.
-        steps: step n makes version n + 1 of version n; version 0 has no tables. A step that was released does not
-            change: one that alters a table is added, and the earlier ones then spell out what they created.
-        guest: the tables may join those of others; otherwise a database that has others is left alone.
+        maker: the package's name for the user.
+        table: the name of the table with the version.
+        steps: step n migrates version n to n + 1; version 0 has no tables. A released step does not change: to alter a
+            table, add a step, and let the earlier ones spell out what they created.
+        guest: the tables may join those of others; otherwise a database with other tables is refused.
     """
 
     maker: str
@@ -110,16 +111,17 @@ class Migration(NamedTuple):
     guest: bool = False
 
     def is_done(self, connection: Connection, place: str, tables: Collection[str]) -> bool:
-        """Whether no step is missing. Raises `StoreError` for what no step leads on from; writes nothing.
+        """Return whether every step was taken, without writing. Raises `StoreError` for an unknown version.
 
         Args:
-            place: what a person knows the database by.
-            tables: the names of those that are there.
+            connection: to the database.
+            place: the database's name for the user.
+            tables: the names of the existing tables.
         """
         return self._version(connection, place, tables) == len(self.steps)
 
     def do(self, connection: Connection, place: str, tables: Collection[str]) -> None:
-        """Takes the steps that are missing, within the caller's transaction."""
+        """Take the missing steps within the caller's transaction."""
         version = self._version(connection, place, tables)
         for step in self.steps[version:]:
             step(connection)
@@ -164,7 +166,7 @@ MIGRATION = Migration("Ralph", "schema_version", (_create, _add_owners))
 
 
 def nobodys(*which: ColumnElement[bool]) -> Insert:
-    """Makes runs nobody's that have no row among the owners."""
+    """Return a statement that adds owner rows without an owner for runs that have no row."""
     return insert(owners).from_select(
         ["run_id", "token", "until"], select(runs.c.id, literal("", _Text), literal(0.0)).where(*which)
     )

@@ -1,8 +1,8 @@
-"""Keeps runs in a SQL database.
+"""A store in a SQL database.
 
-One connection does everything, one call at a time: in a thread of the store's own, in the order in which it was asked
-for, but for appends that need not wait for anybody, which are done at once. A call that is cancelled is done as a
-whole or not at all, and leaves the connection to the calls after it.
+One connection does everything, one call at a time, in the store's own thread and in order. Only appends that need not
+wait for others run at once in the caller's. A cancelled call is done completely or not at all, and leaves the
+connection usable.
 """
 
 import asyncio
@@ -152,9 +152,9 @@ class SqlStore(Store):
         await self._do(maintenance.compact)
 
     def _appended(self, *given: Any) -> bool:
-        """Tries an append at once, here: where nobody is in the way, the trip to the thread costs half a commit more.
+        """Append at once on the event loop, which saves half a commit's time in thread switches.
 
-        Returns False, with nothing done, where it would have to wait for the thread or for another process.
+        Returns False, with nothing done, if it would have to wait for the thread or for another process.
         """
         tables = self._tables
         if not self._database.immediate or tables is None or not self._free.acquire(blocking=False):
@@ -178,7 +178,7 @@ class SqlStore(Store):
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._done, call)
 
     def _done(self, call: "_Call") -> Any:
-        """Does it over the connection, and once more over a new one where the connection turns out to be lost."""
+        """Make the call, and once more over a new connection if the connection was lost."""
         with self._free:
             try:
                 return self._once(call)
@@ -210,14 +210,14 @@ class SqlStore(Store):
             raise
 
     def _drop(self) -> None:
-        """Lets go of the connection; the next call makes another one."""
+        """Close the connection; the next call opens another one."""
         tables, self._tables = self._tables, None
         if tables:
             tables.close()
 
 
 class _Call(NamedTuple):
-    """What is asked of the tables; asked again, it is the same."""
+    """A call of the tables; equal calls are retries of each other."""
 
     function: Callable[..., Any]
     args: tuple[Any, ...] = ()
@@ -228,12 +228,12 @@ class _Call(NamedTuple):
 
 
 def _nothing(_: Tables) -> None:
-    """That the connection is there is all that is asked for."""
+    """Do nothing: the call only opens the connection."""
 
 
 @contextmanager
 def _telling_that_it_is_unusable() -> Generator[None]:
-    """What goes wrong before anything was spent is for the person to mend, and is told as such."""
+    """Raise errors from before the run as `StoreUnusableError`, which the user can fix."""
     try:
         yield
     except StoreError as error:

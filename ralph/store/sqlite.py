@@ -1,4 +1,4 @@
-"""What is particular to SQLite: how its file is opened, how a transaction begins, what its errors mean."""
+"""The SQLite database: its file, transactions and errors."""
 
 import os
 import sqlite3
@@ -17,11 +17,12 @@ from ralph.store.database import Database, cause
 __all__ = ["SqliteFile"]
 
 BUSY_TIMEOUT = 3.0
-"""Seconds to wait for another process's transaction; each of ours takes less than a millisecond."""
+"""Seconds to wait for another process's transaction; each of Ralph's takes less than a millisecond."""
 
 PATIENCE = 1.0
-"""The same for what comes of a run, which is tried again for as long as it takes: somebody's look at the file or a
-backup of it must not end a night's work, and a person who wants the run to end must not wait for it either.
+"""Seconds to wait in an append of a run, which is retried as long as necessary.
+
+A backup or a database browser must not end a night's work, and a user who ends the run must not have to wait for it.
 """
 
 _BETWEEN_TRIES = 0.005
@@ -66,7 +67,7 @@ _FAULTS = {
 
 @dataclass(frozen=True)
 class SqliteFile(Database):
-    """A database file in write-ahead mode, fully durable. Its folder is made where missing, for the owner alone."""
+    """A database file in write-ahead mode, fully durable. Its folder is created if missing, for the owner alone."""
 
     path: Path
 
@@ -99,10 +100,10 @@ class SqliteFile(Database):
             connection.exec_driver_sql(f"PRAGMA {pragma}")
 
     def prepare(self, connection: Connection) -> None:
-        """Puts a new file into write-ahead mode; one that is in it stays as it is.
+        """Switch a new file to write-ahead mode; other files stay as they are.
 
-        SQLite does not wait for other processes with that step, such as those that take it at the same moment. So it
-        is tried again until `BUSY_TIMEOUT` has passed; the last try may still wait as long for those that read.
+        SQLite does not wait for other processes in this step, such as those that take it at the same time. So it is
+        retried until `BUSY_TIMEOUT` has passed; the last try may still wait as long for readers.
         """
         end = monotonic() + BUSY_TIMEOUT
         while True:
@@ -116,7 +117,7 @@ class SqliteFile(Database):
                 return
 
     def begin(self, cursor: DBAPICursor) -> None:
-        """Takes the write lock at once, so that a transaction that has begun cannot find itself locked out."""
+        """Take the write lock at once, so that a transaction cannot find itself locked out later."""
         cursor.execute("BEGIN IMMEDIATE")
 
     def be_patient(self, connection: Connection, *, patient: bool) -> None:
@@ -130,7 +131,7 @@ class SqliteFile(Database):
         return (code or 0) & 0xFF in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 
     def identity(self) -> tuple[int, int] | None:
-        """Which file has the name now; None where none has."""
+        """Return the device and inode of the file; None if it does not exist."""
         try:
             found = os.stat(self.path)  # noqa: PTH116 - before every commit: the cheapest way to know
         except OSError:

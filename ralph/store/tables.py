@@ -1,4 +1,4 @@
-"""What a SQL store does, synchronously, over its one connection: every change is one transaction."""
+"""Queries and transactions of a SQL store, synchronous and over one connection."""
 
 from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
@@ -34,13 +34,13 @@ _T = TypeVar("_T")
 
 PAGE_ROWS = 500
 PAGE_CHARACTERS = 1_000_000
-"""Whichever is reached first ends a page; a page has one row at least."""
+"""The limits of a page, whichever is reached first; a page has at least one row."""
 
 TRACES = 2000
-"""How many are read at once."""
+"""The number of traces in one query."""
 
 _LARGEST = 2**31 - 1
-"""The largest number that every database takes in a question; nothing here is numbered so high."""
+"""The largest number that every database accepts in a query; no record has a larger one."""
 
 _UPDATE_RUN = (
     update(schema.runs)
@@ -50,12 +50,12 @@ _UPDATE_RUN = (
 
 
 class InDoubtError(Exception):
-    """The connection was lost before the answer to a commit: it may have gone through or not.
+    """A connection lost during a commit, which may have succeeded or not.
 
     Attributes:
-        mark: what the database knows the transaction by.
-        result: what the transaction comes to if it went through.
-        lost: how the database's driver put it.
+        mark: the database's id of the transaction.
+        result: the transaction's result if it succeeded.
+        lost: the driver's error.
     """
 
     def __init__(self, mark: str, result: object, lost: Exception) -> None:
@@ -64,7 +64,7 @@ class InDoubtError(Exception):
 
 
 class Statement:
-    """A statement that is compiled once and given to the driver itself.
+    """A statement that is compiled once and passed to the driver directly.
 
     Executing it through SQLAlchemy every time costs half a commit.
     """
@@ -75,20 +75,20 @@ class Statement:
         self._shaped = _shape(compiled.positiontup)
 
     def execute(self, cursor: DBAPICursor, given: Sequence[Mapping[str, Any]]) -> int:
-        """For each of what is given; returns the number of rows that changed."""
+        """Execute the statement for each mapping; return the number of changed rows."""
         if not given:
             return 0
         cursor.executemany(self._text, list(map(self._shaped, given)))
         return cursor.rowcount
 
     def first(self, cursor: DBAPICursor, **values: Any) -> Sequence[Any] | None:
-        """The first row of what is found."""
+        """Return the first row found."""
         cursor.execute(self._text, self._shaped(values))
         return cursor.fetchone()
 
 
 def _shape(positions: Sequence[str] | None) -> Callable[[Mapping[str, Any]], Any]:
-    """How a driver wants values: all of them by name, or in the order of the question marks."""
+    """Return a function that arranges values for the driver: by name, or by the order of the question marks."""
     if positions is None:
         return dict
     if len(positions) == 1:
@@ -97,7 +97,7 @@ def _shape(positions: Sequence[str] | None) -> Callable[[Mapping[str, Any]], Any
 
 
 class Tables:
-    """The tables of a database. Used by one thread at a time."""
+    """The tables of a database, for one thread at a time."""
 
     def __init__(self, database: Database, connection: Connection) -> None:
         self.database = database
@@ -116,16 +116,16 @@ class Tables:
 
     @classmethod
     def open(cls, database: Database) -> "Tables":
-        """Connects, and makes or migrates the tables where needed."""
+        """Connect, and create or migrate the tables if necessary."""
         return cls(database, database.open(schema.MIGRATION))
 
     def close(self) -> None:
         self.connection.close()
 
     def transact(self, work: Callable[[DBAPICursor], _T], *, repeatable: bool = False) -> _T:
-        """Commits all of what is done to the cursor, or none of it.
+        """Commit everything done with the cursor, or nothing.
 
-        Raises `InDoubtError` where that is unknown, but for what comes to the same when it is simply done again.
+        Raises `InDoubtError` if the outcome is unknown, unless repeating the work gives the same result.
         """
         mark = ""
         result: Any = None
@@ -140,13 +140,13 @@ class Tables:
         return result
 
     def was_committed(self, mark: str) -> bool:
-        """Whether the transaction in doubt went through."""
         with self.connection.begin():
             return self.database.was_committed(self.connection, mark)
 
     def hold(self, cursor: DBAPICursor, run_id: str) -> tuple[str, bool]:
-        """Within a transaction: nobody else changes the run until it is over. Returns its owner's token, and whether
-        the lease holds; raises `StoreError` where the run is not there.
+        """Lock the run until the transaction ends; return its owner's token, and whether the lease is valid.
+
+        Raises `StoreError` if the run does not exist.
         """
         lease = self._lease.first(cursor, run_id=run_id)
         if lease is None:
@@ -158,7 +158,7 @@ class Tables:
         return lease[0], bool(lease[1])
 
     def require(self, cursor: DBAPICursor, run_id: str, owner: str) -> None:
-        """Holds the run, or refuses where it is another's."""
+        """Lock the run. Raises an error if another owner has it."""
         token, leased = self.hold(cursor, run_id)
         if owner and token != owner:
             raise OwnershipLostError(run_id)
@@ -166,7 +166,7 @@ class Tables:
             raise RunOwnedError(run_id)
 
     def unknown(self, run_id: str) -> StoreError:
-        """What a person is told of a run that is not there."""
+        """Return the error for a run that does not exist."""
         return StoreError(
             f"The store {self.database.place} holds no run {run_id}.", "`ralph runs` lists those that it holds."
         )
@@ -238,7 +238,7 @@ class Tables:
         return [rows.read_run(*row) for row in self.all(statement)]
 
     def iterations(self, run_id: str, after: int) -> list[IterationRecord]:
-        """The iterations next after that number."""
+        """Return the next iterations after that number."""
         it = schema.iterations.c
         statement = select(it.number, it.record).where(it.run_id == run_id, it.number > after).order_by(it.number)
         return [rows.read_iteration(run_id, *row) for row in self.page(statement.limit(PAGE_ROWS))]
@@ -249,7 +249,7 @@ class Tables:
         return rows.read_iteration(run_id, number, found[0].record) if found else None
 
     def traces(self, run_id: str, after: int) -> list[Trace]:
-        """The traces next after that number. Those that this version did not write are made of the records anew."""
+        """Return the next traces after that number; make missing or older ones from the records."""
         it, trace = schema.iterations.c, schema.traces.c
         both = schema.iterations.outerjoin(schema.traces, (trace.run_id == it.run_id) & (trace.number == it.number))
         statement = select(it.number, trace.body).select_from(both).where(it.run_id == run_id, it.number > after)
@@ -261,7 +261,7 @@ class Tables:
         return traces
 
     def events(self, run_id: str, after: int) -> list[tuple[int, Event | None]]:
-        """The events next after that `seq`, each with its own; None for a type that this version does not know."""
+        """Return the next events after that `seq`, each with its own; None for unknown types."""
         event = schema.events.c
         statement = select(event.seq, event.body).where(event.run_id == run_id, event.seq > after).order_by(event.seq)
         return [(seq, rows.read_event(run_id, seq, body)) for seq, body in self.page(statement.limit(PAGE_ROWS))]
@@ -281,7 +281,7 @@ class Tables:
             return self.connection.execute(statement).all()
 
     def page(self, statement: Select[Any]) -> list[Row[Any]]:
-        """The first rows of what is found, whose last column is long."""
+        """Return the first rows of a query with long texts in its last column."""
         page: list[Row[Any]] = []
         size = 0
         streaming = statement.execution_options(stream_results=True, max_row_buffer=50)

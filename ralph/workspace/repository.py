@@ -38,7 +38,7 @@ __all__ = [
 
 PATIENCE = 120.0
 MAX_OUTPUT = 32 * 1024 * 1024
-"""The most bytes that are read, about 200,000 paths; of longer output, the first half is used."""
+"""The most bytes of output; of a longer one the first half is used, some 100,000 paths."""
 
 _SAFE = (
     "git",
