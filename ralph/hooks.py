@@ -1,16 +1,16 @@
-"""Hooks: typed observers of a run, and vetoes.
+"""Hooks: typed observers of a run, with two vetoes.
 
-Subclass `Hooks` and override what is of interest. The methods `on_…` observe: they are told of what is already durable,
-in the order in which it happened, and what they return is nothing. The two methods `before_…` may veto: they return a
-`Veto`, or None to let it be. Everything that a hook is given is frozen.
+Subclass `Hooks` and override the methods of interest. The `on_…` methods observe: they receive what is already durable,
+in order, and return nothing. The two `before_…` methods may return a `Veto`, or None to allow. All arguments are
+frozen.
 
-Whoever makes a hook owns it: it is neither entered nor closed by the run, may serve several runs, and is told that its
-run is over by `on_run_finished`. It is called in the event loop of the run, one call at a time, and the run waits for
-it; so long work belongs into a task of one's own.
+The caller who makes a hook owns it: the run neither enters nor closes it. A hook may serve several runs, and learns
+from `on_run_finished` that its run is over. The run's event loop calls it, one call at a time, and waits for it; so
+long work belongs in a task of the hook's own.
 
-A hook that raises, or takes more than ten seconds, is counted and skipped; the log and the run's events say so once.
-One that took too long is told nothing more of that iteration, and after three such iterations nothing at all. A veto
-that does not come in time, or that is no `Veto`, is none.
+A hook that raises, or takes more than ten seconds, is counted and skipped; the log and the run's events report it once.
+One that took too long is not called again in that iteration, and after three such iterations not at all. A late veto,
+or a value that is not a `Veto`, does not count.
 """
 
 from datetime import datetime
@@ -46,21 +46,21 @@ __all__ = ["CompletionDue", "Hooks", "IterationDue", "Veto"]
 
 
 class Veto(BaseModel, frozen=True):
-    """A hook's word against what is about to happen.
+    """A hook's objection to the next step.
 
     Attributes:
-        reason: why, for people; one against a completion is told to the agent, too.
+        reason: the reason for the user; for a completion, the agent receives it, too.
     """
 
     reason: str = Field(min_length=1, max_length=2_000)
 
 
 class IterationDue(BaseModel, frozen=True):
-    """An iteration is about to begin.
+    """The next iteration, which is about to begin.
 
     Attributes:
         iteration: its number.
-        task: what the run is to do; masked.
+        task: the run's task; masked.
     """
 
     run_id: str
@@ -71,12 +71,12 @@ class IterationDue(BaseModel, frozen=True):
 
 
 class CompletionDue(BaseModel, frozen=True):
-    """A claim of completion is about to be accepted: nothing speaks against it any more.
+    """A claim of completion, which is about to be accepted: every other check has passed.
 
     Attributes:
-        iteration: that made the claim.
+        iteration: the one with the claim.
         text: the agent's last message; masked.
-        verification: what the verifiers said; None without verifiers.
+        verification: the verifiers' results; None without verifiers.
     """
 
     run_id: str
@@ -90,16 +90,18 @@ class CompletionDue(BaseModel, frozen=True):
 
 
 class Hooks:
-    """An observer: one coroutine an event, and `on_event` for all of them (it comes first); and two vetoes."""
+    """An observer with one coroutine for each event, `on_event` for all of them (called first), and two vetoes."""
 
     async def before_iteration(self, due: IterationDue) -> Veto | None:
-        """Whether a run or a resumed one may begin its next iteration. A veto ends it as cancelled, with the reason; it
-        can be resumed.
+        """Allow or veto the next iteration.
+
+        A veto ends the run as cancelled, with the reason; it can be resumed.
         """
 
     async def before_completion(self, due: CompletionDue) -> Veto | None:
-        """Whether a claim that everything else lets pass is accepted. A veto refutes it as a verifier would: the agent
-        is told the reason, and the run goes on.
+        """Allow or veto a completion that every other check accepts.
+
+        A veto refutes it as a verifier does: the agent receives the reason, and the run continues.
         """
 
     async def on_event(self, event: Event) -> None: ...

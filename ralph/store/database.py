@@ -162,7 +162,7 @@ class Database:
         """Return the error for a row that exists already."""
         return StoreError(
             f"The store {self.place} already holds what should be added.",
-            "Another process seems to be at work on the same run: end one of the two.",
+            "Another process seems to write to the same run: end one of the two.",
         )
 
 

@@ -18,6 +18,8 @@ _request = schema.requests.c
 
 
 def acquire(tables: Tables, run_id: str, owner: str, dead: str, seconds: float) -> None:
+    """Give a run to an owner; see `Store.acquire`."""
+
     def work(cursor: DBAPICursor) -> None:
         token, holds = tables.hold(cursor, run_id)
         if holds and token not in {"", owner, dead}:
@@ -29,11 +31,13 @@ def acquire(tables: Tables, run_id: str, owner: str, dead: str, seconds: float) 
 
 
 def renew(tables: Tables, run_id: str, owner: str, seconds: float) -> None:
+    """Renew an owner's lease."""
     if not _changed(tables, run_id, owner, until=tables.now + seconds):
         raise OwnershipLostError(run_id)
 
 
 def release(tables: Tables, run_id: str, owner: str) -> None:
+    """End an owner's lease."""
     _changed(tables, run_id, owner, token="", until=0.0)
 
 
@@ -43,16 +47,20 @@ def _changed(tables: Tables, run_id: str, owner: str, **values: Any) -> bool:
 
 
 def leased(tables: Tables, run_id: str) -> bool:
+    """Return whether any owner has a valid lease."""
     holds = (_owner.token != "") & (_owner.until > tables.now)
     return bool(tables.all(select(_owner.run_id).where(_owner.run_id == run_id, holds)))
 
 
 def holder(tables: Tables, run_id: str) -> str:
+    """Return the owner's token, or the empty string."""
     found = tables.all(select(_owner.token).where(_owner.run_id == run_id))
     return found[0][0] if found else ""
 
 
 def ask(tables: Tables, run_id: str, request: Request) -> int:
+    """Add a request; return its `seq`."""
+
     def work(cursor: DBAPICursor) -> int:
         tables.hold(cursor, run_id)
         last = select(func.max(_request.seq)).where(_request.run_id == run_id)
@@ -65,5 +73,6 @@ def ask(tables: Tables, run_id: str, request: Request) -> int:
 
 
 def requests(tables: Tables, run_id: str, after: int) -> list[Request]:
+    """Return the requests with a greater `seq`."""
     statement = select(_request.seq, _request.body).where(_request.run_id == run_id, _request.seq > after)
     return [rows.read_request(run_id, *row) for row in tables.all(statement.order_by(_request.seq))]

@@ -19,6 +19,8 @@ _PARTS = (schema.events, schema.traces, schema.iterations, schema.requests, sche
 
 
 def remove(tables: Tables, run_id: str, owner: str) -> None:
+    """Remove a run and everything of it."""
+
     def work(cursor: DBAPICursor) -> None:
         tables.require(cursor, run_id, owner)
         for table in _PARTS:
@@ -30,6 +32,7 @@ def remove(tables: Tables, run_id: str, owner: str) -> None:
 
 
 def check(tables: Tables) -> Health:
+    """Look for damage in everything except transcripts."""
     with tables.connection.begin():
         problems = tables.database.faults(tables.connection)
     if problems:
@@ -39,6 +42,7 @@ def check(tables: Tables) -> Health:
 
 
 def compact(tables: Tables) -> None:
+    """Return unused space to the disk."""
     with tables.connection.begin():
         tables.database.compact(tables.connection)
 

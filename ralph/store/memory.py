@@ -154,5 +154,5 @@ class MemoryStore(Store):
 def _new(events: Sequence[Event], known: dict[int, Event]) -> dict[int, Event]:
     new = {event.seq: event for event in events if event.seq}
     if len(new) < sum(1 for event in events if event.seq) or not known.keys().isdisjoint(new):
-        raise StoreError("An event with that number is in the store already: another writer is at work on the run.")
+        raise StoreError("An event with that number is in the store already: another process is writing to the run.")
     return new

@@ -35,6 +35,7 @@ _NOWHERE_KEPT = re.compile("[\0\ud800-\udfff]")
 
 
 def run_row(run: RunRecord) -> dict[str, Any]:
+    """Return a run's row."""
     return {
         "id": run.id,
         "workspace": None if run.workspace is None else clean(run.workspace),
@@ -45,10 +46,12 @@ def run_row(run: RunRecord) -> dict[str, Any]:
 
 
 def iteration_row(run_id: str, iteration: IterationRecord) -> dict[str, Any]:
+    """Return an iteration's row."""
     return {"run_id": run_id, "number": iteration.number, "record": as_json(iteration)}
 
 
 def trace_row(run_id: str, trace: Trace) -> dict[str, Any]:
+    """Return a trace's row."""
     return {"run_id": run_id, "number": trace.number, "body": as_json(trace, exclude_defaults=True)}
 
 
@@ -62,14 +65,17 @@ def event_rows(run_id: str, events: Iterable[Event]) -> list[dict[str, Any]]:
 
 
 def request_row(run_id: str, request: Request) -> dict[str, Any]:
+    """Return a request's row."""
     return {"run_id": run_id, "seq": request.seq, "body": as_json(request)}
 
 
 def read_run(run_id: str, record: str) -> RunRecord:
+    """Parse a run's record."""
     return _read(RunRecord.model_validate_json, record, f"The record of run {run_id}")
 
 
 def read_iteration(run_id: str, number: int, record: str) -> IterationRecord:
+    """Parse an iteration's record."""
     return _read(IterationRecord.model_validate_json, record, f"The record of iteration {number} of run {run_id}")
 
 
@@ -87,6 +93,7 @@ def read_event(run_id: str, seq: int, body: str) -> Event | None:
 
 
 def read_request(run_id: str, seq: int, body: str) -> Request:
+    """Parse a request."""
     return _read(Request.model_validate_json, body, f"Request {seq} of run {run_id}")
 
 

@@ -52,12 +52,12 @@ def listed_runs(path: Path, limit: int) -> list[ListedRun] | None:
 def _listed(record: dict[str, Any], iterations: int) -> ListedRun:
     """Convert a record. Raises one of several errors if it is malformed."""
     if record["state"] != "finished" and (record.get("owner") or record.get("pid")):
-        raise ValueError("it may be at work")
+        raise ValueError("the run may be active")
     finished = record.get("finished_at")
     reason = record.get("stop_reason")
     started, duration = datetime.fromisoformat(record["started_at"]), float(record.get("duration", 0.0))
     if not (1 < started.year < MAXYEAR and isfinite(duration)):
-        raise ValueError("nobody can be told of that")
+        raise ValueError("the times are out of range")
     return ListedRun(
         id=str(record["id"]),
         task=str(record["task"]),

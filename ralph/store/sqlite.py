@@ -39,7 +39,7 @@ _BUSY = (
 )
 _GONE = (
     "its file was removed or replaced while it was in use",
-    "While a run goes on, leave it in its place, with the -wal and -shm files beside it.",
+    "While a run is active, leave it in its place, with the -wal and -shm files beside it.",
 )
 _DAMAGED = ("the file is damaged", "Move it away, with the -wal and -shm files beside it, and Ralph begins a new one.")
 _PASSING = {

@@ -1,10 +1,11 @@
-"""Test doubles that are shipped, so that what is built on Ralph can be tested as Ralph itself is.
+"""Test doubles and conformance suites for code built on Ralph.
 
-`ModelServer` is a scripted model endpoint on loopback for real agents, `ScriptedExecutor` an executor without an
-agent, `FakeClock` a clock that a test moves. `ExecutorConformance`, `DetectorConformance`, `AnalyzerConformance`,
-`VerifierConformance` and `StoreConformance` are the tests that all of a kind pass. `SeenEvents` keeps what a run tells,
-`Repository` is a real git repository, and `run_ralph` runs the program. `until` and its like wait for files and
-processes. The other names are what a server's script is made of. Nothing is loaded before it is used.
+`ModelServer` is a scripted model endpoint on loopback for real agents, `ScriptedExecutor` an executor without an agent,
+`FakeClock` a clock that a test moves. `ExecutorConformance`, `DetectorConformance`, `AnalyzerConformance`,
+`VerifierConformance` and `StoreConformance` are the tests that every implementation must pass. `SeenEvents` keeps a
+run's events, `Repository` is a real git repository, and `run_ralph` runs the program. `until`, `wait_until`, `lives`
+and `living` watch files and processes. The other names are the steps of a server's script. Names are imported at first
+use.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,22 @@
-"""What agents and others may write, for the suites: texts that must be read without an error, and soon."""
+"""Tests that every analyzer and every detector must pass, to be inherited. They need pytest.
+
+```
+class TestMyAnalyzer(AnalyzerConformance):
+    @pytest.fixture
+    def analyzer(self):
+        return MyAnalyzer()
+
+
+class TestMyDetector(DetectorConformance):
+    @pytest.fixture
+    def detector(self):
+        return detect_coverage
+
+    @pytest.fixture
+    def telling(self):
+        return "Coverage: 62%."
+```
+"""
 
 import json
 import re
@@ -33,7 +51,7 @@ _SHORT, _LONG = 4_000, 32_000
 _FACTOR = 24
 """A linear reader takes eight times as long for eight times the text, and a quadratic one 64 times."""
 _NEGLIGIBLE = 0.02
-"""Seconds that are too few to be measured by."""
+"""Seconds that are too few to measure."""
 
 _BEGIN, _END = "---RALPH_STATUS---", "---END_RALPH_STATUS---"
 
@@ -56,11 +74,12 @@ _TILES = (" ", "a", "9", "- [ ] x\n", "not done, ", "error: \n", "((", "| - ", "
 
 
 def grows_linearly(prepare: Callable[[str], _T], work: Callable[[_T], object], tile: str) -> str:
-    """What a text is made of for whose length the work takes too long; empty where there is none.
+    """Return a text for which the time grows faster than its length; empty if there is none.
 
     Args:
-        prepare: makes of a text what the work is done on; its time does not count.
-        tile: what one text is made of, by repetition, beside the usual ones.
+        prepare: converts a text to the work's input; its time does not count.
+        work: the function to measure.
+        tile: a text to repeat, beside the usual ones.
     """
     for each in (tile, *_TILES):
         short, long = (prepare((each * (length // len(each) + 1))[:length]) for length in (_SHORT, _LONG))
@@ -70,7 +89,7 @@ def grows_linearly(prepare: Callable[[str], _T], work: Callable[[_T], object], t
 
 
 def _time(work: Callable[[_T], object], prepared: _T) -> float:
-    """Of two tries the shorter, in seconds of this thread."""
+    """Return the shorter of two times, in seconds of this thread."""
     times: list[float] = []
     for _ in range(2):
         began = thread_time()
@@ -79,7 +98,7 @@ def _time(work: Callable[[_T], object], prepared: _T) -> float:
     return min(times)
 
 
-_TOLD = 200
+_LONGEST_EVIDENCE = 200
 _SAID = """All of it is done: 12 tests passed, none failed. I am confident.
 
 ---RALPH_STATUS---
@@ -108,11 +127,11 @@ _CONTEXT = AnalysisContext(
 
 
 class AnalyzerConformance:
-    """Inherit it and give `analyzer` as a fixture."""
+    """The tests of an analyzer. Inherit it and provide `analyzer` as a fixture."""
 
     @pytest.fixture
     def analyzer(self) -> Analyzer:
-        """The analyzer."""
+        """Provide the analyzer."""
         raise NotImplementedError
 
     def test_a_reply_gives_an_analysis(self, analyzer: Analyzer) -> None:
@@ -135,7 +154,7 @@ class AnalyzerConformance:
         assert _analysis(analyzer, _SAID) == _analysis(analyzer, _SAID)
 
     def test_what_it_read_before_changes_nothing(self, analyzer: Analyzer) -> None:
-        """The past is in the context: a run that is resumed or replayed has another object."""
+        """Check that the past comes from the context: a resumed or replayed run has another object."""
         first = _analysis(analyzer, _TEXTS[1])
         for text in _TEXTS:
             _analysis(analyzer, text)
@@ -151,12 +170,14 @@ class AnalyzerConformance:
         for text in _TEXTS:
             for piece in _analysis(analyzer, text).evidence:
                 assert piece.start <= piece.end <= len(text)
-                assert len(piece.text) <= _TOLD
+                assert len(piece.text) <= _LONGEST_EVIDENCE
 
     def test_a_completion_is_held_back_for_a_reason(self, analyzer: Analyzer) -> None:
         for text in _TEXTS:
             opinion = _analysis(analyzer, text).opinion
-            assert opinion.on_completion != "holds_back" or opinion.reason.strip(), "agent and people are told why"
+            assert opinion.on_completion != "holds_back" or opinion.reason.strip(), (
+                "the agent and the user receive the reason"
+            )
 
     def test_what_it_finds_is_json(self, analyzer: Analyzer) -> None:
         for text in _TEXTS:
@@ -180,30 +201,30 @@ def _analysis(
 
 
 _KIND = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
-_NAMED, _TOLD, _COUNTED = 100, 300, 500
+_LONGEST_NAME, _LONGEST_REASON, _MOST_SIGNALS = 100, 300, 500
 
 
 class DetectorConformance:
-    """Inherit it and give two fixtures: a detector, and a reply in which it finds something."""
+    """The tests of a detector. Inherit it and provide a detector and a reply in which it finds something."""
 
     @pytest.fixture
     def detector(self) -> Detector:
-        """The detector."""
+        """Provide the detector."""
         raise NotImplementedError
 
     @pytest.fixture
     def telling(self) -> str:
-        """A reply in which it finds something."""
+        """Provide a reply in which it finds something."""
         raise NotImplementedError
 
     @pytest.fixture
     def context(self) -> AnalysisContext:
-        """What it is told beside the reply."""
+        """Provide the context beside the reply."""
         return AnalysisContext()
 
     @pytest.fixture
     def read(self, context: AnalysisContext) -> Callable[[str], Reply]:
-        """Makes a reply of a text, as the built-in detectors leave it to further ones."""
+        """Convert a text to a reply as further detectors receive it from the built-in ones."""
 
         def read(text: str) -> Reply:
             return ResponseAnalyzer().detect(Output(text=text), parse_status(text), context)[0]
@@ -212,7 +233,7 @@ class DetectorConformance:
 
     @pytest.fixture
     def replies(self, telling: str, read: Callable[[str], Reply]) -> list[Reply]:
-        """The telling reply and hostile ones."""
+        """Provide the telling reply and hostile ones."""
         return [read(text) for text in (telling, *HOSTILE)]
 
     def test_it_finds_what_it_is_for(self, detector: Detector, replies: list[Reply]) -> None:
@@ -229,8 +250,8 @@ class DetectorConformance:
     def test_a_signal_has_a_kind_in_snake_case(self, detector: Detector, replies: list[Reply]) -> None:
         for signal in _found(detector, replies):
             assert _KIND.fullmatch(signal.kind)
-            assert len(signal.kind) <= _NAMED
-            assert len(signal.name) <= _NAMED
+            assert len(signal.kind) <= _LONGEST_NAME
+            assert len(signal.name) <= _LONGEST_NAME
 
     def test_a_weight_is_at_most_a_hundred(self, detector: Detector, replies: list[Reply]) -> None:
         for signal in _found(detector, replies):
@@ -244,7 +265,7 @@ class DetectorConformance:
         for signal in _found(detector, replies):
             assert signal.why.strip() or not signal.weight
             assert len(signal.why.splitlines()) <= 1
-            assert len(signal.why) <= _TOLD
+            assert len(signal.why) <= _LONGEST_REASON
 
     def test_a_signal_stands_in_the_text(self, detector: Detector, replies: list[Reply]) -> None:
         for reply in replies:
@@ -253,7 +274,7 @@ class DetectorConformance:
 
     def test_signals_are_few_enough_to_count(self, detector: Detector, replies: list[Reply]) -> None:
         for reply in replies:
-            assert len(list(detector(reply))) <= _COUNTED
+            assert len(list(detector(reply))) <= _MOST_SIGNALS
 
     def test_what_it_read_before_changes_nothing(self, detector: Detector, replies: list[Reply]) -> None:
         first = list(detector(replies[0]))

@@ -1,6 +1,6 @@
-"""A step of a script as the answer to a request, in the tools that the request offers.
+"""Conversion of a script's step to an answer that uses the tools in the request.
 
-Known are the Copilot CLI's `create`, `edit`, `apply_patch` (which it offers to some models instead), `bash` and
+Supported are the Copilot CLI's `create`, `edit`, `apply_patch` (which it offers to some models instead), `bash` and
 `powershell`, Claude Code's `Write`, `Edit` and `Bash`, and Codex's `exec_command`, which takes patches, too.
 """
 
@@ -31,11 +31,11 @@ from ralph.types.output import Usage
 __all__ = ["Reaction", "react"]
 
 Reaction = Answer | Fail | Hang | Garbage
-"""What goes over the line: an answer, or one of the ways not to give one."""
+"""An answer, or one of the ways not to give one."""
 
 
 def react(step: Step, request: ModelRequest) -> Reaction:
-    """What the step is for this request. Raises LookupError where no tool that the request offers could do it."""
+    """Return the reaction of a step to a request. Raises LookupError if the request offers no suitable tool."""
     match step:
         case Fail() | Hang() | Garbage():
             return step
@@ -82,7 +82,7 @@ def _answer(
 
 
 def _counted(given: Usage, request: ModelRequest, said: int) -> Usage:
-    """The usage with what it does not tell estimated: about four characters are a token."""
+    """Fill in missing usage with an estimate of four characters a token."""
     asked = given.input_tokens if given.input_tokens is not None else request.size // 4
     return evolve(
         given,

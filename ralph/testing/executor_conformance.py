@@ -1,4 +1,4 @@
-"""What every executor does, as tests to be inherited. It needs pytest with pytest-asyncio.
+"""Tests that every executor must pass, to be inherited. They need pytest with pytest-asyncio.
 
 ```
 class TestMyExecutor(ExecutorConformance):
@@ -15,7 +15,7 @@ class TestMyExecutor(ExecutorConformance):
         return MyExecutor("an agent that never ends its turn")
 ```
 
-For a real agent, `ModelServer` is a model that can be told to say, to fail and to hang.
+For a real agent, `ModelServer` is a model that answers, fails and hangs as scripted.
 """
 
 import asyncio
@@ -39,32 +39,32 @@ _PROMPT = Prompt(text="Do the work, é.", task="work")
 _HOSTILE = "-p --help @file \x1b]0;x\x07 \u202e`$(id)` %s {0} \"' \\\n完成\n" * 500
 _PATIENT = Timeouts(idle=30, iteration=40, tool=30)
 _SECRET = 6
-"""Letters of the shortest secret that is masked."""
+"""Characters of the shortest secret that is masked."""
 
 
 @pytest.mark.asyncio
 class ExecutorConformance:
-    """Inherit it and give three fixtures: executors whose agent says the same to everything, fails, and never ends."""
+    """The tests of an executor. Inherit it and provide three: one that answers, one that fails, one that hangs."""
 
     pace: float = 0.5
-    """Seconds after which an agent is at work, so that its turn can be cut short."""
+    """Seconds after which the agent is running, so that its turn can be interrupted."""
 
     patience: float = 10.0
-    """Seconds in which a turn that is cut short has ended, processes and all."""
+    """Seconds in which an interrupted turn ends, with all processes."""
 
     @pytest.fixture
     def executor(self) -> Executor:
-        """One whose agent says the same to everything, some words at least; not yet entered."""
+        """Provide one with an agent that always gives the same answer, of some words; not yet entered."""
         raise NotImplementedError
 
     @pytest.fixture
     def failing(self) -> Executor:
-        """One whose agent fails in every turn; not yet entered."""
+        """Provide one with an agent that fails in every turn; not yet entered."""
         raise NotImplementedError
 
     @pytest.fixture
     def hanging(self) -> Executor:
-        """One whose agent never ends a turn by itself; not yet entered."""
+        """Provide one with an agent that never ends a turn by itself; not yet entered."""
         raise NotImplementedError
 
     async def test_it_has_a_name_that_fits_a_line(self, executor: Executor) -> None:
@@ -92,22 +92,22 @@ class ExecutorConformance:
         assert output.messages[-1] == Message(text=output.text)
 
     async def test_what_the_agent_says_is_told_as_it_comes(self, executor: Executor, tmp_path: Path) -> None:
-        told: list[TurnEvent] = []
+        seen: list[TurnEvent] = []
         async with executor:
-            output = await executor.execute(_PROMPT, _turn(tmp_path, Transcript(told.append)))
-        assert tuple(event for event in told if isinstance(event, Message)) == output.messages
+            output = await executor.execute(_PROMPT, _turn(tmp_path, Transcript(seen.append)))
+        assert tuple(event for event in seen if isinstance(event, Message)) == output.messages
 
     async def test_a_secret_is_masked(self, executor: Executor, tmp_path: Path) -> None:
-        told: list[TurnEvent] = []
+        seen: list[TurnEvent] = []
         async with executor:
             said = (await executor.execute(_PROMPT, _turn(tmp_path))).text
             secret = max(re.findall(r"\S+", said), key=len)
             assert len(secret) >= _SECRET, f"the agent has to say a word of {_SECRET} letters"
-            transcript = Transcript(told.append, Redactor([secret]))
+            transcript = Transcript(seen.append, Redactor([secret]))
             output = await executor.execute(_PROMPT, _turn(tmp_path, transcript))
         assert secret not in output.text
         assert secret not in "".join(message.text for message in output.messages)
-        assert secret not in "".join(event.text for event in told if isinstance(event, Message))
+        assert secret not in "".join(event.text for event in seen if isinstance(event, Message))
 
     async def test_what_it_measures_is_filled_in(self, executor: Executor, tmp_path: Path) -> None:
         async with executor:
@@ -186,18 +186,18 @@ def _turn(
     limit: float = _PATIENT.iteration,
     read_only: bool = False,
 ) -> Turn:
-    """A turn in a folder that lasts so many seconds at most."""
+    """Return a turn in a folder with a limit in seconds."""
     timeouts = Timeouts(idle=_PATIENT.idle, iteration=limit, tool=_PATIENT.tool)
     return Turn(folder, iteration, timeouts, transcript or Transcript(), read_only=read_only)
 
 
 async def _ended(asked: "asyncio.Future[Output]", within: float) -> None:
-    """Waits for a turn's end. Asserts that it comes in time; a turn that goes on is left alone."""
+    """Wait for a turn's end, and assert that it comes in time; an endless turn is left alone."""
     await asyncio.wait({asked}, timeout=within)
-    assert asked.done(), f"it goes on for more than {within:g} s"
+    assert asked.done(), f"it continues for more than {within:g} s"
 
 
 def _running() -> set[psutil.Process]:
-    """The processes below this one that are at work."""
+    """Return the processes below this one that are running."""
     children = psutil.Process().children(recursive=True)
     return {child for child in children if child.is_running() and child.status() != psutil.STATUS_ZOMBIE}

@@ -7,10 +7,10 @@ async with ModelServer(script) as server:  # or `with`, where nothing is async
     assert "hello" in server.prompts[0]
 ```
 
-A script is a list of steps, one for each request to the model, or a function from the `ModelRequest` to a step.
-A retry is a request too: `[Fail(500)] * 6` is what makes an agent with five retries give up. The server speaks
-OpenAI's chat completions and responses and Anthropic's messages, streamed and not, and lists its models. Where several
-agents ask at once, a function can tell their requests apart; a list goes to them in the order of arrival.
+A script is a list of steps, one for each request to the model, or a function from the `ModelRequest` to a step. A retry
+is a request too: `[Fail(500)] * 6` is what makes an agent with five retries give up. The server speaks OpenAI's chat
+completions and responses and Anthropic's messages, streamed and not, and lists its models. Where several agents ask at
+once, a function can tell their requests apart; a list goes to them in the order of arrival.
 
 As a program, `python -m ralph.testing.model_server --script FILE.json` prints `{"base_url": …}` and serves until
 SIGTERM; the file holds an array of steps, or `{"steps": […], "then": …}`.
@@ -53,20 +53,19 @@ _SECRET_HEADERS = frozenset({"authorization", "api-key", "x-api-key", "cookie", 
 
 
 class ModelServer:
-    """Serves a script to agents from 127.0.0.1, many at a time.
+    """A server on 127.0.0.1 that answers agents from a script, many at a time.
 
-    Leaving it drops every connection, the hanging ones too. An exception out of a script's function, or a step that
-    the agent has no tool for, is answered with status 500 and raised when the server is left.
+    Leaving it drops every connection, also hanging ones. If a script's function raises, or the agent has no tool for a
+    step, the answer is status 500, and leaving the server raises the error.
 
     Args:
-        script: steps for one request to the model each, or a function called for every request, by one thread at a
-            time.
-        then: what follows a list of steps: a step for every further request, or "repeat_last".
-        side: the answer to requests that an agent makes on its own account, such as for a session's title; they
-            take nothing from the script.
-        models: the ids that /v1/models lists; a request for any model is answered.
+        script: one step for each request to the model, or a function from the request to a step, called by one thread
+            at a time.
+        then: follows a list of steps: a step for every further request, or "repeat_last".
+        side: the answer to an agent's own requests, such as for a session's title; they use no step.
+        models: the ids that /v1/models lists; requests for any model are answered.
         port: 0 for a free one.
-        keep: how many of the latest requests are remembered; None for all.
+        keep: the number of latest requests to remember; None for all.
     """
 
     def __init__(
@@ -91,35 +90,35 @@ class ModelServer:
 
     @property
     def port(self) -> int:
-        """The port it listens on. Raises RuntimeError while it is closed."""
+        """The port. Raises RuntimeError while the server is closed."""
         if self._listener is None:
             raise RuntimeError("The model server is not open: use it in `with` or `async with`.")
         return self._listener.port
 
     @property
     def base_url(self) -> str:
-        """Where an agent finds it, up to and with "/v1"."""
+        """The address for the agent, up to and including "/v1"."""
         return f"http://127.0.0.1:{self.port}/v1"
 
     @property
     def requests(self) -> tuple[ModelRequest, ...]:
-        """The requests to the model so far, side requests included, in the order of their arrival."""
+        """The requests to the model so far, side requests included, in order of arrival."""
         with self._lock:
             return tuple(self._requests)
 
     @property
     def prompts(self) -> tuple[str, ...]:
-        """What the agents were asked, one for each turn: side requests, tools and retries are left out."""
+        """The prompts of the agents' turns, without side requests, tool results and retries."""
         return tuple(request.prompt for request in self.requests if request.asks)
 
     def open(self) -> None:
-        """Listens and serves. Raises OSError where the port is taken, RuntimeError where it is open already."""
+        """Listen and serve. Raises OSError if the port is in use, RuntimeError if the server is open."""
         if self._listener is not None:
             raise RuntimeError("The model server is open already.")
         self._listener = Listener(self._port, self._take, self._models)
 
     def close(self) -> None:
-        """Stops listening and drops every connection; closing twice is nothing."""
+        """Stop listening and drop every connection; may be called twice."""
         listener, self._listener = self._listener, None
         if listener is not None:
             listener.close()
@@ -182,7 +181,7 @@ class _ScriptFile(BaseModel, frozen=True, extra="forbid"):
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The program; the exit status is 2 where the script cannot be used or the port is taken."""
+    """Run the program; the exit status is 2 if the script is not valid or the port is in use."""
     parser = argparse.ArgumentParser(prog="python -m ralph.testing.model_server", description="A scripted model.")
     parser.add_argument("--port", type=int, default=0, help="the port on 127.0.0.1; 0 (the default) for a free one")
     parser.add_argument("--script", type=Path, metavar="FILE", help="the steps as JSON; without it every turn ends")
@@ -202,7 +201,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _scripted(path: Path | None, port: int) -> ModelServer:
-    """The server for a script's file. Raises UsageError where it is no script."""
+    """Return the server for a script's file. Raises UsageError if the script is not valid."""
     try:
         script = _ScriptFile() if path is None else _ScriptFile.model_validate_json(path.read_bytes())
         return ModelServer(script.steps, then=script.then, side=script.side, port=port)
@@ -216,7 +215,7 @@ def _scripted(path: Path | None, port: int) -> ModelServer:
 
 
 def _announce(server: ModelServer, port_file: Path | None) -> None:
-    """Says where the server is; a reader of the port file never sees half of it."""
+    """Print the address; write the port file by rename, so that a reader never sees half of it."""
     if port_file is not None:
         written = port_file.with_name(f"{port_file.name}.new")
         written.write_text(str(server.port), encoding="utf-8")
@@ -226,14 +225,14 @@ def _announce(server: ModelServer, port_file: Path | None) -> None:
 
 
 Take = Callable[[str, Mapping[str, str], bytes, Body], tuple[ModelRequest, Reaction]]
-"""Takes a request's path, headers and body (raw and parsed) and says what to do; called in many threads."""
+"""Receives a request's path, headers and body (raw and parsed), returns the reaction; called in many threads."""
 
 _LARGEST_BODY = 256 * 1024 * 1024
 _GRACE = 5.0
 
 
 class Listener(ThreadingHTTPServer):
-    """Serves 127.0.0.1 from a thread of its own until it is closed. Raises OSError where the port is taken."""
+    """An HTTP server on 127.0.0.1 with its own thread. Raises OSError if the port is in use."""
 
     daemon_threads = True
     request_queue_size = 128
@@ -253,7 +252,7 @@ class Listener(ThreadingHTTPServer):
         return self.socket.getsockname()[1]
 
     def close(self) -> None:
-        """Stops listening and drops every line, those that hang too."""
+        """Stop listening and drop every connection, also hanging ones."""
         self._closing = True
         with contextlib.suppress(OSError):
             socket.create_connection(self.socket.getsockname(), _GRACE).close()
@@ -266,12 +265,12 @@ class Listener(ThreadingHTTPServer):
             self._changed.wait_for(lambda: not self._lines, timeout=_GRACE)
 
     def _serve(self) -> None:
-        """Takes lines until `close`, whose own line wakes it: `serve_forever` would look for its end in intervals."""
+        """Accept connections until `close`, whose own connection wakes it; `serve_forever` would poll."""
         while not self._closing:
             self.handle_request()
 
     def server_bind(self) -> None:
-        """Binds without asking for the host's name, which could ask a name server."""
+        """Bind without looking the host's name up."""
         TCPServer.server_bind(self)
         self.server_name, self.server_port = "127.0.0.1", self.port
 
@@ -287,27 +286,27 @@ class Listener(ThreadingHTTPServer):
         super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A line that was dropped is part of the play; anything else is shown."""
+        """Ignore dropped connections, which tests cause on purpose."""
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)
 
 
 class _Connection(BaseHTTPRequestHandler):
-    """Answers one client's requests, one after the other."""
+    """A client's connection; answers its requests one after another."""
 
     protocol_version = "HTTP/1.1"
     server_version = "ralph-model-server"
     disable_nagle_algorithm = True
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - its name in the base class
-        """Says nothing: the requests are recorded."""
+        """Log nothing: the requests are recorded."""
 
     @property
     def _listener(self) -> Listener:
         return cast("Listener", self.server)
 
     def do_HEAD(self) -> None:
-        """Says that it is there, as some agents ask before they begin."""
+        """Confirm that the server exists, which some agents check first."""
         self._begin(200, {"content-length": "0"}, stream=False)
 
     def do_GET(self) -> None:
@@ -329,7 +328,7 @@ class _Connection(BaseHTTPRequestHandler):
             self._perform(*self._listener.take(path, dict(self.headers.items()), raw, body))
 
     def _received(self) -> bytes:
-        """The body; empty where its length is missing or beyond reason, and the line is not used again."""
+        """Return the body; empty if its length is missing or absurd, and the connection then closes."""
         length = self.headers.get("content-length", "")
         if length.isdecimal() and len(length) < 12 and int(length) <= _LARGEST_BODY:
             return self.rfile.read(int(length))
@@ -392,7 +391,7 @@ class _Connection(BaseHTTPRequestHandler):
         self.end_headers()
 
     def _wait(self, seconds: float | None) -> None:
-        """Waits, for ever if None, but raises OSError as soon as the line is dropped by either end."""
+        """Wait, forever if None, but raise OSError as soon as either end drops the connection."""
         if seconds == 0:
             return
         ends = None if seconds is None else monotonic() + seconds

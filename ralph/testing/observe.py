@@ -1,4 +1,4 @@
-"""What an observer of a run was told, kept for a test to look at."""
+"""Observation in tests: a run's events, a clock that the test moves, waiting for files and processes."""
 
 import time
 from collections.abc import Callable
@@ -17,7 +17,7 @@ __all__ = ["FakeClock", "SeenEvents", "lives", "living", "until", "wait_until"]
 
 
 class SeenEvents(Hooks):
-    """Hooks that keep every event of a run, in the order in which they were told."""
+    """Hooks that keep every event of a run in order."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []
@@ -26,16 +26,16 @@ class SeenEvents(Hooks):
         self.events.append(event)
 
     def kinds(self) -> list[str]:
-        """The types of all events."""
+        """Return the types of all events."""
         return [event.type for event in self.events]
 
     def of(self, kind: str) -> list[Any]:
-        """The events of one type."""
+        """Return the events of one type."""
         return [event for event in self.events if event.type == kind]
 
 
 class FakeClock(Clock):
-    """Stands still until it is moved; whoever waits for a moment is there at once.
+    """A clock that stands still until it is moved; waiting moves it without delay.
 
     Attributes:
         waits: the moments that were waited for, in order.
@@ -49,7 +49,7 @@ class FakeClock(Clock):
         return self._now
 
     def advance(self, seconds: float) -> None:
-        """Moves the clock."""
+        """Move the clock by some seconds."""
         self._now += timedelta(seconds=seconds)
 
     async def wait_until(self, moment: datetime) -> None:
@@ -64,14 +64,14 @@ _PATIENCE = 30.0
 
 
 async def until(condition: Callable[[], object], patience: float = _PATIENCE) -> None:
-    """Waits until a condition holds. Raises `TimeoutError` where it does not within so many seconds."""
+    """Wait until a condition holds. Raises `TimeoutError` after so many seconds."""
     with anyio.fail_after(patience):
         while not condition():  # noqa: ASYNC110 - nothing tells
             await anyio.sleep(_LOOK)
 
 
 def wait_until(condition: Callable[[], _T], patience: float = _PATIENCE) -> _T:
-    """`until`, for code that is not async; what the condition gave at last."""
+    """Wait like `until` in synchronous code; return the condition's last result."""
     deadline = time.monotonic() + patience
     while not (found := condition()):
         if time.monotonic() > deadline:
@@ -81,7 +81,7 @@ def wait_until(condition: Callable[[], _T], patience: float = _PATIENCE) -> _T:
 
 
 def lives(pid: int) -> bool:
-    """Whether there is such a process, and it is not one that has died and waits for its parent."""
+    """Return whether a process exists and is not a zombie."""
     try:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
@@ -89,7 +89,7 @@ def lives(pid: int) -> bool:
 
 
 def living(word: str) -> list[psutil.Process]:
-    """The processes that have a text as a word of their command line."""
+    """Return the processes with a given word in the command line."""
     found: list[psutil.Process] = []
     for process in psutil.process_iter():
         try:

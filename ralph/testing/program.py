@@ -1,4 +1,4 @@
-"""The `ralph` program as a person runs it: in a process of its own, with nothing of the user's."""
+"""The `ralph` program and git repositories for tests, without the user's files."""
 
 import os
 import subprocess
@@ -14,10 +14,11 @@ _PATIENCE = 50.0
 
 
 def own_environment(folder: Path, *without: str) -> dict[str, str]:
-    """An environment in which nothing of the user's is read or written: Ralph's folders are in one of the test's own.
+    """Return an environment with Ralph's folders in one of the test's own, and nothing of the user's.
 
     Args:
-        without: what the names of further variables begin with that are left out, as all of Ralph's are.
+        folder: the test's.
+        without: prefixes of further variables to remove, as all of Ralph's are.
     """
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("RALPH_", *without))}
     folders = {f"XDG_{kind}_HOME": str(folder / kind.lower()) for kind in ("STATE", "CONFIG", "CACHE")}
@@ -25,10 +26,10 @@ def own_environment(folder: Path, *without: str) -> dict[str, str]:
 
 
 def run_ralph(words: Sequence[str], environment: Mapping[str, str], folder: Path) -> subprocess.CompletedProcess[str]:
-    """Runs `ralph` with arguments in a folder, without anything to read, to its end.
+    """Run `ralph` with arguments in a folder, with an empty input, to its end.
 
     Raises:
-        subprocess.TimeoutExpired: it has not ended after so long that it never would.
+        subprocess.TimeoutExpired: it takes more than 50 seconds.
     """
     return subprocess.run(
         (sys.executable, "-m", "ralph", *words),
@@ -46,33 +47,33 @@ _SOMEBODY = ("-c", "user.name=t", "-c", "user.email=t@localhost")
 
 
 class Repository:
-    """A repository and a shell in it. Commits are somebody's, unless GIT_AUTHOR_NAME and its like say whose."""
+    """A git repository with a shell. The author is fixed, unless GIT_AUTHOR_NAME and the like are set."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     @classmethod
     def begin(cls, path: Path) -> Self:
-        """A new one in a folder, which is made where missing; its branch is `main`, without a commit."""
+        """Create a repository without a commit, on `main`, in a folder that is created if missing."""
         path.mkdir(parents=True, exist_ok=True)
         repository = cls(path)
         repository.git("init", "--quiet", "--initial-branch", "main")
         return repository
 
     def git(self, *arguments: str) -> str:
-        """What git prints. Raises `subprocess.CalledProcessError` where it fails."""
+        """Return git's output. Raises `subprocess.CalledProcessError` if it fails."""
         argv = ["git", *_SOMEBODY, *arguments]
         return subprocess.run(argv, cwd=self.path, capture_output=True, text=True, check=True).stdout.strip()
 
     def write(self, name: str | bytes, text: str) -> Path:
-        """A file of that name below the repository."""
+        """Write a file below the repository; return its path."""
         path = self.path / os.fsdecode(name)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
         return path
 
     def commit(self, message: str = "work") -> str:
-        """Commits all that is there, if anything is; the commit's id."""
+        """Commit everything; return the commit's id."""
         self.git("add", "--all")
         self.git("commit", "--quiet", "--allow-empty", "--message", message)
         return self.git("rev-parse", "HEAD")

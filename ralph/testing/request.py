@@ -1,4 +1,4 @@
-"""A request to the model, as a script sees it."""
+"""A request to the model, as a script receives it."""
 
 import re
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ _SIDE = frozenset({"conversation-background", "conversation-compaction", "conver
 
 
 def api_at(path: str) -> Api | None:
-    """The protocol that is spoken at a path without a query."""
+    """Return the protocol at a path without a query."""
     ends: tuple[tuple[str, Api], ...] = (
         ("/chat/completions", "completions"),
         ("/responses", "responses"),
@@ -36,7 +36,7 @@ class ModelRequest:
     Attributes:
         number: counted from 1, side requests included.
         path: such as "/v1/chat/completions".
-        headers: names in lower case; the values of those that carry a key are masked.
+        headers: names in lower case; the values of those with a key are masked.
         body: the parsed JSON.
         size: of the body, in bytes.
     """
@@ -61,12 +61,12 @@ class ModelRequest:
 
     @property
     def side(self) -> bool:
-        """Whether the agent asks on its own account (a title, a summary of a long context) and not for the turn."""
+        """True for the agent's own requests (a title, a summary of a long context)."""
         return self.headers.get("x-interaction-type", "") in _SIDE
 
     @property
     def asks(self) -> bool:
-        """Whether a turn of the agent begins here: neither a side request, nor one after a tool, nor a retry."""
+        """True if a turn begins here: not for a side request, a tool's result or a retry."""
         initiator = self.headers.get("x-initiator")
         if self.side or initiator is not None:
             return initiator == "user" and not self.side
@@ -84,9 +84,7 @@ class ModelRequest:
 
     @cached_property
     def prompt(self) -> str:
-        """The text of the last message of the user, without what agents put before it: the Copilot CLI the time of
-        day, Claude Code its reminders.
-        """
+        """The user's last message without agents' additions, such as the time of day or reminders."""
         said = next((m.get("content") for m in reversed(self.messages) if _of_user(m)), "")
         own = [part for part in _objects(said) if not str(part.get("text", "")).startswith(_REMINDER)]
         return _DATETIME.sub("", _text(own or said), count=1)
@@ -100,7 +98,7 @@ class ModelRequest:
 
     @cached_property
     def results(self) -> tuple[str, ...]:
-        """What the tools gave back since the last message of the user, oldest first."""
+        """The tools' results since the user's last message, oldest first."""
         found: list[str] = []
         for message in self.messages:
             if _of_user(message):
@@ -115,7 +113,7 @@ class ModelRequest:
 
     @cached_property
     def tools(self) -> Mapping[str, str]:
-        """The tools on offer: name to type, "function" for those that take JSON and "custom" for free text."""
+        """The offered tools: name to type, "function" for those with JSON and "custom" for free text."""
         offered: dict[str, str] = {}
         for tool in _objects(self.body.get("tools")):
             kind = "function" if self.api == "messages" else str(tool.get("type", "function"))
@@ -125,13 +123,12 @@ class ModelRequest:
         return offered
 
     def absolute(self, path: str) -> str:
-        """The path seen from the agent's working folder, where its system prompt names that."""
+        """Return the path from the agent's working folder, if its system prompt names that."""
         found = _WORKSPACE.search(self.system)
         return str(PurePath(found[1].strip()) / path) if found else path
 
 
 def _of_user(message: Body) -> bool:
-    """Whether a message is the user's own: in Anthropic's protocol the results of tools come under that name, too."""
     return message.get("role") == "user" and not _results(message)
 
 
@@ -140,13 +137,13 @@ def _results(message: Body) -> list[Body]:
 
 
 def _objects(value: object) -> list[Body]:
-    """The JSON objects in what should be a list of them."""
+    """Return the JSON objects in a value that should be a list."""
     found = cast("list[object]", value) if isinstance(value, list) else []
     return [cast("Body", item) for item in found if isinstance(item, dict)]
 
 
 def _text(content: object) -> str:
-    """The text of a message's content, which is text already or a list of parts."""
+    """Return the text of a message's content, which is a text or a list of parts."""
     if isinstance(content, str):
         return content
     return "\n".join(str(part.get("text", "")) for part in _objects(content))

@@ -1,4 +1,4 @@
-"""What a scripted model does with one request: the vocabulary of a `ModelServer`'s script.
+"""Steps: the vocabulary of a `ModelServer`'s script, one step for each request to the model.
 
 ```
 Say       a message that ends the agent's turn
@@ -43,12 +43,12 @@ _STRICT = ConfigDict(extra="forbid")
 
 @dataclass(frozen=True, config=_STRICT)
 class Say:
-    """A message without tools: the agent's turn is over.
+    """A message without tools, which ends the agent's turn.
 
     Attributes:
-        usage: the tokens that the answer reports; what is None in it is estimated from the lengths of the texts.
+        usage: the reported tokens; missing ones are estimated from the lengths of the texts.
         chunk: characters in one piece of a streamed answer.
-        pace: seconds before each piece; of an answer that is not streamed, before the whole.
+        pace: seconds before each piece, or before the whole if it is not streamed.
     """
 
     text: str
@@ -60,12 +60,12 @@ class Say:
 
 @dataclass(frozen=True, config=_STRICT)
 class Call:
-    """A message that asks for one tool.
+    """A message that calls one tool.
 
     Attributes:
-        arguments: an object, or text that is sent as it stands: for tools that take free text, and for broken JSON.
-        text: what is said beside it.
-        id: the call's id; None for one that is made up.
+        arguments: an object, or text that is sent unchanged: for tools with free text, and for broken JSON.
+        text: the message's text.
+        id: the call's id; None for a generated one.
     """
 
     tool: str
@@ -78,7 +78,7 @@ class Call:
 
 @dataclass(frozen=True, config=_STRICT)
 class WriteFile:
-    """Asks for a new file; the Copilot CLI's tool for that refuses where there is one.
+    """A call that creates a file; the Copilot CLI's tool refuses if it exists.
 
     Attributes:
         path: from the agent's working folder, or absolute.
@@ -92,7 +92,7 @@ class WriteFile:
 
 @dataclass(frozen=True, config=_STRICT)
 class EditFile:
-    """Asks to replace `old`, whole lines that occur once in the file, by `new`."""
+    """A call that replaces `old`, whole lines that occur once in the file, by `new`."""
 
     path: str
     old: str
@@ -103,7 +103,7 @@ class EditFile:
 
 @dataclass(frozen=True, config=_STRICT)
 class Shell:
-    """Asks for a command in the agent's shell."""
+    """A call of a command in the agent's shell."""
 
     command: str
     text: str = ""
@@ -115,7 +115,7 @@ Action = Annotated[Call | WriteFile | EditFile | Shell, Field(discriminator="ste
 
 @dataclass(frozen=True, config=_STRICT)
 class Use:
-    """A message that asks for several tools at once; what its actions say is said in their order."""
+    """A message that calls several tools at once; the texts of its actions keep their order."""
 
     actions: tuple[Action, ...]
     text: str = ""
@@ -128,9 +128,9 @@ class Fail:
     """An HTTP error.
 
     Attributes:
-        status: 400 is by default a context that is too long.
+        status: 400 by default means a context that is too long.
         retry_after: the header, in seconds; None leaves it out.
-        message, code: by default what providers say with that status.
+        message, code: by default those of providers with that status.
         headers: further ones.
     """
 
@@ -144,7 +144,7 @@ class Fail:
 
 @dataclass(frozen=True, config=_STRICT)
 class Hang:
-    """Takes the request and says nothing; after `seconds`, or when the server closes, the line is dropped."""
+    """A request without an answer; the connection drops after `seconds`, or when the server closes."""
 
     seconds: NonNegativeFloat | None = None
     step: Literal["hang"] = field(default="hang", kw_only=True)
@@ -152,7 +152,7 @@ class Hang:
 
 @dataclass(frozen=True, config=_STRICT)
 class Stall:
-    """Says the text and then nothing more, with the answer unfinished."""
+    """An unfinished answer that falls silent after the text."""
 
     text: str = "Let me"
     seconds: NonNegativeFloat | None = None
@@ -161,7 +161,7 @@ class Stall:
 
 @dataclass(frozen=True, config=_STRICT)
 class Cut:
-    """Says the text and then drops the line, with the answer unfinished."""
+    """An unfinished answer that drops the connection after the text."""
 
     text: str = "Let me"
     step: Literal["cut"] = field(default="cut", kw_only=True)
@@ -169,7 +169,7 @@ class Cut:
 
 @dataclass(frozen=True, config=_STRICT)
 class Garbage:
-    """Status 200 and a body that is not an answer."""
+    """A body with status 200 that is not an answer."""
 
     body: str = "<html>\x00 502, but with status 200"
     step: Literal["garbage"] = field(default="garbage", kw_only=True)
@@ -177,7 +177,7 @@ class Garbage:
 
 @dataclass(frozen=True, config=_STRICT)
 class Empty:
-    """A well-formed answer that says nothing and asks for nothing."""
+    """A well-formed answer without text or tools."""
 
     step: Literal["empty"] = field(default="empty", kw_only=True)
 

@@ -1,4 +1,12 @@
-"""Runs, iterations and events to try a store with."""
+"""Tests that every store must pass, to be inherited, with sample records. They need pytest with pytest-asyncio.
+
+```
+class TestMyStore(StoreConformance):
+    @pytest.fixture
+    def store(self):
+        return MyStore()
+```
+"""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, timezone
@@ -33,7 +41,7 @@ START = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
 
 
 def sample_run(run_id: str = "run-1", *, hours: float = 0, workspace: str | None = "/work") -> RunRecord:
-    """A run that began so many hours after `START`."""
+    """Return a run that began so many hours after `START`."""
     return RunRecord(
         id=run_id,
         task="mend it ✓",
@@ -44,10 +52,12 @@ def sample_run(run_id: str = "run-1", *, hours: float = 0, workspace: str | None
 
 
 def sample_event(seq: int, text: str = "", *, run_id: str = "run-1", iteration: int = 1) -> MessageReceived:
+    """Return a message with that `seq`."""
     return MessageReceived(run_id=run_id, seq=seq, at=START, iteration=iteration, text=text or f"message {seq}")
 
 
 def sample_iteration(number: int, text: str = "done", *, run_id: str = "run-1") -> IterationRecord:
+    """Return an iteration with that number."""
     return IterationRecord(
         run_id=run_id,
         number=number,
@@ -60,11 +70,12 @@ def sample_iteration(number: int, text: str = "done", *, run_id: str = "run-1") 
 
 
 def sample_request(text: str = "mind the tests") -> Request:
+    """Return a request to tell the agent something."""
     return Request(at=START, kind="tell", text=text)
 
 
 def sample_history(iterations: int = 60) -> list[IterationRecord]:
-    """Iterations of many kinds, of which the next one has to know very different things."""
+    """Return iterations of many kinds, from which resuming needs very different parts."""
     return [_in_history(number) for number in range(1, iterations + 1)]
 
 
@@ -88,11 +99,11 @@ def _in_history(number: int) -> IterationRecord:
 
 
 OVER = 0.0
-"""Seconds of a lease that is over as soon as it is given."""
+"""Seconds of a lease that expires at once."""
 
 
 class OwnershipConformance:
-    """The tests take an empty store that is not yet entered."""
+    """Tests of ownership and requests, with an empty store that is not yet entered."""
 
     async def test_its_owner_adds_to_a_run_and_nobody_else_does(self, store: Store) -> None:
         async with store:
@@ -286,11 +297,11 @@ class OwnershipConformance:
 
 @pytest.mark.asyncio
 class StoreConformance(OwnershipConformance):
-    """Inherit it and give `store` as a fixture."""
+    """The tests of a store. Inherit it and provide `store` as a fixture."""
 
     @pytest.fixture
     def store(self) -> Store:
-        """An empty store, not yet entered."""
+        """Provide an empty store, not yet entered."""
         raise NotImplementedError
 
     async def test_what_was_created_is_read_back(self, store: Store) -> None:

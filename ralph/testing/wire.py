@@ -1,4 +1,4 @@
-"""A model's answer as it goes over the line in OpenAI's protocols: chat completions and responses."""
+"""A model's answers and errors in the wire formats of chat completions, responses and messages."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -30,7 +30,7 @@ End = Literal["whole", "cut", "stall"]
 
 @dataclass(frozen=True)
 class ToolUse:
-    """A tool that an answer asks for; `custom` where the tool takes free text."""
+    """A call of a tool; `custom` if the tool takes free text."""
 
     id: str
     name: str
@@ -40,14 +40,14 @@ class ToolUse:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the model says, in no protocol yet.
+    """A model's answer, independent of the protocol.
 
     Attributes:
         id: unique within the server.
         chunk: characters in one streamed piece.
-        pace: seconds before each piece; of an answer that is not streamed, before the whole.
-        end: what happens after the text: the answer is completed, or the line is dropped at once, or after
-            `silence` seconds (None: when the server closes).
+        pace: seconds before each piece, or before the whole if it is not streamed.
+        end: after the text, the answer is completed, or the connection drops at once, or after `silence` seconds (None:
+            when the server closes).
     """
 
     id: str
@@ -65,12 +65,12 @@ class Answer:
         return self.end == "whole"
 
     def pieces(self, text: str) -> Iterator[str]:
-        """The text as it is streamed."""
+        """Return the text in the pieces of a stream."""
         return (text[at : at + self.chunk] for at in range(0, len(text), self.chunk))
 
 
 def completion(answer: Answer) -> Body:
-    """The body of a chat completion that is not streamed."""
+    """Return the body of a chat completion that is not streamed."""
     return {
         **_completion(answer, "chat.completion"),
         "choices": [{"index": 0, "message": _message(answer), "finish_reason": _reason(answer)}],
@@ -83,7 +83,7 @@ def _completion(answer: Answer, kind: str) -> Body:
 
 
 def completion_chunks(answer: Answer, *, counted: bool) -> Iterator[Body]:
-    """The chunks of a streamed chat completion; `counted` for one with the usage at its end."""
+    """Yield the chunks of a streamed chat completion; `counted` adds the usage at the end."""
     head = _completion(answer, "chat.completion.chunk")
 
     def chunk(delta: Body, reason: str | None = None) -> Body:
@@ -133,7 +133,7 @@ def _completion_usage(usage: Usage) -> Body:
 
 
 def response(answer: Answer) -> Body:
-    """The body of a response that is not streamed."""
+    """Return the body of a response that is not streamed."""
     return _response(answer, "completed", _items(answer))
 
 
@@ -182,7 +182,7 @@ def _use_item(use: ToolUse, status: str, *, begun: bool = False) -> Body:
 
 
 def response_events(answer: Answer) -> Iterator[Body]:
-    """The events of a streamed response, each to be sent under its type and with its number."""
+    """Yield the events of a streamed response, each to be sent under its type and with its number."""
     yield {"type": "response.created", "response": _response(answer, "in_progress", [])}
     if answer.text:
         yield from _text_events(answer)
@@ -231,7 +231,7 @@ _MESSAGE_ERRORS = {
 
 
 def message(answer: Answer) -> Body:
-    """The body of an answer that is not streamed."""
+    """Return the body of a message that is not streamed."""
     said = [{"type": "text", "text": answer.text}] if answer.text else []
     used = [{**_tool_use(use), "input": _arguments(use.arguments)} for use in answer.uses]
     return {
@@ -243,7 +243,7 @@ def message(answer: Answer) -> Body:
 
 
 def message_events(answer: Answer) -> Iterator[Body]:
-    """The events of a streamed answer, each to be sent under its type."""
+    """Yield the events of a streamed message, each to be sent under its type."""
     yield {"type": "message_start", "message": _begun(answer)}
     if answer.text:
         pieces = ({"type": "text_delta", "text": piece} for piece in answer.pieces(answer.text))
@@ -263,7 +263,7 @@ def message_events(answer: Answer) -> Iterator[Body]:
 
 
 def message_error(status: int, text: str, kind: str) -> Body:
-    """The body of an error; an empty text or kind is what Anthropic says with that status."""
+    """Return the body of an error; an empty text or kind becomes Anthropic's for that status."""
     usual, said = _MESSAGE_ERRORS.get(status, ("api_error", "The request failed."))
     return {"type": "error", "error": {"type": kind or usual, "message": text or said}}
 
@@ -290,7 +290,7 @@ def _begun(answer: Answer) -> Body:
 
 
 def _usage(usage: Usage) -> Body:
-    """Anthropic counts what was read from its cache beside the input, not within it."""
+    """Count tokens from the cache beside the input, not within it, as Anthropic does."""
     cached = usage.cache_read_tokens or 0
     return {
         "input_tokens": max((usage.input_tokens or 0) - cached, 0),
@@ -323,11 +323,11 @@ _OPENAI_ERRORS: Final = {
     500: ("server_error", "The server had an error while processing your request."),
     503: ("overloaded", "The engine is currently overloaded."),
 }
-"""What OpenAI says with a status."""
+"""OpenAI's codes and messages by status."""
 
 
 def finished(answer: Answer, request: ModelRequest) -> Body:
-    """The body of an answer that is not streamed."""
+    """Return the body of an answer that is not streamed."""
     match request.api:
         case "completions":
             return completion(answer)
@@ -338,7 +338,7 @@ def finished(answer: Answer, request: ModelRequest) -> Body:
 
 
 def streamed(answer: Answer, request: ModelRequest) -> Iterator[bytes]:
-    """The server-sent events of a streamed answer."""
+    """Yield the server-sent events of a streamed answer."""
     match request.api:
         case "completions":
             yield from _completion_stream(answer, request)
@@ -350,7 +350,7 @@ def streamed(answer: Answer, request: ModelRequest) -> Iterator[bytes]:
 
 
 def error_body(step: Fail, api: Api) -> Body:
-    """The body of an HTTP error."""
+    """Return the body of an HTTP error."""
     if api == "messages":
         return message_error(step.status, step.message, step.code)
     code, text = _OPENAI_ERRORS.get(step.status, ("error", "The request failed."))

@@ -1,4 +1,4 @@
-"""What says, other than the agent, whether a claim of completion holds. Each name is imported when it is first used."""
+"""Verifiers: evidence, other than the agent's word, for or against a claim of completion."""
 
 from typing import TYPE_CHECKING
 

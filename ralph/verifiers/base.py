@@ -1,4 +1,4 @@
-"""The base of verifiers, and what is kept of their hostile output."""
+"""The verifier interface, and the bounds on a verifier's hostile output."""
 
 import re
 from collections.abc import Awaitable, Callable
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["SIGNATURE", "Subject", "Verifier", "VerifierContext", "VerifierProvider", "clipped", "readable"]
 
 SHOWN = 4_000
-"""Characters of a verifier's output that are kept."""
+"""Characters of a verifier's output that are stored."""
 
 SIGNATURE = 200
 """Characters of a failure's signature."""
@@ -33,21 +33,21 @@ _STEERING = re.compile(
 
 
 def _unmeasured(_usage: Usage) -> None:
-    """Nobody counts."""
+    """Count nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is to be verified: the workspace, and what the run knows of the claim.
+    """The subject of a verification: the workspace, and the run's knowledge of the claim.
 
     Attributes:
         workspace: absolute.
-        task: what the run is to do; masked.
-        plan: the workspace's plan as it is now; None without one.
-        iteration: that made the claim; 0 before the first one.
-        claim: what makes it, in a few words; empty before the first iteration.
-        difference: gives the unified diff since the run began; None where it is not known.
-        meter: told what a verifier has used; see `used`.
+        task: the run's task; masked.
+        plan: the workspace's present plan; None without one.
+        iteration: the one with the claim; 0 before the first one.
+        claim: the claim in a few words; empty before the first iteration.
+        difference: returns the unified diff since the run began; None if it is unknown.
+        meter: receives the usage of a verifier; see `used`.
     """
 
     workspace: Path
@@ -60,26 +60,28 @@ class Subject:
     meter: Callable[[Usage], None] = _unmeasured
 
     async def diff(self, limit: int) -> str:
-        """What the run has changed, as a unified diff; empty where that is unknown, as in a folder without git. Of one
-        with more than `limit` characters the beginning, and a line that says so.
+        """Return the run's changes as a unified diff; empty if unknown, as in a folder without git.
+
+        A diff of more than `limit` characters is cut, and a last line says so.
         """
         return "" if self.difference is None else await self.difference(limit)
 
     def used(self, usage: Usage) -> None:
-        """Tells what the verifier has used of a model for this verdict so far, in all. It counts for the run's usage
-        and its limits, one of which may end the verification here.
+        """Report the model usage of this verdict so far, in total.
+
+        It counts toward the run's usage and limits, one of which may end the verification here.
         """
         self.meter(usage)
 
 
 class Verifier:
-    """Says whether a claim of completion holds. Subclass it, give it a `name` and implement `verify`.
+    """A check of claims of completion. Subclass it, give it a `name` and implement `verify`.
 
     Attributes:
-        name: what it is known by: to people, and in the prompt to the agent.
-        before_run: whether it is asked once before the first iteration, too. One for which that makes no sense, or
-            costs money, says False: it is then asked only of a claim that all others let pass.
-        timeout: in seconds; one that takes longer is cancelled, which refutes the claim.
+        name: its name for users, and in the prompt to the agent.
+        before_run: also run it once before the first iteration. False for a verifier that is expensive, or useless
+            then: it then runs only for a claim that all others accept.
+        timeout: in seconds; a verifier that takes longer is cancelled, which refutes the claim.
     """
 
     name: str = ""
@@ -88,27 +90,27 @@ class Verifier:
 
     @property
     def condition(self) -> str:
-        """What the agent is told that a claim must meet."""
+        """The condition of a claim, as the prompt states it."""
         return f"`{self.name}` must pass"
 
     async def verify(self, subject: Subject) -> Verdict:
-        """Checks the subject. It is called for one claim at a time.
+        """Check the subject. Called for one claim at a time.
 
-        What it raises refutes the claim, except before the first iteration: a verifier that cannot start raises
-        `VerifierError` then, and the run does not begin. One that is cancelled lets the cancellation go on, and leaves
-        nothing running.
+        An exception refutes the claim, except before the first iteration: a verifier that cannot start raises
+        `VerifierError` then, and the run does not begin. A cancelled verifier passes the cancellation on and leaves no
+        process running.
         """
         raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
 class VerifierContext:
-    """Everything that a verifier may be built from.
+    """The values that a verifier may be built from.
 
     Attributes:
-        executor: that of the run.
-        timeout: seconds for one verifier, unless its own keys say otherwise.
-        rounds: of a review, unless its own keys say otherwise.
+        executor: the run's.
+        timeout: seconds for one verifier, unless its own keys set it.
+        rounds: of a review, unless its own keys set it.
         own: the settings of the plug-in that adds the verifier; None if it has none.
     """
 
@@ -122,12 +124,12 @@ class VerifierContext:
 
 @dataclass(frozen=True, slots=True)
 class VerifierProvider:
-    """A verifier by name, as in `--verifier NAME:key=value`.
+    """A verifier that is selected by name, as in `--verifier NAME:key=value`.
 
     Attributes:
         about: the verifier in a few words.
-        keys: the model of its keys and their values.
-        build: builds one from the keys, an instance of that model, and the context.
+        keys: the model of its keys and values.
+        build: builds one from an instance of that model, and the context.
     """
 
     name: str

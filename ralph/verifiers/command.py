@@ -1,4 +1,4 @@
-"""A verifier that runs a program: its exit status decides."""
+"""A verifier that runs a program and checks its exit status."""
 
 import re
 import shlex
@@ -18,22 +18,22 @@ __all__ = ["CommandVerifier", "failure_signature", "parse_command"]
 _KEPT = 256 * 1024
 _NAME = 200
 _NOT_STARTED = {126, 127}
-"""What a shell ends with when it cannot run a command or does not find it."""
+"""A shell's exit statuses if it cannot run a command or does not find it."""
 _UNSEEN = "bwrap: execvp "
-"""What the sandbox complains of when the program is not there, or in a folder that it hides."""
+"""The sandbox's complaint about a program that does not exist, or lies in a hidden folder."""
 
 
 class CommandVerifier(Verifier):
-    """Passes when a command in the workspace ends with status 0.
+    """A verifier that passes if a command in the workspace exits with status 0.
 
-    One that takes too long is ended, which refutes the claim. What it started ends with it in any case: a server that
-    the tests leave behind would be in the next ones' way. Its input is empty.
+    A command that takes too long is ended, which refutes the claim. All its processes end with it: a server that the
+    tests leave behind would disturb the next ones. Its input is empty.
 
     Args:
         command: a program and its arguments, or a text for the shell.
         timeout: in seconds.
-        redactor: masks secrets in the output; without it, those of known shapes are masked.
-        confinement: the variables that the command is given, and a sandbox. By default it gets none with a secret name.
+        redactor: masks secrets in the output; by default those with known shapes.
+        confinement: the command's variables, and a sandbox. By default variables with secret names are removed.
     """
 
     def __init__(
@@ -59,10 +59,10 @@ class CommandVerifier(Verifier):
         self.name = self._mask(text if len(text) <= _NAME else f"{text[: _NAME - 1]}…")
 
     async def verify(self, subject: Subject) -> Verdict:
-        """Runs the command in the subject's workspace.
+        """Run the command in the subject's workspace.
 
         Raises:
-            VerifierError: there is no such program, or it cannot be run.
+            VerifierError: the program does not exist or cannot be run.
         """
         try:
             await self._confinement.require(subject.workspace)
@@ -106,10 +106,10 @@ class CommandVerifier(Verifier):
 
 
 def parse_command(text: str) -> tuple[str, ...]:
-    """A program and its arguments from one text, in a shell's quotes but without a shell.
+    """Split a text into a program and its arguments, with a shell's quotes but without a shell.
 
     Raises:
-        UsageError: it is empty, a quote is open, or it needs a shell.
+        UsageError: the text is empty, has an open quote, or requires a shell.
     """
     given = f"The verify command {text!r}" if len(text) <= _NAME else f"The verify command {text[:_NAME]!r}…"
     if operator := _operator(text):
@@ -132,13 +132,14 @@ def parse_command(text: str) -> tuple[str, ...]:
 
 
 def _quoted(word: str) -> str:
-    """A word as a person would write it for a shell: in double quotes where it has single ones, if that is the same."""
+    """Quote a word as a user would: in double quotes if it contains single ones and that is equivalent."""
     return f'"{word}"' if "'" in word and not _SPECIAL.search(word) else shlex.quote(word)
 
 
 def failure_signature(text: str) -> str:
-    """What a failure is known by: its last three lines that speak of an error, or its last lines at all, without
-    paths, numbers and times; at most 200 characters, and empty for a text that says nothing.
+    """Return the signature of a failure: its last three lines with an error, or else its last lines.
+
+    Paths, numbers and times are removed. At most 200 characters, and empty for a text without words.
     """
     lines = [line[:_LINE] for line in text[-_LOOKED_AT:].splitlines() if any(map(str.isalpha, line[:_LINE]))]
     telling = [line for line in lines if _TELLING.search(line)] or lines
@@ -161,7 +162,7 @@ _OPERATORS = ("&&", "||", "$(", ">>", "<<", "|", "&", ";", ">", "<", "`", "\n")
 
 
 def _operator(text: str) -> str:
-    """The first thing in a text that only a shell understands, outside quotes; what works in double quotes, too."""
+    """Return the first shell operator in a text outside quotes, or an expansion in double quotes."""
     quote = ""
     position = 0
     while position < len(text):
@@ -180,7 +181,7 @@ def _operator(text: str) -> str:
 
 
 def _shown(output: str, errors: str, ending: str) -> str:
-    """Both streams in `SHOWN` characters. Each gets half where both are long, and what the other one leaves."""
+    """Join both streams in `SHOWN` characters. If both are long, each gets half; else the rest of the other one."""
     room = SHOWN - len(ending) - 2
     for_output = max(room // 2, room - len(errors))
     for_errors = max(room - room // 2, room - len(output))

@@ -1,4 +1,4 @@
-"""Finding out how a project is tested, from the files that its tools leave at its top."""
+"""Detection of a project's test command from the files at its top."""
 
 import json
 import re
@@ -17,11 +17,11 @@ _READ = 512 * 1024
 
 
 class Detected(BaseModel, frozen=True):
-    """How a project is tested.
+    """A project's test command.
 
     Attributes:
-        command: as it is typed.
-        reason: what it was concluded from, such as "pyproject.toml configures pytest".
+        command: as the user types it.
+        reason: the evidence, such as "pyproject.toml configures pytest".
     """
 
     command: str
@@ -29,23 +29,23 @@ class Detected(BaseModel, frozen=True):
 
 
 def detect_test_command(workspace: Path) -> Detected | None:
-    """How the project in a folder is tested; None where nothing tells. Nothing is run, and little is read."""
+    """Return the test command of the project in a folder; None if it is unknown. Runs nothing."""
     project = _Project(workspace)
     return next((found for find in _FINDERS if (found := find(project))), None)
 
 
 class _Project:
-    """The files at the top of a project, read with care: no links, no FIFOs, nothing huge."""
+    """The files at the top of a project, read safely: no links, no FIFOs, nothing huge."""
 
     def __init__(self, top: Path) -> None:
         self.top = top
 
     def has(self, *names: str) -> str:
-        """The first of the names that is there, or the empty string."""
+        """Return the first of the names that exists, or the empty string."""
         return next((name for name in names if (self.top / name).exists()), "")
 
     def any(self, glob: str) -> str:
-        """The first path that a glob matches, or the empty string."""
+        """Return the first path that a glob matches, or the empty string."""
         return min((path.relative_to(self.top).as_posix() for path in self.top.glob(glob)), default="")
 
     def text(self, name: str) -> str:

@@ -1,7 +1,7 @@
-"""The verifiers that go by a name, as in `--verifier review:rounds=2,timeout=5m`.
+r"""Verifiers by name, as in `--verifier review:rounds=2,timeout=5m`.
 
 Behind the name come keys and their values, with commas in between. A comma within quotes separates nothing, and neither
-does `\\,`. Quotes around a whole value are taken off; others stay, for the shell or program that the value is for:
+does `\,`. Quotes around a whole value are taken off; others stay, for the shell or program that the value is for:
 
 ```
 command:command=pytest -q,timeout=15m
@@ -78,11 +78,11 @@ VERIFIERS: Mapping[str, VerifierProvider] = {
 
 
 def verifier_named(text: str, context: VerifierContext, kinds: Mapping[str, VerifierProvider] = VERIFIERS) -> Verifier:
-    """The verifier of a specification.
+    """Build the verifier of a specification.
 
     Raises:
-        UnknownNameError: there is no such kind.
-        UsageError: a key is unknown, missing, given twice or has a value that will not do.
+        UnknownNameError: no kind has that name.
+        UsageError: a key is unknown, missing or given twice, or its value is not valid.
     """
     name, values = parse_specification(text)
     if name not in kinds:
@@ -96,10 +96,10 @@ def verifier_named(text: str, context: VerifierContext, kinds: Mapping[str, Veri
 
 
 def parse_specification(text: str) -> tuple[str, dict[str, str]]:
-    """The name and the keys of a specification; see the module for the quoting.
+    """Split a specification into the name and the keys; see the module for the quoting.
 
     Raises:
-        UsageError: it cannot be read.
+        UsageError: it cannot be parsed.
     """
     name, _, rest = text.partition(":")
     values: dict[str, str] = {}
@@ -118,7 +118,7 @@ _KEY = re.compile(r"[A-Za-z][\w-]{0,63}")
 
 
 def _parts(text: str, rest: str) -> Iterator[str]:
-    """What stands between the commas that separate."""
+    """Split a text at the commas that separate."""
     quote, part = "", ""
     escaped = False
     for character in rest:
@@ -140,7 +140,7 @@ def _parts(text: str, rest: str) -> Iterator[str]:
 
 
 def _bare(value: str) -> str:
-    """A value without the quotes around the whole of it."""
+    """Remove quotes around a whole value."""
     whole = len(value) > 1 and value[0] in _QUOTES and value.find(value[0], 1) == len(value) - 1
     return value[1:-1] if whole else value
 

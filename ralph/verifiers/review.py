@@ -1,9 +1,9 @@
-"""A verifier with fresh eyes: another session of the agent judges what came of the work.
+"""A verifier that lets a fresh session of the agent review the work.
 
-The reviewer sees the task, the plan and the changes, and may read the workspace; it sees nothing of what the agent said
-of its work. It answers in the status contract: `EXIT_SIGNAL: true` lets the claim pass, `false` refutes it, and its
-words go to the agent. An answer that holds no verdict is asked for once more, in another fresh session. A review that
-cannot be had at all is no verdict: it lets nothing pass, and refutes nothing.
+The reviewer receives the task, the plan and the changes, and may read the workspace, but not the agent's replies. It
+answers in the status contract: `EXIT_SIGNAL: true` accepts the claim, `false` refutes it, and the agent receives its
+words. An answer without a verdict leads to one more fresh session. A review that fails gives no verdict: it neither
+accepts nor refutes.
 """
 
 from collections.abc import Callable
@@ -26,19 +26,18 @@ from ralph.verifiers.base import Subject, Verifier, clipped
 __all__ = ["ReviewVerifier"]
 
 _REFUTED = "refuted"
-"""The one signature of every refutation: two sessions that go on disagreeing are the same error to the breaker."""
+"""The signature of every refutation: to the breaker, two sessions that keep disagreeing are the same error."""
 
 
 class ReviewVerifier(Verifier):
-    """Passes when a fresh session of an executor finds that the work is done.
+    """A verifier that passes if fresh sessions of an executor find the work done.
 
     Args:
-        executor: who reviews; the run's own, which is started by the time that something is claimed, or another one
-            that is.
-        rounds: how many sessions, each a fresh one, must find so. The first that does not decides.
-        timeout: of them all together, in seconds.
-        diff: characters of the changes that a session is shown.
-        redactor: masks secrets in what it says; without it, those of known shapes are masked.
+        executor: the reviewer: the run's own, which has started before the first claim, or another started one.
+        rounds: the number of sessions that must accept. The first that does not decides.
+        timeout: of all sessions together, in seconds.
+        diff: characters of the changes that a session receives.
+        redactor: masks secrets in the reviews; by default those with known shapes.
     """
 
     name = "review"
@@ -87,9 +86,7 @@ class ReviewVerifier(Verifier):
         return verdict
 
     async def _round(self, prompt: Prompt, subject: Subject, bill: "_Bill") -> Verdict:
-        """One review; an answer without a verdict is asked for once more. What failed is not: the executor itself has
-        tried again where that may help.
-        """
+        """Review once, and again if the answer has no verdict. Failures are not retried: the executor has done so."""
         output = await self._session(prompt, subject, bill)
         verdict = self._verdict(output)
         if verdict.undecided and isinstance(output.outcome, Answered):
@@ -129,7 +126,7 @@ class ReviewVerifier(Verifier):
 
 
 def _problem(status: Status) -> str:
-    """Why a status block says nothing of a claim."""
+    """Return why a status block has no verdict."""
     match status:
         case StatusMalformed(problem=problem):
             return problem
@@ -143,7 +140,7 @@ def _problem(status: Status) -> str:
 
 @dataclass(slots=True)
 class _Bill:
-    """What the sessions of one review have used; the subject is told as soon as it is known."""
+    """The usage of a review's sessions, reported to the subject as soon as it is known."""
 
     subject: Subject
     sessions: int = 0
@@ -151,7 +148,7 @@ class _Bill:
     _before: Usage = field(default_factory=Usage)
 
     def opened(self) -> Callable[[TurnEvent], None]:
-        """Another session begins; what it tells is to come here."""
+        """Begin to count another session."""
         self.sessions += 1
         self._before = self.usage
         return self._heard
@@ -161,6 +158,6 @@ class _Bill:
             self.close(happened)
 
     def close(self, usage: Usage) -> None:
-        """What the session under way has used so far."""
+        """Add the present session's usage so far."""
         self.usage = self._before + usage
         self.subject.used(self.usage)

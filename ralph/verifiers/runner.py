@@ -1,7 +1,7 @@
-"""Asking all verifiers, before anything is spent and when completion is claimed, whatever they do meanwhile.
+"""The runner of verifiers, before the first iteration and for each claim of completion.
 
-A verifier may raise, hang, print without end or use up what the run may use. None of that reaches the loop: its verdict
-is bounded and masked, it is cancelled when its time is over, and what it used is counted even where it came to nothing.
+A verifier may raise, hang, print without end or exceed the run's limits. None of that reaches the loop: its verdict is
+bounded and masked, it is cancelled after its time-out, and its usage counts even without a verdict.
 """
 
 from collections.abc import Callable, Iterable
@@ -22,19 +22,20 @@ from ralph.verifiers.base import SIGNATURE, Subject, Verifier, clipped, readable
 __all__ = ["VerifierRun"]
 
 _GRACE = 10.0
-"""Seconds beyond its own time-out that a verifier has for ending by itself."""
+"""Seconds beyond its own time-out that a verifier has to end by itself."""
 
 
 class VerifierRun:
-    """The verifiers' say on one claim, one after another. What was said is kept where the hearing is cut short.
+    """The verifiers' results for one claim. An interrupted run of them keeps the results so far.
 
-    Programs and their like come first, all of them, so that the agent hears of everything at once. What costs money
-    (`Verifier.before_run` is False) is asked only of a claim that everything before it lets pass.
+    Cheap verifiers run first, all of them, so that the agent receives every failure at once. Expensive ones
+    (`Verifier.before_run` is False) run only for a claim that all earlier ones accept.
 
     Args:
-        redactor: masks secrets in what verifiers say.
-        began: told the name of each verifier that is asked.
-        used: told what the hearing has used so far.
+        verifiers: the run's.
+        redactor: masks secrets in the verdicts.
+        began: receives the name of each verifier when it starts.
+        used: receives the usage so far.
     """
 
     def __init__(
@@ -55,8 +56,9 @@ class VerifierRun:
         self._usage = Usage()
 
     async def check_claim(self) -> None:
-        """Asks about a claim of completion. A verifier that raises refutes it, also where it could start before the run
-        and cannot any more, for then its program was taken away.
+        """Check a claim of completion.
+
+        A verifier that raises refutes it, even one that could start before the run: then its program was removed.
         """
         for verifier in self._verifiers:
             if not verifier.before_run and not all(verdict.passed for verdict in self._verdicts):
@@ -64,17 +66,17 @@ class VerifierRun:
             await self._ask(verifier)
 
     async def check_start(self) -> None:
-        """Asks each verifier that is asked before the first iteration. Whether they pass decides nothing yet.
+        """Run the verifiers for the start of a run. Their verdicts decide nothing yet.
 
         Raises:
-            VerifierError: one of them cannot start.
+            VerifierError: a verifier cannot start.
         """
         for verifier in self._verifiers:
             if verifier.before_run:
                 await self._ask(verifier, starting=True)
 
     def result(self, cut_short: str = "") -> Verification:
-        """What was said. Of a verifier that was at work when the hearing was cut short, what it used is there."""
+        """The results so far, with the usage of a verifier that was interrupted."""
         verdicts = list(self._verdicts)
         if self._asked is not None:
             verdict = Verdict.unknown(self._asked.name, f"It was cut short: {cut_short}.")
@@ -109,7 +111,7 @@ class VerifierRun:
         return _refuted(verifier, f"It was ended after {verifier.timeout + _GRACE:g} s.", "timed out")
 
     def _bounded(self, verifier: Verifier, verdict: Verdict, duration: float) -> Verdict:
-        """The verdict as it may be kept and shown, whoever made it."""
+        """Return the verdict in the form that is safe to store and show."""
         return evolve(
             verdict,
             verifier=verifier.name,

@@ -116,7 +116,7 @@ class Checkpoints:
                 commit = last.checkpoint.commit if last and same else await self._keep(tree, _ref(run_id, name), head)
             except (UnreadableError, OSError) as error:
                 return Checkpoint(problem=f"No checkpoint could be made: {error}.")
-            made = Checkpoint(commit=commit, problem=_told(tree.left_out))
+            made = Checkpoint(commit=commit, problem=_describe_left_out(tree.left_out))
             self._last = _Last(run_id, head, tree.id, made, monotonic())
             return made
 
@@ -220,7 +220,7 @@ class Checkpoints:
             lines = await self._index.users_git("for-each-ref", "--format=%(objectname) %(refname)", _OLD_HEADS)
             found = ["for-each-ref", "--format=%(parent)", prefix]
             made_on = set(await self._index.users_git(*found, max_output=LISTED)) if lines else set[str]()
-        except UnreadableError:  # a checkpoint is damaged; it can go all the same
+        except UnreadableError:  # a checkpoint is damaged; it can go anyway
             return []
         return [ref for commit, ref in (line.split(" ", 1) for line in lines) if commit in made_on]
 
@@ -336,7 +336,7 @@ def _path_in(noted: str) -> str:
     return ""
 
 
-def _told(left_out: dict[bytes, str]) -> str:
+def _describe_left_out(left_out: dict[bytes, str]) -> str:
     if not left_out:
         return ""
     named = [f"{display_path(path)} ({reason})" for path, reason in sorted(left_out.items())[:_NAMED]]

@@ -124,7 +124,7 @@ _ESCAPES = dict(zip(b'abtnvfr"\\', b'\a\b\t\n\v\f\r"\\', strict=True))
 
 
 def display_path(path: bytes) -> str:
-    """Return a path as text that can be stored and printed; bytes that are not UTF-8 become `\\xff`."""
+    """Return a path as text that can be stored and printed; bytes that are not UTF-8 become escapes."""
     return path.decode("utf-8", "backslashreplace")
 
 

@@ -205,12 +205,12 @@ def reporting_progress(tell: ScanProgress, read: Callable[[], tuple[int, int]]) 
     """Call `tell` with the progress every second while the block runs, after the first second."""
     loop = asyncio.get_running_loop()
 
-    def told() -> None:
+    def report() -> None:
         nonlocal timer
         tell(*read())
-        timer = loop.call_later(_MOMENT, told)
+        timer = loop.call_later(_MOMENT, report)
 
-    timer = loop.call_later(_MOMENT, told)
+    timer = loop.call_later(_MOMENT, report)
     try:
         yield
     finally:
