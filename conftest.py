@@ -98,8 +98,9 @@ class Turns:
 
 
 def pytest_collection_finish() -> None:
-    """Thousands of tests and what they import stay to the end: collections of garbage leave them out, and what has
-    lived for long is seldom looked at. Else each took up to a second, in the middle of whatever a test was measuring.
+    """Exclude the collected tests and their imports from garbage collection.
+
+    They stay to the end. Each collection would take up to a second, in the middle of a measurement.
     """
     gc.collect()
     gc.freeze()

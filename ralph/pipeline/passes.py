@@ -175,8 +175,9 @@ def _boxes(count: PlanCount) -> TaskPlan:
 
 
 def failure_of(error: str) -> Failed:
-    """Classify an error text by its wording: a rate limit, a missing login, a service that does not answer, a refused
-    request; anything else is a crash.
+    """Classify an error text by its wording.
+
+    It is a rate limit, a missing login, a service that does not answer, or a refused request; else a crash.
     """
     said = " ".join(error[:_READ].split())
     for kind, words in _FAILURES:

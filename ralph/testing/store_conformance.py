@@ -26,16 +26,8 @@ from ralph.types.changes import Changes
 from ralph.types.output import Answered, Failed
 from ralph.types.requests import Request
 
-__all__ = [
-    "START",
-    "OwnershipConformance",
-    "StoreConformance",
-    "sample_event",
-    "sample_history",
-    "sample_iteration",
-    "sample_request",
-    "sample_run",
-]
+__all__ = ["START", "OwnershipConformance", "StoreConformance", "sample_event", "sample_history"]
+__all__ += ["sample_iteration", "sample_request", "sample_run"]
 
 START = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
 
@@ -98,8 +90,7 @@ def _in_history(number: int) -> IterationRecord:
     return evolve(sample_iteration(number, "" if number % 9 == 0 else f"words {number}"), **facts)
 
 
-OVER = 0.0
-"""Seconds of a lease that expires at once."""
+OVER = 0.0  # seconds of a lease that expires at once
 
 
 class OwnershipConformance:
