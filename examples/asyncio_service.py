@@ -25,7 +25,7 @@ async def agent(prompt: Prompt, turn: Turn) -> str:
 class Service:
     """Works on tasks, each in a folder of its own; all runs are kept in one store.
 
-    A worker that is cancelled ends its agent's turn, stores what there was, and lets the cancellation go on: the run
+    A worker that is cancelled ends its agent's turn, stores what there was, and lets the cancellation continue: the run
     can be resumed by `Runner.resume`.
     """
 

@@ -16,7 +16,7 @@ from ralph.workspace import open_workspace
 
 
 class NothingToDo(Verifier):
-    """It is asked whenever the agent says that it is done; what it says is told to the agent."""
+    """Judges each claim of completion; its output becomes feedback for the agent."""
 
     name = "nothing to do"
 

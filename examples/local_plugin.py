@@ -1,4 +1,4 @@
-"""A plug-in in one file: copied to `.ralph/plugin.py`, it is active in that folder once a person has agreed to it.
+"""A plug-in in one file: copied to `.ralph/plugin.py`, it is active in that folder once you have agreed to it.
 
 `uv run python examples/local_plugin.py` does so in a new folder, and runs `ralph` there.
 """

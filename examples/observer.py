@@ -16,7 +16,7 @@ from ralph.workspace import open_workspace
 
 
 class Diary(Hooks):
-    """What it is told of is already durable. Were it slow or did it fail, the run would go on without it."""
+    """A diary of events that are already durable; if it is slow or fails, the run continues without it."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -29,7 +29,7 @@ class Diary(Hooks):
 
 
 class Changelog(Hooks):
-    """Lets no work pass that the changelog does not tell of."""
+    """A veto against a completion without a changelog."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / "CHANGELOG.md"

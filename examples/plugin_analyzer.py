@@ -1,4 +1,4 @@
-"""A plug-in with its own analyzer, which holds back a completion until the reply names a file.
+"""A plug-in with its own analyzer, which blocks a completion until the reply names a file.
 
 `uv run python examples/plugin_analyzer.py`; in an installed plug-in, `ralph run --analyzer named-files` would use it.
 """
@@ -26,7 +26,7 @@ class FileAnalysis(Analysis, frozen=True):
 
 
 class NamedFiles:
-    """An analyzer is what has this method. Beside the built-in one it can hold back a completion, or support it."""
+    """An analyzer that can block or support a completion, beside the built-in one."""
 
     def analyze(self, output: Output, status: Status, context: AnalysisContext) -> FileAnalysis:
         files = tuple(FILE.findall(output.text))

@@ -1,4 +1,4 @@
-"""A loop that is held back until its FAQ makes every claim: the grounding verifier tells the agent what is missing.
+"""A loop that continues until its FAQ makes every claim: the grounding verifier names what is missing.
 
 `uv run python examples/verify_a_faq.py`; as a command it is `ralph run --verifier grounding:claims=claims.yaml`.
 """
