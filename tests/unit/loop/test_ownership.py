@@ -10,6 +10,7 @@ import pytest
 
 from ralph.loop.ownership import end_orphans, has_died, is_here, maker_has_died, this_process
 from ralph.records.record import Owner
+from ralph.testing import until
 
 OWNER = """
 import os, subprocess, sys
@@ -36,6 +37,7 @@ def other() -> Generator[tuple["subprocess.Popen[str]", Owner]]:
 async def test_a_dead_owners_agent_is_ended_as_a_tree(other: tuple["subprocess.Popen[str]", Owner]) -> None:
     process, owner = other
     assert (is_here(owner), has_died(owner)) == (True, False)
+    await until(lambda: len(psutil.Process(owner.pid).children(recursive=True)) == 3)  # the shell and its two programs
     agents = {child.pid for child in psutil.Process(owner.pid).children(recursive=True)}
     process.kill()
     process.wait(10)
