@@ -212,7 +212,7 @@ def runner(order: dict[str, Any], points: Points) -> Runner:
     points.watch(agent, "executor", "start", "execute", "stop")
     points.watch(verifier, "verifier", "verify")
     points.watch(
-        workspace, "workspace", "hold", "release", "snapshot", "changes", "checkpoint", "plan", "keep_response"
+        workspace, "workspace", "acquire", "release", "snapshot", "changes", "checkpoint", "plan", "keep_response"
     )
     return Runner(
         executor=agent,
