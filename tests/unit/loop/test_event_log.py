@@ -1,5 +1,6 @@
 """Append, then publish: the order, the groups, and what a broken store or observer does to them."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -302,6 +303,71 @@ async def test_a_store_that_cannot_be_written_for_now_is_waited_for_and_nothing_
         await told.until(5)
     assert [event.type for event in told.events if not event.seq] == ["paused", "resumed"]
     assert await troubled.kept() == [said for said in told.said if said[0]], "what is told is kept, in that order"
+
+
+@pytest.mark.parametrize("outage", [False, True])
+async def test_a_cancellation_waits_for_the_answer_to_an_append(troubled: Troubled, outage: bool) -> None:
+    appended, answered = anyio.Event(), anyio.Event()
+    append, told = troubled.append, Told()
+
+    async def answers_late(run_id: str, events: Sequence[Event], **more: Any) -> None:
+        await append(run_id, events, **more)
+        appended.set()
+        await answered.wait()
+
+    log = EventLog(troubled, "r", 0, [told])
+    if not outage:
+        troubled.trouble = None
+    async with anyio.create_task_group() as group:
+        group.start_soon(log.commit, FACT)
+        if outage:
+            await told.until(1)
+            troubled.trouble = None
+        await told.until(3 if outage else 1)
+    troubled.append = answers_late  # type: ignore[method-assign]
+    log.note(message("one"))
+    async with anyio.create_task_group() as group:
+        group.start_soon(log.commit, FACT)
+        with anyio.fail_after(10):
+            await appended.wait()
+        group.cancel_scope.cancel()
+        asyncio.get_running_loop().call_later(0.1, answered.set)
+    await log.commit(message("two"))
+    assert await troubled.kept() == [(1, "resumed"), (2, "one"), (3, "resumed"), (4, "two")]
+
+
+async def test_a_message_that_comes_during_an_append_is_stored_without_waiting_for_another(store: Watched) -> None:
+    begun, finish, told = anyio.Event(), anyio.Event(), Told()
+
+    async def slow() -> None:
+        begun.set()
+        await finish.wait()
+
+    store.before = slow
+    async with flushing(store, told) as log:
+        log.note(message("one"))
+        with anyio.fail_after(10):
+            await begun.wait()
+        log.note(message("two"))
+        finish.set()
+        await told.until(2)
+    assert await store.kept() == [(1, "one"), (2, "two")]
+
+
+async def test_a_store_is_tried_again_at_least_every_five_seconds(
+    troubled: Troubled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses: list[float] = []
+
+    async def recorded(_: EventLog, seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 20:
+            troubled.trouble = None
+
+    monkeypatch.setattr(EventLog, "_wait", recorded)
+    await EventLog(troubled, "r", 0, []).commit(FACT)
+    assert pauses[0] < 1
+    assert max(pauses) == pauses[-1] == 5
 
 
 async def test_a_person_who_wants_the_end_waits_for_no_store_and_is_told_what_is_not_kept(troubled: Troubled) -> None:

@@ -16,7 +16,8 @@ from ralph.prompt import Prompt
 from ralph.records.events import Event, Paused, Resumed, RunFinished
 from ralph.store import open_store
 from ralph.store.memory import MemoryStore
-from ralph.testing import ScriptedExecutor, SeenEvents
+from ralph.testing import ScriptedExecutor, SeenEvents, until
+from ralph.types.output import Output
 from ralph.workspace import open_workspace
 
 DONE = "All done.\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: finished\n---END_RALPH_STATUS---"
@@ -94,3 +95,57 @@ async def test_a_server_that_is_gone_for_a_while_holds_the_run_up_and_loses_noth
     assert [type(event) for event in seen.events if not event.seq] == [Paused, Resumed]
     assert kept == [(event.seq, event.type) for event in seen.events if event.seq]
     assert [seq for seq, _ in kept] == list(range(1, len(kept) + 1))
+
+
+class Full(MemoryStore):
+    """Takes no iteration, as long as it lives."""
+
+    async def append(self, run_id: str, events: Any, **more: Any) -> None:
+        if any(event.type == "iteration_finished" for event in events):
+            raise StoreError("The disk is full.", "Make room.", passing=True)
+        await super().append(run_id, events, **more)
+
+
+async def test_a_cancelled_run_does_not_wait_for_a_store_without_room() -> None:
+    seen = SeenEvents()
+    async with Runner(executor=ScriptedExecutor(["I began."]), store=Full(), hooks=[seen]) as runner:
+
+        async def cancel_while_it_waits() -> None:
+            await until(lambda: seen.of("paused"))
+            await anyio.sleep(1)  # by now the pauses between tries are longer than this test waits
+            runner.cancel("I want to go home")
+
+        async def run() -> None:
+            async with anyio.create_task_group() as group:
+                group.start_soon(cancel_while_it_waits)
+                await runner.run("task")
+
+        with anyio.fail_after(15), pytest.RaisesGroup(pytest.RaisesExc(StoreError, match="Not kept")):
+            await run()
+
+
+class ClosesSlowly(ScriptedExecutor):
+    closed = False
+
+    async def execute(self, prompt: Prompt, turn: Turn) -> Output:
+        return await anyio.sleep_forever()
+
+    async def __aexit__(self, *error: object) -> None:
+        await anyio.sleep(0.01)
+        self.closed = True
+        await super().__aexit__(*error)
+
+
+async def test_a_run_that_is_cancelled_from_outside_closes_the_agent_and_can_be_taken_over_at_once() -> None:
+    store, seen, executor = MemoryStore(), SeenEvents(), ClosesSlowly([])
+
+    async def run() -> None:
+        async with Runner(executor=executor, store=store, hooks=[seen]) as runner:
+            await runner.run("task")
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(run)
+        await until(lambda: seen.of("iteration_started"))
+        group.cancel_scope.cancel()
+    assert executor.closed
+    assert not await store.leased(seen.events[0].run_id)

@@ -92,6 +92,10 @@ def test_the_built_in_parts_come_in_by_the_same_hooks() -> None:
             "ralph_keywords failed: ZeroDivisionError",
         ),
         (
+            "from ralph.plugins import hookimpl\n@hookimpl\ndef ralph_keywords(): raise SystemExit(3)",
+            "ralph_keywords failed: SystemExit: 3.",
+        ),
+        (
             "from ralph.plugins import hookimpl\n@hookimpl\ndef ralph_keywords():\n    yield 'finished'",
             "ralph_keywords returned an object of type str, which is not a Keyword.",
         ),
@@ -176,6 +180,20 @@ def test_an_object_may_be_a_plugin_and_counts_once() -> None:
     assert plugin(plugins, "Words").source == f"object of {__name__}"
     assert any("It is there twice" in problem for problem in plugins.problems)
     assert any("It is a class" in problem for problem in Plugins.of([Words]).problems)
+
+
+def test_an_object_that_cannot_be_registered_has_the_same_problem_each_time() -> None:
+    class Wrong:
+        name = "wrong"
+
+        @hookimpl
+        def ralph_keywords(self, run: object) -> list[object]:
+            return [run]
+
+    wrong = Wrong()
+    problems = Plugins.of([wrong, wrong]).problems
+    assert len(problems) == 2
+    assert all("Argument(s) {'run'} are declared in the hookimpl" in problem for problem in problems)
 
 
 def test_a_hostile_object_is_only_left_out() -> None:

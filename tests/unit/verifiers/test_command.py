@@ -103,6 +103,13 @@ async def test_one_that_takes_too_long_is_ended_with_its_tree_and_refutes(tmp_pa
     assert not psutil.pid_exists(child) or psutil.Process(child).status() == psutil.STATUS_ZOMBIE
 
 
+async def test_one_that_takes_too_long_refutes_even_if_it_then_exits_with_status_0(tmp_path: Path) -> None:
+    code = "import signal, sys, time; signal.signal(signal.SIGTERM, lambda *_: sys.exit(0)); time.sleep(60)"
+    verdict = await CommandVerifier(python(code), timeout=1).verify(Subject(tmp_path))
+    assert not verdict.passed
+    assert verdict.signature == "timed out"
+
+
 @pytest.mark.parametrize("command", [["no-such-program"], ["./missing.sh"], ["./plain.txt"], "no-such-program -q"])
 async def test_one_that_cannot_start_says_so(tmp_path: Path, command: list[str] | str) -> None:
     (tmp_path / "plain.txt").write_text("no program")

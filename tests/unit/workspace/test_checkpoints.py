@@ -1,5 +1,6 @@
 """What a checkpoint holds, and what making it leaves alone."""
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -302,3 +303,43 @@ async def test_neither_is_it_in_a_folder_without_git(tmp_path: Path) -> None:
     log.write_text("begins, goes on\n")
     assert not (await workspace.changes(before, await workspace.snapshot())).files
     assert await checkpoint(workspace, 2) == first
+
+
+async def test_an_abbreviated_id_that_two_checkpoints_share_finds_neither(
+    repo: Repository, workspace: Workspace
+) -> None:
+    assert workspace.checkpoints is not None
+    commits: list[str] = []
+    while len({commit[0] for commit in commits}) == len(commits):  # at most 17 turns: an id begins with a hex digit
+        repo.write("a.txt", f"{len(commits)}\n")
+        commits.append(str((await checkpoint(workspace, len(commits))).commit))
+    assert await workspace.checkpoints.find("run-1", commits[-1][0]) is None
+    assert await workspace.checkpoints.find("run-1", commits[-1][:12]) == commits[-1]
+
+
+async def test_the_checkpoint_right_after_a_restore_has_the_restored_files(
+    repo: Repository, workspace: Workspace
+) -> None:
+    first = await checkpoint(workspace, 1)
+    repo.write("a.txt", "edited\n")
+    await checkpoint(workspace, 2)
+    await workspace.restore(str(first.commit))
+    found = await workspace.checkpoint("run-1", 3, "before")
+    assert repo.git("show", f"{found.commit}:a.txt") == "a"
+
+
+async def test_forgetting_a_run_without_git_frees_the_space_of_its_checkpoints(tmp_path: Path) -> None:
+    folder = tmp_path / "plain"
+    folder.mkdir()
+    workspace = open_workspace(folder, state_dir=tmp_path / "state")
+    (folder / "large.bin").write_bytes(os.urandom(1_000_000))
+    assert (await checkpoint(workspace, 1)).commit
+    (folder / "large.bin").unlink()
+    assert (await checkpoint(workspace, 2)).commit
+    assert _size(tmp_path / "state") > 1_000_000
+    await workspace.forget("run-1")
+    assert _size(tmp_path / "state") < 500_000
+
+
+def _size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
