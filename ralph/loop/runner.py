@@ -218,11 +218,13 @@ class Runner:
         # The group is left as if nothing had been raised: an error must reach the caller as it is, not in a group.
         tasks, self._tasks = self._entered, None
         tasks.cancel_scope.cancel()
-        await tasks.__aexit__(None, None, None)
-        with anyio.CancelScope(shield=True):
-            for run in self._runs.values():
-                await run.lease.end()
-            await self._stack.aclose()
+        try:
+            await tasks.__aexit__(None, None, None)
+        finally:  # it raises if the caller's task is cancelled
+            with anyio.CancelScope(shield=True):
+                for run in self._runs.values():
+                    await run.lease.end()
+                await self._stack.aclose()
 
     def run_sync(self, task: str) -> RunRecord:
         """Run `run` to its end, for code that is not async.

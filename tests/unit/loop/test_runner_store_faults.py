@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from time import monotonic
+from types import TracebackType
 from typing import Any
 
 import anyio
@@ -128,12 +129,14 @@ class ClosesSlowly(ScriptedExecutor):
     closed = False
 
     async def execute(self, prompt: Prompt, turn: Turn) -> Output:
-        return await anyio.sleep_forever()
+        await anyio.sleep_forever()
+        raise AssertionError
 
-    async def __aexit__(self, *error: object) -> None:
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         await anyio.sleep(0.01)
         self.closed = True
-        await super().__aexit__(*error)
 
 
 async def test_a_run_that_is_cancelled_from_outside_closes_the_agent_and_can_be_taken_over_at_once() -> None:
