@@ -10,19 +10,20 @@ import sys
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar, cast
-
-from pydantic import BaseModel, ValidationError
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 
 from ralph.errors import UsageError, plainly
 from ralph.system.text import storable
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 __all__ = ["MOST_BYTES", "as_object", "cleaned", "objects", "opened", "read_regular", "refuse_beside_lines", "text_of"]
 
 MOST_BYTES = 64 * 1024 * 1024
 """Of one line, and of a text."""
 
-_M = TypeVar("_M", bound=BaseModel)
+_M = TypeVar("_M", bound="BaseModel")
 
 
 def read_regular(path: bytes | str | os.PathLike[str], limit: int, *, offset: int = 0) -> bytes:
@@ -104,6 +105,8 @@ def objects(
 
 def as_object(line: bytes, model: type[_M], *, as_written: bool = False) -> _M | str:
     """Return the object of a JSON text, with texts that can be stored; else what is wrong with it."""
+    from pydantic import ValidationError
+
     try:
         said = json.loads(line.decode("utf-8-sig", "replace"))
         said = said if as_written else cleaned(said)
