@@ -292,7 +292,7 @@ def _valid(found: Iterable[Signal], length: int) -> tuple[list[Signal], tuple[st
 
 
 def _problem_of(signal: Signal) -> str:
-    """Return the problem that makes a signal invalid; empty if there is none."""
+    """Return the problem that makes a signal invalid; empty if none exists."""
     if not abs(signal.weight) <= VERY_HIGH:
         return f"the weight {signal.weight:g}"
     if signal.state is not None and signal.state not in get_args(State):

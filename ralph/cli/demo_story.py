@@ -163,7 +163,7 @@ class Evidence(Hooks):
 
 
 def _kill_runtime() -> int | None:
-    """Kill the runtime that the SDK talks to, as a crash would; return its process id, None if there is none."""
+    """Kill the runtime that the SDK talks to, as a crash would; return its process id, None if none exists."""
     for process in psutil.Process().children(recursive=True):
         try:
             if "--stdio" in process.cmdline():

@@ -77,7 +77,7 @@ async def report_remaining_worktree(record: "RunRecord", *, would: bool) -> list
         would: report what would remain: the run is not removed.
 
     Returns:
-        The folder of the worktree; empty if there is none.
+        The folder of the worktree; empty if none exists.
     """
     from ralph.workspace.worktree import find_worktree
 

@@ -222,7 +222,7 @@ def strategy_named(name: str) -> Strategy:
     """Return the built-in strategy of that name.
 
     Raises:
-        UnknownNameError: there is none.
+        UnknownNameError: no strategy has that name.
     """
     try:
         return STRATEGIES[name]

@@ -46,7 +46,7 @@ class Oversized:
     size: int
 
     def field(self, name: str) -> str:
-        """Return the first text field of that name in the head; empty if there is none."""
+        """Return the first text field of that name in the head; empty if none exists."""
         match = re.search(rb'"%s"\s*:\s*"((?:[^"\\]|\\.){0,200})"' % re.escape(name).encode(), self.head)
         return match[1].decode("utf-8", "replace") if match else ""
 

@@ -76,7 +76,7 @@ class Command:
 
     @property
     def program(self) -> str:
-        """The program's name without its folder; empty where there is none."""
+        """The program's name without its folder; empty if it has none."""
         return PurePosixPath(self.words[0]).name if self.words else ""
 
 

@@ -40,7 +40,7 @@ class Rules:
 
     Attributes:
         status_fields: further fields of the status block.
-        promise: the phrase that stands for `EXIT_SIGNAL: true`; None if there is none.
+        promise: the phrase that stands for `EXIT_SIGNAL: true`; None if none exists.
         prices: by model; a measured cost is used as it is.
         model: the model whose price counts if the executor does not say which one answered.
     """

@@ -151,7 +151,7 @@ class RunRecord(BaseModel, frozen=True):
         state: "running" also of a run that crashed; `owner` says which process had it, `pid` its number alone.
         apart: paths in the workspace that Ralph itself has written in any process of the run, such as the store.
         fingerprint, plan: of workspace and plan before the first iteration.
-        checkpoint: the commit that holds the workspace of that time; None if there is none.
+        checkpoint: the commit that holds the workspace of that time; None if none exists.
         problems: of plug-ins and observers that failed and were left out; at most twenty.
         breaker: as the user has reset it after iteration `reset_after`; None if it was not reset.
         interrupted: the iteration that a crash cut off; it is done again.

@@ -89,7 +89,7 @@ class Store:
         raise NotImplementedError
 
     async def holder(self, run_id: str) -> str:
-        """Return the token of the run's owner, even after the lease; empty if there is none."""
+        """Return the token of the run's owner, even after the lease; empty if none exists."""
         raise NotImplementedError
 
     async def ask(self, run_id: str, request: Request) -> int:

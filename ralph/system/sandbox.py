@@ -134,7 +134,7 @@ class Sandbox(BaseModel, frozen=True, extra="forbid"):
         readable: Iterable[Path] = (),
         writable: Iterable[Path] = (),
     ) -> list[str]:
-        """Return the command line that runs a program in the sandbox; unchanged if there is none.
+        """Return the command line that runs a program in the sandbox; unchanged if none exists.
 
         Args:
             argv: the program and its arguments.

@@ -74,7 +74,7 @@ _TILES = (" ", "a", "9", "- [ ] x\n", "not done, ", "error: \n", "((", "| - ", "
 
 
 def grows_linearly(prepare: Callable[[str], _T], work: Callable[[_T], object], tile: str) -> str:
-    """Return a text for which the time grows faster than its length; empty if there is none.
+    """Return a text for which the time grows faster than its length; empty if none exists.
 
     Args:
         prepare: converts a text to the work's input; its time does not count.

@@ -43,8 +43,8 @@ class Checkpoint(BaseModel, frozen=True):
     """The workspace's files at one moment, kept so that they can be restored.
 
     Attributes:
-        commit: the id of the commit that holds them; None if there is none.
-        problem: why there is none, or which part of the workspace it does not hold.
+        commit: the id of the commit that holds them; None if none exists.
+        problem: the reason why there is no checkpoint, or which part of the workspace it does not hold.
     """
 
     commit: str | None = None

@@ -184,7 +184,7 @@ def _story(story: object, number: int) -> tuple[float, PlanItem] | None:
 
 
 def read_plan(workspace: Path, name: str | None = None) -> TaskPlan | None:
-    """Return the workspace's plan, or None if there is none; never raise on the file's content.
+    """Return the workspace's plan, or None if none exists; never raise on the file's content.
 
     Args:
         workspace: the folder that the plan is in.

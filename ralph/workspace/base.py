@@ -202,7 +202,7 @@ class Workspace:
             await self.checkpoints.forget(run_id)
 
     def plan(self, name: str | None) -> TaskPlan | None:
-        """Return the task plan, or None if there is none; see `read_plan`."""
+        """Return the task plan, or None if none exists; see `read_plan`."""
         return read_plan(self.path, name)
 
     def acquire(self, run_id: str) -> None:

@@ -238,7 +238,7 @@ class Repository:
         return sorted(path for path in paths if path and self.at(path) is not None)
 
     def at(self, path: bytes) -> "Repository | None":
-        """Return the repository in a folder of this one; None if there is none, or the path leads outside."""
+        """Return the repository in a folder of this one; None if none exists, or the path leads outside."""
         folder = self.top / os.fsdecode(path)
         try:
             if not folder.resolve().is_relative_to(self.top) or not (folder / ".git").exists():
@@ -413,6 +413,6 @@ class UsersGit:
 
 
 def operation_in_progress(repository: Repository) -> str:
-    """Return the operation that git is in the middle of, such as "a merge"; empty if there is none."""
+    """Return the operation that git is in the middle of, such as "a merge"; empty if none exists."""
     name = next((name for name in _UNDER_WAY if (repository.git_dir / name).exists()), "")
     return f"a {name.partition('_HEAD')[0].partition('-')[0].lower().replace('_', '-')}" if name else ""

@@ -60,7 +60,7 @@ class Worktree:
         """Remove the worktree and the branch if a checkpoint has their work. Returns what happened.
 
         Args:
-            checkpoint: one with everything in the worktree; None if there is none.
+            checkpoint: one with everything in the worktree; None if none exists.
         """
         try:
             return await self._elsewhere() or await self._discard(checkpoint)

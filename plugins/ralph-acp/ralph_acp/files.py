@@ -115,7 +115,7 @@ def _make(folder: str, within: int) -> None:
 
 
 def _mode_of(name: str, folder: int, said: str) -> int | None:
-    """Return the permissions of the existing file; None if there is none."""
+    """Return the permissions of the existing file; None if none exists."""
     try:
         found = os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:

@@ -123,7 +123,7 @@ def _counted(total: Event) -> Usage:
 
 
 def _beyond(total: Usage, before: Usage) -> Usage:
-    """Return the difference; an empty usage if there is none, because then nothing was measured."""
+    """Return the difference; an empty usage if none exists, because then nothing was measured."""
     if total == before:
         return Usage()
     return Usage(

@@ -101,7 +101,7 @@ def branch_of(workspace: str | None) -> str | None:
 
 
 def _read_start(path: Path) -> str:
-    """Return the start of a regular file; empty if there is none. Never waits, not even for a pipe."""
+    """Return the start of a regular file; empty if none exists. Never waits, not even for a pipe."""
     try:
         opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
     except (OSError, ValueError):

@@ -61,7 +61,7 @@ class Pairing:
         self._kept.add(query_id, provider, model)
 
     def pair(self, given: AIResponse | BatchError) -> Pair | BatchError | None:
-        """Return the pair, or the error if there is none, or None for a response that was analysed before."""
+        """Return the pair, or the error if none exists, or None for a response that was analysed before."""
         query = self._queries.get(given.query_id)
         if query is None:
             return _wrong(given, "No query has this id.")

@@ -155,7 +155,7 @@ async def provide_cli(
     progress: Progress | None = None,
     limit: float = 900.0,
 ) -> Found:
-    """Return a Copilot CLI of a version known to work, and fetch the pinned one if there is none.
+    """Return a Copilot CLI of a version known to work, and fetch the pinned one if none exists.
 
     Args:
         setting: as for `find_cli`.

@@ -105,7 +105,7 @@ def _read(output: Output, page: Page) -> _Found:
 
 
 def _entries(answer: str) -> list[dict[str, Any]] | None:
-    """Return the list in an answer, which may stand in a fence or among words; None if there is none."""
+    """Return the list in an answer, which may stand in a fence or among words; None if none exists."""
     fenced = _FENCED.search(answer)
     start, end = answer.find("["), answer.rfind("]")
     for text in (answer, fenced[1] if fenced else "", answer[start : end + 1] if 0 <= start < end else ""):

@@ -95,7 +95,7 @@ class GroundTruth(BaseModel, frozen=True):
     """All pages, and what holds for them together.
 
     Attributes:
-        domain: of the site, without "www."; empty if there is none.
+        domain: of the site, without "www."; empty if none exists.
         brands: in addition to those among the pages' entities.
         problems: what could not be read, a sentence each.
     """

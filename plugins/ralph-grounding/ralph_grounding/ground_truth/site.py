@@ -132,7 +132,7 @@ _SITEMAP_BYTES = 20_000_000
 
 
 class FoundPage(NamedTuple):
-    """A page of a site; the priority is the sitemap's, None if there is none."""
+    """A page of a site; the priority is the sitemap's, None if none exists."""
 
     url: str
     document: Document

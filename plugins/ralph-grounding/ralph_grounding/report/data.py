@@ -39,7 +39,7 @@ def clipped(text: str, most: int = 300) -> str:
 
 
 def number(value: float | None, digits: int = 0) -> str:
-    """Format a score for readers; a dash if there is none. Minus signs are real ones."""
+    """Format a score for readers; a dash if none exists. Minus signs are real ones."""
     if value is None:
         return "–"
     return f"{value:.{digits}f}".replace("-", "−") if round(value, digits) else f"{0:.{digits}f}"

@@ -34,7 +34,7 @@ class Address(NamedTuple):
         form: "url" with a scheme of the web, "other_scheme", "email", "page" (a host and more than "/"), "host" alone,
             "path" from the root of a site or of a disk.
         host: as written, without user, port and trailing dot; empty for a path.
-        path: with its "/"; empty if there is none. Query and fragment are left out.
+        path: with its "/"; empty if none exists. Query and fragment are left out.
     """
 
     start: int

@@ -59,7 +59,7 @@ class AttributionScorer:
 
         Args:
             response: the response's text.
-            domain: a host, or an address on it; empty if there is none.
+            domain: a host, or an address on it; empty if none exists.
             brand_names: names of the source.
             known_urls: of the ground truth's pages: addresses, or paths.
         """

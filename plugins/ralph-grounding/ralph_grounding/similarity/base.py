@@ -41,7 +41,7 @@ class Support(NamedTuple):
 
 
 class Nearest(NamedTuple):
-    """The most similar passage to a segment: its place in the list, or -1 if there is none."""
+    """The most similar passage to a segment: its place in the list, or -1 if none exists."""
 
     passage: int
     similarity: Similarity
