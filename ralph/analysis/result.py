@@ -10,8 +10,7 @@ from typing import Literal, Protocol
 from pydantic import BaseModel, Field, JsonValue, NonNegativeInt
 
 from ralph.status import Status, StatusMalformed, StatusMissing, StatusReport
-from ralph.types.changes import Changes
-from ralph.types.output import Output
+from ralph.types.output import Changes, Output
 from ralph.types.plan import TaskPlan
 
 __all__ = [

@@ -14,7 +14,7 @@ from ralph.cli.output import print_json, print_paragraph
 from ralph.cli.settings import with_settings
 from ralph.errors import UsageError
 from ralph.settings import FLAGS, Setting, parse_duration
-from ralph.system.text import additions
+from ralph.system.text import Redactor, additions, secret_values
 
 if TYPE_CHECKING:
     from ralph.records.record import RunRecord
@@ -107,7 +107,6 @@ def _number(text: str) -> float:
 
 
 def _message(text: str) -> str:
-    from ralph.system.redact import Redactor, secret_values
 
     if text == "-":
         text = sys.stdin.read(_MOST_CHARACTERS + 1)

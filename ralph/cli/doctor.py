@@ -9,7 +9,7 @@ from ralph.cli.lookup import store_option
 from ralph.cli.options import AsJson, Folder, StoreName
 from ralph.cli.output import console, print_json
 from ralph.errors import RalphError, UsageError, in_words, naming_store
-from ralph.system.text import one_line
+from ralph.system.text import Redactor, one_line
 from ralph.watch.terminal import sign
 
 if TYPE_CHECKING:
@@ -96,7 +96,6 @@ def _failed(name: str, error: RalphError) -> "Finding":
 
 async def _endpoint(url: str) -> "Finding":
     from ralph.executors.endpoint import check_endpoint
-    from ralph.system.redact import Redactor
 
     try:
         await check_endpoint(url)
@@ -163,7 +162,6 @@ async def _sandbox(settings: "Settings", folder: Path) -> "list[Finding]":
 async def _store(settings: "Settings", plugins: "Plugins") -> "list[Finding]":
     from ralph.plugins.registry import open_store
     from ralph.store import default_path
-    from ralph.system.redact import Redactor
 
     place = Redactor()(settings.store) if settings.store else str(default_path())
     try:

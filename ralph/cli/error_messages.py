@@ -10,7 +10,7 @@ import typer
 
 from ralph.cli.lookup import given_store, store_option
 from ralph.errors import naming_store, nearest, plainly
-from ralph.system.text import printable
+from ralph.system.text import Redactor, printable, secret_values
 
 __all__ = ["complain", "report_fault", "usage_message", "with_store"]
 
@@ -105,8 +105,6 @@ def _folder_is_gone() -> bool:
 def _report_bug(error: Exception) -> int:
     import tempfile
     import traceback
-
-    from ralph.system.redact import Redactor, secret_values
 
     mask = Redactor(secret_values(os.environ))
     trace = mask("".join(traceback.format_exception(error)))

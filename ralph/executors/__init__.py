@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     )
     from ralph.executors.program_output import Event, JsonLines, Line, Oversized, Unreadable
     from ralph.system.process import ByteStream, ProgramMissingError, Running, spawn
-    from ralph.system.redact import Redactor
     from ralph.system.sandbox import Confinement
+    from ralph.system.text import Redactor
 
 __all__ = [
     "CREDENTIALS",
@@ -117,7 +117,7 @@ __getattr__, __dir__ = lazy_exports(
         ),
         "ralph.executors.program_output": ("Event", "JsonLines", "Line", "Oversized", "Unreadable"),
         "ralph.system.process": ("ByteStream", "ProgramMissingError", "Running", "spawn"),
-        "ralph.system.redact": ("Redactor",),
+        "ralph.system.text": ("Redactor",),
         "ralph.system.sandbox": ("Confinement",),
     },
 )

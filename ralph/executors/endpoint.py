@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import anyio
 
 from ralph.errors import ExecutorUnavailableError, UsageError
-from ralph.system.redact import Redactor
+from ralph.system.text import Redactor
 
 __all__ = ["Address", "check_endpoint", "parse_endpoint"]
 

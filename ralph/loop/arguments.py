@@ -18,8 +18,8 @@ from ralph.settings import ExecutorSettings
 from ralph.status import StatusField
 from ralph.store.base import Store
 from ralph.store.memory import MemoryStore
-from ralph.system.redact import Redactor
 from ralph.system.sandbox import Confinement
+from ralph.system.text import Redactor
 from ralph.verifiers import CommandVerifier, Verifier, parse_command
 from ralph.workspace import Workspace, open_workspace
 from ralph.workspace.base import NoWorkspace

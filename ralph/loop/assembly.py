@@ -20,8 +20,8 @@ from ralph.settings import ExecutorSettings, Settings, read_settings, workspace_
 from ralph.settings.fields import secrets_of
 from ralph.status import StatusField
 from ralph.store import file_of
-from ralph.system.redact import Redactor, secret_values
 from ralph.system.sandbox import Confinement, values_of
+from ralph.system.text import Redactor, secret_values
 from ralph.types.verification import Verdict
 from ralph.verifiers import CommandVerifier, Subject, Verifier, parse_command
 from ralph.verifiers.base import VerifierContext

@@ -10,8 +10,8 @@ import anyio
 from ralph.loop.event_log import EventLog
 from ralph.records.events import Diagnosed, ProtectedRestored
 from ralph.system.clock import Clock
-from ralph.system.redact import Redactor
-from ralph.types.changes import Checkpoint
+from ralph.system.text import Redactor
+from ralph.types.output import Checkpoint
 from ralph.workspace.base import Snapshot, Workspace
 
 __all__ = ["Checkpointing"]

@@ -36,11 +36,10 @@ from ralph.records.events import (
 from ralph.records.record import IterationRecord, RunRecord, RunState
 from ralph.status import StatusReport
 from ralph.system.clock import Clock
-from ralph.system.redact import Redactor
+from ralph.system.text import Redactor
 from ralph.tasks import chosen
 from ralph.types import evolve
-from ralph.types.changes import Changes
-from ralph.types.output import Interrupted, Output, Usage
+from ralph.types.output import Changes, Interrupted, Output, Usage
 from ralph.types.plan import TaskPlan
 from ralph.types.requests import Request
 from ralph.types.verification import Verdict, Verification

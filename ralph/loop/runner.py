@@ -47,7 +47,7 @@ from ralph.records.record import IterationRecord, Owner, RunRecord, RunState
 from ralph.status import StatusField
 from ralph.store.base import Store
 from ralph.system.clock import Clock
-from ralph.system.redact import Redactor, secret_values
+from ralph.system.text import Redactor, secret_values
 from ralph.types import evolve
 from ralph.verifiers.base import Verifier
 from ralph.workspace.base import Workspace

@@ -17,7 +17,7 @@ from ralph.records.record import RunRecord, RunState
 from ralph.store.base import Store
 from ralph.system.text import storable
 from ralph.types import evolve
-from ralph.types.changes import Checkpoint
+from ralph.types.output import Checkpoint
 from ralph.types.verification import Verification
 from ralph.workspace.base import Snapshot, Workspace
 

@@ -23,8 +23,7 @@ from ralph.records.record import IterationRecord, PlanCount, RunRecord, RunState
 from ralph.settings import Settings
 from ralph.status import StatusField, parse_status
 from ralph.types import evolve
-from ralph.types.changes import Changes, Checkpoint, is_new
-from ralph.types.output import Answered, Failed, Interrupted, Output, TimedOut, Usage
+from ralph.types.output import Answered, Changes, Checkpoint, Failed, Interrupted, Output, TimedOut, Usage, is_new
 from ralph.types.plan import PlanState, TaskPlan, compare
 from ralph.types.verification import Verification
 

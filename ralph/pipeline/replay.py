@@ -15,8 +15,7 @@ from ralph.pipeline.evaluate import UNKNOWN, Progress, Rules, assess, evaluate, 
 from ralph.pipeline.passes import Moves, Pass, failure_of, recorded_pass, recorded_run
 from ralph.records.record import IterationRecord, RunRecord, RunState
 from ralph.types import evolve
-from ralph.types.changes import FINGERPRINTS_KEPT, Changes
-from ralph.types.output import Output
+from ralph.types.output import FINGERPRINTS_KEPT, Changes, Output
 from ralph.types.verification import Verification
 
 __all__ = ["Loop", "Moves", "Pass", "Replay", "Replayed", "Step", "failure_of", "recorded_pass", "recorded_run"]

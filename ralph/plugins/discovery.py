@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ralph.errors import in_words
 from ralph.plugins.spec import API_VERSION, NAME
-from ralph.system.text import printable
+from ralph.system.text import Redactor, printable
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -108,8 +108,6 @@ class Plugin:
 
 def failure(error: BaseException) -> str:
     """Return an error of foreign code in one line, without secrets and without a full stop."""
-    from ralph.system.redact import Redactor
-
     return printable(" ".join(Redactor()(in_words(error)[: 4 * _SHOWN]).split()), _SHOWN)
 
 

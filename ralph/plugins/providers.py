@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from ralph.executors import Executor
     from ralph.executors.npm import Progress
-    from ralph.system.redact import Redactor
     from ralph.system.sandbox import Confinement
+    from ralph.system.text import Redactor
     from ralph.types.plan import TaskPlan
 
 __all__ = ["BuildContext", "Command", "CommandContext", "PromptContext", "PromptPart", "Provider"]

@@ -15,8 +15,7 @@ from ralph.decision.breaker import BreakerState
 from ralph.decision.claims import limited
 from ralph.decision.outcomes import Decision, StopReason
 from ralph.records.record import PlanCount
-from ralph.types.changes import Changes
-from ralph.types.output import Attempt, Outcome, ToolCall, Usage
+from ralph.types.output import Attempt, Changes, Outcome, ToolCall, Usage
 from ralph.types.verification import Verdict
 
 __all__ = [

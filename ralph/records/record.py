@@ -18,8 +18,17 @@ from ralph.decision.limits import Spent
 from ralph.decision.outcomes import Complete, Continue, Decision, Halt, Pause, StopReason, following, needs_user
 from ralph.decision.streaks import Streaks
 from ralph.types import evolve
-from ralph.types.changes import FINGERPRINTS_KEPT, Changes, Checkpoint
-from ralph.types.output import Answered, Attempt, Interrupted, Outcome, Usage, busy
+from ralph.types.output import (
+    FINGERPRINTS_KEPT,
+    Answered,
+    Attempt,
+    Changes,
+    Checkpoint,
+    Interrupted,
+    Outcome,
+    Usage,
+    busy,
+)
 from ralph.types.plan import TaskPlan
 from ralph.types.verification import Verification
 

@@ -11,7 +11,7 @@ from ralph.errors import SettingError, nearest, plainly
 from ralph.settings.consent import leaves
 from ralph.settings.fields import is_secret, model_in
 from ralph.settings.model import Settings
-from ralph.system.redact import Redactor, is_secret_name
+from ralph.system.text import Redactor, is_secret_name
 
 __all__ = ["names_at", "require_numbers", "setting_error"]
 

@@ -21,7 +21,7 @@ from pydantic import AfterValidator, BaseModel, Field, field_validator
 
 from ralph.errors import UsageError
 from ralph.system.declarations import AGENT, Flag
-from ralph.system.redact import is_secret_name
+from ralph.system.text import is_secret_name
 
 __all__ = ["ESSENTIAL", "Confinement", "Names", "Sandbox", "Variables", "apart", "values_of"]
 

@@ -29,7 +29,7 @@ import pytest
 
 from ralph.executors.base import Executor, Quantity, Timeouts, Transcript, Turn, TurnEvent
 from ralph.prompt import Prompt
-from ralph.system.redact import Redactor
+from ralph.system.text import Redactor
 from ralph.types.output import Answered, Failed, Message, Output, TimedOut
 
 __all__ = ["ExecutorConformance"]

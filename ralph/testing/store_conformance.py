@@ -22,8 +22,7 @@ from ralph.records.events import Event, IterationStarted, MessageReceived, Messa
 from ralph.records.record import IterationRecord, PlanCount, RunRecord, RunState
 from ralph.store.base import Store
 from ralph.types import evolve
-from ralph.types.changes import Changes
-from ralph.types.output import Answered, Failed
+from ralph.types.output import Answered, Changes, Failed
 from ralph.types.requests import Request
 
 __all__ = ["START", "OwnershipConformance", "StoreConformance", "sample_event", "sample_history"]

@@ -1,16 +1,24 @@
-"""The result of one turn of an agent: its messages, its tool calls, its usage and how it ended.
+"""The result of one turn of an agent: its messages, tool calls, usage and end, and its effect on the workspace.
 
 An `Output` is made by an executor and read by everything after it. The text in it was masked and cleaned at the
-executor's boundary (`ralph.system.redact`), so that every span of evidence refers to the text as stored.
+executor's boundary (`ralph.system.text`), so that every span of evidence refers to the text as stored.
+
+Progress means that the workspace's fingerprint differs from every fingerprint of the last ten iterations (the one
+before the run included), or that boxes of the plan moved. So editing and reverting is no progress, and neither is a
+tree that was dirty before.
 """
 
+from collections.abc import Collection, Sequence
 from typing import Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, Field, NonNegativeFloat, NonNegativeInt
 
 __all__ = [
+    "FINGERPRINTS_KEPT",
     "Answered",
     "Attempt",
+    "Changes",
+    "Checkpoint",
     "Completed",
     "Failed",
     "FailureKind",
@@ -22,9 +30,13 @@ __all__ = [
     "ToolCall",
     "Usage",
     "busy",
+    "is_new",
 ]
 
 _N = TypeVar("_N", int, float)
+
+FINGERPRINTS_KEPT = 10
+"""Iterations whose states of the workspace are remembered."""
 
 _UNNAMED = 1_000
 _BUSY = 10
@@ -216,6 +228,54 @@ class Output(BaseModel, frozen=True):
 def busy(calls: int, denials: int) -> bool:
     """Return whether most tool calls were allowed, and more than a mere check of finished work needs."""
     return calls > 2 * denials and calls - denials >= _BUSY
+
+
+class Changes(BaseModel, frozen=True):
+    """The effect of an iteration on the workspace.
+
+    Attributes:
+        fingerprint: of the workspace after the iteration: its commit, its differences from that, its untracked files;
+            equal for equal states. None if it could not be taken; then nothing follows from the other fields.
+        files: paths that differ from before the iteration, relative to the workspace, sorted, at most 200 of them.
+        files_changed: how many they are in all.
+        commits: how many commits were made.
+        problem: why the workspace could not be read, if it could not.
+    """
+
+    fingerprint: str | None = None
+    files: tuple[str, ...] = ()
+    files_changed: NonNegativeInt = 0
+    commits: NonNegativeInt = 0
+    problem: str = ""
+
+    @property
+    def known(self) -> bool:
+        """True if the state of the workspace is known."""
+        return self.fingerprint is not None
+
+
+class Checkpoint(BaseModel, frozen=True):
+    """The workspace's files at one moment, kept so that they can be restored.
+
+    Attributes:
+        commit: the id of the commit that holds them; None if none exists.
+        problem: the reason why there is no checkpoint, or which part of the workspace it does not hold.
+    """
+
+    commit: str | None = None
+    problem: str = ""
+
+
+def is_new(fingerprint: str | None, earlier: Sequence[Collection[str]]) -> bool:
+    """Return whether a state of the workspace was not there before.
+
+    Args:
+        fingerprint: of the state; None is never new.
+        earlier: fingerprints of the iterations before, oldest first, with that of the start of the run in front; an
+            iteration has more than one if its verifiers left something behind. The last ten iterations count.
+    """
+    recent = earlier[-FINGERPRINTS_KEPT:]
+    return fingerprint is not None and not any(fingerprint in marks for marks in recent)
 
 
 def _add(left: _N | None, right: _N | None) -> _N | None:

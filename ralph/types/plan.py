@@ -16,7 +16,7 @@ from typing import Any, cast
 from pydantic import BaseModel, PositiveInt
 
 from ralph.system.files import read_regular
-from ralph.system.text import pattern
+from ralph.system.text import pattern, storable
 from ralph.types import evolve
 
 __all__ = [
@@ -47,7 +47,6 @@ _OPTIONAL_ITEM = pattern(
     r"[(\[][ ]?(?:optional|nice[ -]to[ -]have)[ ]?[)\]]|^\W*(?:optional|nice[ -]to[ -]have)[*_]{0,3}:", re.IGNORECASE
 )
 _DECORATION = pattern(r"[*_`~\s]+")
-_UNSTORABLE = pattern(r"[\x00\ud800-\udfff]")
 
 
 class PlanItem(BaseModel, frozen=True):
@@ -130,7 +129,7 @@ def parse_plan(text: str, path: str = "") -> TaskPlan:
     problem = "" if len(text) <= _MOST_BYTES else _TOO_LONG
     items: list[PlanItem] = []
     sections = _Sections()
-    for number, line in _prose_lines(_UNSTORABLE.sub("\ufffd", text[:_MOST_BYTES])):
+    for number, line in _prose_lines(storable(text[:_MOST_BYTES])):
         if heading := _HEADING.match(line):
             sections.enter(len(heading[1]), heading[2].strip(" \t#"))
         elif box := _ITEM.match(line):
@@ -178,7 +177,7 @@ def _story(story: object, number: int) -> tuple[float, PlanItem] | None:
     if not isinstance(title, str) or not title.strip():
         return None
     words = f"{name}: {title}" if isinstance(name, str) and name.strip() else title
-    text = " ".join(_UNSTORABLE.sub("\ufffd", words[: 4 * _MOST_CHARACTERS]).split())[:_MOST_CHARACTERS]
+    text = " ".join(storable(words[: 4 * _MOST_CHARACTERS]).split())[:_MOST_CHARACTERS]
     urgency = priority if isinstance(priority, int | float) and abs(priority) <= _MOST_BYTES else _MOST_BYTES
     return urgency, PlanItem(text=text, ticked=fields.get("passes") is True, line=number)
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ralph.system.redact import Redactor
-from ralph.system.text import storable
+from ralph.system.text import Redactor, storable
 from ralph.types.output import Usage
 from ralph.types.plan import TaskPlan
 from ralph.types.verification import Verdict

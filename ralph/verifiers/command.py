@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from ralph.analysis.stuck import error_signature
 from ralph.errors import UsageError, VerifierError
 from ralph.system.process import Finished, run
-from ralph.system.redact import Redactor
 from ralph.system.sandbox import Confinement
+from ralph.system.text import Redactor
 from ralph.types.verification import Verdict
 from ralph.verifiers.base import SHOWN, SIGNATURE, Subject, Verifier, clipped, readable
 

@@ -12,7 +12,7 @@ import anyio.to_thread
 from pydantic import BaseModel
 
 from ralph.errors import WorkspaceError
-from ralph.types.changes import Changes, Checkpoint
+from ralph.types.output import Changes, Checkpoint
 from ralph.types.plan import TaskPlan, read_plan
 from ralph.workspace.checkpoints import Checkpoints
 from ralph.workspace.lock import WorkspaceLock

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import anyio
 
 from ralph.errors import WorkspaceError
-from ralph.types.changes import Checkpoint
+from ralph.types.output import Checkpoint
 from ralph.workspace.file_index import LISTED, FileIndex, Tree
 from ralph.workspace.repository import UnreadableError, display_path, unquote_path
 from ralph.workspace.restore import Restoration, Restored

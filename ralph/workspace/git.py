@@ -9,7 +9,7 @@ import anyio.to_thread
 
 from ralph.errors import WorkspaceError
 from ralph.types import evolve
-from ralph.types.changes import Changes
+from ralph.types.output import Changes
 from ralph.workspace.base import CommitResult, Snapshot, Workspace, fingerprint, summarize
 from ralph.workspace.checkpoints import Checkpoints
 from ralph.workspace.file_index import FileIndex

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import anyio.to_thread
 
-from ralph.types.changes import Changes
+from ralph.types.output import Changes
 from ralph.workspace.base import Snapshot, Workspace, fingerprint, summarize
 from ralph.workspace.checkpoints import Checkpoints
 from ralph.workspace.file_index import FileIndex

@@ -27,8 +27,7 @@ from ralph.settings import Settings
 from ralph.store import open_store
 from ralph.store.sql import SqlStore
 from ralph.store.sqlite import SqliteFile
-from ralph.types.changes import Changes
-from ralph.types.output import Answered
+from ralph.types.output import Answered, Changes
 
 EVENTS = 100
 MANY = 10_000

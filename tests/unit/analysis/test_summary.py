@@ -7,8 +7,7 @@ import pytest
 from ralph.analysis import AnalysisContext, ResponseAnalyzer, extract_work_summary
 from ralph.analysis.summary import find_change_words
 from ralph.status import StatusMissing
-from ralph.types.changes import Changes
-from ralph.types.output import Output
+from ralph.types.output import Changes, Output
 
 TABLE = """## Files changed
 

@@ -15,7 +15,7 @@ from ralph.prompt import Prompt
 from ralph.records.events import Diagnosed, Event, IterationStarted, ProtectedRestored
 from ralph.store.memory import MemoryStore
 from ralph.testing import ScriptedExecutor
-from ralph.types.changes import Changes, Checkpoint
+from ralph.types.output import Changes, Checkpoint
 from ralph.workspace import Workspace, open_workspace
 from ralph.workspace.base import Snapshot
 

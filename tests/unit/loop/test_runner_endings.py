@@ -17,8 +17,7 @@ from ralph.records.events import IterationFinished
 from ralph.records.record import RunRecord
 from ralph.store.memory import MemoryStore
 from ralph.testing import FakeClock, Reply, ScriptedExecutor
-from ralph.types.changes import Changes
-from ralph.types.output import Failed, Output, TimedOut, ToolCall
+from ralph.types.output import Changes, Failed, Output, TimedOut, ToolCall
 from ralph.types.plan import TaskPlan, parse_plan
 from ralph.types.verification import Verdict
 from ralph.verifiers.base import Subject, Verifier

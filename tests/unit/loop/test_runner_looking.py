@@ -10,7 +10,7 @@ from ralph.decision.limits import Limits
 from ralph.loop.runner import Runner
 from ralph.store.memory import MemoryStore
 from ralph.testing import ScriptedExecutor, SeenEvents, writes
-from ralph.types.changes import Checkpoint
+from ralph.types.output import Checkpoint
 from ralph.workspace import PlainWorkspace
 from ralph.workspace.base import Snapshot
 

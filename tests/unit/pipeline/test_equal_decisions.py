@@ -22,8 +22,18 @@ from ralph.store import open_store
 from ralph.store.base import Store
 from ralph.store.memory import MemoryStore
 from ralph.testing import FakeClock, Reply, ScriptedExecutor
-from ralph.types.changes import Changes
-from ralph.types.output import Attempt, Failed, Interrupted, Message, Outcome, Output, TimedOut, ToolCall, Usage
+from ralph.types.output import (
+    Attempt,
+    Changes,
+    Failed,
+    Interrupted,
+    Message,
+    Outcome,
+    Output,
+    TimedOut,
+    ToolCall,
+    Usage,
+)
 from ralph.types.plan import TaskPlan, parse_plan
 from ralph.types.verification import Verdict, Verification
 from ralph.verifiers.base import Subject, Verifier

@@ -13,8 +13,18 @@ from ralph.decision.outcomes import Complete, Continue, DecisionSettings, Halt, 
 from ralph.decision.streaks import Streaks
 from ralph.pipeline.evaluate import Assessment, Progress, Rules, evaluate, measure_progress, observe
 from ralph.records.record import IterationRecord, PlanCount, RunRecord, RunState
-from ralph.types.changes import Changes
-from ralph.types.output import Answered, Attempt, Failed, Interrupted, Outcome, Output, TimedOut, ToolCall, Usage
+from ralph.types.output import (
+    Answered,
+    Attempt,
+    Changes,
+    Failed,
+    Interrupted,
+    Outcome,
+    Output,
+    TimedOut,
+    ToolCall,
+    Usage,
+)
 from ralph.types.plan import parse_plan
 from ralph.types.verification import Verdict, Verification
 

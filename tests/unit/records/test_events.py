@@ -15,8 +15,7 @@ from ralph.hooks import Hooks
 from ralph.records import events
 from ralph.records.events import Event, parse_event
 from ralph.records.record import PlanCount
-from ralph.types.changes import Changes
-from ralph.types.output import Answered, Attempt, Failed, ToolCall, Usage
+from ralph.types.output import Answered, Attempt, Changes, Failed, ToolCall, Usage
 from ralph.types.verification import Verdict
 
 AT = datetime(2026, 1, 1, 12, 30, tzinfo=UTC)

@@ -12,8 +12,7 @@ from ralph.decision.outcomes import Complete, Continue, Halt, Pause
 from ralph.decision.streaks import Streaks
 from ralph.records.record import IterationRecord, PlanCount, RunRecord, RunState
 from ralph.status import StatusReport
-from ralph.types.changes import FINGERPRINTS_KEPT, Changes
-from ralph.types.output import Answered, Attempt, Failed, Interrupted, TimedOut, Usage
+from ralph.types.output import FINGERPRINTS_KEPT, Answered, Attempt, Changes, Failed, Interrupted, TimedOut, Usage
 from ralph.types.plan import TaskPlan, parse_plan
 from ralph.types.verification import Verdict, Verification
 

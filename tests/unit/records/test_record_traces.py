@@ -8,8 +8,7 @@ from ralph.decision.limits import Spent
 from ralph.decision.outcomes import Complete, Continue, Decision, Halt, Pause
 from ralph.records.record import IterationRecord, PlanCount, RunState, Trace, weighty
 from ralph.testing.store_conformance import START, sample_iteration, sample_run
-from ralph.types.changes import Changes
-from ralph.types.output import Answered, Failed, Interrupted, Outcome
+from ralph.types.output import Answered, Changes, Failed, Interrupted, Outcome
 
 outcomes: st.SearchStrategy[Outcome] = st.sampled_from([
     Answered(),

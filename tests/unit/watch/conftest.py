@@ -25,8 +25,7 @@ from ralph.records.events import (
     VerificationFinished,
 )
 from ralph.records.record import PlanCount
-from ralph.types.changes import Changes
-from ralph.types.output import Answered, Attempt, Failed, ToolCall, Usage
+from ralph.types.output import Answered, Attempt, Changes, Failed, ToolCall, Usage
 from ralph.types.verification import Verdict
 
 AT = datetime(2026, 11, 21, 2, 30, tzinfo=UTC)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ralph.testing import Repository
-from ralph.types.changes import Checkpoint
+from ralph.types.output import Checkpoint
 from ralph.workspace import Workspace, checkpoints, file_index, open_workspace
 from ralph.workspace.scan import Classified, classify
 

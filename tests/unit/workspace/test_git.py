@@ -10,7 +10,7 @@ import pytest
 
 from ralph.errors import WorkspaceError
 from ralph.testing import Repository
-from ralph.types.changes import Changes
+from ralph.types.output import Changes
 from ralph.workspace import GitWorkspace, PlainWorkspace, Workspace, open_workspace
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ralph.testing import Repository
-from ralph.types.changes import Changes
+from ralph.types.output import Changes
 from ralph.workspace import GitWorkspace, Workspace, open_workspace
 
 

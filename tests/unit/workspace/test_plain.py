@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph.types.changes import Changes
+from ralph.types.output import Changes
 from ralph.workspace import PlainWorkspace, plain, scan
 
 

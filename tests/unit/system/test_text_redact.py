@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ralph.system.redact import MASK, Redactor, secret_values
 from ralph.system.sandbox import Variables
+from ralph.system.text import MASK, Redactor, secret_values
 
 # Shapes, not secrets: put together here so that no scanner takes them for real ones.
 FILLER = "Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4z"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ralph.types.changes import FINGERPRINTS_KEPT, Changes, is_new
+from ralph.types.output import FINGERPRINTS_KEPT, Changes, is_new
 
 
 @pytest.mark.parametrize(
