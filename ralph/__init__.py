@@ -57,20 +57,4 @@ __all__ = [
     "parse_status",
 ]
 
-__getattr__, __dir__ = lazy_exports(
-    __name__,
-    {
-        "ralph.analysis": ("Analysis", "Keyword", "ResponseAnalyzer"),
-        "ralph.decision.breaker": ("BreakerSettings", "CircuitBreaker"),
-        "ralph.decision.limits": ("Limits", "Price"),
-        "ralph.decision.outcomes": ("Complete", "Continue", "Decision", "Halt", "Pause"),
-        "ralph.errors": ("RalphError",),
-        "ralph.executors.base": ("Executor", "Turn"),
-        "ralph.hooks": ("Hooks", "Veto"),
-        "ralph.loop.runner": ("Runner",),
-        "ralph.prompt": ("Prompt",),
-        "ralph.records.record": ("IterationRecord", "RunRecord"),
-        "ralph.status": ("StatusField", "parse_status"),
-        "ralph.types.output": ("Answered", "Completed", "Failed", "Output", "TimedOut", "Usage"),
-    },
-)
+__getattr__, __dir__ = lazy_exports(__name__)

@@ -1,32 +1,45 @@
 """Lazy exports of packages: each public name is imported when it is first used, so that importing Ralph is cheap."""
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from typing import Any
 
 __all__ = ["lazy_exports"]
 
 
-def lazy_exports(
-    package: str, homes: Mapping[str, Sequence[str]]
-) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return the `__getattr__` and `__dir__` of a package that exports names of other modules.
+def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return the `__getattr__` and `__dir__` of a package that imports its public names only `if TYPE_CHECKING`.
+
+    These imports are the one list of where each name comes from: for type checkers as they stand, and at run time for
+    the name that is used.
 
     Args:
         package: the package's `__name__`.
-        homes: the exported names by the full name of the module that defines them.
     """
-    home = {name: module for module, names in homes.items() for name in names}
 
     def get(name: str) -> Any:
-        if name not in home:
+        home = _homes(package).get(name) if name in public() else None
+        if home is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(import_module(home[name]), name)
+        value = getattr(import_module(home), name)
         setattr(sys.modules[package], name, value)
         return value
 
     def public() -> list[str]:
-        return sorted(getattr(sys.modules[package], "__all__", home))
+        return sys.modules[package].__all__
 
     return get, public
+
+
+@cache
+def _homes(package: str) -> dict[str, str]:
+    """Return the module of each name that the package imports for type checkers."""
+    import ast
+    import pkgutil
+
+    source = ast.parse(pkgutil.get_data(package, "__init__.py") or b"")
+    guarded = [node for block in source.body if isinstance(block, ast.If) for node in block.body]
+    imports = [node for node in guarded if isinstance(node, ast.ImportFrom)]
+    return {alias.name: node.module or "" for node in imports for alias in node.names}

@@ -68,35 +68,4 @@ __all__ = [
     "to_json",
 ]
 
-__getattr__, __dir__ = lazy_exports(
-    __name__,
-    {
-        "ralph.analysis.analyzer": (
-            "ResponseAnalyzer",
-            "analyze_text",
-            "calculate_confidence",
-            "detect_completion",
-            "extract_work_summary",
-        ),
-        "ralph.analysis.composite": ("SeveralAnalyzers",),
-        "ralph.analysis.detectors": ("DETECTORS", "Detector"),
-        "ralph.analysis.lexicon": ("Keyword",),
-        "ralph.analysis.metrics": ("expectation_messages",),
-        "ralph.analysis.result": (
-            "Analysis",
-            "AnalysisContext",
-            "Analyzer",
-            "CompletionSignal",
-            "Coverage",
-            "Evidence",
-            "Further",
-            "Metrics",
-            "Opinion",
-            "Past",
-            "Stuck",
-            "to_json",
-        ),
-        "ralph.analysis.signals": ("Reply", "Signal", "Signals"),
-        "ralph.analysis.stuck": ("detect_stuck_loop",),
-    },
-)
+__getattr__, __dir__ = lazy_exports(__name__)

@@ -31,13 +31,4 @@ __all__ = [
     "decide",
 ]
 
-__getattr__, __dir__ = lazy_exports(
-    __name__,
-    {
-        "ralph.decision.breaker": ("BreakerSettings", "BreakerState", "CircuitBreaker"),
-        "ralph.decision.claims": ("Case", "Claim", "Strategy"),
-        "ralph.decision.limits": ("Limits", "Price", "Spent"),
-        "ralph.decision.outcomes": ("Complete", "Continue", "Decision", "DecisionSettings", "Halt", "Pause"),
-        "ralph.decision.rules": ("Situation", "decide"),
-    },
-)
+__getattr__, __dir__ = lazy_exports(__name__)

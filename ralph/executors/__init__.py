@@ -88,36 +88,4 @@ __all__ = [
     "within_time",
 ]
 
-__getattr__, __dir__ = lazy_exports(
-    __name__,
-    {
-        "ralph.executors.agent": ("NO_KEY", "AgentExecutor", "AgentOptions", "Ending", "Listener", "ProgramExecutor"),
-        "ralph.executors.base": ("Executor", "Quantity", "Timeouts", "Transcript", "Turn", "watchdog", "within_time"),
-        "ralph.executors.copilot.cli": ("CopilotCLIExecutor",),
-        "ralph.executors.copilot.provision": ("present_cli", "provide_cli"),
-        "ralph.executors.copilot.sdk": ("CopilotSDKExecutor",),
-        "ralph.executors.failures": (
-            "WORDINGS",
-            "Wordings",
-            "classify_failure",
-            "describe_exit",
-            "kind_of_status",
-            "status_in",
-            "wait_in",
-        ),
-        "ralph.executors.fallback": ("FallbackExecutor", "PrimaryBreaker"),
-        "ralph.executors.npm": ("NpmPackage", "NpmProgram", "Progress"),
-        "ralph.executors.permissions": (
-            "CREDENTIALS",
-            "DENIED_COMMANDS",
-            "Allowed",
-            "Denied",
-            "PermissionPolicy",
-            "PermissionRequest",
-        ),
-        "ralph.executors.program_output": ("Event", "JsonLines", "Line", "Oversized", "Unreadable"),
-        "ralph.system.process": ("ByteStream", "ProgramMissingError", "Running", "spawn"),
-        "ralph.system.text": ("Redactor",),
-        "ralph.system.sandbox": ("Confinement",),
-    },
-)
+__getattr__, __dir__ = lazy_exports(__name__)

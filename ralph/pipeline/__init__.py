@@ -10,10 +10,4 @@ if TYPE_CHECKING:
 
 __all__ = ["Assessment", "Loop", "Pass", "Progress", "Replay", "Replayed", "Rules", "assess"]
 
-__getattr__, __dir__ = lazy_exports(
-    __name__,
-    {
-        "ralph.pipeline.evaluate": ("Assessment", "Progress", "Rules", "assess"),
-        "ralph.pipeline.replay": ("Loop", "Pass", "Replay", "Replayed"),
-    },
-)
+__getattr__, __dir__ = lazy_exports(__name__)

@@ -41,19 +41,4 @@ __all__ = [
     "hookimpl",
 ]
 
-__getattr__, __dir__ = lazy_exports(
-    __name__,
-    {
-        "ralph.plugins.providers": (
-            "BuildContext",
-            "Command",
-            "CommandContext",
-            "PromptContext",
-            "PromptPart",
-            "Provider",
-        ),
-        "ralph.plugins.registry": ("Plugins",),
-        "ralph.plugins.spec": ("API_VERSION", "hookimpl"),
-        "ralph.verifiers.base": ("VerifierContext", "VerifierProvider"),
-    },
-)
+__getattr__, __dir__ = lazy_exports(__name__)

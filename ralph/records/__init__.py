@@ -11,11 +11,4 @@ if TYPE_CHECKING:
 
 __all__ = ["Event", "IterationRecord", "RunRecord", "RunState", "RunView", "parse_event"]
 
-__getattr__, __dir__ = lazy_exports(
-    __name__,
-    {
-        "ralph.records.events": ("Event", "parse_event"),
-        "ralph.records.projection": ("RunView",),
-        "ralph.records.record": ("IterationRecord", "RunRecord", "RunState"),
-    },
-)
+__getattr__, __dir__ = lazy_exports(__name__)

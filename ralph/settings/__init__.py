@@ -52,22 +52,4 @@ __all__ = [
     "workspace_folder",
 ]
 
-__getattr__, __dir__ = lazy_exports(
-    __name__,
-    {
-        "ralph.settings.consent": ("is_agreed", "is_trusted", "remember", "require_trust", "untrusted_keys"),
-        "ralph.settings.fields": ("FLAGS", "TRUSTED_ONLY", "Setting", "settings_in"),
-        "ralph.settings.invalid": ("require_numbers", "setting_error"),
-        "ralph.settings.loading": (
-            "SWITCH",
-            "SettingsFound",
-            "environment",
-            "load_settings",
-            "read_settings",
-            "with_flags",
-        ),
-        "ralph.settings.model": ("ExecutorSettings", "Settings"),
-        "ralph.settings.sources": ("FileSource", "Source", "own_sources", "user_file", "workspace_folder"),
-        "ralph.system.declarations": ("Duration", "parse_duration"),
-    },
-)
+__getattr__, __dir__ = lazy_exports(__name__)

@@ -129,12 +129,4 @@ def _not_a_store(name: str) -> UsageError:
     )
 
 
-__getattr__, __dir__ = lazy_exports(
-    __name__,
-    {
-        "ralph.store.base": ("Store",),
-        "ralph.store.database": ("Database",),
-        "ralph.store.memory": ("MemoryStore",),
-        "ralph.store.schema": ("Migration",),
-    },
-)
+__getattr__, __dir__ = lazy_exports(__name__)

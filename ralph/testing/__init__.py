@@ -73,21 +73,4 @@ __all__ = [
     "writes",
 ]
 
-__getattr__, __dir__ = lazy_exports(
-    __name__,
-    {
-        "ralph.executors.scripted": ("Reply", "ScriptedExecutor", "writes"),
-        "ralph.testing.analysis_conformance": ("AnalyzerConformance", "DetectorConformance"),
-        "ralph.testing.executor_conformance": ("ExecutorConformance",),
-        "ralph.testing.model_server": ("ModelServer",),
-        "ralph.testing.observe": ("FakeClock", "SeenEvents", "lives", "living", "until", "wait_until"),
-        "ralph.testing.program": ("Repository", "own_environment", "run_ralph"),
-        "ralph.testing.request": ("ModelRequest",),
-        "ralph.testing.steps": (
-            *("Call", "Cut", "EditFile", "Empty", "Fail", "Garbage", "Hang", "Say", "Shell", "Stall", "Step", "Use"),
-            "WriteFile",
-        ),
-        "ralph.testing.store_conformance": ("StoreConformance",),
-        "ralph.testing.verifier_conformance": ("VerifierConformance",),
-    },
-)
+__getattr__, __dir__ = lazy_exports(__name__)

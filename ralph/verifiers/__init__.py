@@ -24,13 +24,4 @@ __all__ = [
     "parse_command",
 ]
 
-__getattr__, __dir__ = lazy_exports(
-    __name__,
-    {
-        "ralph.verifiers.base": ("Subject", "Verifier", "VerifierContext", "VerifierProvider"),
-        "ralph.verifiers.command": ("CommandVerifier", "parse_command"),
-        "ralph.verifiers.detect": ("Detected", "detect_test_command"),
-        "ralph.verifiers.runner": ("VerifierRun",),
-        "ralph.verifiers.review": ("ReviewVerifier",),
-    },
-)
+__getattr__, __dir__ = lazy_exports(__name__)

@@ -44,4 +44,4 @@ def _interactive() -> bool:
     return sys.stdout.isatty() and os.environ.get("TERM", "") not in {"", "dumb", "unknown"}
 
 
-__getattr__, __dir__ = lazy_exports(__name__, {"ralph.watch.base": ("Display",)})
+__getattr__, __dir__ = lazy_exports(__name__)
