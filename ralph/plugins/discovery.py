@@ -192,7 +192,7 @@ class PartKind(NamedTuple):
 
 
 PARTS = {
-    "ralph_keywords": PartKind("keyword", "ralph.analysis.lexicon.base:Keyword", unique=False),
+    "ralph_keywords": PartKind("keyword", "ralph.analysis.lexicon:Keyword", unique=False),
     "ralph_status_fields": PartKind("status field", "ralph.status.fields:StatusField"),
     "ralph_detectors": PartKind("detector", "", unique=False),
     "ralph_analyzers": PartKind("analyzer", "ralph.plugins.providers:Provider"),

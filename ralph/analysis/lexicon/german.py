@@ -3,7 +3,7 @@
 It has no words of certainty or errors.
 """
 
-from ralph.analysis.lexicon.base import Keyword, Lexicon, Words, forms, phrases
+from ralph.analysis.lexicon import Keyword, Lexicon, forms, words
 
 __all__ = ["LEXICON"]
 
@@ -31,66 +31,46 @@ KEYWORDS = (
 )
 
 
-_COMPLETION: Words = {
-    "success": phrases("erfolg | erfolgreich"),
-    "negation": phrases(
-        "nicht | noch nicht | kein | keine | keinen | keiner | nie | ohne | weder | nichts | statt | anstatt"
-    ),
-    "absence": phrases("kein | keine | keinen | ohne"),
-    "contrast": phrases("aber | allerdings | jedoch | obwohl | leider"),
-    "qualifier": phrases(
-        "teilweise | noch nicht | noch offen | ausstehend | bisher | beinahe | zur hälfte | in arbeit"
-    ),
-    "future": phrases("""
-        wird | werden | soll | sollen | sollte | muss | müssen | sobald | wenn | falls | bis | ich werde | wir werden
-    """),
-    "more": phrases("als nächstes | nächster schritt | nächste schritte | nächste story | weiter geht es"),
-    "nothing": phrases("nichts | keine"),
-    "progress": phrases("fortschritt | stand der dinge"),
-    "work": phrases("""
-        ergänzt | hinzugefügt | aktualisiert | ersetzt | gelöscht | geändert | behoben | umgesetzt | implementiert
-        überarbeitet | eingebaut | umgestellt | verschoben | angelegt | geschrieben
-    """),
-    "ongoing": phrases("läuft noch | im hintergrund | ich (prüfe|sehe mir|schaue|vermute)"),
-    "blocked": phrases("""
-        ich komme (nicht weiter|hier nicht weiter) | ich (bin blockiert|kann nicht weitermachen|kann nicht fortfahren)
-        hier geht es nicht weiter
-    """),
-    "halted": phrases("blockiert | angehalten | gestoppt | warte weiterhin auf (freigabe|die freigabe)"),
-    "obstacle": phrases("bitte (gib mir|freigeben|erlauben|genehmigen) | warte auf deine"),
-    "leave": phrases("berechtigung | berechtigungen | freigabe | zugriff | schreibrechte | zugangsdaten"),
-    "lack": phrases("brauche | benötige | benötigt | fehlt | fehlen | verweigert | abgelehnt | warte auf"),
-    "unable": phrases("(kann ich|ich kann|lässt sich) nicht | ist nicht möglich"),
-    "demand": phrases("bitte | jemand muss | du musst | sie müssen"),
-    "barred": phrases("""
-        abgelaufen | gesperrt | nicht (erreichbar|vorhanden|verfügbar|installiert|angeschlossen) | verweigert
-        abgelehnt | mir fehlt | mir fehlen | es fehlt (die|der|das) | kein zugriff | keinen zugriff | kein zugang
-        keinen zugang | keine berechtigung | keine rechte | verlangt | weder in | antwortet seit | geht es ohne
-        komme nicht weiter | eingefroren | aufgebraucht | erschöpft | antwortet nicht | angehalten | nicht hinterlegt
-        blockiert | steht still | zurückgezogen | entzogen
-    """),
-    "hand": phrases("""
-        (neu|erneut|wieder) starten | jemand | jemand mit | jemand muss | ein admin | (ein|der) administrator
-        nur (der|ein|eine) | was ich brauche | ich brauche | von (euch|ihnen|dir)
-        bitte (gib mir|freigeben|erlauben|genehmigen) | warte auf deine | könnte jemand | kann jemand
-    """),
-    "parting": phrases("""
-        ich (höre hier auf|halte hier an|stoppe hier) | hier (halte ich an|höre ich auf|muss ich aufhören)
-        muss ich hier aufhören | hier muss ich anhalten | muss ich hier anhalten | weiter komme ich hier nicht
-    """),
-    "onward": phrases("""
-        danach kann ich | dann kann ich | danach geht | sobald | bis dahin | weitermachen | erst dann
-        (dann|danach) mache ich
-    """),
-    "person": phrases("soll ich | sollen wir | darf ich | möchtest du | willst du | möchten sie"),
-    "offer": phrases("""
-        soll ich (noch|als nächstes|auch|dann) | möchtest du, dass ich | sonst noch | kann ich noch
-        möchten sie, dass ich | noch etwas
-    """),
-    "resume": phrases("weitermachen | fortfahren | anfangen | beginnen | loslegen"),
-    "plea": phrases("bitte entscheide | bitte entscheiden | sag mir | bitte bestätige | bitte um antwort"),
-    "pleading": phrases("bitte entscheide | bitte entscheiden | sag mir bitte | bitte bestätige"),
-}
+_COMPLETION = """
+success: erfolg | erfolgreich
+negation: nicht | noch nicht | kein | keine | keinen | keiner | nie | ohne | weder | nichts | statt | anstatt
+absence: kein | keine | keinen | ohne
+contrast: aber | allerdings | jedoch | obwohl | leider
+qualifier: teilweise | noch nicht | noch offen | ausstehend | bisher | beinahe | zur hälfte | in arbeit
+future: wird | werden | soll | sollen | sollte | muss | müssen | sobald | wenn | falls | bis | ich werde | wir werden
+more: als nächstes | nächster schritt | nächste schritte | nächste story | weiter geht es
+nothing: nichts | keine
+progress: fortschritt | stand der dinge
+work: ergänzt | hinzugefügt | aktualisiert | ersetzt | gelöscht | geändert | behoben | umgesetzt | implementiert
+    überarbeitet | eingebaut | umgestellt | verschoben | angelegt | geschrieben
+ongoing: läuft noch | im hintergrund | ich (prüfe|sehe mir|schaue|vermute)
+blocked: ich komme (nicht weiter|hier nicht weiter) | ich (bin blockiert|kann nicht weitermachen|kann nicht fortfahren)
+    hier geht es nicht weiter
+halted: blockiert | angehalten | gestoppt | warte weiterhin auf (freigabe|die freigabe)
+obstacle: bitte (gib mir|freigeben|erlauben|genehmigen) | warte auf deine
+leave: berechtigung | berechtigungen | freigabe | zugriff | schreibrechte | zugangsdaten
+lack: brauche | benötige | benötigt | fehlt | fehlen | verweigert | abgelehnt | warte auf
+unable: (kann ich|ich kann|lässt sich) nicht | ist nicht möglich
+demand: bitte | jemand muss | du musst | sie müssen
+barred: abgelaufen | gesperrt | nicht (erreichbar|vorhanden|verfügbar|installiert|angeschlossen) | verweigert
+    abgelehnt | mir fehlt | mir fehlen | es fehlt (die|der|das) | kein zugriff | keinen zugriff | kein zugang
+    keinen zugang | keine berechtigung | keine rechte | verlangt | weder in | antwortet seit | geht es ohne
+    komme nicht weiter | eingefroren | aufgebraucht | erschöpft | antwortet nicht | angehalten | nicht hinterlegt
+    blockiert | steht still | zurückgezogen | entzogen
+hand: (neu|erneut|wieder) starten | jemand | jemand mit | jemand muss | ein admin | (ein|der) administrator
+    nur (der|ein|eine) | was ich brauche | ich brauche | von (euch|ihnen|dir) | bitte (gib mir|freigeben|erlauben
+    genehmigen) | warte auf deine | könnte jemand | kann jemand
+parting: ich (höre hier auf|halte hier an|stoppe hier) | hier (halte ich an|höre ich auf|muss ich aufhören)
+    muss ich hier aufhören | hier muss ich anhalten | muss ich hier anhalten | weiter komme ich hier nicht
+onward: danach kann ich | dann kann ich | danach geht | sobald | bis dahin | weitermachen | erst dann
+    (dann|danach) mache ich
+person: soll ich | sollen wir | darf ich | möchtest du | willst du | möchten sie
+offer: soll ich (noch|als nächstes|auch|dann) | möchtest du, dass ich | sonst noch | kann ich noch
+    möchten sie, dass ich | noch etwas
+resume: weitermachen | fortfahren | anfangen | beginnen | loslegen
+plea: bitte entscheide | bitte entscheiden | sag mir | bitte bestätige | bitte um antwort
+pleading: bitte entscheide | bitte entscheiden | sag mir bitte | bitte bestätige
+"""
 
 _CHANGED = """
     ergänzt | hinzugefügt | aktualisiert | ersetzt | gelöscht | überarbeitet | eingebaut | umgestellt | verschoben
@@ -98,80 +78,59 @@ _CHANGED = """
 """
 _LEFT = "fehlt noch | fehlen noch | steht noch aus | stehen noch aus | bleibt noch | bleiben noch | noch offen"
 
-_CLAIMS: Words = {
-    "all": phrases("alle | sämtliche | jede | jeder | beide | die beiden"),
-    "everything": phrases("""
-        alles | das ganze projekt | die ganze aufgabe
-        alles (verlangte|gewünschte|aus deiner liste|von deiner liste|aus dem ticket)
-    """),
-    "goal": phrases("""
-        aufgabe | aufgaben | akzeptanzkriterien | kriterien | anforderungen | stories | punkte | schritte | funktionen
-        phasen | befunde | fehler | kommentare | anmerkungen | mängel | vorgaben
-    """),
-    "whole": phrases("aufgabe | projekt | migration | umstellung | überarbeitung | übersetzung | auftrag"),
-    "piece": phrases("story | funktion | anforderung"),
-    "trouble": phrases("fehler | absturz | speicherleck"),
-    "stands": {
-        "behoben": forms("behoben | beseitigt | weg"),
-        "in Betrieb": forms("in betrieb | durch"),
-    },
-    "closed": {
-        "umgesetzt": forms("umgesetzt | implementiert | ausgeliefert | eingebaut"),
-        "erfüllt": forms("erfüllt | abgedeckt"),
-        "gelöst": forms("gelöst | behoben"),
-        "abgehakt": forms("abgehakt"),
-    },
-    "achieve": phrases("habe ich (umgesetzt|behoben|implementiert)"),
-    "changed": phrases(f"{_CHANGED} | ich habe ({_CHANGED})"),
-    "passive": phrases("wurde | wurden | ist jetzt | sind jetzt"),
-    "outright": phrases("erfolgreich"),
-    "news": phrases("jetzt | nun | nicht mehr | funktioniert wieder | läuft wieder"),
-    "cause": phrases("ursache | grund war | lag an | lag daran"),
-    "nothing left": phrases("nichts mehr zu tun | es ist nichts mehr offen | keine offenen punkte | alles erledigt"),
-    "needless": phrases("keine änderungen nötig | keine änderung nötig"),
-    "unfinished": phrases(f"""
-        kontext (ist fast voll|wird knapp|geht zur neige) | mir geht der kontext aus
-        noch auf (der liste|dem plan|dem zettel) | gibt es noch (keinen|kein|keine) | noch keinen | bleiben noch
-        bleibt der rest | die übrigen folgen | übrigen folgen | noch auf papier | liegt noch vor | liegen noch vor
-        in der nächsten iteration | im nächsten schritt | beim nächsten mal | habe ich noch nicht | noch unberührt
-        {_LEFT} | noch zu | (muss|müssen|muss ich|müsste) noch | noch rot | (schlägt|schlagen|folgt|folgen) noch
-        folgen später | folgt später | der rest | die restlichen | sind übrig | im nächsten durchlauf | morgen
-        in der nächsten runde | halb fertig | zur hälfte | als nächstes | bisher nur | fehlt (der|die|das) | noch kein
-        noch keine | steht aus | stehen aus | noch (sieben|drei|zwei) | offen ist noch | offen sind noch
-        offene punkte | noch nicht | weiter geht es mit | erst bei | unverändert bei | nur zum teil | fehlen bei
-        in arbeit | schlägt fehl | schlagen fehl
-    """),
-    "plain": phrases("""
-        (soll ich|soll ich dann) als nächstes | offene punkte gibt es keine
-        der rest (des codes|bleibt|ist unverändert)
-    """),
-    "part": phrases("diese runde | (dieser|diesem) durchlauf | dieser runde | ein teil | vorerst"),
-    "pieced": phrases("durchlauf | runde | phase | im plan | meilenstein"),
-    "following": phrases("""
-        danach folgen | danach folgt | dann kommen | dann folgen | geht es weiter mit | als nächstes | nächste story
-        nächste aufgabe | nächster durchlauf | danach kommt
-    """),
-    "later": phrases("nächste schritte | nächster schritt"),
-    "left": phrases("offen | noch offen | ausstehend | in arbeit | noch nicht angefasst | nicht begonnen | was nicht:"),
-    "act": phrases("""
-        jetzt mache ich | ich mache jetzt | nun mache ich
-        ich (arbeite gerade|analysiere gerade|prüfe gerade|schreibe gerade|übersetze gerade|werde|prüfe jetzt)
-        jetzt prüfe ich | als nächstes werde ich | lass mich | nun schreibe ich
-    """),
-    "optional": phrases("optional | bei bedarf | später | außerhalb | könnte | könnten | wer will"),
-    "beyond": phrases("""
-        sandbox | umgebung | vorher schon | schon vorher | schon vorher da | unabhängig davon | vorher da
-        nichts damit zu tun | nichts mit | schon immer da | schon lange da | von früher | steht nicht auf der liste
-    """),
-    "verified": phrases("""
-        alle grün | (läuft|laufen|läuft sauber) durch | ohne fehler | ohne warnungen | ist grün | geprüft | verglichen
-        nachgestellt | sie funktionieren | bestanden
-    """),
-    "check": phrases("tests | build | modultests | prüfung"),
-    "committed": phrases("eingecheckt | committet | gepusht"),
-    "described": phrases("zeigt | zeigen | listet | meldet | wenn | ob | falls"),
-    "recap": phrases("zusammenfassung | änderungen: | geändert: | dateien: | was sich geändert hat"),
-}
+_CLAIMS = f"""
+all: alle | sämtliche | jede | jeder | beide | die beiden
+everything: alles | das ganze projekt | die ganze aufgabe | alles (verlangte|gewünschte|aus deiner liste
+    von deiner liste|aus dem ticket)
+goal: aufgabe | aufgaben | akzeptanzkriterien | kriterien | anforderungen | stories | punkte | schritte | funktionen
+    phasen | befunde | fehler | kommentare | anmerkungen | mängel | vorgaben
+whole: aufgabe | projekt | migration | umstellung | überarbeitung | übersetzung | auftrag
+piece: story | funktion | anforderung
+trouble: fehler | absturz | speicherleck
+stands/behoben: behoben | beseitigt | weg
+stands/in Betrieb: in betrieb | durch
+closed/umgesetzt: umgesetzt | implementiert | ausgeliefert | eingebaut
+closed/erfüllt: erfüllt | abgedeckt
+closed/gelöst: gelöst | behoben
+closed/abgehakt: abgehakt
+achieve: habe ich (umgesetzt|behoben|implementiert)
+changed: {_CHANGED} | ich habe ({_CHANGED})
+passive: wurde | wurden | ist jetzt | sind jetzt
+outright: erfolgreich
+news: jetzt | nun | nicht mehr | funktioniert wieder | läuft wieder
+cause: ursache | grund war | lag an | lag daran
+nothing left: nichts mehr zu tun | es ist nichts mehr offen | keine offenen punkte | alles erledigt
+needless: keine änderungen nötig | keine änderung nötig
+unfinished: kontext (ist fast voll|wird knapp|geht zur neige) | mir geht der kontext aus
+    noch auf (der liste|dem plan|dem zettel) | gibt es noch (keinen|kein|keine) | noch keinen | bleiben noch
+    bleibt der rest | die übrigen folgen | übrigen folgen | noch auf papier | liegt noch vor | liegen noch vor
+    in der nächsten iteration | im nächsten schritt | beim nächsten mal | habe ich noch nicht | noch unberührt | {_LEFT}
+    noch zu | (muss|müssen|muss ich|müsste) noch | noch rot | (schlägt|schlagen|folgt|folgen) noch | folgen später
+    folgt später | der rest | die restlichen | sind übrig | im nächsten durchlauf | morgen | in der nächsten runde
+    halb fertig | zur hälfte | als nächstes | bisher nur | fehlt (der|die|das) | noch kein | noch keine | steht aus
+    stehen aus | noch (sieben|drei|zwei) | offen ist noch | offen sind noch | offene punkte | noch nicht
+    weiter geht es mit | erst bei | unverändert bei | nur zum teil | fehlen bei | in arbeit | schlägt fehl
+    schlagen fehl
+plain: (soll ich|soll ich dann) als nächstes | offene punkte gibt es keine | der rest (des codes|bleibt|ist unverändert)
+part: diese runde | (dieser|diesem) durchlauf | dieser runde | ein teil | vorerst
+pieced: durchlauf | runde | phase | im plan | meilenstein
+following: danach folgen | danach folgt | dann kommen | dann folgen | geht es weiter mit | als nächstes | nächste story
+    nächste aufgabe | nächster durchlauf | danach kommt
+later: nächste schritte | nächster schritt
+left: offen | noch offen | ausstehend | in arbeit | noch nicht angefasst | nicht begonnen | was nicht:
+act: jetzt mache ich | ich mache jetzt | nun mache ich | ich (arbeite gerade|analysiere gerade|prüfe gerade
+    schreibe gerade|übersetze gerade|werde|prüfe jetzt) | jetzt prüfe ich | als nächstes werde ich | lass mich
+    nun schreibe ich
+optional: optional | bei bedarf | später | außerhalb | könnte | könnten | wer will
+beyond: sandbox | umgebung | vorher schon | schon vorher | schon vorher da | unabhängig davon | vorher da
+    nichts damit zu tun | nichts mit | schon immer da | schon lange da | von früher | steht nicht auf der liste
+verified: alle grün | (läuft|laufen|läuft sauber) durch | ohne fehler | ohne warnungen | ist grün | geprüft | verglichen
+    nachgestellt | sie funktionieren | bestanden
+check: tests | build | modultests | prüfung
+committed: eingecheckt | committet | gepusht
+described: zeigt | zeigen | listet | meldet | wenn | ob | falls
+recap: zusammenfassung | änderungen: | geändert: | dateien: | was sich geändert hat
+"""
 
 
-LEXICON = Lexicon(language="de", keywords=KEYWORDS, words=_COMPLETION, claims=_CLAIMS)
+LEXICON = Lexicon(language="de", keywords=KEYWORDS, words=words(_COMPLETION), claims=words(_CLAIMS))

@@ -3,13 +3,13 @@
 import tomllib
 from functools import cache
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from ralph.analysis import ResponseAnalyzer, analyze_text
 from ralph.analysis.analyzer import LANGUAGES
-from ralph.analysis.lexicon import LEXICONS
-from ralph.analysis.lexicon.base import forms, phrases
+from ralph.analysis.lexicon import LEXICONS, Role, forms, lexicon, words
 
 FOLDER = Path(__file__).parent / "languages"
 BY_WORDS = ("done", "progress", "blocked", "question")
@@ -50,6 +50,13 @@ def test_its_words_are_what_finds_the_states(language: str) -> None:
         assert any(analyze_text(text, analyzer=others).state != state for text in cases(language)[state])
 
 
+@pytest.mark.parametrize("language", sorted(LEXICONS))
+def test_its_words_play_known_parts(language: str) -> None:
+    found = lexicon(language)
+
+    assert {*found.words, *found.claims} <= set(get_args(Role))
+
+
 @pytest.mark.parametrize(
     ("table", "expected"),
     [
@@ -59,10 +66,19 @@ def test_its_words_are_what_finds_the_states(language: str) -> None:
         ("(|i'm) still here", ("still here", "i'm still here")),
         ("已(完成|解決)", ("已完成", "已解決")),
         ("no (open (task|box)|\n    more) left", ("no open task left", "no open box left", "no more left")),
+        ('open | "error (429)" | "a|b"', ("open", "error (429)", "a|b")),
         ("", ()),
     ],
 )
 def test_a_table_of_phrases_is_expanded(table: str, expected: tuple[str, ...]) -> None:
     assert forms(table) == expected
-    assert forms(table, "error (429)") == (*expected, "error (429)")
-    assert phrases(table) == {phrase: (phrase,) for phrase in expected}
+    assert words(f"left: {table}").get("left") == {phrase: (phrase,) for phrase in expected}
+
+
+def test_a_table_of_words_has_entries_of_a_part_or_of_one_name() -> None:
+    tables = ("\nleft: open\n    to do:\nfault/not found: lost (|it)\n", "left: later\nfault: a bug")
+
+    assert words(*tables) == {
+        "left": {"open": ("open",), "to do:": ("to do:",), "later": ("later",)},
+        "fault": {"not found": ("lost", "lost it"), "a bug": ("a bug",)},
+    }
