@@ -71,7 +71,7 @@ def database_named(url: str | None = None) -> "Database":
     path = file_of(url)
     if path is None:
         return _server(str(url))
-    from ralph.store.sqlite import SqliteFile
+    from ralph.store.database import SqliteFile
 
     return SqliteFile(path)
 

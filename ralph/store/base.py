@@ -1,14 +1,20 @@
-"""The store interface: runs, iterations, events, leases and requests."""
+"""The store interface: runs, iterations, events, leases and requests; and records as JSON."""
 
+import json
 from collections.abc import AsyncIterator, Sequence
 from types import TracebackType
 from typing import NamedTuple, Self
 
+from pydantic import BaseModel, ValidationError
+from pydantic_core import PydanticSerializationError
+
+from ralph.errors import plainly
 from ralph.records.events import Event
 from ralph.records.record import IterationRecord, RunRecord, RunState, Trace, weighty
+from ralph.system.text import one_line, storable
 from ralph.types.requests import Request
 
-__all__ = ["LEASE", "Health", "Store", "named"]
+__all__ = ["LEASE", "Health", "Store", "as_json", "described", "named"]
 
 LEASE = 30.0
 """Seconds that a lease lasts if its owner does not renew it."""
@@ -163,3 +169,19 @@ def named(owner: str) -> str:
     if not owner:
         raise ValueError("an owner's token must not be empty")
     return owner
+
+
+def as_json(record: BaseModel, *, exclude_defaults: bool = False) -> str:
+    """Return the record as one line of JSON."""
+    try:
+        return record.model_dump_json(exclude_defaults=exclude_defaults)
+    except PydanticSerializationError:  # a lone surrogate
+        kept = record.model_dump(mode="json", exclude_defaults=exclude_defaults)
+        return storable(json.dumps(kept, ensure_ascii=False))
+
+
+def described(error: ValidationError) -> str:
+    """Return the first problem of a record with its place in it, in one line."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    place = ".".join(map(str, first["loc"]))
+    return one_line(f"{place[:200]}: {plainly(first['msg'])}" if place else plainly(first["msg"]), 500)

@@ -1,17 +1,22 @@
-"""The interface of a database that the tables can be kept in."""
+"""The databases that the tables can be kept in: their interface, and SQLite with its file, transactions and errors."""
 
+import os
+import sqlite3
 from collections.abc import Collection, Generator
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic, sleep
 from typing import Any, ClassVar
 
-from sqlalchemy import Connection, inspect
+from sqlalchemy import URL, Connection, NullPool, create_engine, inspect
 from sqlalchemy.engine.interfaces import DBAPICursor
 from sqlalchemy.exc import DBAPIError
 
 from ralph.errors import StoreError
 from ralph.store.schema import Migration
 
-__all__ = ["Database"]
+__all__ = ["Database", "SqliteFile"]
 
 
 class Database:
@@ -169,3 +174,147 @@ class Database:
 def cause(error: Exception) -> Any:
     """Return the driver's own error."""
     return error.orig if isinstance(error, DBAPIError) else error
+
+
+BUSY_TIMEOUT = 3.0
+"""Seconds to wait for another process's transaction; each of Ralph's takes less than a millisecond."""
+
+PATIENCE = 1.0
+"""Seconds to wait in an append of a run, which is retried as long as necessary.
+
+A backup or a database browser must not end a night's work, and a user who ends the run must not have to wait for it.
+"""
+
+_BETWEEN_TRIES = 0.005
+"""Seconds."""
+
+_FAULTS_SHOWN = 5
+
+_ELSEWHERE = "Check the file and its folder, or name another place for the store."
+_DISK_FULL = ("the disk is full", "Make room, then resume the run: everything so far is kept.")
+_READ_ONLY = ("it cannot be written", "Check who owns the file and its folder and their permissions.")
+_BUSY = (
+    "another process keeps it locked",
+    "End the program that has it open (a database browser, a backup), then try again.",
+)
+_GONE = (
+    "its file was removed or replaced while it was in use",
+    "While a run is active, leave it in its place, with the -wal and -shm files beside it.",
+)
+_DAMAGED = ("the file is damaged", "Move it away, with the -wal and -shm files beside it, and Ralph begins a new one.")
+_PASSING = {
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_CANTOPEN,
+}
+_FAULTS = {
+    sqlite3.SQLITE_BUSY: _BUSY,
+    sqlite3.SQLITE_LOCKED: _BUSY,
+    sqlite3.SQLITE_PERM: _READ_ONLY,
+    sqlite3.SQLITE_READONLY: _READ_ONLY,
+    sqlite3.SQLITE_FULL: _DISK_FULL,
+    sqlite3.SQLITE_CORRUPT: _DAMAGED,
+    sqlite3.SQLITE_NOTADB: ("the file is not an SQLite database", "Name another file, or move this one away."),
+    sqlite3.SQLITE_CANTOPEN: ("it cannot be opened", _ELSEWHERE),
+    sqlite3.SQLITE_IOERR: ("the disk reports an error", "Check the disk: it may be full, over quota or failing."),
+    sqlite3.SQLITE_TOOBIG: ("a text is larger than SQLite allows", "Store shorter texts."),
+}
+
+
+@dataclass(frozen=True)
+class SqliteFile(Database):
+    """A database file in write-ahead mode, fully durable. Its folder is created if missing, for the owner alone."""
+
+    path: Path
+
+    errors: ClassVar = (DBAPIError, sqlite3.Error)
+    immediate: ClassVar = True
+    clock: ClassVar = "(julianday('now') - 2440587.5) * 86400.0"
+
+    @property
+    def place(self) -> str:
+        return str(self.path)
+
+    def reach(self) -> Connection:
+        try:
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            irregular = self.path.exists() and not self.path.is_file()
+        except OSError as error:
+            raise self.unusable(f"{error.filename}: {error.strerror}", _ELSEWHERE) from error
+        if irregular:
+            raise self.unusable("it is not a file", _ELSEWHERE)
+        engine = create_engine(
+            URL.create("sqlite", database=self.place),
+            poolclass=NullPool,
+            connect_args={"timeout": BUSY_TIMEOUT, "isolation_level": None, "check_same_thread": False},
+            hide_parameters=True,
+        )
+        return engine.connect()
+
+    def set_up(self, connection: Connection) -> None:
+        for pragma in ("foreign_keys = ON", "synchronous = FULL"):
+            connection.exec_driver_sql(f"PRAGMA {pragma}")
+
+    def prepare(self, connection: Connection) -> None:
+        """Switch a new file to write-ahead mode; other files stay as they are.
+
+        SQLite does not wait for other processes in this step, such as those that take it at the same time. So it is
+        retried until `BUSY_TIMEOUT` has passed; the last try may still wait as long for readers.
+        """
+        end = monotonic() + BUSY_TIMEOUT
+        while True:
+            try:
+                connection.exec_driver_sql("PRAGMA journal_mode = WAL")
+            except DBAPIError as error:
+                if not self.is_busy(error) or monotonic() > end:
+                    raise
+                sleep(_BETWEEN_TRIES)
+            else:
+                return
+
+    def begin(self, cursor: DBAPICursor) -> None:
+        """Take the write lock at once, so that a transaction cannot find itself locked out later."""
+        cursor.execute("BEGIN IMMEDIATE")
+
+    def be_patient(self, connection: Connection, *, patient: bool) -> None:
+        self.wait_for_others(connection, PATIENCE * patient)
+
+    def wait_for_others(self, connection: Connection, seconds: float) -> None:
+        connection.exec_driver_sql(f"PRAGMA busy_timeout = {seconds * 1000:.0f}")
+
+    def is_busy(self, error: Exception) -> bool:
+        code: int | None = getattr(cause(error), "sqlite_errorcode", None)
+        return (code or 0) & 0xFF in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+
+    def identity(self) -> tuple[int, int] | None:
+        """Return the device and inode of the file; None if it does not exist."""
+        try:
+            found = os.stat(self.path)  # noqa: PTH116 - before every commit: the cheapest way to know
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+    def gone(self) -> StoreError:
+        return self.unusable(*_GONE)
+
+    def explain(self, error: Exception) -> StoreError:
+        said = cause(error)
+        if not isinstance(said, sqlite3.Error):
+            return self.unusable(str(error), _ELSEWHERE)
+        code: int = getattr(said, "sqlite_errorcode", None) or 0
+        kind = code & 0xFF
+        if kind == sqlite3.SQLITE_CONSTRAINT:
+            return self.homeless() if code == sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY else self.taken()
+        return self.unusable(*_FAULTS.get(kind, (str(said), _ELSEWHERE)), passing=kind in _PASSING)
+
+    def faults(self, connection: Connection) -> list[str]:
+        found = [str(row[0]) for row in connection.exec_driver_sql(f"PRAGMA quick_check({_FAULTS_SHOWN})")]
+        return [] if found == ["ok"] else [f"The file is damaged: {fault}." for fault in found]
+
+    def compact(self, connection: Connection) -> None:
+        connection.exec_driver_sql("VACUUM")
+        connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -14,11 +14,10 @@ from typing import BinaryIO, Literal
 import anyio
 from pydantic import BaseModel, ValidationError
 
-from ralph.errors import UsageError, plainly
+from ralph.errors import UsageError
 from ralph.records.events import Event
 from ralph.records.record import IterationRecord, RunRecord
-from ralph.store.base import LEASE, Store
-from ralph.store.rows import as_json
+from ralph.store.base import LEASE, Store, as_json, described
 from ralph.types import evolve
 from ralph.types.requests import Request
 
@@ -130,7 +129,7 @@ def parts_of(file: BinaryIO) -> Iterator[Part]:
         try:
             part = reader.read(_Line.model_validate_json(text))
         except ValidationError as error:
-            raise _broken(number, _first(error)) from None
+            raise _broken(number, described(error)) from None
         except ValueError as error:
             raise _broken(number, str(error)) from None
         if part is not None:
@@ -215,10 +214,3 @@ def _lines(file: BinaryIO) -> Iterable[bytes]:
 
 def _broken(number: int, problem: str) -> UsageError:
     return UsageError(f"Line {number} cannot be imported: {problem}.", "Give a file made by `ralph export`, unchanged.")
-
-
-def _first(error: ValidationError) -> str:
-    found = error.errors(include_url=False, include_input=False)[0]
-    where = ".".join(map(str, found["loc"]))[:200]
-    said = f"{f'{where}: ' if where else ''}{plainly(found['msg'][:300])}"
-    return "".join(character if character.isprintable() else "\ufffd" for character in said)

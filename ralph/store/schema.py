@@ -5,7 +5,7 @@ format, which sorts as text. `traces` has the parts of iterations that resuming 
 """
 
 from collections.abc import Callable, Collection
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     Column,
@@ -45,32 +45,29 @@ runs = Table(
     Index("runs_by_workspace", "workspace", "started_at"),
 )
 
-iterations = Table(
-    "iterations",
-    _METADATA,
-    Column("run_id", _Text, ForeignKey("runs.id"), primary_key=True),
-    Column("number", Integer, primary_key=True, autoincrement=False),
-    Column("record", Text, nullable=False),
-)
 
-events = Table(
-    "events",
-    _METADATA,
-    Column("run_id", _Text, ForeignKey("runs.id"), primary_key=True),
-    Column("seq", Integer, primary_key=True, autoincrement=False),
-    Column("type", _Text, nullable=False),
-    Column("iteration", Integer, nullable=False),
-    Column("body", Text, nullable=False),
-)
+def _part(name: str, number: str, *columns: Column[Any], rowid: bool = True) -> Table:
+    """Return the table of a run's numbered parts."""
+    return Table(
+        name,
+        _METADATA,
+        Column("run_id", _Text, ForeignKey("runs.id"), primary_key=True),
+        Column(number, Integer, primary_key=True, autoincrement=False),
+        *columns,
+        sqlite_with_rowid=rowid,
+    )
 
-traces = Table(
-    "traces",
-    _METADATA,
-    Column("run_id", _Text, ForeignKey("runs.id"), primary_key=True),
-    Column("number", Integer, primary_key=True, autoincrement=False),
-    Column("body", Text, nullable=False),
-    sqlite_with_rowid=False,
+
+def _json(name: str) -> Column[str]:
+    return Column(name, Text, nullable=False)
+
+
+iterations = _part("iterations", "number", _json("record"))
+events = _part(
+    "events", "seq", Column("type", _Text, nullable=False), Column("iteration", Integer, nullable=False), _json("body")
 )
+requests = _part("requests", "seq", _json("body"), rowid=False)
+traces = _part("traces", "number", _json("body"), rowid=False)
 """Iterations from before this table have no trace."""
 
 owners = Table(
@@ -83,15 +80,6 @@ owners = Table(
 )
 """One row for each run. The token is empty without an owner; `until` is in seconds since 1970 by the database's clock.
 """
-
-requests = Table(
-    "requests",
-    _METADATA,
-    Column("run_id", _Text, ForeignKey("runs.id"), primary_key=True),
-    Column("seq", Integer, primary_key=True, autoincrement=False),
-    Column("body", Text, nullable=False),
-    sqlite_with_rowid=False,
-)
 
 
 class Migration(NamedTuple):

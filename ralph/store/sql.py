@@ -6,27 +6,26 @@ connection usable.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Generator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from threading import Lock
 from types import TracebackType
-from typing import Any, Concatenate, NamedTuple, ParamSpec, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar, TypeVarTuple, Unpack
 
 import anyio
 
 from ralph.errors import StoreError, StoreUnusableError
 from ralph.records.events import Event
 from ralph.records.record import IterationRecord, RunRecord, Trace
-from ralph.store import leases, maintenance
-from ralph.store.base import LEASE, Health, Store, named
+from ralph.store.base import LEASE, Health, Store
 from ralph.store.database import Database
 from ralph.store.tables import InDoubtError, Tables
 from ralph.types.requests import Request
 
 __all__ = ["SqlStore"]
 
-_P = ParamSpec("_P")
+_Args = TypeVarTuple("_Args")
 _T = TypeVar("_T")
 
 
@@ -48,7 +47,7 @@ class SqlStore(Store):
         self._thread = ThreadPoolExecutor(1, "ralph-store")
         try:
             with _telling_that_it_is_unusable():
-                await self._do(_nothing)
+                await self._do(lambda _: None)  # it opens the connection
         except BaseException:
             await self.__aexit__(None, None, None)
             raise
@@ -70,7 +69,7 @@ class SqlStore(Store):
 
     async def create(self, run: RunRecord, events: Sequence[Event] = (), *, owner: str = "") -> None:
         with _telling_that_it_is_unusable():
-            await self._do(Tables.create, run, events, owner, LEASE)
+            await self._do(Tables.create, run, events, owner)
 
     async def append(
         self,
@@ -86,42 +85,12 @@ class SqlStore(Store):
         elif iteration is not None:
             await asyncio.sleep(0)  # at least once an iteration, whoever else is due gets a turn
 
-    async def acquire(self, run_id: str, owner: str, *, dead: str = "", seconds: float = LEASE) -> None:
-        await self._do(leases.acquire, run_id, named(owner), dead, seconds)
-
-    async def renew(self, run_id: str, owner: str, *, seconds: float = LEASE) -> None:
-        await self._do(leases.renew, run_id, named(owner), seconds)
-
-    async def release(self, run_id: str, owner: str) -> None:
-        await self._do(leases.release, run_id, named(owner))
-
-    async def leased(self, run_id: str) -> bool:
-        return await self._do(leases.leased, run_id)
-
-    async def holder(self, run_id: str) -> str:
-        return await self._do(leases.holder, run_id)
-
-    async def ask(self, run_id: str, request: Request) -> int:
-        return await self._do(leases.ask, run_id, request)
-
-    async def requests(self, run_id: str, *, after: int = 0) -> list[Request]:
-        return await self._do(leases.requests, run_id, after)
-
-    async def run(self, run_id: str) -> RunRecord | None:
-        return await self._do(Tables.run, run_id)
-
-    async def runs(self, *, workspace: str | None = None, limit: int = 100) -> list[RunRecord]:
-        return await self._do(Tables.newest_runs, workspace, limit)
-
     async def iterations(self, run_id: str) -> AsyncIterator[IterationRecord]:
         after = 0
         while page := await self._do(Tables.iterations, run_id, after):
             for iteration in page:
                 yield iteration
             after = page[-1].number
-
-    async def iteration(self, run_id: str, number: int) -> IterationRecord | None:
-        return await self._do(Tables.iteration, run_id, number)
 
     async def traces(self, run_id: str) -> list[Trace]:
         traces: list[Trace] = []
@@ -136,6 +105,36 @@ class SqlStore(Store):
                     yield event
             after = page[-1][0]
 
+    async def acquire(self, run_id: str, owner: str, *, dead: str = "", seconds: float = LEASE) -> None:
+        await self._do(Tables.acquire, run_id, owner, dead, seconds)
+
+    async def renew(self, run_id: str, owner: str, *, seconds: float = LEASE) -> None:
+        await self._do(Tables.renew, run_id, owner, seconds)
+
+    async def release(self, run_id: str, owner: str) -> None:
+        await self._do(Tables.release, run_id, owner)
+
+    async def leased(self, run_id: str) -> bool:
+        return await self._do(Tables.leased, run_id)
+
+    async def holder(self, run_id: str) -> str:
+        return await self._do(Tables.holder, run_id)
+
+    async def ask(self, run_id: str, request: Request) -> int:
+        return await self._do(Tables.ask, run_id, request)
+
+    async def requests(self, run_id: str, *, after: int = 0) -> list[Request]:
+        return await self._do(Tables.requests, run_id, after)
+
+    async def run(self, run_id: str) -> RunRecord | None:
+        return await self._do(Tables.run, run_id)
+
+    async def runs(self, *, workspace: str | None = None, limit: int = 100) -> list[RunRecord]:
+        return await self._do(Tables.runs, workspace, limit)
+
+    async def iteration(self, run_id: str, number: int) -> IterationRecord | None:
+        return await self._do(Tables.iteration, run_id, number)
+
     async def last_seq(self, run_id: str) -> int:
         return await self._do(Tables.last_seq, run_id)
 
@@ -143,13 +142,13 @@ class SqlStore(Store):
         return await self._do(Tables.last_iteration, run_id)
 
     async def remove(self, run_id: str, *, owner: str = "") -> None:
-        await self._do(maintenance.remove, run_id, owner)
+        await self._do(Tables.remove, run_id, owner)
 
     async def check(self) -> Health:
-        return await self._do(maintenance.check)
+        return await self._do(Tables.check)
 
     async def compact(self) -> None:
-        await self._do(maintenance.compact)
+        await self._do(Tables.compact)
 
     def _appended(self, *given: Any) -> bool:
         """Append at once on the event loop, which saves half a commit's time in thread switches.
@@ -169,29 +168,27 @@ class SqlStore(Store):
             self._free.release()
         return True
 
-    async def _do(self, call: Callable[Concatenate[Tables, _P], _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+    async def _do(self, call: Callable[[Tables, Unpack[_Args]], _T], *args: *_Args) -> _T:
         if self._thread is None:
             raise RuntimeError("A store is used in `async with`.")
-        return await self._in_thread(_Call(call, args, kwargs))
-
-    async def _in_thread(self, call: "_Call") -> Any:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, self._done, call)
+        made = _Call(call, args)
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._done, made)
 
     def _done(self, call: "_Call") -> Any:
         """Make the call, and once more over a new connection if the connection was lost."""
         with self._free:
             try:
-                return self._once(call)
-            except self._database.errors as error:
-                if not self._database.is_lost(error):
-                    raise self._database.explain(error) from error
-            try:
+                try:
+                    return self._once(call)
+                except self._database.errors as error:
+                    if not self._database.is_lost(error):
+                        raise
                 return self._once(call)
             except self._database.errors as error:
                 raise self._database.explain(error) from error
 
     def _once(self, call: "_Call") -> Any:
-        tables = self._tables = self._tables or Tables.open(self._database)
+        tables = self._tables = self._tables or Tables(self._database)
         try:
             if self._doubt is not None and self._doubt[0] == call:
                 doubt = self._doubt[1]
@@ -199,7 +196,7 @@ class SqlStore(Store):
                 self._doubt = None
                 if committed:
                     return doubt.result
-            return call.on(tables)
+            return call.function(tables, *call.args)
         except InDoubtError as doubt:
             self._doubt = (call, doubt)
             self._drop()
@@ -213,22 +210,14 @@ class SqlStore(Store):
         """Close the connection; the next call opens another one."""
         tables, self._tables = self._tables, None
         if tables:
-            tables.close()
+            tables.connection.close()
 
 
 class _Call(NamedTuple):
     """A call of the tables; equal calls are retries of each other."""
 
     function: Callable[..., Any]
-    args: tuple[Any, ...] = ()
-    kwargs: Mapping[str, Any] = {}
-
-    def on(self, tables: Tables) -> Any:
-        return self.function(tables, *self.args, **self.kwargs)
-
-
-def _nothing(_: Tables) -> None:
-    """Do nothing: the call only opens the connection."""
+    args: tuple[Any, ...]
 
 
 @contextmanager

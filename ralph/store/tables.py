@@ -1,10 +1,17 @@
-"""Queries and transactions of a SQL store, synchronous and over one connection."""
+"""Queries and transactions of a SQL store, synchronous and over one connection.
 
-from collections.abc import Callable, Mapping, Sequence
+The methods of `Tables` are those of `Store`; those that yield there return pages here.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC
+from itertools import islice
 from operator import itemgetter
 from typing import Any, TypeVar
 
+from pydantic import TypeAdapter, ValidationError
 from sqlalchemy import (
+    Column,
     ColumnElement,
     Connection,
     Delete,
@@ -12,8 +19,10 @@ from sqlalchemy import (
     Insert,
     Row,
     Select,
+    Table,
     Update,
     bindparam,
+    delete,
     func,
     insert,
     literal_column,
@@ -22,11 +31,15 @@ from sqlalchemy import (
 )
 from sqlalchemy.engine.interfaces import DBAPICursor
 
-from ralph.errors import OwnershipLostError, RunOwnedError, StoreError
-from ralph.records.events import Event
+from ralph.errors import OwnershipLostError, RecordError, RunOwnedError, StoreError
+from ralph.records.events import Event, parse_event
 from ralph.records.record import IterationRecord, RunRecord, Trace
-from ralph.store import rows, schema
+from ralph.store import schema
+from ralph.store.base import LEASE, Health, as_json, described, named
 from ralph.store.database import Database
+from ralph.system.text import storable
+from ralph.types import evolve
+from ralph.types.requests import Request
 
 __all__ = ["InDoubtError", "Tables"]
 
@@ -39,12 +52,19 @@ PAGE_CHARACTERS = 1_000_000
 TRACES = 2000
 """The number of traces in one query."""
 
+MOST_PROBLEMS = 20
+
 _LARGEST = 2**31 - 1
 """The largest number that every database accepts in a query; no record has a larger one."""
 
+_TRACES = TypeAdapter(list[Trace])
+
+_run, _iteration, _event = schema.runs.c, schema.iterations.c, schema.events.c
+_trace, _owner, _request = schema.traces.c, schema.owners.c, schema.requests.c
+
 _UPDATE_RUN = (
     update(schema.runs)
-    .where(schema.runs.c.id == bindparam("run_id"))
+    .where(_run.id == bindparam("run_id"))
     .values({column: bindparam(column) for column in ("workspace", "started_at", "state", "record")})
 )
 
@@ -74,12 +94,10 @@ class Statement:
         self._text = str(compiled)
         self._shaped = _shape(compiled.positiontup)
 
-    def execute(self, cursor: DBAPICursor, given: Sequence[Mapping[str, Any]]) -> int:
-        """Execute the statement for each mapping; return the number of changed rows."""
-        if not given:
-            return 0
-        cursor.executemany(self._text, list(map(self._shaped, given)))
-        return cursor.rowcount
+    def execute(self, cursor: DBAPICursor, given: Sequence[Mapping[str, Any]]) -> None:
+        """Execute the statement for each mapping."""
+        if given:
+            cursor.executemany(self._text, list(map(self._shaped, given)))
 
     def first(self, cursor: DBAPICursor, **values: Any) -> Sequence[Any] | None:
         """Return the first row found."""
@@ -99,14 +117,13 @@ def _shape(positions: Sequence[str] | None) -> Callable[[Mapping[str, Any]], Any
 class Tables:
     """The tables of a database, for one thread at a time."""
 
-    def __init__(self, database: Database, connection: Connection) -> None:
+    def __init__(self, database: Database) -> None:
         self.database = database
-        self.connection = connection
+        self.connection = connection = database.open(schema.MIGRATION)
         self._identity = database.identity()
         self._patient: bool | None = None
-        owner = schema.owners.c
-        self.now: ColumnElement[float] = literal_column(database.clock, Double)
-        lease = select(owner.token, owner.until > self.now).where(owner.run_id == bindparam("run_id"))
+        self._now: ColumnElement[float] = literal_column(database.clock, Double)
+        lease = select(_owner.token, _owner.until > self._now).where(_owner.run_id == bindparam("run_id"))
         self._lease = Statement(lease.with_for_update(), connection)
         self._insert_run = Statement(insert(schema.runs), connection)
         self._update_run = Statement(_UPDATE_RUN, connection)
@@ -114,15 +131,158 @@ class Tables:
         self._insert_trace = Statement(insert(schema.traces), connection)
         self._insert_event = Statement(insert(schema.events), connection)
 
-    @classmethod
-    def open(cls, database: Database) -> "Tables":
-        """Connect, and create or migrate the tables if necessary."""
-        return cls(database, database.open(schema.MIGRATION))
+    def was_committed(self, mark: str) -> bool:
+        with self.connection.begin():
+            return self.database.was_committed(self.connection, mark)
 
-    def close(self) -> None:
-        self.connection.close()
+    def create(self, run: RunRecord, events: Sequence[Event], owner: str) -> None:
+        run_row, event_rows = _run_row(run), _event_rows(run.id, events)
+        lease: dict[str, Any] = {"run_id": run.id, "token": owner, "until": self._now + LEASE if owner else 0.0}
 
-    def transact(self, work: Callable[[DBAPICursor], _T], *, repeatable: bool = False) -> _T:
+        def work(cursor: DBAPICursor) -> None:
+            self._insert_run.execute(cursor, [run_row])
+            self.connection.execute(insert(schema.owners).values(lease))
+            self._insert_event.execute(cursor, event_rows)
+
+        self._transact(work)
+
+    def append(
+        self,
+        run_id: str,
+        events: Sequence[Event],
+        iteration: IterationRecord | None,
+        run: RunRecord | None,
+        owner: str,
+        *,
+        patient: bool = True,
+    ) -> None:
+        event_rows = _event_rows(run_id, events)
+        key = {"run_id": run_id, "number": iteration.number if iteration else 0}
+        iteration_rows = [{**key, "record": as_json(iteration)}] if iteration else []
+        trace_rows = [{**key, "body": as_json(Trace.of(iteration), exclude_defaults=True)}] if iteration else []
+        run_rows = [{**_run_row(run), "run_id": run_id}] if run else []
+        self._before_append(patient=patient)
+
+        def work(cursor: DBAPICursor) -> None:
+            self._require(cursor, run_id, owner)
+            self._insert_event.execute(cursor, event_rows)
+            self._insert_iteration.execute(cursor, iteration_rows)
+            self._insert_trace.execute(cursor, trace_rows)
+            self._update_run.execute(cursor, run_rows)
+
+        self._transact(work)
+
+    def acquire(self, run_id: str, owner: str, dead: str, seconds: float) -> None:
+        free = {"", named(owner), dead}
+
+        def work(cursor: DBAPICursor) -> None:
+            token, leased = self._hold(cursor, run_id)
+            if leased and token not in free:
+                raise RunOwnedError(run_id)
+            lease = update(schema.owners).where(_owner.run_id == run_id)
+            self.connection.execute(lease.values(token=owner, until=self._now + seconds))
+
+        self._transact(work, repeatable=True)
+
+    def renew(self, run_id: str, owner: str, seconds: float) -> None:
+        if not self._changed(run_id, owner, until=self._now + seconds):
+            raise OwnershipLostError(run_id)
+
+    def release(self, run_id: str, owner: str) -> None:
+        self._changed(run_id, owner, token="", until=0.0)
+
+    def leased(self, run_id: str) -> bool:
+        valid = (_owner.token != "") & (_owner.until > self._now)
+        return bool(self._all(select(_owner.run_id).where(_owner.run_id == run_id, valid)))
+
+    def holder(self, run_id: str) -> str:
+        found = self._all(select(_owner.token).where(_owner.run_id == run_id))
+        return found[0].token if found else ""
+
+    def ask(self, run_id: str, request: Request) -> int:
+        def work(cursor: DBAPICursor) -> int:
+            self._hold(cursor, run_id)
+            seq = (self.connection.scalar(_last(_request.seq, run_id)) or 0) + 1
+            row = {"run_id": run_id, "seq": seq, "body": as_json(evolve(request, seq=seq))}
+            self.connection.execute(insert(schema.requests).values(row))
+            return seq
+
+        return self._transact(work)
+
+    def requests(self, run_id: str, after: int) -> list[Request]:
+        found = self._all(_parts(_request.seq, _request.body, run_id, after))
+        return [_read(Request.model_validate_json, body, f"Request {seq} of run {run_id}") for seq, body in found]
+
+    def run(self, run_id: str) -> RunRecord | None:
+        start = storable(run_id)
+        alike = (_run.id >= start, func.substr(_run.id, 1, len(start)) == start)
+        found = self._all(select(_run.id, _run.record).where(*alike).order_by(_run.id).limit(2))
+        if len(found) == 1 or (found and found[0].id == start):
+            return _read_run(*found[0])
+        return None
+
+    def runs(self, workspace: str | None, limit: int) -> list[RunRecord]:
+        newest = select(_run.id, _run.record).order_by(_run.started_at.desc(), _run.id.desc())
+        if workspace is not None:
+            newest = newest.where(_run.workspace == storable(workspace))
+        return [_read_run(*row) for row in self._all(newest.limit(min(limit, _LARGEST)))]
+
+    def iterations(self, run_id: str, after: int) -> list[IterationRecord]:
+        """Return the next iterations after that number."""
+        page = self._page(_parts(_iteration.number, _iteration.record, run_id, after))
+        return [_read_iteration(run_id, *row) for row in page]
+
+    def iteration(self, run_id: str, number: int) -> IterationRecord | None:
+        it = _iteration
+        found = self._all(select(it.record).where(it.run_id == run_id, it.number == min(number, _LARGEST)))
+        return _read_iteration(run_id, number, found[0].record) if found else None
+
+    def traces(self, run_id: str, after: int) -> list[Trace]:
+        """Return the next traces after that number; make missing or older ones from the records."""
+        it = _iteration
+        both = schema.iterations.outerjoin(schema.traces, (_trace.run_id == it.run_id) & (_trace.number == it.number))
+        found = self._all(_parts(it.number, _trace.body, run_id, after).select_from(both).limit(TRACES))
+        bodies = [row.body for row in found if row.body is not None]
+        try:
+            traces = _TRACES.validate_json(f"[{','.join(bodies)}]")
+        except ValidationError:  # they do not have this version's form
+            traces = []
+        return traces if len(traces) == len(found) else [Trace.of(each) for each in self.iterations(run_id, after)]
+
+    def events(self, run_id: str, after: int) -> list[tuple[int, Event | None]]:
+        """Return the next events after that `seq`, each with its own; None for unknown types."""
+        page = self._page(_parts(_event.seq, _event.body, run_id, after))
+        return [(seq, _read(_known_event, body, f"Event {seq} of run {run_id}")) for seq, body in page]
+
+    def last_seq(self, run_id: str) -> int:
+        return self._all(_last(_event.seq, run_id))[0][0] or 0
+
+    def last_iteration(self, run_id: str) -> int:
+        return self._all(_last(_iteration.number, run_id))[0][0] or 0
+
+    def remove(self, run_id: str, owner: str) -> None:
+        def work(cursor: DBAPICursor) -> None:
+            self._require(cursor, run_id, owner)
+            for table in (schema.events, schema.traces, schema.iterations, schema.requests, schema.owners):
+                self.connection.execute(delete(table).where(table.c.run_id == run_id))
+            self.connection.execute(delete(schema.runs).where(_run.id == run_id))
+
+        if self._all(select(_run.id).where(_run.id == run_id)):
+            self._transact(work, repeatable=True)
+
+    def check(self) -> Health:
+        with self.connection.begin():
+            problems = self.database.faults(self.connection)
+        if problems:
+            return Health(0, tuple(problems))
+        ids = [row.id for row in self._all(select(_run.id).order_by(_run.id))]
+        return Health(len(ids), tuple(islice(self._problems(ids), MOST_PROBLEMS)))
+
+    def compact(self) -> None:
+        with self.connection.begin():
+            self.database.compact(self.connection)
+
+    def _transact(self, work: Callable[[DBAPICursor], _T], *, repeatable: bool = False) -> _T:
         """Commit everything done with the cursor, or nothing.
 
         Raises `InDoubtError` if the outcome is unknown, unless repeating the work gives the same result.
@@ -139,11 +299,7 @@ class Tables:
             raise
         return result
 
-    def was_committed(self, mark: str) -> bool:
-        with self.connection.begin():
-            return self.database.was_committed(self.connection, mark)
-
-    def hold(self, cursor: DBAPICursor, run_id: str) -> tuple[str, bool]:
+    def _hold(self, cursor: DBAPICursor, run_id: str) -> tuple[str, bool]:
         """Lock the run until the transaction ends; return its owner's token, and whether the lease is valid.
 
         Raises `StoreError` if the run does not exist.
@@ -151,61 +307,26 @@ class Tables:
         lease = self._lease.first(cursor, run_id=run_id)
         if lease is None:
             # A process of an older version that has the file open still makes runs as it knows them.
-            self.connection.execute(schema.nobodys(schema.runs.c.id == run_id))
+            self.connection.execute(schema.nobodys(_run.id == run_id))
             lease = self._lease.first(cursor, run_id=run_id)
         if lease is None:
-            raise self.unknown(run_id)
+            raise StoreError(
+                f"The store {self.database.place} holds no run {run_id}.", "`ralph runs` lists those that it holds."
+            )
         return lease[0], bool(lease[1])
 
-    def require(self, cursor: DBAPICursor, run_id: str, owner: str) -> None:
+    def _require(self, cursor: DBAPICursor, run_id: str, owner: str) -> None:
         """Lock the run. Raises an error if another owner has it."""
-        token, leased = self.hold(cursor, run_id)
+        token, leased = self._hold(cursor, run_id)
         if owner and token != owner:
             raise OwnershipLostError(run_id)
         if token and leased and not owner:
             raise RunOwnedError(run_id)
 
-    def unknown(self, run_id: str) -> StoreError:
-        """Return the error for a run that does not exist."""
-        return StoreError(
-            f"The store {self.database.place} holds no run {run_id}.", "`ralph runs` lists those that it holds."
-        )
-
-    def create(self, run: RunRecord, events: Sequence[Event], owner: str, seconds: float) -> None:
-        run_row, event_rows = rows.run_row(run), rows.event_rows(run.id, events)
-        lease: dict[str, Any] = {"run_id": run.id, "token": owner, "until": self.now + seconds if owner else 0.0}
-
-        def work(cursor: DBAPICursor) -> None:
-            self._insert_run.execute(cursor, [run_row])
-            self.connection.execute(insert(schema.owners).values(lease))
-            self._insert_event.execute(cursor, event_rows)
-
-        self.transact(work)
-
-    def append(
-        self,
-        run_id: str,
-        events: Sequence[Event],
-        iteration: IterationRecord | None,
-        run: RunRecord | None,
-        owner: str,
-        *,
-        patient: bool = True,
-    ) -> None:
-        event_rows = rows.event_rows(run_id, events)
-        iteration_rows = [rows.iteration_row(run_id, iteration)] if iteration else []
-        trace_rows = [rows.trace_row(run_id, Trace.of(iteration))] if iteration else []
-        run_rows = [{**rows.run_row(run), "run_id": run_id}] if run else []
-        self._before_append(patient=patient)
-
-        def work(cursor: DBAPICursor) -> None:
-            self.require(cursor, run_id, owner)
-            self._insert_event.execute(cursor, event_rows)
-            self._insert_iteration.execute(cursor, iteration_rows)
-            self._insert_trace.execute(cursor, trace_rows)
-            self._update_run.execute(cursor, run_rows)
-
-        self.transact(work)
+    def _changed(self, run_id: str, owner: str, **values: Any) -> bool:
+        """Change an owner's lease; return False if the token does not own the run."""
+        lease = update(schema.owners).where(_owner.run_id == run_id, _owner.token == named(owner)).values(values)
+        return self._transact(lambda _: self.connection.execute(lease).rowcount, repeatable=True) > 0
 
     def _before_append(self, *, patient: bool) -> None:
         if self._patient is not patient:
@@ -215,76 +336,15 @@ class Tables:
         if self.database.identity() != self._identity:
             raise self.database.gone()
 
-    def run(self, run_id: str) -> RunRecord | None:
-        start = rows.clean(run_id)
-        column = schema.runs.c.id
-        found = self.all(
-            select(column, schema.runs.c.record)
-            .where(column >= start, func.substr(column, 1, len(start)) == start)
-            .order_by(column)
-            .limit(2)
-        )
-        if len(found) == 1 or (found and found[0].id == start):
-            return rows.read_run(*found[0])
-        return None
-
-    def newest_runs(self, workspace: str | None, limit: int) -> list[RunRecord]:
-        run = schema.runs.c
-        statement = (
-            select(run.id, run.record).order_by(run.started_at.desc(), run.id.desc()).limit(min(limit, _LARGEST))
-        )
-        if workspace is not None:
-            statement = statement.where(run.workspace == rows.clean(workspace))
-        return [rows.read_run(*row) for row in self.all(statement)]
-
-    def iterations(self, run_id: str, after: int) -> list[IterationRecord]:
-        """Return the next iterations after that number."""
-        it = schema.iterations.c
-        statement = select(it.number, it.record).where(it.run_id == run_id, it.number > after).order_by(it.number)
-        return [rows.read_iteration(run_id, *row) for row in self.page(statement.limit(PAGE_ROWS))]
-
-    def iteration(self, run_id: str, number: int) -> IterationRecord | None:
-        it = schema.iterations.c
-        found = self.all(select(it.record).where(it.run_id == run_id, it.number == min(number, _LARGEST)))
-        return rows.read_iteration(run_id, number, found[0].record) if found else None
-
-    def traces(self, run_id: str, after: int) -> list[Trace]:
-        """Return the next traces after that number; make missing or older ones from the records."""
-        it, trace = schema.iterations.c, schema.traces.c
-        both = schema.iterations.outerjoin(schema.traces, (trace.run_id == it.run_id) & (trace.number == it.number))
-        statement = select(it.number, trace.body).select_from(both).where(it.run_id == run_id, it.number > after)
-        found = self.all(statement.order_by(it.number).limit(TRACES))
-        bodies = [row.body for row in found if row.body is not None]
-        traces = rows.read_traces(bodies) if len(bodies) == len(found) else None
-        if traces is None:
-            return [Trace.of(record) for record in self.iterations(run_id, after)]
-        return traces
-
-    def events(self, run_id: str, after: int) -> list[tuple[int, Event | None]]:
-        """Return the next events after that `seq`, each with its own; None for unknown types."""
-        event = schema.events.c
-        statement = select(event.seq, event.body).where(event.run_id == run_id, event.seq > after).order_by(event.seq)
-        return [(seq, rows.read_event(run_id, seq, body)) for seq, body in self.page(statement.limit(PAGE_ROWS))]
-
-    def last_seq(self, run_id: str) -> int:
-        event = schema.events.c
-        with self.connection.begin():
-            return self.connection.scalar(select(func.max(event.seq)).where(event.run_id == run_id)) or 0
-
-    def last_iteration(self, run_id: str) -> int:
-        it = schema.iterations.c
-        with self.connection.begin():
-            return self.connection.scalar(select(func.max(it.number)).where(it.run_id == run_id)) or 0
-
-    def all(self, statement: Select[Any]) -> Sequence[Row[Any]]:
+    def _all(self, statement: Select[Any]) -> Sequence[Row[Any]]:
         with self.connection.begin():
             return self.connection.execute(statement).all()
 
-    def page(self, statement: Select[Any]) -> list[Row[Any]]:
+    def _page(self, statement: Select[Any]) -> list[Row[Any]]:
         """Return the first rows of a query with long texts in its last column."""
         page: list[Row[Any]] = []
         size = 0
-        streaming = statement.execution_options(stream_results=True, max_row_buffer=50)
+        streaming = statement.limit(PAGE_ROWS).execution_options(stream_results=True, max_row_buffer=50)
         with self.connection.begin(), self.connection.execute(streaming) as result:
             for row in result:
                 page.append(row)
@@ -292,3 +352,81 @@ class Tables:
                 if size >= PAGE_CHARACTERS:
                     break
         return page
+
+    def _problems(self, ids: list[str]) -> Iterator[str]:
+        """Yield the gaps between the parts of runs, and the records that cannot be read."""
+        yield from self._gaps(schema.events, _event.seq)
+        yield from self._gaps(schema.iterations, _iteration.number)
+        for run_id in ids:
+            try:
+                for row in self._all(select(_run.record).where(_run.id == run_id)):
+                    _read_run(run_id, row.record)
+                after = 0
+                while page := self.iterations(run_id, after):
+                    after = page[-1].number
+            except RecordError as error:
+                yield error.problem
+
+    def _gaps(self, table: Table, number: Column[int]) -> Iterator[str]:
+        run_id, last = table.c.run_id, func.max(number)
+        counted = select(run_id, func.count(), last).group_by(run_id).having(func.count() != last).order_by(run_id)
+        for run, count, highest in self._all(counted):
+            missing = highest - count
+            yield f"Run {run} has {count} {table.name}, but the last is number {highest}: {missing} are missing."
+
+
+def _last(number: Column[int], run_id: str) -> Select[Any]:
+    """Return the query for the last number of a run's parts."""
+    return select(func.max(number)).where(number.table.c.run_id == run_id)
+
+
+def _parts(number: Column[int], content: Column[str], run_id: str, after: int) -> Select[Any]:
+    """Return the query for the parts of a run with a greater number, in order."""
+    return select(number, content).where(number.table.c.run_id == run_id, number > after).order_by(number)
+
+
+def _run_row(run: RunRecord) -> dict[str, Any]:
+    return {
+        "id": run.id,
+        "workspace": None if run.workspace is None else storable(run.workspace),
+        "started_at": run.started_at.astimezone(UTC).isoformat(timespec="microseconds"),
+        "state": run.state,
+        "record": as_json(run),
+    }
+
+
+def _event_rows(run_id: str, events: Sequence[Event]) -> list[dict[str, Any]]:
+    """Return a row for each event with a `seq`; others are not stored."""
+    return [
+        {"run_id": run_id, "seq": event.seq, "type": event.type, "iteration": event.iteration, "body": as_json(event)}
+        for event in events
+        if event.seq
+    ]
+
+
+def _read(parse: Callable[[str], _T], text: str, name: str) -> _T:
+    try:
+        return parse(text)
+    except ValidationError as error:
+        raise RecordError(
+            f"{name} cannot be read back: {described(error)}.",
+            "It is damaged, or another version of Ralph wrote it: then read it with that version.",
+        ) from error
+
+
+def _read_run(run_id: str, record: str) -> RunRecord:
+    return _read(RunRecord.model_validate_json, record, f"The record of run {run_id}")
+
+
+def _read_iteration(run_id: str, number: int, record: str) -> IterationRecord:
+    return _read(IterationRecord.model_validate_json, record, f"The record of iteration {number} of run {run_id}")
+
+
+def _known_event(body: str) -> Event | None:
+    """Parse an event; None for a type that this version does not know."""
+    try:
+        return parse_event(body)
+    except ValidationError as error:
+        if error.errors(include_url=False)[0]["type"] == "union_tag_invalid":
+            return None
+        raise

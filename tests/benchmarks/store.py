@@ -25,8 +25,8 @@ from ralph.records.events import Event, MessageReceived
 from ralph.records.record import IterationRecord, RunRecord
 from ralph.settings import Settings
 from ralph.store import open_store
+from ralph.store.database import SqliteFile
 from ralph.store.sql import SqlStore
-from ralph.store.sqlite import SqliteFile
 from ralph.types.output import Answered, Changes
 
 EVENTS = 100

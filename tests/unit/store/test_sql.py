@@ -12,7 +12,7 @@ from sqlalchemy.schema import CreateTable
 from ralph.errors import StoreError
 from ralph.records.events import MessageReceived
 from ralph.store import open_store, schema, tables
-from ralph.store.sqlite import SqliteFile
+from ralph.store.database import SqliteFile
 from ralph.testing.store_conformance import sample_event, sample_iteration, sample_run
 
 

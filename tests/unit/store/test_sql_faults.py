@@ -12,9 +12,9 @@ import anyio
 import pytest
 
 from ralph.errors import RecordError, StoreError
-from ralph.store import open_store, sqlite
+from ralph.store import database, open_store
+from ralph.store.database import SqliteFile
 from ralph.store.sql import SqlStore
-from ralph.store.sqlite import SqliteFile
 from ralph.testing.store_conformance import sample_event, sample_iteration, sample_run
 
 
@@ -45,7 +45,7 @@ def raw(path):
 
 
 async def test_a_store_that_another_process_keeps_locked(path, monkeypatch):
-    monkeypatch.setattr(sqlite, "PATIENCE", 0.05)
+    monkeypatch.setattr(database, "PATIENCE", 0.05)
     async with open_store(str(path)) as store:
         await store.create(sample_run())
         with raw(path) as other:
@@ -71,7 +71,7 @@ async def test_opening_a_new_store_waits_for_whoever_is_at_work_on_the_file(path
 
 
 async def test_opening_a_new_store_does_not_wait_for_ever(path, monkeypatch):
-    monkeypatch.setattr(sqlite, "BUSY_TIMEOUT", 0.05)
+    monkeypatch.setattr(database, "BUSY_TIMEOUT", 0.05)
     with raw(path) as other:
         other.execute("BEGIN IMMEDIATE")
         assert "another process" in await refusal(path)
@@ -80,7 +80,7 @@ async def test_opening_a_new_store_does_not_wait_for_ever(path, monkeypatch):
 
 
 async def test_a_run_waits_longer_for_another_process_than_its_beginning(path, monkeypatch):
-    monkeypatch.setattr(sqlite, "BUSY_TIMEOUT", 0.05)
+    monkeypatch.setattr(database, "BUSY_TIMEOUT", 0.05)
     async with open_store(str(path)) as store, anyio.create_task_group() as tasks:
         await store.create(sample_run())
         with raw(path) as other:
@@ -107,7 +107,7 @@ async def test_what_would_go_to_a_file_without_a_name_is_refused(path, then):
 
 
 async def test_a_file_that_is_locked_while_it_is_opened(path, monkeypatch):
-    monkeypatch.setattr(sqlite, "BUSY_TIMEOUT", 0.05)
+    monkeypatch.setattr(database, "BUSY_TIMEOUT", 0.05)
     with raw(path) as other:
         other.execute("BEGIN EXCLUSIVE")
         assert "another process" in await refusal(path)
@@ -289,7 +289,7 @@ import os, sys, anyio
 from ralph.store import open_store
 from ralph.testing.store_conformance import sample_event
 from ralph.errors import StoreError
-import ralph.store.sql, ralph.store.sqlite
+import ralph.store.sql, ralph.store.database
 
 async def main():
     async with open_store(sys.argv[1]) as store:
