@@ -15,8 +15,6 @@ from pydantic import BaseModel
 
 from ralph.executors.shell_text import Command, UnreadableScriptError, commands
 
-__all__ = ["GIT_READERS", "Access", "PermissionRequest", "accesses"]
-
 _MOST_PATHS = 4_000
 _LONGEST_PATH = 4_096
 _LONGEST_URL = 2_000

@@ -49,8 +49,6 @@ from ralph.system.process import ByteStream, Running, spawn
 from ralph.system.sandbox import Confinement
 from ralph.types.output import Answered, Failed, Outcome, Output
 
-__all__ = ["NO_KEY", "AgentExecutor", "AgentOptions", "Ending", "Listener", "ProgramExecutor"]
-
 NO_KEY = "ralph-local-no-key"
 """The key for an endpoint that needs none. It is long: agents mask a key wherever it occurs in their output."""
 

@@ -29,22 +29,6 @@ from ralph.system.text import Redactor
 from ralph.types import evolve
 from ralph.types.output import Attempt, Failed, Message, Outcome, Output, TimedOut, ToolCall, Usage
 
-__all__ = [
-    "Diagnosed",
-    "Executor",
-    "FellBack",
-    "MessageDelta",
-    "Quantity",
-    "Timeouts",
-    "ToolFinished",
-    "ToolStarted",
-    "Transcript",
-    "Turn",
-    "TurnEvent",
-    "watchdog",
-    "within_time",
-]
-
 Quantity = Literal["tokens", "premium_requests", "cost"]
 """A quantity that an executor can measure; a limit on another one is an error at the start."""
 

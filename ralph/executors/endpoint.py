@@ -10,8 +10,6 @@ import anyio
 from ralph.errors import ExecutorUnavailableError, UsageError
 from ralph.system.text import Redactor
 
-__all__ = ["Address", "check_endpoint", "parse_endpoint"]
-
 _PATIENCE = 3.0
 _PORTS = {"http": 80, "https": 443}
 _SHAPE = "Write it like http://127.0.0.1:8000/v1."

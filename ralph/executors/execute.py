@@ -22,8 +22,6 @@ from ralph.system.text import Redactor
 from ralph.types import evolve
 from ralph.types.output import Failed, Message, Output, Usage
 
-__all__ = ["as_event", "execute"]
-
 _logger = logging.getLogger("ralph.loop.runner")
 
 

@@ -6,8 +6,6 @@ from signal import Signals
 
 from ralph.types.output import Failed, FailureKind
 
-__all__ = ["WORDINGS", "Wordings", "classify_failure", "describe_exit", "kind_of_status", "status_in", "wait_in"]
-
 Wordings = Iterable[tuple[FailureKind, re.Pattern[str]]]
 """Kinds of failure by what a message says; the first that matches counts."""
 

@@ -28,8 +28,6 @@ from ralph.prompt import Prompt
 from ralph.types import evolve
 from ralph.types.output import Failed, FailureKind, Output
 
-__all__ = ["FallbackExecutor", "PrimaryBreaker", "half_done"]
-
 _PASSING: frozenset[FailureKind] = frozenset({"unavailable", "protocol", "crashed"})
 _HALF_DONE = (
     "Note: an earlier attempt at this very task was cut short while it was at work. The workspace may be half-changed: "

@@ -24,8 +24,6 @@ import anyio.to_thread
 from ralph.errors import ProvisionError, UsageError
 from ralph.system.process import run
 
-__all__ = ["NpmPackage", "NpmProgram", "Progress", "download", "platform_name"]
-
 Progress = Callable[[str, int, int | None], None]
 """Called with `(step, done_bytes, total_bytes)`; a total of None is not known.
 

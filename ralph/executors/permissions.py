@@ -46,16 +46,6 @@ from ralph.executors.accesses import GIT_READERS, Access, PermissionRequest, acc
 from ralph.executors.shell_text import UnreadableScriptError
 from ralph.types import evolve
 
-__all__ = [
-    "CREDENTIALS",
-    "DENIED_COMMANDS",
-    "Allowed",
-    "Denied",
-    "PermissionMode",
-    "PermissionPolicy",
-    "PermissionRequest",
-]
-
 PermissionMode = Literal["workspace", "approve-all", "read-only"]
 
 DENIED_COMMANDS = (

@@ -12,8 +12,6 @@ from ralph.prompt import Prompt
 from ralph.types import evolve
 from ralph.types.output import Answered, Failed, Interrupted, Output, TimedOut, ToolCall, Usage
 
-__all__ = ["Reply", "ScriptedExecutor", "writes"]
-
 Answer = str | Output | Answered | TimedOut | Failed | Interrupted
 Reply = Answer | Callable[[Prompt, Turn], Answer | Awaitable[Answer]]
 """One turn: the agent's last message, a whole output, how the turn ended, or a function that gives one of them.

@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import PurePosixPath
 
-__all__ = ["Command", "UnreadableScriptError", "commands"]
-
 _LONGEST = 256 * 1024
 _DEEPEST = 12
 _MOST_COMMANDS = 2_000

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from ralph.tasks import Task
     from ralph.verifiers import VerifierProvider
 
-__all__ = ["ralph_executors", "ralph_stores", "ralph_strategies", "ralph_task_sources", "ralph_verifiers"]
-
 
 @hookimpl
 def ralph_executors() -> "Iterable[Provider]":

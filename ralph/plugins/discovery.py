@@ -18,20 +18,6 @@ from ralph.system.text import Redactor, printable
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-__all__ = [
-    "LOCAL",
-    "PARTS",
-    "Offer",
-    "Plugin",
-    "built_in",
-    "failure",
-    "from_file",
-    "installed",
-    "name_of",
-    "objection",
-    "of_object",
-]
-
 _logger = logging.getLogger("ralph.plugins")
 
 LOCAL = "local"

@@ -12,8 +12,6 @@ from ralph.status import Status
 from ralph.system.text import printable
 from ralph.types.output import Output
 
-__all__ = ["GuardedAnalyzer", "GuardedStrategy", "guarded_detector", "prompt_texts"]
-
 _MOST = 4_000
 """Characters of one part of the prompt."""
 

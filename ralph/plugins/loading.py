@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from ralph.settings import SettingsFound
     from ralph.settings.consent import Ask
 
-__all__ = ["are_off", "load_plugins"]
-
 _DEFAULT = ".ralph/plugin.py"
 _MOST_BYTES = 1_000_000
 

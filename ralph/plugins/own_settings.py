@@ -10,8 +10,6 @@ from ralph.plugins.discovery import LOCAL, Plugin, failure
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-__all__ = ["MASKED", "Tables", "secrets_in", "shown_table"]
-
 MASKED = "**********"
 """The text in place of a secret where settings are stored and shown."""
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from ralph.system.text import Redactor
     from ralph.types.plan import TaskPlan
 
-__all__ = ["BuildContext", "Command", "CommandContext", "PromptContext", "PromptPart", "Provider"]
-
 
 @dataclass(frozen=True, slots=True)
 class BuildContext:

@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from ralph.verifiers import Verifier, VerifierContext
     from ralph.watch import Display
 
-__all__ = ["Plugins", "is_foreign", "open_store"]
-
 _MOST_THINGS = 1_000
 """Things that a hook may return."""
 

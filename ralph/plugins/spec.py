@@ -23,28 +23,6 @@ if TYPE_CHECKING:
     from ralph.status import StatusField
     from ralph.verifiers import VerifierProvider
 
-__all__ = [
-    "API_VERSION",
-    "HOOK_NAMES",
-    "NAME",
-    "hookimpl",
-    "hookspec",
-    "ralph_analyzers",
-    "ralph_commands",
-    "ralph_detectors",
-    "ralph_displays",
-    "ralph_executors",
-    "ralph_keywords",
-    "ralph_observers",
-    "ralph_prompt_parts",
-    "ralph_settings",
-    "ralph_status_fields",
-    "ralph_stores",
-    "ralph_strategies",
-    "ralph_task_sources",
-    "ralph_verifiers",
-]
-
 NAME = "ralph"
 """The group of entry points, and the project in pluggy's sense."""
 
@@ -385,5 +363,5 @@ def ralph_stores(settings: "BaseModel | None") -> "Iterable[Provider] | None":
     """
 
 
-HOOK_NAMES = tuple(name for name in __all__ if name.startswith("ralph_"))
+HOOK_NAMES = tuple(sorted(name for name in globals() if name.startswith(f"{NAME}_")))
 """The names of all hooks."""

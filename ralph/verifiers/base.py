@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from ralph.executors.base import Executor
     from ralph.system.sandbox import Confinement
 
-__all__ = ["SIGNATURE", "Subject", "Verifier", "VerifierContext", "VerifierProvider", "clipped", "readable"]
-
 SHOWN = 4_000
 """Characters of a verifier's output that are stored."""
 

@@ -13,8 +13,6 @@ from ralph.system.text import Redactor
 from ralph.types.verification import Verdict
 from ralph.verifiers.base import SHOWN, SIGNATURE, Subject, Verifier, clipped, readable
 
-__all__ = ["CommandVerifier", "failure_signature", "parse_command"]
-
 _KEPT = 256 * 1024
 _NAME = 200
 _NOT_STARTED = {126, 127}

@@ -11,8 +11,6 @@ from pydantic import BaseModel
 
 from ralph.system.files import read_regular
 
-__all__ = ["Detected", "detect_test_command"]
-
 _READ = 512 * 1024
 
 

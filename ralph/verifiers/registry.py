@@ -22,8 +22,6 @@ from ralph.verifiers.base import Verifier, VerifierContext, VerifierProvider
 from ralph.verifiers.command import CommandVerifier, parse_command
 from ralph.verifiers.review import ReviewVerifier
 
-__all__ = ["VERIFIERS", "parse_specification", "verifier_named"]
-
 _QUOTES = "\"'"
 _REMEDY = "Write it as NAME:key=value,key=value; put a value with commas in quotes."
 

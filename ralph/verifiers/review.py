@@ -23,8 +23,6 @@ from ralph.types.output import Answered, Failed, Output, TimedOut, Usage
 from ralph.types.verification import Verdict
 from ralph.verifiers.base import Subject, Verifier, clipped
 
-__all__ = ["ReviewVerifier"]
-
 _REFUTED = "refuted"
 """The signature of every refutation: to the breaker, two sessions that keep disagreeing are the same error."""
 

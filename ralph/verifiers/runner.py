@@ -19,8 +19,6 @@ from ralph.types.output import Usage
 from ralph.types.verification import Verdict, Verification
 from ralph.verifiers.base import SIGNATURE, Subject, Verifier, clipped, readable
 
-__all__ = ["VerifierRun"]
-
 _GRACE = 10.0
 """Seconds beyond its own time-out that a verifier has to end by itself."""
 

@@ -5,8 +5,6 @@ from typing import ClassVar, Literal, Unpack
 
 from ralph.executors.agent import NO_KEY, AgentExecutor, AgentOptions
 
-__all__ = ["LOGINS", "LOOKING", "CopilotExecutor"]
-
 LOOKING = ("glob", "grep", "rg", "view")
 """The tools of a turn that only looks. What they may read is the policy's."""
 

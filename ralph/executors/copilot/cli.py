@@ -46,8 +46,6 @@ from ralph.system.process import ByteStream, Running, spawn
 from ralph.types import evolve
 from ralph.types.output import Answered, Failed, Outcome, Usage
 
-__all__ = ["CopilotCLIExecutor", "permission_flags"]
-
 _SHORT_KEY = 12
 """The CLI masks the key wherever it occurs in its output, names of JSON fields included. A shorter key may occur there;
 it goes as a header instead, which the CLI does not look at.

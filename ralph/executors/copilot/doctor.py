@@ -14,8 +14,6 @@ from ralph.executors.copilot.base import LOGINS
 from ralph.executors.copilot.provision import PINNED, REMEDY, Found, present_cli
 from ralph.system.process import run
 
-__all__ = ["Finding", "findings"]
-
 _LOGINS = (*LOGINS, "COPILOT_PROVIDER_BASE_URL")
 _VERSION = re.compile(r"\d{1,9}(\.\d{1,9})+")
 _PATIENCE = 20.0

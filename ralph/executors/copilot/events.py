@@ -26,8 +26,6 @@ from ralph.executors.program_output import Event, as_json, mapping, number, text
 from ralph.system.files import read_regular
 from ralph.types.output import Failed, FailureKind, Usage
 
-__all__ = ["classify_failure", "ends_turn", "failure_in", "in_the_providers_words", "logged_retry_after", "record"]
-
 _KINDS: dict[str, FailureKind] = {
     "authentication": "auth",
     "authorization": "refused",

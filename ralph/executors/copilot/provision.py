@@ -22,8 +22,6 @@ from ralph.errors import ProvisionError, UsageError
 from ralph.executors.npm import NpmPackage, NpmProgram, Progress, download
 from ralph.system.process import Finished, run
 
-__all__ = ["CLI", "PINNED", "REMEDY", "Found", "Source", "find_cli", "present_cli", "provide_cli", "provide_runtime"]
-
 Source = Literal["setting", "environment", "PATH", "cache", "fetched"]
 
 PINNED = "1.0.102"
@@ -72,6 +70,7 @@ _PINS = {
 
 
 def program_name(stem: str = "copilot") -> str:
+    """Return the name of a program's file on this platform."""
     return f"{stem}.exe" if sys.platform == "win32" else stem
 
 

@@ -29,8 +29,6 @@ from ralph.system.process_tree import end_tree, marked, new_marker, survivors
 if TYPE_CHECKING:
     from copilot import CopilotClient
 
-__all__ = ["CopilotRuntime"]
-
 _R = TypeVar("_R")
 
 START = 40.0

@@ -37,8 +37,6 @@ from ralph.types.output import Answered, Failed, Outcome
 if TYPE_CHECKING:
     from copilot import CopilotSession
 
-__all__ = ["CopilotSDKExecutor", "requested"]
-
 _ABORT = 2.0
 _SETTLE = 1.0
 """Seconds for an agent to let go of its work, and for the runtime to say so; it usually takes 20 milliseconds."""

@@ -15,8 +15,6 @@ from ralph.system.files import read_regular
 from ralph.types import evolve
 from ralph.types.output import Usage
 
-__all__ = ["SessionLog", "UsageMeter"]
-
 _N = TypeVar("_N", int, float)
 
 _BOUND = 1_000_000
