@@ -20,13 +20,12 @@ import tempfile
 import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from time import monotonic
 from typing import ClassVar, Literal, Unpack
-
-import anyio
 
 from ralph.errors import ExecutorUnavailableError, UsageError
 from ralph.executors.agent import NO_KEY, AgentOptions, Ending, Listener, ProgramExecutor
-from ralph.executors.base import Transcript, Turn, within_time
+from ralph.executors.base import Transcript, Turn
 from ralph.executors.copilot.base import LOOKING, CopilotExecutor
 from ralph.executors.copilot.events import (
     classify_failure,
@@ -42,7 +41,7 @@ from ralph.executors.failures import describe_exit
 from ralph.executors.permissions import DENIED_COMMANDS, PermissionPolicy
 from ralph.executors.program_output import Event, Oversized
 from ralph.prompt import Prompt
-from ralph.system.process import ByteStream, Running, spawn
+from ralph.system.process import Running, run
 from ralph.types import evolve
 from ralph.types.output import Answered, Failed, Outcome, Usage
 
@@ -324,7 +323,6 @@ def _parsed(pattern: str) -> tuple[str, str | None]:
 
 
 _LEGACY = "github-copilot-cli"
-_BOUND = 1_000_000
 _CONTROLS = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
 
 
@@ -333,40 +331,26 @@ async def _ask(program: Path, prompt: str, turn: Turn) -> Outcome:
 
     It measures nothing, keeps no session and uses no tools.
     """
-    out, err = bytearray(), bytearray()
-
-    async def read(stream: ByteStream, into: bytearray) -> None:
-        async for chunk in stream:
-            turn.transcript.alive()
-            into += chunk[: _BOUND - len(into)]
-
-    async def listen() -> None:
-        running.close_stdin()
-        async with anyio.create_task_group() as reading:
-            reading.start_soon(read, running.stdout, out)
-            reading.start_soon(read, running.stderr, err)
-            await running.wait()
-
+    ends, timed_out = turn.transcript.expires(turn.timeouts)
+    argv, left = [str(program), "what-the-shell", prompt], max(0.0, ends - monotonic())
     try:
-        async with spawn([str(program), "what-the-shell", prompt], cwd=turn.workspace) as running:
-            timed_out = await within_time(turn, listen)
+        done = await run(argv, cwd=turn.workspace, timeout=left, end_leftovers=True)
     except UsageError as error:
         return Failed(failure="refused", message=str(error))
-    answer, complaint = _plain(out), _plain(err)
+    answer, complaint = _plain(done.stdout), _plain(done.stderr)
     turn.transcript.diagnostics = complaint
     if answer:
         turn.transcript.message(answer)
-    if timed_out:
+    if done.timed_out:
         return timed_out
-    if running.code != 0:
-        return Failed(
-            failure="crashed", message=f"{_LEGACY} ended with status {running.code}. {complaint[:200]}".strip()
-        )
+    if done.code != 0:
+        said = f"{_LEGACY} {describe_exit(done.code)}. {complaint[:200]}"
+        return Failed(failure="crashed", message=said.strip())
     return Answered() if answer else Failed(failure="protocol", message=f"{_LEGACY} gave no answer.")
 
 
-def _plain(output: bytearray) -> str:
-    return _CONTROLS.sub("", output.decode("utf-8", "replace")).strip()
+def _plain(output: str) -> str:
+    return _CONTROLS.sub("", output).strip()
 
 
 def _legacy_program(program: Path | None) -> Path:

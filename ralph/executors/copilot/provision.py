@@ -86,7 +86,10 @@ CLI = NpmProgram(
     remedy=REMEDY,
 )
 
-_KNOWN_GOOD = (1, 0, 92), (1, 1)
+_OLDEST, _BEYOND = (1, 0, 92), (1, 1)
+SUPPORTED = f"from {'.'.join(map(str, _OLDEST))} to below {'.'.join(map(str, _BEYOND))}"
+"""The versions that are known to work, in words."""
+
 _VERSION = re.compile(r"GitHub Copilot CLI (\d{1,6}(?:\.\d{1,6}){1,3})")
 _NAMES = {
     "setting": "The setting executor.cli_path",
@@ -317,27 +320,26 @@ def _unpacking_places(env: Mapping[str, str]) -> list[Path]:
     return [*map(Path, named), usual / "copilot"]
 
 
+def is_supported(version: str) -> bool:
+    """Return True for a version of the CLI, or of its runtime, that is known to work."""
+    return _OLDEST <= tuple(int(digits) for digits in re.findall(r"\d{1,6}", version.partition("-")[0])) < _BEYOND
+
+
 def _suits(found: Found) -> bool:
     """Return True for a version known to work; a runtime without a version is left to the SDK's own check.
 
     Raises:
         UsageError: the version is not one of them, and the user named the program.
     """
-    oldest, beyond = _KNOWN_GOOD
-    numbers = tuple(int(digits) for digits in re.findall(r"\d{1,6}", (found.version or "").split("-")[0]))
-    if oldest <= numbers < beyond or (found.version is None and not found.takes_prompts):
+    if is_supported(found.version or "") or (found.version is None and not found.takes_prompts):
         return True
     if found.source in _NAMES:
         version = f"is version {found.version}" if found.version else "does not say that it is a Copilot CLI"
         raise UsageError(
             f"{_NAMES[found.source]} names {str(found.path)!r}, which {version}.",
-            f"Ralph works with versions from {_dotted(oldest)} to below {_dotted(beyond)}. {_REMOVE_IT}",
+            f"Ralph works with versions {SUPPORTED}. {_REMOVE_IT}",
         )
     return False
-
-
-def _dotted(numbers: tuple[int, ...]) -> str:
-    return ".".join(map(str, numbers))
 
 
 async def _with_version(found: Found, env: Mapping[str, str]) -> Found:

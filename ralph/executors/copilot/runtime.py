@@ -8,7 +8,6 @@ continue the sessions in the same home folder.
 import asyncio
 import logging
 import os
-import re
 import tempfile
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
@@ -23,6 +22,7 @@ import psutil
 
 from ralph.errors import ExecutorUnavailableError
 from ralph.executors.copilot.events import logged_retry_after
+from ralph.executors.copilot.provision import SUPPORTED, is_supported
 from ralph.system import process_tree
 from ralph.system.process_tree import end_tree, marked, new_marker, survivors
 
@@ -35,8 +35,6 @@ START = 40.0
 CALL = 20.0
 STOP = 2.0
 """Seconds until a runtime that does not start, answer or stop is given up."""
-
-_OLDEST, _BEYOND = (1, 0, 92), (1, 1)
 
 
 class CopilotRuntime:
@@ -183,11 +181,9 @@ async def _readable(descriptor: int) -> None:
 
 
 def _check_version(version: str, program: Path) -> None:
-    numbers = tuple(int(digits) for digits in re.findall(r"\d{1,6}", version.partition("-")[0]))
-    if not _OLDEST <= numbers < _BEYOND:
-        oldest, beyond = (".".join(map(str, numbers)) for numbers in (_OLDEST, _BEYOND))
+    if not is_supported(version):
         raise ExecutorUnavailableError(
-            f"The Copilot runtime {str(program)!r} is version {version}; Ralph works with {oldest} up to {beyond}.",
+            f"The Copilot runtime {str(program)!r} is version {version}; Ralph works with versions {SUPPORTED}.",
             "Remove the setting that names it, and Ralph fetches a version that works.",
         )
 
