@@ -13,12 +13,12 @@ from ralph._lazy import lazy_exports
 if TYPE_CHECKING:
     from ralph.analysis.analyzer import (
         ResponseAnalyzer,
+        SeveralAnalyzers,
         analyze_text,
         calculate_confidence,
         detect_completion,
         extract_work_summary,
     )
-    from ralph.analysis.composite import SeveralAnalyzers
     from ralph.analysis.detectors import DETECTORS, Detector
     from ralph.analysis.lexicon import Keyword
     from ralph.analysis.metrics import expectation_messages
@@ -33,10 +33,12 @@ if TYPE_CHECKING:
         Metrics,
         Opinion,
         Past,
+        Reply,
+        Signal,
+        Signals,
         Stuck,
         to_json,
     )
-    from ralph.analysis.signals import Reply, Signal, Signals
     from ralph.analysis.stuck import detect_stuck_loop
 
 __all__ = [

@@ -1,8 +1,13 @@
-"""The built-in analyzer: reads a reply once, runs the detectors on it, and draws conclusions from their signals."""
+"""The built-in analyzer reads a reply once, runs the detectors on it, and draws conclusions from their signals.
 
-from collections.abc import Iterable, Iterator, Sequence
+Further analyzers may stand beside it: each has an opinion on a completion, and a namespace for its findings. One may
+support a completion or hold it back (`Analysis.opinion`); `ralph.decision.claims` decides what follows from that.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import get_args
+from typing import Any, cast, get_args
 
 from ralph.analysis.detectors import DETECTORS, OF_CLAIMS, Detector
 from ralph.analysis.lexicon import Keyword
@@ -18,17 +23,23 @@ from ralph.analysis.metrics import (
 )
 from ralph.analysis.repetition import find_repetition
 from ralph.analysis.result import (
+    VERY_HIGH,
     Analysis,
     AnalysisContext,
+    Analyzer,
     CompletionSignal,
     Coverage,
+    Further,
     Metrics,
     Past,
+    Reply,
+    Signal,
+    Signals,
     Standstill,
     State,
     Stuck,
+    collect_evidence,
 )
-from ralph.analysis.signals import VERY_HIGH, Reply, Signal, Signals, collect_evidence
 from ralph.analysis.state import classify_state, completion_signal, find_standstill, indicator_points
 from ralph.analysis.stuck import REPEATS, WINDOW, error_signature, error_signatures, find_stuck, not_stuck
 from ralph.analysis.summary import summarize_work
@@ -37,12 +48,14 @@ from ralph.analysis.vocabulary import Scope, vocabulary
 from ralph.errors import UsageError, in_words
 from ralph.status import Status, StatusField, StatusMalformed, StatusMissing, StatusReport, parse_status
 from ralph.system.text import storable
+from ralph.types import evolve
 from ralph.types.output import Output
 from ralph.types.plan import TaskPlan, parse_plan
 
 __all__ = [
     "LANGUAGES",
     "ResponseAnalyzer",
+    "SeveralAnalyzers",
     "analyze_text",
     "calculate_confidence",
     "detect_completion",
@@ -55,6 +68,8 @@ SIGNALS_KEPT = 500
 """Signals of one detector that are kept of one reply; the others are ignored."""
 _NAME_LENGTH, _REASON_LENGTH, _PROBLEMS = 100, 300, 5
 """Bounds on signals of further detectors: characters of a kind or name, and of a reason; problems of one detector."""
+_LONGEST = 100_000
+"""Characters of JSON that are kept of one further analyzer's results for one reply."""
 
 
 class ResponseAnalyzer:
@@ -315,3 +330,58 @@ def _warnings(metrics: Metrics, work: CompletionScore, status: Status) -> tuple[
     if isinstance(status, StatusMalformed):
         messages.append(f"The status block cannot be read: {status.problem}.")
     return (*work.warnings, *messages)
+
+
+class SeveralAnalyzers:
+    """An analyzer that also asks others.
+
+    The first one's conclusions stay as they are. A further one that raises, returns no `Analysis`, or finds too much
+    has no say in that reply, and a warning reports it.
+
+    Args:
+        first: makes the analysis.
+        further: the others by name.
+    """
+
+    def __init__(self, first: Analyzer, further: Mapping[str, Analyzer]) -> None:
+        self._first, self._further = first, dict(further)
+
+    def analyze(self, output: Output, status: Status, context: AnalysisContext) -> Analysis:
+        """Return the first analyzer's analysis, with the results of the others in `further`."""
+        analysis = self._first.analyze(output, status, context)
+        found: dict[str, Further] = {}
+        warnings: list[str] = []
+        for name, analyzer in self._further.items():
+            try:
+                found[name] = _kept(analyzer.analyze(output, status, context))
+            except (Exception, SystemExit) as error:  # noqa: BLE001 - anything may come from foreign code
+                warnings.append(f"The analyzer {name} failed: {storable(in_words(error)[:_REASON_LENGTH])}.")
+        return evolve(analysis, further=found, warnings=(*analysis.warnings, *warnings))
+
+
+def _kept(said: object) -> Further:
+    """Return an analyzer's result as far as it differs from an empty analysis.
+
+    Raises:
+        TypeError: it is not an `Analysis`.
+        ValueError: it is too long.
+    """
+    if not isinstance(said, Analysis):
+        raise TypeError(f"it gave an object of type {type(said).__name__}, not an Analysis")
+    found = _storable(said.model_dump(mode="json", exclude_defaults=True))
+    if len(json.dumps(found, allow_nan=False)) > _LONGEST:
+        raise ValueError(f"its results are longer than {_LONGEST:,} characters")
+    return Further.model_validate(found)
+
+
+def _storable(value: Any) -> Any:
+    """Return a JSON value without characters that no store can hold."""
+    match value:
+        case str():
+            return storable(value)
+        case dict():
+            return {storable(name): _storable(each) for name, each in cast("dict[str, Any]", value).items()}
+        case list():
+            return [_storable(each) for each in cast("list[Any]", value)]
+        case _:
+            return value

@@ -11,8 +11,16 @@ from typing import Literal, NamedTuple
 from pydantic import JsonValue
 
 from ralph.analysis.detectors.activity import HIGH, LOW, STEP
-from ralph.analysis.result import CONFIDENCE_WEIGHTS, AnalysisContext, CompletionSignal, Level, Metrics
-from ralph.analysis.signals import Reply, Signal, Signals
+from ralph.analysis.result import (
+    CONFIDENCE_WEIGHTS,
+    AnalysisContext,
+    CompletionSignal,
+    Level,
+    Metrics,
+    Reply,
+    Signal,
+    Signals,
+)
 from ralph.status import Status, StatusReport
 from ralph.system.text import pattern
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from zoneinfo import ZoneInfo
 
-from ralph.analysis.signals import Signal
+from ralph.analysis.result import Signal
 from ralph.analysis.text import Span
 from ralph.system.text import pattern
 

@@ -38,8 +38,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ralph.analysis.lexicon import Keyword, Role
-from ralph.analysis.result import CompletionSignal, Standstill, State
-from ralph.analysis.signals import AGAINST, HIGH, VERY_HIGH, Reply, Signal, Signals
+from ralph.analysis.result import AGAINST, HIGH, VERY_HIGH, CompletionSignal, Reply, Signal, Signals, Standstill, State
 from ralph.analysis.text import Span
 from ralph.analysis.vocabulary import Hit, Scope, Vocabulary
 from ralph.status import StatusReport

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ahocorasick_rs import AhoCorasick, MatchKind
 
-from ralph.analysis.signals import Reply, Signals
+from ralph.analysis.result import Reply, Signals
 from ralph.analysis.text import COUNT, WindowPattern, ends_with_count, matches_at, parse_count
 from ralph.system.text import pattern
 

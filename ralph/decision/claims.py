@@ -28,8 +28,7 @@ from typing import NamedTuple, Protocol
 
 from pydantic import BaseModel
 
-from ralph.analysis.result import Analysis, Evidence
-from ralph.analysis.signals import VERY_HIGH
+from ralph.analysis.result import VERY_HIGH, Analysis, Evidence
 from ralph.decision.contradictions import HOLDS, OPEN, contradictions
 from ralph.errors import UnknownNameError
 from ralph.status import StatusMalformed, StatusReport

@@ -9,8 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pydantic import JsonValue
 
-from ralph.analysis.result import Analysis
-from ralph.analysis.signals import AGAINST
+from ralph.analysis.result import AGAINST, Analysis
 from ralph.status import StatusReport
 
 __all__ = ["HOLDS", "OPEN", "contradictions", "open_boxes", "waiting"]

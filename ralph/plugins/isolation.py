@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from ralph.analysis.detectors import Detector
-from ralph.analysis.result import Analysis, AnalysisContext, Analyzer
-from ralph.analysis.signals import Reply, Signal
+from ralph.analysis.result import Analysis, AnalysisContext, Analyzer, Reply, Signal
 from ralph.decision.claims import Case, Claim
 from ralph.plugins.discovery import Offer, failure, name_of
 from ralph.plugins.providers import PromptContext

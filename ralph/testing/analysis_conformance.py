@@ -37,8 +37,7 @@ from ralph.analysis import (
     SeveralAnalyzers,
     Signal,
 )
-from ralph.analysis.result import State
-from ralph.analysis.signals import VERY_HIGH
+from ralph.analysis.result import VERY_HIGH, State
 from ralph.status import parse_status
 from ralph.types.output import Answered, Failed, Interrupted, Outcome, Output, TimedOut
 from ralph.types.plan import parse_plan

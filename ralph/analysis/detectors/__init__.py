@@ -25,7 +25,7 @@ from ralph.analysis.detectors.implicit_claims import detect_accounts, detect_wor
 from ralph.analysis.detectors.open_work import detect_open_work
 from ralph.analysis.detectors.progress import detect_boxes, detect_percentages, detect_shares
 from ralph.analysis.detectors.tests import detect_tests
-from ralph.analysis.signals import Reply, Signal
+from ralph.analysis.result import Reply, Signal
 
 __all__ = ["DETECTORS", "OF_CLAIMS", "Detector"]
 

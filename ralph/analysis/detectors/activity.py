@@ -11,7 +11,7 @@ from itertools import islice
 from operator import itemgetter
 
 from ralph.analysis.lexicon import Role
-from ralph.analysis.signals import AGAINST, VERY_HIGH, Reply, Signal
+from ralph.analysis.result import AGAINST, VERY_HIGH, Reply, Signal
 from ralph.analysis.state import completion_signal
 from ralph.analysis.text import Reading, Span
 from ralph.analysis.vocabulary import Hit, Scope

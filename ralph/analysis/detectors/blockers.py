@@ -29,7 +29,7 @@ from itertools import chain
 
 from ralph.analysis.detectors.activity import ends_of, in_list
 from ralph.analysis.lexicon import Role
-from ralph.analysis.signals import HIGH, VERY_HIGH, Reply, Signal
+from ralph.analysis.result import HIGH, VERY_HIGH, Reply, Signal
 from ralph.analysis.state import completion_signal
 from ralph.analysis.text import Reading, Span
 from ralph.analysis.vocabulary import Hit, Scope

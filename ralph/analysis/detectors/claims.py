@@ -14,7 +14,7 @@ from ralph.analysis.detectors.activity import announcement_end, ends_of, in_list
 from ralph.analysis.detectors.objections import IDENTIFIER, Objections, task_of
 from ralph.analysis.detectors.statements import has_subject, is_check_verdict, only_predicate, statements_on_work
 from ralph.analysis.lexicon import Role
-from ralph.analysis.signals import HIGH, VERY_HIGH, Reply, Signal
+from ralph.analysis.result import HIGH, VERY_HIGH, Reply, Signal
 from ralph.analysis.text import Span
 from ralph.analysis.vocabulary import Hit, Scope
 from ralph.status import StatusMalformed, StatusMissing

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from ralph.analysis.detectors.activity import ends_of
 from ralph.analysis.lexicon import Role
 from ralph.analysis.reset_time import ends_of_limit
-from ralph.analysis.signals import Reply, Signal
+from ralph.analysis.result import Reply, Signal
 from ralph.analysis.text import Reading, Span
 from ralph.analysis.vocabulary import Hit, Scope
 from ralph.status import StatusMissing

@@ -25,7 +25,7 @@ from ralph.analysis.classifier import classifier
 from ralph.analysis.detectors.objections import Objections, task_of
 from ralph.analysis.detectors.statements import Opening, is_to_come
 from ralph.analysis.lexicon import Role
-from ralph.analysis.signals import AGAINST, HIGH, VERY_HIGH, Reply, Signal
+from ralph.analysis.result import AGAINST, HIGH, VERY_HIGH, Reply, Signal
 from ralph.analysis.state import completion_signal
 from ralph.analysis.text import Span
 from ralph.analysis.vocabulary import Hit

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from ralph.analysis.detectors.activity import announcement_end, line_start
-from ralph.analysis.signals import Reply
+from ralph.analysis.result import Reply
 from ralph.analysis.text import Span, has_digit
 from ralph.analysis.vocabulary import Hit, Scope
 from ralph.system.text import pattern

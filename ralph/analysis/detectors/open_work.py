@@ -18,7 +18,7 @@ from ralph.analysis.detectors.claims import relevant_hits
 from ralph.analysis.detectors.objections import Objections
 from ralph.analysis.detectors.statements import is_check_verdict, is_stated
 from ralph.analysis.lexicon import Role
-from ralph.analysis.signals import AGAINST, VERY_HIGH, Reply, Signal
+from ralph.analysis.result import AGAINST, VERY_HIGH, Reply, Signal
 from ralph.analysis.text import Span
 from ralph.analysis.vocabulary import Hit
 from ralph.system.text import pattern

@@ -21,7 +21,7 @@ from ralph.analysis.detectors.activity import announcement_end
 from ralph.analysis.detectors.claims import relevant_hits
 from ralph.analysis.detectors.objections import NUMBERS, ORDINALS, Objections, number_of
 from ralph.analysis.lexicon import Role
-from ralph.analysis.signals import AGAINST, Reply, Signal
+from ralph.analysis.result import AGAINST, Reply, Signal
 from ralph.analysis.text import Span
 from ralph.analysis.vocabulary import Hit, Scope
 from ralph.system.text import pattern

@@ -15,7 +15,7 @@ from operator import itemgetter
 from ralph.analysis.detectors.activity import announcement_end
 from ralph.analysis.detectors.objections import Objections
 from ralph.analysis.lexicon import Role
-from ralph.analysis.signals import Reply
+from ralph.analysis.result import Reply
 from ralph.analysis.text import Span
 from ralph.analysis.vocabulary import Hit
 from ralph.system.text import pattern

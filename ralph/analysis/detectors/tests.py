@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ralph.analysis.detectors.runner_lines import find_runner_lines
 from ralph.analysis.detectors.runner_results import TestReport, last_test_report
-from ralph.analysis.signals import AGAINST, Reply, Signal
+from ralph.analysis.result import AGAINST, Reply, Signal
 from ralph.analysis.text import Span
 from ralph.system.text import pattern
 

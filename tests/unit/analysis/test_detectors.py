@@ -13,8 +13,7 @@ from pydantic import ValidationError
 
 from ralph.analysis import DETECTORS, AnalysisContext, Keyword, Reply, ResponseAnalyzer, Signal, analyze_text
 from ralph.analysis.lexicon import Role
-from ralph.analysis.result import Analysis, State
-from ralph.analysis.signals import Signals
+from ralph.analysis.result import Analysis, Signals, State
 from ralph.analysis.vocabulary import Scope
 from ralph.status import StatusMissing
 from ralph.types.output import Output
