@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BaseModel, Field, ValidationError
 from ralph.analysis import analyze_text
 from ralph.cli.transcripts import parse_transcript
 from ralph.errors import UsageError, plainly
-from ralph.pipeline.passes import Moves, Pass, failure_of
+from ralph.pipeline.replay import Moves, Pass, failure_of
 from ralph.system.files import cleaned, read_regular
 from ralph.types import evolve
 from ralph.types.output import Answered, Failed, Outcome, Usage

@@ -9,8 +9,7 @@ from pydantic import BaseModel, Field, PositiveInt
 from ralph.analysis import Analysis, to_json
 from ralph.decision.claims import Strategy
 from ralph.decision.limits import Limits
-from ralph.decision.outcomes import Complete, Decision, Halt
-from ralph.decision.streaks import Streaks
+from ralph.decision.outcomes import Complete, Decision, Halt, Streaks
 from ralph.pipeline.evaluate import UNKNOWN, Rules
 from ralph.pipeline.explain import Stage, explain
 from ralph.pipeline.replay import Loop

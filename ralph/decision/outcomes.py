@@ -1,13 +1,22 @@
-"""The decisions after an iteration: continue, complete, halt or pause. `ralph.decision.rules` chooses one."""
+"""The decisions after an iteration, and what they leave for the next one: feedback for the agent, and counts in a row.
 
+`ralph.decision.rules` chooses the decision.
+"""
+
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Annotated, Literal, NamedTuple
 
-from pydantic import BaseModel, Field, PositiveInt
+from pydantic import BaseModel, Field, NonNegativeInt, PositiveInt
 
 from ralph.analysis.result import Evidence
+from ralph.decision.claims import Case, Claim
 from ralph.decision.limits import LimitReached
+from ralph.status import StatusMalformed
 from ralph.system.declarations import Duration
+from ralph.types import evolve
+from ralph.types.output import Failed, Interrupted, TimedOut
+from ralph.types.verification import Verification
 
 __all__ = [
     "LONGEST_WAIT",
@@ -19,6 +28,9 @@ __all__ = [
     "Halt",
     "Pause",
     "StopReason",
+    "Streaks",
+    "failure_text",
+    "feedback",
     "following",
     "held_by",
     "needs_user",
@@ -151,3 +163,154 @@ class DecisionSettings(BaseModel, frozen=True, extra="forbid"):
         default=60.0, description="The wait for a rate limit that names no time; doubled each time in a row."
     )
     max_rate_limit_wait: Duration = Field(default=3600.0, description="The longest such wait.")
+
+
+_ASKED = 500
+"""Characters of the agent's own question that are quoted."""
+
+
+def feedback(case: Case, doubted: Claim | None, verification: Verification | None, *, redirected: bool = False) -> str:
+    """Return the paragraphs, in the order in which the agent should read them.
+
+    Args:
+        doubted: a claim that waits for its confirmation.
+        verification: the verdicts on a claim.
+        redirected: another part of the prompt asks for another approach already.
+    """
+    ended = _ended(case, redirected=redirected)
+    told = [*_refuted(verification), _doubted(doubted), ended, _unread(case), _unanswered(case), _denied(case)]
+    return "\n\n".join(filter(None, told))
+
+
+def failure_text(failure: Failed) -> str:
+    """Return a failure in words, such as "unavailable (HTTP 503)"."""
+    status = f" (HTTP {failure.status})" if failure.status else ""
+    return f"{failure.failure}{status}: {failure.message}".rstrip(": .")
+
+
+def _refuted(verification: Verification | None) -> Iterable[str]:
+    if verification is None:
+        return ()
+    refuted = (
+        f"You said that the task is done, but `{verdict.verifier}` does not pass:\n{verdict.output}"
+        for verdict in verification.refuted
+    )
+    unknown = (
+        f"You said that the task is done, but `{verdict.verifier}` could not find out whether it is: {verdict.output} "
+        "If it is done, say so again; it is then asked once more."
+        for verdict in verification.undecided
+    )
+    return (*refuted, *unknown)
+
+
+def _doubted(claim: Claim | None) -> str:
+    if claim is None:
+        return ""
+    doubts = "\n".join(f"- {doubt}" for doubt in claim.doubts)
+    return f"You said that the task is done, but:\n{doubts}\nFix that, or confirm that it is done."
+
+
+def _ended(case: Case, *, redirected: bool) -> str:
+    match case.output.outcome:
+        case TimedOut(limit=limit, after=after):
+            return f"The last iteration was ended after {after:g} s ({limit} time-out). Take smaller steps."
+        case Failed() as failure:
+            return f"The last iteration failed: {failure_text(failure)}. The files may be half-changed."
+        case Interrupted(by="circles", detail=detail):
+            advice = "" if redirected else " That leads nowhere; do it in another way."
+            return f"The last iteration was ended: {detail}.{advice}"
+        case _:
+            return ""
+
+
+def _unread(case: Case) -> str:
+    status = case.analysis.status
+    return f"Your status block could not be read: {status.problem}." if isinstance(status, StatusMalformed) else ""
+
+
+def _unanswered(case: Case) -> str:
+    if case.analysis.state not in {"question", "blocked"}:
+        return ""
+    asked = " ".join(case.analysis.question[:_ASKED].split())
+    return (
+        f"{f'You asked: “{asked}” ' if asked else ''}No one will reply to a question before the run ends. "
+        "Take the safest reversible choice, note it, and continue."
+    )
+
+
+def _denied(case: Case) -> str:
+    if not case.output.denials:
+        return ""
+    denied = ", ".join(sorted({call.name for call in case.output.tool_calls if call.denied}))
+    return f"{case.output.denials} tool calls were denied ({denied}). Do not try them again; work without them."
+
+
+_CALM = 3
+
+
+class Streaks(BaseModel, frozen=True):
+    """Counts of iterations in a row, a fold over the run that is kept in every record.
+
+    Attributes:
+        answered: an executor has answered at least once, even in a turn that failed or was cut short later.
+        limited, refused, blocked, test_only: iterations of that kind in a row.
+        logins: limited iterations in a row without a login.
+        questions: iterations in a row that asked the user, the blocked ones included.
+        pivoted: the loop was stuck, and has been asked to change its approach.
+        calm: iterations in a row after that which were not stuck; after three, a loop that is stuck again gets another
+            change of approach.
+        confirming: the next iteration may confirm a claim of completion.
+    """
+
+    answered: bool = False
+    limited: NonNegativeInt = 0
+    logins: NonNegativeInt = 0
+    refused: NonNegativeInt = 0
+    blocked: NonNegativeInt = 0
+    questions: NonNegativeInt = 0
+    test_only: NonNegativeInt = 0
+    pivoted: bool = False
+    calm: NonNegativeInt = 0
+    confirming: bool = False
+
+    def after(self, case: Case) -> "Streaks":
+        """Return the counts with one more iteration, before its decision.
+
+        An iteration that Ralph itself cut short says nothing of the agent, nor does one in which a service that has
+        answered before did not answer.
+        """
+        failure, analysis = case.output.failure, case.analysis
+        if isinstance(case.output.outcome, Interrupted):
+            return evolve(self, answered=self.answered or case.output.heard_model)
+        if case.limited:
+            logins = self.logins + 1 if case.logged_out else 0
+            return evolve(self, limited=self.limited + 1, logins=logins)
+        if case.unanswered and self.answered:
+            return evolve(self, limited=0, logins=0, refused=0)
+        answered = self.answered or failure is None or case.output.heard_model
+        turned_down = failure is not None and (
+            failure.failure == "refused" or (failure.failure == "unavailable" and not answered)
+        )
+        calm = self.calm + 1 if self.pivoted and not analysis.stuck.detected else 0
+        recovered = calm >= _CALM or (calm > 0 and case.moved is True)
+        return evolve(
+            self,
+            answered=answered,
+            limited=0,
+            logins=0,
+            refused=self.refused + 1 if turned_down else 0,
+            blocked=self.blocked + 1 if case.waits and analysis.state == "blocked" else 0,
+            questions=self.questions + 1 if case.waits else 0,
+            test_only=self.test_only + 1 if analysis.completion.test_only and not case.moved else 0,
+            pivoted=self.pivoted and not recovered,
+            calm=calm,
+        )
+
+    def decided(self, decision: Decision) -> "Streaks":
+        """Return the counts after the iteration's decision; see `needs_user` for what an end resets."""
+        if needs_user(decision):
+            return evolve(self, blocked=0, questions=0, pivoted=False, calm=0)
+        word = following(decision)
+        if word is None:
+            return self
+        return evolve(self, pivoted=self.pivoted or bool(word.pivot), confirming=word.confirm)

@@ -26,9 +26,7 @@ from ralph.analysis.reset_time import resets_at
 from ralph.analysis.result import Evidence
 from ralph.analysis.stuck import TESTING, WATCHING
 from ralph.decision.breaker import BreakerState
-from ralph.decision.claims import Case, Claim
-from ralph.decision.contradictions import open_boxes, waiting
-from ralph.decision.feedback import failure_text, feedback
+from ralph.decision.claims import Case, Claim, open_boxes, waiting
 from ralph.decision.limits import LimitReached
 from ralph.decision.outcomes import (
     LONGEST_WAIT,
@@ -39,9 +37,11 @@ from ralph.decision.outcomes import (
     DecisionSettings,
     Halt,
     Pause,
+    Streaks,
+    failure_text,
+    feedback,
     held_by,
 )
-from ralph.decision.streaks import Streaks
 from ralph.types import evolve
 from ralph.types.output import Interrupted, TimedOut
 from ralph.types.verification import Verdict, Verification

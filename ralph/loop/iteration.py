@@ -14,10 +14,8 @@ from ralph.executors.base import Executor, Timeouts, ToolFinished, Transcript, T
 from ralph.executors.execute import as_event, execute
 from ralph.hooks import CompletionDue
 from ralph.loop.checkpointing import Checkpointing
-from ralph.loop.dispatch import Objection
-from ralph.loop.event_log import EventLog
-from ralph.loop.inbox import Inbox
-from ralph.loop.lease import Lease, Stop
+from ralph.loop.event_log import EventLog, Objection
+from ralph.loop.lease import Inbox, Lease, Stop
 from ralph.pipeline.evaluate import Progress, Rules, assess, evaluate, measure_progress
 from ralph.plugins.discovery import Offer
 from ralph.plugins.isolation import prompt_texts

@@ -33,14 +33,11 @@ from ralph.executors.base import Executor, Timeouts
 from ralph.hooks import Hooks, IterationDue
 from ralph.loop.arguments import as_executor, as_rules, as_store, as_verifiers, as_workspace
 from ralph.loop.checkpointing import Checkpointing
-from ralph.loop.dispatch import Objection
-from ralph.loop.event_log import EventLog
-from ralph.loop.inbox import Inbox
+from ralph.loop.event_log import EventLog, EventStream, Objection
 from ralph.loop.iteration import ActiveRun, Parts, iterate, scan_workspace
-from ralph.loop.lease import Lease, Stop
+from ralph.loop.lease import Inbox, Lease, Stop
 from ralph.loop.lifecycle import Finish, Iterate, Wait, action_of, extended_meanwhile, finish, pause
 from ralph.loop.starting import Starting, begin, take_up
-from ralph.loop.stream import EventStream
 from ralph.plugins import Plugins
 from ralph.records.events import Diagnosed, Event
 from ralph.records.record import IterationRecord, Owner, RunRecord, RunState

@@ -11,9 +11,8 @@ from pydantic import BaseModel
 from ralph.analysis.result import CONFIDENCE_WEIGHTS, Analysis, Evidence
 from ralph.decision.breaker import BreakerState
 from ralph.decision.claims import STRENGTH, Case, Claim
-from ralph.decision.outcomes import Complete, Considered, Decision
+from ralph.decision.outcomes import Complete, Considered, Decision, Streaks
 from ralph.decision.rules import Situation, consider
-from ralph.decision.streaks import Streaks
 from ralph.pipeline.evaluate import Rules
 from ralph.records.record import IterationRecord
 from ralph.status import StatusMalformed, StatusReport

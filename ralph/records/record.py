@@ -15,8 +15,17 @@ from ralph.analysis.result import PAST_KEPT, Analysis, Past
 from ralph.decision.breaker import BreakerState
 from ralph.decision.claims import Claim, limited, unanswered
 from ralph.decision.limits import Spent
-from ralph.decision.outcomes import Complete, Continue, Decision, Halt, Pause, StopReason, following, needs_user
-from ralph.decision.streaks import Streaks
+from ralph.decision.outcomes import (
+    Complete,
+    Continue,
+    Decision,
+    Halt,
+    Pause,
+    StopReason,
+    Streaks,
+    following,
+    needs_user,
+)
 from ralph.types import evolve
 from ralph.types.output import (
     FINGERPRINTS_KEPT,

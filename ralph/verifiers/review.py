@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import anyio
 
-from ralph.decision.feedback import failure_text
+from ralph.decision.outcomes import failure_text
 from ralph.errors import UsageError
 from ralph.executors.base import Executor, Timeouts, Transcript, Turn, TurnEvent
 from ralph.executors.execute import execute

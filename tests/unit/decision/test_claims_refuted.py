@@ -8,12 +8,10 @@ import pytest
 from ralph.analysis import analyze_text
 from ralph.analysis.result import Analysis, CompletionSignal, Further, Opinion
 from ralph.decision.breaker import BreakerState
-from ralph.decision.claims import Case, claimed, strategy_named
-from ralph.decision.contradictions import waiting
+from ralph.decision.claims import Case, claimed, strategy_named, waiting
 from ralph.decision.limits import LimitReached
-from ralph.decision.outcomes import Complete, Halt
+from ralph.decision.outcomes import Complete, Halt, Streaks
 from ralph.decision.rules import Situation, decide
-from ralph.decision.streaks import Streaks
 from ralph.status import StatusReport
 from ralph.types.output import Output
 from ralph.types.plan import PlanState, compare, parse_plan

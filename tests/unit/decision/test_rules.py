@@ -12,9 +12,8 @@ from ralph.analysis.result import Analysis, CompletionSignal, Evidence, Stuck
 from ralph.decision.breaker import BreakerState
 from ralph.decision.claims import Case, Claim
 from ralph.decision.limits import LimitReached
-from ralph.decision.outcomes import Complete, Continue, Decision, Halt, Pause, following
+from ralph.decision.outcomes import Complete, Continue, Decision, Halt, Pause, Streaks, following
 from ralph.decision.rules import Situation, consider, decide
-from ralph.decision.streaks import Streaks
 from ralph.status import StatusMalformed, StatusReport
 from ralph.types.output import (
     Answered,

@@ -6,9 +6,8 @@ from typing import Any
 from ralph.analysis.result import Analysis, CompletionSignal, Evidence, Stuck
 from ralph.decision.breaker import BreakerState
 from ralph.decision.claims import Case, Claim
-from ralph.decision.outcomes import Continue, Decision, DecisionSettings, Halt
+from ralph.decision.outcomes import Continue, Decision, DecisionSettings, Halt, Streaks
 from ralph.decision.rules import Situation, consider, decide
-from ralph.decision.streaks import Streaks
 from ralph.types import evolve
 from ralph.types.output import Output
 from ralph.types.verification import Verdict, Verification

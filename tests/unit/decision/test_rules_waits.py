@@ -10,9 +10,8 @@ from ralph.analysis.result import Analysis
 from ralph.decision.breaker import BreakerState
 from ralph.decision.claims import Case, Claim
 from ralph.decision.limits import LimitReached
-from ralph.decision.outcomes import Continue, Decision, DecisionSettings, Halt, Pause
+from ralph.decision.outcomes import Continue, Decision, DecisionSettings, Halt, Pause, Streaks
 from ralph.decision.rules import Situation, decide
-from ralph.decision.streaks import Streaks
 from ralph.types.output import Answered, Failed, FailureKind, Outcome, Output, TimedOut
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)

@@ -7,8 +7,7 @@ from ralph.cli.reply import Question, judge
 from ralph.decision.breaker import CircuitBreaker
 from ralph.decision.claims import strategy_named
 from ralph.decision.limits import Limits
-from ralph.decision.outcomes import DecisionSettings
-from ralph.decision.streaks import Streaks
+from ralph.decision.outcomes import DecisionSettings, Streaks
 from ralph.loop.runner import Runner
 from ralph.pipeline.evaluate import Rules
 from ralph.pipeline.explain import Stage, explain

@@ -8,8 +8,7 @@ import pytest
 from ralph.analysis.result import PAST_KEPT, Analysis
 from ralph.decision.breaker import BreakerState
 from ralph.decision.limits import Spent
-from ralph.decision.outcomes import Complete, Continue, Halt, Pause
-from ralph.decision.streaks import Streaks
+from ralph.decision.outcomes import Complete, Continue, Halt, Pause, Streaks
 from ralph.records.record import IterationRecord, PlanCount, RunRecord, RunState
 from ralph.status import StatusReport
 from ralph.types.output import FINGERPRINTS_KEPT, Answered, Attempt, Changes, Failed, Interrupted, TimedOut, Usage

@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 import anyio
 import pytest
 
-import ralph.loop.dispatch
+import ralph.loop.event_log
 from ralph.decision.claims import Claim
 from ralph.decision.limits import Limits
 from ralph.hooks import CompletionDue, Hooks, IterationDue, Veto
-from ralph.loop.dispatch import Dispatcher, Objection
+from ralph.loop.event_log import Dispatcher, Objection
 from ralph.loop.runner import Runner
 from ralph.records.events import Event, IterationFinished, Resumed
 from ralph.testing import ScriptedExecutor, SeenEvents
@@ -38,7 +38,7 @@ class Hangs(Hooks):
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ralph.loop.dispatch, "_PATIENCE", 0.02)
+    monkeypatch.setattr(ralph.loop.event_log, "_PATIENCE", 0.02)
 
 
 async def test_a_hanging_observer_delays_an_iteration_by_its_limit_and_no_more() -> None:
@@ -163,7 +163,7 @@ def test_a_veto_against_a_completion_refutes_it_and_the_agent_is_told() -> None:
 
 @pytest.mark.parametrize("question", ["before_iteration", "before_completion"])
 async def test_a_wish_to_stop_does_not_wait_for_a_veto(monkeypatch: pytest.MonkeyPatch, question: str) -> None:
-    monkeypatch.setattr(ralph.loop.dispatch, "_PATIENCE", 3600.0)
+    monkeypatch.setattr(ralph.loop.event_log, "_PATIENCE", 3600.0)
     asked = anyio.Event()
 
     async def ponders(self: Hooks, due: object) -> None:

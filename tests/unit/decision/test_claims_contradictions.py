@@ -6,7 +6,7 @@ import pytest
 
 from ralph.analysis import Analysis, analyze_text
 from ralph.analysis.result import Evidence
-from ralph.decision.contradictions import contradictions
+from ralph.decision.claims import contradictions
 from ralph.status import StatusReport
 
 
