@@ -154,7 +154,7 @@ def _continue(
             hooks=[shown],
             progress=shown.progress,
             verifying=shown.verifying,
-            looking=shown.looking,
+            scanning=shown.scanning,
         )
     )
     limits = "limits."

@@ -128,7 +128,7 @@ def _run_in(
             hooks=[shown],
             progress=shown.progress,
             verifying=shown.verifying,
-            looking=shown.looking,
+            scanning=shown.scanning,
         )
     )
     return to_end(

@@ -1,35 +1,53 @@
-"""From settings to a `Runner`, for the command line and for programs: the one place that puts the parts together."""
+"""The parts of a `Runner`, put together in one place: from settings, or from what its arguments name.
+
+`runner_arguments` and `arguments_of_folder` are for the command line and `Runner.from_settings`. The `as_…` functions
+are for `Runner` itself, which takes each part as an instance, by its name, or as a path.
+"""
 
 import asyncio
 import os
+import shlex
 import stat
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ralph.analysis import Analyzer, Keyword
 from ralph.decision.breaker import CircuitBreaker
+from ralph.decision.claims import Strategy
+from ralph.decision.limits import Limits, Price
+from ralph.decision.outcomes import DecisionSettings
 from ralph.errors import UsageError
 from ralph.executors.base import Executor, Timeouts
-from ralph.executors.npm import Progress
 from ralph.hooks import Hooks
+from ralph.pipeline.evaluate import Rules
 from ralph.plugins import BuildContext, Plugins
-from ralph.plugins.loading import load_plugins
 from ralph.plugins.registry import is_foreign, open_store
-from ralph.settings import ExecutorSettings, Settings, read_settings, workspace_folder
-from ralph.settings.fields import secrets_of
+from ralph.settings import ExecutorSettings, Settings
 from ralph.status import StatusField
 from ralph.store import file_of
+from ralph.store.base import Store
+from ralph.store.memory import MemoryStore
 from ralph.system.sandbox import Confinement, values_of
 from ralph.system.text import Redactor, secret_values
 from ralph.types.verification import Verdict
 from ralph.verifiers import CommandVerifier, Subject, Verifier, parse_command
 from ralph.verifiers.base import VerifierContext
 from ralph.workspace import Workspace, git_folders, open_workspace
+from ralph.workspace.base import NoWorkspace
 from ralph.workspace.scan import ScanProgress
+
+if TYPE_CHECKING:
+    from ralph.executors.npm import Progress
 
 __all__ = [
     "arguments_of_folder",
+    "as_executor",
+    "as_rules",
+    "as_store",
+    "as_verifiers",
+    "as_workspace",
     "confinement_for",
     "executor_for",
     "frozen_settings",
@@ -64,6 +82,9 @@ def arguments_of_folder(folder: Path, *, trust: bool = False, hooks: Sequence[Ho
         UntrustedSettingsError: the workspace's own settings need consent.
         UsageError: as in `runner_arguments`.
     """
+    from ralph.plugins.loading import load_plugins
+    from ralph.settings import read_settings, workspace_folder
+
     folder = workspace_folder(folder)
     found = read_settings(folder, trust=trust)
     return runner_arguments(
@@ -80,9 +101,9 @@ def runner_arguments(
     onto: str | None = None,
     hooks: Sequence[Hooks] = (),
     executor: Executor | None = None,
-    progress: Progress | None = None,
+    progress: "Progress | None" = None,
     verifying: Callable[[str], None] | None = None,
-    looking: ScanProgress | None = None,
+    scanning: ScanProgress | None = None,
 ) -> dict[str, Any]:
     """Return the arguments of `Runner` that the settings name; nothing is started or written yet.
 
@@ -96,7 +117,7 @@ def runner_arguments(
         executor: an executor to use instead of the one that the settings name.
         progress: called with the progress of a download of an agent's program.
         verifying: called with the name of a verifier that is still running after half a second.
-        looking: called with the progress of a long scan of the workspace.
+        scanning: called with the progress of a long scan of the workspace.
 
     Raises:
         UsageError: a name is unknown, a limit cannot be measured, the workspace cannot be used …
@@ -113,7 +134,7 @@ def runner_arguments(
         "executor": agent,
         "breaker": CircuitBreaker(settings.breaker_settings()),
         "store": open_store(settings.store, plugins),
-        "workspace": _workspace(settings, workspace, origin, onto, looking),
+        "workspace": _workspace(settings, workspace, origin, onto, scanning),
         "verify": [_Announced(each, verifying) for each in verifiers] if verifying else verifiers,
         "hooks": hooks,
         "keywords": settings.keywords,
@@ -140,7 +161,7 @@ def executor_for(
     settings: ExecutorSettings,
     *,
     plugins: Plugins | None = None,
-    progress: Progress | None = None,
+    progress: "Progress | None" = None,
     confinement: Confinement | None = None,
     redactor: Redactor | None = None,
 ) -> Executor:
@@ -198,6 +219,8 @@ def verifiers_for(
 
 def redactor_for(settings: Settings, plugins: Plugins | None = None) -> Redactor:
     """Return what masks the secrets of the environment, of the settings and of the plug-ins' settings."""
+    from ralph.settings.fields import secrets_of
+
     named = values_of(os.environ, settings.environment.mask)
     plugged = plugins.secrets if plugins is not None else ()
     return Redactor([*secret_values(os.environ), *named, *secrets_of(settings), *plugged])
@@ -236,7 +259,7 @@ def _written_to(number: int) -> Path | None:
 
 
 def _workspace(
-    settings: Settings, folder: Path, origin: Path | None, onto: str | None, looking: ScanProgress | None
+    settings: Settings, folder: Path, origin: Path | None, onto: str | None, scanning: ScanProgress | None
 ) -> Workspace:
     opened = open_workspace(
         folder,
@@ -245,7 +268,7 @@ def _workspace(
         checkpoints=settings.checkpoints,
         own_files=own_files(settings.store),
     )
-    opened.origin, opened.onto, opened.on_progress = origin, onto, looking
+    opened.origin, opened.onto, opened.on_progress = origin, onto, scanning
     return opened
 
 
@@ -266,3 +289,94 @@ class _Announced(Verifier):
             return await self._verifier.verify(subject)
         finally:
             timer.cancel()
+
+
+def as_executor(given: Executor | str, plugins: Plugins, *, model: str | None, redactor: Redactor) -> Executor:
+    """Return an executor, built with default settings if it is given by name.
+
+    Raises:
+        UnknownNameError: there is no executor with that name.
+    """
+    if isinstance(given, Executor):
+        return given
+    context = BuildContext(ExecutorSettings(name=given, model=model), confinement=Confinement(), redactor=redactor)
+    return plugins.executor(given, context)
+
+
+def as_workspace(given: Workspace | Path | str | None) -> Workspace:
+    """Return a workspace: opened if it is given as a path; without any, changes are not observed.
+
+    Raises:
+        UsageError: the folder cannot be used.
+    """
+    if isinstance(given, Workspace):
+        return given
+    return NoWorkspace(Path.cwd()) if given is None else open_workspace(Path(given))
+
+
+def as_store(given: Store | Path | str | None, plugins: Plugins) -> Store:
+    """Return a store: opened if it is given as a path or a URL; in memory without any.
+
+    Raises:
+        UsageError: the name does not mean a store.
+    """
+    if isinstance(given, Store):
+        return given
+    return MemoryStore() if given is None else open_store(str(given), plugins)
+
+
+def as_verifiers(
+    given: Iterable[Verifier | str | Sequence[str]] | Verifier | str, redactor: Redactor
+) -> list[Verifier]:
+    """Return verifiers; a command is a program with arguments, as one text or as a sequence.
+
+    Raises:
+        UsageError: a command cannot be read, or needs a shell.
+    """
+    several = [given] if isinstance(given, Verifier | str) else given
+    return [_verifier(each, redactor) for each in several]
+
+
+def _verifier(given: Verifier | str | Sequence[str], redactor: Redactor) -> Verifier:
+    if isinstance(given, Verifier):
+        return given
+    words = parse_command(given) if isinstance(given, str) else parse_command(shlex.join(given))
+    return CommandVerifier(words, redactor=redactor)
+
+
+def as_rules(
+    plugins: Plugins,
+    *,
+    reading: tuple[Analyzer | None, Sequence[Analyzer | str], Sequence[Keyword]],
+    limits: Limits | None,
+    breaker: CircuitBreaker | None,
+    decision: DecisionSettings | None,
+    strategy: Strategy | str,
+    status_fields: Sequence[StatusField],
+    promise: str | None,
+    prices: Mapping[str, Price] | None,
+    model: str | None,
+) -> Rules:
+    """Return the rules of a run, extended by those of plug-ins.
+
+    Raises:
+        UsageError: keywords are given together with an own analyzer, or a name is unknown.
+    """
+    analyzer, analyzers, keywords = reading
+    if analyzer is not None and keywords:
+        raise UsageError(
+            "keywords= has no effect together with analyzer=.",
+            "Give the keywords to your analyzer, or add it to the built-in one with analyzers=[…].",
+        )
+    breaker = breaker or CircuitBreaker()
+    return Rules(
+        breaker,
+        limits or Limits(),
+        decision or DecisionSettings(),
+        plugins.strategy(strategy) if isinstance(strategy, str) else strategy,
+        plugins.analyzer_with(keywords, first=analyzer, further=analyzers, no_progress=breaker.settings.no_progress),
+        plugins.fields_with(status_fields),
+        promise,
+        dict(prices or {}),
+        model,
+    )

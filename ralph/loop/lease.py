@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from time import time
@@ -92,12 +93,10 @@ class Lease:
         self._stop.ask(error.problem)
 
     async def end(self) -> None:
-        """Give the run up; if the store cannot be reached, the lease runs out."""
+        """Give the run up, also if the caller is cancelled; if the store cannot be reached, the lease runs out."""
         self._attending.cancel()
-        try:
+        with anyio.CancelScope(shield=True), suppress(StoreError):
             await self._store.release(self._run_id, self._owner)
-        except StoreError:
-            return
 
 
 STOPPED = "`ralph stop`"

@@ -1,6 +1,8 @@
-"""The course of a run between its iterations: its next action, its pauses, and its end."""
+"""The course of a run around its iterations: its beginning, its next action, its pauses, and its end."""
 
 import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from datetime import datetime
 from time import monotonic
 from typing import Any, NamedTuple
@@ -8,13 +10,141 @@ from typing import Any, NamedTuple
 from ralph.decision.breaker import CircuitBreaker
 from ralph.decision.limits import Limits
 from ralph.decision.outcomes import Complete, Halt, held_by
-from ralph.errors import RecordError, StoreError
-from ralph.loop.iteration import ActiveRun, Parts
-from ralph.records.events import BreakerChanged, Event, Paused, Resumed, RunFinished, RunStarted
-from ralph.records.record import RunState
+from ralph.errors import RecordError, StoreError, UsageError
+from ralph.loop.iteration import ActiveRun, Parts, preflight
+from ralph.loop.lease import Stop
+from ralph.loop.ownership import end_orphans, has_died, this_process
+from ralph.records.events import (
+    BreakerChanged,
+    Event,
+    OrphansEnded,
+    Paused,
+    Resumed,
+    RunFinished,
+    RunStarted,
+    VerificationFinished,
+)
+from ralph.records.record import RunRecord, RunState
+from ralph.store.base import Store
+from ralph.system.text import storable
 from ralph.types import evolve
+from ralph.types.output import Checkpoint
+from ralph.workspace.base import Snapshot, Workspace
 
-__all__ = ["Finish", "Iterate", "Wait", "action_of", "extended_meanwhile", "finish", "next_action", "pause", "started"]
+__all__ = [
+    "Finish",
+    "Iterate",
+    "Starting",
+    "Wait",
+    "action_of",
+    "begin",
+    "extended_meanwhile",
+    "finish",
+    "next_action",
+    "own_paths",
+    "pause",
+    "started",
+]
+
+_LATELY = 5
+"""Runs in a folder that are looked at for processes of a dead one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Starting:
+    """The parts of a runner that the start of a run needs.
+
+    Attributes:
+        settings: as they are kept in the run's record.
+        new_stop: makes the stop signal of the run.
+        activate: takes the run into the runner's hands: its record, state, owner and stop signal, and the `seq` of its
+            last event.
+    """
+
+    parts: Parts
+    store: Store
+    settings: dict[str, Any]
+    new_stop: Callable[[], Stop]
+    activate: Callable[..., ActiveRun]
+
+
+async def begin(starting: Starting, task: str, run_id: str) -> ActiveRun:
+    """Start a new run: look at the workspace, ask the verifiers, and store its record.
+
+    Raises:
+        UsageError: the task is empty, the workspace is in use, or a verifier cannot start.
+    """
+    if not task.strip():
+        raise UsageError("The task is empty.", "Say what the agent should do.")
+    parts, stop = starting.parts, starting.new_stop()
+    now, owner = parts.clock.now(), this_process()
+    parts.workspace.acquire(run_id)
+    orphans = await _end_orphans_in(starting.store, str(parts.workspace.path))
+    began = monotonic()
+    verification = await preflight(parts, parts.redactor(task), stop)
+    verified_for = monotonic() - began
+    before, checkpoint = Snapshot(problem="The run was ended before it was scanned."), Checkpoint()
+    with stop.watched(), parts.workspace.reporting_progress():
+        before = await parts.workspace.snapshot()
+        checkpoint = await parts.workspace.checkpoint(run_id, 0, "after", seen=before)
+    record = RunRecord(
+        id=run_id,
+        task=parts.redactor(task),
+        workspace=str(parts.workspace.path),
+        origin=str(parts.workspace.origin) if parts.workspace.origin else None,
+        onto=parts.workspace.onto,
+        settings=starting.settings,
+        started_at=now,
+        pid=owner.pid,
+        owner=owner,
+        apart=own_paths(parts.workspace),
+        fingerprint=before.fingerprint,
+        checkpoint=checkpoint.commit,
+        plan=parts.read_plan(),
+    )
+    await starting.store.create(record, owner=owner.token)
+    run = starting.activate(record, RunState.of(record), owner, stop, seq=0)
+    run.before = before
+    green = verification is not None and verification.passed and len(verification.verdicts) == len(parts.verifiers)
+    told = started(parts, run, orphans, already_green=green)
+    if verification is not None:
+        run.state = evolve(run.state, spent=run.state.spent.waited(verified_for))
+        stamp = run.stamp(parts.clock.now(), iteration=0)
+        told.append(VerificationFinished(**stamp, passed=verification.passed, verdicts=verification.verdicts))
+    await run.log.commit(*told)
+    return run
+
+
+async def _end_orphans_in(store: Store, workspace: str) -> tuple[str, ...]:
+    """End the processes that crashed runs have left in a folder; return their names."""
+    crashed = [run.owner for run in await store.runs(workspace=workspace, limit=_LATELY) if run.state != "finished"]
+    ended = [await end_orphans(owner) for owner in crashed if owner is not None and has_died(owner)]
+    return tuple(name for names in ended for name in names)
+
+
+def own_paths(workspace: Workspace, before: Iterable[str] = ()) -> tuple[str, ...]:
+    """Return the paths in a workspace that are Ralph's own, with those that were so in the run's earlier processes."""
+    workspace.own_files.update(before)
+    return tuple(sorted(map(storable, workspace.own_files)))
+
+
+def started(
+    parts: Parts, run: ActiveRun, orphans: tuple[str, ...] = (), *, resumed: bool = False, already_green: bool = False
+) -> list[Event]:
+    """Return the events of a run that begins, or continues; `orphans` are the ended processes of a dead run."""
+    now = parts.clock.now()
+    begun = RunStarted(
+        **run.stamp(now, iteration=run.state.number),
+        task=run.record.task,
+        workspace=run.record.workspace,
+        executor=parts.executor.name,
+        strategy=parts.rules.strategy.name,
+        verifiers=tuple(verifier.name for verifier in parts.verifiers),
+        already_green=already_green,
+        max_iterations=run.limits.max_iterations,
+        resumed=resumed,
+    )
+    return [begun, OrphansEnded(**run.stamp(now, iteration=0), processes=orphans)] if orphans else [begun]
 
 
 class Iterate(NamedTuple):
@@ -87,21 +217,6 @@ def action_of(parts: Parts, run: ActiveRun) -> Iterate | Wait | Finish:
         breaker=parts.rules.breaker,
         pausing=run.inbox.pausing,
         missing="" if there else str(parts.workspace.path),
-    )
-
-
-def started(parts: Parts, run: ActiveRun, *, resumed: bool = False, already_green: bool = False) -> RunStarted:
-    """Return the event of a run that begins, or continues."""
-    return RunStarted(
-        **run.stamp(parts.clock.now(), iteration=run.state.number),
-        task=run.record.task,
-        workspace=run.record.workspace,
-        executor=parts.executor.name,
-        strategy=parts.rules.strategy.name,
-        verifiers=tuple(verifier.name for verifier in parts.verifiers),
-        already_green=already_green,
-        max_iterations=run.limits.max_iterations,
-        resumed=resumed,
     )
 
 

@@ -1,94 +1,113 @@
 """Recovery of a run that another process, or an earlier one, has left."""
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Collection
 
 from ralph.errors import UsageError
-from ralph.loop.ownership import end_orphans, has_died, maker_has_died
-from ralph.records.events import Event, IterationStarted, RunFinished
+from ralph.loop.iteration import ActiveRun
+from ralph.loop.lifecycle import Starting, own_paths, started
+from ralph.loop.ownership import end_orphans, has_died, maker_has_died, this_process
+from ralph.records.events import Diagnosed, Event, IterationStarted, RunFinished
 from ralph.records.record import Owner, RunRecord, RunState
 from ralph.store.base import Store
 from ralph.types import evolve
-from ralph.types.requests import Request
 
-__all__ = ["TakenOver", "checkpoint_before", "end_orphans_in", "interrupted", "taken_over"]
+__all__ = ["checkpoint_before", "interrupted", "take_up"]
 
-_LATELY = 5
 _LATEST = 100
 """Events among which that of a run's end is looked for: a resume without effect adds a few."""
 
 
-@dataclass(frozen=True, slots=True)
-class TakenOver:
-    """A run as it was found.
-
-    Attributes:
-        record: with the new owner, and running.
-        state: the fold over its iterations. A decision that ended the run is past, also if the run was resumed since
-            and crashed; a decision that a crash kept from ending it is still to be carried out.
-        seq: the number of its last event.
-        requests: all requests to it so far.
-        orphans: the processes of the dead owner that were ended.
-        alive_until: when the run was last heard of, in seconds since the epoch.
-    """
-
-    record: RunRecord
-    state: RunState
-    seq: int
-    requests: list[Request]
-    orphans: tuple[str, ...]
-    alive_until: float
-
-
-async def taken_over(
-    store: Store, run: RunRecord, owner: Owner, *, settings: Mapping[str, Any], anew: Collection[str]
-) -> TakenOver:
-    """Make a process the owner of a run, end the processes of a dead owner, and fold the run's records.
+async def take_up(
+    starting: Starting, record: RunRecord, anew: Collection[str] = (), *, from_checkpoint: bool = False
+) -> ActiveRun:
+    """Make a stored run this process's own, and find out how far it is by a fold over its records.
 
     Args:
-        store: holds the run.
-        run: its record.
-        owner: the new one.
-        settings: those that count from now on; without any, those of the run.
-        anew: see `Runner.resume`.
+        starting: the parts of the runner.
+        record: of the run.
+        anew: the names of limits that are meant as they are, without earlier extensions.
+        from_checkpoint: take the workspace back to its state before the iteration that was cut off.
 
     Raises:
+        UsageError: the workspace is in use, a process of a dead owner cannot be ended, or there is no such checkpoint.
         RunOwnedError: another process works on the run.
-        UsageError: a process of a dead owner cannot be ended.
     """
+    parts, store, owner = starting.parts, starting.store, this_process()
+    parts.workspace.acquire(record.id)
+    requests = await store.requests(record.id)
+    orphans = await _acquire(store, record, owner)
+    found = await store.run(record.id) or record  # another process may have worked on it until a moment ago
+    last = await _last_event(store, found.id)
+    record = evolve(
+        found,
+        state="running",
+        stop_reason=None,
+        finished_at=None,
+        detail="",
+        owner=owner,
+        pid=owner.pid,
+        apart=own_paths(parts.workspace, found.apart),
+        interrupted=await interrupted(store, found),
+        settings=starting.settings or found.settings,
+        limits_set={**found.limits_set, **dict.fromkeys(anew, requests[-1].seq if requests else 0)},
+    )
+    state = await _state(store, record, had_ended=found.state == "finished")
+    seq = await store.last_seq(record.id)
+    run = starting.activate(record, state.as_of(parts.clock.now()), owner, starting.new_stop(), seq=seq)
+    run.inbox.recall(requests)
+    told = started(parts, run, orphans, resumed=True)
+    heard_of = last.at if last else found.started_at
+    await run.checkpointing.restore_protected(run.state.number, until=heard_of.timestamp())
+    if from_checkpoint:
+        told.append(await _restore(starting, run))
+    await run.log.commit(*told, run=run.record)
+    return run
+
+
+async def _acquire(store: Store, run: RunRecord, owner: Owner) -> tuple[str, ...]:
+    """Make a process the owner of a run; return the processes of a dead owner, which are ended."""
     dead = run.owner if run.owner is not None and has_died(run.owner) else None
-    requests = await store.requests(run.id)
     holder = await store.holder(run.id)
     gone = holder if maker_has_died(holder) else dead.token if dead else ""
     await store.acquire(run.id, owner.token, dead=gone)
     try:
-        orphans = await end_orphans(dead) if dead else ()
+        return await end_orphans(dead) if dead else ()
     except UsageError:
         await store.release(run.id, owner.token)
         raise
-    run = await store.run(run.id) or run  # another process may have worked on it until a moment ago
-    last = await _last_event(store, run.id)
-    asked = requests[-1].seq if requests else 0
-    going: dict[str, Any] = {
-        "state": "running",
-        "stop_reason": None,
-        "finished_at": None,
-        "detail": "",
-        "owner": owner,
-        "pid": owner.pid,
-        "interrupted": await interrupted(store, run),
-        "settings": dict(settings) or run.settings,
-        "limits_set": {**run.limits_set, **dict.fromkeys(anew, asked)},
-    }
-    had_ended = run.state == "finished"
-    run = evolve(run, **going)
+
+
+async def _state(store: Store, run: RunRecord, *, had_ended: bool) -> RunState:
+    """Return the fold over the records of a run.
+
+    A decision that ended the run is past, also if the run was resumed since and crashed; a decision that a crash kept
+    from ending it is still to be carried out.
+    """
     state = await store.state(run)
-    passed = had_ended or run.interrupted > state.number
-    if state.ended is not None and (passed or await _end_was_published(store, state, run.id)):
-        state = evolve(state, decision=None)
-    alive_until = (last.at if last else run.started_at).timestamp()
-    return TakenOver(run, state, await store.last_seq(run.id), requests, orphans, alive_until)
+    if state.ended is None:
+        return state
+    past = had_ended or run.interrupted > state.number or await _end_was_published(store, state, run.id)
+    return evolve(state, decision=None) if past else state
+
+
+async def _restore(starting: Starting, run: ActiveRun) -> Event:
+    """Restore the files from before the iteration that was cut off; their present state is kept in a checkpoint."""
+    number = run.next_number
+    if run.record.interrupted != number:
+        raise UsageError(f"No iteration of run {run.id} was cut off.", "Resume it without --from-checkpoint.")
+    commit = await checkpoint_before(starting.store, run.id, number)
+    if commit is None:
+        raise UsageError(
+            f"Run {run.id} has no checkpoint from before iteration {number}.",
+            "Resume it without --from-checkpoint.",
+        )
+    restored = await starting.parts.workspace.restore(commit, force=True)
+    run.record = evolve(run.record, interrupted=0)
+    run.state = evolve(run.state, cut_short="")
+    text = f"The files are as they were before iteration {number} ({commit[:12]})."
+    if restored.saved is not None:
+        text += f" `ralph rollback {run.id} --to {restored.saved[:12]}` brings back what it had left."
+    return Diagnosed(**run.stamp(starting.parts.clock.now(), iteration=0), text=text)
 
 
 async def interrupted(store: Store, run: RunRecord) -> int:
@@ -106,13 +125,6 @@ async def _end_was_published(store: Store, state: RunState, run_id: str) -> bool
 async def _last_event(store: Store, run_id: str) -> Event | None:
     events = [event async for event in store.events(run_id, after=max(0, await store.last_seq(run_id) - 1))]
     return events[-1] if events else None
-
-
-async def end_orphans_in(store: Store, workspace: str) -> tuple[str, ...]:
-    """End the processes that crashed runs have left in a folder; return their names."""
-    crashed = [run.owner for run in await store.runs(workspace=workspace, limit=_LATELY) if run.state != "finished"]
-    ended = [await end_orphans(owner) for owner in crashed if owner is not None and has_died(owner)]
-    return tuple(name for names in ended for name in names)
 
 
 async def checkpoint_before(store: Store, run_id: str, iteration: int) -> str | None:

@@ -31,13 +31,13 @@ from ralph.decision.outcomes import Complete, DecisionSettings, Halt
 from ralph.errors import ExecutorUnavailableError, RecordError, StoreError, UsageError
 from ralph.executors.base import Executor, Timeouts
 from ralph.hooks import Hooks, IterationDue
-from ralph.loop.arguments import as_executor, as_rules, as_store, as_verifiers, as_workspace
+from ralph.loop.assembly import arguments_of_folder, as_executor, as_rules, as_store, as_verifiers, as_workspace
 from ralph.loop.checkpointing import Checkpointing
 from ralph.loop.event_log import EventLog, EventStream, Objection
 from ralph.loop.iteration import ActiveRun, Parts, iterate, scan_workspace
 from ralph.loop.lease import Inbox, Lease, Stop
-from ralph.loop.lifecycle import Finish, Iterate, Wait, action_of, extended_meanwhile, finish, pause
-from ralph.loop.starting import Starting, begin, take_up
+from ralph.loop.lifecycle import Finish, Iterate, Starting, Wait, action_of, begin, extended_meanwhile, finish, pause
+from ralph.loop.recovery import take_up
 from ralph.plugins import Plugins
 from ralph.records.events import Diagnosed, Event
 from ralph.records.record import IterationRecord, Owner, RunRecord, RunState
@@ -198,8 +198,6 @@ class Runner:
             UntrustedSettingsError: the workspace's own settings need consent.
             UsageError: a name is unknown, or a limit cannot be measured.
         """
-        from ralph.loop.assembly import arguments_of_folder
-
         return cls(**arguments_of_folder(Path(folder), trust=trust, hooks=hooks))
 
     async def __aenter__(self) -> Self:

@@ -156,7 +156,7 @@ class Display(Hooks):
     def verifying(self, verifier: str) -> None:
         """Show that a verifier is running, which can take minutes; its verdict comes as an event."""
 
-    def looking(self, read: int, of: int) -> None:
+    def scanning(self, read: int, of: int) -> None:
         """Show that the workspace is being scanned. Called once a second during the scan.
 
         Args:

@@ -95,7 +95,7 @@ class LiveDisplay(PlainDisplay):
     def verifying(self, verifier: str) -> None:
         self._verifying, self._active_since = one_line(verifier), time.monotonic()
 
-    def looking(self, read: int, of: int) -> None:
+    def scanning(self, read: int, of: int) -> None:
         self._scanning = scan_text(read, of)
 
     def progress(self, step: str, done: int, total: int | None) -> None:

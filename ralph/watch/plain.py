@@ -57,7 +57,7 @@ class PlainDisplay(Display):
     def verifying(self, verifier: str) -> None:
         self.say(datetime.now(UTC), "verify", f"{verifier} is running", most=1)
 
-    def looking(self, read: int, of: int) -> None:
+    def scanning(self, read: int, of: int) -> None:
         """Show the scan once, and again at each quarter of the files."""
         quarter = read * 4 // of if of else -1
         if quarter > self._scanned:
@@ -212,5 +212,5 @@ class PlainDisplay(Display):
 
 
 def scan_text(read: int, of: int) -> str:
-    """Return the text for a scan of the workspace; the arguments are those of `Display.looking`."""
+    """Return the text for a scan of the workspace; the arguments are those of `Display.scanning`."""
     return f"scanning the workspace: {read:,} of {of:,} files" if of else "scanning the workspace"

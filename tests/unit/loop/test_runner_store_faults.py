@@ -152,3 +152,24 @@ async def test_a_run_that_is_cancelled_from_outside_closes_the_agent_and_can_be_
         group.cancel_scope.cancel()
     assert executor.closed
     assert not await store.leased(seen.events[0].run_id)
+
+
+class ReleasesSlowly(MemoryStore):
+    async def release(self, run_id: str, owner: str) -> None:
+        await anyio.sleep(0.01)
+        await super().release(run_id, owner)
+
+
+async def test_a_run_that_is_cancelled_from_outside_as_it_ends_gives_its_lease_up() -> None:
+    store = ReleasesSlowly()
+    with anyio.CancelScope() as scope:
+
+        class Cancels(SeenEvents):
+            async def on_run_finished(self, event: RunFinished) -> None:
+                scope.cancel()
+
+        seen = Cancels()
+        async with Runner(executor=ScriptedExecutor([DONE]), store=store, hooks=[seen]) as runner:
+            await runner.run("task")
+    assert scope.cancel_called
+    assert not await store.leased(seen.events[0].run_id)

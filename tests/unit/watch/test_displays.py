@@ -334,7 +334,7 @@ class TestChoice:
 def test_a_long_look_at_the_workspace_is_told_a_few_times(capsys: pytest.CaptureFixture[str]) -> None:
     display = PlainDisplay(io.StringIO())
     for read, of in ((0, 0), (0, 0), (0, 300_000), (20_000, 300_000), (80_000, 300_000), (120_000, 300_000)):
-        display.looking(read, of)
+        display.scanning(read, of)
     assert capsys.readouterr().err.splitlines() == [
         "ralph: scanning the workspace",
         "ralph: scanning the workspace: 0 of 300,000 files",
@@ -345,13 +345,13 @@ def test_a_long_look_at_the_workspace_is_told_a_few_times(capsys: pytest.Capture
 def test_programs_are_told_nothing_of_a_long_look(capsys: pytest.CaptureFixture[str]) -> None:
     out = io.StringIO()
     with JsonDisplay(out) as display:
-        display.looking(80_000, 300_000)
+        display.scanning(80_000, 300_000)
     assert (out.getvalue(), *capsys.readouterr()) == ("", "", "")
 
 
 def test_the_panel_tells_a_long_look_until_the_run_has_begun(whole_run: list[Event]) -> None:
     display = LiveDisplay(Terminal())
-    display.looking(80_000, 300_000)
+    display.scanning(80_000, 300_000)
     with display.console.capture() as panel:
         display.console.print(display.panel())
     assert "scanning the workspace: 80,000 of 300,000 files" in panel.get()

@@ -1,4 +1,4 @@
-"""A run that is ended while it looks at its workspace, before the agent has begun."""
+"""A run that is ended while it scans its workspace, before the agent has begun."""
 
 from pathlib import Path
 from typing import Literal
@@ -40,7 +40,7 @@ class Endless(PlainWorkspace):
 
 
 @pytest.mark.parametrize("look", ["snapshot", "checkpoint"])
-async def test_a_run_is_ended_while_it_looks_at_its_workspace_and_goes_on_later(
+async def test_a_run_is_ended_while_it_scans_its_workspace_and_goes_on_later(
     look: Literal["snapshot", "checkpoint"], tmp_path: Path
 ) -> None:
     (tmp_path / "w").mkdir()
