@@ -48,6 +48,8 @@ def test_who_found_nothing_to_do(text: str, idle: bool) -> None:
         ("The export works; 31 tests pass.", ""),
         ("Added a test. All 31 tests pass.", ""),
         (f"{DONE} There is nothing left to do.\n---RALPH_STATUS---\nFILES_MODIFIED: 2\n---END_RALPH_STATUS---", ""),
+        (f"{DONE}\n---RALPH_STATUS---\nFILES_MODIFIED: 0\n---END_RALPH_STATUS---", "done"),
+        (f"{DONE}\n---RALPH_STATUS---\nSTATUS: COMPLETE\n---END_RALPH_STATUS---", ""),
         ("", ""),
     ],
 )

@@ -41,6 +41,8 @@ def test_a_reply_that_ends_by_asking_a_person_is_a_question(text: str) -> None:
         ("I fixed it. What was wrong? The index was off by one.", "progress"),
         ("Why did it fail? Because of the cache.", "unknown"),
         ("Der Umbau ist fertig, alle Tests sind grün. Soll ich als Nächstes die Hilfe schreiben?", "done"),
+        ("There is nothing left to do. Pushing needs your approval.", "done"),
+        ("All requirements are met. I lack the permission to deploy.", "done"),
     ],
 )
 def test_an_offer_and_a_question_to_oneself_are_none(text: str, state: str) -> None:

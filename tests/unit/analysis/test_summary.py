@@ -93,6 +93,8 @@ NOTHING_DONE = [
     "3 files will be changed.",
     "2 files should be updated.",
     "5 files were not modified.",
+    "The headers must be updated (12 files).",
+    "I have not modified 3 files.",
     "I read 12 files.",
     "Modified 0 files",
     "Files changed: none",

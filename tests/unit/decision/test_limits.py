@@ -85,6 +85,13 @@ def test_a_call_counts_for_an_hour_and_no_longer() -> None:
     assert spent.calls == (AT + timedelta(hours=1),)
 
 
+def test_a_clock_that_was_set_back_makes_no_call_count_for_longer_than_an_hour() -> None:
+    spent = Spent().called(AT + timedelta(minutes=30), keep=2).called(AT, keep=2)
+    reached = Limits(calls_per_hour=2).reached(spent, AT)
+    assert reached is not None
+    assert reached.until == AT + timedelta(hours=1)
+
+
 def test_more_calls_than_allowed_are_waited_for_until_enough_of_them_are_an_hour_old() -> None:
     """Second tries and reviews are calls as well, so that an hour can have more of them than are allowed."""
     calls = tuple(AT + timedelta(minutes=minutes) for minutes in (0, 10, 20, 30))

@@ -344,6 +344,15 @@ def test_questions_and_blocks_in_turns_are_blocked_in_the_end() -> None:
     assert name(ruled(case(state="question"), streaks)) == "blocked"
 
 
+def test_a_user_who_resumes_a_blocked_run_has_answered_all_its_questions() -> None:
+    asks, streaks = case(state="question", question="Which?"), Streaks()
+    for ended in ("continue", "continue", "blocked") * 2:
+        streaks = streaks.after(asks)
+        decision = ruled(asks, streaks)
+        assert name(decision) == ended
+        streaks = streaks.decided(decision)
+
+
 def test_the_agent_is_reminded_of_its_question() -> None:
     decision = ruled(case(state="question", question="Which  of the\ntwo?"), Streaks(questions=1))
     assert isinstance(decision, Continue)

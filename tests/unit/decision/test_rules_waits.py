@@ -157,6 +157,14 @@ def test_an_open_breaker_stops_or_waits(ends_run: bool, until: datetime | None, 
         assert decision.until == LATER
 
 
+def test_waiting_for_the_breaker_keeps_what_the_next_iteration_is_told() -> None:
+    decision = ruled(case(), claim=DOUBTED, breaker=OPEN, breaker_ends_run=False, breaker_until=LATER)
+    assert isinstance(decision, Pause)
+    assert decision.then is not None
+    assert "two is open" in decision.then.feedback
+    assert Streaks().decided(decision).confirming
+
+
 def test_waits_only_grow() -> None:
     assert all(earlier <= later for earlier, later in pairwise(waits(DecisionSettings(), *[LIMITED] * 3)))
 

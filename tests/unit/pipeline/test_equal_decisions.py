@@ -22,6 +22,7 @@ from ralph.store import open_store
 from ralph.store.base import Store
 from ralph.store.memory import MemoryStore
 from ralph.testing import FakeClock, Reply, ScriptedExecutor
+from ralph.types import evolve
 from ralph.types.output import (
     Attempt,
     Changes,
@@ -352,6 +353,14 @@ def test_the_next_analysis_hears_of_the_verifier_that_refuted_the_claim() -> Non
     assert first.breaker.errors == {"checks: tests failed": 1}
     assert second.breaker.errors == {}
     assert third.analysis.error_signatures == ()
+
+
+def test_what_a_verifier_used_is_counted_once_in_a_replay() -> None:
+    paid = evolve(FAILS, usage=Usage(cost=1.0))
+    taken, rules = [Taken(DONE, state, verdict=paid) for state in "bcd"], Rules(limits=Limits(max_cost=2.5))
+    run, records = live(Taken(""), taken, rules, verified=True)
+    assert len(records) == 3
+    assert replayed(rules, recorded_run(run), [recorded_pass(record) for record in records]) == decided(records)
 
 
 @settings(deadline=None)

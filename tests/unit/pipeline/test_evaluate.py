@@ -336,6 +336,14 @@ def test_second_tries_are_calls_too() -> None:
     assert isinstance(concluded(case(attempts=(tried,)), limits=Limits(calls_per_hour=3)).decision, Continue)
 
 
+def test_the_sessions_of_a_review_are_calls_too() -> None:
+    reviewed = Verification(verdicts=(Verdict(verifier="review", passed=False, signature="refuted", sessions=2),))
+    record = concluded(case(), claim=Claim(reason="done"), verification=reviewed, limits=Limits(calls_per_hour=3))
+    assert record.spent.calls == (AT, AT, AT)
+    assert isinstance(record.decision, Pause)
+    assert record.decision.until == AT + timedelta(hours=1)
+
+
 @pytest.mark.parametrize(
     ("before", "after", "told"),
     [

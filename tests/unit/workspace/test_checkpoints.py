@@ -58,6 +58,17 @@ async def test_nothing_changed_is_the_same_checkpoint(repo: Repository, workspac
     assert await checkpoint(workspace, 3) != first
 
 
+async def test_after_a_commit_of_the_same_files_the_checkpoint_knows_the_new_commit(
+    repo: Repository, workspace: Workspace
+) -> None:
+    repo.write("a.txt", "edited\n")
+    before = await checkpoint(workspace, 1)
+    repo.commit("the user's own")
+    after = await checkpoint(workspace, 2)
+    assert await workspace.commits_since(str(before.commit)) == 1
+    assert await workspace.commits_since(str(after.commit)) == 0
+
+
 async def test_the_difference_of_two_checkpoints(repo: Repository, workspace: Workspace) -> None:
     first = await checkpoint(workspace, 1)
     repo.write("a.txt", "edited\n")

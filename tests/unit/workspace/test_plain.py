@@ -4,6 +4,7 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -49,6 +50,25 @@ async def test_editing_and_reverting_gives_the_same_fingerprint(folder: Path, wo
     (folder / "a.txt").write_text("a\n")
     assert await workspace.snapshot() == before
     assert await PlainWorkspace(folder).snapshot() == before
+
+
+async def test_an_edit_of_the_same_size_is_seen_where_the_clock_of_the_files_is_coarse(
+    folder: Path, workspace: PlainWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fine = os.lstat
+
+    def coarse(path: bytes) -> SimpleNamespace:
+        found = fine(path)
+        second = found.st_mtime_ns // 10**9 * 10**9
+        times = {"st_mtime_ns": second, "st_ctime_ns": second}
+        return SimpleNamespace(st_mode=found.st_mode, st_size=found.st_size, st_ino=found.st_ino, **times)
+
+    monkeypatch.setattr(os, "lstat", coarse)
+    file = folder / "quick.txt"
+    file.write_text("one")
+    before = await workspace.snapshot()
+    file.write_text("two")
+    assert (await workspace.changes(before, await workspace.snapshot())).files == ("quick.txt",)
 
 
 async def test_noise_is_passed_over(folder: Path, workspace: PlainWorkspace) -> None:

@@ -139,6 +139,13 @@ async def test_what_is_discarded_stays_in_the_checkpoints(repo: Repository, tmp_
     assert repo.git("log", "--format=%s", f"{commit}^", "-1") == "work"
 
 
+async def test_what_was_never_committed_is_not_discarded_without_a_checkpoint(repo: Repository, tmp_path: Path) -> None:
+    worktree = await made(repo, tmp_path)
+    (worktree.top / "left.txt").write_text("not committed\n")
+    assert "not discarded" in await worktree.discard(None)
+    assert (worktree.top / "left.txt").read_text() == "not committed\n"
+
+
 async def test_one_in_which_nothing_was_done_is_simply_discarded(repo: Repository, tmp_path: Path) -> None:
     worktree = await made(repo, tmp_path)
     assert await worktree.discard(None) == "The worktree and ralph/run-1 are discarded."
