@@ -1,20 +1,21 @@
-"""The lines that test runners print, recognised by their shape.
+"""The lines that test runners print, recognised by their shape, and replies that hold nothing else.
 
 Every pattern is matched at the beginning of a line, with bounded repetition. A line is tried only against the runners
 of which it holds a mark: prose holds few marks, so that it costs next to nothing.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from ahocorasick_rs import AhoCorasick
 
 from ralph.system.text import pattern
 
-__all__ = ["find_runner_lines"]
+__all__ = ["find_runner_lines", "is_only_tests"]
 
-_REACH = 300  # characters of a line in which a mark has to stand
+_REACH = 300  # characters of a line in which a mark has to stand, and which are read to judge what is no runner's
 _LONGEST = 600  # characters of a line that are matched
 _HITS = 1000  # marks examined from the beginning, and as many from the end
 
@@ -38,18 +39,18 @@ _PYTEST = rf"{_N}\s(?:failed|passed|skipped|deselected|xfailed|xpassed|warnings?
 _SOURCE = r"\S{1,200}[._-](?:test|spec|cy)\.[cm]?[jt]sx?"
 _TESTED = r"(?:tests?|specs?|test\scases?|checks|assertions|scenarios)\s(?:passed|failed|passing|failing)"
 _PROGRAMS = r"""(?:vitest|jest|mocha|pytest|ava|karma|playwright\stest|cypress\srun|phpunit|rspec|nextest|gotestsum
-    |unittest|pest|bats|tap|jasmine|ctest|tox|nox|rspec|shellspec)"""
+    |unittest|pest|bats|tap|jasmine|ctest|tox|nox|shellspec)"""
 
 _RUNNERS = (
     _Runner(  # pytest
         (
-            *(" passed", " failed", " skipped", " deselected", " xfailed", "test session"),
+            *(" passed", " failed", " skipped", " deselected", " xfailed", "test session", "= FAILURES", "= ERRORS"),
+            *("= PASSES", "short test summary", "warnings summary", "slowest ", "tests ran", "collected", "collecting"),
+            *(".py::", "%]", "rootdir: ", " -- Python ", "plugins: ", "cachedir: ", "configfile: ", "- coverage: "),
+            *("_ coverage: ", "usage: pytest", "file or directory not", "conftest", "bringing up nodes"),
+            *("INTERNALERROR>", "Captured std", "Captured log", "___", "!!!", "E   ", ".py:", ": error:", "Stmts"),
+            *("workers [", "named pytest", "PASSED ", "FAILED ", "ERROR ", "SKIPPED ", "XFAIL "),
             *(f"{digit} {what}" for digit in range(10) for what in ("error", "warning")),
-            *("= FAILURES", "= ERRORS", "= PASSES", "short test summary", "warnings summary", "slowest ", "tests ran"),
-            *("collected", "collecting", ".py::", "%]", "rootdir: ", " -- Python ", "plugins: ", "cachedir: "),
-            *("configfile: ", "- coverage: ", "_ coverage: ", "usage: pytest", "file or directory not", "conftest"),
-            *("bringing up nodes", "INTERNALERROR>", "Captured std", "Captured log", "___", "!!!", "E   ", ".py:"),
-            *(": error:", "Stmts", "workers [", "named pytest", "PASSED ", "FAILED ", "ERROR ", "SKIPPED ", "XFAIL "),
         ),
         rf"""(?:={{1,200}}\s)?{_PYTEST}(?:,\s{_PYTEST}){{0,9}}\sin\s[\d.]{{1,9}}\s?s | no\stests\sran\sin\s
         |={{2,200}}\s(?:test\ssession\sstarts|FAILURES|ERRORS|PASSES|short\stest\ssummary|warnings\ssummary|slowest\s
@@ -69,10 +70,10 @@ _RUNNERS = (
     ),
     _Runner(  # unittest, Django, doctest, tox
         (
-            *("Ran ", "FAILED (", "OK (", "FAIL: ", "ERROR: ", "NO TESTS RAN", " test(s).", " tests in "),
-            *("\ntest_", " test_", "\ttest_"),
-            *("Test Failed", "passed and ", "had failures", "all tests:", "commands[", "congratulations :)"),
-            *("evaluation failed :(", ": OK", ": FAIL ", "test database for alias", "Failed example:"),
+            *("Ran ", "FAILED (", "OK (", "FAIL: ", "ERROR: ", "NO TESTS RAN", " test(s).", " tests in ", "\ntest_"),
+            *(" test_", "\ttest_", "Test Failed", "passed and ", "had failures", "all tests:", "commands["),
+            *("congratulations :)", "evaluation failed :(", ": OK", ": FAIL ", "test database for alias"),
+            *("Failed example:",),
         ),
         rf"""Ran\s{_N}\stests?\sin\s | FAILED\s\((?:failures|errors|skipped|unexpected) | OK\s\((?:skipped|expected)
         |(?:FAIL|ERROR):\s\w{{1,100}}\s\([\w.]{{1,200}}\) | test\w{{0,100}}\s\([\w.]{{1,200}}\)(?:\s\.\.\.|$)
@@ -84,17 +85,10 @@ _RUNNERS = (
     ),
     _Runner(  # jest, vitest
         (
-            *("PASS", "FAIL", "SKIP", "RUNS ", "Test Suite", "Tests:", "Tests ", "Snapshots", "Test Files"),
-            *("Start at", "Duration", "Ran all test", "RUN ", "DEV ", "⎯⎯", "stdout | ", "stderr | ", "No tests found"),
-            *(
-                "No test files found",
-                "No test found",
-                "Coverage report",
-                "All files",
-                "Test failed",
-                "script `test",
-                *_TICKS,
-            ),
+            *("PASS", "FAIL", "SKIP", "RUNS ", "Test Suite", "Tests:", "Tests ", "Snapshots", "Test Files", "Start at"),
+            *("Duration", "Ran all test", "RUN ", "DEV ", "⎯⎯", "stdout | ", "stderr | ", "No tests found"),
+            *("No test files found", "No test found", "Coverage report", "All files", "Test failed", "script `test"),
+            *_TICKS,
         ),
         rf"""(?:PASS|FAIL|SKIP)[\s:]\s{{0,4}}\S | (?:PASSED|FAILED|SKIPPED)\s{{1,4}}\S | RUNS\s{{1,3}}\S
         |Test\sSuites?: | Snapshots:?\s{{1,8}}\d
@@ -110,10 +104,10 @@ _RUNNERS = (
     ),
     _Runner(  # mocha, jasmine, karma, ava, cypress, playwright
         (
-            *(" passing", " failing", " specs", " spec,", "Executed ", " SUCCESS", "TOTAL: ", " passed"),
-            *(" failed", " flaky", " skipped", " did not run", " worker", "] ›", ".spec.", ".test.", ".cy.", "(Run "),
-            *("(Results)", "│ ", "specs passed", "with seed", "No tests found", "Couldn't find"),
-            *(" -  ", *(f" - {digit}" for digit in range(10))),
+            *(" passing", " failing", " specs", " spec,", "Executed ", " SUCCESS", "TOTAL: ", " passed", " failed"),
+            *(" flaky", " skipped", " did not run", " worker", "] ›", ".spec.", ".test.", ".cy.", "(Run ", "(Results)"),
+            *("│ ", "specs passed", "with seed", "No tests found", "Couldn't find", " -  "),
+            *(f" - {digit}" for digit in range(10)),
         ),
         rf"""{_N}\s(?:passing|failing)(?:\s\(|$) | {_N}\sspecs?,\s\d | Randomized\swith\sseed\s\d
         |(?:\S[^\n:]{{0,100}}:\s)?Executed\s{_N}\sof\s\d | TOTAL:\s{_N}\s(?:SUCCESS|FAILED)
@@ -127,10 +121,10 @@ _RUNNERS = (
     ),
     _Runner(  # TAP, node:test, bats
         (
-            "ok - ",
+            *("ok - ", "1..", "TAP version", "# Subtest:", "# tests", "# pass", "# fail", "# suites", "# cancelled"),
+            *("# skip", "# todo", "# duration_ms", "ℹ ", "TEST COMPLETE", "failing tests:", "Asserts:", "# { total"),
+            *("# time=",),
             *(f"ok {digit}" for digit in range(1, 10)),
-            *("1..", "TAP version", "# Subtest:", "# tests", "# pass", "# fail", "# suites", "# cancelled", "# skip"),
-            *("# todo", "# duration_ms", "ℹ ", "TEST COMPLETE", "failing tests:", "Asserts:", "# { total", "# time="),
         ),
         rf"""(?:not\s)?ok\s(?:\d|-\s) | 1\.\.{_N}(?:\s|$) | TAP\sversion\s1 | \#\sSubtest:\s | \#\s\{{\stotal:
         |[\#ℹ]\s(?:tests|pass|fail|suites|cancelled|skipped|skip|todo|duration_ms|time)[\s=]{{1,4}}\d
@@ -148,9 +142,8 @@ _RUNNERS = (
     _Runner(  # go test, gotestsum, Ginkgo
         (
             *("=== ", "--- PASS", "--- FAIL", "--- SKIP", "--- BENCH", "ok  ", "ok\t", "FAIL\t", "[no test"),
-            *("(cached)",),
-            *("coverage: ", '"Action":"', "DONE ", "Benchmark", "no tests to run", "Running Suite:", " Specs in "),
-            *("! -- ", "Ginkgo ran", "✓  ", "✖  ", "∅  ", "[build failed]"),
+            *("(cached)", "coverage: ", '"Action":"', "DONE ", "Benchmark", "no tests to run", "Running Suite:"),
+            *(" Specs in ", "! -- ", "Ginkgo ran", "✓  ", "✖  ", "∅  ", "[build failed]"),
         ),
         rf"""===\s(?:RUN|PAUSE|CONT|NAME|FAIL:|SKIP:|Failed$|Skipped$) | ---\s(?:PASS|FAIL|SKIP|BENCH):\s
         |(?:ok|FAIL|\?|[✓✖∅])\s{{1,8}}[\w./@-]{{1,200}}\s{{1,8}}(?:[\d.]{{1,9}}s\b|\([\d.]{{1,9}}m?s|\(cached\)|\[\w)
@@ -162,9 +155,8 @@ _RUNNERS = (
         (
             *("running ", "... ok", "... FAILED", "... ignored", "... bench", "test result:", "Doc-tests", "unittests"),
             *("Running tests/", " stdout ----", "error: test", "test) due", "Recipe `test", "`test` profile"),
-            *("Finished test ", "Summary [", "PASS ["),
-            *("tests across ", "Suite result:", "Nextest run", "[PASS] ", "[FAIL", " tests for ", " test for "),
-            *(" test suite",),
+            *("Finished test ", "Summary [", "PASS [", "tests across ", "Suite result:", "Nextest run", "[PASS] "),
+            *("[FAIL", " tests for ", " test for ", " test suite"),
         ),
         rf"""running\s{_N}\stests?$ | test\s\S[^\n]{{0,200}}?\s\.\.\.\s(?:ok|FAILED|ignored|bench:) | test\sresult:\s
         |Doc-tests\s\w | Running\s(?:unittests|tests/\S{{1,200}})\s[^\n]{{0,200}}\( | ----\s\S{{1,200}}\sstdout\s----
@@ -205,8 +197,7 @@ _RUNNERS = (
         (
             *(":test", "Test\n", "Test ", " PASSED\n", " FAILED\n", " SKIPPED\n", "tests completed", "test completed"),
             *("failing tests", "T E S T S", "Tests run:", "tests run:", "Running ", "test failures"),
-            *("Tests: succeeded", "Run completed"),
-            *("All tests passed", "*** FAILED", "Passed: Total", "Failed: Total"),
+            *("Tests: succeeded", "Run completed", "All tests passed", "*** FAILED", "Passed: Total", "Failed: Total"),
         ),
         rf"""(?:\[\w{{4,7}}\]\s{{0,3}})?(?:>\sTask\s:(?:\S{{1,100}}:)?\w{{0,30}}[tT]est\w{{0,20}}(?:\s|$)
             |T\sE\sS\sT\sS
@@ -218,9 +209,8 @@ _RUNNERS = (
     _Runner(  # dotnet, NUnit, Pester
         (
             *("Failed: ", "Test run for", "Starting test exec", "test files matched", "Total tests:", "Test Run "),
-            *(" ms]",),
-            *(" s]", "Test summary:", "Test Execution", "VSTest", "[xUnit.net", "Test Count:", "Overall result:"),
-            *("Tests Passed:", "Tests completed in", "Discovery found"),
+            *(" ms]", " s]", "Test summary:", "Test Execution", "VSTest", "[xUnit.net", "Test Count:"),
+            *("Overall result:", "Tests Passed:", "Tests completed in", "Discovery found"),
         ),
         rf"""(?:Passed|Failed|Skipped)!\s{{1,4}}-\sFailed:\s | Test\srun\sfor\s\S | Starting\stest\sexecution
         |A\stotal\sof\s{_N}\stest\sfiles | Total\stests:\s | Test\sRun\s(?:Successful|Failed|Aborted|Summary)
@@ -231,10 +221,9 @@ _RUNNERS = (
     _Runner(  # PHPUnit, Pest, RSpec, minitest, ExUnit, hspec, ShellSpec, Robot Framework, cucumber, busted
         (
             *("PHPUnit ", "OK (", "OK, but", "FAILURES!", "ERRORS!", "WARNINGS!", "Assertions: ", "There was 1 ", "%)"),
-            *("There were ", "Memory: ", "assertions", "examples", "example,", "with seed"),
-            *("rspec ./", "Failed examples:", "Run options:", "# Running", " runs, ", " tests, ", " test, "),
-            *(" doctest",),
-            *("propert", "ExUnit", ") test ", "PASS |", "FAIL |", "SKIP |", " scenario", " steps (", " steps passed"),
+            *("There were ", "Memory: ", "assertions", "examples", "example,", "with seed", "rspec ./"),
+            *("Failed examples:", "Run options:", "# Running", " runs, ", " tests, ", " test, ", " doctest", "propert"),
+            *("ExUnit", ") test ", "PASS |", "FAIL |", "SKIP |", " scenario", " steps (", " steps passed"),
             *("features passed", "feature passed", "successes /", "success /"),
         ),
         rf"""PHPUnit\s\d | OK\s\({_N}\stests?, | OK,\sbut\s | (?:FAILURES|ERRORS|WARNINGS)!$
@@ -267,15 +256,14 @@ _RUNNERS = (
     ),
     _Runner(  # scripts of one's own
         (
+            *("checks passed", "checks failed", "assertions passed", "scenarios passed", " Passed", " PASSED"),
+            *(" Tests", "Passed: ", "passed: ", "ASSED: ", "Passed, ", "passed, ", "LL TESTS PASSED", "PASS\n"),
+            *("FAIL\n", "PASSED\n", "FAILED\n"),
             *(
                 f" {what} {how}"
                 for what in ("tests", "test", "specs", "cases")
                 for how in ("passed", "failed", "passing")
             ),
-            *("checks passed", "checks failed", "assertions passed", "scenarios passed", " Passed", " PASSED"),
-            *(" Tests",),
-            *("Passed: ", "passed: ", "ASSED: ", "Passed, ", "passed, ", "LL TESTS PASSED", "PASS\n", "FAIL\n"),
-            *("PASSED\n", "FAILED\n"),
         ),
         rf"""(?i:[\W_]{{0,80}}(?:(?:results?|summary|total|tests?|test\sresults?|final\sresults?)[:\s]\s?|all\s)?
             {_N}(?:\s?(?:/|of|out\sof)\s?{_N})?\s{_TESTED}
@@ -351,3 +339,155 @@ def find_runner_lines(text: str) -> set[int]:
                 break
             tried.add((start, shape))
     return found
+
+
+_LINES = 1000  # lines read from the beginning, and as many from the end
+_HEAD, _TAIL = 3, 4  # most unknown lines before and after a framed run
+_NEAR = 6  # A part of a run has a runner's line among so many last ones, or one in ten.
+
+_FENCE = pattern(r"\s{0,8}(?:```|~~~)")
+# Output of other tools, source text, and the marks of a report.
+_FOREIGN = pattern(
+    r"""diff\s--git\s | (?:\+\+\+|---)\s[ab]/ | index\s[0-9a-f]{7,40}\.\. | commit\s[0-9a-f]{40} | On\sbranch\s
+    |Changes\s(?:to\sbe\scommitted|not\sstaged) | Untracked\sfiles:
+    |\[\S{1,80}\s(?:\(root-commit\)\s)?[0-9a-f]{7,40}\]\s
+    |\s{0,3}[0-9a-f]{7,40}(?:\s|\.\.)\S | To\s(?:https?://|git@)\S | \s\d{1,6}\sfiles?\schanged
+    |total\s\d{1,9}$ | [dl-][rwxsStT-]{9}[.+@]?\s
+    |(?:import|from|export|def|class|async|func|fn|pub|use|package|const|let|var|describe|it|test)\b[^\n]{0,200}[;:{(,]$
+    |\#{2,6}\s | \#\s[A-Z][a-z] | \s{0,4}(?:[-*]|\d{1,2}[.)])\s(?:\*\*|\[[ xX]\]\s) | \*\*\w""",
+    re.VERBOSE,
+)
+# How an agent writes about its work, and no runner about its own.
+_VOICE = pattern(
+    r"""(?-i:\b(?:I|We)(?:'ve|'ll|'m|'re)?\s[a-z])
+    |\b(?:let\sme|let's|implement(?:ed|s|ation)|refactored|looks\sgood|as\sexpected
+        |(?:added|fixed|created|updated|changed|rewrote|removed|moved)\s(?:the|an?|all|new|it|this|both|\d|`)
+        |(?:all|the)\s(?:\w{1,20}\s)?tests\s(?:are\s)?(?:pass|green)\w{0,3}
+        |(?:task|story|work|feature|everything)\s(?:is|are|done))\b
+    |^\W{0,4}(?:all\s)?(?:done|finished|completed?|ready|next|summary)\b[^\n]{0,80}[.!:]$
+    |[我已]|完成|修[復复正]|新增|實作|实现""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_ANNOUNCED = pattern(
+    r"""(?:(?:first|now|next|ok|okay),?\s)?(?:let\sme|let's|i'll|i\swill|i|i'm|we)?\s?(?:now\s)?
+    (?:run|ran|running|rerun|re-run|execute)\w{0,4}\s
+    (?:\S{1,20}\s){0,4}(?:tests?|suite|specs?|pytest|jest|vitest)\b[^\n]{0,40}[:.]$""",
+    re.VERBOSE | re.IGNORECASE,
+)
+# What follows, up to the runner's next line, was printed by the tested program.
+_CAPTURED = pattern(r"-{3,200}\sCaptured\s|std(?:out|err)\s\|\s|----\s\S{1,200}\sstdout\s")
+_SENTENCE = pattern(r"[\"'(*_]{0,3}[A-Z\u3400-\u9fff](?:\S{1,60}\s){3}[^\n]{0,300}[.!?:。！？：]$")
+# What stands in a run between the runner's own lines.
+_FILLING = pattern(
+    r"""\s{2,} | \t | \s?(?:
+      [E>]\s | at\s | \$\s | [=\-_─━═⎯*~.\#]{3,} | [│┃|┌└├┐┘┤┬┴┼╭╰╮╯╔╚║] | [\[\](){}"'<,;]
+    | [✓✔✗✕✘✖❯×√↓●○∅▶◼◇✅❌⚠⏭★·•→↳⚡🌈🎉ℹ] | [-+]\s?(?:[Ee]xpected|[Rr]eceived|actual|[\[\]{}"'0-9<(])
+    | (?i:(?:npm|yarn|pnpm|bun|warn(?:ing)?|info|error|err|debug|note|notice|hint|help|fatal|panic|log|caused\sby)
+        (?:\s?[:!\[]|\s(?:err!|warn|error|notice|run|exec|test|command|visit)\b))
+    | [\w.]{0,80}(?:Error|Exception|Warning|Failure)\b | Traceback\s | During\shandling | The\sabove\sex | File\s"
+    | (?:Compiling|Finished|Running|Building|Download(?:ing|ed)|Updating|Locking|Blocking|Checking|Resolv(?:ing|ed)
+        |Fetching|Install(?:ing|ed)|Prepared|Uninstalled|Audited|Using|Creating|Destroying|Start(?:ing|ed)|Collecting
+        |Load(?:ing|ed)|Generating|Determining|Restored|Linking|Build|Built|Transforming|Processing|Watching|Waiting
+        |Executing|Adding|Packaging|Connect(?:ing|ed)|Applying|Migrating|Operations\sto|System\scheck|Synchronizing
+        |Analyzing|Configuring|Stopping|Initializing|Launching|Reading|Writing|Wrote|Coverage|Captured|Expected|Received
+        |Actual|Difference)\b
+    | [\w.-]{1,40}:\s\w{1,30}(?:\[\d{1,3}\])?>\s | \d\d\s\d\d\s\d{4}\s | \d{4}-\d\d-\d\d | \d{1,2}:\d\d
+    | \(node:\d | \(Use\s | \S{1,200}:\d{1,6}(?:[:,)\s]|$) | \S{1,200}\.\w{1,5}(?::|\s\(|\(\d|$)
+    | Exit\scode\s\d | exit\sstatus\s | make(?:\[\d\])?:\s | \S{1,60}@\S{1,60}[:\s][^\n]{0,60}[\#$%] | ELIFECYCLE
+    | Command\sfailed | Done\sin\s | BUILD\s | \d{1,6}\sactionable\stasks? | Tasks:\s | Cached:\s | Time:\s | See\s
+    | To\s(?:open|learn|view|see|rerun|debug)\s | For\smore\s | Name\s{2,} | TOTAL\s | All\sfiles | Slow\stests?
+    | Required\stest\scoverage | \d{1,6}\sfiles?\sskipped\sdue | Jest\s | Force\sexiting | A\sworker\sprocess
+    | (?:Failures?|Errors?|failures|successes|OK|ok|FAIL|PASS):?$ | This\scan\s | std(?:out|err)\b
+    | thread\s' | stack\sbacktrace | goroutine\s\d | (?:goos|goarch|pkg|cpu|left|right):\s | expected | received
+    | actual | Feature: | Scenario: | (?:Given|When|Then|And)\s | …
+    | [\w./@-]{1,120}\.(?:py|[cm]?[jt]sx?|go|rs|rb|java|kt|swift|php|exs?|dart|c|cc|cpp|h|cs)\b
+    | \d{1,6}(?:\s\||\)\s|%|\s(?:pending|skipped|todo)$) | [.FEsxX]{4,}$ | [^\s.!。！]{1,200}$)""",
+    re.VERBOSE,
+)
+
+
+class _Line(NamedTuple):
+    """A line that is not empty.
+
+    Attributes:
+        runner: a runner printed it.
+        fenced: it stands in a code fence.
+        captured: the tested program printed it.
+    """
+
+    text: str
+    runner: bool
+    fenced: bool
+    captured: bool
+
+    @property
+    def is_foreign(self) -> bool:
+        """True if the line is about something other than tests."""
+        if self.runner or self.captured:
+            return False
+        return bool(_FOREIGN.match(self.text) or (_VOICE.search(self.text) and not _ANNOUNCED.match(self.text)))
+
+    @property
+    def is_plausible(self) -> bool:
+        """True if a test run may print the line."""
+        return self.runner or self.captured or bool(_FILLING.match(self.text) or _ANNOUNCED.match(self.text))
+
+
+def is_only_tests(text: str, begins: AbstractSet[int]) -> bool:
+    """Return True if a text is the output of tests and nothing else.
+
+    A line is a runner's; or it fills a run (stack traces, coverage, warnings, build output); or it is about something
+    else (a diff, source text, a report on work); or it is unknown. A run that is framed by a runner's lines may hold
+    nearly anything; of a part of a run most lines have to be known.
+
+    Args:
+        text: without colours; of a long text the first and the last 1000 lines are read.
+        begins: positions at which the lines of a test runner begin.
+    """
+    lines = _lines(text, begins)
+    own = [index for index, line in enumerate(lines) if line.runner]
+    if not own:
+        return False
+    lines[own[-1] :] = [line._replace(captured=False) for line in lines[own[-1] :]]  # it may have ended there
+    unknown = [index for index, line in enumerate(lines) if not line.is_plausible]
+    early, late = sum(index < own[0] for index in unknown), sum(index > own[-1] for index in unknown)
+    framed = len(own) > 1 and early <= _HEAD and late <= _TAIL and early + late <= len(own)
+    enough = len(own) * 10 >= len(lines) or own[-1] >= len(lines) - _NEAR
+    piece = enough and len(unknown) * 5 <= len(lines) * 2
+    if not (framed or piece) or _has_foreign_frame(lines, own):
+        return False
+    foreign = sum(lines[index].is_foreign for index in unknown)
+    return (framed and foreign * 10 <= len(lines)) or (piece and not foreign)
+
+
+def _has_foreign_frame(lines: Sequence[_Line], own: Sequence[int]) -> bool:
+    """Return True if lines around a run are about something else; around a fenced run: all that are not fenced."""
+    fenced = lines[own[0]].fenced
+    spoken = [line for line in lines if not line.fenced] if fenced else [lines[0], lines[-1]]
+    around = (*lines[: own[0]], *lines[own[-1] + 1 :], *(spoken if fenced else ()))
+    if any(line.is_foreign for line in around):
+        return True
+    return any(_SENTENCE.match(line.text) for line in spoken if not line.is_plausible)
+
+
+def _lines(text: str, begins: AbstractSet[int]) -> list[_Line]:
+    """Return the lines that are neither empty nor fences; of many the first and the last."""
+    all_lines = text.split("\n")
+    if len(all_lines) <= 2 * _LINES:
+        return list(_read(all_lines, begins, 0))
+    last = all_lines[-_LINES:]
+    at = len(text) - sum(map(len, last)) - len(last) + 1
+    return [*_read(all_lines[:_LINES], begins, 0), *_read(last, begins, at)]
+
+
+def _read(lines: Iterable[str], begins: AbstractSet[int], at: int) -> Iterator[_Line]:
+    fenced = captured = False
+    for line in lines:
+        shown = line[:_REACH].rstrip()
+        if _FENCE.match(shown):
+            fenced, captured = not fenced, False
+        elif shown:
+            runner = at in begins
+            yield _Line(shown, runner, fenced, captured and not runner)
+            captured = _CAPTURED.match(shown) is not None if runner else captured
+        at += len(line) + 1

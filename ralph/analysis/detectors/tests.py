@@ -1,223 +1,421 @@
-"""Test runs shown or reported in a reply: the result of the last run, and replies that are only test output."""
+"""Test runs shown or reported in a reply: the result of the last one, and replies that are only test output.
+
+A report is a summary line of a test runner or the agent's own words. Some runners write what passed and what failed on
+separate lines: lines that stand close together are one report. Suites, files, steps and assertions are not tests.
+"""
 
 import re
-from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
-from ralph.analysis.detectors.runner_lines import find_runner_lines
-from ralph.analysis.detectors.runner_results import TestReport, last_test_report
+from ahocorasick_rs import AhoCorasick, MatchKind
+
+from ralph.analysis.detectors.runner_lines import find_runner_lines, is_only_tests
 from ralph.analysis.result import AGAINST, Reply, Signal
-from ralph.analysis.text import Span
+from ralph.analysis.text import PrefilteredPattern, Span, has_digit
 from ralph.system.text import pattern
 
-__all__ = ["StrippedText", "detect_tests", "has_colours", "is_only_tests", "strip_colours"]
-
-_CODE = pattern(
-    r"\x1b(?:\[[0-9;?]{0,20}[@-~]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|[@-Z\\^_])|\[\d{1,3}(?:;\d{1,3}){0,4}m"
-)
+__all__ = ["detect_tests"]
 
 
-class StrippedText(NamedTuple):
-    """A text without the codes with which a terminal colours it.
+class _Report(NamedTuple):
+    """A report on a test run, or one line of it.
 
     Attributes:
-        text: what is left.
-        cuts: positions in `text` at which something was removed, ascending.
-        before: how many characters were removed up to each of them.
+        passed: number of tests; None if unknown.
+        failed: number of tests; None if unknown, 1 for a run that failed without a number.
+        span: its place in the text.
+        excused: the failures are known, or unrelated to the work.
+        complete: the line says everything; what it does not count did not happen.
+        shape: equal for lines of one runner; empty for the agent's words.
     """
 
-    text: str
-    cuts: tuple[int, ...] = ()
-    before: tuple[int, ...] = ()
-
-    def original_position(self, position: int) -> int:
-        """Return the position in the original."""
-        index = bisect_right(self.cuts, position)
-        return position + self.before[index - 1] if index else position
-
-    def original_span(self, start: int, end: int) -> tuple[int, int]:
-        """Return the span in the original, from its first character to its last."""
-        return (self.original_position(start), self.original_position(end - 1) + 1) if end > start else (0, 0)
+    passed: int | None
+    failed: int | None
+    span: Span
+    excused: bool = False
+    complete: bool = False
+    shape: str = ""
 
 
-def has_colours(text: str) -> bool:
-    """Return True if there are colour codes, including those of a log that lost its control characters."""
-    return "\x1b" in text or ("[" in text and ("[0m" in text or "[39m" in text))
-
-
-def strip_colours(text: str) -> StrippedText:
-    """Remove the colour codes."""
-    pieces: list[str] = []
-    cuts: list[int] = []
-    before: list[int] = []
-    at = removed = 0
-    for code in _CODE.finditer(text):
-        pieces.append(text[at : code.start()])
-        cuts.append(code.start() - removed)
-        removed += code.end() - code.start()
-        before.append(removed)
-        at = code.end()
-    return StrippedText("".join((*pieces, text[at:])), tuple(cuts), tuple(before))
-
-
-_LINES = 1000  # lines read from the beginning, and as many from the end
-_LONGEST = 300  # characters of a line that are read
-_HEAD, _TAIL = 3, 4  # most unknown lines before and after a framed run
-_NEAR = 6  # A part of a run has a runner's line among so many last ones, or one in ten.
-
-_FENCE = pattern(r"\s{0,8}(?:```|~~~)")
-# Output of other tools, source text, and the marks of a report.
-_FOREIGN = pattern(
-    r"""diff\s--git\s | (?:\+\+\+|---)\s[ab]/ | index\s[0-9a-f]{7,40}\.\. | commit\s[0-9a-f]{40} | On\sbranch\s
-    |Changes\s(?:to\sbe\scommitted|not\sstaged) | Untracked\sfiles:
-    |\[\S{1,80}\s(?:\(root-commit\)\s)?[0-9a-f]{7,40}\]\s
-    |\s{0,3}[0-9a-f]{7,40}(?:\s|\.\.)\S | To\s(?:https?://|git@)\S | \s\d{1,6}\sfiles?\schanged
-    |total\s\d{1,9}$ | [dl-][rwxsStT-]{9}[.+@]?\s
-    |(?:import|from|export|def|class|async|func|fn|pub|use|package|const|let|var|describe|it|test)\b[^\n]{0,200}[;:{(,]$
-    |\#{2,6}\s | \#\s[A-Z][a-z] | \s{0,4}(?:[-*]|\d{1,2}[.)])\s(?:\*\*|\[[ xX]\]\s) | \*\*\w""",
+_N = r"\d{1,7}"
+_COUNTED = rf"{_N}\s(?:failed|passed|skipped|deselected|xfailed|xpassed|warnings?|errors?|rerun|subtests\spassed)"
+_UNITS = "doctests?|propert(?:y|ies)|tests?|runs?|examples?|specs?|scenarios?|test\\scases?"
+_OTHERS = "suites?|files?|asserts?|assertions?|snapshots?|steps?|features?|rules?"
+# what `re` takes for white space, without line feeds
+_SPACES = " \t\r\v\f\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
+    map(chr, range(0x2000, 0x200B))
+)
+_DECORATION = f"{_SPACES}=*─│|#ℹ✓✔✖✘×✅❌🎉-"  # what a summary line may begin with
+# The decoration with the tags of tools that print what other tools say.
+_TAGGED = pattern(rf"(?:\[(?:info|error|warning)\]\s|\S{{1,60}}:test\S{{0,30}}:\s)?[{_DECORATION}]{{0,200}}")
+_IN_TAGS = (":test", "executed")  # a line with a tag that does not begin with a bracket has one of these
+# What a summary line begins with after decoration and tags, if not with a number; prose seldom does.
+_OPENINGS = frozenset((
+    *("al", "as", "bu", "do", "er", "ex", "fa", "fe", "fi", "no", "ok", "pa", "ra", "ru", "sk", "sn", "st", "su", "te"),
+    *("to", *(f"[{character}" for character in ("d", *_SPACES))),
+))
+_LONG_OPENINGS = frozenset(("ra", "fi", "te"))  # what summaries of more than one line begin with
+_NUMBERED = pattern(
+    rf"""(?:{_N}\s(?:test\s(?:suites?|files?)|{_OTHERS})\s(?:\(|passed|failed)|{_N}\sfailures,\s{_N}\serrors\.)(?P<other>)
+    | {_COUNTED}(?:,\s{_COUNTED}){{0,9}}\sin\s[\d.](?P<pytest>)
+    | (?:{_N}\s(?:{_UNITS}|assertions?),\s){{1,4}}{_N}\s(?:failures?|passed|failed|errors?)(?P<xunit>)
+    | {_N}\s(?:runs|tests),\s{_N}\sassertions,(?P<minitest>)
+    | {_N}\stests?\scompleted\b(?P<gradle>)
+    | \d{{1,3}}%\stests\spassed,(?P<ctest>)
+    | \d\d:\d\d[ ]\+[0-9](?P<flutter>)
+    | {_N}\ssuccess(?:es)?\s/(?P<busted>)
+    | {_N}\sscenarios?\s(?:\(\d|passed,)(?P<cucumber>)
+    | {_N}\s(?:passing|failing)(?:\s\(|$)(?P<mocha>)
+    | {_N}\s(?:passed\s\([\d.]|failed$|interrupted$)(?P<playwright>)
+    | {_N}\s(?:pass|fail)$(?P<bun>)
+    | {_N}\sfailed\stests?$(?P<gtest>)
+    | {_N}\stests?\s(?:passed|failed)$(?P<ava>)""",
     re.VERBOSE,
 )
-# How an agent writes about its work, and no runner about its own.
-_VOICE = pattern(
-    r"""(?-i:\b(?:I|We)(?:'ve|'ll|'m|'re)?\s[a-z])
-    |\b(?:let\sme|let's|implement(?:ed|s|ation)|refactored|looks\sgood|as\sexpected
-        |(?:added|fixed|created|updated|changed|rewrote|removed|moved)\s(?:the|an?|all|new|it|this|both|\d|`)
-        |(?:all|the)\s(?:\w{1,20}\s)?tests\s(?:are\s)?(?:pass|green)\w{0,3}
-        |(?:task|story|work|feature|everything)\s(?:is|are|done))\b
-    |^\W{0,4}(?:all\s)?(?:done|finished|completed?|ready|next|summary)\b[^\n]{0,80}[.!:]$
-    |[我已]|完成|修[復复正]|新增|實作|实现""",
-    re.VERBOSE | re.IGNORECASE,
+# Summary lines by how they begin: with a number, or with a word. The group that ends an alternative names it: an
+# opening group would keep `re` from skipping the alternatives with another first letter.
+_WORDED = pattern(
+    rf"""test\s(?:suites?|files?)[:\s]\s{{0,12}}\d(?P<other>) | (?:{_OTHERS})[:\s]\s{{0,12}}\d(?P<other_label>)
+    | (?:failed|ok)\s\((?:failures|errors|skipped|expected|unexpected)(?P<outcome>) | failed:\scases:(?P<cases>)
+    | no\stests\sran\b(?P<pytest>)
+    | tests:?\s{{1,12}}(?:{_N}\s(?:failed|passed|skipped|todo|total|pending|risky|incomplete)|no\stests)(?P<jest>)
+    | test\sresult:\s(?P<cargo>)
+    | suite\sresult:\s(?P<forge>)
+    | ran\s{_N}\stest\ssuites?\b(?P<forge_total>)
+    | tests\srun:\s?\d(?P<junit>)
+    | (?:ok\s\({_N}\stests?,|tests:\s{_N},\sassertions:)(?P<phpunit>)
+    | done\s{_N}\stests?(?P<gotestsum>)
+    | executed\s{_N}\stests?,\swith(?P<swift>)
+    | executed\s{_N}\sof\s{_N}(?P<karma>)
+    | (?:(?:passed|failed|skipped)!\s{{1,4}}-\sfailed:|test\ssummary:\stotal:)(?P<dotnet>)
+    | summary\s\[(?P<nextest>)
+    | (?:all\stests\spassed\s\({_N}|(?:\[doctest\]\s)?test\scases:\s{{1,8}}\d)(?P<catch>)
+    | (?:ok|failed)\s\|\s{_N}\spassed(?P<deno>)
+    | \[\sfail\s{_N}\s\|\swarn(?P<testthat>)
+    | (?:tests:\ssucceeded\s\d|(?:passed|failed):\stotal\s\d)(?P<scala>)
+    | (?:test\scount:\s\d|tests\spassed:\s\d)(?P<nunit>)
+    | (?:all\s{_N}\stests?\spassed|failed:\s{_N}\.\s{{1,4}}skipped:)(?P<eunit>)
+    | (?:success|fail)!\s--\s\d(?P<ginkgo>)
+    | build\ssummary:\s[^\n]{{0,80}}?;\s(?=\d{{1,7}}/)(?P<zig>)
+    | test\ssuccessful\sin\s[^\n]{{0,30}}?\s(?=\d{{1,7}}\stests\srun)(?P<alcotest>)
+    | (?:pass|fail|passed|failed)\s\d{{1,7}}$(?P<node>)
+    | \[\s\s(?:passed|failed)\s\s\]\s{_N}\stests?\b(?P<gtest>)
+    | (?:passed|failed|passing|failing|passes|failures|errors|ok|fail):\s{{1,20}}\d{{1,7}}[\s│|]{{0,80}}$(?P<listed>)
+    | total:\s{_N}\s(?:success|failed)(?P<total>)""",
+    re.VERBOSE,
 )
-_ANNOUNCED = pattern(
-    r"""(?:(?:first|now|next|ok|okay),?\s)?(?:let\sme|let's|i'll|i\swill|i|i'm|we)?\s?(?:now\s)?
-    (?:run|ran|running|rerun|re-run|execute)\w{0,4}\s
-    (?:\S{1,20}\s){0,4}(?:tests?|suite|specs?|pytest|jest|vitest)\b[^\n]{0,40}[:.]$""",
-    re.VERBOSE | re.IGNORECASE,
-)
-# What follows, up to the runner's next line, was printed by the tested program.
-_CAPTURED = pattern(r"-{3,200}\sCaptured\s|std(?:out|err)\s\|\s|----\s\S{1,200}\sstdout\s")
-_SENTENCE = pattern(r"[\"'(*_]{0,3}[A-Z\u3400-\u9fff](?:\S{1,60}\s){3}[^\n]{0,300}[.!?:。！？：]$")
-# What stands in a run between the runner's own lines.
-_FILLING = pattern(
-    r"""\s{2,} | \t | \s?(?:
-      [E>]\s | at\s | \$\s | [=\-_─━═⎯*~.\#]{3,} | [│┃|┌└├┐┘┤┬┴┼╭╰╮╯╔╚║] | [\[\](){}"'<,;]
-    | [✓✔✗✕✘✖❯×√↓●○∅▶◼◇✅❌⚠⏭★·•→↳⚡🌈🎉ℹ] | [-+]\s?(?:[Ee]xpected|[Rr]eceived|actual|[\[\]{}"'0-9<(])
-    | (?i:(?:npm|yarn|pnpm|bun|warn(?:ing)?|info|error|err|debug|note|notice|hint|help|fatal|panic|log|caused\sby)
-        (?:\s?[:!\[]|\s(?:err!|warn|error|notice|run|exec|test|command|visit)\b))
-    | [\w.]{0,80}(?:Error|Exception|Warning|Failure)\b | Traceback\s | During\shandling | The\sabove\sex | File\s"
-    | (?:Compiling|Finished|Running|Building|Download(?:ing|ed)|Updating|Locking|Blocking|Checking|Resolv(?:ing|ed)
-        |Fetching|Install(?:ing|ed)|Prepared|Uninstalled|Audited|Using|Creating|Destroying|Start(?:ing|ed)|Collecting
-        |Load(?:ing|ed)|Generating|Determining|Restored|Linking|Build|Built|Transforming|Processing|Watching|Waiting
-        |Executing|Adding|Packaging|Connect(?:ing|ed)|Applying|Migrating|Operations\sto|System\scheck|Synchronizing
-        |Analyzing|Configuring|Stopping|Initializing|Launching|Reading|Writing|Wrote|Coverage|Captured|Expected|Received
-        |Actual|Difference)\b
-    | [\w.-]{1,40}:\s\w{1,30}(?:\[\d{1,3}\])?>\s | \d\d\s\d\d\s\d{4}\s | \d{4}-\d\d-\d\d | \d{1,2}:\d\d
-    | \(node:\d | \(Use\s | \S{1,200}:\d{1,6}(?:[:,)\s]|$) | \S{1,200}\.\w{1,5}(?::|\s\(|\(\d|$)
-    | Exit\scode\s\d | exit\sstatus\s | make(?:\[\d\])?:\s | \S{1,60}@\S{1,60}[:\s][^\n]{0,60}[\#$%] | ELIFECYCLE
-    | Command\sfailed | Done\sin\s | BUILD\s | \d{1,6}\sactionable\stasks? | Tasks:\s | Cached:\s | Time:\s | See\s
-    | To\s(?:open|learn|view|see|rerun|debug)\s | For\smore\s | Name\s{2,} | TOTAL\s | All\sfiles | Slow\stests?
-    | Required\stest\scoverage | \d{1,6}\sfiles?\sskipped\sdue | Jest\s | Force\sexiting | A\sworker\sprocess
-    | (?:Failures?|Errors?|failures|successes|OK|ok|FAIL|PASS):?$ | This\scan\s | std(?:out|err)\b
-    | thread\s' | stack\sbacktrace | goroutine\s\d | (?:goos|goarch|pkg|cpu|left|right):\s | expected | received
-    | actual | Feature: | Scenario: | (?:Given|When|Then|And)\s | …
-    | [\w./@-]{1,120}\.(?:py|[cm]?[jt]sx?|go|rs|rb|java|kt|swift|php|exs?|dart|c|cc|cpp|h|cs)\b
-    | \d{1,6}(?:\s\||\)\s|%|\s(?:pending|skipped|todo)$) | [.FEsxX]{4,}$ | [^\s.!。！]{1,200}$)""",
+_TAGGED_KARMA = pattern(rf"[a-z][^\n:]{{0,100}}:\sexecuted\s{_N}\sof\s{_N}(?P<karma>)")
+# lines that count something other than tests, or belong to a report that began above
+_OTHER = {"other", "other_label", "outcome", "cases"}
+# lines that count only the tests that passed, or only those that failed
+_PARTIAL = {"mocha", "playwright", "node", "bun", "gtest", "ava", "listed", "total"}
+_SUMMED = {"cargo", "dotnet", "forge"}  # runners that report on every binary or project separately
+# Summaries that take more than one line.
+_LONG_SUMMARY = pattern(
+    r"""[ \t]{0,12}(?:
+    ran\s(?P<total>\d{1,7})\stests?\sin\s[^\n]{1,40}\s{1,4}(?P<how>ok|failed)(?:\s\((?P<parts>[^)\n]{0,100})\))?
+    |files=\d{1,6},\stests=(?P<tests>\d{1,7})[^\n]{0,200}\nresult:\s(?P<result>pass|fail)
+    |(?:[✔✘]\s{1,3})?test\srun\swith\s(?P<swift>\d{1,7})\stests?(?:\sin\s\d{1,6}\ssuites?)?\s(?P<ended>passed|failed)
+    |ran\s(?P<run>\d{1,7})\stests\scontaining\s\d{1,7}\sassertions\.\n(?P<faults>\d{1,7}\sfailures,\s\d{1,7}\serrors)
+    |ran:\s(?P<ounit>\d{1,7})\stests\sin:?\s[^\n]{1,60}\n(?P<ounit_how>ok|failed)(?P<cases>[^\n]{0,150}))""",
     re.VERBOSE,
 )
 
+_PASSED = "passed|passing|passes|pass|succeeded|success(?:es)?"
+_FAILED = "failed|failing|failures?|fail|errors?|timed\\sout"
+_SKIPPED = "skipped|skips?|pending|excluded|ignored|disabled|omitted|todo|canceled|cancelled|inconclusive|incomplete"
+_NUMBER = pattern(
+    rf"""(?:executed|ran)\s(?P<of>\d{{1,7}})\sof\s\d{{1,7}}(?:\s[a-z]{{1,8}})?
+    |out\sof\s(?P<out>\d{{1,7}})
+    |(?P<n>(?<![\w.])\d{{1,7}})(?:/(?P<whole>\d{{1,7}}))?\s{{1,4}}(?:(?:{_UNITS})\s)?(?P<what>{_PASSED}|{_FAILED}|{_SKIPPED}|{_UNITS}|total)\b
+    |(?P<word>{_PASSED}|{_FAILED}|{_SKIPPED}|{_UNITS}|total|tests\srun|test\scount|cases)\s?[:=]?\s{{0,12}}(?P<m>\d{{1,7}}\b)
+        (?!\s{{1,4}}[a-z]+(?:[\s,;|)]|$))""",
+    re.VERBOSE,
+)
+_KINDS = {kind: pattern(words) for kind, words in (("passed", _PASSED), ("failed", _FAILED), ("skipped", _SKIPPED))}
+_FLUTTER = pattern(r"\d\d:\d\d \+([0-9]{1,7})(?:\s~\d{1,7})?(?:\s-(\d{1,7}))?:")
+_DIGITS = pattern(r"\d{1,7}")
+_EXCUSE = pattern(
+    r"[^\n]{0,160}?(?:pre-?existing|unrelated|known|flaky|also\sfail|on\s`?(?:main|master)\b"
+    r"|before\s(?:my|i\sstarted)|既有|無關|无关"
+    r"|without\s(?:my|this|the)\schange|(?:unmodified|unchanged|untouched|base)\sbranch|nothing\sto\sdo\swith"
+    r"|not\s(?:caused\sby|related\sto)\s(?:this|my))"
+)
+# An excuse for only some of the failures.
+_NOT_ALL = pattern(
+    r"\sof\s(?:them|these|those|the\s(?:\w{1,12}\s)?fail(?:ures|ing))\b(?<!all\sof\sthem)(?<!both\sof\sthem)"
+)
 
-class _Line(NamedTuple):
-    """A line that is not empty.
 
-    Attributes:
-        runner: a runner printed it.
-        fenced: it stands in a code fence.
-        captured: the tested program printed it.
+def _parse_summary(lower: str, start: int, line: str) -> _Report | None:
+    """Parse the summary line of a test runner: the line that begins at `start`, or the first part of it.
+
+    Returns:
+        None if it is not a summary; a report without numbers if it counts something other than tests.
     """
-
-    text: str
-    runner: bool
-    fenced: bool
-    captured: bool
-
-    @property
-    def is_foreign(self) -> bool:
-        """True if the line is about something other than tests."""
-        if self.runner or self.captured:
-            return False
-        return bool(_FOREIGN.match(self.text) or (_VOICE.search(self.text) and not _ANNOUNCED.match(self.text)))
-
-    @property
-    def is_plausible(self) -> bool:
-        """True if a test run may print the line."""
-        return self.runner or self.captured or bool(_FILLING.match(self.text) or _ANNOUNCED.match(self.text))
+    line = line.rstrip()
+    tagged = line[:1] == "[" or (":" in line and any(map(line.__contains__, _IN_TAGS)))
+    decoration = _TAGGED.match(line) if tagged else None
+    at = decoration.end() if decoration else len(line) - len(line.lstrip(_DECORATION))
+    opening = line[at : at + 2]
+    match = None
+    if opening in _OPENINGS:
+        if opening in _LONG_OPENINGS and (outcome := _LONG_SUMMARY.match(lower, start)):
+            return _parse_long(outcome)._replace(complete=True, shape="outcome")
+        match = _WORDED.match(line, at)
+    elif opening[:1].isdecimal():
+        match = _NUMBERED.match(line, at)
+    if tagged and not match:
+        match = _TAGGED_KARMA.match(line, at)
+    return _parse_matched(match, line, start) if match else None
 
 
-def is_only_tests(text: str, begins: AbstractSet[int]) -> bool:
-    """Return True if a text is the output of tests and nothing else.
+def _parse_matched(match: re.Match[str], line: str, start: int) -> _Report:
+    shape = match.lastgroup or ""
+    place = start + match.start(), start + len(line)
+    if shape in _OTHER:
+        return _Report(None, None, place)
+    if shape in _PARTIAL:
+        number = next(int(found[0]) for found in _DIGITS.finditer(match[0]))
+        bad = any(word in match[0] for word in ("fail", "error", "interrupted"))
+        return _Report(None if bad else number, number if bad else None, place, shape=shape)
+    passed, failed = _count_results(line)
+    return _Report(passed, failed, place, failed > 0 and _has_excuse(line, 0), complete=True, shape=shape)
 
-    A line is a runner's; or it fills a run (stack traces, coverage, warnings, build output); or it is about something
-    else (a diff, source text, a report on work); or it is unknown. A run that is framed by a runner's lines may hold
-    nearly anything; of a part of a run most lines have to be known.
+
+def _has_excuse(line: str, start: int) -> bool:
+    """Return True if the text right after `start` calls the failures known or unrelated to the work."""
+    excuse = _EXCUSE.match(line, start)
+    return excuse is not None and _NOT_ALL.search(excuse[0]) is None
+
+
+def _parse_long(match: re.Match[str]) -> _Report:
+    """Parse a summary of more than one line: how many ran, and whether all went well."""
+    total = int(next(match[name] for name in ("total", "tests", "swift", "run", "ounit") if match[name]))
+    how = match["how"] or match["result"] or match["ended"] or match["ounit_how"] or "ok"
+    parts = match["parts"] or match["faults"] or match["cases"] or ""
+    counts = _counts(parts)
+    failed, skipped = counts["failed"], counts["skipped"]
+    if how in {"ok", "pass", "passed"} and not failed:
+        return _Report(max(0, total - skipped), 0, match.span())
+    return _Report(max(0, total - failed - skipped) if failed else None, failed or 1, match.span())
+
+
+def _count_results(line: str) -> tuple[int, int]:
+    """Return how many tests passed and failed; what passed may have to be calculated from the total."""
+    if progress := _FLUTTER.match(line):
+        return int(progress[1]), int(progress[2] or "0")
+    counts = _counts(line)
+    rest = max(0, counts["total"] - counts["failed"] - counts["skipped"])
+    return counts["passed"] or rest, counts["failed"]
+
+
+def _counts(line: str) -> Counter[str]:
+    """Return the numbers of a summary by their kind: total, passed, failed, skipped."""
+    counts = Counter[str]()
+    for found in _NUMBER.finditer(line):
+        counts[_kind(found)] += int(found["n"] or found["m"] or found["of"] or found["out"])
+    return counts
+
+
+def _kind(found: re.Match[str]) -> str:
+    word = found["what"] or found["word"] or "total"
+    return next((kind for kind, words in _KINDS.items() if words.fullmatch(word)), "total")
+
+
+_MOST_LINES = 200  # lines with a word about tests that are read, from the end
+_REACH = 300  # characters of a line in which that word has to stand
+_GAPS = (200, 2000)  # most characters between the lines of one report: in the agent's words, and of a runner
+
+_Place = tuple[int, int, int]  # which word, its begin and its end
+_KIND = r"(?:(?:[a-z][\w-]{0,20}\s){0,2}(?:tests?|specs?|test\scases?|cases|examples?|scenarios))"
+# Nouns that make "failed" something other than a test result: "10 failed attempts".
+_NO_OTHER = (
+    r"(?!\s(?:[a-z-]{1,15}\s)?(?:attempts?|tries|logins?|log-ins|sign-ins|requests?|retries|uploads?|downloads?|payments?"
+    r"|calls?|jobs?|deliver(?:y|ies)|imports?|orders?|messages?|connections?|rows?|records?|passwords?)\b)"
+)
+_COUNTED_WORDS = PrefilteredPattern(
+    (*"0123456789", "pass", "fail", "通過", "通过", "失敗", "失败"),
+    rf"""(?<![\w.,/-])(?P<n>\d{{1,7}})(?:\s?(?:/|of|out\sof)\s?(?:the\s)?(?P<whole>\d{{1,7}}))?\s
+        (?P<kind>{_KIND}\s)?(?:(?:are|were|is|now|all|have|had|still|also|has)\s){{0,2}}
+        (?P<how>pass(?:ed|ing|es)?|fail(?:ed|ing|ures?|s)?|green|succeed(?:ed|s)?)\b{_NO_OTHER}
+    |\b(?P<first>pass(?:es|ed|ing)?|fail(?:s|ed|ing)?)(?::|,|\s\(|\s)\s?(?:all\s|with\s)?
+        (?:(?P<n2>\d{{1,7}})(?:\s?/\s?(?P<whole2>\d{{1,7}}))?\s{_KIND}\b|(?P<n3>\d{{1,7}})\s?/\s?(?P<whole3>\d{{1,7}})\b)
+    |\b(?P<label>passed|passing|failed|failures|fail|pass)\s?[:=]\s?(?P<n4>\d{{1,7}})\b
+    |(?<!\d)(?P<n5>\d{{1,7}})\s?[個个項项條条]?\s?(?:單元|单元|整合|集成)?(?:測試|测试)(?:用例|案例)?\s?[均全都已部皆]{{0,4}}\s?
+        (?P<zh>通過|通过|失敗|失败)
+    |(?P<zh_first>通過|通过|失敗|失败)了?[:：\s]{{0,3}}(?P<n6>\d{{1,7}})\s?[個个項项條条]?\s?(?:測試|测试)?""",
+    needed=("pass", "fail", "green", "succeed", "通", "失"),
+)
+_NEED_A_KIND = {"passes", "green", "succeed", "succeeds", "succeeded", "fails"}
+_CLAUSE_END = pattern(r"[.,;:!?()]\s|\n")
+# In the clause before a number, these say that it is wished for, denied or past.
+_NOT_CURRENT = frozenset((
+    *("not", "no", "never", "without", "will", "should", "would", "must", "once", "until", "unless", "if", "when"),
+    *("make", "makes", "get", "need", "needs", "want", "wants", "expect", "expected", "expects", "require", "least"),
+    *("previous", "previously", "earlier", "initially", "used", "instead", "goal", "target", "cannot", "can't"),
+    *("don't", "didn't", "doesn't", "aren't", "isn't", "won't", "ensure"),
+))
+_MENDED_BEFORE = pattern(
+    r"\b(?:fix(?:ed|es|ing)?|resolved?|repaired|corrected|was|were|from|before)\b[^.;:!?\n]{0,25}$"
+)
+_MENDED_AFTER = pattern(r"[^.;!?\n]{0,25}\b(?:now|fixed|resolved|before|earlier|initially|previously|at\sfirst)\b")
+_OUTCOMES = ("pass", "fail", "green", "succeed", "通過", "通过", "失敗", "失败")  # the first of the words in `_SOUGHT`
+_SOUGHT = AhoCorasick(
+    (
+        *_OUTCOMES,
+        *("tests", "test ", "examples", "specs", "executed ", "success", "scenario", "ran ", "ran: ", "runs, "),
+        *("error in ", "errors in ", "cases:", *(f" +{digit}" for digit in range(10))),
+    ),
+    MatchKind.LeftmostFirst,  # `re` would take ten times as long, and a search for all that overlap twice as long
+    store_patterns=False,
+)
+# The surroundings of a word of outcome that belongs to a number: the number itself, or the end of a word that may stand
+# between the two.
+_OUTCOME_OF_NUMBER = pattern(
+    r"""(?<=\d\s)|(?<=(?:ts|st|cs|ec|es|se|le|os|re|is|ow|ll|ve|ad|so|as)\s)|[通失]
+    |(?:pass(?:es|ed|ing)?|fail(?:s|ed|ing|ures)?)
+        (?:\s?[:=]\s?\d|(?::|,|\s\(|\s)\s?(?:all\s|with\s)?\d{1,7}[\s/])""",
+    re.VERBOSE,
+)
+
+
+def _last_report(lower: str) -> _Report | None:
+    """Return the last report on tests.
+
+    A report that nothing ran counts only if there is no other.
 
     Args:
-        text: without colours; of a long text the first and the last 1000 lines are read.
-        begins: positions at which the lines of a test runner begin.
+        lower: the text in lower case and without colours.
     """
-    lines = _lines(text, begins)
-    own = [index for index, line in enumerate(lines) if line.runner]
-    if not own:
+    if not (has_digit(lower) or "no tests" in lower):
+        return None
+    whole: _Report | None = None
+    empty: _Report | None = None
+    places = _SOUGHT.find_matches_as_indexes(lower)
+    for start, end, is_line, numbered in _lines_with_tests(lower, places) if places else ():
+        if whole and not whole.complete and whole.span[0] - end > _GAPS[bool(whole.shape)]:
+            break
+        line = lower[start:end]
+        found = _parse_summary(lower, start, line) if is_line else None
+        if not (found or numbered) or not (has_digit(line) or "no tests" in line):
+            continue
+        found = found or _parse_words(line, start)
+        if not found or (found.passed is None and found.failed is None):
+            continue
+        if found.complete and not found.passed and not found.failed:
+            empty = empty or found
+            continue
+        joined = _join(whole, found, lower) if whole else found
+        whole = joined or whole
+        if not joined or _is_settled(joined):
+            break
+    return whole or empty
+
+
+def _join(whole: _Report, found: _Report, lower: str) -> _Report | None:
+    """Return a report together with a line above it; None if that line belongs to another report."""
+    span = found.span[0], whole.span[1]
+    if whole.passed is None and whole.failed == 0 and not found.failed:
+        return found
+    if whole.complete and found.shape == whole.shape and not _begins_another_run(lower[found.span[1] : whole.span[0]]):
+        passed, failed = (found.passed or 0) + (whole.passed or 0), (found.failed or 0) + (whole.failed or 0)
+        return found._replace(passed=passed, failed=failed, span=span, excused=False)
+    separate = None not in found[:2] and found.passed != whole.passed and found.failed != whole.failed
+    if whole.complete or found.complete or separate:
+        return None
+    passed = found.passed if whole.passed is None else whole.passed
+    failed = found.failed if whole.failed is None else whole.failed
+    if (passed, failed) == whole[:2]:
+        return whole
+    return whole._replace(passed=passed, failed=failed, span=span, excused=found.excused or whole.excused)
+
+
+def _is_settled(found: _Report) -> bool:
+    """Return True if no line above can add to a report."""
+    return found.shape not in _SUMMED if found.complete else None not in found[:2]
+
+
+def _begins_another_run(between: str) -> bool:
+    """Return True if another run begins in a text."""
+    return "```" in between or "\n$ " in between or "finished `test`" in between or "finished test [" in between
+
+
+def _lines_with_tests(lower: str, places: Sequence[_Place]) -> Iterator[tuple[int, int, bool, bool]]:
+    """Yield the lines with words about tests, from the last to the first.
+
+    Yields:
+        Begin and end of the line (of a long one only the part around the last word), whether that includes the
+        beginning of the line, and whether a number may belong to one of its words of outcome.
+    """
+    above, index, lines = len(lower) + 1, len(places), 0
+    while index and lines < _MOST_LINES:
+        lines += 1
+        position = places[index - 1][1]
+        floor = position - _REACH if position > _REACH else 0
+        line_break = lower.rfind("\n", floor, position)
+        start = line_break + 1 if line_break >= 0 else floor
+        end = lower.find("\n", position, position + _REACH)
+        if end < 0:
+            end = min(position + _REACH, above - 1)
+        numbered = False
+        while index:
+            word, place, _ = places[index - 1]
+            if place < start:
+                break
+            index -= 1
+            if word < len(_OUTCOMES) and not numbered:
+                numbered = _OUTCOME_OF_NUMBER.match(lower, place) is not None
+        above = start
+        yield start, end, line_break >= 0 or start == 0, numbered
+
+
+def _parse_words(line: str, start: int) -> _Report | None:
+    """Parse the agent's words in a line: the last number of each kind."""
+    passed: tuple[int, int] | None = None
+    failed: tuple[int, int] | None = None
+    place, known = (len(line), 0), False
+    for match in _COUNTED_WORDS.finditer(line):
+        how = match["how"] or match["first"] or match["label"] or match["zh"] or match["zh_first"]
+        bad = how.startswith(("fail", "失"))
+        if not _is_current(line, match, bad=bad):
+            continue
+        place = min(place[0], match.start()), match.end()
+        if bad:
+            failed, known = _number_and_rest(match), _has_excuse(line, match.start())
+        else:
+            passed = _number_and_rest(match)
+    if not passed and not failed:
+        return None
+    good = passed[0] if passed else (failed and failed[1]) or None
+    bad = failed[0] if failed else (passed and passed[1]) or None
+    return _Report(good, bad, (start + place[0], start + place[1]), known)
+
+
+def _number_and_rest(match: re.Match[str]) -> tuple[int, int]:
+    """Return the number that is named, and the rest: 12 and 3 for "12 of 15"."""
+    number = int(match["n"] or match["n2"] or match["n3"] or match["n4"] or match["n5"] or match["n6"])
+    whole = int(match["whole"] or match["whole2"] or match["whole3"] or number)
+    return number, max(0, whole - number)
+
+
+def _is_current(line: str, match: re.Match[str], *, bad: bool) -> bool:
+    """Return False if the words say how the tests should be or were, not how they are."""
+    if match["how"] in _NEED_A_KIND and not match["kind"]:
         return False
-    lines[own[-1] :] = [line._replace(captured=False) for line in lines[own[-1] :]]  # it may have ended there
-    unknown = [index for index, line in enumerate(lines) if not line.is_plausible]
-    early, late = sum(index < own[0] for index in unknown), sum(index > own[-1] for index in unknown)
-    framed = len(own) > 1 and early <= _HEAD and late <= _TAIL and early + late <= len(own)
-    enough = len(own) * 10 >= len(lines) or own[-1] >= len(lines) - _NEAR
-    piece = enough and len(unknown) * 5 <= len(lines) * 2
-    if not (framed or piece) or _has_foreign_frame(lines, own):
+    before = line[max(0, match.start() - 60) : match.start()]
+    if not _NOT_CURRENT.isdisjoint(_CLAUSE_END.split(before)[-1].split()):
         return False
-    foreign = sum(lines[index].is_foreign for index in unknown)
-    return (framed and foreign * 10 <= len(lines)) or (piece and not foreign)
+    return not bad or not (_MENDED_BEFORE.search(before) or _MENDED_AFTER.match(line, match.end()))
 
 
-def _has_foreign_frame(lines: Sequence[_Line], own: Sequence[int]) -> bool:
-    """Return True if lines around a run are about something else; around a fenced run: all that are not fenced."""
-    fenced = lines[own[0]].fenced
-    spoken = [line for line in lines if not line.fenced] if fenced else [lines[0], lines[-1]]
-    around = (*lines[: own[0]], *lines[own[-1] + 1 :], *(spoken if fenced else ()))
-    if any(line.is_foreign for line in around):
-        return True
-    return any(_SENTENCE.match(line.text) for line in spoken if not line.is_plausible)
-
-
-def _lines(text: str, begins: AbstractSet[int]) -> list[_Line]:
-    """Return the lines that are neither empty nor fences; of many the first and the last."""
-    all_lines = text.split("\n")
-    if len(all_lines) <= 2 * _LINES:
-        return list(_read(all_lines, begins, 0))
-    last = all_lines[-_LINES:]
-    at = len(text) - sum(map(len, last)) - len(last) + 1
-    return [*_read(all_lines[:_LINES], begins, 0), *_read(last, begins, at)]
-
-
-def _read(lines: Iterable[str], begins: AbstractSet[int], at: int) -> Iterator[_Line]:
-    fenced = captured = False
-    for line in lines:
-        shown = line[:_LONGEST].rstrip()
-        if _FENCE.match(shown):
-            fenced, captured = not fenced, False
-        elif shown:
-            runner = at in begins
-            yield _Line(shown, runner, fenced, captured and not runner)
-            captured = _CAPTURED.match(shown) is not None if runner else captured
-        at += len(line) + 1
-
-
-_PASSING, _EXCUSED, _ONLY = 25, -20, -60
-_LINE = 200
-
+_PASSING, _EXCUSED, _ONLY = 25, -20, -60  # weights
+_SHOWN = 200  # characters of a line with a single result
+_COLOUR = pattern(
+    r"\x1b(?:\[[0-9;?]{0,20}[@-~]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|[@-Z\\^_])|\[\d{1,3}(?:;\d{1,3}){0,4}m"
+)
 _BAD_LINE = pattern(
     r"""\s{0,12}(?:FAIL(?:ED)?[\s:] | ---\sFAIL | not\sok\s | [✗✕✘×]\s | test\s\S.{0,200}\sFAILED$ | \(fail\)
     |\[FAIL | Some\stests\sfailed | \*\*\sTEST\sFAILED | evaluation\sfailed | Result:\sFAIL | TEST\sRUN\sFAILED
@@ -239,13 +437,15 @@ def detect_tests(reply: Reply) -> Iterable[Signal]:
     `tests_passed` and `tests_failed` have the counts if they are known, `test_run` has the result, and `test_only` says
     that the reply is test output and nothing else. Tests pass if some passed and none failed.
     """
-    reading = reply.reading
-    shown = strip_colours(reading.text) if has_colours(reading.text) else None
-    text, lower = (shown.text, shown.text.lower()) if shown else (reading.text, reading.lower)
+    text, lower = reply.reading.text, reply.reading.lower
+    coloured = "\x1b" in text or ("[" in text and ("[0m" in text or "[39m" in text))  # a log may have lost its escapes
+    if coloured:
+        text = _COLOUR.sub("", text)
+        lower = text.lower()
     begins = find_runner_lines(text)
-    report = last_test_report(lower) or (_last_single_results(text, begins) if begins else None)
+    report = _last_report(lower) or (_last_single_results(text, begins) if begins else None)
     if report:
-        span = shown.original_span(*report.span) if shown else report.span
+        span = _coloured_span(reply.reading.text, report.span) if coloured else report.span
         yield Signal("test_run", "", *span, *_weigh(report))
         if report.passed:
             yield Signal("tests_passed", "", *span, why=f"{report.passed} tests passed.", amount=report.passed)
@@ -255,24 +455,33 @@ def detect_tests(reply: Reply) -> Iterable[Signal]:
         yield Signal("test_only", weight=_ONLY, why="The reply is test output and nothing else.")
 
 
-def _weigh(report: TestReport) -> tuple[float, str]:
+def _coloured_span(coloured: str, plain: Span) -> Span:
+    """Return the span of a text for a span of the same text without its colours."""
+    start, last = plain[0], plain[1] - 1
+    for code in _COLOUR.finditer(coloured):
+        length = len(code[0])
+        start += length if code.start() <= start else 0
+        last += length if code.start() <= last else 0
+    return start, last + 1
+
+
+def _weigh(report: _Report) -> tuple[float, str]:
     """Return the weight of a report, and the reason."""
-    if report.passing:
-        return _PASSING, "Tests pass."
-    if not report.failed:
-        return 0, "No passed test is reported."
-    return (_EXCUSED, "All failures are known.") if report.excused else (AGAINST, "Tests fail.")
+    if report.failed:
+        return (_EXCUSED, "All failures are known.") if report.excused else (AGAINST, "Tests fail.")
+    passing = report.passed or report[:2] == (None, None)
+    return (_PASSING, "Tests pass.") if passing else (0, "No passed test is reported.")
 
 
-def _last_single_results(text: str, begins: set[int]) -> TestReport | None:
+def _last_single_results(text: str, begins: set[int]) -> _Report | None:
     """Return the result of a run that shows single results only: one failure is enough."""
     good: Span | None = None
     fence = max(text.rfind("\n```", 0, max(begins)), text.rfind("\n~~~", 0, max(begins)))
     for start in sorted((start for start in begins if start > fence), reverse=True):
-        line = text[start : start + _LINE].partition("\n")[0].rstrip()
+        line = text[start : start + _SHOWN].partition("\n")[0].rstrip()
         span = start + len(line) - len(line.lstrip()), start + len(line)
         if _BAD_LINE.match(line):
-            return TestReport(None, 1, span)
+            return _Report(None, 1, span)
         if not good and _GOOD_LINE.match(line):
             good = span
-    return TestReport(None, None, good) if good else None
+    return _Report(None, None, good) if good else None
