@@ -161,7 +161,7 @@ def hooks() -> str:
 
 
 def observers() -> str:
-    """Every method of an observer with what it is told; those that may veto come first."""
+    """Return the methods of an observer with what each is given; those that may veto come first."""
     from ralph.hooks import Hooks
 
     methods = [method for name, method in vars(Hooks).items() if name.startswith(("before_", "on_"))]
@@ -211,7 +211,7 @@ def _hook(function: Callable[..., Any]) -> str:
 
 
 def _given(method: Callable[..., Any]) -> str:
-    """What a method is told: an event is a link to its form."""
+    """Return what a method is given: an event is a link to its form."""
     told = next(each for name, each in inspect.signature(method).parameters.items() if name != "self").annotation
     if get_origin(told) is Annotated:
         return "[any event](events.md)"

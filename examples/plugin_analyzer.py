@@ -62,7 +62,7 @@ async def main(folder: Path) -> tuple[RunRecord, list[Further]]:
         analyzers=["named-files"],
     )
     async with runner:
-        record = await runner.run("Mend the shop.")
+        record = await runner.run("Fix the shop.")
         found = [each.analysis.further["named-files"] async for each in store.iterations(record.id)]
     return record, found
 

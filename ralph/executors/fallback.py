@@ -30,7 +30,7 @@ from ralph.types.output import Failed, FailureKind, Output
 
 _PASSING: frozenset[FailureKind] = frozenset({"unavailable", "protocol", "crashed"})
 _HALF_DONE = (
-    "Note: an earlier attempt at this very task was cut short while it was at work. The workspace may be half-changed: "
+    "Note: an earlier attempt at this very task was interrupted. The workspace may be half-changed: "
     "look at what is there before you change anything."
 )
 _NEARLY_OVER = 0.05

@@ -230,13 +230,13 @@ def _generally(access: Access, where: _Where) -> str:
         return rule(access, where)
     if access.kind in _TOOL_KINDS:
         return ""
-    return f"A request of the kind {_bounded(access.kind)!r} needs a person, and no one is there."
+    return f"A request of the kind {_bounded(access.kind)!r} needs the user's answer, and no one is there."
 
 
 def _command_objection(access: Access, where: _Where) -> str:
     for text in DENIED_COMMANDS:
         if _Pattern.parse(text).matches(access, where):
-            return f"{_bounded(access.said)!r} is not allowed here: pushing and credentials are left to a person."
+            return f"{_bounded(access.said)!r} is not allowed here: only the user pushes and handles credentials."
     return ""
 
 

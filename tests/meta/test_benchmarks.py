@@ -70,8 +70,7 @@ PROMISES: dict[str, tuple[tuple[str, ...], dict[str, Kept]]] = {
         ("9",),
         {
             "version_ratio": lambda found: found["version_ratio"] <= 1.5,
-            "import_ms": lambda found: found["import_ms"] <= 60,
-            "analyzer_ms": lambda found: found["analyzer_ms"] <= 60,
+            "analyzer_ratio": lambda found: found["analyzer_ratio"] <= 1.6,
             "help_ratio": lambda found: found["help_ratio"] <= 3,
             "heavy_modules": lambda found: found["heavy_modules"] == [],
             "help_heavy_modules": lambda found: found["help_heavy_modules"] == [],

@@ -91,8 +91,8 @@ async def test_a_denied_tool_is_recorded_and_the_agent_told_why(scene: Any) -> N
         assert output.outcome == Answered()
         assert [call.denied for call in output.tool_calls] == [True, True, False, True]
         assert output.denials == 3
-        assert "left to a person" in output.tool_calls[0].result
-        assert any("left to a person" in result for result in on.server.requests[1].results)
+        assert "only the user pushes" in output.tool_calls[0].result
+        assert any("only the user pushes" in result for result in on.server.requests[1].results)
         assert (on.work / "kept").exists()
         assert not await outside.exists()
 

@@ -213,8 +213,8 @@ def test_links_out_of_the_workspace_are_followed(tmp_path: Path) -> None:
         (PermissionRequest(kind="url", url="http://169.254.169.254/latest/meta-data"), "credentials"),
         (PermissionRequest(kind="mcp", tool="files/delete"), ""),
         (PermissionRequest(kind="custom-tool", tool="deploy"), ""),
-        (PermissionRequest(kind="hook", tool="x"), "needs a person"),
-        (PermissionRequest(kind="something new"), "needs a person"),
+        (PermissionRequest(kind="hook", tool="x"), "needs the user's answer"),
+        (PermissionRequest(kind="something new"), "needs the user's answer"),
     ],
 )
 def test_other_tools_in_the_workspace_mode(request_: PermissionRequest, reason: str) -> None:
