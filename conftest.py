@@ -4,8 +4,6 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Generator
-from fcntl import LOCK_EX, LOCK_SH, LOCK_UN, flock
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -22,22 +20,27 @@ __all__ = ["copilot_cli", "copilot_runtime", "own_postgres", "postgres_server", 
 settings.register_profile("ralph", settings(), deadline=None)  # how long an example takes, the machine's load decides
 settings.load_profile("ralph")
 
+_SELECTIONS = {
+    "": "not long and not alone",
+    "smoke": "smoke and not long and not alone",
+    "long": "long and not alone",
+}
 _START_PROGRAMS = {"cli", "store", "testing", "workspace"}
 """The folders of units that take the most time, since they start programs and servers."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> None:
-    """Run folders, or the whole suite, without the long tests and with one worker for each processor, at least two.
+    """Select the tests of folders, or of the whole suite, by their marker, and run them with a worker for each processor.
 
-    Files and single tests that the command line names run as they are, one after another.
+    Tests that measure times run one after another. Files and single tests that the command line names run as they are.
     """
     option = config.option
     if not all(Path(argument).is_dir() for argument in config.args):
         return
-    option.markexpr = {"": "not long", "smoke": "smoke and not long"}.get(option.markexpr, option.markexpr)
-    worker = "PYTEST_XDIST_WORKER" in os.environ
-    if getattr(option, "numprocesses", 0) is None and not (worker or option.usepdb or option.collectonly):
+    option.markexpr = _SELECTIONS.get(option.markexpr, option.markexpr)
+    single = "PYTEST_XDIST_WORKER" in os.environ or option.usepdb or option.collectonly or option.markexpr == "alone"
+    if getattr(option, "numprocesses", 0) is None and not single:
         option.numprocesses, option.dist = max(2, os.cpu_count() or 2), "worksteal"
 
 
@@ -52,8 +55,6 @@ def pytest_configure(config: pytest.Config) -> None:
     sys.dont_write_bytecode = False
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        config.pluginmanager.register(Turns(Path(__file__)))
     os.environ.setdefault("XDG_CACHE_HOME", str(Path.home() / ".cache"))
     home = TemporaryDirectory(prefix="ralph-home-", ignore_cleanup_errors=True)
     config.add_cleanup(home.cleanup)
@@ -64,37 +65,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as long what has to run alone, since the other workers wait for it, and as smoke the units of most rooms."""
+    """Mark the units of most rooms as smoke."""
     units = Path(__file__).parent / "tests" / "unit"
     for item in items:
         if " at 0x" in item.nodeid:
             raise pytest.UsageError(f"{item.nodeid} has another name in every worker: give the case an id.")
-        if item.get_closest_marker("alone"):
-            item.add_marker("long")
-        elif item.path.is_relative_to(units) and item.path.parent.name not in _START_PROGRAMS:
+        if item.path.is_relative_to(units) and item.path.parent.name not in _START_PROGRAMS:
             item.add_marker("smoke")
-
-
-class Turns:
-    """Lets a test that is marked `alone` wait until no other test runs, and the others until it is done.
-
-    Tests share a lock on `file`, one that is alone has it for itself. Who wants a lock stands in line for it, so that
-    a test that is alone need not wait for a moment in which nobody else begins one.
-    """
-
-    def __init__(self, file: Path) -> None:
-        self._line = os.open(file.parent, os.O_RDONLY)
-        self._turn = os.open(file, os.O_RDONLY)
-
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
-        flock(self._line, LOCK_EX)
-        flock(self._turn, LOCK_EX if item.get_closest_marker("alone") else LOCK_SH)
-        flock(self._line, LOCK_UN)
-        try:
-            return (yield)
-        finally:
-            flock(self._turn, LOCK_UN)
 
 
 def pytest_collection_finish() -> None:

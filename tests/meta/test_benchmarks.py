@@ -107,7 +107,6 @@ PROMISES: dict[str, tuple[tuple[str, ...], dict[str, Kept]]] = {
 }
 
 
-@pytest.mark.long
 @pytest.mark.alone
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("name", PROMISES)

@@ -234,8 +234,6 @@ def test_time_grows_with_the_length(subtests: pytest.Subtests) -> None:
 
 
 @pytest.mark.alone
-@pytest.mark.long
 @pytest.mark.parametrize("name", ["one letter", "dots", "known paths", "addresses in addresses"])
-@pytest.mark.long
 def test_ten_megabytes_in_one_line_are_read(name: str) -> None:
     assert _seconds(_LONG[name], 10_000_000) < 40

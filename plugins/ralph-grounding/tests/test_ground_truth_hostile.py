@@ -53,7 +53,6 @@ def test_what_repeats_without_end_is_read_in_linear_time(subtests: pytest.Subtes
 
 @pytest.mark.alone
 @pytest.mark.parametrize(("read", "piece"), [(html_document, "<b>x"), (markdown_document, "a\n\n")])
-@pytest.mark.long
 def test_what_is_far_too_much_is_not_all_parsed(read: Reader, piece: str) -> None:
     began = thread_time()
     text = text_of(read(piece * (420_000 // len(piece))).blocks)
