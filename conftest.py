@@ -31,7 +31,7 @@ _START_PROGRAMS = {"cli", "store", "testing", "workspace"}
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> None:
-    """Select the tests of folders, or of the whole suite, by their marker, and run them with a worker for each processor.
+    """Select the tests of folders, or of the whole suite, by their marker, and run them with one worker per processor.
 
     Tests that measure times run one after another. Files and single tests that the command line names run as they are.
     """
