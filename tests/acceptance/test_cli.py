@@ -280,6 +280,7 @@ def test_bad_input_is_one_paragraph_before_anything_is_spent(
     assert ran.stderr.startswith("ralph: ")
 
 
+@pytest.mark.long
 def test_where_the_real_cli_is_a_run_can_work(ralph: Callable[..., Any], workspace: Path) -> None:
     ran = ralph("doctor", "-C", str(workspace), "--json")
     assert ran.code == 0, ran.stdout

@@ -64,6 +64,7 @@ def test_a_strict_list_leaves_out_the_rest(ralph: Callable[..., Any], workspace:
     assert (workspace / "seen").read_text() == "[][/c]\n"
 
 
+@pytest.mark.long
 def test_the_value_of_a_named_variable_is_masked_everywhere(ralph: Callable[..., Any], workspace: Path) -> None:
     with ModelServer([Shell("echo plain-old-value > seen"), Say(f"It is plain-old-value. {DONE}")]) as server:
         ran = ralph(

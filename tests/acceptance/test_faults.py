@@ -56,6 +56,7 @@ def against(server: ModelServer, workspace: Path) -> tuple[str, ...]:
     return ("-C", str(workspace), "--base-url", server.base_url, "--model", "m", "--display", "json")
 
 
+@pytest.mark.long
 @EXECUTORS
 def test_a_limit_on_tokens_ends_a_turn_that_would_not_end(
     ralph: Callable[..., Any], workspace: Path, executor: str
@@ -71,7 +72,8 @@ def test_a_limit_on_tokens_ends_a_turn_that_would_not_end(
     assert asked < 40, "some twelve thousand tokens a call: five calls and what comes until they are told of"
 
 
-@pytest.mark.parametrize(("before", "code"), [("env --default-signal=HUP", 129), pytest.param("nohup", 0, marks=LONG)])
+@pytest.mark.long
+@pytest.mark.parametrize(("before", "code"), [("env --default-signal=HUP", 129), ("nohup", 0)])
 def test_a_closed_terminal_ends_the_run_and_its_agent_but_not_under_nohup(
     environment: Mapping[str, str], workspace: Path, before: str, code: int
 ) -> None:
@@ -157,6 +159,7 @@ def test_closed_standard_streams_change_nothing(environment: Mapping[str, str], 
     assert (workspace / "hello.txt").exists()
 
 
+@pytest.mark.long
 @EXECUTORS
 def test_an_agent_that_asks_for_nothing_but_what_it_is_denied_is_stopped(
     ralph: Callable[..., Any], workspace: Path, executor: str

@@ -58,6 +58,7 @@ def is_said(answer: list[str], output: str) -> bool:
     return re.search(".*".join(lines), " ".join(output.split("\n")), re.DOTALL) is not None
 
 
+@pytest.mark.long
 @pytest.mark.timeout(180)
 def test_the_tutorial_can_be_followed(tmp_path: Path) -> None:
     folder = tmp_path / "empty"

@@ -105,6 +105,7 @@ def test_a_verifier_that_cannot_begin_costs_nothing(ralph: Callable[..., Any], c
     assert "nowhere.yaml" in ran.stderr
 
 
+@pytest.mark.long
 def test_the_real_agent_answers_the_queries_of_a_batch(ralph: Callable[..., Any], claimed: Path) -> None:
     (claimed / "queries.yaml").write_text(
         "- {id: open, text: When does it open?, expected: {claims: [The museum opens at nine in the morning.]}}\n"

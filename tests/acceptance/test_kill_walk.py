@@ -118,17 +118,10 @@ def judged(case: Case, killed: Said, resumed: Said, whole: Said) -> Counter[str]
     return Counter(points=1, finished=len(before), repeated=repeated, lost=len(lost))
 
 
-@pytest.mark.parametrize(
-    ("cases", "step"),
-    [
-        pytest.param("sqlite", 9, id="sqlite, some points"),
-        pytest.param("sqlite", 1, id="sqlite", marks=pytest.mark.long),
-        pytest.param("postgres", 1, id="postgres", marks=pytest.mark.long),
-    ],
-    indirect=["cases"],
-)
+@pytest.mark.long
+@pytest.mark.parametrize("cases", ["sqlite", "postgres"], indirect=True)
 def test_a_kill_at_any_point_loses_nothing_that_was_finished(
-    cases: Any, killer: Killer, capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest, step: int
+    cases: Any, killer: Killer, capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest
 ) -> None:
     traced = cases(0)
     [ran] = killer.do([traced.order("run")])
@@ -138,7 +131,6 @@ def test_a_kill_at_any_point_loses_nothing_that_was_finished(
     points = lines(traced.folder / "points")
     points = points[points.index(FINISHED) + 1 :]
     assert len(points) >= LEAST, points
-    points = points[::step]
     walk = [cases(number, point) for number, point in enumerate(points, start=1)]
     for case, end in zip(walk, killer.do([case.order("run") for case in walk]), strict=True):
         assert end["code"] == -9, f"{case.point} was not come by: {end}"

@@ -72,6 +72,7 @@ def test_a_folder_of_claude_codes_outputs(ralph: Callable[..., Any], tmp_path: P
     assert answer["saved"] == {"passes": 2, "cost": 1.0, "unknown_costs": 0}
 
 
+@pytest.mark.long
 def test_a_run_of_our_own_ends_in_its_replay_as_it_has_ended(ralph: Callable[..., Any], workspace: Path) -> None:
     with ModelServer([WriteFile("one.txt", "1\n"), Say(WORKING), WriteFile("two.txt", "2\n"), Say(DONE)]) as server:
         where = ("-C", str(workspace), "--base-url", server.base_url, "--model", "m", "--display", "none")

@@ -83,6 +83,7 @@ def test_rolling_back_to_what_is_not_there_is_told(ralph: Callable[..., Any], wo
         assert why in ran.stderr
 
 
+@pytest.mark.long
 def test_what_a_run_has_changed_is_committed_and_what_was_dirty_before_is_not(
     ralph: Callable[..., Any], workspace: Path
 ) -> None:
@@ -127,6 +128,7 @@ def test_a_hook_that_fails_is_told_and_ends_nothing(ralph: Callable[..., Any], w
     assert git(workspace, "status", "--porcelain") == "?? parser.py"
 
 
+@pytest.mark.long
 def test_two_runs_in_two_worktrees_of_one_repository_at_once(ralph: Callable[..., Any], workspace: Path) -> None:
     with_an_author(workspace)
     ended: dict[str, Any] = {}

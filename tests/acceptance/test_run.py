@@ -109,6 +109,7 @@ def test_a_killed_runtime_leaves_no_orphan_and_the_run_completes(ralph: Callable
     assert (workspace / "hello.txt").exists()
 
 
+@pytest.mark.long
 def test_a_rate_limit_is_a_pause_as_long_as_the_endpoint_says(ralph: Callable[..., Any], workspace: Path) -> None:
     with ModelServer([Fail(429, retry_after=2), *CREATES]) as server:
         ran = ralph("run", "Create hello.txt", *against(server, workspace))
@@ -190,13 +191,8 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        pytest.param(command, id=name, marks=() if name == "plants a file link" else LONG)
-        for name, command in HOSTILE.items()
-    ],
-)
+@pytest.mark.long
+@pytest.mark.parametrize("command", HOSTILE.values(), ids=HOSTILE)
 def test_what_the_agent_does_to_its_folder_loses_nothing_and_writes_nothing_outside(
     ralph: Callable[..., Any], workspace: Path, tmp_path: Path, command: str
 ) -> None:

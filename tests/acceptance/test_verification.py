@@ -145,6 +145,7 @@ def test_a_limit_on_tokens_ends_a_review(ralph: Callable[..., Any], workspace: P
     assert ran.end["detail"].startswith("max_tokens")
 
 
+@pytest.mark.long
 @EXECUTORS
 def test_a_signal_ends_a_review_within_seconds(environment: Mapping[str, str], workspace: Path, executor: str) -> None:
     with ModelServer([HALF, DONE, Hang()]) as server:

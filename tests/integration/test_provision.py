@@ -104,6 +104,7 @@ async def test_without_npm_the_sdk_downloads_its_runtime_into_our_cache(tmp_path
     assert (await provide_cli(env=env, cache=tmp_path / "cache")).source == "cache"
 
 
+@pytest.mark.long
 async def test_an_unreachable_download_without_npm_is_a_clear_error(tmp_path: Path) -> None:
     env = environment(tmp_path, PATH="", COPILOT_CLI_DOWNLOAD_BASE_URL="http://127.0.0.1:1", no_proxy="127.0.0.1")
     with pytest.raises(ProvisionError) as caught:

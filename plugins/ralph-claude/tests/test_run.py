@@ -60,6 +60,7 @@ def told(process: subprocess.Popen[str]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in out.splitlines()]
 
 
+@pytest.mark.long
 def test_a_file_asked_for_is_there_and_reviewed(ralph: Any, workspace: Path) -> None:
     with ModelServer([WriteFile("hello.txt", "hello\n"), Say(DONE), Say(REVIEWED)]) as server:
         run = ralph(*against(server))

@@ -151,6 +151,7 @@ async def test_a_process_of_another_boot_or_machine(tmp_path, monkeypatch, other
     assert run.status == status
 
 
+@pytest.mark.long
 async def test_a_run_of_a_store_without_owners_stays_as_it_was_kept(shared_store_url):
     """Such as the first version of the tables: it gains what is missing, and its runs can be continued."""
     Batch(shared_store_url, count=3, failing=0).begin().rest()
@@ -165,6 +166,7 @@ async def test_a_run_of_a_store_without_owners_stays_as_it_was_kept(shared_store
     assert run.status == "completed"
 
 
+@pytest.mark.long
 @pytest.mark.timeout(120)
 async def test_several_processes_open_a_new_store_at_once_and_each_keeps_its_run(shared_store_url):
     batches = [Batch(shared_store_url, name, 40, 3) for name in "ab"]
@@ -178,6 +180,7 @@ async def test_several_processes_open_a_new_store_at_once_and_each_keeps_its_run
         assert (run.status, run.succeeded, run.failed) == ("completed", 37, 3)
 
 
+@pytest.mark.long
 @pytest.mark.timeout(120)
 async def test_two_processes_at_one_run_keep_nothing_twice(shared_store_url):
     batches = [Batch(shared_store_url, "run", 60, 0).begin() for _ in range(2)]

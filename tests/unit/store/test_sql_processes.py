@@ -176,6 +176,7 @@ async def test_processes_that_open_a_new_store_at_the_same_moment_all_get_it(tmp
             assert await store.check() == (0, ())
 
 
+@pytest.mark.long
 @pytest.mark.timeout(120)
 async def test_processes_that_share_a_new_store_neither_lose_nor_double_anything(place):
     names = ["a", "b", "c", "d"]
@@ -190,6 +191,7 @@ async def test_processes_that_share_a_new_store_neither_lose_nor_double_anything
         assert await store.check() == (len(names), ())
 
 
+@pytest.mark.long
 async def test_of_two_writers_of_one_run_one_is_refused(place):
     finish([Writer(place, "run-1", 1, 3)])
     said = finish([Writer(place, "run-1", 4, 60) for _ in range(2)])
