@@ -11,7 +11,7 @@ from ralph._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from ralph.executors.agent import NO_KEY, AgentExecutor, AgentOptions, Ending, Listener, ProgramExecutor
-    from ralph.executors.base import Executor, Quantity, Timeouts, Transcript, Turn, watchdog, within_time
+    from ralph.executors.base import Executor, Quantity, Transcript, Turn, watchdog, within_time
     from ralph.executors.copilot.cli import CopilotCLIExecutor
     from ralph.executors.copilot.provision import present_cli, provide_cli
     from ralph.executors.copilot.sdk import CopilotSDKExecutor
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from ralph.system.process import ByteStream, ProgramMissingError, Running, spawn
     from ralph.system.sandbox import Confinement
     from ralph.system.text import Redactor
+    from ralph.types.output import Timeouts
 
 __all__ = [
     "CREDENTIALS",

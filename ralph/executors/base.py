@@ -27,7 +27,7 @@ import anyio
 from ralph.prompt import Prompt
 from ralph.system.text import Redactor
 from ralph.types import evolve
-from ralph.types.output import Attempt, Failed, Message, Outcome, Output, TimedOut, ToolCall, Usage
+from ralph.types.output import Attempt, Failed, Message, Outcome, Output, TimedOut, Timeouts, ToolCall, Usage
 
 Quantity = Literal["tokens", "premium_requests", "cost"]
 """A quantity that an executor can measure; a limit on another one is an error at the start."""
@@ -76,21 +76,6 @@ class Diagnosed:
 
 TurnEvent = Message | MessageDelta | ToolStarted | ToolFinished | FellBack | Diagnosed | Usage
 """An event that a transcript sends to its listener; a `Usage` is that of the whole turn so far."""
-
-
-@dataclass(frozen=True, slots=True)
-class Timeouts:
-    """The times after which the watchdog ends a turn; in seconds.
-
-    Attributes:
-        idle: without a sign of life from the agent.
-        iteration: the whole turn.
-        tool: a tool that was started and has not finished; until then it counts as a sign of life.
-    """
-
-    idle: float = 600.0
-    iteration: float = 3600.0
-    tool: float = 1800.0
 
 
 class Transcript:

@@ -23,10 +23,10 @@ import anyio
 from tenacity import AsyncRetrying, RetryCallState, retry_if_result, stop_after_attempt, wait_random
 
 from ralph.errors import ExecutorUnavailableError
-from ralph.executors.base import Executor, Timeouts, Turn
+from ralph.executors.base import Executor, Turn
 from ralph.prompt import Prompt
 from ralph.types import evolve
-from ralph.types.output import Failed, FailureKind, Output
+from ralph.types.output import Failed, FailureKind, Output, Timeouts
 
 _PASSING: frozenset[FailureKind] = frozenset({"unavailable", "protocol", "crashed"})
 _HALF_DONE = (

@@ -19,7 +19,7 @@ from ralph.decision.claims import Strategy
 from ralph.decision.limits import Limits, Price
 from ralph.decision.outcomes import DecisionSettings
 from ralph.errors import UsageError
-from ralph.executors.base import Executor, Timeouts
+from ralph.executors.base import Executor
 from ralph.hooks import Hooks
 from ralph.pipeline.evaluate import Rules
 from ralph.plugins import BuildContext, Plugins
@@ -31,6 +31,7 @@ from ralph.store.base import Store
 from ralph.store.memory import MemoryStore
 from ralph.system.sandbox import Confinement, values_of
 from ralph.system.text import Redactor, secret_values
+from ralph.types.output import Timeouts
 from ralph.types.verification import Verdict
 from ralph.verifiers import CommandVerifier, Subject, Verifier, parse_command
 from ralph.verifiers.base import VerifierContext

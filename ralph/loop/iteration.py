@@ -10,7 +10,7 @@ import anyio
 from ralph.decision.breaker import BreakerState, ToolLoop
 from ralph.decision.claims import Claim
 from ralph.decision.limits import LimitReached, Limits
-from ralph.executors.base import Executor, Timeouts, ToolFinished, Transcript, Turn, TurnEvent
+from ralph.executors.base import Executor, ToolFinished, Transcript, Turn, TurnEvent
 from ralph.executors.execute import as_event, execute
 from ralph.hooks import CompletionDue
 from ralph.loop.checkpointing import Checkpointing
@@ -37,7 +37,7 @@ from ralph.system.clock import Clock
 from ralph.system.text import Redactor
 from ralph.tasks import chosen
 from ralph.types import evolve
-from ralph.types.output import Changes, Interrupted, Output, Usage
+from ralph.types.output import Changes, Interrupted, Output, Timeouts, Usage
 from ralph.types.plan import TaskPlan
 from ralph.types.requests import Request
 from ralph.types.verification import Verdict, Verification

@@ -29,7 +29,7 @@ from ralph.decision.claims import Strategy
 from ralph.decision.limits import Limits, Price
 from ralph.decision.outcomes import Complete, DecisionSettings, Halt
 from ralph.errors import ExecutorUnavailableError, RecordError, StoreError, UsageError
-from ralph.executors.base import Executor, Timeouts
+from ralph.executors.base import Executor
 from ralph.hooks import Hooks, IterationDue
 from ralph.loop.assembly import arguments_of_folder, as_executor, as_rules, as_store, as_verifiers, as_workspace
 from ralph.loop.checkpointing import Checkpointing
@@ -46,6 +46,7 @@ from ralph.store.base import Store
 from ralph.system.clock import Clock
 from ralph.system.text import Redactor, secret_values
 from ralph.types import evolve
+from ralph.types.output import Timeouts
 from ralph.verifiers.base import Verifier
 from ralph.workspace.base import Workspace
 

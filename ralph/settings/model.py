@@ -17,6 +17,7 @@ from ralph.decision.outcomes import DecisionSettings
 from ralph.system.declarations import AGENT, CONSENT, ENDING, OTHER, SECRET, TIMES, WORK, Duration, Flag
 from ralph.system.sandbox import Sandbox, Variables
 from ralph.types import evolve
+from ralph.types.output import Timeouts
 
 __all__ = [
     "ExecutorSettings",
@@ -25,6 +26,8 @@ __all__ = [
     "StatusFieldSetting",
     "TaskSettings",
 ]
+
+_TIMEOUTS = Timeouts()
 
 
 class ExecutorSettings(BaseModel, frozen=True, extra="forbid"):
@@ -64,13 +67,13 @@ class ExecutorSettings(BaseModel, frozen=True, extra="forbid"):
         default="fresh", description="fresh: a new session for each iteration; continue: one session for all."
     )
     iteration_timeout: Annotated[Duration, Flag("--iteration-timeout", "TIME", TIMES, resume=True)] = Field(
-        default=3600.0, description="Time for a whole turn."
+        default=_TIMEOUTS.iteration, description="Time for a whole turn."
     )
     idle_timeout: Annotated[Duration, Flag("--idle-timeout", "TIME", TIMES, resume=True)] = Field(
-        default=600.0, description="Time without a sign of life that ends the turn."
+        default=_TIMEOUTS.idle, description="Time without a sign of life that ends the turn."
     )
     tool_timeout: Annotated[Duration, Flag("--tool-timeout", "TIME", TIMES, resume=True)] = Field(
-        default=1800.0, description="Time for which a running tool counts as a sign of life."
+        default=_TIMEOUTS.tool, description="Time for which a running tool counts as a sign of life."
     )
 
 

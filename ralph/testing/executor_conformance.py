@@ -27,10 +27,10 @@ from typing import get_args
 import psutil
 import pytest
 
-from ralph.executors.base import Executor, Quantity, Timeouts, Transcript, Turn, TurnEvent
+from ralph.executors.base import Executor, Quantity, Transcript, Turn, TurnEvent
 from ralph.prompt import Prompt
 from ralph.system.text import Redactor
-from ralph.types.output import Answered, Failed, Message, Output, TimedOut
+from ralph.types.output import Answered, Failed, Message, Output, TimedOut, Timeouts
 
 __all__ = ["ExecutorConformance"]
 

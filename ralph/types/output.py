@@ -9,6 +9,7 @@ tree that was dirty before.
 """
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, Field, NonNegativeFloat, NonNegativeInt
@@ -27,6 +28,7 @@ __all__ = [
     "Outcome",
     "Output",
     "TimedOut",
+    "Timeouts",
     "ToolCall",
     "Usage",
     "busy",
@@ -125,6 +127,21 @@ class Answered(BaseModel, frozen=True):
 
 Completed = Answered
 """The former name of `Answered`, which reads too much like the decision `Complete`; both stay."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """The times after which the watchdog ends a turn; in seconds.
+
+    Attributes:
+        idle: without a sign of life from the agent.
+        iteration: the whole turn.
+        tool: a tool that was started and has not finished; until then it counts as a sign of life.
+    """
+
+    idle: float = 600.0
+    iteration: float = 3600.0
+    tool: float = 1800.0
 
 
 class TimedOut(BaseModel, frozen=True):

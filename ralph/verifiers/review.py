@@ -13,13 +13,13 @@ import anyio
 
 from ralph.decision.outcomes import failure_text
 from ralph.errors import UsageError
-from ralph.executors.base import Executor, Timeouts, Transcript, Turn, TurnEvent
+from ralph.executors.base import Executor, Transcript, Turn, TurnEvent
 from ralph.executors.execute import execute
 from ralph.prompt import Prompt, build_review_prompt, contract_example
 from ralph.status import Status, StatusMalformed, StatusReport, parse_status
 from ralph.system.text import Redactor
 from ralph.types import evolve
-from ralph.types.output import Answered, Failed, Output, TimedOut, Usage
+from ralph.types.output import Answered, Failed, Output, TimedOut, Timeouts, Usage
 from ralph.types.verification import Verdict
 from ralph.verifiers.base import Subject, Verifier, clipped
 

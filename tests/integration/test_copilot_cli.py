@@ -9,12 +9,12 @@ import anyio
 import psutil
 import pytest
 
-from ralph.executors.base import Timeouts, Transcript, Turn
+from ralph.executors.base import Transcript, Turn
 from ralph.executors.copilot.cli import CopilotCLIExecutor
 from ralph.executors.permissions import PermissionPolicy
 from ralph.prompt import Prompt
 from ralph.testing import Call, Cut, Empty, Fail, Garbage, Hang, ModelServer, Say, Shell, Stall, WriteFile, lives, until
-from ralph.types.output import Answered, Output, TimedOut
+from ralph.types.output import Answered, Output, TimedOut, Timeouts
 
 LONG = pytest.mark.long
 PROMPT = Prompt(text="Do the work, é.", task="work")

@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from ralph.errors import ExecutorUnavailableError, UsageError
-from ralph.executors.base import Diagnosed, MessageDelta, Timeouts, ToolFinished, ToolStarted, Transcript, Turn
+from ralph.executors.base import Diagnosed, MessageDelta, ToolFinished, ToolStarted, Transcript, Turn
 from ralph.executors.copilot.events import Event
 from ralph.executors.copilot.sdk import CopilotSDKExecutor
 from ralph.executors.permissions import PermissionPolicy
@@ -34,7 +34,7 @@ from ralph.testing import (
     WriteFile,
     until,
 )
-from ralph.types.output import Answered, Failed, Message, Output, TimedOut
+from ralph.types.output import Answered, Failed, Message, Output, TimedOut, Timeouts
 
 LONG = pytest.mark.long
 PATIENT = Timeouts(idle=20, iteration=40, tool=20)

@@ -12,12 +12,11 @@ from ralph.cli.run import exit_code
 from ralph.decision.breaker import BreakerSettings
 from ralph.decision.claims import STRATEGIES
 from ralph.decision.outcomes import StopReason
-from ralph.executors.base import Timeouts
 from ralph.executors.copilot.provision import PINNED
 from ralph.executors.permissions import PermissionMode
 from ralph.records.record import RunRecord
 from ralph.system.clock import Clock
-from ralph.types.output import FailureKind
+from ralph.types.output import FailureKind, Timeouts
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

@@ -11,13 +11,13 @@ import pytest
 
 from ralph.errors import ExecutorUnavailableError, UsageError
 from ralph.executors import Ending
-from ralph.executors.base import Diagnosed, Timeouts, Transcript, Turn
+from ralph.executors.base import Diagnosed, Transcript, Turn
 from ralph.executors.copilot.cli import CopilotCLIExecutor
 from ralph.executors.copilot.provision import Found
 from ralph.executors.permissions import PermissionPolicy
 from ralph.prompt import Prompt
 from ralph.testing import lives, until
-from ralph.types.output import Answered, Failed, Output, TimedOut
+from ralph.types.output import Answered, Failed, Output, TimedOut, Timeouts
 
 PROMPT = Prompt(text="Do the é work.", task="work")
 

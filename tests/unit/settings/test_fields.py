@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from ralph.executors.base import Timeouts
 from ralph.settings import FLAGS, TRUSTED_ONLY, ExecutorSettings, Setting, Settings, environment, settings_in
 from ralph.settings.fields import SECRETS, secrets_of
 from ralph.system.declarations import format_duration, parse_duration
+from ralph.types.output import Timeouts
 
 REFERENCE = Path(__file__).parents[3] / "docs" / "reference" / "settings.md"
 ALL = list(settings_in(Settings))
