@@ -37,7 +37,7 @@ To = Annotated[
     ),
 ]
 Force = Annotated[
-    bool, typer.Option("--force", help="Go back even if no checkpoint holds some changes; they are saved first.")
+    bool, typer.Option("--force", help="Go back even if no checkpoint contains some changes; they are saved first.")
 ]
 ResetBranch = Annotated[
     bool, typer.Option("--reset-branch", help="Also remove the commits made since from the branch; a ref keeps them.")

@@ -119,7 +119,7 @@ class Checkpointing:
     async def _checkpoint(
         self, iteration: int, moment: Literal["before", "after"], seen: Snapshot | None
     ) -> Checkpoint:
-        """Make a checkpoint; report once what it does not hold."""
+        """Make a checkpoint; report once what it leaves out."""
         made = await self._workspace.checkpoint(self._run_id, iteration, moment, seen=seen)
         if made.problem and made.problem != self._last_problem:
             self._report(iteration, made.problem)

@@ -276,7 +276,7 @@ class Checkpoint(BaseModel, frozen=True):
 
     Attributes:
         commit: the id of the commit that holds them; None if none exists.
-        problem: the reason why there is no checkpoint, or which part of the workspace it does not hold.
+        problem: the reason why there is no checkpoint, or which part of the workspace it leaves out.
     """
 
     commit: str | None = None

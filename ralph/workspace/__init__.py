@@ -5,9 +5,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ralph.errors import WorkspaceError
-from ralph.workspace.base import Snapshot, Workspace
+from ralph.workspace.base import PlainWorkspace, Snapshot, Workspace
 from ralph.workspace.git import GitWorkspace
-from ralph.workspace.plain import PlainWorkspace
 from ralph.workspace.repository import find_repository
 
 __all__ = ["GitWorkspace", "PlainWorkspace", "Snapshot", "Workspace", "git_folders", "open_workspace"]

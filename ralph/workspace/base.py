@@ -1,9 +1,12 @@
-"""The workspace interface: snapshots, changes, checkpoints, protection and the lock."""
+"""The workspace interface: snapshots, changes, checkpoints, protection and the lock; and a folder without git."""
 
 import hashlib
-from collections.abc import Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+import os
+from collections import deque
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, NamedTuple, Self
@@ -15,15 +18,23 @@ from ralph.errors import WorkspaceError
 from ralph.types.output import Changes, Checkpoint
 from ralph.types.plan import TaskPlan, read_plan
 from ralph.workspace.checkpoints import Checkpoints
+from ralph.workspace.file_index import FileIndex
 from ralph.workspace.lock import WorkspaceLock
 from ralph.workspace.protection import Protection, RestoredPaths
-from ralph.workspace.response import keep_response
+from ralph.workspace.repository import display_path
 from ralph.workspace.restore import Restored
-from ralph.workspace.scan import ScanProgress, reporting_progress
+from ralph.workspace.scan import ContentHashes, Noise, ScanProgress, check_cancelled, reporting_progress
 
-__all__ = ["NoWorkspace", "Snapshot", "Workspace", "fingerprint", "summarize"]
+__all__ = ["NoWorkspace", "PlainWorkspace", "Snapshot", "Workspace", "fingerprint", "keep_response", "summarize"]
 
 FILES_NAMED = 200
+FILES = 20_000
+ENTRIES = 200_000
+
+FOLDER = ".ralph"
+RESPONSE = "last-response.md"
+_NEW = RESPONSE + ".new"
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 
 
 class Snapshot(BaseModel, frozen=True):
@@ -168,7 +179,7 @@ class Workspace:
 
         Changes from before the checkpoint stay uncommitted.
         """
-        return CommitResult(message="What was changed is not committed: the workspace is not under git.")
+        return CommitResult(message="The changes are not committed: the workspace is not under git.")
 
     async def guard(self, run_id: str) -> str:
         """Record the protected paths before an iteration. Returns why that failed, or the empty string."""
@@ -177,7 +188,7 @@ class Workspace:
         try:
             await anyio.to_thread.run_sync(self.protection.remember, run_id)
         except OSError as error:
-            return f"The protected paths could not be noted: {error.strerror or error}."
+            return f"The protected paths could not be recorded: {error.strerror or error}."
         return ""
 
     async def unguard(self) -> None:
@@ -214,10 +225,7 @@ class Workspace:
         self._lock.release()
 
     def keep_response(self, text: str) -> str:
-        """Write the agent's last answer to `.ralph/last-response.md`, by rename and never through a link.
-
-        Returns why it could not be written, or the empty string.
-        """
+        """Write the agent's last answer to `.ralph/last-response.md`; see the function `keep_response`."""
         return keep_response(self.path, text)
 
     async def __aenter__(self) -> Self:
@@ -265,3 +273,156 @@ def summarize(after: Snapshot, paths: Iterable[str], *, commits: int = 0, proble
         commits=commits,
         problem=problem or after.problem,
     )
+
+
+class PlainWorkspace(Workspace):
+    """A folder without git.
+
+    A scan reads at most 20,000 files, those nearest to the top first, and at most 200,000 folder entries. It does not
+    follow links, and does not read a file again that has not changed since the last snapshot.
+
+    Args:
+        path: the folder.
+        noise: globs of paths that do not count as work, in addition to the usual ones.
+        protect: globs of paths that the agent must not change, in addition to ralph.toml.
+        own_files: paths in the folder that Ralph writes itself.
+        state_dir: the folder for locks and checkpoints; None for the user's state folder.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        noise: Iterable[str] = (),
+        protect: Iterable[str] = (),
+        own_files: Iterable[str] = (),
+        state_dir: Path | None = None,
+    ) -> None:
+        super().__init__(path, state_dir=state_dir)
+        self.own_files.update(own_files)
+        self.checkpoints = Checkpoints(FileIndex(path, own_files=self.own_files, state_dir=state_dir))
+        self.protection = Protection(path, (), protect, self.checkpoints.folder)
+        self._noise = Noise(noise, self.own_files)
+        self._hashes = ContentHashes(path)
+
+    async def snapshot(self) -> Snapshot:
+        return await anyio.to_thread.run_sync(self._scan, abandon_on_cancel=True)
+
+    async def changes(self, before: Snapshot, after: Snapshot) -> Changes:
+        if before.fingerprint is None or after.fingerprint is None:
+            return summarize(after, (), problem=after.problem or before.problem)
+        changed = {path for path, _ in before.files.items() ^ after.files.items()}
+        for looked in (before, after):
+            if looked.problem and looked.files:  # what lies behind its end may only have moved into the look, or out
+                end = _place(next(reversed(looked.files)))
+                changed = {path for path in changed if _place(path) <= end}
+        return summarize(after, changed)
+
+    def _scan(self) -> Snapshot:
+        try:
+            paths, whole = self._paths()
+        except OSError as error:
+            return Snapshot(problem=f"{str(self.path)!r} cannot be read: {error.strerror}.")
+        files = {display_path(path): mark for path, mark in self._hashes(paths).items()}
+        problem = "" if whole else f"Only the first {len(paths):,} files of {str(self.path)!r} are looked at."
+        return Snapshot(fingerprint=fingerprint(None, files), files=files, problem=problem)
+
+    def _paths(self) -> tuple[list[bytes], bool]:
+        """Return the files' paths, level by level, and whether they are all. Raises if the top is unreadable."""
+        paths: list[bytes] = []
+        folders = deque([b""])
+        left = ENTRIES
+        while folders:
+            check_cancelled()
+            folder = folders.popleft()
+            try:
+                entries = self._entries(folder, left)
+            except OSError:
+                if not folder:
+                    raise
+                continue
+            left -= len(entries)
+            for path, is_folder in entries:
+                if self._noise(display_path(path) + "/" * is_folder):
+                    continue
+                (folders if is_folder else paths).append(path)
+            if left <= 0 or len(paths) > FILES:
+                return paths[:FILES], False
+        return paths, True
+
+    def _entries(self, folder: bytes, limit: int) -> list[tuple[bytes, bool]]:
+        """Return a folder's entries in order, as paths from the top, and whether each is a folder."""
+        prefix = folder + b"/" if folder else b""
+        with os.scandir(os.path.join(os.fsencode(self.path), folder)) as found:  # noqa: PTH118  bytes are no Path
+            return sorted((prefix + entry.name, entry.is_dir(follow_symlinks=False)) for entry in islice(found, limit))
+
+
+def _place(path: str) -> tuple[int, list[str]]:
+    """Return a path's place in the order of the scan: level by level."""
+    parts = path.split("/")
+    return len(parts), parts
+
+
+def keep_response(workspace: Path, text: str) -> str:
+    """Write the agent's last answer to `.ralph/last-response.md`, by rename and never through a link.
+
+    The agent can change the folder at any time: every step uses the descriptor of a folder that is not a link, so that
+    nothing outside the workspace is written. If this creates the folder, it hides it from git.
+
+    Returns why it could not be written, or the empty string.
+    """
+    content = text.encode("utf-8", "replace")
+    try:
+        if os.open in os.supports_dir_fd:
+            _keep(workspace, content)
+        else:
+            _keep_by_name(workspace / FOLDER, content)
+    except OSError as error:
+        return f"{FOLDER}/{RESPONSE} could not be written: {error.strerror or error}."
+    return ""
+
+
+def _keep(workspace: Path, content: bytes) -> None:
+    with _folder(str(workspace)) as top:
+        made = False
+        with suppress(FileExistsError):
+            os.mkdir(FOLDER, dir_fd=top)
+            made = True
+        with _folder(FOLDER, top) as folder:
+            if made:
+                with suppress(FileExistsError):
+                    _write(".gitignore", b"*\n", folder)
+            with suppress(FileNotFoundError):
+                os.unlink(_NEW, dir_fd=folder)
+            _write(_NEW, content, folder)
+            os.rename(_NEW, RESPONSE, src_dir_fd=folder, dst_dir_fd=folder)
+
+
+@contextmanager
+def _folder(name: str, parent: int | None = None) -> Generator[int]:
+    handle = os.open(name, os.O_RDONLY | os.O_DIRECTORY | _NO_LINK, dir_fd=parent)
+    try:
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def _write(name: str, content: bytes, folder: int) -> None:
+    """Write a new file. Any existing file or link, even a dangling one, is an error."""
+    handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK, 0o666, dir_fd=folder)
+    with os.fdopen(handle, "wb") as file:
+        file.write(content)
+
+
+def _keep_by_name(folder: Path, content: bytes) -> None:
+    """Write the answer on systems without file access relative to a folder; a link is detected only before."""
+    if folder.is_symlink():
+        raise OSError(None, f"{FOLDER} is a link")
+    made = not folder.exists()
+    folder.mkdir(exist_ok=True)
+    if made:
+        (folder / ".gitignore").write_bytes(b"*\n")
+    (folder / _NEW).unlink(missing_ok=True)
+    with (folder / _NEW).open("xb") as file:
+        file.write(content)
+    (folder / _NEW).replace(folder / RESPONSE)

@@ -22,7 +22,7 @@ import anyio
 from ralph.errors import WorkspaceError
 from ralph.types.output import Checkpoint
 from ralph.workspace.file_index import LISTED, FileIndex, Tree
-from ralph.workspace.repository import UnreadableError, display_path, unquote_path
+from ralph.workspace.repository import GitError, display_path, some_of, unquote_path
 from ralph.workspace.restore import Restoration, Restored
 
 __all__ = ["Checkpoints", "FileChange", "forget_folder"]
@@ -30,7 +30,6 @@ __all__ = ["Checkpoints", "FileChange", "forget_folder"]
 _MOMENT = 1.0
 """Seconds for which a checkpoint counts as current before an iteration."""
 
-_NAMED = 5
 _NOTED = 1000
 _NOTE = "Left-Out: "
 _OWN_FILES = "Apart: "
@@ -79,17 +78,16 @@ class Checkpoints:
     Args:
         index: the index of its files. Each checkpoint records which files the index left out: restoring must not remove
             those.
+
+    Attributes:
+        folder: Ralph's own folder for the workspace, out of the agent's reach.
     """
 
     def __init__(self, index: FileIndex) -> None:
+        self.folder = index.folder
         self._index = index
         self._lock = anyio.Lock()
         self._last: _Last | None = None
-
-    @property
-    def folder(self) -> Path:
-        """Ralph's own folder for the workspace, out of the agent's reach."""
-        return self._index.folder
 
     @property
     def read(self) -> tuple[int, int]:
@@ -97,15 +95,7 @@ class Checkpoints:
         return self._index.read, self._index.to_read
 
     async def take(self, run_id: str, name: str, *, head: str | None = None) -> Checkpoint:
-        """Save the present files; return the last checkpoint again if nothing has changed since.
-
-        Never raises because of what an agent did; leaves out what cannot be saved.
-
-        Args:
-            run_id: the run that the checkpoint belongs to.
-            name: its name within the run, such as "3/after".
-            head: the commit that is checked out.
-        """
+        """Save the present files under a name within the run, such as "3/after"; see `Workspace.checkpoint`."""
         async with self._lock:
             last = self._last if self._last and self._last.run_id == run_id else None
             if last is not None and name.endswith("/before") and monotonic() - last.at < _MOMENT:
@@ -114,23 +104,16 @@ class Checkpoints:
                 tree = await self._index.tree(head)
                 same = last is not None and (last.head, last.tree) == (head, tree.id)
                 commit = last.checkpoint.commit if last and same else await self._keep(tree, _ref(run_id, name), head)
-            except (UnreadableError, OSError) as error:
+            except (GitError, OSError) as error:
                 return Checkpoint(problem=f"No checkpoint could be made: {error}.")
             made = Checkpoint(commit=commit, problem=_describe_left_out(tree.left_out))
             self._last = _Last(run_id, head, tree.id, made, monotonic())
             return made
 
     async def difference(self, before: str, after: str | None = None, *, limit: int | None = None) -> str:
-        """Return the diff of two checkpoints as git shows it; empty if one of them no longer exists.
-
-        Args:
-            before: the earlier checkpoint's commit.
-            after: the later one's; None for the present files.
-            limit: in characters; a longer text is cut, and a last line says so.
-        """
-        lines = await self._compare(
-            "-p", "-M", "--no-color", before=before, after=after, most=4 * limit if limit else LISTED
-        )
+        """Return the diff of two checkpoints; see `Workspace.difference`."""
+        most = 4 * limit if limit else LISTED
+        lines = await self._compare("-p", "-M", "--no-color", before=before, after=after, most=most)
         text = "".join(f"{line}\n" for line in lines)
         if limit is None or len(text) <= limit:
             return text
@@ -139,7 +122,7 @@ class Checkpoints:
     async def files(self, before: str, after: str) -> list[FileChange]:
         """Return the files that differ between two checkpoints; none if one of them no longer exists."""
         found: list[FileChange] = []
-        for line in await self._compare("--numstat", before=before, after=after, most=LISTED):
+        for line in await self._compare("--numstat", before=before, after=after):
             added, removed, path = line.split("\t", 2)
             counts = (None, None) if added == "-" else (int(added), int(removed))
             found.append(FileChange(display_path(unquote_path(path)), *counts))
@@ -149,42 +132,32 @@ class Checkpoints:
         """Return whether a checkpoint still exists."""
         try:
             return bool(_ID.fullmatch(commit)) and bool(await self._tree_of(commit))
-        except (UnreadableError, OSError):
+        except (GitError, OSError):
             return False
 
     async def changed(self, since: str) -> list[bytes]:
         """Return the paths, from the top, that differ from a checkpoint; none if it no longer exists."""
-        return [
-            unquote_path(line) for line in await self._compare("--name-only", before=since, after=None, most=LISTED)
-        ]
+        return [*map(unquote_path, await self._compare("--name-only", before=since))]
 
     async def find(self, run_id: str, beginning: str) -> str | None:
         """Return the run's only checkpoint with a commit id that begins so; None for no or several matches."""
         try:
             held = await self._held(_ref(run_id, ""))
-        except (UnreadableError, OSError):
+        except (GitError, OSError):
             return None
         alike = {each.commit for each in held if beginning and each.commit.startswith(beginning)}
         return alike.pop() if len(alike) == 1 else None
 
     async def restore(self, commit: str, *, force: bool = False) -> Restored:
-        """Restore the files of a checkpoint, and remove those that it does not contain.
+        """Restore the files of a checkpoint; see `Workspace.restore`.
 
-        Branches, commits and the index stay as they are; so do ignored files and those that the checkpoint left out.
-        The present files are saved first, unless a checkpoint has them already.
-
-        Args:
-            commit: the checkpoint's.
-            force: restore even if no checkpoint has the present files, or a file that no checkpoint can contain is in
-                the way; the latter is moved aside.
-
-        Raises:
-            WorkspaceError: the checkpoint does not exist, the files cannot be restored, or `force` is required.
+        The files that the checkpoint left out stay, too. The present files are saved first, unless a checkpoint has
+        them already.
         """
         async with self._lock:
             try:
                 return await self._restore(commit, force=force)
-            except (UnreadableError, OSError) as error:
+            except (GitError, OSError) as error:
                 raise WorkspaceError(
                     f"The files cannot be restored to checkpoint {commit[:12]}: {error}.", "All checkpoints are kept."
                 ) from error
@@ -211,7 +184,7 @@ class Checkpoints:
                     await self._index.users_git("update-ref", "--stdin", stdin=gone.encode())
                 if refs and self._index.repository is None:
                     await self._index.own_git("gc", "--quiet", "--prune=now")
-            except (UnreadableError, OSError):
+            except (GitError, OSError):
                 return
 
     async def _old_heads(self, prefix: str) -> list[str]:
@@ -220,7 +193,7 @@ class Checkpoints:
             lines = await self._index.users_git("for-each-ref", "--format=%(objectname) %(refname)", _OLD_HEADS)
             found = ["for-each-ref", "--format=%(parent)", prefix]
             made_on = set(await self._index.users_git(*found, max_output=LISTED)) if lines else set[str]()
-        except UnreadableError:  # a checkpoint is damaged; it can go anyway
+        except GitError:  # a checkpoint is damaged; it can go anyway
             return []
         return [ref for commit, ref in (line.split(" ", 1) for line in lines) if commit in made_on]
 
@@ -244,7 +217,7 @@ class Checkpoints:
         saved = next((held.commit for held in known if held.tree == present.id), None)
         if saved is None:
             if not force:
-                raise restoration.refusal("has changes that no checkpoint holds", await self._unheld(present))
+                raise restoration.refusal("has changes that no checkpoint contains", await self._unheld(present))
             run = next((held.run for held in known if held.commit == commit), "saved")
             saved = await self._keep(present, f"{_REFS}{run}/saved/{present.id[:12]}", None)
         restored = await restoration.apply()
@@ -257,11 +230,10 @@ class Checkpoints:
     async def _unheld(self, present: Tree) -> list[str]:
         """Return some of the files that differ from the last checkpoint."""
         words = ("diff-tree", "-r", "--name-only", "--root", "HEAD", present.id)
-        return [
-            display_path(unquote_path(line)) for line in await self._index.own_git(*words, none=128, max_output=1 << 16)
-        ]
+        lines = await self._index.own_git(*words, none=(128,), max_output=1 << 16)
+        return [display_path(unquote_path(line)) for line in lines]
 
-    async def _compare(self, *how: str, before: str, after: str | None, most: int) -> list[str]:
+    async def _compare(self, *how: str, before: str, after: str | None = None, most: int = LISTED) -> list[str]:
         async with self._lock:
             try:
                 if not _ID.fullmatch(before) or not _ID.fullmatch(after or before):
@@ -269,7 +241,7 @@ class Checkpoints:
                 later = after or await self._now(before)
                 words = ("diff-tree", "-r", "--no-ext-diff", "--no-textconv", *how, before, later)
                 return await self._index.own_git(*words, max_output=most)
-            except (UnreadableError, OSError):
+            except (GitError, OSError):
                 return []
 
     async def _keep(self, tree: Tree, ref: str, head: str | None) -> str:
@@ -280,22 +252,22 @@ class Checkpoints:
             (commit,) = await self._index.users_git(
                 "commit-tree", tree.id, *(["-p", head] if head else []), stdin=message
             )
-        except UnreadableError:  # the commit that is checked out may be broken
+        except GitError:  # the commit that is checked out may be broken
             (commit,) = await self._index.users_git("commit-tree", tree.id, stdin=message)
         try:
             await self._index.users_git("update-ref", ref, commit)
-        except UnreadableError:  # a killed git may have left its lock on that very name
+        except GitError:  # a killed git may have left its lock on that very name
             await self._index.users_git("update-ref", f"{ref}-{commit[:12]}", commit)
         await self._index.remember(commit)
         return commit
 
     async def _tree_of(self, commit: str) -> str | None:
-        found = await self._index.own_git("rev-parse", "--quiet", "--verify", f"{commit}^{{tree}}", none=1)
+        found = await self._index.own_git("rev-parse", "--quiet", "--verify", f"{commit}^{{tree}}", none=(1,))
         return found[0] if found else None
 
     async def _noted(self, commit: str, note: str) -> list[str]:
         """Return the paths in a checkpoint's notes, which an agent may have forged."""
-        lines = await self._index.own_git("cat-file", "commit", commit)
+        lines = await self._index.own_git("cat-file", "commit", commit, max_output=1 << 20)
         return [path for line in lines if line.startswith(note) and (path := _path_in(line.removeprefix(note)))]
 
     async def _now(self, since: str) -> str:
@@ -337,8 +309,5 @@ def _path_in(noted: str) -> str:
 
 
 def _describe_left_out(left_out: dict[bytes, str]) -> str:
-    if not left_out:
-        return ""
-    named = [f"{display_path(path)} ({reason})" for path, reason in sorted(left_out.items())[:_NAMED]]
-    more = f" and {len(left_out) - _NAMED:,} more" if len(left_out) > _NAMED else ""
-    return f"The checkpoint does not hold {', '.join(named)}{more}."
+    named = [f"{display_path(path)} ({reason})" for path, reason in sorted(left_out.items())]
+    return f"The checkpoint does not contain {some_of(named)}." if named else ""

@@ -8,33 +8,24 @@ index affect the tree. For a folder without git, the objects and refs lie in Ral
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import anyio.to_thread
 
 from ralph.system.files import read_regular
-from ralph.workspace.ignore import NOISE
 from ralph.workspace.lock import folder_key, state_folder
-from ralph.workspace.repository import (
-    STATUS,
-    Repository,
-    UnreadableError,
-    environment,
-    read_status,
-    run_git,
-    unquote_path,
-)
-from ralph.workspace.scan import Classified, check_cancelled, classify
+from ralph.workspace.repository import SAFE, STATUS, Git, GitError, Repository, environment, read_status, unquote_path
+from ralph.workspace.scan import NOISE, Classified, check_cancelled, classify
 
 __all__ = ["LISTED", "FileIndex", "Tree"]
 
 LISTED = 512 * 1024 * 1024
 """The most bytes of a list of files, or of a diff, that are read."""
 
-_PATIENCE = 900.0
 _AT_ONCE = 20_000
 _MANY = 1000
 """The number of files from which packing pays: single objects cost ten times the disk work."""
@@ -46,6 +37,7 @@ _EXCLUDES_READ = 256 * 1024
 _UNCONVERTED = "* -text -crlf -eol -ident -filter -working-tree-encoding\n"
 _HEAD = ("rev-parse", "--quiet", "--verify", "HEAD^{commit}")
 _SETTINGS = (
+    *SAFE,
     *("-c", "core.bare=false"),
     *("-c", "core.sparseCheckout=false"),
     *("-c", "core.untrackedCache=true"),
@@ -83,6 +75,8 @@ class FileIndex:
     Attributes:
         top: the folder that the tree's paths start from.
         own_files: the given set.
+        folder: Ralph's own folder for the workspace, out of the agent's reach.
+        users_git: git in the repository that has the refs: the user's, if there is one.
         read, to_read: the number of files that the current scan has read, and has to read.
     """
 
@@ -98,14 +92,19 @@ class FileIndex:
         state_dir: Path | None = None,
     ) -> None:
         self.top = repository.top if repository else path
+        self.folder = (state_dir or state_folder()) / "checkpoints" / folder_key(path)
         self.repository = repository
+        refs = repository.git.env if repository else environment() | {"GIT_DIR": str(self.folder)}
+        self.users_git = Git(self.top, {**refs, **_IDENTITY})
+        own = {"GIT_DIR": str(self.folder), "GIT_WORK_TREE": str(self.top), **_ROOMY}
+        if repository is not None:
+            own["GIT_OBJECT_DIRECTORY"] = str(repository.common / "objects")
+        self._git = Git(self.top, environment() | own, (*_SETTINGS, "--literal-pathspecs"), timeout=900.0)
         self._path = path
         self._within = (within,) if within else ()
         self.own_files = set[str]() if own_files is None else own_files
         self._taken_out: set[bytes] = set()
-        self._state_dir = state_dir
         self._ready = False
-        self._excludes: tuple[str, ...] = ()
         self._excluded: bytes | None = None
         self._users_index: tuple[str | None, int] | None = None
         self._inner: set[bytes] = set()
@@ -121,11 +120,6 @@ class FileIndex:
         """The paths that no tree contains, from `top`."""
         return {os.fsencode("/".join((*self._within, path))) for path in self.own_files}
 
-    @property
-    def folder(self) -> Path:
-        """Ralph's own folder for the workspace."""
-        return (self._state_dir or state_folder()) / "checkpoints" / folder_key(self._path)
-
     async def tree(self, head: str | None = None) -> Tree:
         """Return the files as they are now. Rebuilds a broken index, once.
 
@@ -133,12 +127,12 @@ class FileIndex:
             head: the commit that is checked out, if it is known.
 
         Raises:
-            UnreadableError: git cannot read the files.
+            GitError: git cannot read the files.
             OSError: Ralph's folder cannot be used.
         """
         try:
             return await self._look(head)
-        except UnreadableError:
+        except GitError:
             await anyio.to_thread.run_sync(self._begin_anew)
             return await self._look(head)
         finally:
@@ -152,59 +146,28 @@ class FileIndex:
         self,
         *arguments: str,
         stdin: bytes = b"",
-        none: int = 0,
-        max_output: int = 1 << 20,
+        none: Collection[int] = (),
         env: Mapping[str, str] | None = None,
+        max_output: int = LISTED,
     ) -> list[str]:
         """Run git with Ralph's own index, settings and attributes, and the user's objects.
 
         Ralph's own objects can be read, too: the folder may have come under git since they were made.
         """
         await self._prepare()
-        alternate = {"GIT_ALTERNATE_OBJECT_DIRECTORIES": str(self.folder / "objects")}
-        return await self._own_git(
-            *arguments, stdin=stdin, none=none, max_output=max_output, env=alternate | dict(env or {})
-        )
+        both = {"GIT_ALTERNATE_OBJECT_DIRECTORIES": str(self.folder / "objects"), **(env or {})}
+        return await self._git(*arguments, stdin=stdin, none=none, env=both, max_output=max_output)
 
     async def refs(self, form: str, prefix: str) -> list[str]:
         """Return the refs below a prefix, formatted by `git for-each-ref`: the user's and Ralph's own."""
         words = ("for-each-ref", f"--format={form}", prefix)
         theirs = await self.users_git(*words, max_output=LISTED)
-        return theirs if self.repository is None else [*theirs, *await self.own_git(*words, max_output=LISTED)]
-
-    async def users_git(
-        self, *arguments: str, stdin: bytes = b"", none: int = 0, max_output: int = 1 << 20
-    ) -> list[str]:
-        """Run git in the repository that has the refs: the user's, if there is one."""
-        env = self.repository.env if self.repository else environment() | {"GIT_DIR": str(self.folder)}
-        words = ("--no-optional-locks", "--literal-pathspecs", *arguments)
-        return await run_git(*words, cwd=self.top, env=env | _IDENTITY, stdin=stdin, none=none, max_output=max_output)
-
-    async def _own_git(
-        self,
-        *arguments: str,
-        stdin: bytes = b"",
-        none: int = 0,
-        max_output: int = 1 << 20,
-        env: Mapping[str, str] | None = None,
-    ) -> list[str]:
-        own = {"GIT_DIR": str(self.folder), "GIT_WORK_TREE": str(self.top), **_ROOMY}
-        if self.repository is not None:
-            own["GIT_OBJECT_DIRECTORY"] = str(self.repository.common / "objects")
-        return await run_git(
-            *(*_SETTINGS, *self._excludes, "--literal-pathspecs", *arguments),
-            cwd=self.top,
-            env=environment() | own | dict(env or {}),
-            stdin=stdin,
-            none=none,
-            timeout=_PATIENCE,
-            max_output=max_output,
-        )
+        return theirs if self.repository is None else [*theirs, *await self.own_git(*words)]
 
     async def _look(self, head: str | None) -> Tree:
         await self._prepare()
         await anyio.to_thread.run_sync(self._make_ready_to_write)
-        lines = await self._own_git(*STATUS, *self._within, max_output=LISTED)
+        lines = await self._git(*STATUS, *self._within, max_output=LISTED)
         status = await anyio.to_thread.run_sync(read_status, lines)
         own_files = self.own_files_from_top
         paths = [path for path in (*status.paths, *await self._tracked_but_ignored(head)) if path not in own_files]
@@ -219,12 +182,12 @@ class FileIndex:
         if gone:
             nothing = b"0" * (40 if self._algorithm == "sha1" else 64)
             lines = b"".join(b"0 %b\t%b\0" % (nothing, path) for path in gone)
-            await self._own_git("update-index", "-z", "--index-info", stdin=lines)
+            await self._git("update-index", "-z", "--index-info", stdin=lines)
         self._taken_out = own_files
         if held:
             await self._add_files(held)
         if tree is None:
-            (tree,) = await self._own_git("write-tree")
+            (tree,) = await self._git("write-tree")
         self._tree = tree
         left_out = found.left_out | dict.fromkeys(self._inner, "it is a repository of its own")
         return Tree(tree, left_out)
@@ -239,17 +202,17 @@ class FileIndex:
                 some = paths[start : start + _AT_ONCE]
                 if self.repository is None and len(some) >= _MANY:
                     await self._pack(some)
-                await self._own_git(*update, stdin=b"".join(path + b"\0" for path in some))
-        except UnreadableError:  # one of them may have become unreadable: all the others, then
-            await self._own_git("add", "--all", "--ignore-errors", "--", *self._within, none=1)
+                await self._git(*update, stdin=b"".join(path + b"\0" for path in some))
+        except GitError:  # one of them may have become unreadable: all the others, then
+            await self._git("add", "--all", "--ignore-errors", "--", *self._within, none=(1,))
 
     async def _pack(self, paths: list[bytes]) -> None:
         """Write small files into packs, where git finds them when it reads the files."""
         rest = iter(paths)
         try:
             while blobs := await anyio.to_thread.run_sync(_blobs, self.top, rest):
-                await self._own_git("-c", "core.fsync=none", "fast-import", "--quiet", "--depth=0", stdin=blobs)
-        except UnreadableError:
+                await self._git("-c", "core.fsync=none", "fast-import", "--quiet", "--depth=0", stdin=blobs)
+        except GitError:
             return
         finally:
             for unfinished in (self.folder / "objects" / "pack").glob("tmp_*"):
@@ -259,8 +222,8 @@ class FileIndex:
         """Leave out nested repositories without a commit, and those beyond the first few."""
         for number, path in enumerate(tuple(found.inner)):
             inner = self.top / os.fsdecode(path)
-            env = environment() | {"GIT_DIR": str(inner / ".git")}
-            if number >= _INNER or not await run_git(*_HEAD, cwd=inner, env=env, none=1):
+            git = Git(inner, environment() | {"GIT_DIR": str(inner / ".git")})
+            if number >= _INNER or not await git(*_HEAD, none=(1,)):
                 found.inner.remove(path)
                 found.left_out[path] = "it is a repository of its own"
         self._inner.update(found.inner)
@@ -290,13 +253,15 @@ class FileIndex:
         await anyio.to_thread.run_sync(lambda: folder.mkdir(parents=True, exist_ok=True, mode=0o700))
         if not (folder / "config").exists():
             words = ("init", "--quiet", "--bare", "--template=", f"--object-format={self._algorithm}", str(folder))
-            await run_git(*words, cwd=folder, env=environment())
+            await Git(folder, environment(), SAFE)(*words)
         await anyio.to_thread.run_sync(self._set_up)
-        if self.repository is not None:
-            named = await self.users_git("config", "--type=path", "--get", "core.excludesFile", none=1)
-            self._excludes = ("-c", f"core.excludesFile={named[0]}") if named else ()
+        if self.repository is not None and (
+            named := await self.users_git.line("config", "--type=path", "--get", "core.excludesFile", none=(1,))
+        ):
+            options = (*_SETTINGS, "-c", f"core.excludesFile={named}", "--literal-pathspecs")
+            self._git = replace(self._git, options=options)
         if (folder / "index").exists():
-            staged = await self._own_git("ls-files", "--stage", max_output=LISTED)
+            staged = await self._git("ls-files", "--stage", max_output=LISTED)
             self._inner = {unquote_path(line.partition("\t")[2]) for line in staged if line.startswith("160000 ")}
         self._ready = True
 

@@ -2,7 +2,7 @@
 
 import os
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 import anyio.to_thread
@@ -10,21 +10,11 @@ import anyio.to_thread
 from ralph.errors import WorkspaceError
 from ralph.types import evolve
 from ralph.types.output import Changes
-from ralph.workspace.base import CommitResult, Snapshot, Workspace, fingerprint, summarize
+from ralph.workspace.base import CommitResult, PlainWorkspace, Snapshot, fingerprint, summarize
 from ralph.workspace.checkpoints import Checkpoints
 from ralph.workspace.file_index import FileIndex
-from ralph.workspace.ignore import Noise
-from ralph.workspace.plain import PlainWorkspace
 from ralph.workspace.protection import Protection
-from ralph.workspace.repository import (
-    GitFailedError,
-    Repository,
-    Status,
-    UnreadableError,
-    UsersGit,
-    display_path,
-    operation_in_progress,
-)
+from ralph.workspace.repository import ANY, GitError, Repository, Status, display_path, operation_in_progress
 from ralph.workspace.scan import ContentHashes, check_cancelled
 
 __all__ = ["GitWorkspace"]
@@ -35,8 +25,10 @@ _CLEAN = "clean"
 _Between = dict[str, tuple[str, str]]
 """The content hashes in two commits, by path."""
 
+_REMEDY = "Fix that, then commit it yourself: the files are as the run left them."
 
-class GitWorkspace(Workspace):
+
+class GitWorkspace(PlainWorkspace):
     """A folder in a git repository: its top, or a subfolder, and then only files below it count.
 
     A snapshot costs one `git status`, and one more for each submodule and each untracked nested repository, at most 16.
@@ -64,26 +56,22 @@ class GitWorkspace(Workspace):
         own_files: Iterable[str] = (),
         state_dir: Path | None = None,
     ) -> None:
-        super().__init__(path, state_dir=state_dir)
-        noise = tuple(noise)
-        self._plain = PlainWorkspace(path, noise=noise, own_files=own_files, state_dir=state_dir)
-        self.own_files = self._plain.own_files
+        super().__init__(path, noise=noise, own_files=own_files, state_dir=state_dir)
         index = FileIndex(path, repository, within=within, own_files=self.own_files, state_dir=state_dir)
         self.checkpoints = self._checkpoints = Checkpoints(index)
         servers = repository.common / "info" / "refs"  # which git writes by itself when it cleans up
-        self.protection = Protection(
-            path, _gits_own(path, repository), protect, self._checkpoints.folder, but=[servers]
-        )
+        self.protection = Protection(path, _gits_own(path, repository), protect, index.folder, but=[servers])
         self._repository = repository
         self._within = within
-        self._noise = Noise(noise, self.own_files)
         self._hashes = ContentHashes(path, repository.algorithm)
 
     async def snapshot(self) -> Snapshot:
         try:
             head, paths, commits = await self._look()
-        except UnreadableError as error:
-            return await self._without_git(str(error))
+        except GitError as error:
+            seen = await super().snapshot()
+            problem = f"Git cannot read the workspace ({error}), so its files are compared without it."
+            return evolve(seen, problem=f"{problem} {seen.problem}".strip())
         hashes = await anyio.to_thread.run_sync(self._hashes, paths, abandon_on_cancel=True) if paths else {}
         files = {display_path(path): mark for path, mark in (hashes | commits).items()}
         return Snapshot(fingerprint=fingerprint(head, files), head=head, files=files, seen_by="git")
@@ -93,28 +81,70 @@ class GitWorkspace(Workspace):
             problem = after.problem or before.problem or "The folder was not read in the same way before."
             return summarize(after, (), problem=problem)
         if after.seen_by == "folder":
-            return await self._plain.changes(before, after)
+            return await super().changes(before, after)
         between, commits, problem = await self._between(before.head, after.head)
         paths = before.files.keys() | after.files.keys() | between.keys()
         changed = (path for path in paths if not _unchanged(path, before, after, between))
         return summarize(after, changed, commits=commits, problem=problem)
 
     async def commits_since(self, commit: str) -> int:
-        return await commits_since(self._repository, commit)
+        git = self._repository.users_git
+        then = await git.line("rev-parse", "--quiet", "--verify", f"{commit}^", none=ANY)
+        return int(await git.line("rev-list", "--count", f"{then}..HEAD", "--", none=ANY) or 0) if then else 0
 
     async def reset_branch(self, run_id: str, commit: str) -> str:
-        return await reset_branch(self._repository, commit, kept_at=self._checkpoints.heads(run_id))
+        repository, git = self._repository, self._repository.users_git
+        remedy = "The branch stays as it is; you can move it with `git reset`."
+        if operation := operation_in_progress(repository):
+            raise WorkspaceError(f"The branch cannot be moved: {operation} is in progress in {repository.top}.", remedy)
+        try:
+            then = await git.line("rev-parse", "--quiet", "--verify", f"{commit}^", none=ANY)
+            now = await git.line("rev-parse", "--quiet", "--verify", "HEAD", none=ANY)
+            if then == now:
+                return ""
+            common = await git.line("merge-base", then, now, none=ANY) if then and now else ""
+            if not then or common != then:
+                why = "the current commit does not come after the commit of the checkpoint"
+                raise WorkspaceError(f"The branch cannot be moved: {why}.", remedy)
+            await git("update-ref", f"{self._checkpoints.heads(run_id)}{now[:12]}", now)
+            await git("update-ref", "-m", "ralph rollback", "HEAD", then, now)
+            await git("read-tree", then)  # the index moves, too; the files stay
+        except GitError as error:
+            raise WorkspaceError(f"The branch could not be moved: {error}.", remedy) from error
+        return now
 
     async def commit(self, since: str, message: str) -> CommitResult:
         try:
             dirty = set((await self._repository.status(self._within)).paths)
-        except UnreadableError as error:
-            return CommitResult(message=f"What was changed is not committed: {error}.")
+        except GitError as error:
+            return CommitResult(message=f"The changes are not committed: {error}.")
         paths = [path for path in await self._checkpoints.changed(since) if path in dirty]
         if not paths:
             return CommitResult()
+        if operation := operation_in_progress(self._repository):
+            return CommitResult(message=f"The changes are not committed: {operation} is in progress.")
         index = self._checkpoints.folder / "commit.index"
-        return await commit_paths(self._repository, self.path, paths, message, index=index)
+        _remove(index)
+        try:
+            return await self._commit(paths, message, {"GIT_INDEX_FILE": str(index)})
+        except GitError as error:
+            return CommitResult(message=f"The changes are not committed: {error}. {_REMEDY}")
+        finally:
+            _remove(index)
+
+    async def _commit(self, paths: Iterable[bytes], message: str, meanwhile: dict[str, str]) -> CommitResult:
+        """Commit these files through an index of its own; other changes and staged files stay as they are."""
+        git = self._repository.users_git
+        listed = b"".join(path + b"\0" for path in paths)
+        update = ("update-index", "--add", "--remove", "-z", "--stdin")
+        head = await git.line("rev-parse", "--quiet", "--verify", "HEAD", none=ANY)
+        await git("read-tree", head or "--empty", env=meanwhile)
+        await git(*update, stdin=listed, env=meanwhile)
+        words = ("--quiet", "--message", message)
+        note = await self._repository.with_hooks("commit", *words, workspace=self.path, env=meanwhile)
+        await git(*update, stdin=listed)
+        commit = await git.line("rev-parse", "HEAD")
+        return CommitResult(commit, f"Committed{note} as {commit[:12]}: {message.partition(chr(10))[0]}")
 
     async def _look(self) -> tuple[str | None, list[bytes], dict[bytes, str]]:
         """Return the commit, the paths that differ from it, and the commits of nested repositories."""
@@ -131,7 +161,7 @@ class GitWorkspace(Workspace):
                 continue
             try:
                 status = await inner.status()
-            except UnreadableError:
+            except GitError:
                 status = Status(None, [])
             if path in paths:
                 commits[path] = f"160000 {status.head}"
@@ -143,18 +173,12 @@ class GitWorkspace(Workspace):
     def _own(self, paths: Iterable[bytes]) -> dict[bytes, bytes]:
         """Return those paths that count, by their names from the workspace."""
         prefix = os.fsencode(f"{self._within}/") if self._within else b""
-        own = {path[len(prefix) :]: path for path in paths if path.startswith(prefix)}
         counted: dict[bytes, bytes] = {}
-        for number, (short, path) in enumerate(own.items()):
+        for number, path in enumerate(paths):
             check_cancelled(number)
-            if not self._noise(display_path(short)):
-                counted[short] = path
+            if path.startswith(prefix) and not self._noise(display_path(path[len(prefix) :])):
+                counted[path[len(prefix) :]] = path
         return counted
-
-    async def _without_git(self, reason: str) -> Snapshot:
-        snapshot = await self._plain.snapshot()
-        problem = f"Git cannot read the workspace ({reason}), so its files are compared without it."
-        return evolve(snapshot, problem=f"{problem} {snapshot.problem}".strip())
 
     async def _between(self, before: str | None, after: str | None) -> tuple[_Between, int, str]:
         """Return the difference of two commits, the number of new commits, and any problem."""
@@ -162,10 +186,9 @@ class GitWorkspace(Workspace):
             return {}, 0, ""
         try:
             found = await self._repository.differences(before, after, self._within)
-            own = self._own(found)
-            between = {display_path(short): found[path] for short, path in own.items()}
+            between = {display_path(short): found[path] for short, path in self._own(found).items()}
             return between, await self._repository.commits(before, after), ""
-        except UnreadableError as error:
+        except GitError as error:
             return {}, 0, f"Git cannot tell what was committed ({error})."
 
 
@@ -186,85 +209,6 @@ def _unchanged(path: str, before: Snapshot, after: Snapshot, between: _Between) 
     """Return whether a path has its old content. A path that differs from neither commit is compared by them."""
     old, new = between.get(path, (_CLEAN, _CLEAN))
     return before.files.get(path, old) == after.files.get(path, new)
-
-
-async def commits_since(repository: Repository, checkpoint: str) -> int:
-    """Return the number of commits since a checkpoint; 0 if it is unknown."""
-    git = UsersGit(repository)
-    then = await git("rev-parse", "--quiet", "--verify", f"{checkpoint}^", fails=True)
-    found = await git("rev-list", "--count", f"{then}..HEAD", "--", fails=True) if then else ""
-    return int(found or 0)
-
-
-async def reset_branch(repository: Repository, checkpoint: str, *, kept_at: str) -> str:
-    """Move the current branch back to a checkpoint's commit, and the index with it; the files stay.
-
-    Returns the former commit; empty if nothing had to be done.
-
-    Args:
-        repository: the repository.
-        checkpoint: the checkpoint's commit.
-        kept_at: the prefix of the ref that keeps the former commit.
-
-    Raises:
-        WorkspaceError: commits of others would be lost, or a merge or the like is in progress.
-    """
-    git = UsersGit(repository)
-    remedy = "The branch stays as it is; you can move it with `git reset`."
-    if under_way := operation_in_progress(repository):
-        raise WorkspaceError(f"The branch cannot be moved: {under_way} is under way in {repository.top}.", remedy)
-    try:
-        then = await git("rev-parse", "--quiet", "--verify", f"{checkpoint}^", fails=True)
-        now = await git("rev-parse", "--quiet", "--verify", "HEAD", fails=True)
-        if then == now:
-            return ""
-        common = await git("merge-base", then, now, fails=True) if then and now else ""
-        if not then or common != then:
-            why = "what is checked out does not come after the commit of the checkpoint"
-            raise WorkspaceError(f"The branch cannot be moved: {why}.", remedy)
-        await git("update-ref", f"{kept_at}{now[:12]}", now)
-        await git("update-ref", "-m", "ralph rollback", "HEAD", then, now)
-        await git("read-tree", then)
-    except GitFailedError as error:
-        raise WorkspaceError(f"The branch could not be moved: {error}.", remedy) from error
-    return now
-
-
-_REMEDY = "Fix that, then commit it yourself: the files are as the run left them."
-
-
-async def commit_paths(
-    repository: Repository, workspace: Path, paths: Sequence[bytes], message: str, *, index: Path
-) -> CommitResult:
-    """Commit the files at these paths; other changes and staged files stay as they are. Never raises.
-
-    Args:
-        repository: the repository.
-        workspace: the folder; hooks in it are not run.
-        paths: from the repository's top.
-        message: the commit's.
-        index: the place for a temporary index.
-    """
-    if under_way := operation_in_progress(repository):
-        return CommitResult(message=f"What was changed is not committed: {under_way} is under way.")
-    git = UsersGit(repository)
-    listed = b"".join(path + b"\0" for path in paths)
-    update = ("update-index", "--add", "--remove", "-z", "--stdin")
-    meanwhile = {"GIT_INDEX_FILE": str(index)}
-    _remove(index)
-    try:
-        head = await git("rev-parse", "--quiet", "--verify", "HEAD", fails=True)
-        await git("read-tree", *([head] if head else ["--empty"]), more=meanwhile)
-        await git(*update, stdin=listed, more=meanwhile)
-        quietly = ("--quiet", "--message", message)
-        note = await git.with_hooks("commit", *quietly, workspace=workspace, more=meanwhile)
-        await git(*update, stdin=listed)
-        commit = await git("rev-parse", "HEAD")
-    except GitFailedError as error:
-        return CommitResult(message=f"What was changed is not committed: {error}. {_REMEDY}")
-    finally:
-        _remove(index)
-    return CommitResult(commit, f"Committed{note} as {commit[:12]}: {message.partition(chr(10))[0]}")
 
 
 def _remove(index: Path) -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ralph.system.files import read_regular
-from ralph.workspace.ignore import Noise, glob_matcher
+from ralph.workspace.scan import Noise, glob_matcher
 
 __all__ = ["Protection", "RestoredPaths"]
 

@@ -1,15 +1,16 @@
 """The gate for git: every call to the user's `git`, and the repository as read through it.
 
-`run_git` and `Repository` execute nothing that a repository brings along: no hook, file-system monitor, filter or diff
-program. They lock, write and fetch nothing, and never ask for a password. `UsersGit` calls git as the user would, with
-identity, settings, filters and hooks, after the protected paths were restored; hooks in the workspace itself are not
-run, because the agent can change them.
+A `Git` calls the program in one place with one environment. With the options `SAFE` it executes nothing that a
+repository brings along: no hook, file-system monitor, filter or diff program; it fetches nothing and never asks for a
+password. `Repository.users_git` calls git as the user would, with identity, settings, filters and hooks, after the
+protected paths were restored; hooks in the workspace itself are not run, because the agent can change them.
 """
 
 import os
 import re
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -19,84 +20,106 @@ from ralph.system.process import run
 from ralph.workspace.scan import ABSENT
 
 __all__ = [
+    "ANY",
+    "SAFE",
     "STATUS",
-    "GitFailedError",
+    "Git",
+    "GitError",
     "Repository",
     "Status",
-    "UnreadableError",
-    "UsersGit",
     "display_path",
     "environment",
-    "error_line",
     "find_repository",
     "operation_in_progress",
     "read_status",
-    "run_git",
     "run_git_now",
+    "some_of",
     "unquote_path",
 ]
 
-PATIENCE = 120.0
-MAX_OUTPUT = 32 * 1024 * 1024
-"""The most bytes of output; of a longer one the first half is used, some 100,000 paths."""
-
-_SAFE = (
-    "git",
+SAFE = (
     *("-c", "core.fsmonitor=false"),
     *("-c", f"core.hooksPath={os.devnull}"),
     *("-c", "core.quotePath=true"),
     *("-c", "protocol.allow=never"),
 )
+READING = (*SAFE, "--no-optional-locks", "--literal-pathspecs")
 _KEPT = ("GIT_EXEC_PATH", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_CEILING_DIRECTORIES")
 
+_NAMED = 5
 
-class UnreadableError(Exception):
+ANY = range(-64, 256)
+"""Every exit status."""
+
+
+class GitError(Exception):
     """A failed git call; its text is git's complaint in one line."""
 
 
-async def run_git(
-    *arguments: str,
-    cwd: Path,
-    env: dict[str, str],
-    stdin: bytes = b"",
-    none: int = 0,
-    timeout: float = PATIENCE,
-    max_output: int = MAX_OUTPUT,
-) -> list[str]:
-    """Return the lines that git prints; of more than `max_output` bytes those in the first half.
+@dataclass(frozen=True, slots=True)
+class Git:
+    """The user's git in one place.
 
-    Args:
-        arguments: git's.
+    Attributes:
         cwd: the folder to run in.
         env: the whole environment.
-        stdin: the input.
-        none: an exit status that means an empty result.
+        options: git's own, before the command.
         timeout: in seconds.
-        max_output: in bytes.
-
-    Raises:
-        UnreadableError: git fails, cannot be run, or times out.
     """
-    command = next((word for word in arguments if not word.startswith("-")), "")
-    try:
-        done = await run(
-            [*_SAFE, *arguments], cwd=cwd, env=env, stdin=stdin or None, timeout=timeout, max_output=max_output
-        )
-    except UsageError as error:
-        raise UnreadableError(str(error)) from error
-    if done.timed_out:
-        raise UnreadableError(f"git {command} took more than {timeout:.0f} s")
-    if done.code not in {0, none}:
-        raise UnreadableError(error_line(done.stderr) or f"git {command} ended with status {done.code}")
-    if done.stdout_truncated:
-        return done.stdout[: max_output // 2].split("\n")[:-1]
-    return done.stdout.removesuffix("\n").split("\n") if done.stdout else []
+
+    cwd: Path
+    env: Mapping[str, str]
+    options: Sequence[str] = READING
+    timeout: float = 120.0
+
+    async def __call__(
+        self,
+        *arguments: str,
+        stdin: bytes = b"",
+        none: Collection[int] = (),
+        env: Mapping[str, str] | None = None,
+        max_output: int = 32 * 1024 * 1024,
+    ) -> list[str]:
+        """Return the lines that git prints; of more than `max_output` bytes those in the first half.
+
+        Args:
+            arguments: the command and its arguments.
+            stdin: the input.
+            none: the exit statuses that mean an empty result.
+            env: variables in addition.
+            max_output: in bytes.
+
+        Raises:
+            GitError: git fails, cannot be run, or times out.
+        """
+        argv = ["git", *self.options, *arguments]
+        command = next((word for word in arguments if not word.startswith("-")), "")
+        given = {**self.env, **(env or {})}
+        try:
+            done = await run(
+                argv, cwd=self.cwd, env=given, stdin=stdin or None, timeout=self.timeout, max_output=max_output
+            )
+        except UsageError as error:
+            raise GitError(error.problem.rstrip(".")) from error
+        if done.timed_out:
+            raise GitError(f"git {command} took more than {self.timeout:.0f} s")
+        if done.code and done.code not in none:
+            said = _complaint(done.stderr or done.stdout)
+            raise GitError(said or f"git {command} ended with status {done.code}")
+        if done.code or not done.stdout:
+            return []
+        lines = (done.stdout[: max_output // 2] if done.stdout_truncated else done.stdout).split("\n")
+        return lines if lines[-1] and not done.stdout_truncated else lines[:-1]
+
+    async def line(self, *arguments: str, none: Collection[int] = ()) -> str:
+        """Return the first line that git prints; empty if there is none."""
+        return next(iter(await self(*arguments, none=none)), "")
 
 
 def run_git_now(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
     """Run a short git query in a folder; blocks. Raises `OSError` if git is not installed."""
     return subprocess.run(
-        [*_SAFE, "--no-optional-locks", *arguments],
+        ["git", *SAFE, "--no-optional-locks", *arguments],
         cwd=folder,
         env=environment(),
         stdin=subprocess.DEVNULL,
@@ -113,7 +136,7 @@ def environment() -> dict[str, str]:
     return kept | {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", "LANGUAGE": ""}
 
 
-def error_line(stderr: str) -> str:
+def _complaint(stderr: str) -> str:
     """Return git's complaint in one line without a full stop and without its hints."""
     lines = [line.strip() for line in stderr[:4000].splitlines() if line.strip() and not line.startswith("hint:")]
     return " ".join(lines[:3])[:500].removeprefix("error: ").removeprefix("fatal: ").rstrip(".")
@@ -126,6 +149,12 @@ _ESCAPES = dict(zip(b'abtnvfr"\\', b'\a\b\t\n\v\f\r"\\', strict=True))
 def display_path(path: bytes) -> str:
     """Return a path as text that can be stored and printed; bytes that are not UTF-8 become escapes."""
     return path.decode("utf-8", "backslashreplace")
+
+
+def some_of(names: Sequence[str]) -> str:
+    """Return the first five of some names, and the number of the others, as text for the user."""
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
 
 
 def unquote_path(path: str) -> bytes:
@@ -177,6 +206,10 @@ class Repository:
         settings: the files with the repository's own settings; without them, each status asks git.
         algorithm: of its ids, sha1 or sha256.
         common: the folder that all its worktrees share; by default `git_dir`.
+
+    Attributes:
+        git: reads the repository.
+        users_git: changes it as its user would.
     """
 
     def __init__(
@@ -193,35 +226,28 @@ class Repository:
         self.common = common or git_dir
         self.algorithm = algorithm
         self._settings = tuple(settings)
-        self.env = environment() | {"GIT_DIR": str(git_dir), "GIT_WORK_TREE": str(top)}
+        where = {"GIT_DIR": str(git_dir), "GIT_WORK_TREE": str(top)}
+        self.git = Git(top, environment() | where)
+        who = {name: value for name, value in os.environ.items() if name.startswith(("GIT_AUTHOR_", "GIT_COMMITTER_"))}
+        self.users_git = Git(top, environment() | who | where, (), timeout=300.0)
 
     async def status(self, within: str = "") -> Status:
         """Return what differs from HEAD in the index or on disk, and new files; only below a folder, if given.
 
         Raises:
-            UnreadableError: git fails.
+            GitError: git fails, as in the other methods.
         """
-        env = self.env | await self._without_filters()
-        return read_status(await self._git(*STATUS, *([within] if within else []), env=env))
+        return read_status(await self.git(*STATUS, *_below(within), env=await self._without_filters()))
 
     async def commits(self, before: str | None, after: str) -> int:
-        """Return the number of commits in one commit's history but not in another's. Raises `UnreadableError`."""
-        out = await self._git("rev-list", "--count", f"{before}..{after}" if before else after, "--")
-        return int(out[0]) if out else 0
+        """Return the number of commits in one commit's history but not in another's."""
+        return int(await self.git.line("rev-list", "--count", f"{before}..{after}" if before else after, "--") or 0)
 
     async def differences(self, before: str | None, after: str, within: str = "") -> dict[bytes, tuple[str, str]]:
-        """Return the content hashes, before and after, of paths that differ between two commits.
-
-        Raises:
-            UnreadableError: git fails.
-        """
-        old = before or _EMPTY_TREES[self.algorithm]
-        out = await self._git(
-            *("diff-tree", "-r", "--raw", "--no-abbrev", "--no-renames", "--no-ext-diff", "--no-textconv"),
-            *(old, after, "--", *([within] if within else [])),
-        )
+        """Return the content hashes, before and after, of paths that differ between two commits."""
+        words = ("diff-tree", "-r", "--raw", "--no-abbrev", "--no-renames", "--no-ext-diff", "--no-textconv")
         found: dict[bytes, tuple[str, str]] = {}
-        for line in out:
+        for line in await self.git(*words, before or _EMPTY_TREES[self.algorithm], after, "--", *_below(within)):
             fields, _, path = line.removeprefix(":").partition("\t")
             old_mode, new_mode, old_id, new_id, _ = fields.split(" ")
             found[unquote_path(path)] = (_hash(old_mode, old_id), _hash(new_mode, new_id))
@@ -254,7 +280,8 @@ class Repository:
         """
         if not self._may_filter():
             return {}
-        out = await self._git("config", "--null", "--show-scope", "--name-only", "--get-regexp", r"^filter\.", none=1)
+        words = ("config", "--null", "--show-scope", "--name-only", "--get-regexp", r"^filter\.")
+        out = await self.git(*words, none=(1,))
         fields = "\n".join(out).split("\0")
         own = {key for scope, key in zip(fields[::2], fields[1::2], strict=False) if scope in {"local", "worktree"}}
         names = sorted({key.removeprefix("filter.").rpartition(".")[0] for key in own})
@@ -281,9 +308,29 @@ class Repository:
                     return True
         return False
 
-    async def _git(self, *arguments: str, env: dict[str, str] | None = None, none: int = 0) -> list[str]:
-        own = ("--no-optional-locks", "--literal-pathspecs")
-        return await run_git(*own, *arguments, cwd=self.top, env=env or self.env, none=none)
+    async def with_hooks(
+        self,
+        command: Literal["commit", "merge", "worktree"],
+        *arguments: str,
+        workspace: Path,
+        env: Mapping[str, str] | None = None,
+    ) -> str:
+        """Run a command as the user, with the repository's hooks, except those that the agent can change.
+
+        Returns a phrase for the user if hooks were left out, else the empty string. The error names the hooks that may
+        be the cause: a hook's own message need not name it.
+        """
+        folder = (self.top / await self.users_git.line("rev-parse", "--git-path", "hooks")).resolve()
+        if folder.is_relative_to(workspace) and not folder.is_relative_to(self.common):
+            await self.users_git("-c", f"core.hooksPath={os.devnull}", command, *arguments, env=env)
+            return " without the hooks, which lie in the workspace,"
+        try:
+            await self.users_git(command, *arguments, env=env)
+        except GitError as error:
+            hooks = [name for name in _HOOKS[command] if os.access(folder / name, os.X_OK)]
+            runs = f", which runs the repository's hook {' and '.join(hooks)}," if hooks else ""
+            raise GitError(f"`git {command}`{runs} refused: {error}") from error
+        return ""
 
 
 def find_repository(folder: Path) -> tuple[Repository, str] | None:
@@ -302,7 +349,7 @@ def find_repository(folder: Path) -> tuple[Repository, str] | None:
     except OSError:
         return None
     if asked.returncode != 0:
-        refusal = error_line(asked.stderr)
+        refusal = _complaint(asked.stderr)
         if "not a git repository" in refusal:
             return None
         raise WorkspaceError(f"Git refuses to read {str(folder)!r}: {refusal}", "Fix that, or name another folder.")
@@ -326,9 +373,9 @@ _FIELDS_BEFORE_PATH = {"1": 7, "u": 9, "?": 0}
 
 
 def read_status(lines: list[str]) -> Status:
-    """Parse the output of `git status`. Raises `UnreadableError` if it is empty."""
+    """Parse the output of `git status`. Raises `GitError` if it is empty."""
     if not lines or not lines[0].startswith("# "):
-        raise UnreadableError("git status said nothing")
+        raise GitError("git status said nothing")
     head: str | None = None
     paths: list[bytes] = []
     untracked: list[bytes] = []
@@ -343,11 +390,14 @@ def read_status(lines: list[str]) -> Status:
     return Status(head, paths, untracked)
 
 
+def _below(within: str) -> tuple[str, ...]:
+    return (within,) if within else ()
+
+
 def _hash(mode: str, blob: str) -> str:
     return ABSENT if mode == ABSENT else f"{mode} {blob}"
 
 
-_PATIENCE = 300.0
 _HOOKS = {
     "commit": ("pre-commit", "prepare-commit-msg", "commit-msg"),
     "merge": ("pre-merge-commit", "prepare-commit-msg", "commit-msg"),
@@ -356,60 +406,6 @@ _HOOKS = {
 """The hooks of each command that can make it fail."""
 
 _UNDER_WAY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
-
-
-class GitFailedError(Exception):
-    """A failed git command; its text is git's complaint in one line."""
-
-
-class UsersGit:
-    """Git in a repository as its user would call it. It never prompts; each call has five minutes."""
-
-    def __init__(self, repository: Repository) -> None:
-        self._repository = repository
-        self._top = repository.top
-        who = {name: value for name, value in os.environ.items() if name.startswith(("GIT_AUTHOR_", "GIT_COMMITTER_"))}
-        where = {"GIT_DIR": str(repository.git_dir), "GIT_WORK_TREE": str(repository.top)}
-        self._env = environment() | who | where
-
-    async def __call__(
-        self, *arguments: str, stdin: bytes = b"", more: Mapping[str, str] | None = None, fails: bool = False
-    ) -> str:
-        """Return the output. Raises `GitFailedError` on failure, unless `fails`: then the result is empty."""
-        env = self._env | dict(more or {})
-        try:
-            done = await run(["git", *arguments], cwd=self._top, env=env, stdin=stdin or None, timeout=_PATIENCE)
-        except UsageError as error:
-            raise GitFailedError(error.problem) from error
-        if done.timed_out:
-            raise GitFailedError(f"git took more than {_PATIENCE:.0f} s")
-        if done.code and not fails:
-            raise GitFailedError(error_line(done.stderr or done.stdout) or f"git ended with status {done.code}")
-        return "" if done.code else done.stdout.strip()
-
-    async def with_hooks(
-        self,
-        command: Literal["commit", "merge", "worktree"],
-        *arguments: str,
-        workspace: Path,
-        more: Mapping[str, str] | None = None,
-    ) -> str:
-        """Run a command with the repository's hooks, except those that the agent can change.
-
-        Returns a phrase for the user if hooks were left out, else the empty string. Raises `GitFailedError`, which
-        names the hooks that may be the cause: a hook's own message need not name it.
-        """
-        folder = (self._top / await self("rev-parse", "--git-path", "hooks")).resolve()
-        if folder.is_relative_to(workspace) and not folder.is_relative_to(self._repository.common):
-            await self("-c", f"core.hooksPath={os.devnull}", command, *arguments, more=more)
-            return " without the hooks, which lie in the workspace,"
-        try:
-            await self(command, *arguments, more=more)
-        except GitFailedError as error:
-            hooks = [name for name in _HOOKS[command] if os.access(folder / name, os.X_OK)]
-            runs = f", which runs the repository's hook {' and '.join(hooks)}," if hooks else ""
-            raise GitFailedError(f"`git {command}`{runs} refused: {error}") from error
-        return ""
 
 
 def operation_in_progress(repository: Repository) -> str:

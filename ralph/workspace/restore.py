@@ -15,14 +15,13 @@ from typing import NamedTuple
 import anyio.to_thread
 
 from ralph.errors import WorkspaceError
-from ralph.workspace.file_index import LISTED, FileIndex, Tree
-from ralph.workspace.repository import display_path, unquote_path
+from ralph.workspace.file_index import FileIndex, Tree
+from ralph.workspace.repository import display_path, some_of, unquote_path
 from ralph.workspace.scan import ABSENT, passes_link
 
 __all__ = ["Restoration", "Restored"]
 
 _REPOSITORY = "160000"
-_NAMED = 5
 
 
 class Restored(NamedTuple):
@@ -71,7 +70,7 @@ class Restoration:
         words = ("diff-tree", "-r", "--raw", "--no-abbrev", "--no-renames", self._present.id, self._target.id)
         added: list[bytes] = []
         own_files = self._index.own_files_from_top  # the target may be of a run in which they were files like any other
-        for line in await self._index.own_git(*words, max_output=LISTED):
+        for line in await self._index.own_git(*words):
             fields, _, name = line.removeprefix(":").partition("\t")
             old, new, *_ = fields.split(" ")
             path = unquote_path(name)
@@ -87,19 +86,18 @@ class Restoration:
         self._in_the_way = await anyio.to_thread.run_sync(self._obstacles, added)
         if self._in_the_way and not force:
             raise self.refusal(
-                "has files in the way that no checkpoint holds", [display_path(path) for path in self._in_the_way]
+                "has files in the way that no checkpoint contains", [display_path(path) for path in self._in_the_way]
             )
 
     def refusal(self, why: str, paths: list[str]) -> WorkspaceError:
         """Return the error that says why the files stay as they are."""
-        named = ", ".join(paths[:_NAMED]) + (f" and {len(paths) - _NAMED:,} more" if len(paths) > _NAMED else "")
         return WorkspaceError(
-            f"{self._index.top} {why}{f': {named}' if named else ''}.",
+            f"{self._index.top} {why}{f': {some_of(paths)}' if paths else ''}.",
             "With --force they are saved elsewhere first, and Ralph says how to get them back.",
         )
 
     async def apply(self) -> Restored:
-        """Take the steps. Raises `UnreadableError` or `OSError` if one fails."""
+        """Take the steps. Raises `GitError` or `OSError` if one fails."""
         aside = await anyio.to_thread.run_sync(self._put_aside) if self._in_the_way else None
         await anyio.to_thread.run_sync(self._remove)
         if self._written:
@@ -107,10 +105,8 @@ class Restoration:
         after = await self._index.tree()
         words = ("diff-tree", "-r", "--name-only", after.id, self._target.id)
         ours = {*self._gone, *self._written}
-        wrong = [
-            path for path in map(unquote_path, await self._index.own_git(*words, max_output=LISTED)) if path in ours
-        ]
-        named = ", ".join(map(display_path, wrong[:_NAMED]))
+        wrong = [path for path in map(unquote_path, await self._index.own_git(*words)) if path in ours]
+        named = some_of([*map(display_path, wrong)])
         return Restored(
             written=len(self._written),
             removed=len(self._gone),

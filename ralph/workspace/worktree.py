@@ -6,13 +6,14 @@ conflicts changes nothing, and discarded work stays in the run's checkpoints.
 
 import shlex
 import shutil
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from ralph.errors import WorkspaceError
 from ralph.workspace.lock import state_folder
-from ralph.workspace.repository import GitFailedError, Repository, UsersGit, find_repository, operation_in_progress
+from ralph.workspace.repository import ANY, GitError, Repository, find_repository, operation_in_progress
 
 __all__ = ["End", "Worktree", "find_worktree", "make_worktree"]
 
@@ -53,7 +54,7 @@ class Worktree:
             return await self.kept("The run is not completed, so it is not merged.")
         try:
             return await self._elsewhere() or await self._merge()
-        except GitFailedError as error:
+        except GitError as error:
             return await self.kept(f"It could not be merged: {error}.")
 
     async def discard(self, checkpoint: str | None) -> str:
@@ -64,7 +65,7 @@ class Worktree:
         """
         try:
             return await self._elsewhere() or await self._discard(checkpoint)
-        except GitFailedError as error:
+        except GitError as error:
             return await self.kept(f"It could not be discarded: {error}.")
 
     async def kept(self, why: str = "") -> str:
@@ -72,55 +73,55 @@ class Worktree:
         if elsewhere := await self._elsewhere():
             return f"{why} {elsewhere}".strip()
         top = shlex.quote(str(self.top))
-        lines = (
-            f"{why} The work is on {self.branch}, in {self.top}.".strip(),
-            f"  commit it:   git -C {top} add -A && git -C {top} commit" if await self._uncommitted(fails=True) else "",
-            f"  merge it:    git merge {self.branch}",
-            f"  then remove: git worktree remove {top} && git branch -d {self.branch}",
-        )
-        return "\n".join(line for line in lines if line)
+        lines = [f"{why} The work is on {self.branch}, in {self.top}.".strip()]
+        with suppress(GitError):
+            if await self._uncommitted():
+                lines.append(f"  commit it:   git -C {top} add -A && git -C {top} commit")
+        lines.append(f"  merge it:    git merge {self.branch}")
+        lines.append(f"  then remove: git worktree remove {top} && git branch -d {self.branch}")
+        return "\n".join(lines)
 
     async def _merge(self) -> str:
-        git = UsersGit(self.repository)
+        git = self.repository.users_git
         if await self._uncommitted():
             return await self.kept("Not everything in it is committed, so it is not merged.")
         if self.onto is None:
             return await self.kept("It is not known which branch to merge it into, so it is not merged.")
-        if await git("symbolic-ref", "--quiet", "--short", "HEAD", fails=True) != self.onto:
+        if await git.line("symbolic-ref", "--quiet", "--short", "HEAD", none=ANY) != self.onto:
             return await self.kept(f"{self.origin} is not on {self.onto} any more, so it is not merged.")
         if under_way := operation_in_progress(self.repository):
-            return await self.kept(f"{under_way.capitalize()} is under way in {self.origin}, so it is not merged.")
+            return await self.kept(f"{under_way.capitalize()} is in progress in {self.origin}, so it is not merged.")
         if not await git("rev-list", "--max-count=1", f"HEAD..{self.branch}"):
             return await self._remove(f"There is nothing to merge into {self.onto}.")
         try:
             await git("merge-tree", "--write-tree", "--name-only", "HEAD", self.branch)
-        except GitFailedError:
+        except GitError:
             return await self.kept(f"It does not merge into {self.onto} without conflicts, so nothing was changed.")
         try:
-            note = await git.with_hooks("merge", "--quiet", "--no-edit", self.branch, workspace=self.origin)
-        except GitFailedError:
+            note = await self.repository.with_hooks("merge", "--quiet", "--no-edit", self.branch, workspace=self.origin)
+        except GitError:
             if operation_in_progress(self.repository):  # a hook has refused the commit of what was merged by then
                 await git("merge", "--abort")
             raise
         return await self._remove(f"The work is merged{note} into {self.onto}.")
 
     async def _discard(self, checkpoint: str | None) -> str:
-        git = UsersGit(self.repository)
+        git = self.repository.users_git
         others = ("--not", "HEAD", f"--exclude={self.branch}", "--branches")
         work = await git("rev-list", "--max-count=1", self.branch, *others) or await self._uncommitted()
         if work and checkpoint is None:
-            return await self.kept("No checkpoint holds all of it, so it is not discarded.")
+            return await self.kept("No checkpoint contains all of it, so it is not discarded.")
         await git("worktree", "remove", "--force", str(self.top))
         await git("branch", "--quiet", "-D", self.branch)
         held = f" Its checkpoints still have the work: `git branch NAME {checkpoint}` brings it back." if work else ""
         return f"The worktree and {self.branch} are discarded.{held}"
 
     async def _remove(self, said: str) -> str:
-        git = UsersGit(self.repository)
+        git = self.repository.users_git
         try:
             await git("worktree", "remove", str(self.top))
             await git("branch", "--quiet", "--delete", self.branch)
-        except GitFailedError as error:
+        except GitError as error:
             return f"{said} {await self.kept(f'The worktree stays: {error}.')}"
         return f"{said} The worktree is removed."
 
@@ -129,19 +130,16 @@ class Worktree:
         found = find_repository(self.top)
         if found is None:
             return ""
-        now = await UsersGit(found[0])("symbolic-ref", "--quiet", "--short", "HEAD", fails=True)
+        now = await found[0].users_git.line("symbolic-ref", "--quiet", "--short", "HEAD", none=ANY)
         return (
             "" if now == self.branch else f"{self.top} is on {now or 'no branch'} and not on {self.branch}: it stays."
         )
 
-    async def _uncommitted(self, *, fails: bool = False) -> str:
-        """Return git's list of uncommitted changes; with `fails`, empty if there is no worktree."""
-        found = find_repository(self.top)
-        if found is not None:
-            return await UsersGit(found[0])("status", "--porcelain", "--untracked-files=all", fails=fails)
-        if fails:
-            return ""
-        raise GitFailedError("it is no worktree any more")
+    async def _uncommitted(self) -> list[str]:
+        """Return git's list of uncommitted changes."""
+        if (found := find_repository(self.top)) is None:
+            raise GitError("it is no longer a worktree")
+        return await found[0].users_git("status", "--porcelain", "--untracked-files=all")
 
 
 async def make_worktree(folder: Path, run_id: str, *, state_dir: Path | None = None) -> Worktree:
@@ -154,23 +152,23 @@ async def make_worktree(folder: Path, run_id: str, *, state_dir: Path | None = N
     if found is None:
         raise WorkspaceError(f"{folder} is not under git, so it can have no worktree.", "Leave --worktree away.")
     repository, within = found
-    git = UsersGit(repository)
+    git = repository.users_git
     branch, top = f"ralph/{run_id}", (state_dir or state_folder()) / "worktrees" / run_id
-    if not await git("rev-parse", "--quiet", "--verify", "HEAD^{commit}", fails=True):
+    if not await git.line("rev-parse", "--quiet", "--verify", "HEAD^{commit}", none=ANY):
         raise WorkspaceError(f"{repository.top} has no commit yet, so it can have no worktree.", "Make one first.")
-    onto = await git("symbolic-ref", "--quiet", "--short", "HEAD", fails=True)
-    missing = (await git("status", "--porcelain", "--", *([within] if within else []), fails=True)).splitlines()
+    onto = await git.line("symbolic-ref", "--quiet", "--short", "HEAD", none=ANY)
+    missing = await git("status", "--porcelain", "--", *([within] if within else []), none=ANY)
     try:
         top.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        await git.with_hooks("worktree", "add", "--quiet", "-b", branch, str(top), "HEAD", workspace=folder)
+        await repository.with_hooks("worktree", "add", "--quiet", "-b", branch, str(top), "HEAD", workspace=folder)
         path = top / within
         path.mkdir(parents=True, exist_ok=True)
-    except (GitFailedError, OSError) as error:
+    except (GitError, OSError) as error:
         shutil.rmtree(top, ignore_errors=True)
         raise WorkspaceError(
             f"No worktree can be made of {repository.top}: {error}.", "Leave --worktree away."
         ) from error
-    return Worktree(run_id, repository, folder, top, path, branch, onto or None, tuple(map(_path, missing)))
+    return Worktree(run_id, repository, folder, top, path, branch, onto or None, tuple(line[3:] for line in missing))
 
 
 def find_worktree(origin: Path, path: Path, run_id: str, onto: str | None = None) -> Worktree | None:
@@ -184,8 +182,3 @@ def find_worktree(origin: Path, path: Path, run_id: str, onto: str | None = None
     if inside[0].common != repository[0].common or inside[0].top == repository[0].top:
         return None
     return Worktree(run_id, repository[0], origin, inside[0].top, path, f"ralph/{run_id}", onto)
-
-
-def _path(line: str) -> str:
-    """Return the path in a line of `git status --porcelain`, the first of which has lost its leading space."""
-    return line.split(maxsplit=1)[1]

@@ -53,7 +53,7 @@ def test_a_wrecked_tree_is_rolled_back_to_an_iteration(ralph: Callable[..., Any]
     (workspace / "notes.txt").write_text("a person's, from the morning after\n")
     refused = ralph("rollback", "last", "--to", "1")
     assert refused.code == 2
-    assert "has changes that no checkpoint holds: notes.txt" in refused.stderr
+    assert "has changes that no checkpoint contains: notes.txt" in refused.stderr
     assert (workspace / "parser.py").read_text() == "wrecked\n"
     (workspace / "notes.txt").unlink()
 
@@ -123,7 +123,7 @@ def test_a_hook_that_fails_is_told_and_ends_nothing(ralph: Callable[..., Any], w
     assert ran.code == 0, ran.stderr
     told = [event["text"] for event in ran.of("diagnosed")]
     refused = "`git commit`, which runs the repository's hook pre-commit, refused: the linter is not content."
-    assert any(text.startswith(f"What was changed is not committed: {refused}") for text in told)
+    assert any(text.startswith(f"The changes are not committed: {refused}") for text in told)
     assert git(workspace, "log", "--format=%s") == "start"
     assert git(workspace, "status", "--porcelain") == "?? parser.py"
 

@@ -77,7 +77,7 @@ def test_there_and_back_again(ralph: Callable[..., Any], run: RunRecord, workspa
     file.write_text("mine\n")
     refused = ralph("rollback", "last", "--to", "0")
     assert refused.code == 2
-    assert "has changes that no checkpoint holds: a.txt" in refused.err
+    assert "has changes that no checkpoint contains: a.txt" in refused.err
     assert ralph("rollback", "last", "--to", "0", "--force").code == 0
     assert file.read_text() == "0\n"
 

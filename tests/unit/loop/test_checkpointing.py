@@ -98,7 +98,7 @@ async def test_what_cannot_be_held_is_told_once(folder: Path, tmp_path: Path) ->
     git(folder / "inner", "init", "-q")
     _, seen, iterations = await ran(folder, tmp_path, [writes(WORKING, a="1\n"), writes(DONE, a="2\n")])
     told = [event.text for event in seen.of(Diagnosed)]
-    assert told == ["The checkpoint does not hold inner (it is a repository of its own)."]
+    assert told == ["The checkpoint does not contain inner (it is a repository of its own)."]
     assert iterations[-1].checkpoint.problem == told[0]
 
 
@@ -153,7 +153,7 @@ async def test_why_nothing_is_committed_is_told_once(tmp_path: Path) -> None:
     replies = [writes(WORKING, a="1\n"), writes(WORKING, a="2\n"), writes(DONE, a="3\n")]
     _, seen, _ = await ran(plain, tmp_path, replies, commit="iteration")
     assert [event.text for event in seen.of(Diagnosed)] == [
-        "What was changed is not committed: the workspace is not under git."
+        "The changes are not committed: the workspace is not under git."
     ]
 
 

@@ -161,7 +161,7 @@ async def test_a_submodule_is_noted_by_its_commit(repo: Repository, workspace: W
     repo.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(tmp_path / "library"), "library")
     repo.commit()
     first = await checkpoint(workspace, 1)
-    assert first.problem == "The checkpoint does not hold library (it is a repository of its own)."
+    assert first.problem == "The checkpoint does not contain library (it is a repository of its own)."
     repo.git("-C", "library", "commit", "-q", "--allow-empty", "-m", "two")
     second = await checkpoint(workspace, 2)
     difference = await workspace.difference(str(first.commit), second.commit)

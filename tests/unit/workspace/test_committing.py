@@ -66,7 +66,7 @@ async def test_a_hook_that_refuses_is_told_and_the_index_is_as_it_was(repo: Repo
     commit, told = await workspace.commit(since, "x")
     assert commit is None
     assert told == (
-        "What was changed is not committed: `git commit`, which runs the repository's hook pre-commit, refused: no. "
+        "The changes are not committed: `git commit`, which runs the repository's hook pre-commit, refused: no. "
         "Fix that, then commit it yourself: the files are as the run left them."
     )
     assert repo.git("status", "--porcelain") == "M a.txt"
@@ -78,7 +78,7 @@ async def test_what_git_itself_refuses_is_told_as_git_s(repo: Repository, worksp
     since = await held(workspace)
     repo.write("a.txt", "the agent's\n")
     _, told = await workspace.commit(since, "x")
-    assert told.startswith("What was changed is not committed: `git commit` refused: gpg failed to sign")
+    assert told.startswith("The changes are not committed: `git commit` refused: gpg failed to sign")
 
 
 async def test_hooks_in_the_workspace_are_the_agents_and_are_not_run(repo: Repository, workspace: Workspace) -> None:
@@ -97,7 +97,7 @@ async def test_in_the_middle_of_a_merge_nothing_is_committed(repo: Repository, w
     repo.git("checkout", "-q", "main")
     since = await held(workspace)
     repo.git("merge", "-q", "--no-commit", "--no-ff", other)
-    assert await workspace.commit(since, "x") == (None, "What was changed is not committed: a merge is under way.")
+    assert await workspace.commit(since, "x") == (None, "The changes are not committed: a merge is in progress.")
 
 
 async def test_without_git_nothing_is_committed(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from ralph.workspace import Workspace, file_index, open_workspace, plain, scan
+from ralph.system.process import Finished
+from ralph.workspace import Workspace, base, file_index, open_workspace, repository, scan
 from ralph.workspace.scan import check_cancelled, reporting_progress
 
 FILES = 300
@@ -61,7 +62,7 @@ async def checkpoint(workspace: Workspace) -> None:
 
 
 @pytest.mark.parametrize(
-    ("module", "look"), [(plain, snapshot), (scan, snapshot), (scan, checkpoint), (file_index, checkpoint)]
+    ("module", "look"), [(base, snapshot), (scan, snapshot), (scan, checkpoint), (file_index, checkpoint)]
 )
 async def test_a_look_is_ended_within_a_moment_wherever_it_is(
     module: object,
@@ -176,12 +177,12 @@ async def test_how_many_files_were_read_is_known_while_they_are(
     monkeypatch.setattr(file_index, "_AT_ONCE", 100)
     assert workspace.checkpoints is not None
     seen: set[tuple[int, int]] = set()
-    run_git = file_index.run_git
+    run = repository.run
 
-    async def asked(*arguments: str, **how: object) -> list[str]:
+    async def asked(argv: list[str], **how: object) -> Finished:
         seen.add(workspace.checkpoints.read)  # pyright: ignore[reportOptionalMemberAccess]
-        return await run_git(*arguments, **how)  # pyright: ignore[reportArgumentType]
+        return await run(argv, **how)  # pyright: ignore[reportArgumentType]
 
-    monkeypatch.setattr(file_index, "run_git", asked)
+    monkeypatch.setattr(repository, "run", asked)
     await workspace.checkpoint("run", 0, "after")
     assert {(0, 300), (100, 300), (200, 300)} <= seen

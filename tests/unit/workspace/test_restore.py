@@ -68,7 +68,7 @@ async def test_work_that_no_checkpoint_holds_is_not_dropped(repo: Repository, wo
     commit = await held(workspace)
     repo.write("a.txt", "mine\n")
     repo.write("new.txt", "mine, too\n")
-    with pytest.raises(WorkspaceError, match=r"no checkpoint holds: a\.txt, new\.txt") as refused:
+    with pytest.raises(WorkspaceError, match=r"no checkpoint contains: a\.txt, new\.txt") as refused:
         await workspace.restore(commit)
     assert "--force" in refused.value.remedy
     assert (repo.path / "a.txt").read_text() == "mine\n"
@@ -102,7 +102,7 @@ async def test_what_is_ignored_now_and_was_held_then_is_not_overwritten(repo: Re
     repo.write(".gitignore", "notes.txt\n")
     await held(workspace, 2)
     repo.write("notes.txt", "now, and ignored\n")
-    with pytest.raises(WorkspaceError, match=r"in the way that no checkpoint holds: notes\.txt"):
+    with pytest.raises(WorkspaceError, match=r"in the way that no checkpoint contains: notes\.txt"):
         await workspace.restore(commit)
     assert (repo.path / "notes.txt").read_text() == "now, and ignored\n"
     restored = await workspace.restore(commit, force=True)
@@ -149,7 +149,7 @@ async def test_a_repository_inside_is_noted_and_left_alone(repo: Repository, wor
     repo.git("-C", "vendor", "commit", "-q", "--allow-empty", "-m", "one")
     repo.write("vendor/c.txt", "c\n")
     made = await workspace.checkpoint("run-1", 1, "after")
-    assert made.problem.startswith("The checkpoint does not hold unborn (it is a repository of its own), vendor (")
+    assert made.problem.startswith("The checkpoint does not contain unborn (it is a repository of its own), vendor (")
     repo.git("-C", "vendor", "commit", "-q", "--allow-empty", "-m", "two")
     repo.write("a.txt", "edited\n")
     await held(workspace, 2)

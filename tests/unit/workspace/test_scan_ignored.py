@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.workspace.ignore import NOISE, Noise, glob_matcher
+from ralph.workspace.scan import NOISE, Noise, glob_matcher
 
 
 @pytest.mark.parametrize(

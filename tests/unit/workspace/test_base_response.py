@@ -9,7 +9,7 @@ from time import perf_counter
 
 import pytest
 
-from ralph.workspace.response import keep_response
+from ralph.workspace.base import keep_response
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from ralph.types.output import Changes
-from ralph.workspace import PlainWorkspace, plain, scan
+from ralph.workspace import PlainWorkspace, base, scan
 
 
 @pytest.fixture
@@ -110,7 +110,7 @@ async def test_a_very_deep_tree_does_not_stop_it(folder: Path, workspace: PlainW
 async def test_it_is_bounded_and_says_so(
     folder: Path, workspace: PlainWorkspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plain, "FILES", 100)
+    monkeypatch.setattr(base, "FILES", 100)
     for number in range(300):
         (folder / "src" / str(number)).touch()
     snapshot = await workspace.snapshot()
@@ -123,7 +123,7 @@ async def test_it_is_bounded_and_says_so(
 async def test_a_file_that_another_one_moves_out_of_the_look_or_into_it_has_not_changed(
     folder: Path, workspace: PlainWorkspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plain, "FILES", 100)
+    monkeypatch.setattr(base, "FILES", 100)
     for number in range(300):
         (folder / "src" / str(number)).touch()
     assert (await after(workspace, (folder / "new.txt").touch)).files == ("new.txt",)
