@@ -1,6 +1,7 @@
 """What ran, why it stopped, and the breaker's state."""
 
 import json
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -224,6 +225,26 @@ def test_a_run_whose_process_is_gone_is_called_crashed(ralph: Callable[..., Any]
     _rewrite(gone)
     assert "crashed" in ralph("runs").out
     assert "Crashed." in ralph("show").out
+
+
+def test_a_run_that_another_process_works_on_is_called_running(ralph: Callable[..., Any], done: RunRecord) -> None:
+    _rewrite(done.model_copy(update={"state": "running", "stop_reason": None, "finished_at": None}))
+    listed = ralph("runs").out
+    assert "running" in listed
+    assert "crashed" not in listed
+
+
+@pytest.mark.parametrize(
+    ("host", "state"), [("another-host", "running"), (socket.gethostname(), "crashed")], ids=["elsewhere", "rebooted"]
+)
+def test_a_run_of_another_machine_is_taken_at_its_word_unless_it_is_this_one_before_its_last_start(
+    ralph: Callable[..., Any], done: RunRecord, host: str, state: str
+) -> None:
+    assert done.owner
+    owner = done.owner.model_copy(update={"host": host, "machine": "another boot"})
+    _rewrite(done.model_copy(update={"state": "running", "stop_reason": None, "finished_at": None, "owner": owner}))
+    assert state in ralph("runs").out
+    assert f"{state.capitalize()}." in ralph("show").out
 
 
 class TestBreaker:

@@ -215,6 +215,27 @@ class TestSettings:
         assert plugins.secrets == ("t0p-secret-value",)
         assert "t0p" not in str(plugins.shown(tables.values))
 
+    def test_secrets_are_found_in_tables_and_lists_too(self, install: Install) -> None:
+        install(
+            "keys",
+            """
+            from pydantic import BaseModel, SecretStr
+            from ralph.plugins import hookimpl
+
+
+            class Keys(BaseModel):
+                by_host: dict[str, SecretStr]
+                spare: list[SecretStr]
+
+
+            @hookimpl
+            def ralph_settings():
+                return Keys
+            """,
+        )
+        table = {"by_host": {"one.example": "first-key", "two.example": "second-key"}, "spare": ["third-key"]}
+        assert Plugins.found(Tables({"keys": table})).secrets == ("first-key", "second-key", "third-key")
+
     @pytest.mark.parametrize(
         ("table", "told"),
         [

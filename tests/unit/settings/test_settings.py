@@ -1,6 +1,7 @@
 """Settings: which source wins, what is refused, and in which words."""
 
 import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,13 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph.decision.breaker import PRESETS, BreakerSettings
-from ralph.errors import SettingError
+from ralph.errors import SettingError, UntrustedSettingsError
 from ralph.settings import (
     Settings,
     Source,
     environment,
     load_settings,
     parse_duration,
+    require_trust,
     untrusted_keys,
 )
 
@@ -327,6 +329,17 @@ def test_variables_that_will_not_do(name: str, value: str, told: str, monkeypatc
 )
 def test_what_of_a_workspaces_own_settings_needs_consent(values: dict[str, Any], keys: tuple[str, ...]) -> None:
     assert untrusted_keys(Source("ralph.toml", values)) == keys
+
+
+def test_consent_in_one_workspace_leaves_that_in_another_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    sources = [Source(f"{name}/ralph.toml", {"verify": ["make"]}) for name in ("first", "second")]
+    for source in sources:
+        require_trust(source, trust=True)
+    for source in sources:
+        require_trust(source, trust=False)  # raises if the user has to be asked again
+    with pytest.raises(UntrustedSettingsError):
+        require_trust(Source("first/ralph.toml", {"verify": ["make", "rm -rf /"]}), trust=False)
 
 
 @pytest.mark.parametrize(

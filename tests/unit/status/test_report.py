@@ -36,6 +36,7 @@ SPELLINGS = [
     (f"~~~text\n\n{BLOCK}\n\n~~~\n\n## Summary\n\nMore prose.", "block"),
     (f"- ```\n  {BLOCK}\n  ```", "block"),
     (f"```\n{BLOCK}", "block"),
+    (f"---RALPH_STATUS---\n```\n{BODY}\n```\n---END_RALPH_STATUS---", "block"),
     (f"```sh\nmake\n```\n\n{BLOCK}\n\n```sh\nls\n```", "block"),
     (
         (

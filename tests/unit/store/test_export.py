@@ -67,6 +67,22 @@ async def test_nobody_takes_up_what_is_half_there_and_a_cancelled_import_leaves_
         assert await store.runs() == []
 
 
+async def test_a_line_that_is_there_twice_is_refused_before_anything_is_added(file):
+    *lines, request, end = file.getvalue().decode().split("\n")
+    more = end.replace('"requests":1', '"requests":2')
+    assert more != end
+    async with MemoryStore() as store:
+        with pytest.raises(UsageError, match="its number is 1, and the last was 1"):
+            await imported(store, io.BytesIO("\n".join([*lines, request, request, more]).encode()))
+        assert await store.runs() == []
+
+
+async def test_a_run_with_a_longer_id_is_another_one(file):
+    async with MemoryStore() as store:
+        await store.create(sample_run("run-12"))
+        assert (await imported(store, file)).id == "run-1"
+
+
 async def test_a_line_without_end_is_not_read_to_its_end(file, monkeypatch):
     monkeypatch.setattr(export, "MOST_BYTES", 1000)
     endless = io.BytesIO(b"x" * 1_000_000)

@@ -1,5 +1,6 @@
 import asyncio
 import os
+import secrets
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 from ralph.errors import UsageError
 from ralph.system.process import ByteStream, ProgramMissingError, run, spawn
-from ralph.system.process_tree import MARK, end_family, end_tree, new_marker, started_here, survivors
+from ralph.system.process_tree import MARK, end_family, end_tree, new_marker, started_by, started_here, survivors
 from ralph.testing import lives, living, until, wait_until
 
 # A child that left its parent's session, as an agent's shells do, and the parent that started it.
@@ -206,6 +207,14 @@ async def test_marks_add_up_where_one_ralph_runs_in_another(tmp_path: Path):
     async with spawn(["sleep", "60"], cwd=tmp_path, env=env, marker=inner) as program:
         assert {found.pid for found in survivors(outer)} == {program.pid} == {found.pid for found in survivors(inner)}
     assert not survivors(inner)
+
+
+async def test_a_process_whose_number_only_begins_alike_has_started_nothing_of_another(tmp_path: Path) -> None:
+    """A forked worker has the random part of its parent's marks, and ends what a dead one of its siblings left."""
+    program = secrets.token_hex(8)
+    async with spawn(["sleep", "60"], cwd=tmp_path, marker=f"{program}-123.{secrets.token_hex(8)}") as sleeping:
+        assert {found.pid for found in started_by(f"{program}-123")} == {sleeping.pid}
+        assert started_by(f"{program}-12") == set()
 
 
 async def test_what_this_process_started_is_known_wherever_it_belongs(tmp_path: Path):
