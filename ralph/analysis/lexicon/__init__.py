@@ -8,17 +8,20 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from itertools import product
+from itertools import chain, product
 from typing import Annotated, Literal, cast
 
 from pydantic import AfterValidator, BaseModel, Field
 
 from ralph.errors import UnknownNameError
 
-__all__ = ["LEXICONS", "Keyword", "Lexicon", "Phrase", "Role", "Words", "forms", "lexicon", "words"]
+__all__ = ["LEXICONS", "Keyword", "Lexicon", "Phrase", "Role", "Words", "forms", "keywords", "lexicon", "words"]
 
 LEXICONS: Mapping[str, str] = {"en": "english", "zh": "chinese", "es": "spanish", "de": "german"}
 """The module of each language's lexicon, by the language's code."""
+
+_POINTS = {"done": 10, "ready": 10, "no_more_work": 15}
+"""The points of each group of keywords."""
 
 Role = Literal[  # noqa: RUF041 - one line for each group of parts
     # Completion, and what takes it back.
@@ -87,7 +90,7 @@ Words = Mapping[Role, Mapping[str, tuple[str, ...]]]
 _INNER_MARGIN = re.compile(r"(\()\s*\n\s*|\s*\n\s*(\))")
 _LINE_BREAK = re.compile(r"\s*\|?\s*\n\s*\|?\s*")
 _PIECES = re.compile(r'"[^"]*"|[|()]|[^|()"]+')
-_ENTRY = re.compile(r"^([a-z][a-z ]*)(?:/([^:\n]+))?:", re.MULTILINE)
+_ENTRY = re.compile(r"^([a-z][a-z_ ]*)(?:/([^:\n]+))?:", re.MULTILINE)
 
 
 def _phrase(text: str) -> str:
@@ -131,7 +134,6 @@ class Lexicon:
             them.
     """
 
-    language: str
     keywords: tuple[Keyword, ...]
     words: Words
     claims: Words = field(default_factory=dict[Role, Mapping[str, tuple[str, ...]]])
@@ -149,6 +151,21 @@ def lexicon(language: str) -> Lexicon:
     return found
 
 
+def keywords(language: str, table: str) -> tuple[Keyword, ...]:
+    """Return the keywords of a table with an entry `group/text: other forms` for each.
+
+    Those of the group "enough" have a weight that is enough by itself, and no points.
+    """
+    found: list[Keyword] = []
+    for group, text, others in _entries(table):
+        if group == "enough":
+            weighed = Keyword(text=text, language=language, forms=forms(others), weight="very_high", points=0)
+        else:
+            weighed = Keyword(text=text, language=language, forms=forms(others), group=group, points=_POINTS[group])
+        found.append(weighed)
+    return tuple(found)
+
+
 def words(*tables: str) -> Words:
     """Return the words of some tables.
 
@@ -156,12 +173,16 @@ def words(*tables: str) -> Words:
     `role/name:` the forms of one name, in the notation of `forms`. A role may have several entries.
     """
     found: dict[Role, dict[str, tuple[str, ...]]] = {}
-    for table in tables:
-        _, *entries = _ENTRY.split(table)
-        for role, name, text in zip(entries[::3], entries[1::3], entries[2::3], strict=True):
-            named = {name: forms(text)} if name else {phrase: (phrase,) for phrase in forms(text)}
-            found.setdefault(cast("Role", role), {}).update(named)
+    for role, name, text in chain.from_iterable(map(_entries, tables)):
+        named = {name: forms(text)} if name else {phrase: (phrase,) for phrase in forms(text)}
+        found.setdefault(cast("Role", role), {}).update(named)
     return found
+
+
+def _entries(table: str) -> Iterator[tuple[str, str, str]]:
+    """Return the head of each entry, its name and its text."""
+    _, *pieces = _ENTRY.split(table)
+    return zip(pieces[::3], pieces[1::3], pieces[2::3], strict=True)
 
 
 def forms(table: str) -> tuple[str, ...]:

@@ -1,49 +1,20 @@
 """Chinese, traditional and simplified."""
 
-from ralph.analysis.lexicon import Keyword, Lexicon, forms, words
+from ralph.analysis.lexicon import Lexicon, keywords, words
 
 __all__ = ["LEXICON"]
 
 
-KEYWORDS = (
-    Keyword(
-        text="完成",
-        language="zh",
-        forms=forms("""
-            完全完成|已完成|完成了|已經完成|已经完成|完毕|完畢|做完了|已做完|收尾|已收尾|已經收尾|已经收尾|寫完|写完
-            已寫完|已写完|完工
-        """),
-        group="done",
-    ),
-    Keyword(
-        text="沒有更多工作",
-        language="zh",
-        forms=forms("""
-            没有更多工作|沒有更多的工作|没有更多的工作|無待辦|无待办|沒有待辦|没有待办|沒有剩餘工作|没有剩余工作
-            沒有剩餘任務|没有剩余任务
-        """),
-        group="no_more_work",
-        points=15,
-    ),
-    Keyword(text="準備就緒", language="zh", forms=forms("准备就绪|已就緒|已就绪"), group="ready"),
-    Keyword(
-        text="所有測試通過",
-        language="zh",
-        weight="very_high",
-        forms=forms("""
-            所有測試都通過|全部測試通過|測試全部通過|所有測試均通過|測試皆通過|所有测试通过|所有测试都通过
-            全部测试通过|测试全部通过|所有测试均通过
-        """),
-        points=0,
-    ),
-    Keyword(
-        text="沒有剩餘問題",
-        language="zh",
-        weight="very_high",
-        forms=forms("没有剩余问题|沒有遺留問題|没有遗留问题|無遺留問題|无遗留问题"),
-        points=0,
-    ),
-)
+_KEYWORDS = """
+done/完成: 完全完成|已完成|完成了|已經完成|已经完成|完毕|完畢|做完了|已做完|收尾|已收尾|已經收尾|已经收尾|寫完|写完
+    已寫完|已写完|完工
+no_more_work/沒有更多工作: 没有更多工作|沒有更多的工作|没有更多的工作|無待辦|无待办|沒有待辦|没有待办|沒有剩餘工作
+    没有剩余工作|沒有剩餘任務|没有剩余任务
+ready/準備就緒: 准备就绪|已就緒|已就绪
+enough/所有測試通過: 所有測試都通過|全部測試通過|測試全部通過|所有測試均通過|測試皆通過|所有测试通过|所有测试都通过
+    全部测试通过|测试全部通过|所有测试均通过
+enough/沒有剩餘問題: 没有剩余问题|沒有遺留問題|没有遗留问题|無遺留問題|无遗留问题
+"""
 
 
 _COMPLETION = """
@@ -249,8 +220,7 @@ beyond: 改動前|改动前|修改前|修復前|修复前|修正前|沙箱|沙�
 
 
 LEXICON = Lexicon(
-    language="zh",
-    keywords=KEYWORDS,
+    keywords=keywords("zh", _KEYWORDS),
     words=words(_COMPLETION, _IDLENESS, _TALK),
     claims=words(_CLAIMS),
 )

@@ -3,7 +3,7 @@
 The words of claims have a module of their own.
 """
 
-from ralph.analysis.lexicon import Keyword, Lexicon, forms, words
+from ralph.analysis.lexicon import Lexicon, keywords, words
 from ralph.analysis.lexicon.english_claims import CLAIMS
 
 __all__ = ["LEXICON"]
@@ -12,37 +12,16 @@ _TESTS = "tests | the tests | unit tests | specs | test cases"
 _PASSING = "pass | passed | passing | green | are (passing|now passing|green) | now pass | have passed | succeed"
 _REMAINING = "remaining | outstanding | open"
 
-KEYWORDS = (
-    Keyword(text="done", group="done"),
-    Keyword(text="complete", forms=forms("completed | feature-complete | feature complete"), group="done"),
-    Keyword(text="finished", group="done"),
-    Keyword(
-        text="all tests passing",
-        weight="very_high",
-        forms=forms(f"all # ({_TESTS}) ({_PASSING}) | tests all pass"),
-        points=0,
-    ),
-    Keyword(
-        text="no remaining issues",
-        weight="very_high",
-        forms=forms(f"no ({_REMAINING}) (issues|problems|errors) | no issues (remain|remaining)"),
-        points=0,
-    ),
-    Keyword(
-        text="ready for review",
-        forms=forms("ready (for code review|for your review|to merge|to be merged|for merge|to ship|to be shipped)"),
-        group="ready",
-    ),
-    Keyword(
-        text="no more work",
-        forms=forms("""
-            no (further work|remaining work|work remains|remaining tasks|open tasks)
-            nothing (left to do|more to do|else to do|remains to be done)
-        """),
-        group="no_more_work",
-        points=15,
-    ),
-)
+_KEYWORDS = f"""
+done/done:
+done/complete: completed | feature-complete | feature complete
+done/finished:
+enough/all tests passing: all # ({_TESTS}) ({_PASSING}) | tests all pass
+enough/no remaining issues: no ({_REMAINING}) (issues|problems|errors) | no issues (remain|remaining)
+ready/ready for review: ready (for code review|for your review|to merge|to be merged|for merge|to ship|to be shipped)
+no_more_work/no more work: no (further work|remaining work|work remains|remaining tasks|open tasks)
+    nothing (left to do|more to do|else to do|remains to be done)
+"""
 
 
 _COMPLETION = """
@@ -364,8 +343,7 @@ onward: (i can|then i|and i) (go on|continue|finish|resume|carry on|proceed|pick
 
 
 LEXICON = Lexicon(
-    language="en",
-    keywords=KEYWORDS,
+    keywords=keywords("en", _KEYWORDS),
     words=words(_COMPLETION, _CERTAINTY, _FAULTS, _IDLENESS, _LIMITS, _TALK, _OBSTACLES, _IMPASSES),
     claims=CLAIMS,
 )

@@ -3,32 +3,20 @@
 It has no words of certainty or errors.
 """
 
-from ralph.analysis.lexicon import Keyword, Lexicon, forms, words
+from ralph.analysis.lexicon import Lexicon, keywords, words
 
 __all__ = ["LEXICON"]
 
 _TESTS = "tests | # tests | modultests"
 _PASSING = "grün | sind grün | laufen durch | laufen | bestanden | sind bestanden | erfolgreich"
 
-KEYWORDS = (
-    Keyword(text="fertig", language="de", forms=forms("fertiggestellt | komplett fertig"), group="done"),
-    Keyword(text="abgeschlossen", language="de", group="done"),
-    Keyword(text="erledigt", language="de", group="done"),
-    Keyword(
-        text="alle Tests grün",
-        language="de",
-        weight="very_high",
-        forms=forms(f"alle ({_TESTS}) ({_PASSING})"),
-        points=0,
-    ),
-    Keyword(
-        text="nichts mehr zu tun",
-        language="de",
-        forms=forms("es bleibt nichts zu tun | nichts mehr offen | keine offenen Aufgaben"),
-        group="no_more_work",
-        points=15,
-    ),
-)
+_KEYWORDS = f"""
+done/fertig: fertiggestellt | komplett fertig
+done/abgeschlossen:
+done/erledigt:
+enough/alle Tests grün: alle ({_TESTS}) ({_PASSING})
+no_more_work/nichts mehr zu tun: es bleibt nichts zu tun | nichts mehr offen | keine offenen Aufgaben
+"""
 
 
 _COMPLETION = """
@@ -133,4 +121,4 @@ recap: zusammenfassung | änderungen: | geändert: | dateien: | was sich geände
 """
 
 
-LEXICON = Lexicon(language="de", keywords=KEYWORDS, words=words(_COMPLETION), claims=words(_CLAIMS))
+LEXICON = Lexicon(keywords=keywords("de", _KEYWORDS), words=words(_COMPLETION), claims=words(_CLAIMS))

@@ -1,6 +1,6 @@
 """Spanish."""
 
-from ralph.analysis.lexicon import Keyword, Lexicon, forms, words
+from ralph.analysis.lexicon import Lexicon, keywords, words
 
 __all__ = ["LEXICON"]
 
@@ -8,47 +8,16 @@ _ENDINGS = "o | a | os | as"
 _TESTS = "las pruebas | los tests | las # pruebas | los # tests | las pruebas unitarias"
 _PASSING = "pasan | pasaron | han pasado | pasan correctamente | están en verde | pasan sin errores"
 
-KEYWORDS = (
-    Keyword(
-        text="completado",
-        language="es",
-        forms=forms("completad(o|a|os|as) | está completo | está completa | están completos | están completas"),
-        group="done",
-    ),
-    Keyword(text="terminado", language="es", forms=forms("terminad(o|a|os|as)"), group="done"),
-    Keyword(text="finalizado", language="es", forms=forms("finalizad(o|a|os|as) | concluid(o|a|os|as)"), group="done"),
-    Keyword(
-        text="todas las pruebas pasan",
-        language="es",
-        weight="very_high",
-        forms=forms(f"(todas|todos) ({_TESTS}) ({_PASSING}) | pasan todas las pruebas | pasan todos los tests"),
-        points=0,
-    ),
-    Keyword(
-        text="no quedan problemas",
-        language="es",
-        weight="very_high",
-        forms=forms("no (quedan errores|queda ningún problema|queda ningún error)"),
-        points=0,
-    ),
-    Keyword(
-        text="no queda nada por hacer",
-        language="es",
-        forms=forms("""
-            no (hay nada más que hacer|queda nada pendiente|quedan tareas|hay tareas pendientes
-            quedan tareas pendientes)
-            nada más que hacer
-        """),
-        group="no_more_work",
-        points=15,
-    ),
-    Keyword(
-        text="listo para revisión",
-        language="es",
-        forms=forms("lista para revisión | (listo|lista) para revisar | todo está listo | todo listo"),
-        group="ready",
-    ),
-)
+_KEYWORDS = f"""
+done/completado: completad(o|a|os|as) | está completo | está completa | están completos | están completas
+done/terminado: terminad(o|a|os|as)
+done/finalizado: finalizad(o|a|os|as) | concluid(o|a|os|as)
+enough/todas las pruebas pasan: (todas|todos) ({_TESTS}) ({_PASSING}) | pasan todas las pruebas | pasan todos los tests
+enough/no quedan problemas: no (quedan errores|queda ningún problema|queda ningún error)
+no_more_work/no queda nada por hacer: no (hay nada más que hacer|queda nada pendiente|quedan tareas
+    hay tareas pendientes|quedan tareas pendientes) | nada más que hacer
+ready/listo para revisión: lista para revisión | (listo|lista) para revisar | todo está listo | todo listo
+"""
 
 _SETTLED = "cubiert | resuelt | arreglad | corregid | migrad | cerrad | configurad | solucionad"
 """What is so behind "queda", which by itself says that something is left."""
@@ -225,8 +194,7 @@ beyond: entorno | permisos | ajeno | ajena | ajenos | ajenas | previo | previa |
 
 
 LEXICON = Lexicon(
-    language="es",
-    keywords=KEYWORDS,
+    keywords=keywords("es", _KEYWORDS),
     words=words(_COMPLETION, _IDLENESS, _TALK),
     claims=words(_CLAIMS),
 )

@@ -9,7 +9,7 @@ import pytest
 
 from ralph.analysis import ResponseAnalyzer, analyze_text
 from ralph.analysis.analyzer import LANGUAGES
-from ralph.analysis.lexicon import LEXICONS, Role, forms, lexicon, words
+from ralph.analysis.lexicon import LEXICONS, Keyword, Role, forms, keywords, lexicon, words
 
 FOLDER = Path(__file__).parent / "languages"
 BY_WORDS = ("done", "progress", "blocked", "question")
@@ -82,3 +82,13 @@ def test_a_table_of_words_has_entries_of_a_part_or_of_one_name() -> None:
         "left": {"open": ("open",), "to do:": ("to do:",), "later": ("later",)},
         "fault": {"not found": ("lost", "lost it"), "a bug": ("a bug",)},
     }
+
+
+def test_a_table_of_keywords_has_an_entry_of_a_group_for_each() -> None:
+    assert keywords(
+        "fr", "\ndone/fini:\nenough/tout passe: (tout|tous) passe\nno_more_work/rien à faire: plus rien\n"
+    ) == (
+        Keyword(text="fini", language="fr", group="done"),
+        Keyword(text="tout passe", language="fr", weight="very_high", forms=("tout passe", "tous passe"), points=0),
+        Keyword(text="rien à faire", language="fr", forms=("plus rien",), group="no_more_work", points=15),
+    )
