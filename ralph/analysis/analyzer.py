@@ -16,12 +16,13 @@ from ralph.analysis.metrics import (
     completion_score,
     compute_metrics,
     confidence_parts,
+    error_signature,
+    error_signatures,
     expectation_messages,
     output_quality,
     overall_confidence,
     reports_change,
 )
-from ralph.analysis.repetition import find_repetition
 from ralph.analysis.result import (
     VERY_HIGH,
     Analysis,
@@ -41,7 +42,7 @@ from ralph.analysis.result import (
     collect_evidence,
 )
 from ralph.analysis.state import classify_state, completion_signal, find_standstill, indicator_points
-from ralph.analysis.stuck import REPEATS, WINDOW, error_signature, error_signatures, find_stuck, not_stuck
+from ralph.analysis.stuck import REPEATS, WINDOW, find_repetition, find_stuck
 from ralph.analysis.summary import summarize_work
 from ralph.analysis.text import read
 from ralph.analysis.vocabulary import Scope, vocabulary
@@ -182,7 +183,7 @@ class ResponseAnalyzer:
         repetition = find_repetition(output.text)
         compared = repetition or context.past or errors or context.errors or self._seeking["repeats"] < 2
         if not compared or (output.failure and output.failure.failure == "rate_limited"):
-            return not_stuck()
+            return Stuck()
         outside = [pattern for error in context.errors if (pattern := error_signature(error))]
         seen = Past(
             text=output.text,

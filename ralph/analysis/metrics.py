@@ -1,16 +1,16 @@
-"""The numbers of a reply, from its signals: those of the Ralph Runtime guide, and Nity Loop's weighted sum.
+"""The numbers of a reply, the Ralph Runtime guide's and Nity Loop's weighted sum, and its errors made comparable.
 
 The completion score comes from the first of these sources that exists: the plan, the reply's own checklist, a
 percentage, a completion keyword, and else a neutral 50.
 """
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Literal, NamedTuple
 
 from pydantic import JsonValue
 
-from ralph.analysis.detectors.activity import HIGH, LOW, STEP
 from ralph.analysis.result import (
     CONFIDENCE_WEIGHTS,
     AnalysisContext,
@@ -21,20 +21,29 @@ from ralph.analysis.result import (
     Signal,
     Signals,
 )
+from ralph.analysis.text import PrefilteredPattern, Reading
 from ralph.status import Status, StatusReport
-from ralph.system.text import pattern
+from ralph.system.text import pattern, storable
+from ralph.types.output import Failed
 
 __all__ = [
     "CATASTROPHIC_ERRORS",
+    "CERTAINTY_STEP",
+    "LIKELY",
     "STAGNATION",
+    "SURE",
+    "UNSURE",
     "CompletionScore",
     "Source",
     "agent_confidence",
     "completion_score",
     "compute_metrics",
     "confidence_parts",
+    "error_signature",
+    "error_signatures",
     "expectation_level",
     "expectation_messages",
+    "failure_signature",
     "output_quality",
     "overall_confidence",
     "quality_score",
@@ -222,6 +231,12 @@ def compute_metrics(reply: Reply, work: CompletionScore, quality: float, *, repo
     )
 
 
+SURE, LIKELY, UNSURE = 90, 60, 20
+"""Levels of the agent's certainty."""
+CERTAINTY_STEP = 10
+"""The change by each further word."""
+
+
 def agent_confidence(signals: Signals, *, reported: bool = False) -> int:
     """Return the agent's own certainty, 0–100.
 
@@ -229,10 +244,10 @@ def agent_confidence(signals: Signals, *, reported: bool = False) -> int:
     level that is low already. A report of completion without a hedge is a cue of its own.
     """
     cue, hedges = signals.first("certainty_cue"), signals.of("hedge")
-    start = cue.amount if cue else HIGH if reported and not hedges else NEUTRAL
-    score = start + STEP * len(signals.of("certainty"))
-    if not cue or start != LOW:
-        score -= STEP * len(hedges)
+    start = cue.amount if cue else SURE if reported and not hedges else NEUTRAL
+    score = start + CERTAINTY_STEP * len(signals.of("certainty"))
+    if not cue or start != UNSURE:
+        score -= CERTAINTY_STEP * len(hedges)
     return min(100, max(0, score))
 
 
@@ -282,3 +297,73 @@ def _tests_pass(signals: Signals) -> bool:
 
 def _score_before(context: AnalysisContext) -> int | None:
     return context.past[-1].completion_score if context.past else None
+
+
+SIGNATURES = 20
+_LENGTH = 120
+_STRONG_LINES = 60
+_LINE = 300
+
+_NAMES = ("error", "exception", "panic", "fatal")
+_SAID = (
+    *("traceback (most recent call last)", "command not found", "segmentation fault", "permission denied"),
+    "no such file or directory",
+)
+_STRONG = PrefilteredPattern(
+    (*(f"{name}{end}" for name in _NAMES for end in (": ", "[")), *_SAID, "exit code ", "exit status "),
+    rf"""(?:{"|".join(_NAMES)})(?:\[\w{{1,12}}\])?:[ ]
+        |exit[ ](?:code|status)[ ][1-9]
+        |{"|".join(map(re.escape, _SAID))}""",
+)
+_DROPPED = (
+    (pattern(r"0x[0-9a-f]+|\b[0-9a-f]{7,64}\b"), " "),
+    (pattern(r"(?<![\w.~@+-])(?:[a-z]:)?(?:[\w.~@+-]{0,80}[/\\]){1,40}[\w.~@+-]{0,80}"), "path"),
+    (pattern(r"\d+(?:[.:,]\d+)*"), " "),
+    (pattern(r"[\"'`“”‘’]"), ""),
+    (pattern(r"\s+"), " "),
+)
+
+
+def error_signatures(reading: Reading, errors: Iterable[str] = (), failure: Failed | None = None) -> tuple[str, ...]:
+    """Return the distinct signatures of all errors, at most twenty.
+
+    These are error lines of the reply (those in fences too), errors from outside it, and the executor's failure.
+    """
+    found: dict[str, None] = {}
+    for error in errors:
+        found[error_signature(error)] = None
+    if failure is not None:
+        found[failure_signature(failure)] = None
+    for line in _strong_lines(reading):
+        found[error_signature(line)] = None
+    if not found:
+        return ()
+    found.pop("", None)
+    return tuple(found)[:SIGNATURES]
+
+
+def failure_signature(failure: Failed) -> str:
+    """Return the signature of an executor's failure, such as "failed:unavailable:503"."""
+    return f"failed:{failure.failure}" + (f":{failure.status}" if failure.status is not None else "")
+
+
+def error_signature(error: str) -> str:
+    """Return an error without what differs from one time to the next: paths, numbers, hexadecimal, quotes, case."""
+    text = storable(error[: 4 * _LENGTH]).lower()
+    for dropped, instead in _DROPPED:
+        text = dropped.sub(instead, text)
+    return text.strip(" .:,;-")[:_LENGTH]
+
+
+def _strong_lines(reading: Reading) -> Iterable[str]:
+    after = count = 0
+    for match in _STRONG.finditer(reading.lower):
+        if match.start() < after:
+            continue
+        begin = max(reading.lower.rfind("\n", max(0, match.start() - _LINE), match.start()) + 1, match.start() - _LINE)
+        end = reading.lower.find("\n", match.end(), match.end() + _LINE)
+        after = end if end >= 0 else match.end() + _LINE
+        yield reading.text[begin:after]
+        count += 1
+        if count >= _STRONG_LINES:
+            return

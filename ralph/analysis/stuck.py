@@ -6,32 +6,31 @@ breaks all but the circle of the very same words.
 
 Error patterns that repeat are always reported and counted; by themselves they decide only if nothing else is known:
 productive loops meet the same error again and again.
+
+Below these are the similarity of two replies and the repetition within one.
 """
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from itertools import chain
-from operator import attrgetter
+from functools import lru_cache
+from itertools import chain, pairwise
 from typing import NamedTuple
 
-from ralph.analysis.repetition import SIMILAR, Repetition, similarity
+from ralph.analysis.metrics import error_signature
 from ralph.analysis.result import PAST_KEPT, Evidence, Past, Stuck
-from ralph.analysis.text import PrefilteredPattern, Reading
 from ralph.system.text import pattern, storable
-from ralph.types.output import Failed
 
 __all__ = [
     "REPEATS",
+    "SIMILAR",
     "TESTING",
     "WATCHING",
     "WINDOW",
+    "Repetition",
     "detect_stuck_loop",
-    "error_signature",
-    "error_signatures",
-    "failure_signature",
+    "find_repetition",
     "find_stuck",
-    "not_stuck",
+    "similarity",
 ]
 
 REPEATS = 3
@@ -45,7 +44,13 @@ _TURNS = 4
 """Iterations of two replies in turns."""
 _SHOWN = 120
 _NUMBER = pattern(r"\d+")
-_PROGRESSED = attrgetter("progressed")
+
+
+class Repetition(NamedTuple):
+    """A phrase that a reply repeats, and how often."""
+
+    phrase: str
+    times: int
 
 
 class _Loop(NamedTuple):
@@ -62,11 +67,6 @@ class _Loop(NamedTuple):
     why: str
     times: int
     text: str = ""
-
-
-def not_stuck() -> Stuck:
-    """Return the result for a loop that does not go in circles; a new one each time, as its counts can be changed."""
-    return Stuck(error_frequency={})  # pydantic copies a default, which doubles the time
 
 
 def detect_stuck_loop(error_history: Sequence[str], *, window: int = WINDOW, repeats: int = REPEATS) -> Stuck:
@@ -106,11 +106,10 @@ def find_stuck(
     circles = [circle for find in finders if (circle := find(passes, repeats))]
     if repetition:
         circles.append(_Loop("chant", f"one reply says the same {repetition.times} times", 1, repetition.phrase))
-    still = max(repeats, no_progress)
-    if len(passes) >= still and (circle := _no_progress(passes, still)):
+    if circle := _no_progress(passes, max(repeats, no_progress)):
         circles.append(circle)
     if not circles and not patterns:
-        return not_stuck()
+        return Stuck()
     only_errors = not circles and all(one.progressed is None for one in recent) and not _varied(recent)
     return _found(Counter(patterns), circles, len(recent), repeats, by_errors=only_errors)
 
@@ -136,7 +135,7 @@ def _in_turns(passes: Sequence[Past], repeats: int) -> _Loop | None:
     for length in range(2, PAST_KEPT // 3 + 1):
         rounds = 2 if length == 2 else 3
         cycle = passes[-length * rounds :]
-        if len(cycle) < length * rounds or True in map(_PROGRESSED, cycle):
+        if len(cycle) < length * rounds or any(one.progressed for one in cycle):
             continue
         pairs = zip(cycle, cycle[length:], strict=False)
         same = all(one.text.strip() and _same(one, other, nearly=length == 2) for one, other in pairs)
@@ -145,18 +144,38 @@ def _in_turns(passes: Sequence[Past], repeats: int) -> _Loop | None:
     return None
 
 
+def _in_a_row(passes: Sequence[Past], times: int, holds: Callable[[Past], bool]) -> bool:
+    """Return whether something holds for each of the last iterations."""
+    return len(passes) >= times and all(map(holds, passes[-times:]))
+
+
 def _only_tests(passes: Sequence[Past], repeats: int) -> _Loop | None:
-    last = passes[-repeats:]
-    if len(last) < repeats or not all(one.test_only for one in last) or any(one.progressed for one in last):
+    if not _in_a_row(passes, repeats, lambda one: one.test_only and not one.progressed):
         return None
     return _Loop(TESTING, f"{repeats} iterations in a row only ran tests", repeats)
 
 
-def _no_progress(passes: Sequence[Past], repeats: int) -> _Loop | None:
-    last = passes[-repeats:]
-    if not all(one.moved is False for one in last):
+def _at_a_limit(passes: Sequence[Past], repeats: int) -> _Loop | None:
+    if not _in_a_row(passes, repeats, lambda one: one.state == "limited"):
         return None
-    known = all(one.progressed is False for one in last)
+    return _Loop("at a limit", f"{repeats} iterations in a row met a limit", repeats, passes[-1].text)
+
+
+def _denied(passes: Sequence[Past], repeats: int) -> _Loop | None:
+    if not _in_a_row(passes, repeats, lambda one: one.denied and not _worked(one)):
+        return None
+    return _Loop("permission denied", f"tools were denied in {repeats} iterations in a row", repeats)
+
+
+def _worked(one: Past) -> bool:
+    """Return whether it moved something or, if that is unknown, most likely did: of many calls one may be denied."""
+    return one.worked or one.busy if one.moved is None else one.moved
+
+
+def _no_progress(passes: Sequence[Past], repeats: int) -> _Loop | None:
+    if not _in_a_row(passes, repeats, lambda one: one.moved is False):
+        return None
+    known = _in_a_row(passes, repeats, lambda one: one.progressed is False)
     what = "changed neither workspace nor plan" if known else "changed nothing, by their own count"
     return _Loop("no progress", f"{repeats} iterations in a row {what}", repeats)
 
@@ -213,25 +232,6 @@ def _same_numbers(passes: Sequence[Past]) -> bool:
     return bool(first.intersection(*others))
 
 
-def _at_a_limit(passes: Sequence[Past], repeats: int) -> _Loop | None:
-    last = passes[-repeats:]
-    if len(last) < repeats or not all(one.state == "limited" for one in last):
-        return None
-    return _Loop("at a limit", f"{repeats} iterations in a row met a limit", repeats, last[-1].text)
-
-
-def _denied(passes: Sequence[Past], repeats: int) -> _Loop | None:
-    last = passes[-repeats:]
-    if len(last) < repeats or not all(one.denied and not _worked(one) for one in last):
-        return None
-    return _Loop("permission denied", f"tools were denied in {repeats} iterations in a row", repeats)
-
-
-def _worked(one: Past) -> bool:
-    """Return whether it moved something or, if that is unknown, most likely did: of many calls one may be denied."""
-    return one.worked or one.busy if one.moved is None else one.moved
-
-
 _FINDERS: tuple[Callable[[Sequence[Past], int], _Loop | None], ...] = (
     _same_words,
     _in_turns,
@@ -278,71 +278,195 @@ def _piece(why: str, text: str) -> Evidence:
     return Evidence(signal="stuck", why=why, text=line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…")
 
 
-SIGNATURES = 20
-_LENGTH = 120
-_STRONG_LINES = 60
-_LINE = 300
+SIMILAR = 0.75
+"""Share of common pairs of words from which two replies are nearly the same."""
 
-_NAMES = ("error", "exception", "panic", "fatal")
-_SAID = (
-    *("traceback (most recent call last)", "command not found", "segmentation fault", "permission denied"),
-    "no such file or directory",
+_COMPARED = 20_000
+_SHORT = 500
+"""Bytes of both replies together below which they are short."""
+_LONGER = 1.6
+"""Ratio of lengths above which two replies cannot have the same words."""
+_SAMPLES, _SAMPLE = 6, 12
+"""Samples of the shorter reply that are searched in the longer one, and their length in characters."""
+_EDGE, _DRIFT = 8, 24
+"""Characters that two short replies share at one end, and by which one of them may be longer."""
+_DENSE = 1.5
+"""Bytes per character from which a text is most likely of a language without spaces between words."""
+
+_NTH = r"(?:\d{1,6}(?:st|nd|rd|th)|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last|next)"
+_ROUND = r"(?:loop|iteration|attempt|pass|try|retry|round|cycle|turn|check|intento|iteración|vuelta|ciclo|ronda)"
+_TAKEN = (
+    r"(?:\b(?:in|for|after|took|taken|elapsed|uptime|runtime|about|another|en|tras|durante|desde hace)[: ]{1,2}"
+    r"|[(\[~≈]|已(?:运行|運行|执行|執行|经|經)? ?)"
 )
-_STRONG = PrefilteredPattern(
-    (*(f"{name}{end}" for name in _NAMES for end in (": ", "[")), *_SAID, "exit code ", "exit status "),
-    rf"""(?:{"|".join(_NAMES)})(?:\[\w{{1,12}}\])?:[ ]
-        |exit[ ](?:code|status)[ ][1-9]
-        |{"|".join(map(re.escape, _SAID))}""",
+_UNIT = r"(?:(?:ms|s|secs?|seconds?|mins?|minutes?|h|hrs?|hours?|days?|segundos?|minutos?|horas?)\b|秒|分|小时|小時|天)"
+_MOMENTS = pattern(
+    "|".join((
+        r"\b\d{4}-\d\d-\d\d(?:[t ]\d\d:\d\d[\d:.]{0,12})?z?\b",
+        r"\b\d{1,2}:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?: ?[ap]m\b)?",
+        rf"{_TAKEN}\d{{1,6}}(?:[.,]\d{{1,6}})? ?{_UNIT}",
+        rf"\b{_ROUND} ?(?:no\. ?|number |#|:)? ?\d{{1,6}}\b(?! ?(?:of|/|de|out) ?\d)",
+        rf"\b{_NTH} {_ROUND}\b",
+        r"第 ?[\d一二三四五六七八九十]{1,4} ?[次轮輪回遍]",
+        r"\b(?:req|request|msg|message|trace|call|run|session)_\w{1,64}",
+        r"\b(?:pid|process|proceso|进程|進程) ?\d{1,9}\b",
+        r"\b0x[0-9a-f]{1,16}\b",
+        r"\b(?=\d{0,40}[a-f])(?=[a-f]{0,40}\d)[0-9a-f]{7,40}(?:-[0-9a-f]{4,12}){0,4}\b",
+        r"\b\d{9,20}\b",
+    ))
 )
-_DROPPED = (
-    (pattern(r"0x[0-9a-f]+|\b[0-9a-f]{7,64}\b"), " "),
-    (pattern(r"(?<![\w.~@+-])(?:[a-z]:)?(?:[\w.~@+-]{0,80}[/\\]){1,40}[\w.~@+-]{0,80}"), "path"),
-    (pattern(r"\d+(?:[.:,]\d+)*"), " "),
-    (pattern(r"[\"'`“”‘’]"), ""),
-    (pattern(r"\s+"), " "),
-)
+"""Dates, times, durations, the number of an iteration or attempt, and ids; not counts, nor "3 of 8"."""
 
 
-def error_signatures(reading: Reading, errors: Iterable[str] = (), failure: Failed | None = None) -> tuple[str, ...]:
-    """Return the distinct signatures of all errors, at most twenty.
+def similarity(left: str, right: str) -> float:
+    """Return the share of pairs of neighbouring words that two replies have in common, 0–1.
 
-    These are error lines of the reply (those in fences too), errors from outside it, and the executor's failure.
+    Short replies are alike only if they are the same except for what differs in every reply, such as the time of day:
+    one other word makes another command, and one other number another error.
     """
-    found: dict[str, None] = {}
-    for error in errors:
-        found[error_signature(error)] = None
-    if failure is not None:
-        found[failure_signature(failure)] = None
-    for line in _strong_lines(reading):
-        found[error_signature(line)] = None
-    if not found:
-        return ()
-    found.pop("", None)
-    return tuple(found)[:SIGNATURES]
+    if left == right:
+        return 1.0
+    short, long = left[:_COMPARED], right[:_COMPARED]
+    if (len(short), short) > (len(long), long):
+        short, long = long, short
+    if len(short) + len(long) < _SHORT and _size(short) + _size(long) < _SHORT:
+        return float(_share_an_end(short, long) and _without_moments(short) == _without_moments(long))
+    if len(long) > _LONGER * len(short) or not _share_samples(short, long):
+        return 0.0
+    ours, theirs = _pairs(short), _pairs(long)
+    return 2 * len(ours & theirs) / max(len(ours) + len(theirs), 1)
 
 
-def failure_signature(failure: Failed) -> str:
-    """Return the signature of an executor's failure, such as "failed:unavailable:503"."""
-    return f"failed:{failure.failure}" + (f":{failure.status}" if failure.status is not None else "")
+def _share_an_end(short: str, long: str) -> bool:
+    """Return whether two short replies can be the same except for what differs in every reply: a quick check."""
+    same_edge = short[:_EDGE] == long[:_EDGE] or short[-_EDGE:] == long[-_EDGE:]
+    return same_edge and len(long) - len(short) <= _DRIFT
 
 
-def error_signature(error: str) -> str:
-    """Return an error without what differs from one time to the next: paths, numbers, hexadecimal, quotes, case."""
-    text = storable(error[: 4 * _LENGTH]).lower()
-    for dropped, instead in _DROPPED:
-        text = dropped.sub(instead, text)
-    return text.strip(" .:,;-")[:_LENGTH]
+def _size(text: str) -> int:
+    return len(text.encode(errors="replace"))
 
 
-def _strong_lines(reading: Reading) -> Iterable[str]:
-    after = count = 0
-    for match in _STRONG.finditer(reading.lower):
-        if match.start() < after:
-            continue
-        begin = max(reading.lower.rfind("\n", max(0, match.start() - _LINE), match.start()) + 1, match.start() - _LINE)
-        end = reading.lower.find("\n", match.end(), match.end() + _LINE)
-        after = end if end >= 0 else match.end() + _LINE
-        yield reading.text[begin:after]
-        count += 1
-        if count >= _STRONG_LINES:
-            return
+def _share_samples(short: str, long: str) -> bool:
+    """Return whether some samples of one reply occur in the other: a quick check."""
+    step = len(short) // (_SAMPLES + 1)
+    found = 0
+    for place in range(step, step * _SAMPLES + 1, step):
+        if short[place : place + _SAMPLE] in long:
+            found += 1
+            if found >= _SAMPLES // 3:
+                return True
+    return False
+
+
+@lru_cache(maxsize=16)
+def _without_moments(text: str) -> str:
+    """Return a reply without what differs in every one: dates, times, durations, ids, the number of the attempt."""
+    return _MOMENTS.sub("#", text.lower())
+
+
+@lru_cache(maxsize=16)
+def _pairs(text: str) -> frozenset[tuple[str, str]]:
+    """Return the pairs of neighbouring words, or of characters in a language without spaces.
+
+    Cached, as every reply is compared with several later ones.
+    """
+    words = text.lower().split()
+    dense = _size(text) > _DENSE * len(text)
+    return frozenset(pairwise("".join(words) if dense else words))
+
+
+_READ = 5_000
+"""Characters at the end of a reply that are read."""
+_LONG = 400
+"""Characters below which no text counts as repetitive."""
+_FENCE = "```"
+_STRETCH = 40
+_TIMES = 6
+_SHARE = 0.6
+_PHRASE = 20
+"""Words (or characters, in a language without spaces) in a row that must be the same: more than items of a list or
+lines of a log have in common before they differ in a name or a number."""
+
+
+class _Rounds(NamedTuple):
+    """The rounds of a repeated phrase.
+
+    Attributes:
+        first: the index of its first piece.
+        period: pieces from there to its next beginning.
+        times: how often it begins.
+        places: how many pieces begin a phrase that occurs `_TIMES` times.
+    """
+
+    first: int
+    period: int
+    times: int
+    places: int
+
+
+def find_repetition(text: str) -> Repetition | None:
+    """Return the phrase that makes up most of the end of a long reply; None if none does.
+
+    Code, tables and lines without words do not count.
+    """
+    tail = text[-_READ:]
+    if len(tail) < _LONG or not _may_repeat(tail):
+        return None
+    tail = _without_code(text, tail)
+    pieces = tail.split()
+    if len(tail.encode(errors="replace")) > 2 * len(tail):  # most likely of a language that sets no words apart
+        pieces = list("".join(pieces))
+    return _repeated(pieces) if len(pieces) >= _PHRASE * 2 else None
+
+
+def _may_repeat(tail: str) -> bool:
+    """Return whether a sample from the middle or near an end occurs again and again: a quick check."""
+    for place in (len(tail) // 5, len(tail) // 2, 4 * len(tail) // 5):
+        if tail.count(tail[place : place + _STRETCH]) >= _TIMES - 2:
+            return True
+    return False
+
+
+def _without_code(text: str, tail: str) -> str:
+    """Return the end of a text without its fences and tables."""
+    within = text.count(_FENCE, 0, len(text) - len(tail)) % 2
+    prose = "\n".join(tail.split(_FENCE)[within::2])
+    return "\n".join(line for line in prose.split("\n") if not line.lstrip().startswith("|"))
+
+
+def _repeated(pieces: Sequence[str]) -> Repetition | None:
+    """Return the repetition among some words or characters."""
+    found = _exactly(pieces) or _nearly(pieces)
+    if found is None or found.times < _TIMES or found.places < _SHARE * (len(pieces) - _PHRASE + 1):
+        return None
+    phrase = _joined(pieces[found.first : found.first + found.period])
+    return Repetition(phrase, found.times) if sum(map(str.isalpha, phrase)) * 2 > len(phrase) else None
+
+
+def _exactly(pieces: Sequence[str]) -> _Rounds | None:
+    """Return the rounds of one phrase and nothing else. They follow from its period, so no piece has to be hashed."""
+    for period in range(1, _PHRASE + 1):
+        if pieces[period] == pieces[0] and pieces[period:] == pieces[:-period]:
+            whole, more = divmod(len(pieces) - _PHRASE + 1, period)
+            times = whole + (more > 0)
+            return _Rounds(0, period, times, whole * period + more if whole >= _TIMES else more * times)
+    return None
+
+
+def _nearly(pieces: Sequence[str]) -> _Rounds | None:
+    """Return the rounds of the phrase that occurs most often."""
+    if 2 * len(set(pieces)) > len(pieces):
+        return None
+    rows = [hash(tuple(pieces[index : index + _PHRASE])) for index in range(len(pieces) - _PHRASE + 1)]
+    counts = Counter(rows)
+    most, times = counts.most_common(1)[0]
+    if times < _TIMES:
+        return None
+    first = rows.index(most)
+    again = rows.index(most, first + 1)
+    return _Rounds(first, again - first, times, sum(count for count in counts.values() if count >= _TIMES))
+
+
+def _joined(pieces: Sequence[str]) -> str:
+    return ("" if all(len(piece) == 1 for piece in pieces) else " ").join(pieces)[:200]

@@ -11,8 +11,8 @@ from datetime import datetime
 from typing import Self
 
 from ralph.analysis import ResponseAnalyzer
+from ralph.analysis.metrics import error_signature
 from ralph.analysis.result import AnalysisContext, Analyzer
-from ralph.analysis.stuck import error_signature
 from ralph.decision.breaker import BreakerState, CircuitBreaker, Observation
 from ralph.decision.claims import STRATEGIES, Case, Claim, Strategy, claimed, strategy_named
 from ralph.decision.limits import Limits, Price, Spent

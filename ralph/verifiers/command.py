@@ -5,7 +5,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 
-from ralph.analysis.stuck import error_signature
+from ralph.analysis.metrics import error_signature
 from ralph.errors import UsageError, VerifierError
 from ralph.system.process import Finished, run
 from ralph.system.sandbox import Confinement

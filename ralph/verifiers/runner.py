@@ -11,7 +11,7 @@ from typing import cast
 
 import anyio
 
-from ralph.analysis.stuck import error_signature
+from ralph.analysis.metrics import error_signature
 from ralph.errors import VerifierError, in_words
 from ralph.system.text import Redactor
 from ralph.types import evolve

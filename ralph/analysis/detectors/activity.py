@@ -11,6 +11,7 @@ from itertools import islice
 from operator import itemgetter
 
 from ralph.analysis.lexicon import Role
+from ralph.analysis.metrics import CERTAINTY_STEP, LIKELY, SURE, UNSURE
 from ralph.analysis.result import AGAINST, VERY_HIGH, Reply, Signal
 from ralph.analysis.state import completion_signal
 from ralph.analysis.text import Reading, Span
@@ -18,9 +19,6 @@ from ralph.analysis.vocabulary import Hit, Scope
 from ralph.system.text import pattern
 
 __all__ = [
-    "HIGH",
-    "LOW",
-    "STEP",
     "announcement_end",
     "detect_announcements",
     "detect_certainty",
@@ -427,8 +425,6 @@ def _begin(reading: Reading, end: int) -> int:
     return max(reading.sentence(end - 1)[0], end - _TAIL) if end else 0
 
 
-HIGH, LIKELY, LOW = 90, 60, 20
-STEP = 10
 _CLAUSE = 12  # words on either side of an unsure word in which a certain one counts
 _AROUND = 200
 _CUES: frozenset[Role] = frozenset({"unsure", "certain", "likely"})
@@ -449,12 +445,12 @@ def detect_certainty(reply: Reply) -> Iterable[Signal]:
     for hit in scope.of("hedge"):
         if hit.name not in hedges and not in_heading(hit.start):
             hedges.add(hit.name)
-            yield Signal.at(hit, "hedge", -STEP, "Sounds unsure.")
+            yield Signal.at(hit, "hedge", -CERTAINTY_STEP, "Sounds unsure.")
     sure = {cue.name} if cue else set[str]()
     for hit in scope.of("certainty"):
         if hit.name not in sure and not in_heading(hit.start) and not scope.negated(hit, 1):
             sure.add(hit.name)
-            yield Signal.at(hit, "certainty", STEP, "Sounds sure.")
+            yield Signal.at(hit, "certainty", CERTAINTY_STEP, "Sounds sure.")
 
 
 def _cue(scope: Scope) -> tuple[Hit | None, int]:
@@ -471,7 +467,7 @@ def _cue(scope: Scope) -> tuple[Hit | None, int]:
     doubted |= {scope.after("certain", hit, _CLAUSE) for hit in unsure}
     high = [hit for hit in high if hit not in doubted]
     likely = [hit for hit in scope.of("likely") if not in_heading(hit.start) and not scope.negated(hit)]
-    for hits, level in ((high, HIGH), (unsure, LOW), (likely, LIKELY)):
+    for hits, level in ((high, SURE), (unsure, UNSURE), (likely, LIKELY)):
         if hits:
             return hits[0], level
     return None, 0

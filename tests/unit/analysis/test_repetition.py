@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.analysis.repetition import SIMILAR, Repetition, find_repetition, similarity
+from ralph.analysis.stuck import SIMILAR, Repetition, find_repetition, similarity
 
 REPORT = (
     "The import reads every row of the file, checks that its columns have names, and writes what it found to the log. "

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph.analysis import AnalysisContext, Past, ResponseAnalyzer, Stuck, analyze_text, detect_stuck_loop
-from ralph.analysis.stuck import error_signature, failure_signature
+from ralph.analysis.metrics import error_signature, failure_signature
 from ralph.errors import UsageError
 from ralph.status import StatusMissing
 from ralph.types.output import Failed, Output, ToolCall
