@@ -22,7 +22,15 @@ from typing import TYPE_CHECKING
 from ralph._lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from ralph.plugins.providers import BuildContext, Command, CommandContext, PromptContext, PromptPart, Provider
+    from ralph.plugins.providers import (
+        BuildContext,
+        Command,
+        CommandContext,
+        PromptContext,
+        PromptPart,
+        Provider,
+        executor_hooks,
+    )
     from ralph.plugins.registry import Plugins
     from ralph.plugins.spec import API_VERSION, hookimpl
     from ralph.verifiers.base import VerifierContext, VerifierProvider
@@ -38,7 +46,9 @@ __all__ = [
     "Provider",
     "VerifierContext",
     "VerifierProvider",
+    "executor_hooks",
     "hookimpl",
+    "lazy_exports",
 ]
 
 __getattr__, __dir__ = lazy_exports(__name__)

@@ -3,11 +3,13 @@
 A provider costs nothing until it is used: `build` is called when a run, or the user, names it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
+from ralph.plugins.spec import hookimpl
 from ralph.settings import ExecutorSettings
 
 if TYPE_CHECKING:
@@ -83,6 +85,36 @@ class Provider:
     name: str
     about: str
     build: Callable[[BuildContext], Any]
+
+
+def executor_hooks(
+    name: str, about: str, *, executor: str, settings: str
+) -> "tuple[Callable[[], type[BaseModel]], Callable[[], Iterator[Provider]]]":
+    """Return the hooks `ralph_settings` and `ralph_executors` of a plug-in with one executor.
+
+    The executor is called with the arguments that executors share, with `progress`, and with its own settings, each
+    as a keyword argument.
+
+    Args:
+        name: as in `--executor NAME`; the plug-in has the same name.
+        about: the executor in a few words.
+        executor: its class, such as "ralph_moon.executor:MoonExecutor"; imported when an executor is built.
+        settings: the model of its own settings, such as "ralph_moon.settings:MoonSettings".
+    """
+
+    @hookimpl
+    def ralph_settings() -> "type[BaseModel]":
+        return resolve_name(settings)
+
+    def build(context: BuildContext) -> "Executor":
+        own = dict(context.own or resolve_name(settings)())
+        return resolve_name(executor)(progress=context.progress, **context.common, **own)
+
+    @hookimpl
+    def ralph_executors() -> Iterator[Provider]:
+        yield Provider(name, about, build)
+
+    return ralph_settings, ralph_executors
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,13 @@ from ralph.executors import Confinement
 from ralph.plugins import BuildContext
 from ralph.settings import ExecutorSettings
 from ralph_claude import ClaudeExecutor, ClaudeSettings
-from ralph_claude.plugin import build, ralph_executors, ralph_settings
+from ralph_claude.plugin import ralph_executors, ralph_settings
+
+
+def build(context: BuildContext) -> ClaudeExecutor:
+    """The executor that the plug-in makes of a run's settings."""
+    (provider,) = ralph_executors()
+    return provider.build(context)
 
 
 def test_the_executor_goes_by_its_name() -> None:

@@ -3,8 +3,9 @@
 Each name is imported on first use, because Ralph looks at the plug-in on every start.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from ralph.plugins import lazy_exports
 
 if TYPE_CHECKING:
     from ralph_grounding.analyzer import GroundingAnalyzer
@@ -27,37 +28,6 @@ if TYPE_CHECKING:
     from ralph_grounding.store import open_grounding_store
     from ralph_grounding.store.records import BatchError
 
-_HOMES = {
-    "AIResponse": "materials",
-    "AnalysisResult": "result",
-    "BatchError": "store.records",
-    "BatchResult": "batch",
-    "ExpectedAnswer": "materials",
-    "ExpectedClaim": "materials",
-    "GroundTruth": "ground_truth",
-    "GroundingAnalyzer": "analyzer",
-    "GroundingSettings": "settings",
-    "GroundingKeys": "settings",
-    "GroundingVerifier": "loop.verifier",
-    "LexicalProvider": "similarity.lexical",
-    "NoGroundTruthError": "errors",
-    "Page": "ground_truth",
-    "ProviderError": "errors",
-    "Query": "materials",
-    "ReportData": "report",
-    "Similarity": "similarity.base",
-    "SimilarityProvider": "similarity.base",
-    "compare": "comparison",
-    "make_queries": "queries",
-    "open_grounding_store": "store",
-    "page_of_text": "ground_truth.chunks",
-    "parse_filter": "filters",
-    "read_claims": "ground_truth.claims_file",
-    "read_ground_truth": "ground_truth.reading",
-    "read_queries": "queries",
-    "render_report": "report",
-    "run_batch": "batch",
-}
 
 __all__ = [
     "AIResponse",
@@ -91,12 +61,4 @@ __all__ = [
     "run_batch",
 ]
 
-
-def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_exports(__name__)

@@ -3,8 +3,9 @@
 Each name is imported when it is first used, because Ralph imports the plug-in at every start.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from ralph.plugins import lazy_exports
 
 if TYPE_CHECKING:
     from ralph_notify.notifier import Notifier
@@ -12,10 +13,4 @@ if TYPE_CHECKING:
 
 __all__ = ["Notifier", "NotifySettings"]
 
-_HOMES = {"Notifier": "ralph_notify.notifier", "NotifySettings": "ralph_notify.settings"}
-
-
-def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+__getattr__, __dir__ = lazy_exports(__name__)
