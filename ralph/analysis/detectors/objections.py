@@ -139,8 +139,6 @@ class Task:
 
     def is_echoed(self, prose: str, span: Span) -> bool:
         """Return True if four words in a row that touch a span were copied from the task."""
-        if not self._runs:
-            return False
         found = list(_WORD.finditer(prose, max(0, span[0] - 60), span[1] + 60))
         return any(
             run[0].start() < span[1] and run[3].end() > span[0] and tuple(word[0] for word in run) in self._runs
@@ -196,14 +194,11 @@ _BARE = pattern(r"\w+[.!]*")
 _BOX = pattern(r"(?:[-*+]|\d{1,3}[.)])\s\[[ x]\]")
 # What precedes a word that something is marked with: "set to done", "marked as done and complete".
 _MARKED = pattern(r"(?:\b(?:as|to|into)|[=]|->|→)[\s*_]{1,3}(?:[a-z]{1,12}[\s*_]{1,3}(?:and|or)[\s*_]{1,3})?\Z")
+_MARK = 40  # characters in which it stands
 _BEHIND = 12  # characters after a word in which a number may make it one of several
 _LABEL = 60  # characters of a label that says what is wanted
 # What precedes the state of an item: "2. Parser: done".
 _ITEM_STATE = pattern(r"\s{0,8}(?:[-*+•]|\d{1,3}[.)])\s[^\n:：—]{1,80}(?:[:：—]|\s[-–])[\s*_✅✓✔☑️]{0,6}\Z")
-_MARKS_END = ("as", "to", "and", "or", "=", ">", "→", "*", "_")
-# last characters of `_MARKED` and `_ITEM_STATE`, which are tried only where one of them stands
-_STATE_END = (":", "：", "—", "-", "–", "*", "_", "✅", "✓", "✔", "☑", "\ufe0f")
-_LEAD = 40  # characters before a word that these two read
 _NUMBER = pattern(r"[\s*_#-]{0,4}\d")
 _ATTRIBUTES = frozenset({"failing", "blocked", "incomplete", "broken", "partial", "unfinished", "open"})
 _NOUN = pattern(r"[\s*_]{1,3}(?!and\b|or\b|on\b|by\b|in\b|for\b|because\b|at\b|with\b|until\b|since\b)[a-z]")
@@ -269,10 +264,9 @@ class Objections:
             return f"It is conditional: “{condition.name}”."
         if self._takes and (taken := self._retraction(hit)):
             return f"“{taken.name}” retracts it."
-        sentence = self._sentences.get(span) or self._analyse(span)
-        if shape := sentence[1]:
+        if shape := self._analysed(span)[1]:
             return shape
-        if parts and (partial := self._partial(hit, span, sentence)):
+        if parts and (partial := self.partial(hit)):
             return partial
         return "It repeats the task's own words." if echoes and self.is_echoed(hit) else ""
 
@@ -280,11 +274,9 @@ class Objections:
         """Return the same for a single word, which may also be a mark or be said of preparations."""
         if objection := self.against(hit):
             return objection
-        begin = hit.start - _LEAD if hit.start > _LEAD else 0
-        lead = self._prose[begin : hit.start].rstrip()
-        if lead.endswith(_MARKS_END) and _MARKED.search(self._prose, begin, hit.start):
+        if _MARKED.search(self._prose, max(0, hit.start - _MARK), hit.start):
             return "Something is marked with it."
-        if lead.endswith(_STATE_END) and _ITEM_STATE.match(self._prose[line_start(self._prose, hit.start) : hit.start]):
+        if _ITEM_STATE.match(self._prose[line_start(self._prose, hit.start) : hit.start]):
             return "It is about one item of a list."
         preparation = self._preparation(hit) if self._prepares else None
         if preparation is None or self.task.is_named(self._text(hit)):
@@ -297,13 +289,6 @@ class Objections:
         begin, end = self.scope.reading.sentence(start)
         return (begin if start - begin <= _NEAR else start - _NEAR), (end if end - stop <= _NEAR else stop + _NEAR)
 
-    def is_partial(self, hit: Hit) -> bool:
-        """Return True if a word, even one in a heading, is said of a part of the whole."""
-        if hit.start < self.start:
-            return False
-        span = self.sentence(hit)
-        return bool(self._partial(hit, span, self._sentences.get(span) or self._analyse(span)))
-
     def is_of_several(self, part: Hit) -> bool:
         """Return True if a part is some of a number of things that the task names."""
         return part.name.endswith(_OF_SEVERAL) and self.task.is_named(self._text(part))
@@ -315,8 +300,10 @@ class Objections:
     def _text(self, hit: Hit) -> str:
         return self._prose[slice(*self.sentence(hit))]
 
-    def _analyse(self, span: Span) -> _Sentence:
-        """Analyse a sentence; the result is cached for its other words."""
+    def _analysed(self, span: Span) -> _Sentence:
+        """Return the analysis of a sentence, which is cached for its other words."""
+        if span in self._sentences:
+            return self._sentences[span]
         text = self._prose[slice(*span)]
         named = self.task.given and self.task.is_named(text)
         part = self._named_part(span, named=named) if self._pieces else ""
@@ -333,29 +320,24 @@ class Objections:
 
     def _wanted(self, hit: Hit, begin: int) -> Hit | None:
         """Return the word in a label that makes what follows a wish: "Goal: …", "The task said: …"."""
-        found = self.scope.within("wanted", (begin, hit.start))
-        if not found:
+        found = self.scope.within("wanted", (begin, hit.start))[:1]
+        label = self._prose[begin : hit.start].rpartition(":")[0] if found else ""
+        if len(label) > _LABEL or self.scope.within("closed", (begin, begin + len(label))):
             return None
-        label, colon, _ = self._prose[begin : hit.start].rpartition(":")
-        if not colon or len(label) > _LABEL or self.scope.within("closed", (begin, begin + len(label))):
-            return None
-        return found[0] if found[0].end <= begin + len(label) else None
+        return next((word for word in found if word.end <= begin + len(label)), None)
 
     def _retraction(self, hit: Hit) -> Hit | None:
         """Return what retracts a word in its sentence, except in a description: "shows how many are left"."""
         taken = self.scope.taken_back(hit)
         if taken is None:
             return None
-        if self.scope.within("beyond", (taken.end, self.scope.reading.sentence(taken.start)[1])):
+        sentence = self.scope.reading.sentence(taken.start)
+        if self.scope.within("beyond", (taken.end, sentence[1])):
             return None
         if not self.is_described(taken):
             return taken
-        sentence = self.scope.reading.sentence(hit.start)
         words = (*self.scope.within("contrast", sentence)[:_TAKEN], *self.scope.within("qualifier", sentence)[:_TAKEN])
-        for found in words:
-            if not (hit.start <= found.start < hit.end or self.scope.negated(found, 2) or self.is_described(found)):
-                return found
-        return None
+        return next((word for word in words if not (self.scope.negated(word, 2) or self.is_described(word))), None)
 
     def is_described(self, hit: Hit) -> bool:
         """Return True if a word describes what the work does, after a word that says so."""
@@ -372,12 +354,11 @@ class Objections:
         """Return the objection that the shape of a sentence makes against its words."""
         if sentence.endswith(("?", "？")):
             return "It is a question."
-        aside = sentence.startswith(_ASIDES_BEGIN) and _ASIDE.fullmatch(sentence)
-        if aside or self._continues_aside(sentence, begin):
+        if (sentence.startswith(_ASIDES_BEGIN) and _ASIDE.fullmatch(sentence)) or self._continues_aside(
+            sentence, begin
+        ):
             return "It is an aside, not a report of work."
-        if "[" in sentence and _BOX.match(sentence):
-            return "It is in a checklist, whose boxes are counted separately."
-        return ""
+        return "It is in a checklist, whose boxes are counted separately." if _BOX.match(sentence) else ""
 
     def _continues_aside(self, sentence: str, begin: int) -> bool:
         """Return True if a bare word follows an aside: "Yep, done! Finished!"."""
@@ -386,46 +367,37 @@ class Objections:
         first, _ = self.scope.reading.sentence(begin - 1)
         return _ASIDE.fullmatch(self._prose[max(first, begin - _NEAR) : begin].strip()) is not None
 
-    def _partial(self, hit: Hit, span: Span, sentence: _Sentence) -> str:
+    def partial(self, hit: Hit) -> str:
         """Return the objection that it is said of a part; a part that the task itself names is the whole."""
-        text, _, part, counts, named = sentence
+        span = self.sentence(hit)
+        text, _, part, counts, named = self._analysed(span)
         if counts and self._is_share(text, hit, *span):
             return "It is about a part of the work."
         if part:
             return f"It is about a part of the work: “{part}”."
         if counts and _FIRST.match(text) and not self.task.title_has(_FIRSTS):
             return "It is about the first of several."
-        return self._numbered(hit, text, span[0]) if counts and not named else ""
-
-    def _numbered(self, hit: Hit, sentence: str, begin: int) -> str:
-        """Return the objection that a number makes it one of several."""
-        named = not sentence.isascii() or any(map(sentence.__contains__, _ONES))
-        if named and (one := _ONE.search(sentence)) and begin + one.start() <= hit.end + _BEHIND:
+        if not counts or named:
+            return ""
+        one = _ONE.search(text) if not text.isascii() or any(map(text.__contains__, _ONES)) else None
+        if one and span[0] + one.start() <= hit.end + _BEHIND:
             return f"It is about one of several: “{one[0]}”."
-        if self.scope.of("following") and _UNIT.search(sentence):
-            return "It is about one part, and more follows."
-        return ""
+        return "It is about one part, and more follows." if self.scope.of("following") and _UNIT.search(text) else ""
 
     def _is_share(self, sentence: str, hit: Hit, begin: int, end: int) -> bool:
         """Return True for "8 of 15", "60 %", "the first two", "completed 3 items"."""
-        shares = _SHARE.findall(sentence)
-        if shares and any(int(part) < int(whole) for part, whole in shares):
+        if any(int(part) < int(whole) for part, whole in _SHARE.findall(sentence)):
             return True
         near = self._prose[max(begin, hit.start - 30) : min(end, hit.end + 30)]
-        if ("first" in near and _PART.search(near)) or _COUNTED.match(self._prose, hit.end):
-            return True
-        return ("%" in near or "％" in near or "per" in near) and _PERCENT.search(near) is not None
+        return bool(_PART.search(near) or _COUNTED.match(self._prose, hit.end) or _PERCENT.search(near))
 
     def _named_part(self, span: Span, *, named: bool) -> str:
         """Return what a sentence calls a part; if it names the task, only some of a number of things."""
-        begin = span[0]
         for hit in self.scope.within("part", span)[:_PARTS]:
-            if hit.start >= begin and (not named or hit.name.endswith(_OF_SEVERAL)):
+            if not named or hit.name.endswith(_OF_SEVERAL):
                 return hit.name
-        if named:
-            return ""
-        for hit in self.scope.within("stage", span)[:_PARTS]:
-            if hit.start >= begin and (number := _NUMBER.match(self._prose, hit.end)):
+        for hit in () if named else self.scope.within("stage", span)[:_PARTS]:
+            if number := _NUMBER.match(self._prose, hit.end):
                 return self._prose[hit.start : number.end()]
         return ""
 

@@ -323,7 +323,7 @@ class _OpenWork:
         if any(name in known and known[name].points for name in said):
             return
         for hit in relevant_hits(self._reply, self._scope.of("finished")):
-            if self._objections.is_partial(hit) and not _FINAL.search(self._prose, *self._objections.sentence(hit)):
+            if self._objections.partial(hit) and not _FINAL.search(self._prose, *self._objections.sentence(hit)):
                 yield hit.start, hit.end
 
     def shares(self) -> Iterator[Span]:
